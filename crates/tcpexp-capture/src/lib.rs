@@ -1,0 +1,1 @@
+//! Bytes of a capture file to timestamped records, without copying.

@@ -1,0 +1,2 @@
+//! The tcpexp command.
+fn main() {}

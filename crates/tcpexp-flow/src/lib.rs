@@ -1,0 +1,1 @@
+//! Segments to flows: direction and unwrapped stream offsets.

@@ -1,0 +1,1 @@
+//! Flows to samples: synthetic packet pairs between two measurement points.

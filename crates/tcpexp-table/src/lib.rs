@@ -1,0 +1,1 @@
+//! Samples to Arrow, Parquet, CSV and JSON.

@@ -1,0 +1,1 @@
+//! For tests only: trace scripts, a capture writer and a path simulator with known truth.

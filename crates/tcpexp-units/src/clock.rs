@@ -1,0 +1,80 @@
+//! How fast one clock runs against another.
+
+use std::fmt;
+
+use crate::TimeDelta;
+
+/// Rate error of one clock against another in parts per trillion: positive runs fast.
+///
+/// Parts per trillion, because the crystals of two hosts differ by some 10 ppm and a minute of
+/// capture tells the difference to better than a part in a billion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Skew(i64);
+
+impl Skew {
+    /// Two clocks of one rate.
+    pub const NONE: Self = Self(0);
+
+    /// A skew of `ppt` parts per trillion.
+    pub const fn from_ppt(ppt: i64) -> Self {
+        Self(ppt)
+    }
+
+    /// Parts per trillion.
+    pub const fn as_ppt(self) -> i64 {
+        self.0
+    }
+
+    /// Parts per million, for printed text.
+    pub fn as_ppm_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// What a clock that is this fast shows too much after `span` has passed on it.
+    ///
+    /// Exact to half a nanosecond; saturates.
+    pub fn gained(self, span: TimeDelta) -> TimeDelta {
+        // Measured on the fast clock itself: of (1 + s) seconds shown, s are too many.
+        const TRILLION: i128 = 1_000_000_000_000;
+        let product = i128::from(span.as_nanos()) * i128::from(self.0);
+        let whole = TRILLION + i128::from(self.0);
+        if whole <= 0 {
+            return TimeDelta::ZERO;
+        }
+        let rounded = (product + product.signum() * whole / 2) / whole;
+        TimeDelta::from_nanos(i64::try_from(rounded).unwrap_or(if rounded < 0 {
+            i64::MIN
+        } else {
+            i64::MAX
+        }))
+    }
+}
+
+/// Prints parts per million: `+12.345 ppm`.
+impl fmt::Display for Skew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:+.3} ppm", self.as_ppm_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fast_clock_gains_its_skew_times_the_true_span() {
+        let fast = Skew::from_ppt(200_000_000);
+        let shown = TimeDelta::from_nanos(1_000_200_000);
+        assert_eq!(fast.gained(shown), TimeDelta::from_micros(200));
+        assert_eq!(fast.gained(-shown), TimeDelta::from_micros(-200));
+        assert_eq!(fast.to_string(), "+200.000 ppm");
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_gains_nothing_that_can_be_told() {
+        assert_eq!(
+            Skew::from_ppt(-1_000_000_000_000).gained(TimeDelta::from_seconds(1)),
+            TimeDelta::ZERO
+        );
+    }
+}

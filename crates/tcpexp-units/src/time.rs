@@ -1,0 +1,182 @@
+//! Points and spans of time.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Neg, Sub};
+
+/// A point in time on one capture's clock: nanoseconds since 1970-01-01 UTC as that clock tells it.
+///
+/// Nothing here says which clock. Subtracting timestamps of two clocks is a one-way delay with the
+/// clocks' offset in it; only the code that estimates the offset may do so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// A signed span of time in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimeDelta(i64);
+
+impl Timestamp {
+    /// The earliest point that can be told.
+    pub const MIN: Self = Self(i64::MIN);
+    /// The latest point that can be told.
+    pub const MAX: Self = Self(i64::MAX);
+
+    /// The point `nanos` nanoseconds after 1970-01-01 UTC.
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since 1970-01-01 UTC.
+    pub const fn as_nanos(self) -> i64 {
+        self.0
+    }
+}
+
+impl TimeDelta {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// A span of `nanos` nanoseconds.
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self(nanos)
+    }
+
+    /// A span of `micros` microseconds; saturates after 292 years.
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros.saturating_mul(1_000))
+    }
+
+    /// A span of `millis` milliseconds; saturates after 292 years.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis.saturating_mul(1_000_000))
+    }
+
+    /// A span of `seconds` seconds; saturates after 292 years.
+    pub const fn from_seconds(seconds: i64) -> Self {
+        Self(seconds.saturating_mul(1_000_000_000))
+    }
+
+    /// Whole nanoseconds.
+    pub const fn as_nanos(self) -> i64 {
+        self.0
+    }
+
+    /// Seconds, for charts and printed text.
+    pub fn as_seconds_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// Milliseconds, for charts and printed text.
+    pub fn as_millis_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// The span without its sign.
+    #[must_use]
+    pub const fn abs(self) -> Self {
+        Self(self.0.saturating_abs())
+    }
+}
+
+// A capture file can claim any 64-bit time, so the arithmetic saturates: a nonsense timestamp
+// gives a nonsense span and never a panic.
+impl Sub for Timestamp {
+    type Output = TimeDelta;
+    fn sub(self, earlier: Self) -> TimeDelta {
+        TimeDelta(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<TimeDelta> for Timestamp {
+    type Output = Self;
+    fn add(self, span: TimeDelta) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+impl Sub<TimeDelta> for Timestamp {
+    type Output = Self;
+    fn sub(self, span: TimeDelta) -> Self {
+        Self(self.0.saturating_sub(span.0))
+    }
+}
+
+impl Add for TimeDelta {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for TimeDelta {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for TimeDelta {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Neg for TimeDelta {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(self.0.saturating_neg())
+    }
+}
+
+impl Sum for TimeDelta {
+    fn sum<I: Iterator<Item = Self>>(spans: I) -> Self {
+        spans.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// Prints with the unit that leaves one to three digits before the point: `20.017 ms`.
+impl fmt::Display for TimeDelta {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit_nanos, unit) = match self.0.unsigned_abs() {
+            0..1_000 => return write!(f, "{} ns", self.0),
+            1_000..1_000_000 => (1e3, "µs"),
+            1_000_000..1_000_000_000 => (1e6, "ms"),
+            _ => (1e9, "s"),
+        };
+        let decimals = f.precision().unwrap_or(3);
+        write!(f, "{:.decimals$} {unit}", self.0 as f64 / unit_nanos)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn adding_back_a_difference_gives_the_later_time(a in any::<i32>(), b in any::<i32>()) {
+            let (a, b) = (Timestamp::from_nanos(a.into()), Timestamp::from_nanos(b.into()));
+            prop_assert_eq!(a + (b - a), b);
+            prop_assert_eq!(b - (b - a), a);
+        }
+
+        #[test]
+        fn no_arithmetic_panics(a in any::<i64>(), b in any::<i64>()) {
+            let (s, t) = (Timestamp::from_nanos(a), Timestamp::from_nanos(b));
+            let d = s - t;
+            let _ = (s + d, s - d, -d, d.abs(), d + d, d - (-d));
+        }
+    }
+
+    #[test]
+    fn a_span_prints_in_the_unit_that_fits() {
+        let shown: Vec<String> = [0, -999, 1_500, -20_017_000, 3_600_000_000_000]
+            .map(|nanos| TimeDelta::from_nanos(nanos).to_string())
+            .into();
+        assert_eq!(
+            shown,
+            ["0 ns", "-999 ns", "1.500 µs", "-20.017 ms", "3600.000 s"]
+        );
+    }
+}

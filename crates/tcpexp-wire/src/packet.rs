@@ -1,0 +1,114 @@
+//! What one record holds: a packet as seen on the wire.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::{TcpFlags, TcpOptions};
+
+/// One IP packet with its TCP or UDP header; borrows from the record.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// Source and destination address of the (innermost entered) IP header.
+    pub addresses: Addresses,
+    /// IPv4 Identification, or the one of an IPv6 fragment header; `None` where the packet has none.
+    pub ip_id: Option<u16>,
+    /// Hop limit or time to live.
+    pub ttl: u8,
+    /// Traffic class: DSCP in the upper six bits, ECN in the lower two (RFC 2474, RFC 3168).
+    pub traffic_class: u8,
+    /// Length of the whole IP datagram in bytes, as it was on the wire.
+    pub ip_bytes: u32,
+    /// Source and destination port.
+    pub ports: Ports,
+    /// The TCP or UDP header.
+    pub transport: Transport<'a>,
+    /// Length of the transport payload in bytes, from the IP header: padding is not payload, and
+    /// bytes that the capture cut off are.
+    pub payload_bytes: u32,
+    /// The captured part of the payload, `payload_bytes` long or shorter.
+    pub payload: &'a [u8],
+}
+
+/// Source and destination address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Addresses {
+    /// IPv4.
+    V4 {
+        /// Where the packet came from.
+        source: Ipv4Addr,
+        /// Where the packet goes.
+        destination: Ipv4Addr,
+    },
+    /// IPv6.
+    V6 {
+        /// Where the packet came from.
+        source: Ipv6Addr,
+        /// Where the packet goes.
+        destination: Ipv6Addr,
+    },
+}
+
+impl Addresses {
+    /// Where the packet came from.
+    pub fn source(&self) -> IpAddr {
+        match *self {
+            Self::V4 { source, .. } => source.into(),
+            Self::V6 { source, .. } => source.into(),
+        }
+    }
+
+    /// Where the packet goes.
+    pub fn destination(&self) -> IpAddr {
+        match *self {
+            Self::V4 { destination, .. } => destination.into(),
+            Self::V6 { destination, .. } => destination.into(),
+        }
+    }
+}
+
+/// Source and destination port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ports {
+    /// Where the packet came from.
+    pub source: u16,
+    /// Where the packet goes.
+    pub destination: u16,
+}
+
+/// The transport header.
+#[derive(Clone, Copy, Debug)]
+pub enum Transport<'a> {
+    /// A TCP segment.
+    Tcp(Tcp<'a>),
+    /// A UDP datagram.
+    Udp(Udp),
+}
+
+/// The fixed TCP header and its options (RFC 9293, section 3.1).
+#[derive(Clone, Copy, Debug)]
+pub struct Tcp<'a> {
+    /// Sequence number of the first payload byte (of the SYN if there is one).
+    pub seq: SeqNum,
+    /// Acknowledgment number; meaningful if the ACK flag is set.
+    pub ack: SeqNum,
+    /// Control bits.
+    pub flags: TcpFlags,
+    /// Window field as sent, not scaled.
+    pub window: u16,
+    /// Checksum field as sent; wrong in captures taken before the interface filled it in.
+    pub checksum: u16,
+    /// Urgent pointer.
+    pub urgent: u16,
+    /// The options, as far as they were captured.
+    pub options: TcpOptions<'a>,
+}
+
+/// The UDP header (RFC 768); the length is [`Packet::payload_bytes`].
+#[derive(Clone, Copy, Debug)]
+pub struct Udp {
+    /// Checksum field as sent; 0 is none.
+    pub checksum: u16,
+}
+
+/// A TCP sequence number. It wraps, so it has no order; `tcpexp-flow` unwraps it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SeqNum(pub u32);

@@ -1,0 +1,1 @@
+//! The library: captures in, results out.
