@@ -1,0 +1,39 @@
+//! The Internet checksum (RFC 1071).
+
+/// A ones' complement sum in progress.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Checksum(u64);
+
+impl Checksum {
+    /// Adds bytes that start at an even offset of what is summed.
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Self {
+        let mut sum = self.0;
+        let (pairs, rest) = bytes.as_chunks::<2>();
+        for pair in pairs {
+            sum += u64::from(u16::from_be_bytes(*pair));
+        }
+        if let [last] = rest {
+            sum += u64::from(*last) << 8;
+        }
+        Self(sum)
+    }
+
+    /// Adds one 16-bit word, or a sum made elsewhere.
+    pub(crate) fn word(self, word: u16) -> Self {
+        Self(self.0 + u64::from(word))
+    }
+
+    /// The sum folded to 16 bits.
+    pub(crate) fn folded(self) -> u16 {
+        let mut sum = self.0;
+        while sum > 0xFFFF {
+            sum = (sum & 0xFFFF) + (sum >> 16);
+        }
+        sum as u16
+    }
+
+    /// What goes into the header.
+    pub(crate) fn finish(self) -> u16 {
+        !self.folded()
+    }
+}

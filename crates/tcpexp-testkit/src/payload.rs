@@ -1,0 +1,138 @@
+//! Payload bytes that follow from the position in a stream.
+
+use std::sync::LazyLock;
+
+use crate::checksum::Checksum;
+use crate::prng::Prng;
+
+/// After this many bytes a stream repeats; a prime, so no segment size divides it.
+const PERIOD: u64 = 65_521;
+
+/// What a segment carries: a cut out of an endless stream.
+///
+/// The bytes depend on the stream and the position alone, so a retransmission, and the same bytes
+/// cut in other places, carry what was sent before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Payload {
+    /// Which stream; each has its own bytes.
+    pub stream: u32,
+    /// Offset of the first byte in the stream.
+    pub position: u64,
+    /// How many bytes.
+    pub len: u16,
+    /// A number to write over the first eight bytes, as measurement tools do in datagrams.
+    pub number: Option<u64>,
+}
+
+/// The bytes of one period and a bit, and their running sums.
+struct Table {
+    bytes: Vec<u8>,
+    sums: Vec<u64>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut prng = Prng::new(1);
+    let period: Vec<u8> = (0..PERIOD).map(|_| prng.bits() as u8).collect();
+    let longest = usize::from(u16::MAX);
+    let bytes: Vec<u8> = period
+        .iter()
+        .chain(period.iter().cycle().take(longest))
+        .copied()
+        .collect();
+    let mut sums = vec![0];
+    let mut sum = 0;
+    for (index, byte) in bytes.iter().enumerate() {
+        sum += u64::from(*byte) << if index % 2 == 0 { 8 } else { 0 };
+        sums.push(sum);
+    }
+    Table { bytes, sums }
+});
+
+impl Payload {
+    /// A cut of `len` bytes at `position` of a stream.
+    pub const fn new(stream: u32, position: u64, len: u16) -> Self {
+        Self {
+            stream,
+            position,
+            len,
+            number: None,
+        }
+    }
+
+    /// Appends the first bytes, at most `limit`.
+    pub fn write(&self, out: &mut Vec<u8>, limit: usize) {
+        let from = out.len();
+        let start = self.start();
+        let taken = usize::from(self.len).min(limit);
+        out.extend_from_slice(&TABLE.bytes[start..start + taken]);
+        if let Some(number) = self.number {
+            let digits = taken.min(8);
+            out[from..from + digits].copy_from_slice(&number.to_be_bytes()[..digits]);
+        }
+    }
+
+    /// The ones' complement sum of all bytes, found without reading them.
+    pub(crate) fn sum(&self) -> u16 {
+        let Some(number) = self.number else {
+            return self.stream_sum(0);
+        };
+        let digits = usize::from(self.len.min(8));
+        Checksum::default()
+            .bytes(&number.to_be_bytes()[..digits])
+            .word(self.stream_sum(digits))
+            .folded()
+    }
+
+    /// The sum without the first `skipped` bytes.
+    fn stream_sum(&self, skipped: usize) -> u16 {
+        let (from, to) = (self.start() + skipped, self.start() + usize::from(self.len));
+        let mut sum = TABLE.sums[to] - TABLE.sums[from];
+        while sum > 0xFFFF {
+            sum = (sum & 0xFFFF) + (sum >> 16);
+        }
+        // RFC 1071 section 2 (B): summing at the odd offset swaps the bytes of the result.
+        let swapped = (from % 2 == 1) ^ (skipped % 2 == 1);
+        if swapped {
+            (sum as u16).swap_bytes()
+        } else {
+            sum as u16
+        }
+    }
+
+    fn start(&self) -> usize {
+        let shift = u64::from(self.stream).wrapping_mul(40_503);
+        ((shift + self.position % PERIOD) % PERIOD) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn bytes(payload: Payload) -> Vec<u8> {
+        let mut out = Vec::new();
+        payload.write(&mut out, usize::MAX);
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn the_quick_sum_equals_the_sum_of_the_bytes(
+            stream in any::<u32>(), position in 0..u64::from(u32::MAX), len in 0..3000_u16,
+            number in any::<Option<u64>>(),
+        ) {
+            let payload = Payload { number, ..Payload::new(stream, position, len) };
+            let summed = Checksum::default().bytes(&bytes(payload)).folded();
+            // 0 and 0xFFFF are the same number in ones' complement.
+            prop_assert_eq!(payload.sum() % 0xFFFF, summed % 0xFFFF);
+        }
+
+        #[test]
+        fn a_stream_cut_in_two_has_the_same_bytes(position in 0..200_000_u64, cut in 1..1459_u16) {
+            let mut parts = bytes(Payload::new(3, position, cut));
+            parts.extend(bytes(Payload::new(3, position + u64::from(cut), 1460 - cut)));
+            prop_assert_eq!(parts, bytes(Payload::new(3, position, 1460)));
+        }
+    }
+}

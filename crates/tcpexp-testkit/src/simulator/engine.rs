@@ -1,0 +1,429 @@
+//! The loop that makes things happen, one event after the other.
+
+use std::io::{self, Write};
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::events::{Events, What};
+use super::flows::{Flows, State, offload_segments};
+use super::link::{Link, Verdict, nanos, transfer_nanos};
+use super::merge::Merge;
+use super::packet::{Body, Packet, Protocol};
+use super::scenario::{Direction, Point, Scenario};
+use super::tap::Tap;
+use super::tcp::Outgoing;
+use super::truth::{Fate, PacketId, PacketTruth, Summary, Truth};
+use crate::Prng;
+
+pub(crate) struct Engine<'a, W> {
+    scenario: &'a Scenario,
+    prng: Prng,
+    now: u64,
+    events: Events,
+    flows: Flows,
+    packets: Packets,
+    links: [Link; 2],
+    /// When each host's card has sent everything.
+    card_free_at: [u64; 2],
+    taps: [Tap<W>; 2],
+    summary: Summary,
+    /// None if nobody wants them.
+    truth: Option<Vec<PacketTruth>>,
+    next_id: PacketId,
+    silent: bool,
+    outgoing: Vec<Outgoing>,
+}
+
+/// Packets on the way; places are used again.
+#[derive(Default)]
+struct Packets {
+    places: Vec<Packet>,
+    free: Vec<u32>,
+}
+
+impl Packets {
+    fn put(&mut self, packet: Packet) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = packet;
+            return place;
+        }
+        self.places.push(packet);
+        self.places.len() as u32 - 1
+    }
+
+    fn take(&mut self, place: u32) -> Packet {
+        self.free.push(place);
+        self.places[place as usize]
+    }
+}
+
+impl<'a, W: Write> Engine<'a, W> {
+    pub(crate) fn new(scenario: &'a Scenario, src: W, dst: W, remember: bool) -> io::Result<Self> {
+        let mut prng = Prng::new(scenario.seed);
+        let mut summary = Summary::default();
+        let flows = Flows::new(scenario, &mut prng, &mut summary);
+        let ways = [Direction::Forward, Direction::Reverse];
+        Ok(Self {
+            scenario,
+            prng,
+            now: 0,
+            events: Events::default(),
+            flows,
+            packets: Packets::default(),
+            links: ways.map(|way| Link::new(scenario.path(way))),
+            card_free_at: [0; 2],
+            taps: [
+                Tap::new(scenario, Point::Src, src, remember)?,
+                Tap::new(scenario, Point::Dst, dst, remember)?,
+            ],
+            summary,
+            truth: remember.then(Vec::new),
+            next_id: 0,
+            silent: false,
+            outgoing: Vec::new(),
+        })
+    }
+
+    /// Runs until nothing is left to happen.
+    pub(crate) fn run(mut self) -> io::Result<(W, W, Truth)> {
+        for slot in 0..self.flows.slots.len() as u32 {
+            self.schedule(slot);
+        }
+        while let Some((at, what)) = self.events.next() {
+            self.now = at;
+            match what {
+                What::Upstream(place) => self.upstream(place)?,
+                What::Downstream(place) => self.downstream(place)?,
+                What::Wake(slot, generation) => self.wake(slot, generation)?,
+            }
+        }
+        let [src, dst] = self.taps;
+        self.summary.src_records = src.records;
+        self.summary.dst_records = dst.records;
+        let (src, src_sightings) = src.finish()?;
+        let (dst, dst_sightings) = dst.finish()?;
+        let truth = Truth {
+            summary: self.summary,
+            packets: self.truth.unwrap_or_default(),
+            src: src_sightings.unwrap_or_default(),
+            dst: dst_sightings.unwrap_or_default(),
+        };
+        Ok((src, dst, truth))
+    }
+
+    fn time(&self, nanos: u64) -> Timestamp {
+        self.scenario.start + TimeDelta::from_nanos(nanos.cast_signed())
+    }
+
+    /// Serves a flow's timers.
+    fn wake(&mut self, index: u32, generation: u32) -> io::Result<()> {
+        let slot = &mut self.flows.slots[index as usize];
+        if slot.generation != generation || slot.wake_at != self.now {
+            return Ok(());
+        }
+        slot.wake_at = u64::MAX;
+        if slot
+            .merge
+            .as_ref()
+            .is_some_and(|merge| merge.flush_at <= self.now)
+        {
+            self.flush_merge(index)?;
+        }
+        if self.silent {
+            self.reschedule_merge(index);
+            return Ok(());
+        }
+        match &mut self.flows.slots[index as usize].state {
+            State::Tcp(flow) => flow.wake(self.now, &mut self.outgoing),
+            State::Udp(stream) => {
+                let now = self.now;
+                let due = [Direction::Forward, Direction::Reverse]
+                    .map(|direction| (direction, stream.send(now, direction)));
+                for (direction, number) in due {
+                    if let Some(number) = number {
+                        self.send(index, direction, Body::Udp { number }, false);
+                    }
+                }
+            }
+        }
+        self.send_outgoing(index);
+        self.settle(index);
+        Ok(())
+    }
+
+    /// After something happened to a flow: sees to its timers and to its end.
+    fn settle(&mut self, index: u32) {
+        self.schedule(index);
+        let next = self.flows.settle(
+            self.scenario,
+            index,
+            self.now,
+            &mut self.prng,
+            &mut self.summary,
+        );
+        if let Some(next) = next {
+            self.schedule(next);
+        }
+    }
+
+    /// Makes sure that the flow is woken in time.
+    fn schedule(&mut self, index: u32) {
+        if self.silent {
+            self.reschedule_merge(index);
+            return;
+        }
+        let at = self.flows.slots[index as usize].deadline();
+        self.wake_at(index, at);
+    }
+
+    /// Once the hosts are silent no timer runs, but what was received must be handed on.
+    fn reschedule_merge(&mut self, index: u32) {
+        if let Some(merge) = &self.flows.slots[index as usize].merge {
+            let at = merge.flush_at;
+            self.wake_at(index, at);
+        }
+    }
+
+    fn wake_at(&mut self, index: u32, at: u64) {
+        let slot = &mut self.flows.slots[index as usize];
+        if at < slot.wake_at {
+            slot.wake_at = at;
+            self.events.at(at, What::Wake(index, slot.generation));
+        }
+    }
+
+    fn send_outgoing(&mut self, index: u32) {
+        let mut outgoing = std::mem::take(&mut self.outgoing);
+        for sent in outgoing.drain(..) {
+            self.send(
+                index,
+                sent.direction,
+                Body::Tcp(sent.segment),
+                sent.retransmission,
+            );
+        }
+        self.outgoing = outgoing;
+    }
+
+    /// A host hands a packet to its card.
+    fn send(&mut self, index: u32, direction: Direction, body: Body, retransmission: bool) {
+        let over = self
+            .scenario
+            .max_packets
+            .is_some_and(|most| self.next_id >= most)
+            || self
+                .scenario
+                .max_time
+                .is_some_and(|most| self.now >= nanos(most));
+        if over {
+            self.silent = true;
+            self.flows.begin_no_more();
+        }
+        if self.silent {
+            return;
+        }
+        let slot = &mut self.flows.slots[index as usize];
+        let mut packet = Packet {
+            id: self.next_id,
+            slot: index,
+            direction,
+            ip_id: 0,
+            body,
+            retransmission,
+        };
+        let pieces = packet.pieces();
+        packet.ip_id = slot.next_ip_id(self.scenario.ip_id, direction, pieces, &mut self.prng);
+        slot.in_flight += 1;
+        self.next_id += u64::from(pieces);
+        let way = direction.index();
+        let framing = self.scenario.capture(direction.upstream()).framing;
+        let frame = slot.identity.frame(&packet, direction.upstream(), framing);
+        let ready = self.now + nanos(self.scenario.host_delay);
+        let at = ready.max(self.card_free_at[way])
+            + transfer_nanos(frame.wire_len(), self.scenario.host_rate_bps);
+        self.card_free_at[way] = at;
+        let payload_bytes = u64::from(frame.payload.len);
+        self.take_note(&packet, pieces, payload_bytes, at);
+        let place = self.packets.put(packet);
+        self.events.at(at, What::Upstream(place));
+    }
+
+    fn take_note(&mut self, packet: &Packet, pieces: u32, payload_bytes: u64, at: u64) {
+        let way = packet.direction.index();
+        let identity = &self.flows.slots[packet.slot as usize].identity;
+        let flow = &mut self.summary.flows[identity.number as usize];
+        flow.sent[way] += u64::from(pieces);
+        flow.payload_bytes[way] += payload_bytes;
+        flow.retransmitted[way] += u64::from(packet.retransmission) * u64::from(pieces);
+        self.summary.direction_mut(packet.direction).sent += u64::from(pieces);
+        let upstream_at = self.time(at);
+        if let Some(truth) = &mut self.truth {
+            for piece in 0..pieces {
+                truth.push(PacketTruth {
+                    flow: identity.number,
+                    direction: packet.direction,
+                    upstream_at,
+                    downstream_at: None,
+                    fate: Fate::OnTheWay,
+                    copy_of: None,
+                    retransmission: packet.retransmission,
+                    payload_bytes: identity
+                        .payload_bytes(&packet.piece(piece, self.scenario.ip_id)),
+                });
+            }
+        }
+    }
+
+    /// A frame passes the first point and enters the network, a super-segment in pieces.
+    fn upstream(&mut self, place: u32) -> io::Result<()> {
+        let packet = self.packets.take(place);
+        let point = packet.direction.upstream();
+        let pieces = packet.pieces();
+        let ids = packet.id..packet.id + u64::from(pieces);
+        let wire_len = self.capture(&packet, point, &ids)?;
+        self.flows.slots[packet.slot as usize].in_flight -= 1;
+        for number in 0..pieces {
+            let piece = packet.piece(number, self.scenario.ip_id);
+            let bytes = if pieces == 1 {
+                wire_len
+            } else {
+                let slot = &self.flows.slots[packet.slot as usize];
+                let framing = self.scenario.capture(point).framing;
+                slot.identity.frame(&piece, point, framing).wire_len()
+            };
+            self.enter(piece, bytes);
+        }
+        self.settle(packet.slot);
+        Ok(())
+    }
+
+    /// One packet enters the bottleneck's queue.
+    fn enter(&mut self, packet: Packet, bytes: u32) {
+        let way = packet.direction.index();
+        let verdict = self.links[way].enter(self.now, bytes, &mut self.prng);
+        let totals = self.summary.direction_mut(packet.direction);
+        let fate = match verdict {
+            Verdict::Dropped => {
+                totals.dropped += 1;
+                Fate::Dropped
+            }
+            Verdict::Lost => {
+                totals.lost += 1;
+                Fate::Lost
+            }
+            Verdict::Arrives(at, copy) => {
+                totals.duplicated += u64::from(copy.is_some());
+                self.arrive_at(at, packet);
+                if let Some(copy_at) = copy {
+                    let copy = self.copy(packet);
+                    self.arrive_at(copy_at, copy);
+                }
+                return;
+            }
+        };
+        let number = self.flows.slots[packet.slot as usize].identity.number;
+        self.summary.flows[number as usize].lost[way] += 1;
+        if let Some(truth) = &mut self.truth {
+            truth[packet.id as usize].fate = fate;
+        }
+    }
+
+    fn arrive_at(&mut self, at: u64, packet: Packet) {
+        self.flows.slots[packet.slot as usize].in_flight += 1;
+        let place = self.packets.put(packet);
+        self.events.at(at, What::Downstream(place));
+    }
+
+    /// The network makes a copy, which has a number of its own.
+    fn copy(&mut self, packet: Packet) -> Packet {
+        let id = self.next_id;
+        self.next_id += 1;
+        if let Some(truth) = &mut self.truth {
+            let original = truth[packet.id as usize];
+            truth.push(PacketTruth {
+                copy_of: Some(packet.id),
+                ..original
+            });
+        }
+        Packet { id, ..packet }
+    }
+
+    /// A packet passes the second point.
+    fn downstream(&mut self, place: u32) -> io::Result<()> {
+        let packet = self.packets.take(place);
+        let arrived_at = self.time(self.now);
+        if let Some(truth) = &mut self.truth {
+            let known = &mut truth[packet.id as usize];
+            known.fate = Fate::Arrived;
+            known.downstream_at = Some(arrived_at);
+        }
+        self.summary.direction_mut(packet.direction).arrived += 1;
+        let slot = &mut self.flows.slots[packet.slot as usize];
+        slot.in_flight -= 1;
+        let offload = self
+            .scenario
+            .capture(packet.direction.downstream())
+            .gro_segments;
+        let most = match &slot.identity.protocol {
+            Protocol::Tcp { load, .. } => offload_segments(load, offload),
+            Protocol::Udp(_) => 1,
+        };
+        if let Some(merge) = &mut slot.merge
+            && merge.take(&packet)
+        {
+            if merge.full(most) {
+                self.flush_merge(packet.slot)?;
+            }
+        } else {
+            self.flush_merge(packet.slot)?;
+            let slot = &mut self.flows.slots[packet.slot as usize];
+            slot.merge = if most > 1 {
+                Merge::start(self.now, &packet)
+            } else {
+                None
+            };
+            if slot.merge.is_none() {
+                self.arrived(&packet, &[packet.id])?;
+            }
+        }
+        self.settle(packet.slot);
+        Ok(())
+    }
+
+    fn flush_merge(&mut self, index: u32) -> io::Result<()> {
+        match self.flows.slots[index as usize].merge.take() {
+            Some(merge) => self.arrived(&merge.packet, &merge.ids),
+            None => Ok(()),
+        }
+    }
+
+    /// A frame, merged or not, is captured and given to its host.
+    fn arrived(&mut self, packet: &Packet, ids: &[PacketId]) -> io::Result<()> {
+        let point = packet.direction.downstream();
+        self.capture(packet, point, &ids.iter().copied())?;
+        let slot = &mut self.flows.slots[packet.slot as usize];
+        if let (State::Tcp(flow), Body::Tcp(segment)) = (&mut slot.state, &packet.body) {
+            flow.receive(self.now, packet.direction, segment, &mut self.outgoing);
+            self.send_outgoing(packet.slot);
+        }
+        Ok(())
+    }
+
+    /// Records a frame at a point; returns its length on the wire.
+    fn capture(
+        &mut self,
+        packet: &Packet,
+        point: Point,
+        ids: &(impl Iterator<Item = PacketId> + Clone),
+    ) -> io::Result<u32> {
+        let at = self.time(self.now);
+        let spec = self.scenario.capture(point);
+        let slot = &self.flows.slots[packet.slot as usize];
+        let mut frame = slot.identity.frame(packet, point, spec.framing);
+        if point == packet.direction.downstream() {
+            frame.min_frame_bytes = spec.min_frame_bytes;
+        }
+        self.taps[point as usize].record(self.scenario, at, &frame, ids)?;
+        Ok(frame.wire_len())
+    }
+}

@@ -1,0 +1,33 @@
+//! What happens next.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Something that happens at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum What {
+    /// A packet passes the point near its sender.
+    Upstream(u32),
+    /// A packet passes the point near its receiver.
+    Downstream(u32),
+    /// A flow wants to be woken; the second number tells it from an earlier flow in the same slot.
+    Wake(u32, u32),
+}
+
+/// Events in order of time; of two at one time the one that was put in first.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    heap: BinaryHeap<Reverse<(u64, u64, What)>>,
+    scheduled: u64,
+}
+
+impl Events {
+    pub(crate) fn at(&mut self, time: u64, what: What) {
+        self.scheduled += 1;
+        self.heap.push(Reverse((time, self.scheduled, what)));
+    }
+
+    pub(crate) fn next(&mut self) -> Option<(u64, What)> {
+        self.heap.pop().map(|Reverse((time, _, what))| (time, what))
+    }
+}

@@ -1,0 +1,73 @@
+//! One way through the network: queue, bottleneck, delay, loss.
+
+use super::scenario::Path;
+use crate::Prng;
+
+/// What becomes of a packet that enters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Dropped,
+    Lost,
+    /// Arrives at this time, and a copy at that time.
+    Arrives(u64, Option<u64>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Link {
+    path: Path,
+    /// When the bottleneck has sent everything that is queued.
+    free_at: u64,
+    latest_arrival: u64,
+}
+
+impl Link {
+    pub(crate) fn new(path: Path) -> Self {
+        Self {
+            path,
+            free_at: 0,
+            latest_arrival: 0,
+        }
+    }
+
+    /// Decides at once what becomes of a packet: a first-in-first-out queue has no surprises.
+    pub(crate) fn enter(&mut self, now: u64, bytes: u32, prng: &mut Prng) -> Verdict {
+        let backlog_nanos = self.free_at.saturating_sub(now);
+        let backlog_bytes = transferred_bytes(backlog_nanos, self.path.rate_bps);
+        if backlog_nanos > 0 && backlog_bytes + u64::from(bytes) > self.path.queue_bytes {
+            return Verdict::Dropped;
+        }
+        self.free_at = now.max(self.free_at) + transfer_nanos(bytes, self.path.rate_bps);
+        if prng.chance_ppm(self.path.loss_ppm) {
+            return Verdict::Lost;
+        }
+        let arrival = self.arrival(prng);
+        let copied = prng.chance_ppm(self.path.duplicate_ppm);
+        let copy = copied.then(|| self.arrival(prng).max(arrival + 1_000));
+        self.latest_arrival = self.latest_arrival.max(copy.unwrap_or(0));
+        Verdict::Arrives(arrival, copy)
+    }
+
+    fn arrival(&mut self, prng: &mut Prng) -> u64 {
+        let jitter = prng.below(nanos(self.path.jitter) + 1);
+        let mut at = self.free_at + nanos(self.path.delay) + jitter;
+        if !self.path.reorders {
+            at = at.max(self.latest_arrival);
+            self.latest_arrival = at;
+        }
+        at
+    }
+}
+
+/// Time that so many bytes take at a rate.
+pub(crate) fn transfer_nanos(bytes: u32, rate_bps: u64) -> u64 {
+    u64::from(bytes) * 8_000_000_000 / rate_bps
+}
+
+fn transferred_bytes(nanos: u64, rate_bps: u64) -> u64 {
+    (u128::from(nanos) * u128::from(rate_bps) / 8_000_000_000) as u64
+}
+
+/// A span of a scenario as the simulator counts it.
+pub(crate) fn nanos(span: tcpexp_units::TimeDelta) -> u64 {
+    u64::try_from(span.as_nanos()).expect("a scenario's delays and intervals are not negative")
+}

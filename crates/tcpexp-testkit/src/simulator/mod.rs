@@ -1,0 +1,68 @@
+//! Two captures of a simulated path, and what really happened.
+
+mod engine;
+mod events;
+mod flows;
+mod link;
+mod merge;
+mod packet;
+mod ranges;
+mod receiver;
+mod scenario;
+mod sender;
+mod tap;
+mod tcp;
+mod truth;
+
+use std::io::{self, Write};
+
+use engine::Engine;
+pub use scenario::{
+    CaptureSpec, ClockStep, Congestion, Direction, IpId, IpVersion, Path, Point, Scenario, TcpLoad,
+    UdpLoad, UdpPayload,
+};
+pub use truth::{
+    DirectionTotals, Fate, FlowTruth, PacketId, PacketTruth, Sighting, Sightings, Summary, Truth,
+};
+
+/// Captures of the same traffic at two points, and what really happened.
+#[derive(Clone, Debug)]
+pub struct TwoCaptures {
+    /// The capture file of SRC.
+    pub src: Vec<u8>,
+    /// The capture file of DST.
+    pub dst: Vec<u8>,
+    /// What really happened.
+    pub truth: Truth,
+}
+
+/// Runs a scenario in memory.
+///
+/// ```
+/// use tcpexp_testkit::{Direction, Scenario, simulate};
+/// use tcpexp_units::TimeDelta;
+///
+/// let captures = simulate(&Scenario {
+///     loss_ppm: 10_000,
+///     offset: TimeDelta::from_seconds(3 * 3600),
+///     ..Scenario::default()
+/// });
+/// let first = captures.truth.src.packets(0)[0];
+/// let syn = captures.truth.packet(first);
+/// assert_eq!(syn.direction, Direction::Forward);
+/// assert!(syn.downstream_at.unwrap() - syn.upstream_at >= TimeDelta::from_millis(10));
+/// ```
+pub fn simulate(scenario: &Scenario) -> TwoCaptures {
+    let (src, dst, truth) = Engine::new(scenario, Vec::new(), Vec::new(), true)
+        .and_then(Engine::run)
+        .expect("memory takes all writes");
+    TwoCaptures { src, dst, truth }
+}
+
+/// Runs a scenario of any length into two files, in memory that follows the live flows.
+///
+/// Packets are not remembered, so only the totals are known afterwards.
+pub fn simulate_into<W: Write>(scenario: &Scenario, src: W, dst: W) -> io::Result<Summary> {
+    let (_, _, truth) = Engine::new(scenario, src, dst, false)?.run()?;
+    Ok(truth.summary)
+}

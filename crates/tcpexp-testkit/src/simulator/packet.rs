@@ -1,0 +1,288 @@
+//! From what the simulator knows of a packet to the frame that is captured.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::receiver::SackBlocks;
+use super::scenario::{Direction, IpId, IpVersion, Point, TcpLoad, UdpLoad, UdpPayload};
+use crate::frame::{FrameSpec, Transport, flag};
+use crate::{Framing, Payload, TcpOptions};
+
+const WINDOW_SHIFT: u8 = 10;
+
+/// One packet on the way; a super-segment before it is cut, or after pieces are merged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    /// Its number in the truth; pieces of a super-segment follow on.
+    pub(crate) id: u64,
+    pub(crate) slot: u32,
+    pub(crate) direction: Direction,
+    pub(crate) ip_id: u16,
+    pub(crate) body: Body,
+    pub(crate) retransmission: bool,
+}
+
+impl Packet {
+    /// How many packets the network carries it in.
+    pub(crate) fn pieces(&self) -> u32 {
+        match &self.body {
+            Body::Tcp(segment) => segment.count.max(1),
+            Body::Udp { .. } => 1,
+        }
+    }
+
+    /// One of the pieces; Identification counts, and only the last has PSH.
+    pub(crate) fn piece(&self, number: u32, mode: IpId) -> Self {
+        let mut piece = *self;
+        let last = number + 1 == self.pieces();
+        if let Body::Tcp(segment) = &mut piece.body
+            && segment.count > 1
+        {
+            segment.first += number;
+            segment.count = 1;
+            segment.push &= last;
+            piece.id += u64::from(number);
+            piece.ip_id = match mode {
+                IpId::Zero => 0,
+                IpId::Wrapping(after) => {
+                    (u32::from(piece.ip_id) + number).rem_euclid(after.into()) as u16
+                }
+                IpId::Counter | IpId::Random => piece.ip_id.wrapping_add(number as u16),
+            };
+        }
+        piece
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Body {
+    Tcp(Segment),
+    Udp { number: u64 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Syn,
+    SynAck,
+    /// From the side that sends data; the last one carries FIN.
+    Data,
+    /// An acknowledgment without data, from either side.
+    Ack,
+    /// From the side that receives data, after it got everything.
+    Fin,
+}
+
+/// A TCP segment in segment numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) kind: Kind,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    pub(crate) push: bool,
+    /// Data segments received in order by the side that receives data; for the other side, whether
+    /// it received FIN.
+    pub(crate) ack: u32,
+    pub(crate) sack: SackBlocks,
+    pub(crate) sack_count: u8,
+    pub(crate) ts_val: u32,
+    pub(crate) ts_ecr: u32,
+}
+
+/// What stays the same for all packets of a flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    pub(crate) number: u32,
+    pub(crate) client: [(IpAddr, u16); 2],
+    pub(crate) server: (IpAddr, u16),
+    pub(crate) protocol: Protocol,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Protocol {
+    Tcp {
+        load: TcpLoad,
+        segments: u32,
+        /// Initial sequence number of each direction's sender.
+        isn: [u32; 2],
+    },
+    Udp(UdpLoad),
+}
+
+impl Identity {
+    pub(crate) fn new(number: u32, ip: IpVersion, nat: bool, protocol: Protocol) -> Self {
+        let (block, port) = (number / 50_000, (number % 50_000) as u16);
+        let at_src = (address(ip, [10, 1, 0, 1], block), 10_000 + port);
+        let translated = (address(ip, [198, 51, 100, 1], block), 61_000 - port);
+        let server_port = if matches!(protocol, Protocol::Tcp { .. }) {
+            443
+        } else {
+            5004
+        };
+        Self {
+            number,
+            client: [at_src, if nat { translated } else { at_src }],
+            server: (address(ip, [203, 0, 113, 1], 0), server_port),
+            protocol,
+        }
+    }
+
+    /// The packet as a point sees it.
+    pub(crate) fn frame(&self, packet: &Packet, point: Point, framing: Framing) -> FrameSpec {
+        let client = self.client[point as usize];
+        let (from, to) = match packet.direction {
+            Direction::Forward => (client, self.server),
+            Direction::Reverse => (self.server, client),
+        };
+        let upstream = point == packet.direction.upstream();
+        let (transport, payload) = match &packet.body {
+            Body::Tcp(segment) => (
+                self.tcp_header(packet.direction, segment),
+                self.tcp_payload(segment),
+            ),
+            Body::Udp { number } => (Transport::Udp, self.datagram(*number)),
+        };
+        FrameSpec {
+            framing,
+            src: from.0,
+            dst: to.0,
+            src_port: from.1,
+            dst_port: to.1,
+            ip_id: packet.ip_id,
+            ttl: if upstream { 64 } else { 57 },
+            traffic_class: 0,
+            transport,
+            payload,
+            min_frame_bytes: 0,
+        }
+    }
+
+    /// Bytes behind the transport header.
+    pub(crate) fn payload_bytes(&self, packet: &Packet) -> u32 {
+        match &packet.body {
+            Body::Tcp(segment) => self.tcp_payload(segment).len.into(),
+            Body::Udp { number } => self.datagram(*number).len.into(),
+        }
+    }
+
+    /// Data bytes in front of a segment.
+    fn position(&self, segment: u32) -> u64 {
+        match &self.protocol {
+            Protocol::Tcp { load, .. } => {
+                (u64::from(segment) * u64::from(load.mss)).min(load.bytes)
+            }
+            Protocol::Udp(_) => 0,
+        }
+    }
+
+    fn tcp_payload(&self, segment: &Segment) -> Payload {
+        if segment.kind != Kind::Data {
+            return Payload::default();
+        }
+        let position = self.position(segment.first);
+        let end = self.position(segment.first + segment.count);
+        let len = u16::try_from(end - position).expect("a super-segment fits an IP packet");
+        Payload::new(self.number, position, len)
+    }
+
+    fn tcp_header(&self, direction: Direction, segment: &Segment) -> Transport {
+        let Protocol::Tcp {
+            load,
+            segments,
+            isn,
+        } = &self.protocol
+        else {
+            unreachable!("only TCP flows send segments");
+        };
+        let own = isn[direction.index()];
+        let peer = isn[direction.opposite().index()];
+        let sends_data = direction == load.direction;
+        // The FIN of the data rides on the last segment and takes one number.
+        let data_seq = |isn: u32, number: u32| {
+            let fin = u32::from(number == *segments && *segments > 0);
+            isn.wrapping_add(1 + fin)
+                .wrapping_add(self.position(number) as u32)
+        };
+        let seq = match segment.kind {
+            Kind::Syn | Kind::SynAck => own,
+            _ if sends_data => data_seq(own, segment.first),
+            Kind::Fin => own.wrapping_add(1),
+            _ => own.wrapping_add(1 + segment.first),
+        };
+        let ack = match segment.kind {
+            Kind::Syn => 0,
+            Kind::SynAck => peer.wrapping_add(1),
+            _ if sends_data => peer.wrapping_add(1 + segment.ack),
+            _ => data_seq(peer, segment.ack),
+        };
+        let last = segment.kind == Kind::Data && segment.first + segment.count == *segments;
+        let flags = match segment.kind {
+            Kind::Syn => flag::SYN,
+            Kind::SynAck => flag::SYN | flag::ACK,
+            Kind::Fin => flag::FIN | flag::ACK,
+            _ => flag::ACK | (u8::from(segment.push) * flag::PSH) | (u8::from(last) * flag::FIN),
+        };
+        Transport::Tcp {
+            seq,
+            ack,
+            flags,
+            window: 64_240,
+            options: options(load, segment, |number| data_seq(peer, number)),
+        }
+    }
+
+    fn datagram(&self, number: u64) -> Payload {
+        let Protocol::Udp(load) = &self.protocol else {
+            unreachable!("only UDP streams send datagrams");
+        };
+        let number = (load.payload == UdpPayload::Numbered).then_some(number);
+        Payload {
+            number,
+            ..Payload::new(self.number, 0, load.payload_bytes)
+        }
+    }
+}
+
+fn options(load: &TcpLoad, segment: &Segment, seq: impl Fn(u32) -> u32) -> TcpOptions {
+    let none = TcpOptions::NONE;
+    if matches!(segment.kind, Kind::Syn | Kind::SynAck) {
+        let mut options = none.mss(load.mss + if load.timestamps { 12 } else { 0 });
+        if load.sack {
+            options = options.sack_permitted();
+        }
+        if load.timestamps {
+            options = options.timestamps(segment.ts_val, segment.ts_ecr);
+        }
+        return options.window_scale(WINDOW_SHIFT);
+    }
+    let mut options = none;
+    if load.timestamps {
+        options = options
+            .nop()
+            .nop()
+            .timestamps(segment.ts_val, segment.ts_ecr);
+    }
+    if segment.sack_count > 0 {
+        let blocks = segment.sack.map(|(start, end)| (seq(start), seq(end)));
+        options = options
+            .nop()
+            .nop()
+            .sack(&blocks[..segment.sack_count.into()]);
+    }
+    options
+}
+
+fn address(ip: IpVersion, [a, b, c, d]: [u8; 4], block: u32) -> IpAddr {
+    match ip {
+        IpVersion::V4 => Ipv4Addr::new(a, b, c, d + block as u8).into(),
+        IpVersion::V6 => Ipv6Addr::new(
+            0x2001,
+            0xDB8,
+            a.into(),
+            b.into(),
+            c.into(),
+            0,
+            0,
+            u16::from(d) + block as u16,
+        )
+        .into(),
+    }
+}

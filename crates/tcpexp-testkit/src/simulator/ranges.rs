@@ -1,0 +1,96 @@
+//! A set of segment numbers, kept as ranges.
+
+/// Sorted ranges that neither touch nor overlap; ends are exclusive.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ranges {
+    ranges: Vec<(u32, u32)>,
+    covered: u32,
+}
+
+impl Ranges {
+    /// How many numbers are in.
+    pub(crate) fn covered(&self) -> u32 {
+        self.covered
+    }
+
+    /// One more than the highest number, or 0.
+    pub(crate) fn end(&self) -> u32 {
+        self.ranges.last().map_or(0, |range| range.1)
+    }
+
+    /// The ranges, lowest first.
+    pub(crate) fn as_slice(&self) -> &[(u32, u32)] {
+        &self.ranges
+    }
+
+    /// The range a number is in.
+    pub(crate) fn around(&self, number: u32) -> Option<(u32, u32)> {
+        let after = self.ranges.partition_point(|range| range.1 <= number);
+        self.ranges
+            .get(after)
+            .copied()
+            .filter(|range| range.0 <= number)
+    }
+
+    /// Puts a range in; false if all of it was in already.
+    pub(crate) fn insert(&mut self, mut start: u32, mut end: u32) -> bool {
+        if start >= end {
+            return false;
+        }
+        let before = self.covered;
+        let first = self.ranges.partition_point(|range| range.1 < start);
+        let last = self.ranges.partition_point(|range| range.0 <= end);
+        for range in self.ranges.drain(first..last) {
+            start = start.min(range.0);
+            end = end.max(range.1);
+            self.covered -= range.1 - range.0;
+        }
+        self.ranges.insert(first, (start, end));
+        self.covered += end - start;
+        self.covered > before
+    }
+
+    /// Takes out everything below a number.
+    pub(crate) fn remove_below(&mut self, floor: u32) {
+        let gone = self.ranges.partition_point(|range| range.1 <= floor);
+        for range in self.ranges.drain(..gone) {
+            self.covered -= range.1 - range.0;
+        }
+        if let Some(range) = self.ranges.first_mut()
+            && range.0 < floor
+        {
+            self.covered -= floor - range.0;
+            range.0 = floor;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn ranges_hold_what_a_plain_set_holds(
+            inserts in prop::collection::vec((0..200_u32, 0..20_u32), 0..40), floor in 0..200_u32,
+        ) {
+            let mut ranges = Ranges::default();
+            let mut plain = BTreeSet::new();
+            for (start, len) in inserts {
+                let grows = (start..start + len).any(|number| !plain.contains(&number));
+                prop_assert_eq!(ranges.insert(start, start + len), grows);
+                plain.extend(start..start + len);
+            }
+            ranges.remove_below(floor);
+            plain.retain(|number| *number >= floor);
+            let listed: Vec<u32> = ranges.as_slice().iter().flat_map(|range| range.0..range.1).collect();
+            prop_assert_eq!(&listed, &plain.iter().copied().collect::<Vec<_>>());
+            prop_assert_eq!(ranges.covered() as usize, plain.len());
+            for number in 0..220 {
+                prop_assert_eq!(ranges.around(number).is_some(), plain.contains(&number));
+            }
+        }
+    }
+}

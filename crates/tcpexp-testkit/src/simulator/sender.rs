@@ -1,0 +1,282 @@
+//! The sending side of a TCP flow: which segments leave when.
+//!
+//! Everything counts segments; `packet` turns them into sequence numbers.
+
+use std::collections::VecDeque;
+
+use super::ranges::Ranges;
+use super::scenario::{Congestion, TcpLoad};
+
+/// No deadline.
+pub(crate) const NEVER: u64 = u64::MAX;
+const MIN_RTO: u64 = 200_000_000;
+/// Retransmissions of one segment before the flow is given up.
+const MAX_BACKOFF: u32 = 8;
+
+/// Segments to send now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Burst {
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    pub(crate) retransmission: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Sender {
+    segments: u32,
+    snd_una: u32,
+    snd_nxt: u32,
+    cwnd: u32,
+    ssthresh: u32,
+    /// Segments acknowledged since the window last grew in congestion avoidance.
+    credit: u32,
+    congestion: Congestion,
+    max_window: u32,
+    sack: bool,
+    sacked: Ranges,
+    /// Segments below this were judged lost or received.
+    judged: u32,
+    lost: VecDeque<u32>,
+    /// Retransmissions, and what was next to send when they left.
+    resent: VecDeque<(u32, u32)>,
+    dup_acks: u32,
+    recovery_point: Option<u32>,
+    srtt: u64,
+    timed: Option<(u32, u64)>,
+    backoff: u32,
+    pub(crate) rto_at: u64,
+}
+
+impl Sender {
+    pub(crate) fn new(load: &TcpLoad, segments: u32) -> Self {
+        Self {
+            segments,
+            snd_una: 0,
+            snd_nxt: 0,
+            cwnd: match load.congestion {
+                Congestion::Aimd => 10,
+                Congestion::Fixed(window) => window,
+            },
+            ssthresh: u32::MAX,
+            credit: 0,
+            congestion: load.congestion,
+            max_window: load.max_window_segments.max(1),
+            sack: load.sack,
+            sacked: Ranges::default(),
+            judged: 0,
+            lost: VecDeque::new(),
+            resent: VecDeque::new(),
+            dup_acks: 0,
+            recovery_point: None,
+            srtt: 0,
+            timed: None,
+            backoff: 0,
+            rto_at: NEVER,
+        }
+    }
+
+    /// Segments of the whole flow.
+    pub(crate) fn segments(&self) -> u32 {
+        self.segments
+    }
+
+    /// The next segment to be sent for the first time.
+    pub(crate) fn snd_nxt(&self) -> u32 {
+        self.snd_nxt
+    }
+
+    /// Everything was acknowledged.
+    pub(crate) fn done(&self) -> bool {
+        self.snd_una == self.segments
+    }
+
+    /// The peer is gone.
+    pub(crate) fn gave_up(&self) -> bool {
+        self.backoff > MAX_BACKOFF
+    }
+
+    /// What may leave now, in pieces of up to `most` segments; ask until there is nothing.
+    pub(crate) fn next_burst(&mut self, now: u64, most: u32) -> Option<Burst> {
+        let room = self.cwnd.min(self.max_window).saturating_sub(self.pipe());
+        if room == 0 {
+            return None;
+        }
+        if let Some(first) = self.lost.pop_front() {
+            self.resent.push_back((first, self.snd_nxt));
+            // Karn's rule: its acknowledgment cannot be told from that of the original.
+            self.timed = None;
+            self.arm(now);
+            return Some(Burst {
+                first,
+                count: 1,
+                retransmission: true,
+            });
+        }
+        // A host with segmentation offload waits until a burst is worth it.
+        let worthwhile = most.min(self.cwnd / 4).min(self.segments - self.snd_nxt);
+        if room < worthwhile && self.pipe() > 0 {
+            return None;
+        }
+        // Limits the span of what is out as well, so memory and SACK stay small.
+        let span = (2 * self.max_window).saturating_sub(self.snd_nxt - self.snd_una);
+        let count = room.min(span).min(most).min(self.segments - self.snd_nxt);
+        if count == 0 {
+            return None;
+        }
+        let first = self.snd_nxt;
+        self.snd_nxt += count;
+        self.timed.get_or_insert((first, now));
+        if self.rto_at == NEVER {
+            self.arm(now);
+        }
+        Some(Burst {
+            first,
+            count,
+            retransmission: false,
+        })
+    }
+
+    /// Takes an acknowledgment of everything below `ack`, and SACK blocks.
+    pub(crate) fn on_ack(&mut self, now: u64, ack: u32, blocks: &[(u32, u32)]) {
+        if ack > self.snd_una {
+            self.advance(now, ack);
+        } else if ack == self.snd_una && self.snd_nxt > self.snd_una {
+            self.dup_acks += 1;
+        }
+        let mut news = false;
+        for (start, end) in blocks {
+            news |= self.sacked.insert((*start).max(self.snd_una), *end);
+        }
+        if news {
+            let sacked = &self.sacked;
+            self.lost
+                .retain(|segment| sacked.around(*segment).is_none());
+        }
+        if self.sack {
+            self.judge_by_sack();
+        } else if self.dup_acks == 3 && self.recovery_point.is_none() {
+            self.lost.push_back(self.snd_una);
+        }
+        if !self.lost.is_empty() && self.recovery_point.is_none() {
+            self.recovery_point = Some(self.snd_nxt);
+            self.back_off_window();
+        }
+    }
+
+    /// The retransmission timer ran out: what was not received is lost.
+    pub(crate) fn on_rto(&mut self, now: u64) {
+        self.backoff += 1;
+        let sacked = &self.sacked;
+        self.lost = (self.snd_una..self.snd_nxt)
+            .filter(|segment| sacked.around(*segment).is_none())
+            .collect();
+        self.judged = self.snd_nxt;
+        self.resent.clear();
+        self.dup_acks = 0;
+        self.back_off_window();
+        if self.congestion == Congestion::Aimd {
+            self.cwnd = 1;
+        }
+        self.recovery_point = Some(self.snd_nxt);
+        self.arm(now);
+    }
+
+    fn advance(&mut self, now: u64, ack: u32) {
+        let newly = ack - self.snd_una;
+        self.snd_una = ack;
+        self.sacked.remove_below(ack);
+        self.lost.retain(|segment| *segment >= ack);
+        self.resent.retain(|(segment, _)| *segment >= ack);
+        self.dup_acks = 0;
+        self.backoff = 0;
+        if let Some((segment, sent_at)) = self.timed
+            && segment < ack
+        {
+            let sample = now - sent_at;
+            self.srtt = if self.srtt == 0 {
+                sample
+            } else {
+                (7 * self.srtt + sample) / 8
+            };
+            self.timed = None;
+        }
+        match self.recovery_point {
+            Some(point) if ack >= point => {
+                self.recovery_point = None;
+                self.grow(0);
+            }
+            // RFC 6582: a partial acknowledgment says that the next one is lost too.
+            Some(_) if self.next_hole_unsent(ack) => self.lost.push_back(ack),
+            Some(_) if self.cwnd < self.ssthresh => self.grow(newly),
+            Some(_) => {}
+            None => self.grow(newly),
+        }
+        if self.snd_una == self.snd_nxt {
+            self.rto_at = NEVER;
+        } else {
+            self.arm(now);
+        }
+    }
+
+    fn next_hole_unsent(&self, ack: u32) -> bool {
+        let resent = self.resent.iter().any(|(segment, _)| *segment == ack);
+        !self.sack && self.lost.is_empty() && !resent
+    }
+
+    fn grow(&mut self, newly: u32) {
+        if self.congestion != Congestion::Aimd {
+            return;
+        }
+        if self.cwnd < self.ssthresh {
+            self.cwnd = (self.cwnd + newly).min(self.ssthresh);
+        } else {
+            self.credit += newly;
+            if self.credit >= self.cwnd {
+                self.credit -= self.cwnd;
+                self.cwnd += 1;
+            }
+        }
+        self.cwnd = self.cwnd.min(self.max_window);
+    }
+
+    fn back_off_window(&mut self) {
+        if self.congestion == Congestion::Aimd {
+            self.ssthresh = (self.cwnd / 2).max(2);
+            self.cwnd = self.ssthresh;
+        }
+    }
+
+    /// RFC 6675: lost is what three higher segments overtook; a retransmission is lost when three
+    /// segments first sent after it arrived.
+    fn judge_by_sack(&mut self) {
+        let end = self.sacked.end();
+        self.judged = self.judged.max(self.snd_una);
+        while self.judged + 3 < end {
+            if self.sacked.around(self.judged).is_none() {
+                self.lost.push_back(self.judged);
+            }
+            self.judged += 1;
+        }
+        while let Some((segment, next)) = self.resent.front().copied() {
+            let arrived = segment < self.snd_una || self.sacked.around(segment).is_some();
+            if !arrived && end < next + 3 {
+                break;
+            }
+            self.resent.pop_front();
+            if !arrived {
+                self.lost.push_back(segment);
+            }
+        }
+    }
+
+    /// Segments thought to be on the way.
+    fn pipe(&self) -> u32 {
+        let out = self.snd_nxt - self.snd_una;
+        let left = if self.sack { 0 } else { self.dup_acks };
+        out.saturating_sub(self.sacked.covered() + self.lost.len() as u32 + left)
+    }
+
+    fn arm(&mut self, now: u64) {
+        self.rto_at = now + ((2 * self.srtt).max(MIN_RTO) << self.backoff.min(6));
+    }
+}
