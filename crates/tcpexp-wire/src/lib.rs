@@ -1,5 +1,49 @@
 //! Bytes of one record to a view of its IP packet and TCP or UDP segment.
+//!
+//! [`decode`] takes the bytes that a capture has of one frame and gives a [`Packet`] that borrows
+//! from them, or the reason why there is none ([`Skipped`]). It strips link layers, VLAN tags, MPLS
+//! labels and PPPoE, walks IPv4 options and IPv6 extension headers, and enters tunnels if asked.
+//! It allocates nothing, keeps nothing and never panics.
+//!
+//! Captures are cut short, padded, and taken before the interface splits what the kernel hands it.
+//! So lengths come from the IP header where it says them, and options are used as far as they go.
+//! Checksums are not verified: most captures at a sender hold wrong ones.
+//!
+//! ```
+//! # use etherparse::PacketBuilder;
+//! use tcpexp_wire::{LinkType, Tally, Transport, Tunnels, decode};
+//!
+//! # let mut frame = Vec::new();
+//! # PacketBuilder::ethernet2([2; 6], [4; 6]).ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+//! #     .tcp(40_000, 5201, 1_000, 65_535).syn().write(&mut frame, &[])?;
+//! // `frame` is a SYN from 10.0.0.1:40000 to 10.0.0.2:5201.
+//! let mut tally = Tally::default();
+//! let outcome = decode(LinkType::ETHERNET, &frame, 54, Tunnels::Closed);
+//! tally.observe(&outcome);
+//! if let Transport::Tcp(tcp) = outcome?.transport {
+//!     assert_eq!(tcp.seq.0, 1_000);
+//!     assert_eq!(tcp.flags.to_string(), "S");
+//!     assert_eq!(tcp.options.timestamps(), None);
+//! }
+//! assert_eq!((tally.used(), tally.records()), (1, 1));
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
 
+mod decode;
+mod flags;
+mod ip;
+mod link;
+mod options;
 mod packet;
+mod skipped;
+mod transport;
+mod tunnel;
+mod unread;
 
+pub use decode::decode;
+pub use flags::TcpFlags;
+pub use link::LinkType;
+pub use options::TcpOptions;
 pub use packet::{Addresses, Packet, Ports, SeqNum, Tcp, Transport, Udp};
+pub use skipped::{Skipped, Tally};
+pub use tunnel::Tunnels;

@@ -9,7 +9,8 @@ use crate::{TcpFlags, TcpOptions};
 pub struct Packet<'a> {
     /// Source and destination address of the (innermost entered) IP header.
     pub addresses: Addresses,
-    /// IPv4 Identification, or the one of an IPv6 fragment header; `None` where the packet has none.
+    /// IPv4 Identification, or the lower 16 bits of the one in an IPv6 fragment header; `None` where
+    /// the packet has none.
     pub ip_id: Option<u16>,
     /// Hop limit or time to live.
     pub ttl: u8,

@@ -1,0 +1,193 @@
+//! IPv4 and IPv6 headers, down to the transport header.
+
+use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice, err};
+
+use crate::unread::Unread;
+use crate::{Addresses, Skipped};
+
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const AUTHENTICATION: u8 = 51;
+const DESTINATION_OPTIONS: u8 = 60;
+
+/// An IP datagram of which nothing is read yet, and what the layer below says it is.
+#[derive(Clone, Copy)]
+pub(crate) enum Datagram<'a> {
+    V4(Unread<'a>),
+    V6(Unread<'a>),
+}
+
+impl<'a> Datagram<'a> {
+    /// A datagram of the version that its first four bits say.
+    #[inline]
+    pub(crate) fn of_any_version(unread: Unread<'a>) -> Result<Self, Skipped> {
+        match unread.captured {
+            [0x40..=0x4f, ..] => Ok(Self::V4(unread)),
+            [0x60..=0x6f, ..] => Ok(Self::V6(unread)),
+            [_, ..] => Err(Skipped::MalformedIp),
+            [] => Err(Skipped::Cut),
+        }
+    }
+
+    /// Reads the IP header and its extensions.
+    #[inline]
+    pub(crate) fn read(self) -> Result<IpPacket<'a>, Skipped> {
+        match self {
+            Self::V4(unread) => v4(unread),
+            Self::V6(unread) => v6(unread),
+        }
+    }
+}
+
+/// What the IP header says about the packet, and the bytes after it.
+pub(crate) struct IpPacket<'a> {
+    pub(crate) addresses: Addresses,
+    pub(crate) ip_id: Option<u16>,
+    pub(crate) ttl: u8,
+    pub(crate) traffic_class: u8,
+    pub(crate) ip_bytes: usize,
+    /// What comes after the last extension header.
+    pub(crate) protocol: u8,
+    /// The transport header and its payload, without link padding. As long as the IP header says,
+    /// even if the record says less: captures that were shortened afterwards often have the
+    /// shorter length in the record, and the IP header is what the receiver went by.
+    pub(crate) payload: Unread<'a>,
+}
+
+#[inline]
+fn v4(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
+    use err::ipv4::HeaderSliceError::{Content, Len};
+    let header = Ipv4HeaderSlice::from_slice(unread.captured).map_err(|error| match error {
+        Len(_) => Skipped::Cut,
+        Content(_) => Skipped::MalformedIp,
+    })?;
+    let header_bytes = header.slice().len();
+    let ip_bytes = match header.total_len() {
+        // The sender's own capture of what the interface will cut up: more than the field can
+        // say (BIG TCP), or a driver that leaves the field to the hardware.
+        0 => unread.wire_bytes,
+        total => usize::from(total),
+    };
+    let payload_bytes = ip_bytes
+        .checked_sub(header_bytes)
+        .ok_or(Skipped::MalformedIp)?;
+    if header.fragments_offset().value() != 0 {
+        return Err(Skipped::LaterFragment);
+    }
+    let payload = unread.skip(header_bytes)?.limit(payload_bytes);
+    let (protocol, payload) = match header.protocol().0 {
+        AUTHENTICATION => extension(AUTHENTICATION, payload)?,
+        protocol => (protocol, payload),
+    };
+    Ok(IpPacket {
+        addresses: Addresses::V4 {
+            source: header.source_addr(),
+            destination: header.destination_addr(),
+        },
+        ip_id: Some(header.identification()),
+        ttl: header.ttl(),
+        traffic_class: header.slice()[1],
+        ip_bytes,
+        protocol,
+        payload,
+    })
+}
+
+fn v6(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
+    use err::ipv6::HeaderSliceError::{Content, Len};
+    let header = Ipv6HeaderSlice::from_slice(unread.captured).map_err(|error| match error {
+        Len(_) => Skipped::Cut,
+        Content(_) => Skipped::MalformedIp,
+    })?;
+    let header_bytes = header.slice().len();
+    let after = unread.skip(header_bytes)?;
+    let mut protocol = header.next_header().0;
+    let payload_bytes = match header.payload_length() {
+        0 if protocol == HOP_BY_HOP => jumbo_payload(after)?.unwrap_or(after.wire_bytes),
+        // BIG TCP without the option, as newer senders show it to a capture.
+        0 => after.wire_bytes,
+        length => usize::from(length),
+    };
+    let mut payload = after.limit(payload_bytes);
+    let mut ip_id = None;
+    loop {
+        match protocol {
+            FRAGMENT => {
+                let identification;
+                (protocol, identification, payload) = first_fragment(payload)?;
+                ip_id = Some(identification);
+            }
+            HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS | AUTHENTICATION => {
+                (protocol, payload) = extension(protocol, payload)?;
+            }
+            _ => break,
+        }
+    }
+    Ok(IpPacket {
+        addresses: Addresses::V6 {
+            source: header.source_addr(),
+            destination: header.destination_addr(),
+        },
+        ip_id,
+        ttl: header.hop_limit(),
+        traffic_class: header.traffic_class(),
+        ip_bytes: payload_bytes.saturating_add(header_bytes),
+        protocol,
+        payload,
+    })
+}
+
+/// What follows an extension header of any kind but a fragment header: the next one's kind, and
+/// the bytes from there on.
+fn extension(kind: u8, payload: Unread<'_>) -> Result<(u8, Unread<'_>), Skipped> {
+    let (&[next, length], _) = within(payload, 2)?.take()?;
+    let bytes = match kind {
+        // In words of four bytes, less two (RFC 4302, section 2.2).
+        AUTHENTICATION => (usize::from(length) + 2) * 4,
+        // In words of eight bytes, less the first (RFC 8200, section 4.3).
+        _ => (usize::from(length) + 1) * 8,
+    };
+    Ok((next, within(payload, bytes)?.skip(bytes)?))
+}
+
+/// What follows a fragment header, and the low half of the 32-bit identification.
+fn first_fragment(payload: Unread<'_>) -> Result<(u8, u16, Unread<'_>), Skipped> {
+    let (&[next, _, high, low, _, _, id_high, id_low], rest) = within(payload, 8)?.take()?;
+    // The lowest three bits are flags (RFC 8200, section 4.5).
+    if u16::from_be_bytes([high, low]) >> 3 != 0 {
+        return Err(Skipped::LaterFragment);
+    }
+    Ok((next, u16::from_be_bytes([id_high, id_low]), rest))
+}
+
+/// The length in a jumbo payload option (RFC 2675, section 2), if there is one.
+fn jumbo_payload(hop_by_hop: Unread<'_>) -> Result<Option<usize>, Skipped> {
+    const PAD1: u8 = 0;
+    const JUMBO: u8 = 0xc2;
+    let (_, after) = extension(HOP_BY_HOP, hop_by_hop)?;
+    let bytes = hop_by_hop.captured.len() - after.captured.len();
+    let mut options = &hop_by_hop.captured[2..bytes];
+    loop {
+        options = match *options {
+            [PAD1, ref rest @ ..] => rest,
+            [JUMBO, 4, a, b, c, d, ..] => {
+                let length = u32::from_be_bytes([a, b, c, d]);
+                return Ok(Some(usize::try_from(length).unwrap_or(usize::MAX)));
+            }
+            [_, length, ref rest @ ..] => match rest.get(usize::from(length)..) {
+                Some(rest) => rest,
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
+        }
+    }
+}
+
+/// `payload` if it has room for a header of `bytes` bytes; the IP header is wrong if not.
+fn within(payload: Unread<'_>, bytes: usize) -> Result<Unread<'_>, Skipped> {
+    if payload.wire_bytes < bytes {
+        return Err(Skipped::MalformedIp);
+    }
+    Ok(payload)
+}

@@ -1,0 +1,223 @@
+//! Link layers, down to an IP datagram.
+
+use std::fmt;
+
+use crate::Skipped;
+use crate::ip::Datagram;
+use crate::unread::Unread;
+
+/// What the first bytes of a record are: a `LINKTYPE_` number of the capture file formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkType(pub u16);
+
+impl LinkType {
+    /// BSD loopback: an address family in the byte order of the capturing host.
+    pub const NULL: Self = Self(0);
+    /// Ethernet.
+    pub const ETHERNET: Self = Self(1);
+    /// PPP, with or without the HDLC address and control bytes.
+    pub const PPP: Self = Self(9);
+    /// Raw IP as some BSD systems number it.
+    pub const BSD_RAW: Self = Self(12);
+    /// Raw IP as `OpenBSD` numbers it.
+    pub const OPENBSD_RAW: Self = Self(14);
+    /// PPP or Cisco HDLC in HDLC-like framing.
+    pub const PPP_HDLC: Self = Self(50);
+    /// Raw IP, either version.
+    pub const RAW: Self = Self(101);
+    /// `OpenBSD` loopback: an address family in network byte order.
+    pub const LOOP: Self = Self(108);
+    /// Linux "cooked" capture, as on the `any` interface.
+    pub const LINUX_SLL: Self = Self(113);
+    /// Raw IPv4.
+    pub const IPV4: Self = Self(228);
+    /// Raw IPv6.
+    pub const IPV6: Self = Self(229);
+    /// Linux "cooked" capture, version 2.
+    pub const LINUX_SLL2: Self = Self(276);
+
+    /// Whether [`decode`](crate::decode) reads it.
+    pub const fn is_supported(self) -> bool {
+        self.name().is_some()
+    }
+
+    const fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::NULL => "BSD loopback",
+            Self::ETHERNET => "Ethernet",
+            Self::PPP => "PPP",
+            Self::BSD_RAW | Self::OPENBSD_RAW | Self::RAW => "raw IP",
+            Self::PPP_HDLC => "PPP in HDLC framing",
+            Self::LOOP => "OpenBSD loopback",
+            Self::LINUX_SLL => "Linux cooked",
+            Self::IPV4 => "raw IPv4",
+            Self::IPV6 => "raw IPv6",
+            Self::LINUX_SLL2 => "Linux cooked v2",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for LinkType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => f.pad(&format!("link type {}", self.0)),
+        }
+    }
+}
+
+/// The IP datagram in a record.
+#[inline]
+pub(crate) fn datagram(link: LinkType, frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    match link {
+        LinkType::ETHERNET => ethernet(frame),
+        LinkType::RAW | LinkType::BSD_RAW | LinkType::OPENBSD_RAW => {
+            Datagram::of_any_version(frame)
+        }
+        LinkType::IPV4 => Ok(Datagram::V4(frame)),
+        LinkType::IPV6 => Ok(Datagram::V6(frame)),
+        LinkType::LINUX_SLL => linux_sll(frame),
+        LinkType::LINUX_SLL2 => linux_sll2(frame),
+        LinkType::NULL | LinkType::LOOP => loopback(frame),
+        LinkType::PPP | LinkType::PPP_HDLC => ppp(frame),
+        _ => Err(Skipped::UnsupportedLinkType),
+    }
+}
+
+/// An Ethernet frame, without preamble (IEEE 802.3, section 3).
+#[inline]
+pub(crate) fn ethernet(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    let ([.., high, low], rest) = frame.take::<14>()?;
+    ether_type(u16::from_be_bytes([*high, *low]), rest)
+}
+
+/// What follows an `EtherType`, which may be more tags first.
+#[inline]
+pub(crate) fn ether_type(ether_type: u16, rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    match ether_type {
+        0x0800 => Ok(Datagram::V4(rest)),
+        0x86dd => Ok(Datagram::V6(rest)),
+        _ => tagged(ether_type, rest),
+    }
+}
+
+fn tagged(mut ether_type: u16, mut rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    loop {
+        match ether_type {
+            0x0800 => return Ok(Datagram::V4(rest)),
+            0x86dd => return Ok(Datagram::V6(rest)),
+            // VLAN tags: IEEE 802.1Q, 802.1ad and what came before it.
+            0x8100 | 0x88a8 | 0x9100 => {
+                let ([_, _, high, low], after) = rest.take()?;
+                (ether_type, rest) = (u16::from_be_bytes([*high, *low]), after);
+            }
+            0x8847 | 0x8848 => return mpls(rest),
+            0x8864 => return pppoe(rest),
+            // Below 0x0600 it is not a type but a length (IEEE 802.3, section 3.2.6).
+            0..0x0600 => (ether_type, rest) = llc(rest)?,
+            _ => return Err(Skipped::NotIp),
+        }
+    }
+}
+
+/// The `EtherType` after an IEEE 802.2 header: given by SNAP, or IPv4 by its own access point.
+fn llc(rest: Unread<'_>) -> Result<(u16, Unread<'_>), Skipped> {
+    let (access_points, after) = rest.take()?;
+    match access_points {
+        [0xaa, 0xaa, 0x03] => {
+            let (snap, after) = after.take()?;
+            match *snap {
+                // Zero is RFC 1042, 0000f8 IEEE 802.1H; others have types of their own.
+                [0, 0, 0 | 0xf8, high @ 0x06..=0xff, low] => {
+                    Ok((u16::from_be_bytes([high, low]), after))
+                }
+                _ => Err(Skipped::NotIp),
+            }
+        }
+        [0x06, 0x06, 0x03] => Ok((0x0800, after)),
+        _ => Err(Skipped::NotIp),
+    }
+}
+
+/// A label stack (RFC 3032). It does not say what it carries; the IP version field does.
+fn mpls(mut rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    loop {
+        let ([_, _, label_end, _], after) = rest.take()?;
+        rest = after;
+        if label_end & 1 == 1 {
+            break;
+        }
+    }
+    // A first nibble of 0 is a pseudowire control word (RFC 4385), others are anyone's.
+    Datagram::of_any_version(rest).map_err(|reason| match reason {
+        Skipped::MalformedIp => Skipped::NotIp,
+        other => other,
+    })
+}
+
+/// A PPP session over Ethernet (RFC 2516, section 4).
+fn pppoe(rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    ppp(rest.skip(6)?)
+}
+
+/// A PPP frame (RFC 1661, RFC 1662), or a Cisco HDLC one, told apart by the first byte.
+pub(crate) fn ppp(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    if let [0x0f | 0x8f, _, ..] = frame.captured {
+        let ([_, _, high, low], rest) = frame.take()?;
+        return ether_type(u16::from_be_bytes([*high, *low]), rest);
+    }
+    let frame = match frame.captured {
+        [0xff, 0x03, ..] => frame.skip(2)?,
+        [0xff] => return Err(Skipped::Cut),
+        _ => frame,
+    };
+    // An odd first byte is the whole protocol field (RFC 1661, section 6.5).
+    let (protocol, rest) = match frame.take()? {
+        ([low], rest) if low & 1 == 1 => (u16::from(*low), rest),
+        ([high], rest) => {
+            let ([low], rest) = rest.take()?;
+            (u16::from_be_bytes([*high, *low]), rest)
+        }
+    };
+    match protocol {
+        0x0021 => Ok(Datagram::V4(rest)),
+        0x0057 => Ok(Datagram::V6(rest)),
+        0x0281 | 0x0283 => mpls(rest),
+        _ => Err(Skipped::NotIp),
+    }
+}
+
+/// Linux cooked capture: packet type, ARP hardware type, address, protocol.
+fn linux_sll(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    let ([.., high, low], rest) = frame.take::<16>()?;
+    cooked(u16::from_be_bytes([*high, *low]), rest)
+}
+
+/// Linux cooked capture, version 2: the protocol comes first.
+fn linux_sll2(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    let ([high, low, ..], rest) = frame.take::<20>()?;
+    cooked(u16::from_be_bytes([*high, *low]), rest)
+}
+
+fn cooked(protocol: u16, rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    match protocol {
+        // Below 0x0600 are the kernel's own numbers; of these only 4, an IEEE 802.2 header, can
+        // carry IP.
+        0..=3 | 5..0x0600 => Err(Skipped::NotIp),
+        _ => ether_type(protocol, rest),
+    }
+}
+
+/// BSD loopback. The byte order is the capturing host's, or the network's; a family is a small
+/// number, so one order is plausible.
+fn loopback(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    let (family, rest) = frame.take()?;
+    let family = u32::from_le_bytes(*family).min(u32::from_be_bytes(*family));
+    match family {
+        2 => Ok(Datagram::V4(rest)),
+        // AF_INET6 on Linux, NetBSD and OpenBSD, FreeBSD, Darwin.
+        10 | 24 | 28 | 30 => Ok(Datagram::V6(rest)),
+        _ => Err(Skipped::NotIp),
+    }
+}

@@ -1,0 +1,220 @@
+//! The options of a TCP header, read when asked for.
+
+use crate::SeqNum;
+
+const END_OF_LIST: u8 = 0;
+const NO_OPERATION: u8 = 1;
+const MAXIMUM_SEGMENT_SIZE: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+
+/// The options of one TCP header, as far as they were captured.
+///
+/// Nothing is parsed until an option is asked for. An option that the capture cut off, or that
+/// comes after one with an impossible length, is not found. If an option is there twice, the first
+/// one counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TcpOptions<'a> {
+    raw: &'a [u8],
+    is_cut: bool,
+}
+
+impl<'a> TcpOptions<'a> {
+    /// Options that were captured in full.
+    #[inline]
+    pub const fn new(raw: &'a [u8]) -> Self {
+        Self { raw, is_cut: false }
+    }
+
+    /// Options of which only the first bytes were captured.
+    #[inline]
+    pub const fn cut(raw: &'a [u8]) -> Self {
+        Self { raw, is_cut: true }
+    }
+
+    /// The captured bytes, padding included.
+    #[inline]
+    pub const fn raw(&self) -> &'a [u8] {
+        self.raw
+    }
+
+    /// Whether the header has more option bytes than were captured, so that an option that is not
+    /// found may have been sent.
+    #[inline]
+    pub const fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// `TSval` and `TSecr` of the timestamps option (RFC 7323, section 3.2).
+    ///
+    /// `TSecr` is meaningful only if the ACK flag is set.
+    #[inline]
+    pub fn timestamps(&self) -> Option<(u32, u32)> {
+        // The layout of RFC 7323, appendix A, which nearly every segment with this option has.
+        if let [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, value @ ..] = self.raw {
+            let (value, _) = value.split_first_chunk()?;
+            return Some(two_words(*value));
+        }
+        self.find(TIMESTAMPS).map(|value| two_words(*value))
+    }
+
+    /// Maximum segment size in bytes (RFC 9293, section 3.7.1); on a SYN only.
+    pub fn mss(&self) -> Option<u16> {
+        self.find(MAXIMUM_SEGMENT_SIZE)
+            .map(|value| u16::from_be_bytes(*value))
+    }
+
+    /// Window scale shift as sent; on a SYN only. More than 14 counts as 14 (RFC 7323, section 2.3).
+    pub fn window_scale(&self) -> Option<u8> {
+        self.find(WINDOW_SCALE).map(|&[shift]| shift)
+    }
+
+    /// Whether the sender of this SYN takes selective acknowledgments (RFC 2018, section 2).
+    pub fn sack_permitted(&self) -> bool {
+        self.find::<0>(SACK_PERMITTED).is_some()
+    }
+
+    /// The blocks of the SACK option: first byte and the byte after the last (RFC 2018, section 3).
+    ///
+    /// In the order sent; a D-SACK block is the first (RFC 2883).
+    #[inline]
+    pub fn sack_blocks(&self) -> impl Iterator<Item = (SeqNum, SeqNum)> + use<'a> {
+        let blocks = self
+            .each()
+            .find(|(kind, _)| *kind == SACK)
+            .map_or(&[][..], |(_, blocks)| blocks);
+        let (blocks, _) = blocks.as_chunks();
+        blocks.iter().map(|block| {
+            let (left, right) = two_words(*block);
+            (SeqNum(left), SeqNum(right))
+        })
+    }
+
+    /// The value of the first option of this kind that has a value of `N` bytes.
+    fn find<const N: usize>(&self, kind: u8) -> Option<&'a [u8; N]> {
+        self.each()
+            .filter(|(found, _)| *found == kind)
+            .find_map(|(_, value)| value.try_into().ok())
+    }
+
+    fn each(&self) -> Options<'a> {
+        Options { rest: self.raw }
+    }
+}
+
+/// Kind and value of each option that is there in full.
+struct Options<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Options<'a> {
+    type Item = (u8, &'a [u8]);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match *self.rest {
+                [NO_OPERATION, ref rest @ ..] => self.rest = rest,
+                [kind, length @ 2..=0xff, ..] if kind != END_OF_LIST => {
+                    let (option, rest) = self.rest.split_at_checked(length.into())?;
+                    self.rest = rest;
+                    return Some((kind, &option[2..]));
+                }
+                _ => return None,
+            }
+        }
+    }
+}
+
+#[inline]
+fn two_words(bytes: [u8; 8]) -> (u32, u32) {
+    let word = |at| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    (word(0), word(4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MSS 1460, SACK permitted, timestamps 7 and 0, window scale 10: what Linux sends.
+    const SYN: [u8; 20] = [
+        2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 7, 0, 0, 0, 0, 1, 3, 3, 10,
+    ];
+
+    fn blocks(options: TcpOptions<'_>) -> Vec<(u32, u32)> {
+        let blocks = options.sack_blocks();
+        blocks.map(|(left, right)| (left.0, right.0)).collect()
+    }
+
+    #[test]
+    fn each_option_of_a_syn_is_found() {
+        let syn = TcpOptions::new(&SYN);
+        assert_eq!(syn.mss(), Some(1460));
+        assert_eq!(syn.window_scale(), Some(10));
+        assert!(syn.sack_permitted());
+        assert_eq!(syn.timestamps(), Some((7, 0)));
+        assert_eq!(blocks(syn), []);
+    }
+
+    #[test]
+    fn a_header_without_options_has_none() {
+        let none = TcpOptions::default();
+        assert_eq!(none.mss(), None);
+        assert_eq!(none.window_scale(), None);
+        assert!(!none.sack_permitted());
+        assert_eq!(none.timestamps(), None);
+        assert_eq!(blocks(none), []);
+        assert!(!none.is_cut());
+    }
+
+    #[test]
+    fn sack_blocks_come_in_the_order_sent() {
+        let dsack = [
+            1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 1, 5, 18, 0, 0, 0, 10, 0, 0, 0, 20, 0, 0, 0,
+            50, 0, 0, 0, 60,
+        ];
+        let options = TcpOptions::new(&dsack);
+        assert_eq!(options.timestamps(), Some((1, 2)));
+        assert_eq!(blocks(options), [(10, 20), (50, 60)]);
+    }
+
+    #[test]
+    fn an_option_that_is_cut_off_is_not_found() {
+        for kept in 0..SYN.len() {
+            let cut = TcpOptions::cut(&SYN[..kept]);
+            assert_eq!(cut.mss(), (kept >= 4).then_some(1460));
+            assert_eq!(cut.sack_permitted(), kept >= 6);
+            assert_eq!(cut.timestamps(), (kept >= 16).then_some((7, 0)));
+            assert_eq!(cut.window_scale(), None);
+            assert!(cut.is_cut());
+        }
+        let usual = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+        assert_eq!(TcpOptions::cut(&usual[..11]).timestamps(), None);
+    }
+
+    #[test]
+    fn nothing_is_found_after_an_impossible_length() {
+        for length in [0, 1, 200] {
+            assert_eq!(
+                TcpOptions::new(&[254, length, 3, 3, 7]).window_scale(),
+                None
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_found_after_the_end_of_the_list() {
+        assert_eq!(TcpOptions::new(&[0, 3, 3, 7]).window_scale(), None);
+    }
+
+    #[test]
+    fn an_option_of_the_wrong_length_is_not_that_option() {
+        assert_eq!(TcpOptions::new(&[2, 3, 5, 1]).mss(), None);
+        assert_eq!(
+            TcpOptions::new(&[8, 6, 0, 0, 0, 1, 1, 1]).timestamps(),
+            None
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! TCP and UDP headers.
+
+use etherparse::{TcpHeader, TcpHeaderSlice, UdpHeaderSlice, err};
+
+use crate::ip::IpPacket;
+use crate::{Packet, Ports, SeqNum, Skipped, Tcp, TcpFlags, TcpOptions, Transport, Udp};
+
+/// The packet whose IP payload is a TCP segment.
+#[inline]
+pub(crate) fn tcp<'a>(ip: &IpPacket<'a>) -> Result<Packet<'a>, Skipped> {
+    use err::tcp::HeaderSliceError::{Content, Len};
+    match TcpHeaderSlice::from_slice(ip.payload.captured) {
+        Ok(header) => {
+            let header_bytes = header.slice().len();
+            let options = TcpOptions::new(&header.slice()[TcpHeader::MIN_LEN..]);
+            Ok(segment(ip, &header, options, header_bytes))
+        }
+        Err(Len(error)) => tcp_cut(ip, error.required_len),
+        Err(Content(_)) => Err(Skipped::MalformedTransport),
+    }
+}
+
+/// The packet whose TCP header, `header_bytes` long, was not captured in full.
+///
+/// The fixed part must be there: a segment without its window or flags is not one that anything
+/// after this can use. The options need not.
+#[cold]
+fn tcp_cut<'a>(ip: &IpPacket<'a>, header_bytes: usize) -> Result<Packet<'a>, Skipped> {
+    if ip.payload.wire_bytes < header_bytes {
+        return Err(Skipped::MalformedTransport);
+    }
+    let (fixed, options) = ip
+        .payload
+        .captured
+        .split_first_chunk()
+        .ok_or(Skipped::Cut)?;
+    // The parser refuses a header with options missing, so it gets one that has none.
+    let mut fixed: [u8; TcpHeader::MIN_LEN] = *fixed;
+    fixed[12] = fixed[12] & 0x0f | 5 << 4;
+    let header = TcpHeaderSlice::from_slice(&fixed).map_err(|_| Skipped::MalformedTransport)?;
+    Ok(segment(ip, &header, TcpOptions::cut(options), header_bytes))
+}
+
+#[inline]
+fn segment<'a>(
+    ip: &IpPacket<'a>,
+    header: &TcpHeaderSlice<'_>,
+    options: TcpOptions<'a>,
+    header_bytes: usize,
+) -> Packet<'a> {
+    let bytes = header.slice();
+    let tcp = Tcp {
+        seq: SeqNum(header.sequence_number()),
+        ack: SeqNum(header.acknowledgment_number()),
+        flags: TcpFlags::from_bits(u16::from_be_bytes([bytes[12], bytes[13]])),
+        window: header.window_size(),
+        checksum: header.checksum(),
+        urgent: header.urgent_pointer(),
+        options,
+    };
+    let ports = Ports {
+        source: header.source_port(),
+        destination: header.destination_port(),
+    };
+    packet(
+        ip,
+        ports,
+        Transport::Tcp(tcp),
+        header_bytes,
+        ip.payload.wire_bytes,
+    )
+}
+
+/// The packet whose IP payload is a UDP datagram.
+#[inline]
+pub(crate) fn udp<'a>(ip: &IpPacket<'a>) -> Result<Packet<'a>, Skipped> {
+    const HEADER_BYTES: usize = 8;
+    let wire_bytes = ip.payload.wire_bytes;
+    if wire_bytes < HEADER_BYTES {
+        return Err(Skipped::MalformedTransport);
+    }
+    let header = UdpHeaderSlice::from_slice(ip.payload.captured).map_err(|_| Skipped::Cut)?;
+    let datagram_bytes = match usize::from(header.length()) {
+        // More than the field can say (RFC 2675, section 4).
+        0 => wire_bytes,
+        1..HEADER_BYTES => return Err(Skipped::MalformedTransport),
+        // A first fragment carries less than the length says.
+        length => length.min(wire_bytes),
+    };
+    let ports = Ports {
+        source: header.source_port(),
+        destination: header.destination_port(),
+    };
+    let udp = Udp {
+        checksum: header.checksum(),
+    };
+    Ok(packet(
+        ip,
+        ports,
+        Transport::Udp(udp),
+        HEADER_BYTES,
+        datagram_bytes,
+    ))
+}
+
+/// Puts the parts together. `transport_bytes` is header and payload; at least `header_bytes`.
+#[inline]
+fn packet<'a>(
+    ip: &IpPacket<'a>,
+    ports: Ports,
+    transport: Transport<'a>,
+    header_bytes: usize,
+    transport_bytes: usize,
+) -> Packet<'a> {
+    let captured = ip.payload.captured;
+    let end = captured.len().min(transport_bytes);
+    Packet {
+        addresses: ip.addresses,
+        ip_id: ip.ip_id,
+        ttl: ip.ttl,
+        traffic_class: ip.traffic_class,
+        ip_bytes: saturating_u32(ip.ip_bytes),
+        ports,
+        transport,
+        payload_bytes: saturating_u32(transport_bytes.saturating_sub(header_bytes)),
+        payload: captured.get(header_bytes..end).unwrap_or_default(),
+    }
+}
+
+/// Saturates only for a jumbo payload whose length and header together pass 4 GiB.
+#[inline]
+fn saturating_u32(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,11 @@
+//! What `decode` makes of packets, written byte by byte.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod build;
+mod corpus;
+mod ip;
+mod laws;
+mod link;
+mod transport;
+mod tunnel;

@@ -1,0 +1,120 @@
+//! Packets in packets.
+
+use tcpexp_wire::{LinkType, Tunnels};
+
+use crate::build::{
+    HELLO, HELLO_V4, HELLO_V6, IPV4, UDP, ethernet, hello_v4, hello_v6, ipv4, ipv6, seen,
+    seen_inside, seen_of, stack, udp,
+};
+
+const GRE: u8 = 47;
+
+fn gre(header: &[u8], payload: &[u8]) -> String {
+    seen_inside(LinkType::RAW, &ipv4(GRE, &stack(&[header, payload])))
+}
+
+#[test]
+fn ip_in_ip_is_entered_when_asked() {
+    for outer in [ipv4, ipv6] {
+        let four = outer(4, &hello_v4());
+        assert_eq!(seen(LinkType::RAW, &four), "IP-in-IP tunnel not entered");
+        assert_eq!(seen_inside(LinkType::RAW, &four), HELLO_V4);
+        let six = outer(41, &hello_v6());
+        assert_eq!(seen(LinkType::RAW, &six), "IP-in-IP tunnel not entered");
+        assert_eq!(seen_inside(LinkType::RAW, &six), HELLO_V6);
+    }
+}
+
+#[test]
+fn gre_is_entered_when_asked() {
+    let packet = ipv4(GRE, &stack(&[&[0, 0, 8, 0], &hello_v4()]));
+    assert_eq!(seen(LinkType::RAW, &packet), "GRE tunnel not entered");
+    assert_eq!(seen_inside(LinkType::RAW, &packet), HELLO_V4);
+}
+
+#[test]
+fn each_optional_field_of_gre_is_passed_over() {
+    let (checksum, key, sequence) = (0x80_u8, 0x20, 0x10);
+    for flags in [
+        checksum,
+        key,
+        sequence,
+        checksum | key,
+        checksum | key | sequence,
+    ] {
+        let fields = vec![9; 4 * flags.count_ones() as usize];
+        let header = stack(&[&[flags, 0, 0x86, 0xdd], &fields]);
+        assert_eq!(gre(&header, &hello_v6()), HELLO_V6);
+    }
+}
+
+#[test]
+fn gre_carries_ethernet_and_ppp() {
+    let frame = ethernet(IPV4, &hello_v4());
+    assert_eq!(gre(&[0x20, 0, 0x65, 0x58, 0, 0, 0, 1], &frame), HELLO_V4);
+    // RFC 2637: key, sequence and acknowledgment number, version 1.
+    let header = [0x30, 0x81, 0x88, 0x0b, 0, 59, 0, 1, 0, 0, 0, 5, 0, 0, 0, 4];
+    let ppp = stack(&[&[0xff, 0x03, 0x00, 0x21], &hello_v4()]);
+    assert_eq!(gre(&header, &ppp), HELLO_V4);
+}
+
+#[test]
+fn gre_that_carries_no_ip_is_not_ip() {
+    assert_eq!(gre(&[0, 0, 0, 0], &[]), "not IP");
+    assert_eq!(gre(&[0x40, 0, 8, 0, 0, 0, 0, 0], &hello_v4()), "not IP");
+    assert_eq!(gre(&[0, 7, 8, 0], &hello_v4()), "not IP");
+}
+
+/// A VXLAN packet to `port` whose header begins with `flags`.
+fn vxlan(port: u16, flags: u8) -> Vec<u8> {
+    let header = [flags, 0, 0, 0, 0, 0, 42, 0];
+    let frame = ethernet(IPV4, &hello_v4());
+    ipv4(UDP, &udp(port, &stack(&[&header, &frame])))
+}
+
+#[test]
+fn vxlan_is_entered_when_asked() {
+    for port in [4789, 8472] {
+        assert_eq!(
+            seen(LinkType::RAW, &vxlan(port, 8)),
+            "VXLAN tunnel not entered"
+        );
+        assert_eq!(seen_inside(LinkType::RAW, &vxlan(port, 8)), HELLO_V4);
+    }
+}
+
+#[test]
+fn a_datagram_to_the_vxlan_port_without_a_vxlan_header_is_an_ordinary_one() {
+    let line = "10.0.0.1:40000 > 10.0.0.2:4789 udp 79 captured, 79 of 107 bytes";
+    assert_eq!(seen(LinkType::RAW, &vxlan(4789, 0)), line);
+    assert_eq!(seen_inside(LinkType::RAW, &vxlan(4789, 0)), line);
+    let short = ipv4(UDP, &udp(4789, HELLO));
+    let line = "10.0.0.1:40000 > 10.0.0.2:4789 udp hello, 5 of 33 bytes";
+    assert_eq!(seen(LinkType::RAW, &short), line);
+}
+
+#[test]
+fn a_datagram_to_the_vxlan_port_cut_before_it_tells_is_cut() {
+    let packet = vxlan(4789, 8);
+    for tunnels in [Tunnels::Closed, Tunnels::Entered] {
+        let line = seen_of(LinkType::RAW, &packet[..32], packet.len(), tunnels);
+        assert_eq!(line, "cut before the end of the transport header");
+    }
+}
+
+#[test]
+fn an_inner_total_length_of_zero_is_what_the_outer_packet_has_left() {
+    let mut inner = hello_v4();
+    (inner[2], inner[3]) = (0, 0);
+    assert_eq!(seen_inside(LinkType::RAW, &ipv4(4, &inner)), HELLO_V4);
+}
+
+#[test]
+fn eight_tunnels_are_followed_and_nine_are_not() {
+    let nested = |depth: usize| (0..depth).fold(hello_v4(), |inner, _| ipv4(4, &inner));
+    assert_eq!(seen_inside(LinkType::RAW, &nested(8)), HELLO_V4);
+    assert_eq!(
+        seen_inside(LinkType::RAW, &nested(9)),
+        "too many nested tunnels"
+    );
+}
