@@ -1,0 +1,317 @@
+//! Round-trip time samples as rows.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Builder, StringBuilder, UInt32Builder};
+use arrow::record_batch::RecordBatch;
+use tcpexp_measure::spp::{PairedFlow, RttSample};
+
+use crate::writer::{BATCH_ROWS, Format, TableWriter};
+use crate::{Error, rtt_schema};
+
+/// Collects samples into record batches of [`rtt_schema`].
+#[derive(Default)]
+pub struct RttBatchBuilder {
+    flows: HashMap<u32, Names>,
+    rows: usize,
+    flow_id: UInt32Builder,
+    text: [StringBuilder; 5],
+    nanos: [Int64Builder; 5],
+}
+
+/// What a table says of a flow, as text.
+struct Names {
+    protocol: &'static str,
+    initiator: String,
+    responder: String,
+}
+
+impl RttBatchBuilder {
+    /// Tells the endpoints of a flow; before its first sample.
+    pub fn flow(&mut self, flow: &PairedFlow) {
+        let names = Names {
+            protocol: flow.protocol.name(),
+            initiator: flow.initiator.to_string(),
+            responder: flow.responder.to_string(),
+        };
+        self.flows.insert(flow.flow.0, names);
+    }
+
+    /// Adds a row.
+    pub fn append(&mut self, sample: &RttSample) -> Result<(), Error> {
+        let flow = sample.flow.0;
+        let names = self.flows.get(&flow).ok_or(Error::UnknownFlow { flow })?;
+        let text = [
+            names.protocol,
+            &names.initiator,
+            &names.responder,
+            sample.direction.name(),
+            sample.reference.name(),
+        ];
+        let spans = [
+            sample.rtt,
+            sample.turnaround,
+            sample.owd_out,
+            sample.owd_back,
+        ];
+        let [rtt, turnaround, owd_out, owd_back] = spans.map(tcpexp_units::TimeDelta::as_nanos);
+        let nanos = [sample.time.as_nanos(), rtt, turnaround, owd_out, owd_back];
+        self.flow_id.append_value(flow);
+        self.text
+            .iter_mut()
+            .zip(text)
+            .for_each(|(column, value)| column.append_value(value));
+        self.nanos
+            .iter_mut()
+            .zip(nanos)
+            .for_each(|(column, value)| column.append_value(value));
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// Rows collected since the last batch.
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Takes the collected rows; the flows stay known.
+    pub fn take(&mut self) -> Result<RecordBatch, Error> {
+        self.rows = 0;
+        let mut columns: Vec<ArrayRef> = vec![Arc::new(self.flow_id.finish())];
+        columns.extend(
+            self.text
+                .iter_mut()
+                .map(|column| Arc::new(column.finish()) as ArrayRef),
+        );
+        columns.extend(
+            self.nanos
+                .iter_mut()
+                .map(|column| Arc::new(column.finish()) as ArrayRef),
+        );
+        Ok(RecordBatch::try_new(rtt_schema(), columns)?)
+    }
+}
+
+/// Writes samples as a table of [`rtt_schema`], in memory that does not grow with their number.
+///
+/// The bytes depend on the samples and their order, not on how they were cut into calls.
+pub struct RttWriter<W: Write + Send> {
+    table: TableWriter<W>,
+    rows: RttBatchBuilder,
+}
+
+impl<W: Write + Send> RttWriter<W> {
+    /// Starts a table in `out`.
+    pub fn new(format: Format, out: W) -> Result<Self, Error> {
+        let table = TableWriter::new(format, &rtt_schema(), out)?;
+        Ok(Self {
+            table,
+            rows: RttBatchBuilder::default(),
+        })
+    }
+
+    /// Tells the endpoints of a flow; before its first sample.
+    pub fn flow(&mut self, flow: &PairedFlow) {
+        self.rows.flow(flow);
+    }
+
+    /// Appends one row per sample.
+    pub fn write(&mut self, samples: &[RttSample]) -> Result<(), Error> {
+        for sample in samples {
+            self.rows.append(sample)?;
+            if self.rows.rows() == BATCH_ROWS {
+                self.table.write(&self.rows.take()?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the table and gives back where it went.
+    pub fn finish(mut self) -> Result<W, Error> {
+        if self.rows.rows() > 0 {
+            self.table.write(&self.rows.take()?)?;
+        }
+        self.table.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io;
+
+    use arrow::ipc::reader::FileReader;
+    use insta::assert_snapshot;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use parquet::basic::Encoding;
+    use tcpexp_flow::Protocol;
+
+    use super::*;
+    use crate::testdata::{flow, sample};
+
+    fn table(format: Format, samples: &[RttSample], chunk: usize) -> Vec<u8> {
+        let mut table = RttWriter::new(format, Vec::new()).unwrap();
+        table.flow(&flow(
+            0,
+            Protocol::Tcp,
+            "172.16.10.3:47652",
+            "172.16.11.2:5201",
+        ));
+        table.flow(&flow(
+            1,
+            Protocol::Udp,
+            "[2001:db8::1]:443",
+            "[2001:db8::2]:50000",
+        ));
+        for chunk in samples.chunks(chunk) {
+            table.write(chunk).unwrap();
+        }
+        table.finish().unwrap()
+    }
+
+    fn text(format: Format, samples: &[RttSample]) -> String {
+        String::from_utf8(table(format, samples, 1)).unwrap()
+    }
+
+    fn two_samples() -> [RttSample; 2] {
+        [sample(0, 0), sample(1, 1)]
+    }
+
+    /// More than one batch.
+    fn many_samples() -> Vec<RttSample> {
+        (0..70_000)
+            .map(|index| sample(u32::from(index % 2000 >= 1000), index))
+            .collect()
+    }
+
+    #[test]
+    fn csv_has_a_header_and_a_line_per_sample() {
+        assert_snapshot!(text(Format::Csv, &two_samples()));
+    }
+
+    #[test]
+    fn json_is_one_object_per_line() {
+        let json = text(Format::Json, &two_samples());
+        for line in json.lines() {
+            serde_json::from_str::<serde_json::Value>(line).unwrap();
+        }
+        assert_snapshot!(json);
+    }
+
+    #[test]
+    fn a_table_without_samples_still_tells_its_columns() {
+        let names: Vec<_> = rtt_schema()
+            .fields()
+            .iter()
+            .map(|f| f.name().clone())
+            .collect();
+        assert_eq!(text(Format::Csv, &[]), names.join(",") + "\n");
+        assert_eq!(text(Format::Json, &[]), "");
+        assert_eq!(arrow_batches(table(Format::Arrow, &[], 1)), []);
+        assert_eq!(parquet_rows(&table(Format::Parquet, &[], 1)), None);
+    }
+
+    #[test]
+    fn bytes_do_not_depend_on_how_samples_were_cut_into_calls() {
+        let samples = many_samples();
+        for format in Format::ALL {
+            let whole = table(format, &samples, samples.len());
+            for chunk in [1, 777] {
+                assert!(
+                    table(format, &samples, chunk) == whole,
+                    "{format}, {chunk} at a time"
+                );
+            }
+        }
+    }
+
+    fn arrow_batches(file: Vec<u8>) -> Vec<RecordBatch> {
+        let reader = FileReader::try_new(io::Cursor::new(file), None).unwrap();
+        assert_eq!(reader.schema(), rtt_schema());
+        reader.map(Result::unwrap).collect()
+    }
+
+    fn parquet_rows(file: &[u8]) -> Option<RecordBatch> {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(stored(file)).unwrap();
+        assert_eq!(reader.schema(), &rtt_schema());
+        let rows = reader.with_batch_size(1 << 20).build().unwrap().next()?;
+        Some(rows.unwrap())
+    }
+
+    /// The Parquet reader wants a file or a type of a crate we do not use.
+    fn stored(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file
+    }
+
+    #[test]
+    fn parquet_and_arrow_read_back_as_the_same_rows() {
+        let samples = many_samples();
+        let arrow = arrow_batches(table(Format::Arrow, &samples, 1000));
+        let arrow = arrow::compute::concat_batches(&rtt_schema(), &arrow).unwrap();
+        let parquet = parquet_rows(&table(Format::Parquet, &samples, 1000)).unwrap();
+        assert_eq!(arrow.num_rows(), samples.len());
+        assert!(arrow.columns() == parquet.columns());
+    }
+
+    #[test]
+    fn parquet_stores_times_as_deltas_and_names_once() {
+        let file = table(Format::Parquet, &many_samples(), 1000);
+        let reader = ParquetRecordBatchReaderBuilder::try_new(stored(&file)).unwrap();
+        let metadata = reader.metadata();
+        for column in metadata.row_group(0).columns() {
+            let name = column.column_path().string();
+            let encodings: Vec<_> = column.encodings().collect();
+            let delta = encodings.contains(&Encoding::DELTA_BINARY_PACKED);
+            assert_eq!(delta, name.ends_with("_ns"), "{name}: {encodings:?}");
+            assert_eq!(!delta, column.dictionary_page_offset().is_some(), "{name}");
+            assert!(column.statistics().is_some(), "{name}");
+        }
+        let footer = metadata.file_metadata().key_value_metadata().unwrap();
+        let name = footer
+            .iter()
+            .find(|entry| entry.key == "tcpexp.schema")
+            .unwrap();
+        assert_eq!(name.value.as_deref(), Some("rtt"));
+    }
+
+    #[test]
+    fn a_sample_of_an_unknown_flow_is_an_error() {
+        let mut table = RttWriter::new(Format::Csv, Vec::new()).unwrap();
+        let error = table.write(&[sample(7, 0)]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a sample belongs to flow 7, which was not registered"
+        );
+    }
+
+    struct ClosedPipe;
+
+    impl Write for ClosedPipe {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_told_apart_in_every_format() {
+        for format in Format::ALL {
+            let written = RttWriter::new(format, ClosedPipe).and_then(|mut table| {
+                table.flow(&flow(0, Protocol::Tcp, "10.0.0.1:1", "10.0.0.2:2"));
+                table.write(&[sample(0, 0)])?;
+                table.finish()
+            });
+            match written {
+                Err(Error::Write(source)) => assert_eq!(source.kind(), io::ErrorKind::BrokenPipe),
+                Err(other) => panic!("{format}: {other:?}"),
+                Ok(_) => panic!("{format}: nothing failed"),
+            }
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! The flow table for humans.
+
+use std::cmp::Reverse;
+
+use tcpexp_measure::spp::{DirectionCounts, FlowSummary, RttSummary};
+use tcpexp_units::TimeDelta;
+
+use crate::flows::DIRECTIONS;
+
+/// Columns that [`flow_table`] needs to show its numbers.
+pub const FLOW_TABLE_WIDTH: usize = 80;
+
+const NO_VALUE: &str = "-";
+
+/// Flows and their round-trip times for a terminal of `width` columns, 80 at least.
+///
+/// Flows with most samples come first; of more than `most` flows the rest is one line. A
+/// direction that nothing is known of has no line. `matched` is the share of the packets sent
+/// while both captures ran that were found at both points, rounded down, so only a flow without a
+/// miss shows 100 %.
+pub fn flow_table<'a>(
+    summaries: impl IntoIterator<Item = &'a FlowSummary>,
+    width: usize,
+    most: usize,
+) -> String {
+    let mut summaries: Vec<_> = summaries.into_iter().collect();
+    if summaries.is_empty() {
+        return "no flows\n".to_owned();
+    }
+    summaries.sort_by_key(|summary| (Reverse(samples(summary)), summary.flow.flow));
+    let (shown, rest) = summaries.split_at(most.min(summaries.len()));
+    let unit = Unit::of(shown);
+    let width = width.max(FLOW_TABLE_WIDTH);
+    let mut lines = Vec::new();
+    if !shown.is_empty() {
+        lines.push(header(&unit));
+    }
+    for summary in shown {
+        lines.extend(endpoints(summary, width));
+        lines.extend((0..DIRECTIONS.len()).filter_map(|index| direction(summary, index, &unit)));
+    }
+    lines.extend(remainder(rest, !shown.is_empty()));
+    lines.join("\n") + "\n"
+}
+
+/// One line of numbers. Every cell is at most as wide as its column, see [`Unit::show`] and
+/// [`count`].
+fn row(name: &str, samples: &str, rtt: &[String; 6], matched: &str, lost: &str) -> String {
+    let [min, p5, median, p95, p99, max] = rtt;
+    format!(
+        "{name:9} {samples:>9} {min:>6} {p5:>6} {median:>6} {p95:>6} {p99:>6} {max:>6} {matched:>8} {lost:>7}"
+    )
+}
+
+fn header(unit: &Unit) -> String {
+    let quantiles = ["min", "p5", "median", "p95", "p99", "max"].map(str::to_owned);
+    row(
+        &format!("RTT in {}", unit.name),
+        "samples",
+        &quantiles,
+        "matched",
+        "lost",
+    )
+}
+
+fn direction(summary: &FlowSummary, index: usize, unit: &Unit) -> Option<String> {
+    let (counts, rtt) = (&summary.counts[index], summary.rtt[index].as_ref());
+    if rtt.is_none() && counts.seen == 0 && counts.arrived == 0 {
+        return None;
+    }
+    let cells = rtt.map_or([NO_VALUE; 6].map(str::to_owned), |rtt| {
+        [rtt.min, rtt.p5, rtt.median, rtt.p95, rtt.p99, rtt.max].map(|span| unit.show(span))
+    });
+    let samples = count(rtt.map_or(0, |rtt| rtt.samples), 9);
+    let name = format!("  {}", DIRECTIONS[index]);
+    Some(row(
+        &name,
+        &samples,
+        &cells,
+        &matched(counts),
+        &count(counts.lost, 7),
+    ))
+}
+
+/// The flow's own lines: number, protocol, endpoints, duration, and endpoints after translation.
+fn endpoints(summary: &FlowSummary, width: usize) -> Vec<String> {
+    let flow = &summary.flow;
+    let mut lines = wrapped(
+        &[
+            format!("{} {} {}", flow.flow, flow.protocol, flow.initiator),
+            format!("> {}", flow.responder),
+            format!(" {:.1}", summary.duration),
+        ],
+        width,
+    );
+    if let Some((initiator, responder)) = flow.translated {
+        let at_dst = [format!("  at dst {initiator}"), format!("> {responder}")];
+        lines.extend(wrapped(&at_dst, width));
+    }
+    lines
+}
+
+/// Joins the parts with spaces; a part that would pass `width` starts an indented line.
+fn wrapped(parts: &[String], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if columns(line) + 1 + columns(part) <= width => {
+                line.push(' ');
+                line.push_str(part);
+            }
+            Some(_) => lines.push(format!("    {}", part.trim_start())),
+            None => lines.push(part.clone()),
+        }
+    }
+    lines
+}
+
+/// Everything printed here, `µ` included, is one column per character.
+fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn remainder(rest: &[&FlowSummary], after_others: bool) -> Option<String> {
+    let samples = count(
+        rest.iter().map(|summary| samples(summary)).sum(),
+        usize::MAX,
+    );
+    let (flows, more) = (
+        count(rest.len() as u64, usize::MAX),
+        if after_others { "more " } else { "" },
+    );
+    match rest.len() {
+        0 => None,
+        1 => Some(format!("and 1 {more}flow ({samples} samples)")),
+        _ => Some(format!("and {flows} {more}flows ({samples} samples)")),
+    }
+}
+
+fn samples(summary: &FlowSummary) -> u64 {
+    summary.rtt.iter().flatten().map(|rtt| rtt.samples).sum()
+}
+
+/// `99.7 %`, rounded down: a flow that lost one packet in a million does not show 100 %.
+fn matched(counts: &DirectionCounts) -> String {
+    let eligible = counts.seen.saturating_sub(counts.outside);
+    if eligible == 0 {
+        return NO_VALUE.to_owned();
+    }
+    let permille = u128::from(counts.matched) * 1000 / u128::from(eligible);
+    match permille {
+        1000 => "100 %".to_owned(),
+        _ => format!("{}.{} %", permille / 10, permille % 10),
+    }
+}
+
+/// A count with thin groups (`14 468`), or its first digits (`12.3 M`) where that is too wide.
+fn count(n: u64, width: usize) -> String {
+    let grouped = grouped(n);
+    if grouped.len() <= width {
+        return grouped;
+    }
+    let scales = [
+        (1e18, 'E'),
+        (1e15, 'P'),
+        (1e12, 'T'),
+        (1e9, 'G'),
+        (1e6, 'M'),
+        (1e3, 'k'),
+    ];
+    let fitting = scales.iter().find(|(scale, _)| n as f64 >= *scale);
+    fitting.map_or(grouped, |(scale, letter)| {
+        format!("{:.1} {letter}", n as f64 / scale)
+    })
+}
+
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The unit of all times in one table, so that columns compare at a glance.
+struct Unit {
+    name: &'static str,
+    nanos: f64,
+}
+
+impl Unit {
+    /// Milliseconds, unless all samples are below one or above ten seconds.
+    fn of(summaries: &[&FlowSummary]) -> Self {
+        let all = || {
+            summaries
+                .iter()
+                .flat_map(|summary| summary.rtt.iter().flatten())
+        };
+        let smallest = all().map(|rtt: &RttSummary| rtt.min).min();
+        let largest = all().map(|rtt| rtt.max.max(rtt.min.abs())).max();
+        if smallest.is_some_and(|smallest| smallest > TimeDelta::from_seconds(10)) {
+            return Self {
+                name: "s",
+                nanos: 1e9,
+            };
+        }
+        if largest.is_some_and(|largest| largest < TimeDelta::from_millis(1)) {
+            return Self {
+                name: "µs",
+                nanos: 1e3,
+            };
+        }
+        Self {
+            name: "ms",
+            nanos: 1e6,
+        }
+    }
+
+    /// Four significant digits but no more than three decimals; at most six characters.
+    fn show(&self, span: TimeDelta) -> String {
+        let value = span.as_nanos() as f64 / self.nanos;
+        let decimals = match value.abs() {
+            0.0..9.9995 => 3,
+            9.9995..99.995 => 2,
+            99.995..999.95 => 1,
+            999.95..99_999.5 => 0,
+            // Nobody's path is this long: a clock jumped. The magnitude is what matters.
+            _ => return magnitude(value),
+        };
+        format!("{value:.decimals$}")
+    }
+}
+
+fn magnitude(value: f64) -> String {
+    let shown = format!("{value:.1e}");
+    if shown.len() <= 6 {
+        shown
+    } else {
+        format!("{value:.0e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use proptest::prelude::*;
+    use tcpexp_flow::Protocol;
+
+    use super::*;
+    use crate::testdata::{acks, address, bulk, flow, rtt_micros};
+
+    fn shown(summaries: &[FlowSummary]) -> String {
+        flow_table(summaries, 80, 10)
+    }
+
+    #[test]
+    fn a_bulk_transfer_is_three_lines() {
+        assert_snapshot!(shown(&[bulk(0)]), @r"
+        RTT in ms   samples    min     p5 median    p95    p99    max  matched    lost
+        0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          forward    14 468  40.02  40.10  83.21  112.9  114.1  115.6   99.8 %      28
+          reverse         0      -      -      -      -      -      -    100 %       0
+        ");
+    }
+
+    #[test]
+    fn no_flow_is_said_in_words() {
+        assert_eq!(shown(&[]), "no flows\n");
+    }
+
+    #[test]
+    fn two_ipv6_endpoints_take_two_lines() {
+        let mut summary = bulk(17);
+        summary.flow = flow(
+            17,
+            Protocol::Tcp,
+            "[2001:db8:1234:5678:9abc:def0:1234:5678]:47652",
+            "[2001:db8:ffff:eeee:dddd:cccc:bbbb:aaaa]:5201",
+        );
+        summary.rtt[1] = Some(rtt_micros(
+            12,
+            [-1_250, 40_000, 41_000, 42_000, 43_000, 3_600_000_000],
+        ));
+        assert_snapshot!(shown(&[summary]), @r"
+        RTT in ms   samples    min     p5 median    p95    p99    max  matched    lost
+        17 tcp [2001:db8:1234:5678:9abc:def0:1234:5678]:47652
+            > [2001:db8:ffff:eeee:dddd:cccc:bbbb:aaaa]:5201  30.1 s
+          forward    14 468  40.02  40.10  83.21  112.9  114.1  115.6   99.8 %      28
+          reverse        12 -1.250  40.00  41.00  42.00  43.00  3.6e6    100 %       0
+        ");
+    }
+
+    #[test]
+    fn one_way_udp_has_packets_but_no_samples() {
+        let mut summary = bulk(3);
+        summary.flow = flow(3, Protocol::Udp, "10.0.0.1:40000", "10.0.0.2:5001");
+        summary.counts = [acks(1_700), DirectionCounts::default()];
+        summary.counts[0].matched -= 1;
+        summary.counts[0].lost = 1;
+        summary.rtt = [None, None];
+        assert_snapshot!(shown(&[summary]), @r"
+        RTT in ms   samples    min     p5 median    p95    p99    max  matched    lost
+        3 udp 10.0.0.1:40000 > 10.0.0.2:5001  30.1 s
+          forward         0      -      -      -      -      -      -   99.9 %       1
+        ");
+    }
+
+    #[test]
+    fn a_translated_flow_tells_both_pairs_of_endpoints() {
+        let mut summary = bulk(0);
+        summary.flow.translated = Some((address("203.0.113.7:62001"), address("172.16.11.2:5201")));
+        summary.counts[0].outside = summary.counts[0].seen;
+        assert_snapshot!(shown(&[summary]), @r"
+        RTT in ms   samples    min     p5 median    p95    p99    max  matched    lost
+        0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          at dst 203.0.113.7:62001 > 172.16.11.2:5201
+          forward    14 468  40.02  40.10  83.21  112.9  114.1  115.6        -      28
+          reverse         0      -      -      -      -      -      -    100 %       0
+        ");
+    }
+
+    #[test]
+    fn samples_below_a_millisecond_are_shown_in_microseconds() {
+        let mut summary = bulk(0);
+        summary.rtt[0] = Some(rtt_micros(200, [38, 41, 57, 99, 412, 999]));
+        assert_snapshot!(shown(&[summary]), @r"
+        RTT in µs   samples    min     p5 median    p95    p99    max  matched    lost
+        0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          forward       200  38.00  41.00  57.00  99.00  412.0  999.0   99.8 %      28
+          reverse         0      -      -      -      -      -      -    100 %       0
+        ");
+    }
+
+    #[test]
+    fn samples_above_ten_seconds_are_shown_in_seconds() {
+        let mut summary = bulk(0);
+        summary.rtt[0] = Some(rtt_micros(200, [10_500_000; 6]));
+        assert_snapshot!(shown(&[summary]), @r"
+        RTT in s    samples    min     p5 median    p95    p99    max  matched    lost
+        0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          forward       200  10.50  10.50  10.50  10.50  10.50  10.50   99.8 %      28
+          reverse         0      -      -      -      -      -      -    100 %       0
+        ");
+    }
+
+    #[test]
+    fn more_flows_than_wanted_are_one_line() {
+        let flows: Vec<_> = (0..5)
+            .map(|id| {
+                let mut summary = bulk(id);
+                summary.rtt[0].as_mut().unwrap().samples = 1_000 * u64::from(1 + id % 3);
+                summary
+            })
+            .collect();
+        assert_snapshot!(flow_table(&flows, 80, 2), @r"
+        RTT in ms   samples    min     p5 median    p95    p99    max  matched    lost
+        2 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          forward     3 000  40.02  40.10  83.21  112.9  114.1  115.6   99.8 %      28
+          reverse         0      -      -      -      -      -      -    100 %       0
+        1 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          forward     2 000  40.02  40.10  83.21  112.9  114.1  115.6   99.8 %      28
+          reverse         0      -      -      -      -      -      -    100 %       0
+        and 3 more flows (4 000 samples)
+        ");
+        assert_eq!(flow_table(&flows, 80, 0), "and 5 flows (9 000 samples)\n");
+    }
+
+    #[test]
+    fn counts_are_grouped_or_scaled() {
+        let shown =
+            [0, 999, 14_468, 9_999_999, 10_000_000, 123_456_789, u64::MAX].map(|n| count(n, 9));
+        assert_eq!(
+            shown,
+            [
+                "0",
+                "999",
+                "14 468",
+                "9 999 999",
+                "10.0 M",
+                "123.5 M",
+                "18.4 E"
+            ]
+        );
+    }
+
+    prop_compose! {
+        fn any_summary()(
+            id in any::<u32>(),
+            v6 in any::<bool>(),
+            translated in any::<bool>(),
+            duration in any::<i64>(),
+            counts in prop::array::uniform6(any::<u64>()),
+            samples in 0..u64::MAX / 16,
+            nanos in prop::option::of(prop::array::uniform6(any::<i64>())),
+        ) -> FlowSummary {
+            let mut summary = bulk(id);
+            if v6 {
+                let longest = "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535";
+                summary.flow = flow(id, Protocol::Tcp, longest, longest);
+            }
+            let ends = (summary.flow.initiator, summary.flow.responder);
+            summary.flow.translated = translated.then_some(ends);
+            summary.duration = TimeDelta::from_nanos(duration);
+            let [seen, matched, ambiguous, copies, lost, outside] = counts;
+            summary.counts[0] =
+                DirectionCounts { seen, matched, ambiguous, copies, lost, outside, ..summary.counts[0] };
+            summary.rtt[0] = nanos.map(|nanos| {
+                let [min, p5, median, p95, p99, max] = nanos.map(TimeDelta::from_nanos);
+                RttSummary { samples, min, p5, median, p95, p99, max }
+            });
+            summary
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_line_fits_eighty_columns(flows in prop::collection::vec(any_summary(), 0..4), most in 0_usize..4) {
+            for line in flow_table(&flows, 80, most).lines() {
+                prop_assert!(columns(line) <= 80, "{line:?}");
+                prop_assert_eq!(line, line.trim_end());
+            }
+        }
+    }
+}
