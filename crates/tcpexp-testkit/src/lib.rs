@@ -14,6 +14,7 @@ mod frame;
 mod options;
 mod payload;
 mod prng;
+pub mod script;
 mod simulator;
 mod writer;
 

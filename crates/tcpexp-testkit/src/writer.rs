@@ -247,3 +247,101 @@ impl<W: Write> CaptureWriter<W> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NANOS: i64 = 1_700_000_000_123_456_789;
+
+    struct Reader<'a> {
+        left: &'a [u8],
+        endian: Endian,
+    }
+
+    impl<'a> Reader<'a> {
+        fn bytes(&mut self, len: usize) -> &'a [u8] {
+            let (taken, left) = self.left.split_at(len);
+            self.left = left;
+            taken
+        }
+
+        fn number(&mut self) -> u32 {
+            let bytes = *self.bytes(4).first_chunk().unwrap();
+            match self.endian {
+                Endian::Little => u32::from_le_bytes(bytes),
+                Endian::Big => u32::from_be_bytes(bytes),
+            }
+        }
+    }
+
+    fn written(container: Container, endian: Endian, interfaces: &[Interface]) -> Vec<u8> {
+        let mut writer = CaptureWriter::new(Vec::new(), container, endian, interfaces).unwrap();
+        let last = interfaces.len() as u32 - 1;
+        writer
+            .write_on(last, Timestamp::from_nanos(NANOS), b"abcdefg", 1500)
+            .unwrap();
+        writer.into_inner()
+    }
+
+    #[test]
+    fn classic_pcap_comes_back_in_both_orders_and_resolutions() {
+        for (resolution, magic, fraction) in [
+            (Resolution::Micros, 0xA1B2_C3D4, 123_456),
+            (Resolution::Nanos, 0xA1B2_3C4D, 123_456_789),
+        ] {
+            for endian in [Endian::Little, Endian::Big] {
+                let interface = Interface {
+                    link_type: 113,
+                    snaplen: 5,
+                    resolution,
+                };
+                let bytes = written(Container::Pcap, endian, &[interface]);
+                let mut file = Reader {
+                    left: &bytes,
+                    endian,
+                };
+                assert_eq!(file.number(), magic);
+                file.bytes(12);
+                assert_eq!([file.number(), file.number()], [5, 113]);
+                assert_eq!([file.number(), file.number()], [1_700_000_000, fraction]);
+                assert_eq!([file.number(), file.number()], [5, 1500]);
+                assert_eq!(file.left, b"abcde");
+            }
+        }
+    }
+
+    #[test]
+    fn pcapng_comes_back_with_each_interface_in_its_own_resolution() {
+        let second = Interface {
+            link_type: 101,
+            resolution: Resolution::Binary(20),
+            ..Interface::default()
+        };
+        for endian in [Endian::Little, Endian::Big] {
+            let bytes = written(Container::Pcapng, endian, &[Interface::default(), second]);
+            let mut file = Reader {
+                left: &bytes,
+                endian,
+            };
+            let mut kinds = Vec::new();
+            while !file.left.is_empty() {
+                kinds.push(file.number());
+                let len = file.number() as usize;
+                let mut body = Reader {
+                    left: file.bytes(len - 12),
+                    endian,
+                };
+                assert_eq!(file.number() as usize, len);
+                if kinds.last() == Some(&6) {
+                    assert_eq!(body.number(), 1);
+                    let units = u64::from(body.number()) << 32 | u64::from(body.number());
+                    assert_eq!(units, ((NANOS as u128 * (1 << 20)) / 1_000_000_000) as u64);
+                    assert_eq!([body.number(), body.number()], [7, 1500]);
+                    assert_eq!(body.left, b"abcdefg\0");
+                }
+            }
+            assert_eq!(kinds, [0x0A0D_0D0A, 1, 1, 6]);
+        }
+    }
+}

@@ -113,7 +113,7 @@ impl Identity {
         let at_src = (address(ip, [10, 1, 0, 1], block), 10_000 + port);
         let translated = (address(ip, [198, 51, 100, 1], block), 61_000 - port);
         let server_port = if matches!(protocol, Protocol::Tcp { .. }) {
-            443
+            5001
         } else {
             5004
         };
