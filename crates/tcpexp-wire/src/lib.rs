@@ -42,7 +42,7 @@ mod unread;
 
 pub use decode::decode;
 pub use flags::TcpFlags;
-pub use link::LinkType;
+pub use link::{LinkType, ip_bytes};
 pub use options::TcpOptions;
 pub use packet::{Addresses, Packet, Ports, SeqNum, Tcp, Transport, Udp};
 pub use skipped::{Skipped, Tally};

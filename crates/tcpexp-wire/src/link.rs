@@ -67,6 +67,15 @@ impl fmt::Display for LinkType {
     }
 }
 
+/// The captured bytes of one frame from the outermost IP header on, link padding included.
+///
+/// For those who read the header themselves: nothing of it is checked, and tunnels are not entered.
+pub fn ip_bytes(link: LinkType, captured: &[u8]) -> Result<&[u8], Skipped> {
+    match datagram(link, Unread::new(captured, 0))? {
+        Datagram::V4(unread) | Datagram::V6(unread) => Ok(unread.captured),
+    }
+}
+
 /// The IP datagram in a record.
 #[inline]
 pub(crate) fn datagram(link: LinkType, frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {

@@ -2,10 +2,10 @@
 
 use etherparse::{LaxNetSlice, LaxSlicedPacket, PacketBuilder, TcpHeader, TransportSlice};
 use proptest::prelude::*;
-use tcpexp_wire::{LinkType, Packet, Skipped, Transport, Tunnels, decode};
+use tcpexp_wire::{LinkType, Packet, Skipped, Transport, Tunnels, decode, ip_bytes};
 
 use crate::build::{
-    HELLO, IPV4, IPV6, UDP, ethernet, hello_v4, hello_v6, ipv4, ipv6, line, stack, udp,
+    HELLO, IPV4, IPV6, UDP, ethernet, hello_v4, hello_v6, ipv4, ipv6, line, seen_of, stack, udp,
 };
 
 /// Valid records of every kind, without tunnels.
@@ -109,6 +109,20 @@ fn option_bytes<'a>(packet: &Packet<'a>) -> &'a [u8] {
 /// Captured bytes after the fixed header.
 fn held(packet: &Packet<'_>) -> usize {
     option_bytes(packet).len() + packet.payload.len()
+}
+
+#[test]
+fn the_ip_bytes_of_a_record_are_a_raw_record_of_the_same_packet() {
+    for (link, record) in valid() {
+        let ip = ip_bytes(link, &record).unwrap();
+        assert!(record.ends_with(ip));
+        for tunnels in [Tunnels::Closed, Tunnels::Entered] {
+            let whole = seen_of(link, &record, record.len(), tunnels);
+            assert_eq!(seen_of(LinkType::RAW, ip, ip.len(), tunnels), whole);
+        }
+    }
+    let arp = ethernet(0x0806, &[0; 28]);
+    assert_eq!(ip_bytes(LinkType::ETHERNET, &arp), Err(Skipped::NotIp));
 }
 
 #[test]
