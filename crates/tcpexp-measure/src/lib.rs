@@ -1,1 +1,4 @@
 //! Flows to samples: synthetic packet pairs between two measurement points.
+
+pub mod compat;
+pub mod spp;
