@@ -166,7 +166,7 @@ impl TcpFlow {
         for number in segment.first..segment.first + segment.count {
             urgent |= self.receiver.on_segment(now, number);
         }
-        if self.complete() {
+        if self.complete() && !self.fin_sent {
             self.send_fin(now, out);
         } else if urgent {
             self.acknowledge(now, out);
