@@ -1,4 +1,26 @@
 //! For tests only: trace scripts, a capture writer and a path simulator with known truth.
+//!
+//! - [`script`] turns lines of text into packets, for a test that is about a handful of them.
+//! - [`simulate`] sends TCP flows and UDP streams over a path with two measurement points and hands
+//!   back both captures and what really happened to every packet.
+//! - [`FrameSpec`] and [`CaptureWriter`] make single frames and files of every kind.
+//!
+//! ```
+//! use tcpexp_testkit::{CaptureSpec, Scenario, simulate};
+//! use tcpexp_units::TimeDelta;
+//!
+//! let captures = simulate(&Scenario {
+//!     loss_ppm: 10_000,
+//!     offset: TimeDelta::from_seconds(3 * 3600),
+//!     src: CaptureSpec { tso_segments: 44, ..CaptureSpec::default() },
+//!     ..Scenario::default()
+//! });
+//! let truth = &captures.truth;
+//! let totals = truth.summary.forward;
+//! assert_eq!(totals.sent, totals.arrived + totals.dropped + totals.lost);
+//! // The first record of either capture is the SYN.
+//! assert!(truth.same_packet(0, 0));
+//! ```
 #![allow(
     clippy::unwrap_used,
     clippy::missing_panics_doc,

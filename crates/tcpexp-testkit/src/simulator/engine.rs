@@ -6,13 +6,15 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::events::{Events, What};
 use super::flows::{Flows, State, offload_segments};
+use super::ledger::Ledger;
 use super::link::{Link, Verdict, nanos, transfer_nanos};
 use super::merge::Merge;
 use super::packet::{Body, Packet, Protocol};
+use super::places::Packets;
 use super::scenario::{Direction, Point, Scenario};
 use super::tap::Tap;
 use super::tcp::Outgoing;
-use super::truth::{Fate, PacketId, PacketTruth, Summary, Truth};
+use super::truth::{PacketId, Truth};
 use crate::Prng;
 
 pub(crate) struct Engine<'a, W> {
@@ -26,42 +28,16 @@ pub(crate) struct Engine<'a, W> {
     /// When each host's card has sent everything.
     card_free_at: [u64; 2],
     taps: [Tap<W>; 2],
-    summary: Summary,
-    /// None if nobody wants them.
-    truth: Option<Vec<PacketTruth>>,
-    next_id: PacketId,
+    ledger: Ledger,
     silent: bool,
     outgoing: Vec<Outgoing>,
-}
-
-/// Packets on the way; places are used again.
-#[derive(Default)]
-struct Packets {
-    places: Vec<Packet>,
-    free: Vec<u32>,
-}
-
-impl Packets {
-    fn put(&mut self, packet: Packet) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.places[place as usize] = packet;
-            return place;
-        }
-        self.places.push(packet);
-        self.places.len() as u32 - 1
-    }
-
-    fn take(&mut self, place: u32) -> Packet {
-        self.free.push(place);
-        self.places[place as usize]
-    }
 }
 
 impl<'a, W: Write> Engine<'a, W> {
     pub(crate) fn new(scenario: &'a Scenario, src: W, dst: W, remember: bool) -> io::Result<Self> {
         let mut prng = Prng::new(scenario.seed);
-        let mut summary = Summary::default();
-        let flows = Flows::new(scenario, &mut prng, &mut summary);
+        let mut ledger = Ledger::new(remember);
+        let flows = Flows::new(scenario, &mut prng, &mut ledger.summary);
         let ways = [Direction::Forward, Direction::Reverse];
         Ok(Self {
             scenario,
@@ -76,9 +52,7 @@ impl<'a, W: Write> Engine<'a, W> {
                 Tap::new(scenario, Point::Src, src, remember)?,
                 Tap::new(scenario, Point::Dst, dst, remember)?,
             ],
-            summary,
-            truth: remember.then(Vec::new),
-            next_id: 0,
+            ledger,
             silent: false,
             outgoing: Vec::new(),
         })
@@ -98,13 +72,14 @@ impl<'a, W: Write> Engine<'a, W> {
             }
         }
         let [src, dst] = self.taps;
-        self.summary.src_records = src.records;
-        self.summary.dst_records = dst.records;
+        let mut summary = self.ledger.summary;
+        summary.src_records = src.records;
+        summary.dst_records = dst.records;
         let (src, src_sightings) = src.finish()?;
         let (dst, dst_sightings) = dst.finish()?;
         let truth = Truth {
-            summary: self.summary,
-            packets: self.truth.unwrap_or_default(),
+            summary,
+            packets: self.ledger.packets.unwrap_or_default(),
             src: src_sightings.unwrap_or_default(),
             dst: dst_sightings.unwrap_or_default(),
         };
@@ -159,7 +134,7 @@ impl<'a, W: Write> Engine<'a, W> {
             index,
             self.now,
             &mut self.prng,
-            &mut self.summary,
+            &mut self.ledger.summary,
         );
         if let Some(next) = next {
             self.schedule(next);
@@ -210,7 +185,7 @@ impl<'a, W: Write> Engine<'a, W> {
         let over = self
             .scenario
             .max_packets
-            .is_some_and(|most| self.next_id >= most)
+            .is_some_and(|most| self.ledger.next_id >= most)
             || self
                 .scenario
                 .max_time
@@ -224,7 +199,7 @@ impl<'a, W: Write> Engine<'a, W> {
         }
         let slot = &mut self.flows.slots[index as usize];
         let mut packet = Packet {
-            id: self.next_id,
+            id: self.ledger.next_id,
             slot: index,
             direction,
             ip_id: 0,
@@ -234,7 +209,6 @@ impl<'a, W: Write> Engine<'a, W> {
         let pieces = packet.pieces();
         packet.ip_id = slot.next_ip_id(self.scenario.ip_id, direction, pieces, &mut self.prng);
         slot.in_flight += 1;
-        self.next_id += u64::from(pieces);
         let way = direction.index();
         let framing = self.scenario.capture(direction.upstream()).framing;
         let frame = slot.identity.frame(&packet, direction.upstream(), framing);
@@ -242,36 +216,11 @@ impl<'a, W: Write> Engine<'a, W> {
         let at = ready.max(self.card_free_at[way])
             + transfer_nanos(frame.wire_len(), self.scenario.host_rate_bps);
         self.card_free_at[way] = at;
-        let payload_bytes = u64::from(frame.payload.len);
-        self.take_note(&packet, pieces, payload_bytes, at);
+        let passes_at = self.scenario.start + TimeDelta::from_nanos(at.cast_signed());
+        self.ledger
+            .sent(&slot.identity, &packet, passes_at, self.scenario.ip_id);
         let place = self.packets.put(packet);
         self.events.at(at, What::Upstream(place));
-    }
-
-    fn take_note(&mut self, packet: &Packet, pieces: u32, payload_bytes: u64, at: u64) {
-        let way = packet.direction.index();
-        let identity = &self.flows.slots[packet.slot as usize].identity;
-        let flow = &mut self.summary.flows[identity.number as usize];
-        flow.sent[way] += u64::from(pieces);
-        flow.payload_bytes[way] += payload_bytes;
-        flow.retransmitted[way] += u64::from(packet.retransmission) * u64::from(pieces);
-        self.summary.direction_mut(packet.direction).sent += u64::from(pieces);
-        let upstream_at = self.time(at);
-        if let Some(truth) = &mut self.truth {
-            for piece in 0..pieces {
-                truth.push(PacketTruth {
-                    flow: identity.number,
-                    direction: packet.direction,
-                    upstream_at,
-                    downstream_at: None,
-                    fate: Fate::OnTheWay,
-                    copy_of: None,
-                    retransmission: packet.retransmission,
-                    payload_bytes: identity
-                        .payload_bytes(&packet.piece(piece, self.scenario.ip_id)),
-                });
-            }
-        }
     }
 
     /// A frame passes the first point and enters the network, a super-segment in pieces.
@@ -301,30 +250,19 @@ impl<'a, W: Write> Engine<'a, W> {
     fn enter(&mut self, packet: Packet, bytes: u32) {
         let way = packet.direction.index();
         let verdict = self.links[way].enter(self.now, bytes, &mut self.prng);
-        let totals = self.summary.direction_mut(packet.direction);
-        let fate = match verdict {
-            Verdict::Dropped => {
-                totals.dropped += 1;
-                Fate::Dropped
+        let flow = self.flows.slots[packet.slot as usize].identity.number;
+        let copy_id = self.ledger.decided(flow, &packet, verdict);
+        if let Verdict::Arrives(at, copy_at) = verdict {
+            self.arrive_at(at, packet);
+            if let Some(copy_at) = copy_at {
+                self.arrive_at(
+                    copy_at,
+                    Packet {
+                        id: copy_id,
+                        ..packet
+                    },
+                );
             }
-            Verdict::Lost => {
-                totals.lost += 1;
-                Fate::Lost
-            }
-            Verdict::Arrives(at, copy) => {
-                totals.duplicated += u64::from(copy.is_some());
-                self.arrive_at(at, packet);
-                if let Some(copy_at) = copy {
-                    let copy = self.copy(packet);
-                    self.arrive_at(copy_at, copy);
-                }
-                return;
-            }
-        };
-        let number = self.flows.slots[packet.slot as usize].identity.number;
-        self.summary.flows[number as usize].lost[way] += 1;
-        if let Some(truth) = &mut self.truth {
-            truth[packet.id as usize].fate = fate;
         }
     }
 
@@ -334,30 +272,10 @@ impl<'a, W: Write> Engine<'a, W> {
         self.events.at(at, What::Downstream(place));
     }
 
-    /// The network makes a copy, which has a number of its own.
-    fn copy(&mut self, packet: Packet) -> Packet {
-        let id = self.next_id;
-        self.next_id += 1;
-        if let Some(truth) = &mut self.truth {
-            let original = truth[packet.id as usize];
-            truth.push(PacketTruth {
-                copy_of: Some(packet.id),
-                ..original
-            });
-        }
-        Packet { id, ..packet }
-    }
-
     /// A packet passes the second point.
     fn downstream(&mut self, place: u32) -> io::Result<()> {
         let packet = self.packets.take(place);
-        let arrived_at = self.time(self.now);
-        if let Some(truth) = &mut self.truth {
-            let known = &mut truth[packet.id as usize];
-            known.fate = Fate::Arrived;
-            known.downstream_at = Some(arrived_at);
-        }
-        self.summary.direction_mut(packet.direction).arrived += 1;
+        self.ledger.arrived(&packet, self.time(self.now));
         let slot = &mut self.flows.slots[packet.slot as usize];
         slot.in_flight -= 1;
         let offload = self

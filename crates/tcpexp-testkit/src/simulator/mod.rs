@@ -3,9 +3,11 @@
 mod engine;
 mod events;
 mod flows;
+mod ledger;
 mod link;
 mod merge;
 mod packet;
+mod places;
 mod ranges;
 mod receiver;
 mod scenario;

@@ -1,0 +1,96 @@
+//! Keeps the truth while a run goes on.
+
+use tcpexp_units::Timestamp;
+
+use super::link::Verdict;
+use super::packet::{Identity, Packet};
+use super::scenario::IpId;
+use super::truth::{Fate, PacketId, PacketTruth, Summary};
+
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    pub(crate) summary: Summary,
+    /// None if nobody wants them.
+    pub(crate) packets: Option<Vec<PacketTruth>>,
+    /// The number that the next packet gets.
+    pub(crate) next_id: PacketId,
+}
+
+impl Ledger {
+    pub(crate) fn new(remember: bool) -> Self {
+        Self {
+            summary: Summary::default(),
+            packets: remember.then(Vec::new),
+            next_id: 0,
+        }
+    }
+
+    /// A host sends a packet, which passes the first point at a time.
+    pub(crate) fn sent(&mut self, identity: &Identity, packet: &Packet, at: Timestamp, mode: IpId) {
+        let pieces = packet.pieces();
+        let way = packet.direction.index();
+        let flow = &mut self.summary.flows[identity.number as usize];
+        flow.sent[way] += u64::from(pieces);
+        flow.payload_bytes[way] += u64::from(identity.payload_bytes(packet));
+        flow.retransmitted[way] += u64::from(packet.retransmission) * u64::from(pieces);
+        self.summary.direction_mut(packet.direction).sent += u64::from(pieces);
+        self.next_id += u64::from(pieces);
+        if let Some(packets) = &mut self.packets {
+            packets.extend((0..pieces).map(|piece| PacketTruth {
+                flow: identity.number,
+                direction: packet.direction,
+                upstream_at: at,
+                downstream_at: None,
+                fate: Fate::OnTheWay,
+                copy_of: None,
+                retransmission: packet.retransmission,
+                payload_bytes: identity.payload_bytes(&packet.piece(piece, mode)),
+            }));
+        }
+    }
+
+    /// The network decides what becomes of a packet. A copy, if it makes one, gets the number
+    /// returned.
+    pub(crate) fn decided(&mut self, flow: u32, packet: &Packet, verdict: Verdict) -> PacketId {
+        let copy = self.next_id;
+        let totals = self.summary.direction_mut(packet.direction);
+        let fate = match verdict {
+            Verdict::Arrives(_, None) => return copy,
+            Verdict::Arrives(_, Some(_)) => {
+                totals.duplicated += 1;
+                self.next_id += 1;
+                if let Some(packets) = &mut self.packets {
+                    let original = packets[packet.id as usize];
+                    packets.push(PacketTruth {
+                        copy_of: Some(packet.id),
+                        ..original
+                    });
+                }
+                return copy;
+            }
+            Verdict::Dropped => {
+                totals.dropped += 1;
+                Fate::Dropped
+            }
+            Verdict::Lost => {
+                totals.lost += 1;
+                Fate::Lost
+            }
+        };
+        self.summary.flows[flow as usize].lost[packet.direction.index()] += 1;
+        if let Some(packets) = &mut self.packets {
+            packets[packet.id as usize].fate = fate;
+        }
+        copy
+    }
+
+    /// A packet passes the second point.
+    pub(crate) fn arrived(&mut self, packet: &Packet, at: Timestamp) {
+        self.summary.direction_mut(packet.direction).arrived += 1;
+        if let Some(packets) = &mut self.packets {
+            let known = &mut packets[packet.id as usize];
+            known.fate = Fate::Arrived;
+            known.downstream_at = Some(at);
+        }
+    }
+}

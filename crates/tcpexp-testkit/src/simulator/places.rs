@@ -1,0 +1,26 @@
+//! Where packets are kept while they are on the way.
+
+use super::packet::Packet;
+
+/// Packets on the way; places are used again.
+#[derive(Debug, Default)]
+pub(crate) struct Packets {
+    places: Vec<Packet>,
+    free: Vec<u32>,
+}
+
+impl Packets {
+    pub(crate) fn put(&mut self, packet: Packet) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = packet;
+            return place;
+        }
+        self.places.push(packet);
+        self.places.len() as u32 - 1
+    }
+
+    pub(crate) fn take(&mut self, place: u32) -> Packet {
+        self.free.push(place);
+        self.places[place as usize]
+    }
+}
