@@ -1,0 +1,501 @@
+//! A capture file, read record by record.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::compression::Counted;
+use crate::map::map;
+use crate::source::Source;
+use crate::step::{Found, Search, Step, Walk};
+use crate::{Compression, Damage, Error, Format, Interface, Record};
+
+/// Bytes read at a time from a compressed stream.
+const COMPRESSED_BUFFER_BYTES: usize = 128 << 10;
+
+/// Bytes that tell one compression or capture format from another.
+const MAGIC_BYTES: usize = 4;
+
+/// An open capture, read record by record.
+pub struct Capture<'a> {
+    source: Source<'a>,
+    walk: Walk,
+    finished: bool,
+    damage: Option<Damage>,
+    damaged_places: u64,
+    skipped_bytes: u64,
+    compressed: Option<(Compression, Arc<AtomicU64>)>,
+    total_bytes: Option<u64>,
+}
+
+impl Capture<'static> {
+    /// Opens a file, from its start.
+    ///
+    /// A regular file is mapped: records borrow from the page cache. Should another process shorten
+    /// it meanwhile (a capture that is being rotated), the system ends this one; hand such a file to
+    /// [`from_reader`](Self::from_reader) instead. Pipes, terminals and file systems that cannot map
+    /// are read as streams.
+    pub fn from_file(file: File) -> Result<Self, Error> {
+        let metadata = file.metadata().map_err(|source| Error::Read { source })?;
+        // The kernel's own files say 0 and have content all the same.
+        if !metadata.is_file() || metadata.len() == 0 {
+            return Self::from_reader(file);
+        }
+        let Ok(map) = map(&file) else {
+            return Self::from_reader(file).map(|capture| capture.of_total(metadata.len()));
+        };
+        let total = map.len() as u64;
+        let capture = match Compression::sniff(&map) {
+            Some(compression) => Self::decompress(compression, io::Cursor::new(map)),
+            None => Self::open(Source::map(map), None),
+        };
+        capture.map(|capture| capture.of_total(total))
+    }
+
+    /// Opens what a reader gives: standard input, a pipe, a live capture.
+    ///
+    /// A record is handed out as soon as its last byte has been read.
+    pub fn from_reader(reader: impl Read + Send + 'static) -> Result<Self, Error> {
+        let mut source = Source::stream(Box::new(reader));
+        source
+            .fill_to(MAGIC_BYTES)
+            .map_err(|source| Error::Read { source })?;
+        match Compression::sniff(source.window()) {
+            Some(compression) => {
+                let reader = source.into_reader();
+                Self::decompress(
+                    compression,
+                    BufReader::with_capacity(COMPRESSED_BUFFER_BYTES, reader),
+                )
+            }
+            None => Self::open(source, None),
+        }
+    }
+}
+
+impl<'a> Capture<'a> {
+    /// Opens a file that is in memory, compressed or not.
+    pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
+        match Compression::sniff(bytes) {
+            Some(compression) => Self::decompress(compression, bytes),
+            None => Self::open(Source::slice(bytes), None),
+        }
+        .map(|capture| capture.of_total(bytes.len() as u64))
+    }
+
+    /// The next record, or `None` at the end and at damage that nothing can be found behind.
+    ///
+    /// Once it has returned `None` it does so for ever; [`damage`](Self::damage) tells which.
+    #[inline]
+    pub fn next_record(&mut self) -> Option<Record<'_>> {
+        let offset;
+        let found = loop {
+            if self.finished {
+                return None;
+            }
+            let start = self.source.offset();
+            match self
+                .walk
+                .step(self.source.window(), self.source.at_end(), start)
+            {
+                Step::Record(found) => {
+                    offset = start;
+                    break found;
+                }
+                other => self.settle(other),
+            }
+        };
+        self.source.consume(found.record_bytes);
+        let Found {
+            at,
+            link_type,
+            interface,
+            wire_bytes,
+            captured_from,
+            captured_bytes,
+            record_bytes,
+        } = found;
+        Some(Record {
+            at,
+            link_type,
+            interface,
+            wire_bytes,
+            captured: self
+                .source
+                .behind(record_bytes - captured_from, captured_bytes),
+            offset,
+        })
+    }
+
+    /// What was wrong with the file, if anything, as far as it has been read.
+    ///
+    /// The first thing, if there are several: [`damaged_places`](Self::damaged_places).
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.as_ref()
+    }
+
+    /// How many places of the file could not be used, as far as it has been read.
+    pub fn damaged_places(&self) -> u64 {
+        self.damaged_places
+    }
+
+    /// Bytes of the (decompressed) file between records that could not be used and after which
+    /// there were records again.
+    pub fn skipped_bytes(&self) -> u64 {
+        self.skipped_bytes
+    }
+
+    /// The format of the file.
+    pub fn format(&self) -> Format {
+        self.walk.format()
+    }
+
+    /// How the file is compressed, if it is.
+    pub fn compression(&self) -> Option<Compression> {
+        self.compressed
+            .as_ref()
+            .map(|&(compression, _)| compression)
+    }
+
+    /// The interfaces described so far, over all sections, in the order of the file.
+    ///
+    /// A pcapng file describes them on the way, and their counters come last, so read this at the
+    /// end. The records handed out never name one that is missing here.
+    pub fn interfaces(&self) -> &[Interface] {
+        self.walk.interfaces()
+    }
+
+    /// Bytes of the file as it is stored that are used up, for progress.
+    ///
+    /// Of a compressed file these are the compressed bytes, a buffer ahead of the records.
+    pub fn position(&self) -> u64 {
+        match &self.compressed {
+            Some((_, consumed)) => consumed.load(Ordering::Relaxed),
+            None => self.source.offset(),
+        }
+    }
+
+    /// Bytes of the file as it is stored; `None` for a reader.
+    pub fn size_hint(&self) -> Option<u64> {
+        self.total_bytes
+    }
+
+    fn decompress(
+        compression: Compression,
+        input: impl BufRead + Send + 'a,
+    ) -> Result<Self, Error> {
+        let (input, consumed) = Counted::new(input);
+        let reader = compression
+            .decode(input)
+            .map_err(|source| Error::Decompress {
+                compression,
+                source,
+            })?;
+        Self::open(Source::stream(reader), Some((compression, consumed)))
+    }
+
+    fn open(
+        mut source: Source<'a>,
+        compressed: Option<(Compression, Arc<AtomicU64>)>,
+    ) -> Result<Self, Error> {
+        let compression = compressed.as_ref().map(|&(compression, _)| compression);
+        let walk = read_header(&mut source, compression).map_err(|error| match compression {
+            Some(compression)
+                if !matches!(error, Error::Decompress { .. } | Error::Read { .. }) =>
+            {
+                Error::Inside {
+                    compression,
+                    source: Box::new(error),
+                }
+            }
+            _ => error,
+        })?;
+        Ok(Self {
+            source,
+            walk,
+            finished: false,
+            damage: None,
+            damaged_places: 0,
+            skipped_bytes: 0,
+            compressed,
+            total_bytes: None,
+        })
+    }
+
+    fn of_total(mut self, bytes: u64) -> Self {
+        self.total_bytes = Some(bytes);
+        self
+    }
+
+    /// Does what a step without a record asks for.
+    #[cold]
+    fn settle(&mut self, step: Step) {
+        match step {
+            Step::Record(_) => {}
+            Step::Pass(bytes) => self.source.consume(bytes),
+            Step::Skip(bytes, damage) => {
+                self.source.consume(bytes);
+                self.skipped_bytes += bytes as u64;
+                self.note(damage);
+            }
+            Step::More(needed) => self.fill(needed),
+            Step::Broken {
+                damage,
+                search: true,
+            } => self.find_next(damage),
+            Step::Broken { damage, .. } => {
+                self.note(damage);
+                self.finished = true;
+            }
+            Step::End => self.finished = true,
+        }
+    }
+
+    /// Goes on where records start again after `reason`.
+    fn find_next(&mut self, reason: Damage) {
+        let offset = self.source.offset();
+        self.source.consume(1);
+        loop {
+            match self.walk.search(self.source.window(), self.source.at_end()) {
+                Search::Found(bytes) => {
+                    self.source.consume(bytes);
+                    let resumed = self.source.offset();
+                    self.skipped_bytes += resumed - offset;
+                    return self.note(Damage::Skipped {
+                        offset,
+                        resumed,
+                        reason: Box::new(reason),
+                    });
+                }
+                Search::More { from, needed } => {
+                    self.source.consume(from);
+                    if let Err(error) = self.source.fill(needed) {
+                        self.note(reason);
+                        return self.fail(error);
+                    }
+                }
+                Search::Nowhere => {
+                    self.finished = true;
+                    return self.note(reason);
+                }
+            }
+        }
+    }
+
+    fn fill(&mut self, needed: usize) {
+        if let Err(error) = self.source.fill(needed) {
+            self.fail(error);
+        }
+    }
+
+    fn fail(&mut self, error: io::Error) {
+        self.finished = true;
+        let offset = self.source.offset();
+        self.note(match (self.compression(), error.raw_os_error()) {
+            (Some(compression), None) => Damage::Decompression {
+                offset,
+                compression,
+                source: error,
+            },
+            _ => Damage::Read {
+                offset,
+                source: error,
+            },
+        });
+    }
+
+    fn note(&mut self, damage: Damage) {
+        self.damaged_places += 1;
+        self.damage.get_or_insert(damage);
+    }
+}
+
+impl fmt::Debug for Capture<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Capture")
+            .field("format", &self.format())
+            .field("compression", &self.compression())
+            .field("position", &self.position())
+            .field("damage", &self.damage)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads the file's header and no more, so that a live capture is not waited for.
+fn read_header(source: &mut Source<'_>, compression: Option<Compression>) -> Result<Walk, Error> {
+    let read = source
+        .fill_to(MAGIC_BYTES)
+        .and_then(|()| source.fill_to(Walk::header_bytes(source.window())));
+    read.map_err(|source| match (compression, source.raw_os_error()) {
+        (Some(compression), None) => Error::Decompress {
+            compression,
+            source,
+        },
+        _ => Error::Read { source },
+    })?;
+    let (walk, used) = Walk::open(source.window())?;
+    source.consume(used);
+    Ok(walk)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::sync::mpsc;
+
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::build::{gzip, little, lz4, walk, zstd};
+
+    fn file() -> Vec<u8> {
+        (0..2_000_u32)
+            .fold(little().pcap(0xa1b2_c3d4, 4), |bytes, i| {
+                bytes.record(
+                    i / 100,
+                    i % 100,
+                    60,
+                    &i.wrapping_mul(2_654_435_761).to_le_bytes(),
+                )
+            })
+            .out
+    }
+
+    fn on_disk(name: &str, content: &[u8]) -> (std::path::PathBuf, File) {
+        let path = std::env::temp_dir().join(format!("tcpexp-{}-{name}", std::process::id()));
+        File::create(&path).unwrap().write_all(content).unwrap();
+        let file = File::open(&path).unwrap();
+        (path, file)
+    }
+
+    #[test]
+    fn a_compressed_file_gives_the_records_of_the_plain_one() {
+        let plain = file();
+        let expected = walk(Capture::from_bytes(&plain).unwrap());
+        for (compress, shown) in [
+            (gzip as fn(&[u8]) -> Vec<u8>, "gzip"),
+            (zstd, "zstd"),
+            (lz4, "lz4"),
+        ] {
+            let (first, second) = plain.split_at(plain.len() / 2);
+            let whole = [compress(first), compress(second)].concat();
+            let (path, file) = on_disk(shown, &whole);
+            let captures = [
+                Capture::from_bytes(&whole).unwrap(),
+                Capture::from_reader(io::Cursor::new(whole.clone())).unwrap(),
+                Capture::from_file(file).unwrap(),
+            ];
+            for capture in captures {
+                assert_eq!(capture.compression().unwrap().to_string(), shown);
+                assert_eq!(walk(capture), expected);
+            }
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+
+    #[test]
+    fn cut_compressed_data_gives_what_came_out() {
+        for (compress, damage) in [
+            (
+                gzip as fn(&[u8]) -> Vec<u8>,
+                "the gzip data breaks off after ",
+            ),
+            (zstd, "the zstd data breaks off after "),
+            (lz4, "the lz4 data breaks off after "),
+        ] {
+            let plain = file();
+            let expected = walk(Capture::from_bytes(&plain).unwrap());
+            let whole = [compress(&plain[..9_000]), compress(&plain[9_000..])].concat();
+            let mut capture = Capture::from_bytes(&whole[..whole.len() - 40]).unwrap();
+            let mut count = 0;
+            while capture.next_record().is_some() {
+                count += 1;
+            }
+            assert!(count >= (9_000 - 24) / 20, "{count} records");
+            assert!(count < expected.lines().count());
+            assert!(capture.damage().unwrap().to_string().starts_with(damage));
+        }
+    }
+
+    #[test]
+    fn compressed_data_without_a_capture_says_what_is_inside() {
+        let inside = Capture::from_bytes(&gzip(b"time,rtt\n")).unwrap_err();
+        assert_snapshot!(inside, @"the gzip file holds no capture");
+        assert_snapshot!(std::error::Error::source(&inside).unwrap(), @r#"not a capture: it starts with 74 69 6d 65 2c 72 74 74 ("time,rtt")"#);
+        let cut = Capture::from_bytes(&gzip(&file())[..12]).unwrap_err();
+        assert_snapshot!(cut, @"cannot decompress the gzip data");
+    }
+
+    #[test]
+    fn a_mapped_file_gives_the_records_of_its_bytes() {
+        let bytes = file();
+        let (path, file) = on_disk("mapped", &bytes);
+        let mut capture = Capture::from_file(file).unwrap();
+        assert_eq!(capture.size_hint(), Some(bytes.len() as u64));
+        assert_eq!(capture.position(), 24);
+        capture.next_record();
+        assert_eq!(capture.position(), 44);
+        let (_, file) = on_disk("mapped", &bytes);
+        assert_eq!(
+            walk(Capture::from_file(file).unwrap()),
+            walk(Capture::from_bytes(&bytes).unwrap())
+        );
+        std::fs::remove_file(path).unwrap();
+        let (path, file) = on_disk("empty", b"");
+        assert_snapshot!(Capture::from_file(file).unwrap_err(), @"the file is empty");
+        std::fs::remove_file(path).unwrap();
+    }
+
+    /// A reader that gives what a channel gives, and an error for an empty message.
+    struct Live(mpsc::Receiver<Vec<u8>>);
+
+    impl Read for Live {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.recv() {
+                Ok(bytes) if bytes.is_empty() => Err(io::ErrorKind::TimedOut.into()),
+                Ok(bytes) => {
+                    buffer[..bytes.len()].copy_from_slice(&bytes);
+                    Ok(bytes.len())
+                }
+                Err(mpsc::RecvError) => Ok(0),
+            }
+        }
+    }
+
+    #[test]
+    fn a_live_record_comes_as_soon_as_its_bytes_do() {
+        let (send, receive) = mpsc::channel();
+        let bytes = file();
+        // Nothing more is sent before the record is asked for: waiting for it would hang.
+        send.send(bytes[..24].to_vec()).unwrap();
+        let mut capture = Capture::from_reader(Live(receive)).unwrap();
+        for start in [24, 44, 64] {
+            send.send(bytes[start..start + 20].to_vec()).unwrap();
+            assert_eq!(capture.next_record().unwrap().offset, start as u64);
+        }
+        send.send(Vec::new()).unwrap();
+        assert!(capture.next_record().is_none());
+        assert_snapshot!(capture.damage().unwrap(), @"reading failed after byte 84");
+        assert_eq!(capture.size_hint(), None);
+    }
+
+    #[test]
+    fn a_lying_length_in_a_stream_takes_no_memory() {
+        let bytes = little()
+            .u32(0xa1b2_c3d4)
+            .u16(2)
+            .u16(4)
+            .u64(0)
+            .u32(u32::MAX)
+            .u32(1)
+            .u32(1)
+            .u32(1)
+            .u32(60 << 20)
+            .u32(60 << 20)
+            .out;
+        let capture = Capture::from_reader(io::Cursor::new(bytes)).unwrap();
+        assert_snapshot!(walk(capture), @"record at byte 24 claims 62914576 bytes but 16 remain");
+    }
+}

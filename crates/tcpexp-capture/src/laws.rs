@@ -1,0 +1,157 @@
+//! What holds for every input.
+
+use std::io::{self, Read};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::build::{Bytes, big, gzip, little, lz4, walk, zstd};
+use crate::{Capture, Error};
+
+/// A reader that gives 1 to 7 bytes at a time.
+struct Drip {
+    bytes: io::Cursor<Vec<u8>>,
+    turn: usize,
+}
+
+impl Read for Drip {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.turn += 1;
+        let count = buffer.len().min(1 + self.turn * self.turn % 7);
+        self.bytes.read(&mut buffer[..count])
+    }
+}
+
+fn shown(capture: Result<Capture<'_>, Error>) -> String {
+    match capture {
+        Ok(capture) => walk(capture),
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+fn dripped(bytes: &[u8]) -> String {
+    shown(Capture::from_reader(Drip {
+        bytes: io::Cursor::new(bytes.to_vec()),
+        turn: 0,
+    }))
+}
+
+fn at_once(bytes: &[u8]) -> String {
+    shown(Capture::from_bytes(bytes))
+}
+
+/// Whole records, each as a line.
+fn records(shown: &str) -> Vec<&str> {
+    shown
+        .lines()
+        .filter(|line| line.contains(" link "))
+        .collect()
+}
+
+/// A valid file, and where each of its records ends.
+fn valid() -> impl Strategy<Value = (Vec<u8>, Vec<usize>)> {
+    let packets = vec((0..100_000_u32, vec(any::<u8>(), 0..80)), 0..12);
+    (packets, any::<bool>(), 0..5_u8).prop_map(|(packets, swap, kind)| {
+        let start = if swap { big() } else { little() };
+        match kind {
+            0 => pcap(start.pcap(0xa1b2_c3d4, 4), &packets),
+            1 => pcap(start.pcap(0xa1b2_3c4d, 4), &packets),
+            2 => pcap(start.pcap(0xa1b2_c3d4, 3), &packets),
+            3 => pcapng(start.section().interface(1, 0, &[]), &packets),
+            _ => pcapng(
+                start.section().interface(1, 0, &[]).section().interface(
+                    101,
+                    0,
+                    &[(9, &[9]), (2, b"lo")],
+                ),
+                &packets,
+            ),
+        }
+    })
+}
+
+fn pcap(mut bytes: Bytes, packets: &[(u32, Vec<u8>)]) -> (Vec<u8>, Vec<usize>) {
+    let mut ends = Vec::new();
+    for (i, (fraction, packet)) in (0..).zip(packets) {
+        bytes = bytes.record(1_700_000_000 + i, *fraction, 1_500, packet);
+        ends.push(bytes.out.len());
+    }
+    (bytes.out, ends)
+}
+
+fn pcapng(mut bytes: Bytes, packets: &[(u32, Vec<u8>)]) -> (Vec<u8>, Vec<usize>) {
+    let mut ends = Vec::new();
+    for (units, packet) in packets {
+        bytes =
+            bytes
+                .block(4, |body| body.u32(0))
+                .packet(0, u64::from(*units) << 20, 1_500, packet);
+        ends.push(bytes.out.len());
+    }
+    (bytes.out, ends)
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in vec(any::<u8>(), 0..600), start in 0..8_usize) {
+        let starts = [
+            little().out,
+            little().pcap(0xa1b2_c3d4, 4).out,
+            big().pcap(0xa1b2_cd34, 2).out,
+            little().section().interface(1, 0, &[]).out,
+            big().section().out,
+            vec![0x1f, 0x8b, 8, 0],
+            vec![0x28, 0xb5, 0x2f, 0xfd],
+            vec![4, 0x22, 0x4d, 0x18],
+        ];
+        let file = [&starts[start][..], &bytes].concat();
+        prop_assert_eq!(at_once(&file), dripped(&file));
+    }
+
+    #[test]
+    fn a_file_with_changed_bytes_reads_the_same_from_a_slice_and_in_pieces(
+        (file, _) in valid(),
+        changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+    ) {
+        let mut file = file;
+        for (place, byte) in changes {
+            let place = place.index(file.len());
+            file[place] = byte;
+        }
+        prop_assert_eq!(at_once(&file), dripped(&file));
+    }
+
+    #[test]
+    fn every_cut_gives_all_whole_records_before_it((file, ends) in valid()) {
+        let whole = at_once(&file);
+        prop_assert_eq!(records(&whole).len(), ends.len());
+        prop_assert_eq!(records(&whole).len(), whole.lines().count());
+        for cut in 28..file.len() {
+            let shown = at_once(&file[..cut]);
+            let kept = ends.iter().filter(|&&end| end <= cut).count();
+            prop_assert_eq!(records(&shown), &records(&whole)[..kept], "cut at {}", cut);
+        }
+    }
+
+    #[test]
+    fn compression_changes_nothing((file, _) in valid()) {
+        for compress in [gzip, zstd, lz4] {
+            prop_assert_eq!(at_once(&compress(&file)), at_once(&file));
+            prop_assert_eq!(dripped(&compress(&file)), at_once(&file));
+        }
+    }
+
+    #[test]
+    fn garbage_between_records_loses_no_record_that_is_in_a_row(
+        (file, ends) in valid(),
+        garbage in vec(0xe0..=0xff_u8, 12..300),
+    ) {
+        prop_assume!(ends.len() >= 5);
+        // Empty packets prove nothing about themselves, so the search does not start at one.
+        let (head, tail) = file.split_at(ends[0]);
+        let damaged = [head, &garbage, tail].concat();
+        let shown = at_once(&damaged);
+        prop_assert!(records(&shown).len() + 3 >= ends.len() || shown.contains(" 0 of "), "{}", shown);
+        prop_assert!(shown.contains("record") || shown.contains("block"), "{}", shown);
+    }
+}

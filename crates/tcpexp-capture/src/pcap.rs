@@ -1,0 +1,595 @@
+//! Classic pcap: a 24-byte header, then records.
+
+use pcap_parser::{
+    LegacyPcapBlock, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified,
+    parse_pcap_header,
+};
+use tcpexp_units::Timestamp;
+
+use crate::clock::{Clock, Resolution};
+use crate::step::{Found, LONGEST_IN_SEARCH, LONGEST_RECORD, ROW, Row, Search, Step, search};
+use crate::{ByteOrder, Damage, Error, Format, Interface};
+
+/// A record of a longer packet than any snapshot length that capture tools use by default is
+/// believed only if the file's own limit allows it.
+const USUAL_SNAPLEN: u32 = 256 << 10;
+
+/// Seconds that neighbouring records may be apart where records are searched for among garbage.
+const NEAR_SECONDS: u32 = 86_400;
+
+/// A walk over the records of a pcap file.
+#[derive(Debug)]
+pub(crate) struct PcapWalk {
+    format: Format,
+    layout: Layout,
+    interface: Interface,
+    nanos_per_fraction: i64,
+    /// Most captured bytes that pass without a second look.
+    usual: u32,
+    /// Most captured bytes that are believed.
+    limit: u32,
+    /// Whole seconds of the last record.
+    last_seconds: Option<u32>,
+}
+
+/// How record headers are laid out. The first three are what pcap-parser decodes.
+#[derive(Clone, Copy, Debug)]
+enum Layout {
+    Little,
+    Big,
+    LittleModified,
+    Other {
+        order: ByteOrder,
+        lengths: Lengths,
+        header_bytes: usize,
+    },
+}
+
+/// The order of a record's two lengths. Until version 2.3 the captured one came second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lengths {
+    CapturedFirst,
+    WireFirst,
+    /// Version 2.3 was written both ways; the smaller is the captured one.
+    Either,
+}
+
+/// A record's header.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    seconds: u32,
+    fraction: u32,
+    captured: u32,
+    wire: u32,
+}
+
+impl From<LegacyPcapBlock<'_>> for Head {
+    #[inline]
+    fn from(block: LegacyPcapBlock<'_>) -> Self {
+        Self {
+            seconds: block.ts_sec,
+            fraction: block.ts_usec,
+            captured: block.caplen,
+            wire: block.origlen,
+        }
+    }
+}
+
+impl PcapWalk {
+    pub(crate) const HEADER_BYTES: usize = 24;
+
+    /// Whether a file that starts like this is pcap.
+    pub(crate) fn starts(start: &[u8]) -> bool {
+        magic(start).is_some()
+    }
+
+    /// Reads the file header.
+    pub(crate) fn open(start: &[u8]) -> Result<Self, Error> {
+        let cut = Error::HeaderCut {
+            have: start.len(),
+            needed: Self::HEADER_BYTES,
+        };
+        let (Some(&header), Some(magic)) = (start.first_chunk::<24>(), magic(start)) else {
+            return Err(cut);
+        };
+        // pcap-parser does not know the modified format in big-endian, but the rest is the same.
+        let mut header = header;
+        if magic.modified && magic.byte_order == ByteOrder::Big {
+            header[..4].copy_from_slice(&[0xa1, 0xb2, 0xc3, 0xd4]);
+        }
+        let Ok((_, fields)) = parse_pcap_header(&header) else {
+            return Err(cut);
+        };
+        let version = (fields.version_major, fields.version_minor);
+        if !matches!(version, (2, 0..=4)) {
+            return Err(Error::Version {
+                format: "pcap",
+                major: version.0,
+                minor: version.1,
+            });
+        }
+        // The upper bits say how long the frame check sequence is, not what the link is.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "low 16 bits"
+        )]
+        let link_type = fields.network.0 as u16;
+        let (power, nanos_per_fraction) = if magic.nanoseconds {
+            (9, 1)
+        } else {
+            (6, 1_000)
+        };
+        let clock = Clock::new(Resolution::PowerOfTen(power), 0);
+        let limit = fields.snaplen.clamp(USUAL_SNAPLEN, LONGEST_RECORD);
+        Ok(Self {
+            format: Format::Pcap {
+                version,
+                byte_order: magic.byte_order,
+                nanoseconds: magic.nanoseconds,
+                modified: magic.modified,
+            },
+            layout: Layout::new(magic, version.1),
+            interface: Interface::new(link_type, fields.snaplen, clock),
+            nanos_per_fraction,
+            usual: match fields.snaplen {
+                0 => limit,
+                snaplen => snaplen.min(limit),
+            },
+            limit,
+            last_seconds: None,
+        })
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    pub(crate) fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    #[inline]
+    pub(crate) fn step(&mut self, window: &[u8], at_end: bool, offset: u64) -> Step {
+        match self.layout.whole(window) {
+            Some(head) if head.captured <= self.usual => self.record(head),
+            _ => self.unusual(window, at_end, offset),
+        }
+    }
+
+    /// Finds where `ROW` records in a row are near the last good one in time.
+    pub(crate) fn search(&self, window: &[u8], at_end: bool) -> Search {
+        search(window, at_end, self.layout.header_bytes(), |bytes| {
+            self.row_at(bytes, at_end)
+        })
+    }
+
+    #[inline]
+    fn record(&mut self, head: Head) -> Step {
+        self.last_seconds = Some(head.seconds);
+        // Fits: 2^32 seconds are half the range, and 2^32 microseconds are hardly more than one.
+        let nanos = i64::from(head.seconds) * 1_000_000_000
+            + i64::from(head.fraction) * self.nanos_per_fraction;
+        let header_bytes = self.layout.header_bytes();
+        let captured_bytes = head.captured as usize;
+        Step::Record(Found {
+            at: Some(Timestamp::from_nanos(nanos)),
+            link_type: self.interface.link_type,
+            interface: 0,
+            wire_bytes: head.wire,
+            captured_from: header_bytes,
+            captured_bytes,
+            record_bytes: header_bytes + captured_bytes,
+        })
+    }
+
+    /// Everything but a whole record of the usual length.
+    #[cold]
+    fn unusual(&mut self, window: &[u8], at_end: bool, offset: u64) -> Step {
+        let header_bytes = self.layout.header_bytes();
+        let left = window.len() as u64;
+        let Some(head) = self.layout.head(window) else {
+            return match (at_end, window.is_empty()) {
+                (false, _) => Step::More(header_bytes),
+                (true, true) => Step::End,
+                (true, false) => Step::Broken {
+                    damage: Damage::HeaderCut { offset, left },
+                    search: false,
+                },
+            };
+        };
+        let record_bytes = header_bytes + head.captured as usize;
+        if head.captured > self.limit {
+            return Step::Broken {
+                damage: Damage::Oversized {
+                    offset,
+                    claimed: record_bytes as u64,
+                    limit: u64::from(self.limit) + header_bytes as u64,
+                },
+                search: true,
+            };
+        }
+        // Each alone is common: offloading exceeds the snapshot length, and some writers leave the
+        // packet's length at 0.
+        if head.captured > self.usual && head.captured > head.wire {
+            return Step::Broken {
+                damage: Damage::MoreThanThePacket {
+                    offset,
+                    captured: head.captured,
+                    wire: head.wire,
+                },
+                search: true,
+            };
+        }
+        if record_bytes <= window.len() {
+            return self.record(head);
+        }
+        if !at_end {
+            return Step::More(record_bytes);
+        }
+        Step::Broken {
+            damage: Damage::RecordCut {
+                offset,
+                claimed: record_bytes as u64,
+                left,
+            },
+            // Only the end of a sound record is missing: what follows is its packet.
+            search: !self.plausible(head, self.last_seconds),
+        }
+    }
+
+    fn row_at(&self, bytes: &[u8], at_end: bool) -> Row {
+        let mut from = 0;
+        let mut near = self.last_seconds;
+        for _ in 0..ROW {
+            let Some(head) = bytes.get(from..).and_then(|rest| self.layout.head(rest)) else {
+                return match (at_end, from > 0 && from == bytes.len()) {
+                    (true, true) => Row::Holds,
+                    (true, false) => Row::Breaks,
+                    (false, _) => Row::Undecided(from + self.layout.header_bytes()),
+                };
+            };
+            if !self.plausible(head, near) || head.captured == 0 {
+                return Row::Breaks;
+            }
+            near = Some(head.seconds);
+            from += self.layout.header_bytes() + head.captured as usize;
+        }
+        match (from <= bytes.len(), at_end) {
+            (true, _) => Row::Holds,
+            (false, true) => Row::Breaks,
+            (false, false) => Row::Undecided(from),
+        }
+    }
+
+    /// Whether no field contradicts another, nor the record before.
+    fn plausible(&self, head: Head, near: Option<u32>) -> bool {
+        let fractions = 1_000_000_000 / self.nanos_per_fraction;
+        i64::from(head.fraction) < fractions
+            && head.captured <= head.wire
+            && head.captured <= LONGEST_IN_SEARCH
+            && head.wire <= LONGEST_RECORD
+            && near.is_none_or(|near| near.abs_diff(head.seconds) <= NEAR_SECONDS)
+    }
+}
+
+impl Layout {
+    fn new(magic: Magic, minor: u16) -> Self {
+        let lengths = match minor {
+            0..=2 => Lengths::WireFirst,
+            3 => Lengths::Either,
+            _ => Lengths::CapturedFirst,
+        };
+        match (lengths, magic.byte_order, magic.modified) {
+            (Lengths::CapturedFirst, ByteOrder::Little, false) => Self::Little,
+            (Lengths::CapturedFirst, ByteOrder::Big, false) => Self::Big,
+            (Lengths::CapturedFirst, ByteOrder::Little, true) => Self::LittleModified,
+            (lengths, order, modified) => Self::Other {
+                order,
+                lengths,
+                header_bytes: if modified { 24 } else { 16 },
+            },
+        }
+    }
+
+    #[inline]
+    fn header_bytes(self) -> usize {
+        match self {
+            Self::Little | Self::Big => 16,
+            Self::LittleModified => 24,
+            Self::Other { header_bytes, .. } => header_bytes,
+        }
+    }
+
+    /// The header of the record the window starts with, if the whole record is there.
+    #[inline]
+    fn whole(self, window: &[u8]) -> Option<Head> {
+        let parsed = match self {
+            Self::Little => parse_pcap_frame(window),
+            Self::Big => parse_pcap_frame_be(window),
+            Self::LittleModified => parse_pcap_frame_modified(window),
+            Self::Other { header_bytes, .. } => {
+                let head = self.head(window)?;
+                return (window.len() - header_bytes >= head.captured as usize).then_some(head);
+            }
+        };
+        parsed.ok().map(|(_, block)| Head::from(block))
+    }
+
+    /// The header of the record the window starts with, if the header is there.
+    fn head(self, window: &[u8]) -> Option<Head> {
+        let (order, lengths) = match self {
+            Self::Little | Self::LittleModified => (ByteOrder::Little, Lengths::CapturedFirst),
+            Self::Big => (ByteOrder::Big, Lengths::CapturedFirst),
+            Self::Other { order, lengths, .. } => (order, lengths),
+        };
+        let fields = window.get(..self.header_bytes())?.first_chunk::<16>()?;
+        let first = order.u32_at(fields, 8)?;
+        let second = order.u32_at(fields, 12)?;
+        let swapped = match lengths {
+            Lengths::CapturedFirst => false,
+            Lengths::WireFirst => true,
+            Lengths::Either => first > second,
+        };
+        let (captured, wire) = if swapped {
+            (second, first)
+        } else {
+            (first, second)
+        };
+        Some(Head {
+            seconds: order.u32_at(fields, 0)?,
+            fraction: order.u32_at(fields, 4)?,
+            captured,
+            wire,
+        })
+    }
+}
+
+/// What the first four bytes of a pcap file say.
+#[derive(Clone, Copy)]
+struct Magic {
+    byte_order: ByteOrder,
+    nanoseconds: bool,
+    modified: bool,
+}
+
+fn magic(start: &[u8]) -> Option<Magic> {
+    let (byte_order, nanoseconds, modified) = match *start.first_chunk()? {
+        [0xd4, 0xc3, 0xb2, 0xa1] => (ByteOrder::Little, false, false),
+        [0xa1, 0xb2, 0xc3, 0xd4] => (ByteOrder::Big, false, false),
+        [0x4d, 0x3c, 0xb2, 0xa1] => (ByteOrder::Little, true, false),
+        [0xa1, 0xb2, 0x3c, 0x4d] => (ByteOrder::Big, true, false),
+        [0x34, 0xcd, 0xb2, 0xa1] => (ByteOrder::Little, false, true),
+        [0xa1, 0xb2, 0xcd, 0x34] => (ByteOrder::Big, false, true),
+        _ => return None,
+    };
+    Some(Magic {
+        byte_order,
+        nanoseconds,
+        modified,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use crate::Capture;
+    use crate::build::{Bytes, big, little, read};
+
+    const MICROS: u32 = 0xa1b2_c3d4;
+    const NANOS: u32 = 0xa1b2_3c4d;
+    const MODIFIED: u32 = 0xa1b2_cd34;
+
+    /// Three packets of 60, 1500 and 60 bytes.
+    fn three(header: Bytes) -> Vec<u8> {
+        header
+            .record(100, 1, 60, &[1; 60])
+            .record(100, 2, 1_500, &[2; 96])
+            .record(101, 3, 60, &[3; 60])
+            .out
+    }
+
+    fn format(file: &[u8]) -> String {
+        Capture::from_bytes(file).unwrap().format().to_string()
+    }
+
+    #[test]
+    fn both_byte_orders_and_both_units_give_the_same_packets() {
+        let file = three(little().pcap(MICROS, 4));
+        assert_snapshot!(format(&file), @"pcap, microseconds, little-endian");
+        assert_snapshot!(read(&file), @"
+        24: 100000001000 ns, link 1, interface 0, 60 of 60 bytes [01, 01, 01, 01]
+        100: 100000002000 ns, link 1, interface 0, 96 of 1500 bytes [02, 02, 02, 02]
+        212: 101000003000 ns, link 1, interface 0, 60 of 60 bytes [03, 03, 03, 03]
+        ");
+        let other = three(big().pcap(MICROS, 4));
+        assert_snapshot!(format(&other), @"pcap, microseconds, big-endian");
+        assert_eq!(read(&file), read(&other));
+
+        let file = three(little().pcap(NANOS, 4));
+        assert_snapshot!(format(&file), @"pcap, nanoseconds, little-endian");
+        assert_snapshot!(read(&file), @"
+        24: 100000000001 ns, link 1, interface 0, 60 of 60 bytes [01, 01, 01, 01]
+        100: 100000000002 ns, link 1, interface 0, 96 of 1500 bytes [02, 02, 02, 02]
+        212: 101000000003 ns, link 1, interface 0, 60 of 60 bytes [03, 03, 03, 03]
+        ");
+        let other = three(big().pcap(NANOS, 4));
+        assert_snapshot!(format(&other), @"pcap, nanoseconds, big-endian");
+        assert_eq!(read(&file), read(&other));
+    }
+
+    #[test]
+    fn the_modified_format_has_eight_more_bytes_per_record() {
+        let two = |start: Bytes| {
+            let header = start.pcap(MODIFIED, 4).u32(7).u32(8).u32(2).u32(60);
+            let first = header.u32(3).u16(8).u16(0).raw(&[1, 2]);
+            let second = first.u32(9).u32(8).u32(1).u32(60);
+            second.u32(3).u16(8).u16(0).raw(&[3]).out
+        };
+        assert_snapshot!(read(&two(little())), @"
+        24: 7000008000 ns, link 1, interface 0, 2 of 60 bytes [01, 02]
+        50: 9000008000 ns, link 1, interface 0, 1 of 60 bytes [03]
+        ");
+        assert_eq!(read(&two(little())), read(&two(big())));
+        assert_snapshot!(format(&two(big())), @"modified pcap, microseconds, big-endian");
+    }
+
+    #[test]
+    fn lengths_are_swapped_before_version_2_3_and_either_way_in_it() {
+        let swapped = |minor| {
+            big()
+                .pcap(MICROS, minor)
+                .u32(7)
+                .u32(8)
+                .u32(60)
+                .u32(2)
+                .raw(&[1, 2])
+                .u32(7)
+                .u32(9)
+                .u32(60)
+                .u32(1)
+                .raw(&[3])
+                .out
+        };
+        assert_snapshot!(read(&swapped(2)), @"
+        24: 7000008000 ns, link 1, interface 0, 2 of 60 bytes [01, 02]
+        42: 7000009000 ns, link 1, interface 0, 1 of 60 bytes [03]
+        ");
+        assert_eq!(read(&swapped(2)), read(&swapped(3)));
+        assert_eq!(
+            read(&three(big().pcap(MICROS, 3))),
+            read(&three(big().pcap(MICROS, 4)))
+        );
+        assert_snapshot!(format(&swapped(2)), @"pcap 2.2, microseconds, big-endian");
+    }
+
+    #[test]
+    fn the_upper_half_of_the_link_type_is_not_the_link_type() {
+        let file = little()
+            .u32(MICROS)
+            .u16(2)
+            .u16(4)
+            .u64(0)
+            .u32(0)
+            .u32(0xf400_0071)
+            .record(1, 0, 4, &[9])
+            .out;
+        assert_snapshot!(read(&file), @"24: 1000000000 ns, link 113, interface 0, 1 of 4 bytes [09]");
+        let capture = Capture::from_bytes(&file).unwrap();
+        assert_eq!(capture.interfaces()[0].snaplen, None);
+    }
+
+    #[test]
+    fn times_no_clock_shows_are_read_as_written() {
+        let file = little()
+            .pcap(MICROS, 4)
+            .record(0, 0, 1, &[1])
+            .record(5, 1_000_000, 1, &[1])
+            .record(u32::MAX, u32::MAX, 1, &[1])
+            .out;
+        assert_snapshot!(read(&file), @"
+        24: 0 ns, link 1, interface 0, 1 of 1 bytes [01]
+        41: 6000000000 ns, link 1, interface 0, 1 of 1 bytes [01]
+        58: 4294971589967295000 ns, link 1, interface 0, 1 of 1 bytes [01]
+        ");
+    }
+
+    #[test]
+    fn a_header_and_nothing_else_is_a_capture_without_records() {
+        assert_eq!(read(&little().pcap(MICROS, 4).out), "");
+    }
+
+    #[test]
+    fn more_than_the_snapshot_length_is_read_if_the_packet_was_that_long() {
+        let file = little()
+            .pcap(MICROS, 4)
+            .record(1, 2, 80_000, &vec![7; 80_000])
+            .out;
+        assert_snapshot!(read(&file), @"24: 1000002000 ns, link 1, interface 0, 80000 of 80000 bytes [07, 07, 07, 07]");
+    }
+
+    #[test]
+    fn what_cannot_be_opened_says_why() {
+        let header = little().pcap(MICROS, 4).out;
+        assert_snapshot!(read(b""), @"error: the file is empty");
+        assert_snapshot!(read(&header[..2]), @"error: the file ends after 2 of the 24 bytes of its header");
+        assert_snapshot!(read(&header[..23]), @"error: the file ends after 23 of the 24 bytes of its header");
+        assert_snapshot!(read(&big().pcap(MICROS, 5).out), @"error: pcap version 2.5 is not supported");
+        assert_snapshot!(read(b"time,rtt\n0.1,20\n"), @r#"error: not a capture: it starts with 74 69 6d 65 2c 72 74 74 ("time,rtt")"#);
+        assert_snapshot!(read(b"\x00\x11\x53\x18\xa2\x58\x26\x3b\x02\x00"), @"error: not a capture: it starts with 00 11 53 18 a2 58 26 3b");
+        assert_snapshot!(read(b"snoop\0\0\0\0\0\0\x02"), @"error: Solaris snoop is not supported; convert it first: editcap -F pcapng FILE OUT");
+        assert_snapshot!(read(b"\xfd7zXZ\0\0\x04\xe6\xd6"), @"error: xz compression is not supported; decompress it first: xz -dc FILE | ...");
+    }
+
+    #[test]
+    fn a_cut_record_is_damage_and_the_ones_before_are_used() {
+        let file = three(little().pcap(MICROS, 4));
+        assert_snapshot!(read(&file[..file.len() - 1]), @"
+        24: 100000001000 ns, link 1, interface 0, 60 of 60 bytes [01, 01, 01, 01]
+        100: 100000002000 ns, link 1, interface 0, 96 of 1500 bytes [02, 02, 02, 02]
+        record at byte 212 claims 76 bytes but 75 remain
+        ");
+        assert_snapshot!(read(&file[..file.len() - 70]), @"
+        24: 100000001000 ns, link 1, interface 0, 60 of 60 bytes [01, 01, 01, 01]
+        100: 100000002000 ns, link 1, interface 0, 96 of 1500 bytes [02, 02, 02, 02]
+        the file ends at byte 218, 6 bytes into a record header
+        ");
+    }
+
+    #[test]
+    fn a_header_and_garbage_is_damage_without_records() {
+        let file = little().pcap(MICROS, 4).raw(&[0xee; 100]).out;
+        assert_snapshot!(read(&file), @"record at byte 24 claims 4008636158 bytes, more than the 262160 a record can have");
+    }
+
+    #[test]
+    fn records_are_found_again_behind_garbage() {
+        let file = little()
+            .pcap(MICROS, 4)
+            .record(100, 1, 60, &[1; 60])
+            .raw(&[0xee; 333])
+            .record(100, 2, 60, &[2; 60])
+            .record(100, 3, 60, &[3; 60])
+            .out;
+        assert_snapshot!(read(&file), @"
+        24: 100000001000 ns, link 1, interface 0, 60 of 60 bytes [01, 01, 01, 01]
+        433: 100000002000 ns, link 1, interface 0, 60 of 60 bytes [02, 02, 02, 02]
+        509: 100000003000 ns, link 1, interface 0, 60 of 60 bytes [03, 03, 03, 03]
+        record at byte 100 claims 4008636158 bytes, more than the 262160 a record can have; skipped 333 bytes to byte 433
+        ");
+        let mut capture = Capture::from_bytes(&file).unwrap();
+        while capture.next_record().is_some() {}
+        assert_eq!(
+            (capture.skipped_bytes(), capture.damaged_places()),
+            (333, 1)
+        );
+    }
+
+    #[test]
+    fn a_lying_length_does_not_swallow_the_records_behind_it() {
+        let mut file = three(little().pcap(MICROS, 4));
+        // The captured length of the first record: 60 + 2^17, longer than the file.
+        file[24 + 8 + 2] = 2;
+        assert_snapshot!(read(&file), @"
+        100: 100000002000 ns, link 1, interface 0, 96 of 1500 bytes [02, 02, 02, 02]
+        212: 101000003000 ns, link 1, interface 0, 60 of 60 bytes [03, 03, 03, 03]
+        record at byte 24 claims 131132 captured bytes of a 60-byte packet; skipped 76 bytes to byte 100
+        ");
+    }
+
+    #[test]
+    fn garbage_at_a_distant_time_is_not_taken_for_records() {
+        let file = little()
+            .pcap(MICROS, 4)
+            .record(1_700_000_000, 1, 60, &[1; 60])
+            .raw(&[0xee; 33])
+            .record(1_000, 2, 60, &[2; 60])
+            .record(1_000, 3, 60, &[3; 60])
+            .out;
+        assert_snapshot!(read(&file), @"
+        24: 1700000000000001000 ns, link 1, interface 0, 60 of 60 bytes [01, 01, 01, 01]
+        record at byte 100 claims 4008636158 bytes, more than the 262160 a record can have
+        ");
+    }
+}

@@ -1,0 +1,669 @@
+//! pcapng: sections of typed blocks, each framed by its length on both sides.
+//!
+//! Packet blocks are decoded here and not by pcap-parser: its functions allocate a list for the
+//! options of every packet, and refuse blocks without padding, which some writers leave out.
+
+use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, SHB_MAGIC, SPB_MAGIC};
+
+use crate::pcapng_block::{
+    BODY, Block, OPB_MAGIC, SHORTEST_BLOCK, section_order, sound_start, supported,
+    unsupported_version, whole_block,
+};
+use crate::pcapng_options::{interface, read_statistics};
+use crate::pcapng_search::BlockSearch;
+use crate::step::{Found, LONGEST_RECORD, Search, Step};
+use crate::{ByteOrder, Damage, Error, Format, Interface};
+
+/// A walk over the blocks of a pcapng file.
+#[derive(Debug)]
+pub(crate) struct NgWalk {
+    first_order: ByteOrder,
+    /// Byte order of the section the walk is in.
+    order: ByteOrder,
+    /// Where the interfaces of the section start in `interfaces`.
+    section_interfaces: usize,
+    interfaces: Vec<Interface>,
+    /// A section header or an interface could not be read: blocks mean nothing until the next
+    /// section.
+    section_lost: bool,
+}
+
+/// A packet block's fixed fields.
+struct Packet {
+    interface: u32,
+    time_units: Option<u64>,
+    captured: u32,
+    wire: u32,
+    /// Bytes of the body before the packet.
+    fixed_bytes: usize,
+}
+
+impl NgWalk {
+    /// The shortest section header.
+    pub(crate) const HEADER_BYTES: usize = 28;
+
+    /// Whether a file that starts like this is pcapng.
+    pub(crate) fn starts(start: &[u8]) -> bool {
+        start.starts_with(&SHB_MAGIC.to_be_bytes())
+    }
+
+    /// Looks at the first section header, which the first step goes over.
+    pub(crate) fn open(start: &[u8]) -> Result<Self, Error> {
+        let Some(header) = start.get(..Self::HEADER_BYTES) else {
+            return Err(Error::HeaderCut {
+                have: start.len(),
+                needed: Self::HEADER_BYTES,
+            });
+        };
+        let Some(order) = section_order(header) else {
+            return Err(Error::NotCapture {
+                start: crate::FirstBytes::of(start),
+            });
+        };
+        if let Some((major, minor)) = unsupported_version(header, order) {
+            return Err(Error::Version {
+                format: "pcapng",
+                major,
+                minor,
+            });
+        }
+        Ok(Self {
+            first_order: order,
+            order,
+            section_interfaces: 0,
+            interfaces: Vec::new(),
+            section_lost: false,
+        })
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        Format::PcapNg {
+            byte_order: self.first_order,
+        }
+    }
+
+    pub(crate) fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    #[inline]
+    pub(crate) fn step(&mut self, window: &[u8], at_end: bool, offset: u64) -> Step {
+        let order = self.order;
+        // The common case without a detour: a whole Enhanced Packet Block.
+        if let Some(head) = window.first_chunk::<BODY>()
+            && order.u32([head[0], head[1], head[2], head[3]]) == EPB_MAGIC
+        {
+            let length = order.u32([head[4], head[5], head[6], head[7]]);
+            if let Some(block) = whole_block(window, EPB_MAGIC, length, order, offset) {
+                return self.enhanced_packet(&block);
+            }
+        }
+        self.other_block(window, at_end, offset)
+    }
+
+    /// Finds the next section, or a row of blocks of this one.
+    pub(crate) fn search(&self, window: &[u8], at_end: bool) -> Search {
+        let interfaces = self.interfaces.len() - self.section_interfaces;
+        BlockSearch {
+            order: (!self.section_lost).then_some(self.order),
+            interfaces: u32::try_from(interfaces).unwrap_or(u32::MAX),
+        }
+        .run(window, at_end)
+    }
+
+    fn other_block(&mut self, window: &[u8], at_end: bool, offset: u64) -> Step {
+        let Some(head) = window.first_chunk::<12>() else {
+            return match (at_end, window.is_empty()) {
+                (false, _) => Step::More(12),
+                (true, true) => Step::End,
+                (true, false) => Step::Broken {
+                    damage: Damage::HeaderCut {
+                        offset,
+                        left: window.len() as u64,
+                    },
+                    search: false,
+                },
+            };
+        };
+        let mut order = self.order;
+        if Self::starts(head) {
+            match section_order(head) {
+                Some(its_order) => order = its_order,
+                None => return self.lost(SHB_MAGIC, Damage::SectionByteOrder { offset }),
+            }
+        }
+        let kind = order.u32([head[0], head[1], head[2], head[3]]);
+        let length = order.u32([head[4], head[5], head[6], head[7]]);
+        if length < SHORTEST_BLOCK {
+            return self.lost(kind, Damage::BlockLength { offset, length });
+        }
+        if length > LONGEST_RECORD {
+            let damage = Damage::Oversized {
+                offset,
+                claimed: length.into(),
+                limit: LONGEST_RECORD.into(),
+            };
+            return self.lost(kind, damage);
+        }
+        match whole_block(window, kind, length, order, offset) {
+            Some(block) => self.block(&block, order),
+            None => self.no_block(window, at_end, kind, length, order, offset),
+        }
+    }
+
+    /// A block that is not whole, or whose two lengths differ.
+    fn no_block(
+        &mut self,
+        window: &[u8],
+        at_end: bool,
+        kind: u32,
+        length: u32,
+        order: ByteOrder,
+        offset: u64,
+    ) -> Step {
+        let padded = length.next_multiple_of(4) as usize;
+        if window.len() < padded && !at_end {
+            return Step::More(padded);
+        }
+        match order.u32_at(window, length as usize - 4) {
+            Some(trailing) => self.lost(
+                kind,
+                Damage::BlockTrailer {
+                    offset,
+                    leading: length,
+                    trailing,
+                },
+            ),
+            None => Step::Broken {
+                damage: Damage::RecordCut {
+                    offset,
+                    claimed: length.into(),
+                    left: window.len() as u64,
+                },
+                // Only the end of a sound block is missing: what follows is its content.
+                search: !sound_start(window, kind, length, order),
+            },
+        }
+    }
+
+    fn block(&mut self, block: &Block<'_>, order: ByteOrder) -> Step {
+        match block.kind {
+            EPB_MAGIC => return self.enhanced_packet(block),
+            OPB_MAGIC => return self.old_packet(block),
+            SPB_MAGIC => return self.simple_packet(block),
+            SHB_MAGIC => return self.section(block, order),
+            IDB_MAGIC => match interface(block.body, order) {
+                Some(interface) => self.interfaces.push(interface),
+                None => return self.lost(IDB_MAGIC, block.too_short_for(8)),
+            },
+            ISB_MAGIC => self.statistics(block),
+            // Names, secrets, journals, custom blocks: nothing that a packet needs.
+            _ => {}
+        }
+        Step::Pass(block.bytes)
+    }
+
+    fn section(&mut self, block: &Block<'_>, order: ByteOrder) -> Step {
+        if block.body.len() < Self::HEADER_BYTES - SHORTEST_BLOCK as usize {
+            return block.cut_content(16);
+        }
+        // The version follows the byte order mark.
+        let version = [4, 6].map(|at| order.u16_at(block.body, at).unwrap_or(0));
+        if !supported(version) {
+            return Step::Broken {
+                damage: Damage::SectionVersion {
+                    offset: block.offset,
+                    major: version[0],
+                    minor: version[1],
+                },
+                search: false,
+            };
+        }
+        self.order = order;
+        self.section_interfaces = self.interfaces.len();
+        self.section_lost = false;
+        Step::Pass(block.bytes)
+    }
+
+    /// Statistics of an interface nobody described are of no use, and do no harm.
+    fn statistics(&mut self, block: &Block<'_>) {
+        let interface = self.order.u32_at(block.body, 0).and_then(|number| {
+            self.interfaces
+                .get_mut(self.section_interfaces + number as usize)
+        });
+        if let Some(interface) = interface {
+            read_statistics(block.body, self.order, interface);
+        }
+    }
+
+    #[inline]
+    fn enhanced_packet(&self, block: &Block<'_>) -> Step {
+        let Some(fields) = block.body.first_chunk::<20>() else {
+            return block.cut_content(20);
+        };
+        let interface = self.order.u32([fields[0], fields[1], fields[2], fields[3]]);
+        self.timed_packet(block, interface, fields)
+    }
+
+    /// The Packet Block: like the Enhanced one, but the interface shares its field with a counter.
+    fn old_packet(&self, block: &Block<'_>) -> Step {
+        let Some(fields) = block.body.first_chunk::<20>() else {
+            return block.cut_content(20);
+        };
+        let interface = self.order.u16([fields[0], fields[1]]);
+        self.timed_packet(block, interface.into(), fields)
+    }
+
+    #[inline]
+    fn timed_packet(&self, block: &Block<'_>, interface: u32, f: &[u8; 20]) -> Step {
+        let order = self.order;
+        let high = order.u32([f[4], f[5], f[6], f[7]]);
+        let low = order.u32([f[8], f[9], f[10], f[11]]);
+        let packet = Packet {
+            interface,
+            time_units: Some(u64::from(high) << 32 | u64::from(low)),
+            captured: order.u32([f[12], f[13], f[14], f[15]]),
+            wire: order.u32([f[16], f[17], f[18], f[19]]),
+            fixed_bytes: 20,
+        };
+        self.packet(block, &packet)
+    }
+
+    /// The Simple Packet Block: of the section's first interface, at no time, cut to its snaplen.
+    fn simple_packet(&self, block: &Block<'_>) -> Step {
+        let Some(wire) = self.order.u32_at(block.body, 0) else {
+            return block.cut_content(4);
+        };
+        let snaplen = self
+            .interfaces
+            .get(self.section_interfaces)
+            .and_then(|interface| interface.snaplen);
+        let packet = Packet {
+            interface: 0,
+            time_units: None,
+            captured: snaplen.map_or(wire, |snaplen| wire.min(snaplen)),
+            wire,
+            fixed_bytes: 4,
+        };
+        self.packet(block, &packet)
+    }
+
+    #[inline]
+    fn packet(&self, block: &Block<'_>, packet: &Packet) -> Step {
+        let index = self.section_interfaces + packet.interface as usize;
+        let Some(interface) = self.interfaces.get(index) else {
+            let damage = Damage::UnknownInterface {
+                offset: block.offset,
+                interface: packet.interface,
+            };
+            return Step::Skip(block.bytes, damage);
+        };
+        let captured_bytes = packet.captured as usize;
+        if captured_bytes > block.body.len() - packet.fixed_bytes {
+            return block.cut_content(packet.fixed_bytes as u64 + u64::from(packet.captured));
+        }
+        Step::Record(Found {
+            at: packet
+                .time_units
+                .and_then(|units| interface.clock.at(units)),
+            link_type: interface.link_type,
+            // Each interface took a block to describe, so no file has 2^32.
+            interface: u32::try_from(index).unwrap_or(u32::MAX),
+            wire_bytes: packet.wire,
+            captured_from: BODY + packet.fixed_bytes,
+            captured_bytes,
+            record_bytes: block.bytes,
+        })
+    }
+
+    #[cold]
+    fn lost(&mut self, kind: u32, damage: Damage) -> Step {
+        // Without its section header or one of its interfaces, the numbers of a section mean
+        // something else.
+        self.section_lost |= matches!(kind, SHB_MAGIC | IDB_MAGIC);
+        Step::Broken {
+            damage,
+            search: true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::{assert_debug_snapshot, assert_snapshot};
+
+    use super::*;
+    use crate::Capture;
+    use crate::build::{Bytes, big, little, read};
+
+    const TSRESOL: u16 = 9;
+    const TSOFFSET: u16 = 14;
+
+    /// One section, one Ethernet interface with options, two packets.
+    fn two(start: Bytes, options: &[(u16, &[u8])]) -> Vec<u8> {
+        start
+            .section()
+            .interface(1, 0, options)
+            .packet(0, 1_000_001, 60, &[1; 5])
+            .packet(0, (1 << 40) + 7, 60, &[2; 8])
+            .out
+    }
+
+    #[test]
+    fn a_resolution_scales_the_time() {
+        assert_snapshot!(read(&two(little(), &[])), @"
+        52: 1000001000 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
+        92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        ");
+        assert_snapshot!(read(&two(little(), &[(TSRESOL, &[9])])), @"
+        60: 1000001 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
+        100: 1099511627783 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        ");
+        assert_snapshot!(read(&two(little(), &[(TSRESOL, &[0x80 + 20])])), @"
+        60: 953675270 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
+        100: 1048576000006675 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        ");
+        let all: [&[(u16, &[u8])]; 3] = [&[], &[(TSRESOL, &[9])], &[(TSRESOL, &[0x80 + 20])]];
+        for options in all {
+            assert_eq!(read(&two(little(), options)), read(&two(big(), options)));
+        }
+    }
+
+    #[test]
+    fn a_time_offset_is_signed_and_in_the_byte_order_of_its_section() {
+        let hour_before = (-3_600_i64).to_le_bytes();
+        assert_snapshot!(read(&two(little(), &[(TSOFFSET, &hour_before)])), @"
+        64: -3598999999000 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
+        104: 1095911627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        ");
+        let swapped = (-3_600_i64).to_be_bytes();
+        assert_eq!(
+            read(&two(little(), &[(TSOFFSET, &hour_before)])),
+            read(&two(big(), &[(TSOFFSET, &swapped)]))
+        );
+    }
+
+    #[test]
+    fn each_section_has_its_own_byte_order_and_interfaces() {
+        let mut file = little()
+            .section()
+            .interface(1, 0, &[(2, b"eth0")])
+            .interface(113, 0, &[])
+            .packet(1, 5_000_000, 60, &[1])
+            .out;
+        file.extend(
+            big()
+                .section()
+                .interface(101, 96, &[(2, b"tun0"), (TSRESOL, &[9])])
+                .packet(0, 5_000_000, 60, &[2])
+                .out,
+        );
+        assert_snapshot!(read(&file), @"
+        84: 5000000000 ns, link 113, interface 1, 1 of 60 bytes [01]
+        188: 5000000 ns, link 101, interface 2, 1 of 60 bytes [02]
+        ");
+        let mut capture = Capture::from_bytes(&file).unwrap();
+        while capture.next_record().is_some() {}
+        let names: Vec<_> = capture
+            .interfaces()
+            .iter()
+            .map(|interface| (interface.name.as_deref(), interface.snaplen))
+            .collect();
+        assert_eq!(
+            names,
+            [(Some("eth0"), None), (None, None), (Some("tun0"), Some(96))]
+        );
+    }
+
+    #[test]
+    fn a_simple_packet_has_no_time_and_is_cut_to_the_snapshot_length() {
+        let file = big()
+            .section()
+            .interface(1, 4, &[])
+            .block(3, |body| body.u32(3).raw(&[1, 2, 3]))
+            .block(3, |body| body.u32(60).raw(&[4; 4]))
+            .out;
+        assert_snapshot!(read(&file), @"
+        52: no time, link 1, interface 0, 3 of 3 bytes [01, 02, 03]
+        72: no time, link 1, interface 0, 4 of 60 bytes [04, 04, 04, 04]
+        ");
+    }
+
+    #[test]
+    fn an_old_packet_block_is_read() {
+        let file = little()
+            .section()
+            .interface(1, 0, &[])
+            .block(2, |body| {
+                body.u16(0)
+                    .u16(9)
+                    .u32(0)
+                    .u32(77)
+                    .u32(3)
+                    .u32(60)
+                    .raw(&[1, 2, 3])
+            })
+            .out;
+        assert_snapshot!(read(&file), @"52: 77000 ns, link 1, interface 0, 3 of 60 bytes [01, 02, 03]");
+    }
+
+    #[test]
+    fn the_last_statistics_count() {
+        let statistics = |bytes: Bytes, received: u64, dropped: u64| {
+            let (received, dropped) = (received.to_be_bytes(), dropped.to_be_bytes());
+            bytes.block(5, |body| {
+                body.u32(0)
+                    .u64(0)
+                    .options(&[(4, &received), (5, &dropped), (7, &dropped)])
+            })
+        };
+        let start = big().section().interface(1, 0, &[]);
+        let file = statistics(statistics(start, 10, 1), 20, 3)
+            .block(5, |body| body.u32(8).u64(0))
+            .out;
+        let mut capture = Capture::from_bytes(&file).unwrap();
+        assert!(capture.next_record().is_none());
+        let interface = &capture.interfaces()[0];
+        assert_debug_snapshot!((interface.received, interface.dropped), @"
+        (
+            Some(
+                20,
+            ),
+            Some(
+                6,
+            ),
+        )
+        ");
+    }
+
+    #[test]
+    fn other_blocks_and_packet_options_are_passed_over() {
+        let file = little()
+            .section()
+            .block(4, |body| body.u32(0))
+            .interface(1, 0, &[])
+            .block(0x8765_4321, |body| body.raw(&[0xee; 999]))
+            .block(6, |body| {
+                body.u32(0)
+                    .u32(0)
+                    .u32(5)
+                    .u32(2)
+                    .u32(60)
+                    .raw(&[1, 2])
+                    .pad()
+                    .options(&[(1, b"comment"), (2, &[1, 0, 0, 0])])
+            })
+            .out;
+        assert_snapshot!(read(&file), @"1080: 5000 ns, link 1, interface 0, 2 of 60 bytes [01, 02]");
+    }
+
+    #[test]
+    fn a_length_without_padding_is_read_whether_the_padding_is_there_or_not() {
+        let packet = |bytes: Bytes, padding: &[u8]| {
+            bytes
+                .u32(6)
+                .u32(33)
+                .u32(0)
+                .u32(0)
+                .u32(5)
+                .u32(1)
+                .u32(60)
+                .raw(&[9])
+                .raw(padding)
+                .u32(33)
+        };
+        let start = little().section().interface(1, 0, &[]);
+        let padded = packet(packet(start.clone(), &[0; 3]), &[0; 3]).out;
+        let unpadded = packet(packet(start, &[]), &[]).out;
+        assert_snapshot!(read(&padded), @"
+        52: 5000 ns, link 1, interface 0, 1 of 60 bytes [09]
+        88: 5000 ns, link 1, interface 0, 1 of 60 bytes [09]
+        ");
+        assert_snapshot!(read(&unpadded), @"
+        52: 5000 ns, link 1, interface 0, 1 of 60 bytes [09]
+        85: 5000 ns, link 1, interface 0, 1 of 60 bytes [09]
+        ");
+    }
+
+    #[test]
+    fn what_cannot_be_opened_says_why() {
+        let section = |bom: u32, major| {
+            little()
+                .block(SHB_MAGIC, |body| body.u32(bom).u16(major).u16(0).u64(0))
+                .out
+        };
+        assert_snapshot!(read(&section(0x1a2b_3c4d, 2)), @"error: pcapng version 2.0 is not supported");
+        assert_snapshot!(read(&section(7, 1)), @"error: not a capture: it starts with 0a 0d 0d 0a 1c 00 00 00");
+        assert_snapshot!(read(&section(0x1a2b_3c4d, 1)[..20]), @"error: the file ends after 20 of the 28 bytes of its header");
+    }
+
+    #[test]
+    fn a_packet_of_an_unknown_interface_is_skipped() {
+        let file = little()
+            .section()
+            .packet(0, 1, 60, &[1])
+            .interface(1, 0, &[])
+            .packet(0, 2, 60, &[2])
+            .packet(1, 3, 60, &[3])
+            .out;
+        assert_snapshot!(read(&file), @"
+        88: 2000 ns, link 1, interface 0, 1 of 60 bytes [02]
+        packet at byte 28 is from interface 0, which is not described
+        ");
+        let mut capture = Capture::from_bytes(&file).unwrap();
+        while capture.next_record().is_some() {}
+        assert_eq!((capture.skipped_bytes(), capture.damaged_places()), (72, 2));
+    }
+
+    #[test]
+    fn a_packet_longer_than_its_block_is_skipped() {
+        let mut file = two(little(), &[]);
+        file[28 + 24 + 20] = 200;
+        assert_snapshot!(read(&file), @"
+        92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        block at byte 52 claims 220 bytes of content but has room for 28
+        ");
+    }
+
+    #[test]
+    fn a_cut_block_is_damage_and_the_ones_before_are_used() {
+        let file = two(little(), &[]);
+        assert_snapshot!(read(&file[..file.len() - 1]), @"
+        52: 1000001000 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
+        record at byte 92 claims 40 bytes but 39 remain
+        ");
+        assert_snapshot!(read(&file[..file.len() - 33]), @"
+        52: 1000001000 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
+        the file ends at byte 99, 7 bytes into a record header
+        ");
+    }
+
+    #[test]
+    fn blocks_are_found_again_behind_garbage() {
+        let mut file = two(little(), &[]);
+        let whole = read(&file);
+        let garbage_from = file.len();
+        file.extend([0xee; 101]);
+        file.extend(&two(little(), &[])[28 + 24..]);
+        let found = read(&file);
+        assert!(found.starts_with(&whole));
+        assert_snapshot!(found, @"
+        52: 1000001000 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
+        92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        233: 1000001000 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
+        273: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        record at byte 132 claims 4008636142 bytes, more than the 67108864 a record can have; skipped 101 bytes to byte 233
+        ");
+        assert_eq!(garbage_from, 132);
+    }
+
+    #[test]
+    fn a_new_section_is_found_behind_garbage() {
+        let mut file = two(little(), &[]);
+        file.extend([0xee; 101]);
+        file.extend(two(big(), &[]));
+        assert_snapshot!(read(&file), @"
+        52: 1000001000 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
+        92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        285: 1000001000 ns, link 1, interface 1, 5 of 60 bytes [01, 01, 01, 01]
+        325: 1099511627783000 ns, link 1, interface 1, 8 of 60 bytes [02, 02, 02, 02]
+        record at byte 132 claims 4008636142 bytes, more than the 67108864 a record can have; skipped 101 bytes to byte 233
+        ");
+    }
+
+    #[test]
+    fn blocks_of_a_section_without_its_header_are_not_guessed_at() {
+        let mut file = two(little(), &[]);
+        let mut other = two(little(), &[]);
+        other[8] ^= 1; // its byte order mark
+        file.extend(other);
+        file.extend(two(big(), &[]));
+        assert_snapshot!(read(&file), @"
+        52: 1000001000 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
+        92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        316: 1000001000 ns, link 1, interface 1, 5 of 60 bytes [01, 01, 01, 01]
+        356: 1099511627783000 ns, link 1, interface 1, 8 of 60 bytes [02, 02, 02, 02]
+        section at byte 132 has no byte order; skipped 132 bytes to byte 264
+        ");
+    }
+
+    #[test]
+    fn each_frame_error_names_its_block() {
+        let mut short = two(little(), &[]);
+        short[28 + 24 + 4] = 11;
+        assert_snapshot!(read(&short), @"
+        92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        block at byte 52 claims an impossible length of 11 bytes; skipped 40 bytes to byte 92
+        ");
+        let mut huge = two(little(), &[]);
+        huge[28 + 24 + 7] = 0x77;
+        assert_snapshot!(read(&huge), @"
+        92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        record at byte 52 claims 1996488744 bytes, more than the 67108864 a record can have; skipped 40 bytes to byte 92
+        ");
+        let mut trailer = two(little(), &[]);
+        trailer[28 + 24 + 40 - 4] = 12;
+        assert_snapshot!(read(&trailer), @"
+        92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        block at byte 52 is 40 bytes long by its start and 12 by its end; skipped 40 bytes to byte 92
+        ");
+        let mut version = two(little(), &[]);
+        version.extend(
+            little()
+                .block(SHB_MAGIC, |body| body.u32(0x1a2b_3c4d).u16(3).u16(1).u64(0))
+                .out,
+        );
+        assert_snapshot!(read(&version), @"
+        52: 1000001000 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
+        92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        section at byte 132 is in unsupported pcapng version 3.1
+        ");
+        let mut tiny = two(little(), &[]);
+        tiny.extend(little().block(IDB_MAGIC, |body| body.u32(1)).out);
+        assert_snapshot!(read(&tiny), @"
+        52: 1000001000 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
+        92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        block at byte 132 claims 8 bytes of content but has room for 4
+        ");
+    }
+}

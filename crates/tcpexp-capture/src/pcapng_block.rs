@@ -1,0 +1,108 @@
+//! The frame of a pcapng block: type, length, body, length again.
+
+use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, SHB_MAGIC, SPB_MAGIC};
+
+use crate::step::{LONGEST_RECORD, Step};
+use crate::{ByteOrder, Damage};
+
+/// The Packet Block, replaced by the Enhanced one in 2006 and still around.
+pub(crate) const OPB_MAGIC: u32 = 2;
+
+/// Type, length and length again.
+pub(crate) const SHORTEST_BLOCK: u32 = 12;
+
+/// Bytes of a block before its body.
+pub(crate) const BODY: usize = 8;
+
+/// The frame of a block that is whole.
+pub(crate) struct Block<'w> {
+    pub(crate) kind: u32,
+    pub(crate) body: &'w [u8],
+    /// Length with frame and padding.
+    pub(crate) bytes: usize,
+    pub(crate) offset: u64,
+}
+
+impl Block<'_> {
+    pub(crate) fn too_short_for(&self, claimed: u64) -> Damage {
+        Damage::BlockContent {
+            offset: self.offset,
+            claimed,
+            room: self.body.len() as u64,
+        }
+    }
+
+    #[cold]
+    pub(crate) fn cut_content(&self, claimed: u64) -> Step {
+        Step::Skip(self.bytes, self.too_short_for(claimed))
+    }
+}
+
+/// The block the window starts with, if it is whole and both its lengths agree.
+///
+/// Some writers leave the padding out of the length, and some of those leave it out of the file.
+#[inline]
+pub(crate) fn whole_block(
+    window: &[u8],
+    kind: u32,
+    length: u32,
+    order: ByteOrder,
+    offset: u64,
+) -> Option<Block<'_>> {
+    if !(SHORTEST_BLOCK..=LONGEST_RECORD).contains(&length) {
+        return None;
+    }
+    let ends_at = |bytes: usize| order.u32_at(window, bytes - 4) == Some(length);
+    let padded = length.next_multiple_of(4) as usize;
+    let bytes = if ends_at(padded) {
+        padded
+    } else if padded != length as usize && ends_at(length as usize) {
+        length as usize
+    } else {
+        return None;
+    };
+    Some(Block {
+        kind,
+        body: &window[BODY..bytes - 4],
+        bytes,
+        offset,
+    })
+}
+
+/// Whether a block that is cut starts so well that only its end can be missing.
+pub(crate) fn sound_start(window: &[u8], kind: u32, length: u32, order: ByteOrder) -> bool {
+    // Longer than the options of any packet.
+    const MUCH: u32 = 64 << 10;
+    match kind {
+        // The captured length is at the same place in both.
+        EPB_MAGIC | OPB_MAGIC => order.u32_at(window, BODY + 12).is_none_or(|captured| {
+            let fixed = length.checked_sub(32);
+            fixed.is_some_and(|room| captured <= room && room - captured < MUCH)
+        }),
+        SPB_MAGIC => order
+            .u32_at(window, BODY)
+            .is_none_or(|wire| length <= wire.saturating_add(19)),
+        SHB_MAGIC | IDB_MAGIC | ISB_MAGIC => length < MUCH,
+        _ => length.is_multiple_of(4),
+    }
+}
+
+/// Byte order of the section whose header `block` starts with.
+pub(crate) fn section_order(block: &[u8]) -> Option<ByteOrder> {
+    match *block.get(8..)?.first_chunk()? {
+        [0x4d, 0x3c, 0x2b, 0x1a] => Some(ByteOrder::Little),
+        [0x1a, 0x2b, 0x3c, 0x4d] => Some(ByteOrder::Big),
+        _ => None,
+    }
+}
+
+/// The version of the section whose header `block` starts with, if it cannot be read.
+pub(crate) fn unsupported_version(block: &[u8], order: ByteOrder) -> Option<(u16, u16)> {
+    let version = [order.u16_at(block, 12)?, order.u16_at(block, 14)?];
+    (!supported(version)).then_some((version[0], version[1]))
+}
+
+/// 1.2 was written for a while and differs in nothing.
+pub(crate) fn supported(version: [u16; 2]) -> bool {
+    matches!(version, [1, 0 | 2])
+}

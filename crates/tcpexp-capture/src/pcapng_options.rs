@@ -1,0 +1,89 @@
+//! The options of interface blocks.
+//!
+//! pcap-parser splits a block into options; what they mean is read here, because it takes every
+//! binary resolution for invalid and every time offset for little-endian.
+
+use pcap_parser::PcapError;
+use pcap_parser::pcapng::{PcapNGOption, parse_option_be, parse_option_le};
+
+use crate::clock::{Clock, Resolution};
+use crate::{ByteOrder, Interface};
+
+const END_OF_OPTIONS: u16 = 0;
+const IF_NAME: u16 = 2;
+const IF_TSRESOL: u16 = 9;
+const IF_TSOFFSET: u16 = 14;
+const ISB_IFRECV: u16 = 4;
+const ISB_IFDROP: u16 = 5;
+const ISB_OSDROP: u16 = 7;
+
+/// The interface an Interface Description Block describes; `None` if the block is too short.
+pub(crate) fn interface(body: &[u8], order: ByteOrder) -> Option<Interface> {
+    let link_type = order.u16_at(body, 0)?;
+    let snaplen = order.u32_at(body, 4)?;
+    let mut name = None;
+    let mut resolution = Clock::MICROSECONDS.resolution();
+    let mut offset_seconds = 0;
+    for (code, value) in options(&body[8..], order) {
+        match (code, value.as_bytes()) {
+            (IF_NAME, Ok(bytes)) if name.is_none() => name = text(bytes),
+            (IF_TSRESOL, Ok(&[byte])) => resolution = Resolution::from_option(byte),
+            (IF_TSOFFSET, Ok(bytes)) => {
+                if let Ok(bytes) = <[u8; 8]>::try_from(bytes) {
+                    offset_seconds = order.u64(bytes).cast_signed();
+                }
+            }
+            _ => {}
+        }
+    }
+    let clock = Clock::new(resolution, offset_seconds);
+    Some(Interface {
+        name,
+        ..Interface::new(link_type, snaplen, clock)
+    })
+}
+
+/// Takes over the counters of an Interface Statistics Block. Those it does not have stay.
+pub(crate) fn read_statistics(body: &[u8], order: ByteOrder, interface: &mut Interface) {
+    let mut dropped = None;
+    // Interface number and time come first.
+    for (code, value) in options(body.get(12..).unwrap_or_default(), order) {
+        let Some(count) = value
+            .as_bytes()
+            .ok()
+            .and_then(|bytes| <[u8; 8]>::try_from(bytes).ok())
+            .map(|bytes| order.u64(bytes))
+        else {
+            continue;
+        };
+        match code {
+            ISB_IFRECV => interface.received = Some(count),
+            ISB_IFDROP | ISB_OSDROP => {
+                dropped = Some(dropped.unwrap_or(0_u64).saturating_add(count));
+            }
+            _ => {}
+        }
+    }
+    interface.dropped = dropped.or(interface.dropped);
+}
+
+/// The options up to the end mark, or to the first that does not fit.
+fn options(mut bytes: &[u8], order: ByteOrder) -> impl Iterator<Item = (u16, PcapNGOption<'_>)> {
+    let parse = match order {
+        ByteOrder::Little => parse_option_le::<PcapError<&[u8]>>,
+        ByteOrder::Big => parse_option_be::<PcapError<&[u8]>>,
+    };
+    std::iter::from_fn(move || {
+        let (rest, option) = parse(bytes).ok()?;
+        bytes = rest;
+        let code = option.code.0;
+        (code != END_OF_OPTIONS).then_some((code, option))
+    })
+}
+
+/// Text as some writers end it: with a zero byte.
+fn text(bytes: &[u8]) -> Option<String> {
+    let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+    let text = String::from_utf8_lossy(bytes);
+    (!text.is_empty()).then(|| text.into_owned())
+}

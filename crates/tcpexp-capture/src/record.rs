@@ -1,0 +1,59 @@
+//! What a capture gives: records, and the interfaces they were seen on.
+
+use tcpexp_units::Timestamp;
+
+use crate::clock::{Clock, Resolution};
+
+/// One captured packet, borrowed from the capture.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// When the packet was seen.
+    ///
+    /// `None` if the file does not say (a pcapng Simple Packet Block) or says a time that
+    /// nanoseconds in an `i64` cannot tell: before 1677 or after 2262.
+    pub at: Option<Timestamp>,
+    /// `LINKTYPE_` number of the first header in `captured`.
+    pub link_type: u16,
+    /// Index into [`Capture::interfaces`](crate::Capture::interfaces).
+    pub interface: u32,
+    /// Length of the packet on the wire in bytes, as the capture tool saw it.
+    pub wire_bytes: u32,
+    /// The bytes that were kept, without padding.
+    pub captured: &'a [u8],
+    /// Where the record starts in the (decompressed) file, in bytes.
+    pub offset: u64,
+}
+
+/// Where packets were captured. A pcap file has exactly one; a pcapng file describes its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// `LINKTYPE_` number of the packets seen here.
+    pub link_type: u16,
+    /// Most bytes kept of a packet; `None` if the file sets no limit.
+    pub snaplen: Option<u32>,
+    /// The name the capturing host gave it.
+    pub name: Option<String>,
+    /// Step of the timestamps.
+    pub resolution: Resolution,
+    /// Packets that reached the interface, from the last statistics that count them.
+    pub received: Option<u64>,
+    /// Packets lost for want of resources on the interface and in the operating system, from the
+    /// last statistics that count them.
+    pub dropped: Option<u64>,
+    pub(crate) clock: Clock,
+}
+
+impl Interface {
+    /// An interface with no name and no statistics; a `snaplen` of 0 sets no limit.
+    pub(crate) fn new(link_type: u16, snaplen: u32, clock: Clock) -> Self {
+        Self {
+            link_type,
+            snaplen: (snaplen != 0).then_some(snaplen),
+            name: None,
+            resolution: clock.resolution(),
+            received: None,
+            dropped: None,
+            clock,
+        }
+    }
+}

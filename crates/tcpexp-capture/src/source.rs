@@ -1,0 +1,186 @@
+//! Where the bytes come from: all there at once, or through a buffer.
+
+use std::io::{self, Read};
+
+use memmap2::Mmap;
+
+/// Size of a stream's buffer to begin with, in bytes.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// The bytes of a file and how far they are used up.
+pub(crate) struct Source<'a> {
+    data: Data<'a>,
+    /// Bytes of `data` that are used up.
+    used: usize,
+    /// Bytes that were used up and are no longer in `data`.
+    dropped: u64,
+    /// Nothing comes after what is in `data`.
+    at_end: bool,
+}
+
+enum Data<'a> {
+    Slice(&'a [u8]),
+    Map(Mmap),
+    Stream(Stream<'a>),
+}
+
+struct Stream<'a> {
+    reader: Box<dyn Read + Send + 'a>,
+    buffer: Vec<u8>,
+    /// Bytes of `buffer` that were read; the rest is room.
+    filled: usize,
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn slice(bytes: &'a [u8]) -> Self {
+        Self::new(Data::Slice(bytes), true)
+    }
+
+    pub(crate) fn map(map: Mmap) -> Self {
+        Self::new(Data::Map(map), true)
+    }
+
+    pub(crate) fn stream(reader: Box<dyn Read + Send + 'a>) -> Self {
+        let stream = Stream {
+            reader,
+            buffer: vec![0; BUFFER_BYTES],
+            filled: 0,
+        };
+        Self::new(Data::Stream(stream), false)
+    }
+
+    fn new(data: Data<'a>, at_end: bool) -> Self {
+        Self {
+            data,
+            used: 0,
+            dropped: 0,
+            at_end,
+        }
+    }
+
+    /// All bytes at hand, used up or not.
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        match &self.data {
+            Data::Slice(bytes) => bytes,
+            Data::Map(map) => map,
+            Data::Stream(stream) => &stream.buffer[..stream.filled],
+        }
+    }
+
+    /// The bytes at hand that are not used up.
+    #[inline]
+    pub(crate) fn window(&self) -> &[u8] {
+        &self.bytes()[self.used..]
+    }
+
+    /// Uses up `count` bytes of the window.
+    #[inline]
+    pub(crate) fn consume(&mut self, count: usize) {
+        debug_assert!(count <= self.window().len());
+        self.used += count;
+    }
+
+    /// `count` bytes that end `back` bytes before the window. They stay at hand until the next
+    /// [`fill`](Self::fill).
+    #[inline]
+    pub(crate) fn behind(&self, back: usize, count: usize) -> &[u8] {
+        let from = self.used - back;
+        &self.bytes()[from..from + count]
+    }
+
+    /// Where the window starts, in bytes from the start of the file.
+    #[inline]
+    pub(crate) fn offset(&self) -> u64 {
+        self.dropped + self.used as u64
+    }
+
+    /// Whether the window reaches to the end of the file.
+    #[inline]
+    pub(crate) fn at_end(&self) -> bool {
+        self.at_end
+    }
+
+    /// Makes room for a window of `needed` bytes and reads once, so that whatever is there already
+    /// is seen before the reader is waited for again.
+    ///
+    /// The buffer doubles only when it is full, so it never exceeds twice what really came.
+    pub(crate) fn fill(&mut self, needed: usize) -> io::Result<()> {
+        let Data::Stream(stream) = &mut self.data else {
+            return Ok(());
+        };
+        let window = stream.filled - self.used;
+        let needed = needed.max(window + 1);
+        if self.used + needed > stream.buffer.len() {
+            stream.buffer.copy_within(self.used..stream.filled, 0);
+            self.dropped += self.used as u64;
+            self.used = 0;
+            stream.filled = window;
+        }
+        if stream.filled == stream.buffer.len() {
+            let doubled = stream.buffer.len() * 2;
+            stream.buffer.resize(doubled, 0);
+        }
+        let count = read_once(&mut stream.reader, &mut stream.buffer[stream.filled..])?;
+        stream.filled += count;
+        self.at_end = count == 0;
+        Ok(())
+    }
+
+    /// Reads until the window has `needed` bytes or the file ends.
+    pub(crate) fn fill_to(&mut self, needed: usize) -> io::Result<()> {
+        while self.window().len() < needed && !self.at_end {
+            self.fill(needed)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a stream back as one reader, as if nothing had been read from it.
+    pub(crate) fn into_reader(self) -> Box<dyn Read + Send + 'a> {
+        match self.data {
+            Data::Slice(bytes) => Box::new(bytes),
+            Data::Map(map) => Box::new(io::Cursor::new(map)),
+            Data::Stream(mut stream) => {
+                stream.buffer.truncate(stream.filled);
+                Box::new(io::Cursor::new(stream.buffer).chain(stream.reader))
+            }
+        }
+    }
+}
+
+fn read_once(reader: &mut impl Read, room: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match reader.read(room) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_buffer_does_not_grow_for_a_claim_without_bytes() {
+        let mut source = Source::stream(Box::new(&[7; 1_000][..]));
+        while !source.at_end() {
+            source.fill(60 << 20).unwrap();
+        }
+        let Data::Stream(stream) = &source.data else {
+            unreachable!()
+        };
+        assert_eq!(stream.buffer.len(), BUFFER_BYTES);
+        assert_eq!(source.window().len(), 1_000);
+    }
+
+    #[test]
+    fn the_buffer_grows_for_bytes_that_are_there() {
+        let mut source = Source::stream(Box::new(io::repeat(7).take(3 << 20)));
+        source.fill_to(2 << 20).unwrap();
+        assert!(source.window().len() >= 2 << 20);
+        source.consume(2 << 20);
+        source.fill_to(usize::MAX / 2).unwrap();
+        assert_eq!((source.offset(), source.window().len()), (2 << 20, 1 << 20));
+    }
+}
