@@ -448,6 +448,30 @@ mod tests {
         std::fs::remove_file(path).unwrap();
     }
 
+    #[test]
+    fn a_stream_longer_than_its_buffer_loses_nothing() {
+        let packets = (0..900_u32).fold(little().section().interface(1, 0, &[]), |bytes, i| {
+            bytes.packet(0, i.into(), 9_000, &vec![0; (i * 37 % 1_500) as usize])
+        });
+        let bytes = packets
+            .block(6, |body| {
+                body.u64(0)
+                    .u32(7)
+                    .u32(700_000)
+                    .u32(700_000)
+                    .raw(&vec![8; 700_000])
+            })
+            .packet(0, 8, 9_000, &[9])
+            .out;
+        assert!(bytes.len() > 1 << 20);
+        let shown = walk(Capture::from_bytes(&bytes).unwrap());
+        assert_eq!(shown.lines().count(), 902);
+        assert_eq!(
+            walk(Capture::from_reader(io::Cursor::new(bytes)).unwrap()),
+            shown
+        );
+    }
+
     /// A reader that gives what a channel gives, and an error for an empty message.
     struct Live(mpsc::Receiver<Vec<u8>>);
 

@@ -1,1 +1,32 @@
 //! Segments to flows: direction and unwrapped stream offsets.
+//!
+//! A [`FlowTable`] takes a capture's packets one by one and tells for each which flow it belongs
+//! to, which way it goes and where in the byte stream it starts. After it there are no sequence
+//! numbers that wrap, only [`StreamOffset`]s.
+//!
+//! ```
+//! use tcpexp_flow::{Direction, FlowTable};
+//! use tcpexp_units::Timestamp;
+//! use tcpexp_wire::{LinkType, Tunnels, decode};
+//!
+//! let mut flows = FlowTable::default();
+//! let udp: [u8; 28] = [
+//!     0x45, 0, 0, 28, 0, 1, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, // IPv4
+//!     0x13, 0x88, 0x13, 0x89, 0, 8, 0, 0, // UDP
+//! ];
+//! let packet = decode(LinkType::RAW, &udp, 28, Tunnels::Closed)?;
+//! let tracked = flows.track(Timestamp::from_nanos(0), &packet);
+//! assert_eq!(tracked.direction, Direction::Forward);
+//! assert_eq!(flows.flow(tracked.slot).initiator().to_string(), "10.0.0.1:5000");
+//! # Ok::<(), tcpexp_wire::Skipped>(())
+//! ```
+
+mod flow;
+mod key;
+mod offset;
+mod table;
+
+pub use flow::{Flow, InitiatorKnown};
+pub use key::{Direction, End, FlowId, FlowKey, Protocol};
+pub use offset::StreamOffset;
+pub use table::{FlowTable, Slot, Timeouts, Tracked};

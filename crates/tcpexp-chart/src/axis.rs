@@ -1,0 +1,125 @@
+//! What an axis shows: a range, ticks at round values, and a unit.
+
+use tcpexp_units::TimeDelta;
+
+/// One axis: values from `low` to `high` and the ticks between them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Axis {
+    pub(crate) name: String,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    pub(crate) ticks: Vec<(f64, String)>,
+}
+
+impl Axis {
+    /// An axis with at most `most_ticks` ticks, at multiples of 1, 2 or 5 times a power of ten.
+    pub(crate) fn new(name: impl Into<String>, (low, high): (f64, f64), most_ticks: u32) -> Self {
+        let (step, decimals) = nice_step((high - low) / f64::from(most_ticks));
+        // A step is at least a `most_ticks`-th of the range, so there are few of them.
+        let count = ((high - low) / step) as u32 + 1;
+        let first = (low / step).ceil();
+        let ticks = (0..=count)
+            .map(|index| (first + f64::from(index)) * step)
+            .filter(|&value| value <= high + step * 1e-6)
+            // The sum turns a negative zero into a zero.
+            .map(|value| (value, format!("{:.decimals$}", value + 0.0)))
+            .collect();
+        Self {
+            name: name.into(),
+            low,
+            high,
+            ticks,
+        }
+    }
+
+    /// Where `value` is, as a fraction of the axis.
+    pub(crate) fn fraction(&self, value: f64) -> f64 {
+        (value - self.low) / (self.high - self.low)
+    }
+}
+
+/// The smallest round step that is not below `least`, and the decimals its multiples need.
+fn nice_step(least: f64) -> (f64, usize) {
+    let exponent = least.log10().floor();
+    let power = 10_f64.powf(exponent);
+    let (step, exponent) = match least / power {
+        ..=1.000_001 => (power, exponent),
+        ..=2.000_001 => (2.0 * power, exponent),
+        ..=5.000_001 => (5.0 * power, exponent),
+        _ => (10.0 * power, exponent + 1.0),
+    };
+    // Saturates at zero for steps of one and more.
+    (step, (-exponent) as usize)
+}
+
+/// The range an axis of times shows for values between `least` and `most`.
+///
+/// From zero, so that heights compare, unless the values differ by so little that zero would hide
+/// how; with some air at the ends that are not zero.
+pub(crate) fn range(least: f64, most: f64) -> (f64, f64) {
+    let from_zero = least >= 0.0 && (most - least < most * 1e-3 || most - least > most * 0.3);
+    let low = if from_zero { 0.0 } else { least };
+    let high = if most < 0.0 && most - least < -least * 1e-3 {
+        0.0
+    } else {
+        most
+    };
+    let air = if high > low { (high - low) * 0.05 } else { 1.0 };
+    let low = if low == 0.0 { 0.0 } else { low - air };
+    let high = if high == 0.0 && low < 0.0 {
+        0.0
+    } else {
+        high + air
+    };
+    (low, high)
+}
+
+/// The unit of the round-trip times in one chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Micros,
+    Millis,
+    Seconds,
+}
+
+impl Unit {
+    /// Milliseconds, unless all values are below one or above ten seconds; as in the tables.
+    pub(crate) fn of(least: TimeDelta, most: TimeDelta) -> Self {
+        if least > TimeDelta::from_seconds(10) {
+            Self::Seconds
+        } else if most.max(least.abs()) < TimeDelta::from_millis(1) {
+            Self::Micros
+        } else {
+            Self::Millis
+        }
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Micros => "µs",
+            Self::Millis => "ms",
+            Self::Seconds => "s",
+        }
+    }
+
+    pub(crate) fn value(self, span: TimeDelta) -> f64 {
+        let nanos = match self {
+            Self::Micros => 1e3,
+            Self::Millis => 1e6,
+            Self::Seconds => 1e9,
+        };
+        span.as_nanos() as f64 / nanos
+    }
+
+    /// With three significant digits: `83.2 ms`.
+    pub(crate) fn show(self, span: TimeDelta) -> String {
+        let value = self.value(span);
+        let decimals = match value.abs() {
+            0.0..0.9995 => 3,
+            0.9995..9.995 => 2,
+            9.995..99.95 => 1,
+            _ => 0,
+        };
+        format!("{value:.decimals$} {}", self.name())
+    }
+}

@@ -1,0 +1,142 @@
+//! Lines and text on a figure, in tenths of a millimetre.
+
+use std::error;
+use std::io;
+use std::sync::LazyLock;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{FontTransform, register_font};
+
+use crate::{Error, FigureSize, Svg};
+
+/// Liberation Sans, see `fonts/LICENSE.txt`.
+pub(crate) const FONT: &[u8] = include_bytes!("../fonts/LiberationSans-Regular.ttf");
+/// What viewers look for; the layout is right for each of the first three.
+const FONT_FAMILY: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
+
+/// Units per millimetre. The backend rounds to units, so they are finer than printers' dots.
+const UNITS_PER_MM: u32 = 10;
+/// Height of all text: 7.4 points.
+pub(crate) const TEXT_HEIGHT: i32 = 26;
+
+pub(crate) const BLACK_INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
+
+/// A horizontal and a vertical position.
+pub(crate) type At = (i32, i32);
+
+/// Where a text stands relative to its position; vertically it is centred there.
+#[derive(Clone, Copy)]
+pub(crate) enum Align {
+    Left,
+    Centre,
+    Right,
+    /// Centred, and read from bottom to top.
+    Upward,
+}
+
+pub(crate) struct Canvas<'a> {
+    area: DrawingArea<SVGBackend<'a>, Shift>,
+}
+
+type Drawn = Result<(), DrawingAreaErrorKind<io::Error>>;
+
+impl<'a> Canvas<'a> {
+    /// Width and height of a figure in units.
+    pub(crate) fn extent(size: FigureSize) -> At {
+        [size.width_mm, size.height_mm]
+            .map(|side| i32::try_from(side.saturating_mul(UNITS_PER_MM)).unwrap_or(i32::MAX))
+            .into()
+    }
+
+    /// Draws a figure of `size` by calling `draw` on an empty canvas.
+    pub(crate) fn draw(
+        size: FigureSize,
+        draw: impl FnOnce(&Canvas<'_>) -> Result<(), Error>,
+    ) -> Result<Svg, Error> {
+        register()?;
+        let (width, height) = Self::extent(size);
+        let mut svg = String::new();
+        {
+            let backend =
+                SVGBackend::with_string(&mut svg, (width.unsigned_abs(), height.unsigned_abs()));
+            let canvas = Canvas {
+                area: backend.into_drawing_area(),
+            };
+            checked(canvas.area.fill(&WHITE))?;
+            draw(&canvas)?;
+            checked(canvas.area.present())?;
+        }
+        Ok(Svg(on_paper(&svg, size)))
+    }
+
+    /// How far `text` reaches.
+    pub(crate) fn text_width(&self, text: &str) -> i32 {
+        let style = text_style(Align::Left);
+        // An estimate only fails without a font, and ours is registered.
+        self.area
+            .estimate_text_size(text, &style)
+            .map_or(0, |(width, _)| i32::try_from(width).unwrap_or(i32::MAX))
+    }
+
+    pub(crate) fn text(&self, text: &str, (x, y): At, align: Align) -> Result<(), Error> {
+        // Viewers centre on half the height of an x; numbers and capitals reach higher.
+        const RAISED: i32 = TEXT_HEIGHT / 10;
+        let at = match align {
+            Align::Upward => (x + RAISED, y),
+            _ => (x, y + RAISED),
+        };
+        checked(self.area.draw_text(text, &text_style(align), at))
+    }
+
+    pub(crate) fn line(&self, path: &[At], colour: RGBColor, width: u32) -> Result<(), Error> {
+        checked(
+            self.area
+                .draw(&PathElement::new(path, colour.stroke_width(width))),
+        )
+    }
+
+    pub(crate) fn dot(&self, at: At, colour: RGBColor, radius: u32) -> Result<(), Error> {
+        checked(self.area.draw(&Circle::new(at, radius, colour.filled())))
+    }
+}
+
+fn text_style(align: Align) -> TextStyle<'static> {
+    // Plotters' sizes are line heights of its own making: 1.24 times the font's.
+    let font = (FONT_FAMILY, f64::from(TEXT_HEIGHT) * 1.24).into_font();
+    let (font, horizontal) = match align {
+        Align::Left => (font, HPos::Left),
+        Align::Centre => (font, HPos::Center),
+        Align::Right => (font, HPos::Right),
+        Align::Upward => (font.transform(FontTransform::Rotate270), HPos::Center),
+    };
+    font.into_text_style(&(0, 0))
+        .color(&BLACK_INK)
+        .pos(Pos::new(horizontal, VPos::Center))
+}
+
+/// The same picture with its size on paper, and joints of lines that do not stick out.
+fn on_paper(svg: &str, size: FigureSize) -> String {
+    let (width, height) = Canvas::extent(size);
+    let plain = format!(r#"<svg width="{width}" height="{height}""#);
+    let FigureSize {
+        width_mm,
+        height_mm,
+    } = size;
+    let sized = format!(
+        r#"<svg width="{width_mm}mm" height="{height_mm}mm" stroke-linejoin="round" stroke-linecap="round""#
+    );
+    svg.replacen(&plain, &sized, 1)
+}
+
+fn checked(drawn: Drawn) -> Result<(), Error> {
+    drawn.map_err(|source| Error::Draw(Box::new(source)))
+}
+
+fn register() -> Result<(), Error> {
+    static REGISTERED: LazyLock<bool> =
+        LazyLock::new(|| register_font(FONT_FAMILY, FontStyle::Normal, FONT).is_ok());
+    let missing: Box<dyn error::Error + Send + Sync> = "the built-in font is damaged".into();
+    REGISTERED.then_some(()).ok_or(Error::Draw(missing))
+}

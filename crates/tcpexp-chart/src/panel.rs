@@ -1,0 +1,129 @@
+//! One pair of axes and the lines between them.
+
+use plotters::style::RGBColor;
+
+use crate::Error;
+use crate::axis::Axis;
+use crate::canvas::{Align, At, BLACK_INK, Canvas, TEXT_HEIGHT};
+
+const GRID: RGBColor = RGBColor(0xDD, 0xDD, 0xDD);
+const TICK_LENGTH: i32 = 8;
+/// Between a tick and its label, and between the labels and the axis' name.
+const GAP: i32 = 10;
+
+/// A rectangle on the figure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub(crate) left: i32,
+    pub(crate) right: i32,
+    pub(crate) top: i32,
+    pub(crate) bottom: i32,
+}
+
+impl Frame {
+    pub(crate) const fn width(self) -> i32 {
+        self.right - self.left
+    }
+
+    pub(crate) const fn height(self) -> i32 {
+        self.bottom - self.top
+    }
+}
+
+/// A frame around data, with its axes outside.
+pub(crate) struct Panel<'c, 'a> {
+    canvas: &'c Canvas<'a>,
+    frame: Frame,
+    x: Axis,
+    y: Axis,
+    /// Width of the widest label of the vertical axis.
+    y_labels: i32,
+}
+
+impl<'c, 'a> Panel<'c, 'a> {
+    /// Room below the frame for the horizontal axis.
+    pub(crate) const BELOW: i32 = TICK_LENGTH + 2 * (GAP + TEXT_HEIGHT);
+
+    /// A panel that fills `outer` with its axes.
+    pub(crate) fn new(canvas: &'c Canvas<'a>, outer: Frame, x: Axis, y: Axis) -> Self {
+        let widths = y.ticks.iter().map(|(_, label)| canvas.text_width(label));
+        let y_labels = widths.max().unwrap_or(0);
+        let frame = Frame {
+            left: outer.left + TEXT_HEIGHT + 2 * GAP + y_labels + TICK_LENGTH,
+            bottom: outer.bottom - Self::BELOW,
+            ..outer
+        };
+        Self {
+            canvas,
+            frame,
+            x,
+            y,
+            y_labels,
+        }
+    }
+
+    /// Width and height of the room for data.
+    pub(crate) const fn inside(&self) -> At {
+        (self.frame.width(), self.frame.height())
+    }
+
+    /// Grid, axes, ticks and labels: everything below the data.
+    pub(crate) fn draw_axes(&self) -> Result<(), Error> {
+        let Frame {
+            left,
+            right,
+            top,
+            bottom,
+        } = self.frame;
+        for (value, label) in &self.x.ticks {
+            let (x, _) = self.at((*value, self.y.low));
+            self.canvas.line(&[(x, top), (x, bottom)], GRID, 1)?;
+            self.canvas
+                .line(&[(x, bottom), (x, bottom + TICK_LENGTH)], BLACK_INK, 2)?;
+            let below = bottom + TICK_LENGTH + GAP + TEXT_HEIGHT / 2;
+            self.canvas.text(label, (x, below), Align::Centre)?;
+        }
+        for (value, label) in &self.y.ticks {
+            let (_, y) = self.at((self.x.low, *value));
+            self.canvas.line(&[(left, y), (right, y)], GRID, 1)?;
+            self.canvas
+                .line(&[(left - TICK_LENGTH, y), (left, y)], BLACK_INK, 2)?;
+            self.canvas
+                .text(label, (left - TICK_LENGTH - GAP, y), Align::Right)?;
+        }
+        self.canvas.line(
+            &[(left, top), (left, bottom), (right, bottom)],
+            BLACK_INK,
+            2,
+        )?;
+        let x_name = ((left + right) / 2, bottom + Self::BELOW - TEXT_HEIGHT / 2);
+        self.canvas.text(&self.x.name, x_name, Align::Centre)?;
+        let y_name_x = left - TICK_LENGTH - 2 * GAP - self.y_labels - TEXT_HEIGHT / 2;
+        self.canvas
+            .text(&self.y.name, (y_name_x, (top + bottom) / 2), Align::Upward)
+    }
+
+    /// A line through `points`.
+    pub(crate) fn draw_line(
+        &self,
+        points: &[(f64, f64)],
+        colour: RGBColor,
+        width: u32,
+    ) -> Result<(), Error> {
+        let mut path: Vec<At> = points.iter().map(|&point| self.at(point)).collect();
+        path.dedup();
+        self.canvas.line(&path, colour, width)
+    }
+
+    /// A dot at `point`.
+    pub(crate) fn draw_dot(&self, point: (f64, f64), colour: RGBColor) -> Result<(), Error> {
+        self.canvas.dot(self.at(point), colour, 4)
+    }
+
+    fn at(&self, (x, y): (f64, f64)) -> At {
+        let (width, height) = self.inside();
+        let right = (f64::from(width) * self.x.fraction(x)).round() as i32;
+        let up = (f64::from(height) * self.y.fraction(y)).round() as i32;
+        (self.frame.left + right, self.frame.bottom - up)
+    }
+}

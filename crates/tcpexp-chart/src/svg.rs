@@ -1,0 +1,67 @@
+//! A finished chart.
+
+use std::sync::{Arc, LazyLock};
+
+use resvg::{tiny_skia, usvg};
+
+use crate::Error;
+use crate::canvas::FONT;
+
+/// How large a figure is on paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FigureSize {
+    /// Width in millimetres.
+    pub width_mm: u32,
+    /// Height in millimetres.
+    pub height_mm: u32,
+}
+
+/// The text width of a page with two columns, and as high as two panels need.
+impl Default for FigureSize {
+    fn default() -> Self {
+        Self {
+            width_mm: 180,
+            height_mm: 70,
+        }
+    }
+}
+
+/// A chart as SVG.
+///
+/// Its font is Liberation Sans, or in viewers that have none, Arial or Helvetica, whose letters
+/// are equally wide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Svg(pub(crate) String);
+
+static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
+    let mut fonts = usvg::fontdb::Database::new();
+    fonts.load_font_data(FONT.to_vec());
+    Arc::new(fonts)
+});
+
+impl Svg {
+    /// The SVG document.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The chart as a PNG file of `scale` times 96 pixels per inch: 3 is enough for print.
+    pub fn to_png(&self, scale: f32) -> Result<Vec<u8>, Error> {
+        let options = usvg::Options {
+            fontdb: FONTS.clone(),
+            ..usvg::Options::default()
+        };
+        let tree = usvg::Tree::from_str(&self.0, &options)
+            .map_err(|source| Error::Render(Box::new(source)))?;
+        // The cast saturates, so a scale that is no number makes a picture of no pixels.
+        let [width, height] =
+            [tree.size().width(), tree.size().height()].map(|side| (side * scale).round() as u32);
+        let mut pixels =
+            tiny_skia::Pixmap::new(width, height).ok_or(Error::Pixels { width, height })?;
+        let to_pixels = tiny_skia::Transform::from_scale(scale, scale);
+        resvg::render(&tree, to_pixels, &mut pixels.as_mut());
+        pixels
+            .encode_png()
+            .map_err(|source| Error::Render(Box::new(source)))
+    }
+}

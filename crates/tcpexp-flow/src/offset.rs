@@ -1,0 +1,81 @@
+//! Sequence numbers without wrapping.
+
+use tcpexp_wire::SeqNum;
+
+/// A position in one direction's byte stream, in bytes; never wraps.
+///
+/// The lower 32 bits are the sequence number on the wire, the upper ones count how often it has
+/// wrapped. Counting starts at one, so that a segment from before the first one seen still has a
+/// place. Only differences mean anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamOffset(u64);
+
+impl StreamOffset {
+    /// The offset of a stream's first sequence number seen.
+    pub const fn first(seq: SeqNum) -> Self {
+        Self(1 << 32 | seq.0 as u64)
+    }
+
+    /// The offset of `seq` that lies nearest to this one.
+    ///
+    /// Right as long as the two are less than 2 GiB apart (RFC 9293, section 3.4).
+    #[must_use]
+    #[inline]
+    pub const fn nearest(self, seq: SeqNum) -> Self {
+        let ahead = seq.0.wrapping_sub(self.0 as u32).cast_signed();
+        Self(self.0.wrapping_add_signed(ahead as i64))
+    }
+
+    /// The offset `bytes` further on.
+    #[must_use]
+    #[inline]
+    pub const fn plus(self, bytes: u32) -> Self {
+        Self(self.0.wrapping_add(bytes as u64))
+    }
+
+    /// Bytes from `earlier` to here; negative if `earlier` is in fact later.
+    #[inline]
+    pub const fn since(self, earlier: Self) -> i64 {
+        self.0.wrapping_sub(earlier.0).cast_signed()
+    }
+
+    /// The sequence number on the wire.
+    pub const fn seq(self) -> SeqNum {
+        SeqNum(self.0 as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_stream_that_wraps_goes_on_upwards() {
+        let before = StreamOffset::first(SeqNum(u32::MAX - 99));
+        let after = before.nearest(SeqNum(100));
+        assert_eq!(after.since(before), 200);
+        assert_eq!(after.nearest(SeqNum(u32::MAX)).since(after), -101);
+    }
+
+    proptest! {
+        #[test]
+        fn unwrapping_keeps_the_order_of_a_stream(start in any::<u32>(), steps in prop::collection::vec(0..1_u32 << 31, 1..50)) {
+            let mut offset = StreamOffset::first(SeqNum(start));
+            let mut total = 0_i64;
+            let first = offset;
+            for step in steps {
+                let next = offset.nearest(SeqNum(offset.seq().0.wrapping_add(step)));
+                prop_assert_eq!(next.since(offset), i64::from(step));
+                total += i64::from(step);
+                offset = next;
+            }
+            prop_assert_eq!(offset.since(first), total);
+        }
+
+        #[test]
+        fn an_offset_keeps_its_sequence_number(start in any::<u32>(), seq in any::<u32>()) {
+            prop_assert_eq!(StreamOffset::first(SeqNum(start)).nearest(SeqNum(seq)).seq(), SeqNum(seq));
+        }
+    }
+}

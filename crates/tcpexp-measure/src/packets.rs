@@ -1,0 +1,23 @@
+//! Where packets come from.
+
+use tcpexp_units::Timestamp;
+use tcpexp_wire::Packet;
+
+/// One packet and where it stands in its capture.
+#[derive(Clone, Copy, Debug)]
+pub struct Sighted<'a> {
+    /// Record number in the capture, from 0; records that hold no usable packet have one too.
+    pub record: u64,
+    /// When it was captured, on the capture's clock.
+    pub at: Timestamp,
+    /// The packet.
+    pub packet: Packet<'a>,
+}
+
+/// One capture's usable packets in file order.
+///
+/// Packets are shown one by one and gone after it, so that none is ever copied.
+pub trait Packets: Send {
+    /// Shows the next packets to `each`, `count` of them or fewer at the end; tells how many.
+    fn show(&mut self, count: usize, each: impl FnMut(&Sighted<'_>)) -> usize;
+}

@@ -1,0 +1,157 @@
+//! How two captures lie to each other: clocks, sides, and by what a packet is known again.
+
+use tcpexp_units::{TimeDelta, Timestamp};
+use thiserror::Error;
+
+use super::clock::ClockModel;
+use super::crossing::{Crossing, Way};
+use super::identity::{Identification, Marker};
+use super::shard::Setting;
+use super::sides::Sides;
+use super::survey::{Sketched, Survey};
+use super::{Options, Point};
+
+/// Why two captures cannot be measured together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NothingInCommon {
+    /// One of the captures holds no packet that can be used.
+    #[error("the {point} capture has no TCP or UDP packet that can be used")]
+    NoPackets {
+        /// Which one.
+        point: Point,
+    },
+    /// No packet stands in both.
+    #[error(
+        "no packet was seen at both points ({src} packets at src, {dst} at dst): \
+         are these captures of the same traffic, taken at the same time?"
+    )]
+    NoCommonPacket {
+        /// Usable packets in the source capture.
+        src: u64,
+        /// Usable packets in the destination capture.
+        dst: u64,
+    },
+}
+
+/// What the first pass over both captures found.
+#[derive(Debug)]
+pub struct Alignment {
+    /// By what packets are known again.
+    pub identification: Identification,
+    /// The clocks' offset, skew and steps.
+    pub clock: ClockModel,
+    /// Packets of the sample that were found at both points.
+    pub common_packets: u64,
+    pub(super) sides: Sides,
+    spans: [(Timestamp, Timestamp); 2],
+    max_owd: [TimeDelta; 2],
+    min_rtt: TimeDelta,
+}
+
+impl Alignment {
+    /// Compares the surveys of the two captures.
+    pub fn between(mut src: Survey, mut dst: Survey) -> Result<Self, NothingInCommon> {
+        for (point, survey) in [(Point::Src, &src), (Point::Dst, &dst)] {
+            if survey.packets == 0 {
+                return Err(NothingInCommon::NoPackets { point });
+            }
+        }
+        // Addresses tell flows apart where they are kept; content alone also meets those that are
+        // translated, if it is not too alike in all flows.
+        let mut common = src.by_endpoints.common(&mut dst.by_endpoints);
+        let by_content = src.by_content.common(&mut dst.by_content);
+        let translated = by_content.iter().any(|(a, b)| is_translated(a, b));
+        if common.is_empty() || (translated && by_content.len() > common.len()) {
+            common = by_content;
+        }
+        let recut = src.largest_segment_bytes != dst.largest_segment_bytes;
+        let mut identification = Identification::learn(&common, recut);
+        identification.translated |= translated;
+        let sides = Sides::learn(&common);
+        let crossings: Vec<Crossing> =
+            common.iter().filter_map(|(a, b)| placed(a, b, &sides)).collect();
+        let clock = ClockModel::estimate(&crossings).ok_or(NothingInCommon::NoCommonPacket {
+            src: src.packets,
+            dst: dst.packets,
+        })?;
+        let (max_owd, min_rtt) = delays(&crossings, &clock);
+        Ok(Self {
+            spans: [span(&src, &clock, Point::Src), span(&dst, &clock, Point::Dst)],
+            identification,
+            common_packets: crossings.len() as u64,
+            clock,
+            sides,
+            max_owd,
+            min_rtt,
+        })
+    }
+
+    pub(super) fn marker(&self) -> Marker {
+        Marker::new(&self.identification)
+    }
+
+    pub(super) fn setting(&self, options: &Options) -> Setting {
+        Setting {
+            clock: self.clock.clone(),
+            spans: self.spans,
+            max_owd: self.max_owd,
+            min_rtt: self.min_rtt,
+            horizon: options.max_owd,
+        }
+    }
+}
+
+fn is_translated(a: &Sketched, b: &Sketched) -> bool {
+    let endpoints = |s: &Sketched| {
+        let f = s.fields;
+        (f.source_address, f.source_port, f.destination_address, f.destination_port)
+    };
+    endpoints(a) != endpoints(b)
+}
+
+fn placed(a: &Sketched, b: &Sketched, sides: &Sides) -> Option<Crossing> {
+    let way = sides.way(a.fields.source_address, a.fields.destination_address)?;
+    Some(Crossing {
+        way,
+        src_record: a.record,
+        dst_record: b.record,
+        src_time: a.time,
+        dst_time: b.time,
+    })
+}
+
+/// The largest one-way delays and the smallest round-trip time, on the common timeline.
+fn delays(crossings: &[Crossing], clock: &ClockModel) -> ([TimeDelta; 2], TimeDelta) {
+    let src = clock.reader(Point::Src);
+    let owds: Vec<(Way, TimeDelta)> = {
+        let at_src: Vec<Timestamp> = crossings
+            .iter()
+            .map(|crossing| src.place(crossing.src_record, crossing.src_time).at)
+            .collect();
+        // The readers walk forwards only, and the two captures may have different orders.
+        let mut order: Vec<usize> = (0..crossings.len()).collect();
+        order.sort_unstable_by_key(|&index| crossings[index].dst_record);
+        let dst = clock.reader(Point::Dst);
+        order
+            .into_iter()
+            .map(|index| {
+                let crossing = crossings[index];
+                let at_dst = dst.place(crossing.dst_record, crossing.dst_time).at;
+                let timeline = Crossing { src_time: at_src[index], dst_time: at_dst, ..crossing };
+                (crossing.way, timeline.raw_owd())
+            })
+            .collect()
+    };
+    let of = |way: Way| owds.iter().filter(move |owd| owd.0 == way).map(|owd| owd.1);
+    let max = Way::BOTH.map(|way| of(way).max().unwrap_or_default());
+    let min = Way::BOTH.map(|way| of(way).min().unwrap_or_default());
+    (max, min[0] + min[1])
+}
+
+fn span(survey: &Survey, clock: &ClockModel, point: Point) -> (Timestamp, Timestamp) {
+    let reader = clock.reader(point);
+    let place = |place: Option<(u64, Timestamp)>| {
+        place.map_or(Timestamp::MIN, |(record, at)| reader.place(record, at).at)
+    };
+    (place(survey.first), place(survey.last))
+}

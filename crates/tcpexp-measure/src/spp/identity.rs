@@ -1,0 +1,283 @@
+//! What makes a packet itself: the header fields by which it is known again at the other point.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use tcpexp_units::TimeDelta;
+use tcpexp_wire::{Packet, SeqNum, Transport};
+
+use super::survey::{FieldValues, Sketched, sack_hash};
+
+/// A header field that may identify a packet, if the path leaves it alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    /// Source and destination address.
+    Addresses,
+    /// Source and destination port.
+    Ports,
+    /// IPv4 Identification.
+    IpId,
+    /// Length of the transport payload: not kept where segmentation offload cuts anew.
+    Length,
+    /// TCP control bits: PSH and FIN move where segmentation offload cuts anew.
+    Flags,
+    /// TCP window.
+    Window,
+    /// TCP timestamps (RFC 7323).
+    Timestamps,
+    /// TCP selective acknowledgments (RFC 2018).
+    SackBlocks,
+    /// UDP checksum, which stands for the whole payload.
+    UdpChecksum,
+}
+
+impl Field {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Addresses,
+        Self::Ports,
+        Self::IpId,
+        Self::Length,
+        Self::Flags,
+        Self::Window,
+        Self::Timestamps,
+        Self::SackBlocks,
+        Self::UdpChecksum,
+    ];
+
+    /// What it is called in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Addresses => "addresses",
+            Self::Ports => "ports",
+            Self::IpId => "IP ID",
+            Self::Length => "length",
+            Self::Flags => "flags",
+            Self::Window => "window",
+            Self::Timestamps => "timestamps",
+            Self::SackBlocks => "SACK blocks",
+            Self::UdpChecksum => "UDP checksum",
+        }
+    }
+
+    /// Whether the field is the same in both; `None` where the packet has none.
+    fn kept(self, a: &FieldValues, b: &FieldValues) -> Option<bool> {
+        let only_if = |has_it: bool, same: bool| has_it.then_some(same);
+        let same_length = a.payload_bytes == b.payload_bytes;
+        match self {
+            Self::Addresses => Some(
+                a.source_address == b.source_address
+                    && a.destination_address == b.destination_address,
+            ),
+            Self::Ports => {
+                Some(a.source_port == b.source_port && a.destination_port == b.destination_port)
+            }
+            Self::IpId => only_if(a.ip_id.or(b.ip_id).is_some(), a.ip_id == b.ip_id),
+            Self::Length => Some(same_length),
+            // Of a segment cut anew only the last piece has PSH and FIN.
+            Self::Flags => only_if(a.is_tcp && same_length, a.flags == b.flags),
+            Self::Window => only_if(a.is_tcp, a.window == b.window),
+            Self::Timestamps => only_if(
+                a.timestamps.or(b.timestamps).is_some(),
+                a.timestamps == b.timestamps,
+            ),
+            Self::SackBlocks => only_if(
+                a.sack_blocks | b.sack_blocks != 0,
+                a.sack_blocks == b.sack_blocks,
+            ),
+            Self::UdpChecksum => only_if(!a.is_tcp && same_length, a.checksum == b.checksum),
+        }
+    }
+}
+
+/// How often a field came through unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldKept {
+    /// Which field.
+    pub field: Field,
+    /// In how many packets of the sample it was compared.
+    pub compared: u64,
+    /// In how many it was the same at both points.
+    pub kept: u64,
+}
+
+impl FieldKept {
+    /// Whether it can be used. One packet in a thousand may differ: the sample pairs a few
+    /// packets wrongly where a capture has gaps.
+    pub fn is_used(&self) -> bool {
+        self.compared > 0 && (self.compared - self.kept) * 1000 <= self.compared
+    }
+}
+
+/// By what packets are known again, as found from the captures themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identification {
+    /// Each field with how often it came through, in the order of [`Field::ALL`].
+    pub fields: Vec<FieldKept>,
+    /// Whether segments are cut anew between the points (TSO, GSO, GRO or LRO at one of them):
+    /// data is then matched by its place in the stream.
+    pub recut: bool,
+    /// Whether addresses or ports of at least one flow are translated on the way.
+    pub translated: bool,
+}
+
+impl Identification {
+    /// Compares packets that the two samples share. `recut` is what else is known of cutting.
+    pub(super) fn learn(common: &[(Sketched, Sketched)], recut: bool) -> Self {
+        let fields: Vec<FieldKept> = Field::ALL
+            .into_iter()
+            .map(|field| {
+                let outcomes = common.iter().filter_map(|(a, b)| field.kept(&a.fields, &b.fields));
+                let (compared, kept) = outcomes
+                    .fold((0, 0), |(compared, kept), same| (compared + 1, kept + u64::from(same)));
+                FieldKept { field, compared, kept }
+            })
+            .collect();
+        let differs = |wanted: Field| {
+            fields.iter().any(|f| f.field == wanted && f.kept < f.compared)
+        };
+        let tcp_recut = common.iter().any(|(a, b)| {
+            a.fields.is_tcp && a.fields.payload_bytes != b.fields.payload_bytes
+        });
+        Self {
+            recut: recut || tcp_recut,
+            translated: differs(Field::Addresses) || differs(Field::Ports),
+            fields,
+        }
+    }
+
+    /// Whether packets are told apart by `field`.
+    pub fn uses(&self, field: Field) -> bool {
+        self.fields.iter().any(|f| f.field == field && f.is_used())
+    }
+}
+
+/// Prints the fields in use and those that the path changed.
+impl fmt::Display for Identification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.recut { "stream range" } else { "sequence number" };
+        write!(f, "{place}, acknowledgment")?;
+        for field in self.fields.iter().filter(|kept| kept.is_used()) {
+            write!(f, ", {}", field.field.name())?;
+        }
+        Ok(())
+    }
+}
+
+/// The fields in use, ready for the hot path: each a mask that keeps a field or blanks it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marker {
+    ip_id: u16,
+    flags: u16,
+    window: u16,
+    udp_checksum: u16,
+    timestamps: u32,
+    sack_blocks: bool,
+    recut: bool,
+}
+
+impl Marker {
+    pub(super) fn new(identification: &Identification) -> Self {
+        let mask = |field| if identification.uses(field) { u16::MAX } else { 0 };
+        Self {
+            ip_id: mask(Field::IpId),
+            flags: mask(Field::Flags),
+            window: mask(Field::Window),
+            udp_checksum: mask(Field::UdpChecksum),
+            timestamps: if identification.uses(Field::Timestamps) { u32::MAX } else { 0 },
+            sack_blocks: identification.uses(Field::SackBlocks),
+            recut: identification.recut,
+        }
+    }
+
+    /// The mark of `packet`: equal at both points for the same packet.
+    #[inline]
+    pub(super) fn mark(&self, packet: &Packet<'_>) -> Mark {
+        let ip_id = packet.ip_id.unwrap_or(0) & self.ip_id;
+        match &packet.transport {
+            Transport::Tcp(tcp) => {
+                let (tsval, tsecr) = tcp.options.timestamps().unwrap_or((0, 0));
+                let by_range = self.recut && packet.payload_bytes > 0 && !tcp.flags.syn();
+                Mark {
+                    words: [
+                        tcp.seq.0,
+                        tcp.ack.0,
+                        tsval & self.timestamps,
+                        tsecr & self.timestamps,
+                    ],
+                    length: packet.payload_bytes,
+                    ip_id,
+                    flags: tcp.flags.bits() & self.flags,
+                    window: tcp.window & self.window,
+                    by_range,
+                    is_tcp: true,
+                    rest: if self.sack_blocks { sack_hash(tcp) } else { 0 },
+                }
+            }
+            Transport::Udp(udp) => {
+                let mut prefix = [0; 16];
+                let captured = packet.payload.len().min(prefix.len());
+                // Both captures must hold the prefix whole, or it says less than it seems to.
+                if captured == prefix.len().min(packet.payload_bytes as usize) {
+                    prefix[..captured].copy_from_slice(&packet.payload[..captured]);
+                }
+                let prefix = u128::from_le_bytes(prefix);
+                Mark {
+                    words: [0, 32, 64, 96].map(|shift| (prefix >> shift) as u32),
+                    length: packet.payload_bytes,
+                    ip_id,
+                    flags: 0,
+                    window: udp.checksum & self.udp_checksum,
+                    by_range: false,
+                    is_tcp: false,
+                    rest: 0,
+                }
+            }
+        }
+    }
+}
+
+/// All that identifies a packet within its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// TCP: sequence and acknowledgment number, TSval, TSecr. UDP: the payload's first bytes.
+    pub(super) words: [u32; 4],
+    /// Payload bytes.
+    pub(super) length: u32,
+    pub(super) ip_id: u16,
+    flags: u16,
+    /// TCP window or UDP checksum.
+    window: u16,
+    /// Whether the packet is data that may be cut anew, to be matched by its range.
+    pub(super) by_range: bool,
+    is_tcp: bool,
+    rest: u64,
+}
+
+impl Mark {
+    /// Sequence number of the first byte of a TCP segment.
+    pub(super) fn seq(&self) -> SeqNum {
+        SeqNum(self.words[0])
+    }
+
+    /// Whether a packet with this mark that follows another with the same one after `gap` is a
+    /// second capture of it, or a copy that the network made, and not sent again.
+    ///
+    /// A sender gives each packet its own IP ID. Where it gives none, a TCP sender can only know
+    /// that bytes must be sent again once something has come back from beyond the far point,
+    /// which takes `min_rtt` at the least.
+    pub(super) fn is_copy_after(&self, gap: TimeDelta, min_rtt: TimeDelta) -> bool {
+        self.ip_id != 0 || (self.is_tcp && self.length > 0 && gap < min_rtt)
+    }
+}
+
+impl Hash for Mark {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let [a, b, c, d] = self.words.map(u64::from);
+        state.write_u64(a << 32 | b);
+        state.write_u64(c << 32 | d);
+        let rest = u64::from(self.ip_id) << 32 | u64::from(self.length);
+        state.write_u64(rest ^ u64::from(self.flags) << 48 ^ u64::from(self.window) << 16 ^ self.rest);
+    }
+}

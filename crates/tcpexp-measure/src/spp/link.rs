@@ -1,0 +1,414 @@
+//! Which flow of one capture is which flow of the other.
+
+use std::collections::{HashMap, VecDeque};
+
+use foldhash::fast::FixedState;
+use tcpexp_flow::{Direction, End, Flow, FlowId, FlowKey, Slot};
+use tcpexp_units::Timestamp;
+
+use super::identity::Mark;
+use super::sides::Sides;
+use super::survey::address_hash;
+use super::{PairedFlow, Point, Way};
+
+/// How many packets of one flow are held back until the flow is found at the other point too:
+/// what a fast flow has in flight.
+const HELD: usize = 4096;
+/// How many in all; beyond it each flow may hold back only a few.
+const HELD_IN_ALL: usize = 262_144;
+const HELD_WHEN_FULL: usize = 64;
+/// How many of a flow's first packets are offered for recognition where addresses are translated.
+const OFFERED: u64 = 32;
+
+/// One packet at one point, reduced to what matching needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sighting {
+    /// Its record number in the capture.
+    pub(super) record: u64,
+    /// When, on the common timeline.
+    pub(super) at: Timestamp,
+    /// When, on the point's own clock.
+    pub(super) time: Timestamp,
+    /// Which stretch between clock steps.
+    pub(super) piece: u32,
+    /// Where the point's flow table keeps the flow.
+    pub(super) slot: Slot,
+    /// Which way it goes in its flow, as the point's flow table sees it.
+    pub(super) direction: Direction,
+    pub(super) mark: Mark,
+}
+
+/// A sighting of a flow that is known at both points.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    pub(super) flow: FlowId,
+    pub(super) direction: Direction,
+    pub(super) way: Way,
+    pub(super) sighting: Sighting,
+}
+
+/// Flows that were seen at one point only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unpaired {
+    /// How many flows.
+    pub flows: u64,
+    /// How many packets they had.
+    pub packets: u64,
+}
+
+/// What the linker has to say, in order.
+#[derive(Debug)]
+pub(super) enum Linkage {
+    /// A flow was found at both points.
+    Found(Found),
+    /// A packet of such a flow passed a point.
+    Seen(Point, Event),
+    /// Such a flow ended at both points.
+    Ended(FlowId),
+}
+
+/// A flow found at both points.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) flow: PairedFlow,
+    /// Which way its forward direction goes.
+    pub(super) way: Way,
+    /// Packets from before it was found that were not held back, by point and direction.
+    pub(super) dropped: [[u64; 2]; 2],
+}
+
+/// Pairs the flows of two captures, by their endpoints or, across address translation, by content.
+#[derive(Debug)]
+pub(super) struct Linker {
+    sides: Sides,
+    translated: bool,
+    flows: [Vec<Local>; 2],
+    by_key: [HashMap<FlowKey, Slot, FixedState>; 2],
+    by_mark: [HashMap<Mark, Slot, FixedState>; 2],
+    held: usize,
+    next: FlowId,
+    unpaired: [Unpaired; 2],
+}
+
+/// One point's view of a flow.
+#[derive(Debug)]
+struct Local {
+    flow: Flow,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Not alive.
+    Free,
+    /// Its counterpart has not been seen.
+    Waiting(Box<Waiting>),
+    /// Found at both points.
+    Linked(Linked),
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    held: VecDeque<Sighting>,
+    packets: u64,
+    dropped: [u64; 2],
+    offered: Vec<Mark>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Linked {
+    flow: FlowId,
+    /// What this point's forward direction is called in the pair.
+    forward_is: Direction,
+    /// Which way the pair's forward direction goes.
+    way: Way,
+    /// The other point's slot, until the flow ends there.
+    partner: Option<Slot>,
+}
+
+impl Linked {
+    #[inline]
+    fn event(&self, sighting: Sighting) -> Event {
+        let direction = relative(sighting.direction, self.forward_is);
+        let way = match direction {
+            Direction::Forward => self.way,
+            Direction::Reverse => self.way.opposite(),
+        };
+        Event { flow: self.flow, direction, way, sighting }
+    }
+}
+
+impl Linker {
+    pub(super) fn new(sides: Sides, translated: bool) -> Self {
+        Self {
+            sides,
+            translated,
+            flows: Default::default(),
+            by_key: Default::default(),
+            by_mark: Default::default(),
+            held: 0,
+            next: FlowId(0),
+            unpaired: Default::default(),
+        }
+    }
+
+    /// Flows that were never found at the other point, by [`Point::index`].
+    pub(super) fn unpaired(&self) -> [Unpaired; 2] {
+        self.unpaired
+    }
+
+    /// A flow began at `point`.
+    pub(super) fn begin(&mut self, point: Point, slot: Slot, flow: Flow) {
+        if let Some(before) = self.by_key[point.index()].insert(flow.key, slot) {
+            self.part(point, before);
+        }
+        let locals = &mut self.flows[point.index()];
+        let local = Local { flow, state: State::Waiting(Box::default()) };
+        match locals.get_mut(slot.index()) {
+            Some(place) => *place = local,
+            // The flow table hands out its slots in order.
+            None => locals.push(local),
+        }
+    }
+
+    /// A packet of a flow that began passed `point`.
+    #[inline]
+    pub(super) fn see(&mut self, point: Point, sighting: Sighting, out: &mut impl FnMut(Linkage)) {
+        match &self.flows[point.index()][sighting.slot.index()].state {
+            State::Linked(linked) => out(Linkage::Seen(point, linked.event(sighting))),
+            State::Waiting(_) => self.wait(point, sighting, out),
+            State::Free => {}
+        }
+    }
+
+    /// The flow in `slot` ended at `point`.
+    pub(super) fn end(&mut self, point: Point, slot: Slot, out: &mut impl FnMut(Linkage)) {
+        self.part(point, slot);
+        let local = &mut self.flows[point.index()][slot.index()];
+        let key = local.flow.key;
+        match std::mem::replace(&mut local.state, State::Free) {
+            State::Free => {}
+            State::Waiting(waiting) => {
+                self.held -= waiting.held.len();
+                for mark in waiting.offered {
+                    self.by_mark[point.index()].remove(&mark);
+                }
+                let unpaired = &mut self.unpaired[point.index()];
+                unpaired.flows += 1;
+                unpaired.packets += waiting.packets;
+            }
+            State::Linked(linked) => match linked.partner {
+                None => out(Linkage::Ended(linked.flow)),
+                Some(partner) => {
+                    if let State::Linked(other) =
+                        &mut self.flows[point.opposite().index()][partner.index()].state
+                    {
+                        other.partner = None;
+                    }
+                }
+            },
+        }
+        if self.by_key[point.index()].get(&key) == Some(&slot) {
+            self.by_key[point.index()].remove(&key);
+        }
+    }
+
+    /// Tells the counterpart of the flow in `slot` that another may take its place.
+    fn part(&mut self, point: Point, slot: Slot) {
+        let State::Linked(Linked { flow, partner: Some(partner), .. }) =
+            self.flows[point.index()][slot.index()].state
+        else {
+            return;
+        };
+        if let State::Linked(other) =
+            &mut self.flows[point.opposite().index()][partner.index()].state
+            && other.flow == flow
+        {
+            other.partner = None;
+        }
+    }
+
+    fn wait(&mut self, point: Point, sighting: Sighting, out: &mut impl FnMut(Linkage)) {
+        let limit = if self.held < HELD_IN_ALL { HELD } else { HELD_WHEN_FULL };
+        let local = &mut self.flows[point.index()][sighting.slot.index()];
+        let (State::Waiting(waiting), key) = (&mut local.state, local.flow.key) else {
+            return;
+        };
+        waiting.packets += 1;
+        waiting.held.push_back(sighting);
+        self.held += 1;
+        while waiting.held.len() > limit {
+            if let Some(oldest) = waiting.held.pop_front() {
+                waiting.dropped[oldest.direction.index()] += 1;
+                self.held -= 1;
+            }
+        }
+        let other = point.opposite().index();
+        let partner = self.by_key[other].get(&key).copied();
+        if waiting.packets == 1
+            && let Some(partner) = partner.filter(|&slot| self.are_one(point, sighting.slot, slot))
+        {
+            let forward_is_forward = self.flows[other][partner.index()].flow.initiator
+                == self.flows[point.index()][sighting.slot.index()].flow.initiator;
+            self.link(point, sighting.slot, partner, forward_is_forward, out);
+        } else if self.translated {
+            self.offer(point, sighting, out);
+        }
+    }
+
+    /// Looks for the counterpart of a flow by one of its packets.
+    fn offer(&mut self, point: Point, sighting: Sighting, out: &mut impl FnMut(Linkage)) {
+        let slot = sighting.slot;
+        let State::Waiting(waiting) = &mut self.flows[point.index()][slot.index()].state else {
+            return;
+        };
+        if waiting.packets > OFFERED {
+            return;
+        }
+        let other = point.opposite().index();
+        let Some(&partner) = self.by_mark[other].get(&sighting.mark) else {
+            waiting.offered.push(sighting.mark);
+            self.by_mark[point.index()].insert(sighting.mark, slot);
+            return;
+        };
+        let State::Waiting(theirs) = &self.flows[other][partner.index()].state else {
+            return;
+        };
+        let Some(found) = theirs.held.iter().find(|held| held.mark == sighting.mark) else {
+            return;
+        };
+        let forward_is_forward = found.direction == sighting.direction;
+        self.link(point, slot, partner, forward_is_forward, out);
+    }
+
+    /// Whether two flows between the same endpoints are the same connection.
+    fn are_one(&self, point: Point, slot: Slot, partner: Slot) -> bool {
+        let ours = &self.flows[point.index()][slot.index()];
+        let theirs = &self.flows[point.opposite().index()][partner.index()];
+        let free = match &theirs.state {
+            State::Free => false,
+            State::Waiting(_) => true,
+            State::Linked(linked) => linked.partner.is_none(),
+        };
+        free && [End::Low, End::High].into_iter().all(|end| {
+            match (ours.flow.isn(end), theirs.flow.isn(end)) {
+                (Some(a), Some(b)) => a == b,
+                _ => true,
+            }
+        })
+    }
+
+    fn link(
+        &mut self,
+        point: Point,
+        slot: Slot,
+        partner: Slot,
+        forward_is_forward: bool,
+        out: &mut impl FnMut(Linkage),
+    ) {
+        let slots = match point {
+            Point::Src => [slot, partner],
+            Point::Dst => [partner, slot],
+        };
+        let flows = Point::BOTH.map(|p| self.flows[p.index()][slots[p.index()].index()].flow);
+        let forward_is = names(&flows, forward_is_forward);
+        let waiting = Point::BOTH.map(|p| {
+            let local = &mut self.flows[p.index()][slots[p.index()].index()];
+            match std::mem::replace(&mut local.state, State::Free) {
+                State::Waiting(waiting) => *waiting,
+                State::Linked(before) => {
+                    out(Linkage::Ended(before.flow));
+                    Waiting::default()
+                }
+                State::Free => Waiting::default(),
+            }
+        });
+        for p in Point::BOTH {
+            self.held -= waiting[p.index()].held.len();
+            for mark in &waiting[p.index()].offered {
+                self.by_mark[p.index()].remove(mark);
+            }
+        }
+        let endpoints = Point::BOTH.map(|p| {
+            let flow = &flows[p.index()];
+            match forward_is[p.index()] {
+                Direction::Forward => (flow.initiator(), flow.responder()),
+                Direction::Reverse => (flow.responder(), flow.initiator()),
+            }
+        });
+        let (initiator, responder) = endpoints[0];
+        let way = self
+            .sides
+            .way(address_hash(initiator.ip()), address_hash(responder.ip()))
+            .unwrap_or_else(|| way_by_time(&waiting, forward_is));
+        let flow = self.next;
+        self.next = FlowId(flow.0 + 1);
+        for p in Point::BOTH {
+            self.flows[p.index()][slots[p.index()].index()].state = State::Linked(Linked {
+                flow,
+                forward_is: forward_is[p.index()],
+                way,
+                partner: Some(slots[p.opposite().index()]),
+            });
+        }
+        out(Linkage::Found(Found {
+            flow: PairedFlow {
+                flow,
+                protocol: flows[0].key.protocol(),
+                initiator,
+                responder,
+                translated: (endpoints[0] != endpoints[1]).then_some(endpoints[1]),
+            },
+            way,
+            dropped: Point::BOTH.map(|p| {
+                Direction::BOTH.map(|d| {
+                    waiting[p.index()].dropped[relative(d, forward_is[p.index()]).index()]
+                })
+            }),
+        }));
+        for p in Point::BOTH {
+            let State::Linked(linked) = self.flows[p.index()][slots[p.index()].index()].state else {
+                continue;
+            };
+            for &sighting in &waiting[p.index()].held {
+                out(Linkage::Seen(p, linked.event(sighting)));
+            }
+        }
+    }
+}
+
+/// What each point's forward direction is called in the pair: the point that knows the initiator
+/// better names the directions.
+fn names(flows: &[Flow; 2], forward_is_forward: bool) -> [Direction; 2] {
+    let other = if forward_is_forward { Direction::Forward } else { Direction::Reverse };
+    if flows[1].initiator_known < flows[0].initiator_known {
+        [other, Direction::Forward]
+    } else {
+        [Direction::Forward, other]
+    }
+}
+
+/// `direction` as it is called where forward is called `forward_is`.
+fn relative(direction: Direction, forward_is: Direction) -> Direction {
+    match forward_is {
+        Direction::Forward => direction,
+        Direction::Reverse => direction.opposite(),
+    }
+}
+
+/// Which way the forward direction goes, judged by which point saw the flow first.
+fn way_by_time(waiting: &[Waiting; 2], forward_is: [Direction; 2]) -> Way {
+    let first = Point::BOTH.map(|p| waiting[p.index()].held.front());
+    let way_of = |sighting: &Sighting, point: Point, way: Way| {
+        match relative(sighting.direction, forward_is[point.index()]) {
+            Direction::Forward => way,
+            Direction::Reverse => way.opposite(),
+        }
+    };
+    match first {
+        [Some(src), Some(dst)] if dst.at < src.at => way_of(dst, Point::Dst, Way::Back),
+        [Some(src), _] => way_of(src, Point::Src, Way::Out),
+        [None, Some(dst)] => way_of(dst, Point::Dst, Way::Back),
+        [None, None] => Way::Out,
+    }
+}

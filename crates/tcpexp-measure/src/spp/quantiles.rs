@@ -1,0 +1,228 @@
+//! The distribution of many round-trip times in little memory.
+
+use std::collections::BTreeMap;
+
+use tcpexp_units::TimeDelta;
+
+/// How many values are kept as they are before they are folded into buckets.
+const EXACT_VALUES: usize = 16_384;
+/// Buckets per power of two, as a power of two: neighbours differ by less than 0.1 %.
+const BUCKET_BITS: u32 = 10;
+
+/// A growing collection of time spans that tells its quantiles.
+///
+/// Exact up to 16 384 values; after that a quantile is within 0.1 % of a value that was added,
+/// and the smallest and largest stay exact. Memory is bounded whatever is added.
+#[derive(Clone, Debug, Default)]
+pub struct Quantiles {
+    count: u64,
+    smallest: Option<TimeDelta>,
+    largest: Option<TimeDelta>,
+    exact: Vec<TimeDelta>,
+    buckets: BTreeMap<i32, u64>,
+}
+
+/// The quantiles that tables show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttSummary {
+    /// How many samples.
+    pub samples: u64,
+    /// The smallest.
+    pub min: TimeDelta,
+    /// 5 % are not above it.
+    pub p5: TimeDelta,
+    /// Half are not above it.
+    pub median: TimeDelta,
+    /// 95 % are not above it.
+    pub p95: TimeDelta,
+    /// 99 % are not above it.
+    pub p99: TimeDelta,
+    /// The largest.
+    pub max: TimeDelta,
+}
+
+impl Quantiles {
+    /// Adds one value.
+    pub fn add(&mut self, value: TimeDelta) {
+        self.count += 1;
+        self.smallest = Some(self.smallest.map_or(value, |smallest| smallest.min(value)));
+        self.largest = Some(self.largest.map_or(value, |largest| largest.max(value)));
+        if !self.buckets.is_empty() {
+            *self.buckets.entry(bucket_of(value)).or_default() += 1;
+            return;
+        }
+        self.exact.push(value);
+        if self.exact.len() > EXACT_VALUES {
+            self.fold();
+        }
+    }
+
+    /// Adds all that `other` holds.
+    pub fn merge(&mut self, other: &Self) {
+        if other.buckets.is_empty() {
+            for &value in &other.exact {
+                self.add(value);
+            }
+            return;
+        }
+        self.fold();
+        for (&bucket, &count) in &other.buckets {
+            *self.buckets.entry(bucket).or_default() += count;
+        }
+        self.count += other.count;
+        self.smallest = self.smallest.into_iter().chain(other.smallest).min();
+        self.largest = self.largest.into_iter().chain(other.largest).max();
+    }
+
+    /// The quantiles that tables show; `None` before the first value.
+    pub fn summary(&mut self) -> Option<RttSummary> {
+        self.exact.sort_unstable();
+        Some(RttSummary {
+            samples: self.count,
+            min: self.smallest?,
+            p5: self.sorted_quantile(5)?,
+            median: self.sorted_quantile(50)?,
+            p95: self.sorted_quantile(95)?,
+            p99: self.sorted_quantile(99)?,
+            max: self.largest?,
+        })
+    }
+
+    /// The empirical distribution in at most `steps` steps: values with the fraction of all values
+    /// that do not exceed them, up to 1.
+    pub fn ecdf(&mut self, steps: u64) -> Vec<(TimeDelta, f64)> {
+        self.exact.sort_unstable();
+        let steps = steps.min(self.count);
+        let step = |step: u64| {
+            let value = self.sorted_rank((self.count * step).div_ceil(steps))?;
+            Some((value, step as f64 / steps as f64))
+        };
+        (1..=steps).filter_map(step).collect()
+    }
+
+    /// The smallest value that `percent` of all values do not exceed (nearest rank).
+    fn sorted_quantile(&self, percent: u64) -> Option<TimeDelta> {
+        self.sorted_rank((self.count * percent).div_ceil(100).max(1))
+    }
+
+    /// The value at `rank`, counted from 1, of all values in order.
+    fn sorted_rank(&self, rank: u64) -> Option<TimeDelta> {
+        if self.buckets.is_empty() {
+            return self.exact.get(usize::try_from(rank).ok()? - 1).copied();
+        }
+        let mut below = 0;
+        let bucket = self.buckets.iter().find_map(|(&bucket, &count)| {
+            below += count;
+            (below >= rank).then_some(bucket)
+        })?;
+        Some(middle_of(bucket).clamp(self.smallest?, self.largest?))
+    }
+
+    fn fold(&mut self) {
+        for value in std::mem::take(&mut self.exact) {
+            *self.buckets.entry(bucket_of(value)).or_default() += 1;
+        }
+    }
+}
+
+/// Buckets are as wide as the value's magnitude allows: exact below 1024 ns, then 1024 to each
+/// power of two. Negative spans mirror positive ones.
+fn bucket_of(value: TimeDelta) -> i32 {
+    let nanos = value.as_nanos();
+    let magnitude = nanos.unsigned_abs();
+    let bits = u64::BITS - magnitude.leading_zeros();
+    let shift = bits.saturating_sub(BUCKET_BITS + 1);
+    // At most 53 shifts of 2048 steps: far inside an i32.
+    let index = ((shift << BUCKET_BITS) as u64 + (magnitude >> shift)) as i32;
+    if nanos < 0 { -index } else { index }
+}
+
+fn middle_of(bucket: i32) -> TimeDelta {
+    let index = bucket.unsigned_abs();
+    // The first two thousand buckets are one value each; from there `index` holds the shift and
+    // a mantissa between 1024 and 2047.
+    let shift = (index >> BUCKET_BITS).saturating_sub(1);
+    let mantissa = u64::from(index - (shift << BUCKET_BITS));
+    let middle = (mantissa << shift) + ((1_u64 << shift) >> 1);
+    let nanos = i64::try_from(middle).unwrap_or(i64::MAX);
+    TimeDelta::from_nanos(if bucket < 0 { -nanos } else { nanos })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn summary_of(values: impl IntoIterator<Item = i64>) -> Option<RttSummary> {
+        let mut quantiles = Quantiles::default();
+        for value in values {
+            quantiles.add(TimeDelta::from_nanos(value));
+        }
+        quantiles.summary()
+    }
+
+    #[test]
+    fn nothing_added_has_no_summary() {
+        assert_eq!(summary_of([]), None);
+    }
+
+    #[test]
+    fn few_values_give_exact_nearest_ranks() {
+        let summary = summary_of((1..=200).rev()).unwrap();
+        let nanos = [summary.min, summary.p5, summary.median, summary.p95, summary.p99, summary.max]
+            .map(TimeDelta::as_nanos);
+        assert_eq!(nanos, [1, 10, 100, 190, 198, 200]);
+    }
+
+    #[test]
+    fn a_distribution_of_few_values_has_a_step_for_each() {
+        let mut quantiles = Quantiles::default();
+        assert_eq!(quantiles.ecdf(10), []);
+        for nanos in [4, 2, 2, 8] {
+            quantiles.add(TimeDelta::from_nanos(nanos));
+        }
+        let steps = |steps: &[(i64, f64)]| -> Vec<_> {
+            steps.iter().map(|&(nanos, share)| (TimeDelta::from_nanos(nanos), share)).collect()
+        };
+        assert_eq!(quantiles.ecdf(10), steps(&[(2, 0.25), (2, 0.5), (4, 0.75), (8, 1.0)]));
+        assert_eq!(quantiles.ecdf(2), steps(&[(2, 0.5), (8, 1.0)]));
+    }
+
+    #[test]
+    fn many_values_stay_within_a_thousandth() {
+        let million = summary_of((1..=1_000_000).map(|n| n * 40)).unwrap();
+        assert_eq!(million.samples, 1_000_000);
+        for (got, percent) in [(million.p5, 5), (million.median, 50), (million.p99, 99)] {
+            let exact = percent * 10_000 * 40;
+            assert!((got.as_nanos() - exact).abs() * 1000 <= exact, "{got} at {percent} %");
+        }
+        assert_eq!(million.max.as_nanos(), 40_000_000);
+    }
+
+    proptest! {
+        #[test]
+        fn a_bucket_holds_its_value_within_a_thousandth(nanos in any::<i64>()) {
+            let value = TimeDelta::from_nanos(nanos);
+            let middle = middle_of(bucket_of(value)).as_nanos();
+            prop_assert!(i128::from(middle.abs_diff(nanos)) * 1000 <= i128::from(nanos).abs());
+        }
+
+        #[test]
+        fn buckets_keep_the_order_of_their_values(a in any::<i64>(), b in any::<i64>()) {
+            let (low, high) = (a.min(b), a.max(b));
+            prop_assert!(bucket_of(TimeDelta::from_nanos(low)) <= bucket_of(TimeDelta::from_nanos(high)));
+        }
+
+        #[test]
+        fn merging_equals_adding_one_by_one(a in prop::collection::vec(any::<i32>(), 0..50), b in prop::collection::vec(any::<i32>(), 0..50)) {
+            let fill = |values: &[i32]| {
+                let mut quantiles = Quantiles::default();
+                values.iter().for_each(|&v| quantiles.add(TimeDelta::from_nanos(v.into())));
+                quantiles
+            };
+            let mut merged = fill(&a);
+            merged.merge(&fill(&b));
+            prop_assert_eq!(merged.summary(), fill(&[a, b].concat()).summary());
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Data in flight that may be cut anew between the points, known again by its place in the stream.
+//!
+//! With segmentation offload one capture shows super-packets of up to 64 KB and the other the
+//! packets that went over the path; GRO does the same at the receiver. Both carry the same bytes.
+//! An arrival is matched to the departure that carried its last byte: only then can it have been
+//! complete.
+
+use std::collections::VecDeque;
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::exact::{Departure, Outcome, SLACK};
+use super::identity::Mark;
+use super::link::Sighting;
+
+/// The most packets that one super-packet becomes: BIG TCP's 512 KB (RFC 2675) in 1448-byte steps.
+const PIECES: u16 = 364;
+
+/// One direction of one flow.
+#[derive(Debug, Default)]
+pub(super) struct Ranges {
+    /// Any offset of the stream, to unwrap the next sequence number near it.
+    near: Option<StreamOffset>,
+    /// Sent for the first time: in order of the stream, without overlap.
+    fresh: VecDeque<Piece>,
+    /// Sent again or out of order.
+    again: Vec<Piece>,
+    largest_departed_bytes: u32,
+    largest_arrived_bytes: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    start: StreamOffset,
+    end: StreamOffset,
+    mark: Mark,
+    departure: Departure,
+    arrived_bytes: u32,
+    ambiguous: bool,
+}
+
+/// A piece that needs no more watching, in packets as they went over the path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Settled {
+    pub(super) packets: u64,
+    pub(super) missing: u64,
+    pub(super) ambiguous: bool,
+}
+
+impl Ranges {
+    /// Data left. `false` if it is a second capture of what is in flight.
+    pub(super) fn depart(&mut self, sighting: &Sighting, departure: Departure, min_rtt: TimeDelta) -> bool {
+        let (start, end) = self.range(&sighting.mark);
+        self.largest_departed_bytes = self.largest_departed_bytes.max(sighting.mark.length);
+        let piece = Piece {
+            start,
+            end,
+            mark: sighting.mark,
+            departure,
+            arrived_bytes: 0,
+            ambiguous: false,
+        };
+        if self.fresh.back().is_none_or(|last| last.end <= start) {
+            self.fresh.push_back(piece);
+            return true;
+        }
+        let is_copy = |other: &Piece| {
+            other.mark == piece.mark
+                && piece.mark.is_copy_after(departure.at - other.departure.at, min_rtt)
+        };
+        if self.overlapping(start, end).any(|(_, other)| is_copy(other)) {
+            return false;
+        }
+        self.again.push(piece);
+        true
+    }
+
+    /// Data arrived. Calls `settled` for the pieces that arrived whole.
+    pub(super) fn arrive(
+        &mut self,
+        sighting: &Sighting,
+        mut settled: impl FnMut(Settled, &Departure),
+    ) -> Outcome<Departure> {
+        let (start, end) = self.range(&sighting.mark);
+        self.largest_arrived_bytes = self.largest_arrived_bytes.max(sighting.mark.length);
+        let latest = sighting.at + SLACK;
+        let may_be = |piece: &Piece| {
+            piece.mark.words[1..] == sighting.mark.words[1..] && piece.departure.at <= latest
+        };
+        let carriers: Vec<Place> = self
+            .overlapping(start, end)
+            .filter(|(_, piece)| may_be(piece))
+            .map(|(place, _)| place)
+            .collect();
+        let carries_last_byte = |ranges: &Self, place: Place| ranges.piece(place).end >= end;
+        let mut last: Vec<Place> =
+            carriers.iter().copied().filter(|&place| carries_last_byte(self, place)).collect();
+        if last.len() > 1 {
+            last.retain(|&place| self.piece(place).may_have_id(sighting.mark.ip_id));
+        }
+        match last[..] {
+            [] => Outcome::Unknown,
+            [carrier] => {
+                let departure = self.piece(carrier).departure;
+                for &place in &carriers {
+                    // Of two departures of the same bytes, only the one that was meant arrived.
+                    let rival = place != carrier && carries_last_byte(self, place);
+                    if !rival {
+                        self.piece_mut(place).receive(start, end);
+                    }
+                }
+                self.settle(&mut settled);
+                Outcome::Matched(departure)
+            }
+            _ => {
+                for place in last {
+                    self.piece_mut(place).ambiguous = true;
+                }
+                Outcome::Ambiguous
+            }
+        }
+    }
+
+    /// Gives up all that left before `horizon`.
+    pub(super) fn expire(&mut self, horizon: Timestamp, mut settled: impl FnMut(Settled, &Departure)) {
+        while let Some(piece) = self.fresh.front() {
+            if piece.departure.at >= horizon {
+                break;
+            }
+            settled(self.account(piece), &piece.departure);
+            self.fresh.pop_front();
+        }
+        let again = std::mem::take(&mut self.again);
+        self.again = again
+            .into_iter()
+            .filter(|piece| {
+                let keep = piece.departure.at >= horizon;
+                if !keep {
+                    settled(self.account(piece), &piece.departure);
+                }
+                keep
+            })
+            .collect();
+    }
+
+    /// How many packets of the path an arrival of `length` bytes stands for.
+    pub(super) fn packets_in(&self, length: u32) -> u64 {
+        u64::from(length.div_ceil(self.path_packet_bytes().max(1)))
+    }
+
+    /// What one packet carries on the path: the smaller of the largest seen at the two points.
+    fn path_packet_bytes(&self) -> u32 {
+        match (self.largest_departed_bytes, self.largest_arrived_bytes) {
+            (0, largest) | (largest, 0) => largest,
+            (departed, arrived) => departed.min(arrived),
+        }
+    }
+
+    fn account(&self, piece: &Piece) -> Settled {
+        let length = piece.mark.length;
+        let missing = length.saturating_sub(piece.arrived_bytes);
+        Settled {
+            packets: self.packets_in(length),
+            missing: self.packets_in(missing),
+            ambiguous: piece.ambiguous,
+        }
+    }
+
+    /// Lets go of what has arrived whole.
+    fn settle(&mut self, settled: &mut impl FnMut(Settled, &Departure)) {
+        while let Some(piece) = self.fresh.front().filter(|piece| piece.is_whole()) {
+            settled(self.account(piece), &piece.departure);
+            self.fresh.pop_front();
+        }
+        let mut index = 0;
+        while let Some(piece) = self.again.get(index) {
+            if piece.is_whole() {
+                settled(self.account(piece), &piece.departure);
+                self.again.remove(index);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    fn range(&mut self, mark: &Mark) -> (StreamOffset, StreamOffset) {
+        let start = match self.near {
+            Some(near) => near.nearest(mark.seq()),
+            None => StreamOffset::first(mark.seq()),
+        };
+        self.near = Some(start);
+        (start, start.plus(mark.length))
+    }
+
+    fn overlapping(
+        &self,
+        start: StreamOffset,
+        end: StreamOffset,
+    ) -> impl Iterator<Item = (Place, &Piece)> {
+        let first = self.fresh.partition_point(|piece| piece.end <= start);
+        let fresh = self.fresh.range(first..).take_while(move |piece| piece.start < end);
+        let fresh = fresh.enumerate().map(move |(i, piece)| (Place::Fresh(first + i), piece));
+        let again = self.again.iter().enumerate();
+        let again = again.filter(move |(_, piece)| piece.start < end && start < piece.end);
+        fresh.chain(again.map(|(i, piece)| (Place::Again(i), piece)))
+    }
+
+    fn piece(&self, place: Place) -> &Piece {
+        match place {
+            Place::Fresh(index) => &self.fresh[index],
+            Place::Again(index) => &self.again[index],
+        }
+    }
+
+    fn piece_mut(&mut self, place: Place) -> &mut Piece {
+        match place {
+            Place::Fresh(index) => &mut self.fresh[index],
+            Place::Again(index) => &mut self.again[index],
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Fresh(usize),
+    Again(usize),
+}
+
+impl Piece {
+    fn receive(&mut self, start: StreamOffset, end: StreamOffset) {
+        let bytes = self.end.min(end).since(self.start.max(start));
+        self.arrived_bytes += u32::try_from(bytes).unwrap_or(0);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.arrived_bytes >= self.mark.length
+    }
+
+    /// Whether a packet with `ip_id` can be a part of this or hold it: the pieces of a super-packet
+    /// count up from its own IP ID.
+    fn may_have_id(&self, ip_id: u16) -> bool {
+        let ahead = ip_id.wrapping_sub(self.mark.ip_id);
+        ip_id == 0 || self.mark.ip_id == 0 || ahead < PIECES || ahead.wrapping_neg() < PIECES
+    }
+}

@@ -1,0 +1,302 @@
+//! The measurement: both captures side by side, flows spread over shards.
+
+use rayon::prelude::*;
+use tcpexp_flow::{Flow, FlowTable, Slot};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::align::Alignment;
+use super::timeline::TimelineReader;
+use super::identity::Marker;
+use super::link::{Linkage, Linker, Sighting, Unpaired};
+use super::shard::{Setting, Shard, Yield};
+use super::{FlowSummary, PairedFlow, Point, RttSample};
+use crate::Packets;
+
+/// Flows are dealt out to so many shards. A fixed number, so that the result does not depend on
+/// how many threads there are.
+const SHARDS: usize = 16;
+/// Packets read from a capture at a time.
+const CHUNK: usize = 32_768;
+
+/// What can be set.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The longest one-way delay, and so the time after which a packet counts as lost.
+    pub max_owd: TimeDelta,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { max_owd: TimeDelta::from_seconds(30) }
+    }
+}
+
+/// What a stretch of both captures yields.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// Flows found at both points; each comes before its samples.
+    pub flows: Vec<PairedFlow>,
+    /// Round-trip times in order of the time at which their second packet came back.
+    pub samples: Vec<RttSample>,
+    /// Flows that are over.
+    pub ended: Vec<FlowSummary>,
+}
+
+/// What is known when both captures have been read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Flows seen at one point only, by [`Point::index`].
+    pub unpaired: [Unpaired; 2],
+    /// Packets and pairs not used because a clock stepped in between.
+    pub across_steps: u64,
+}
+
+/// Measures round-trip times between two captures and hands them to `sink` as they come.
+///
+/// Memory follows the flows alive and the packets in flight. The batches are the same whatever
+/// the number of threads.
+pub fn measure<E: Send>(
+    src: &mut impl Packets,
+    dst: &mut impl Packets,
+    alignment: Alignment,
+    options: &Options,
+    mut sink: impl FnMut(Batch) -> Result<(), E> + Send,
+) -> Result<Totals, E> {
+    let setting = alignment.setting(options);
+    let marker = alignment.marker();
+    let mut src = Reader::new(src, setting.clock.reader(Point::Src), marker);
+    let mut dst = Reader::new(dst, setting.clock.reader(Point::Dst), marker);
+    let translated = alignment.identification.translated;
+    let mut run = Run {
+        linker: Linker::new(alignment.sides, translated),
+        shards: std::iter::repeat_with(Shard::default).take(SHARDS).collect(),
+        setting,
+        chunks: Default::default(),
+        totals: Totals::default(),
+    };
+    let mut next = read(&mut src, &mut dst, [true; 2]);
+    loop {
+        let wanted = run.take(&mut next);
+        let (upcoming, batch) = rayon::join(|| read(&mut src, &mut dst, wanted), || run.round());
+        for (place, chunk) in next.iter_mut().zip(upcoming) {
+            *place = place.take().or(chunk);
+        }
+        sink(batch)?;
+        if run.is_done() {
+            break;
+        }
+    }
+    sink(run.finish())?;
+    Ok(Totals { unpaired: run.linker.unpaired(), ..run.totals })
+}
+
+/// One capture on its way into sightings.
+struct Reader<'a, P> {
+    packets: &'a mut P,
+    timeline: TimelineReader,
+    marker: Marker,
+    table: FlowTable,
+    is_at_end: bool,
+}
+
+/// Some thousand sightings of one point.
+#[derive(Default)]
+struct Chunk {
+    sightings: Vec<Sighting>,
+    /// Flows that begin, each with the place of its first sighting.
+    began: Vec<(usize, Slot, Flow)>,
+    ended: Vec<Slot>,
+    /// The latest time on the timeline.
+    until: Timestamp,
+    is_last: bool,
+    /// How far the chunk has been used.
+    position: usize,
+    flows_begun: usize,
+    /// The latest time used.
+    reached: Timestamp,
+}
+
+impl<'a, P: Packets> Reader<'a, P> {
+    fn new(packets: &'a mut P, timeline: TimelineReader, marker: Marker) -> Self {
+        Self { packets, timeline, marker, table: FlowTable::default(), is_at_end: false }
+    }
+
+    fn chunk(&mut self) -> Chunk {
+        let mut chunk = Chunk {
+            sightings: Vec::with_capacity(CHUNK),
+            until: Timestamp::MIN,
+            reached: Timestamp::MIN,
+            ..Chunk::default()
+        };
+        let Self { table, timeline, marker, .. } = self;
+        let shown = self.packets.show(CHUNK, |sighted| {
+            let tracked = table.track(sighted.at, &sighted.packet);
+            if tracked.is_first {
+                let flow = *table.flow(tracked.slot);
+                chunk.began.push((chunk.sightings.len(), tracked.slot, flow));
+            }
+            let placed = timeline.place(sighted.record, sighted.at);
+            chunk.until = chunk.until.max(placed.at);
+            chunk.sightings.push(Sighting {
+                record: sighted.record,
+                at: placed.at,
+                time: sighted.at,
+                piece: placed.piece,
+                slot: tracked.slot,
+                direction: tracked.direction,
+                mark: marker.mark(&sighted.packet),
+            });
+        });
+        if shown < CHUNK {
+            self.is_at_end = true;
+            self.table.end_all();
+        }
+        self.table.drain_ended(|slot, _| chunk.ended.push(slot));
+        chunk.is_last = self.is_at_end;
+        chunk
+    }
+}
+
+/// Reads the next chunk of each capture that is wanted, both at once.
+fn read(
+    src: &mut Reader<'_, impl Packets>,
+    dst: &mut Reader<'_, impl Packets>,
+    wanted: [bool; 2],
+) -> [Option<Chunk>; 2] {
+    let (src, dst) = rayon::join(
+        || (wanted[0] && !src.is_at_end).then(|| src.chunk()),
+        || (wanted[1] && !dst.is_at_end).then(|| dst.chunk()),
+    );
+    [src, dst]
+}
+
+struct Run {
+    linker: Linker,
+    shards: Vec<Shard>,
+    setting: Setting,
+    chunks: [Option<Chunk>; 2],
+    totals: Totals,
+}
+
+impl Run {
+    /// Takes over chunks where the last one is used up; tells which were taken.
+    fn take(&mut self, next: &mut [Option<Chunk>; 2]) -> [bool; 2] {
+        Point::BOTH.map(|point| {
+            let current = &mut self.chunks[point.index()];
+            let is_used_up = current.as_ref().is_none_or(|chunk| chunk.is_used_up() && !chunk.is_last);
+            if is_used_up && let Some(chunk) = next[point.index()].take() {
+                *current = Some(chunk);
+            }
+            next[point.index()].is_none()
+        })
+    }
+
+    fn is_done(&self) -> bool {
+        self.chunks.iter().flatten().all(|chunk| chunk.is_last && chunk.is_used_up())
+    }
+
+    /// Works off what both captures show up to the same time.
+    fn round(&mut self) -> Batch {
+        let open = self.chunks.iter().flatten().filter(|chunk| !chunk.is_last);
+        let until = open.map(|chunk| chunk.until).min().unwrap_or(Timestamp::MAX);
+        let mut batch = Batch::default();
+        self.link(until, &mut batch);
+        let setting = &self.setting;
+        let yields = self.shards.par_iter_mut().map(|shard| shard.advance(until, setting)).collect();
+        self.gather(yields, &mut batch);
+        batch
+    }
+
+    fn finish(&mut self) -> Batch {
+        let setting = &self.setting;
+        let yields = self.shards.par_iter_mut().map(|shard| shard.finish(setting)).collect();
+        let mut batch = Batch::default();
+        self.gather(yields, &mut batch);
+        batch.ended.sort_unstable_by_key(|summary| summary.flow.flow);
+        batch
+    }
+
+    /// Tells the shards what was seen up to `until`, both points in order of time.
+    fn link(&mut self, until: Timestamp, batch: &mut Batch) {
+        let Self { linker, shards, setting, chunks, .. } = self;
+        let [src, dst] = chunks;
+        let mut tell = |linkage: Linkage| match linkage {
+            Linkage::Seen(point, event) => shards[event.flow.0 as usize % SHARDS].see(point, event),
+            Linkage::Found(found) => {
+                batch.flows.push(found.flow.clone());
+                shards[found.flow.flow.0 as usize % SHARDS].found(found);
+            }
+            Linkage::Ended(flow) => shards[flow.0 as usize % SHARDS].end(flow, until, setting),
+        };
+        loop {
+            let src_at = src.as_ref().and_then(|chunk| chunk.next_at(until));
+            let dst_at = dst.as_ref().and_then(|chunk| chunk.next_at(until));
+            let (point, chunk, other_at) = match (src_at, dst_at) {
+                (None, None) => break,
+                (Some(s), Some(d)) if d < s => (Point::Dst, &mut *dst, src_at),
+                (None, Some(_)) => (Point::Dst, &mut *dst, src_at),
+                (Some(_), _) => (Point::Src, &mut *src, dst_at),
+            };
+            // Go on with this point for as long as it is behind the other.
+            let limit = other_at.unwrap_or(until).min(until);
+            if let Some(chunk) = chunk {
+                chunk.pass(point, limit, linker, &mut tell);
+            }
+        }
+        for (point, chunk) in [(Point::Src, src), (Point::Dst, dst)] {
+            if let Some(chunk) = chunk && chunk.is_used_up() {
+                for slot in chunk.ended.drain(..) {
+                    linker.end(point, slot, &mut tell);
+                }
+            }
+        }
+    }
+
+    fn gather(&mut self, yields: Vec<Yield>, batch: &mut Batch) {
+        let mut samples = Vec::new();
+        for mut yielded in yields {
+            samples.append(&mut yielded.samples);
+            batch.ended.append(&mut yielded.ended);
+            self.totals.across_steps += yielded.across_steps;
+        }
+        samples.sort_by_key(|(at, sample)| (*at, sample.flow, sample.direction));
+        batch.samples = samples.into_iter().map(|(_, sample)| sample).collect();
+    }
+}
+
+impl Chunk {
+    fn is_used_up(&self) -> bool {
+        self.position == self.sightings.len()
+    }
+
+    /// When the next sighting is due, if that is not after `until`. A capture's disorder is
+    /// ironed out: what comes late is due at once.
+    fn next_at(&self, until: Timestamp) -> Option<Timestamp> {
+        let next = self.sightings.get(self.position)?;
+        Some(next.at.max(self.reached)).filter(|at| *at <= until)
+    }
+
+    /// Passes on at least one sighting, and then all up to `limit`.
+    fn pass(
+        &mut self,
+        point: Point,
+        limit: Timestamp,
+        linker: &mut Linker,
+        tell: &mut impl FnMut(Linkage),
+    ) {
+        while let Some(&sighting) = self.sightings.get(self.position) {
+            while let Some(&(index, slot, flow)) = self.began.get(self.flows_begun)
+                && index == self.position
+            {
+                linker.begin(point, slot, flow);
+                self.flows_begun += 1;
+            }
+            self.position += 1;
+            self.reached = self.reached.max(sighting.at);
+            linker.see(point, sighting, tell);
+            if self.sightings.get(self.position).is_none_or(|next| next.at > limit) {
+                break;
+            }
+        }
+    }
+}

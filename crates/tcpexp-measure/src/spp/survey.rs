@@ -1,0 +1,265 @@
+//! A first look at one capture: a sample of its packets that another capture's sample meets.
+//!
+//! Both points must choose the same packets without knowing of each other, so a packet is chosen
+//! by its content: those with the smallest content hashes are kept (a bottom-k sketch; the idea of
+//! consistent sampling is that of RFC 5475, section 6.2). Small captures are kept whole, large ones
+//! give a uniform sample, and memory is bounded either way.
+
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::quality::FixedState;
+use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::{Addresses, Packet, Tcp, Transport};
+
+use crate::Sighted;
+
+/// How many packets a sketch keeps.
+const KEPT: usize = 65_536;
+/// Two like packets closer than this are taken for copies of one, in the sample only.
+const COPY_GAP: TimeDelta = TimeDelta::from_millis(1);
+/// How much of a datagram's payload is compared.
+const PREFIX_BYTES: usize = 16;
+
+/// What a first pass over one capture found.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// Usable packets.
+    pub(super) packets: u64,
+    /// Record number and time of the first packet.
+    pub(super) first: Option<(u64, Timestamp)>,
+    /// Record number and time of the last packet.
+    pub(super) last: Option<(u64, Timestamp)>,
+    /// The largest TCP payload, in bytes.
+    pub(super) largest_segment_bytes: u32,
+    /// Packets identified with their addresses and ports.
+    pub(super) by_endpoints: Sketch,
+    /// Packets identified by what address translation leaves alone.
+    pub(super) by_content: Sketch,
+}
+
+impl Survey {
+    /// Takes in the capture's next packet.
+    #[inline]
+    pub fn observe(&mut self, sighted: &Sighted<'_>) {
+        self.packets += 1;
+        let place = (sighted.record, sighted.at);
+        self.first.get_or_insert(place);
+        self.last = Some(place);
+        if let Transport::Tcp(_) = sighted.packet.transport {
+            self.largest_segment_bytes = self.largest_segment_bytes.max(sighted.packet.payload_bytes);
+        }
+        let content = content_hash(&sighted.packet);
+        let endpoints = with_endpoints(content, &sighted.packet);
+        self.by_endpoints.offer(endpoints, sighted);
+        self.by_content.offer(content, sighted);
+    }
+}
+
+/// The packets with the smallest hashes.
+#[derive(Debug)]
+pub(super) struct Sketch {
+    kept: Vec<Sketched>,
+    /// Larger hashes are not kept.
+    limit: u64,
+}
+
+impl Default for Sketch {
+    fn default() -> Self {
+        Self { kept: Vec::new(), limit: u64::MAX }
+    }
+}
+
+/// One packet of the sample.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sketched {
+    hash: u64,
+    pub(super) record: u64,
+    pub(super) time: Timestamp,
+    pub(super) fields: FieldValues,
+}
+
+/// The header fields that may or may not survive the path, each as a number to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FieldValues {
+    pub(super) is_tcp: bool,
+    pub(super) source_address: u64,
+    pub(super) destination_address: u64,
+    pub(super) source_port: u16,
+    pub(super) destination_port: u16,
+    pub(super) ip_id: Option<u16>,
+    pub(super) ttl: u8,
+    pub(super) flags: u16,
+    pub(super) window: u16,
+    pub(super) checksum: u16,
+    pub(super) payload_bytes: u32,
+    pub(super) timestamps: Option<(u32, u32)>,
+    pub(super) sack_blocks: u64,
+}
+
+impl Sketch {
+    #[inline]
+    fn offer(&mut self, hash: u64, sighted: &Sighted<'_>) {
+        if hash <= self.limit {
+            self.keep(hash, sighted);
+        }
+    }
+
+    fn keep(&mut self, hash: u64, sighted: &Sighted<'_>) {
+        self.kept.push(Sketched {
+            hash,
+            record: sighted.record,
+            time: sighted.at,
+            fields: FieldValues::of(&sighted.packet),
+        });
+        if self.kept.len() >= 2 * KEPT {
+            self.compact();
+        }
+    }
+
+    /// Sorts, drops copies, keeps no more than two of a kind, and then only the smallest hashes.
+    fn compact(&mut self) {
+        self.kept.sort_unstable_by_key(|packet| (packet.hash, packet.record));
+        self.kept.dedup_by(|later, earlier| later.is_copy_of(earlier));
+        let mut run = (None, 0);
+        self.kept.retain(|packet| {
+            run = if run.0 == Some(packet.hash) { (run.0, run.1 + 1) } else { (Some(packet.hash), 1) };
+            run.1 <= 2
+        });
+        if let Some(last) = self.kept.get(KEPT) {
+            self.limit = last.hash;
+            self.kept.retain(|packet| packet.hash < self.limit);
+            self.limit -= 1;
+        }
+    }
+
+    /// The packets that stand in both samples once and only once, in order of the first one's
+    /// records.
+    pub(super) fn common(&mut self, other: &mut Self) -> Vec<(Sketched, Sketched)> {
+        self.compact();
+        other.compact();
+        let mut common = Vec::new();
+        let mut others = other.kept.chunk_by(|a, b| a.hash == b.hash).peekable();
+        for run in self.kept.chunk_by(|a, b| a.hash == b.hash) {
+            while others.next_if(|theirs| theirs[0].hash < run[0].hash).is_some() {}
+            if let (&[ours], Some(&&[theirs])) = (run, others.peek())
+                && ours.hash == theirs.hash
+            {
+                common.push((ours, theirs));
+            }
+        }
+        common.sort_unstable_by_key(|(ours, _)| ours.record);
+        common
+    }
+}
+
+impl Sketched {
+    fn is_copy_of(&self, earlier: &Self) -> bool {
+        self.hash == earlier.hash
+            && self.fields == earlier.fields
+            && (self.fields.ip_id.is_some_and(|id| id != 0) || self.time - earlier.time < COPY_GAP)
+    }
+}
+
+impl FieldValues {
+    fn of(packet: &Packet<'_>) -> Self {
+        let (source_address, destination_address) = address_hashes(&packet.addresses);
+        let mut fields = Self {
+            is_tcp: false,
+            source_address,
+            destination_address,
+            source_port: packet.ports.source,
+            destination_port: packet.ports.destination,
+            ip_id: packet.ip_id,
+            ttl: packet.ttl,
+            flags: 0,
+            window: 0,
+            checksum: 0,
+            payload_bytes: packet.payload_bytes,
+            timestamps: None,
+            sack_blocks: 0,
+        };
+        match &packet.transport {
+            Transport::Tcp(tcp) => {
+                fields.is_tcp = true;
+                fields.flags = tcp.flags.bits();
+                fields.window = tcp.window;
+                fields.checksum = tcp.checksum;
+                fields.timestamps = tcp.options.timestamps();
+                fields.sack_blocks = sack_hash(tcp);
+            }
+            Transport::Udp(udp) => fields.checksum = udp.checksum,
+        }
+        fields
+    }
+}
+
+/// Hash of a packet's SACK blocks; 0 without any.
+#[inline]
+pub(super) fn sack_hash(tcp: &Tcp<'_>) -> u64 {
+    // Twelve bytes are the timestamps alone, the usual case.
+    if tcp.options.raw().len() <= 12 {
+        return 0;
+    }
+    let mut blocks = tcp.options.sack_blocks().peekable();
+    if blocks.peek().is_none() {
+        return 0;
+    }
+    let mut hasher = FixedState::default().build_hasher();
+    for (left, right) in blocks {
+        hasher.write_u64(u64::from(left.0) << 32 | u64::from(right.0));
+    }
+    hasher.finish()
+}
+
+/// Hash of one address, the same at both points.
+pub(super) fn address_hash(address: std::net::IpAddr) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    match address {
+        std::net::IpAddr::V4(v4) => hasher.write_u32(v4.to_bits()),
+        std::net::IpAddr::V6(v6) => hasher.write_u128(v6.to_bits()),
+    }
+    hasher.finish()
+}
+
+fn address_hashes(addresses: &Addresses) -> (u64, u64) {
+    (address_hash(addresses.source()), address_hash(addresses.destination()))
+}
+
+/// Hash of what no router and no segmentation offload changes in a packet's first bytes.
+#[inline]
+fn content_hash(packet: &Packet<'_>) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    match &packet.transport {
+        Transport::Tcp(tcp) => {
+            // A super-packet and its first MTU packet start alike but end differently, so neither
+            // the length nor PSH and FIN are part of it.
+            hasher.write_u64(u64::from(tcp.seq.0) << 32 | u64::from(tcp.ack.0));
+            hasher.write_u8(u8::from(tcp.flags.syn()) << 1 | u8::from(packet.payload_bytes > 0));
+        }
+        Transport::Udp(_) => {
+            hasher.write_u32(packet.payload_bytes);
+            hasher.write_u16(packet.ip_id.unwrap_or(0));
+            // A prefix that only one of two captures holds in full is no identity.
+            let expected = PREFIX_BYTES.min(packet.payload_bytes as usize);
+            hasher.write(packet.payload.get(..expected).unwrap_or_default());
+        }
+    }
+    hasher.finish()
+}
+
+#[inline]
+fn with_endpoints(content: u64, packet: &Packet<'_>) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    hasher.write_u64(content);
+    match packet.addresses {
+        Addresses::V4 { source, destination } => {
+            hasher.write_u64(u64::from(source.to_bits()) << 32 | u64::from(destination.to_bits()));
+        }
+        Addresses::V6 { source, destination } => {
+            hasher.write_u128(source.to_bits());
+            hasher.write_u128(destination.to_bits());
+        }
+    }
+    hasher.write_u32(u32::from(packet.ports.source) << 16 | u32::from(packet.ports.destination));
+    hasher.finish()
+}

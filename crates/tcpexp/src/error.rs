@@ -1,0 +1,54 @@
+//! What can go wrong between a file name and a result.
+
+use std::io;
+use std::path::PathBuf;
+
+use tcpexp_measure::spp::NothingInCommon;
+use thiserror::Error;
+
+/// A failure of one of the calls that join the crates.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The file cannot be opened.
+    #[error("cannot open {}", path.display())]
+    Open {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Standard input or a pipe cannot be kept in a temporary file.
+    #[error("cannot keep {} in a temporary file", name.display())]
+    Spool {
+        /// Which input.
+        name: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is no capture that can be read.
+    #[error("cannot read {}", path.display())]
+    Capture {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: tcpexp_capture::Error,
+    },
+    /// The file can be read but holds nothing to work with.
+    #[error("nothing usable in {}: {why}", path.display())]
+    Nothing {
+        /// Which file.
+        path: PathBuf,
+        /// Counts and damage, in words.
+        why: String,
+    },
+    /// The two captures cannot be measured together.
+    #[error("cannot compare {} with {}", src.display(), dst.display())]
+    Compare {
+        /// The source capture.
+        src: PathBuf,
+        /// The destination capture.
+        dst: PathBuf,
+        /// Why.
+        source: NothingInCommon,
+    },
+}

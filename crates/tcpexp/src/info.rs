@@ -1,0 +1,76 @@
+//! What is in a capture.
+
+use tcpexp_capture::{Compression, Format, Interface};
+use tcpexp_measure::Packets;
+use tcpexp_units::Timestamp;
+use tcpexp_wire::{Tally, Tunnels};
+
+use crate::recording::Walk;
+use crate::{Error, Recording};
+
+/// What one pass over a capture says about it.
+#[derive(Clone, Debug)]
+pub struct CaptureInfo {
+    /// File format.
+    pub format: Format,
+    /// How the file is compressed, if it is.
+    pub compression: Option<Compression>,
+    /// What was captured on, with drop counters where the file has them.
+    pub interfaces: Vec<Interface>,
+    /// Records used, and records not used by reason.
+    pub tally: Tally,
+    /// Earliest and latest capture time.
+    pub span: Option<(Timestamp, Timestamp)>,
+    /// Bytes captured of all packets.
+    pub captured_bytes: u64,
+    /// Bytes of all packets as they were on the wire.
+    pub wire_bytes: u64,
+    /// What is wrong at the first place where the file is damaged, and where that is.
+    pub damage: Option<String>,
+    /// How many places are damaged.
+    pub damaged_places: u64,
+}
+
+impl CaptureInfo {
+    /// Reads a capture to its end.
+    ///
+    /// Fails if it is no capture; one without a single record is an answer too.
+    pub fn read(recording: &Recording, tunnels: Tunnels) -> Result<Self, Error> {
+        let mut walk = recording.walk(tunnels)?;
+        while walk.show(usize::MAX, |_| ()) > 0 {}
+        Ok(Self::of(&walk))
+    }
+
+    /// What a finished pass says.
+    pub(crate) fn of(walk: &Walk) -> Self {
+        let capture = walk.capture();
+        Self {
+            format: capture.format(),
+            compression: capture.compression(),
+            interfaces: capture.interfaces().to_vec(),
+            tally: *walk.tally(),
+            span: walk.span(),
+            captured_bytes: walk.captured_bytes(),
+            wire_bytes: walk.wire_bytes(),
+            damage: capture.damage().map(ToString::to_string),
+            damaged_places: capture.damaged_places(),
+        }
+    }
+
+    /// Fails if there is not one packet that can be used, and says why.
+    pub(crate) fn require_packets(&self, recording: &Recording) -> Result<(), Error> {
+        if self.tally.used() > 0 {
+            return Ok(());
+        }
+        let mut reasons: Vec<String> = self
+            .tally
+            .skipped()
+            .map(|(reason, count)| format!("{count} records: {reason}"))
+            .collect();
+        if self.tally.records() == 0 {
+            reasons.push("no records".into());
+        }
+        reasons.extend(self.damage.clone());
+        Err(Error::Nothing { path: recording.name().to_owned(), why: reasons.join("; ") })
+    }
+}

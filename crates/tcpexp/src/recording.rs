@@ -1,0 +1,194 @@
+//! A capture that can be walked more than once.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tcpexp_capture::{Capture, Damage};
+use tcpexp_measure::{Packets, Sighted};
+use tcpexp_units::Timestamp;
+use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
+
+use crate::Error;
+
+/// How many records are read between two reports of progress.
+const REPORT_RECORDS: u64 = 8192;
+
+/// A capture file, or what standard input brought.
+///
+/// Measuring takes two passes, so standard input is kept in a temporary file without a name: it is
+/// gone when the program ends, however it ends.
+#[derive(Debug)]
+pub struct Recording {
+    name: PathBuf,
+    source: Source,
+    progress: Arc<AtomicU64>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Path,
+    Spooled(File),
+}
+
+impl Recording {
+    /// The capture file at `path`; `-` is standard input.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        if path.as_os_str() == "-" {
+            return Self::spool("standard input".into(), io::stdin().lock());
+        }
+        let named = |source| Error::Open { path: path.to_owned(), source };
+        let metadata = std::fs::metadata(path).map_err(named)?;
+        if !metadata.is_file() && !metadata.is_dir() {
+            // A pipe can be read only once.
+            return Self::spool(path.to_owned(), File::open(path).map_err(named)?);
+        }
+        Ok(Self { name: path.to_owned(), source: Source::Path, progress: Arc::default() })
+    }
+
+    /// What `input` brings, kept in a temporary file.
+    pub fn spool(name: PathBuf, mut input: impl Read) -> Result<Self, Error> {
+        let spooled = tempfile::tempfile().and_then(|mut file| {
+            io::copy(&mut input, &mut file)?;
+            Ok(file)
+        });
+        match spooled {
+            Ok(file) => Ok(Self { name, source: Source::Spooled(file), progress: Arc::default() }),
+            Err(source) => Err(Error::Spool { name, source }),
+        }
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Bytes of the file; what a pass over it works off.
+    pub fn file_bytes(&self) -> u64 {
+        match &self.source {
+            Source::Path => std::fs::metadata(&self.name),
+            Source::Spooled(file) => file.metadata(),
+        }
+        .map_or(0, |metadata| metadata.len())
+    }
+
+    /// Bytes of the file that have been read so far, all passes added up.
+    pub fn progress(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.progress)
+    }
+
+    /// Starts a pass from the first record.
+    pub fn walk(&self, tunnels: Tunnels) -> Result<Walk, Error> {
+        let opened = match &self.source {
+            Source::Path => File::open(&self.name),
+            Source::Spooled(file) => file.try_clone().and_then(|mut file| {
+                io::Seek::rewind(&mut file)?;
+                Ok(file)
+            }),
+        };
+        let file = opened.map_err(|source| Error::Open { path: self.name.clone(), source })?;
+        let capture = Capture::from_file(file)
+            .map_err(|source| Error::Capture { path: self.name.clone(), source })?;
+        Ok(Walk {
+            capture,
+            tunnels,
+            tally: Tally::default(),
+            span: None,
+            captured_bytes: 0,
+            wire_bytes: 0,
+            records: 0,
+            reported: 0,
+            progress: self.progress(),
+        })
+    }
+}
+
+/// One pass over a capture: its usable packets, and what was passed over.
+pub struct Walk {
+    capture: Capture<'static>,
+    tunnels: Tunnels,
+    tally: Tally,
+    span: Option<(Timestamp, Timestamp)>,
+    captured_bytes: u64,
+    wire_bytes: u64,
+    records: u64,
+    reported: u64,
+    progress: Arc<AtomicU64>,
+}
+
+impl Walk {
+    /// How many records were used, and how many not and why.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Where the file is damaged, if it is.
+    pub fn damage(&self) -> Option<&Damage> {
+        self.capture.damage()
+    }
+
+    /// The capture itself, for its format and interfaces.
+    pub fn capture(&self) -> &Capture<'static> {
+        &self.capture
+    }
+
+    /// Earliest and latest capture time.
+    pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        self.span
+    }
+
+    /// Bytes captured of all packets.
+    pub fn captured_bytes(&self) -> u64 {
+        self.captured_bytes
+    }
+
+    /// Bytes of all packets as they were on the wire.
+    pub fn wire_bytes(&self) -> u64 {
+        self.wire_bytes
+    }
+
+    #[cold]
+    fn report(&mut self) {
+        let position = self.capture.position();
+        self.progress.fetch_add(position - self.reported, Ordering::Relaxed);
+        self.reported = position;
+    }
+}
+
+impl Packets for Walk {
+    fn show(&mut self, count: usize, mut each: impl FnMut(&Sighted<'_>)) -> usize {
+        let mut shown = 0;
+        while shown < count {
+            let Some(record) = self.capture.next_record() else {
+                self.report();
+                break;
+            };
+            let record_number = self.records;
+            self.records += 1;
+            self.captured_bytes += record.captured.len() as u64;
+            self.wire_bytes += u64::from(record.wire_bytes);
+            let outcome = match record.at {
+                Some(at) => {
+                    let (first, last) = self.span.get_or_insert((at, at));
+                    *first = (*first).min(at);
+                    *last = (*last).max(at);
+                    let link = LinkType(record.link_type);
+                    decode(link, record.captured, record.wire_bytes, self.tunnels)
+                        .map(|packet| Sighted { record: record_number, at, packet })
+                }
+                None => Err(Skipped::NoTimestamp),
+            };
+            self.tally.observe(&outcome);
+            if let Ok(sighted) = &outcome {
+                each(sighted);
+                shown += 1;
+            }
+            if record_number % REPORT_RECORDS == 0 {
+                self.report();
+            }
+        }
+        shown
+    }
+}

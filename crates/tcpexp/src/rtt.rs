@@ -1,0 +1,74 @@
+//! Round-trip times between two captures.
+
+use tcpexp_measure::spp::{
+    self, Alignment, Batch, ClockModel, Identification, Survey, Totals,
+};
+use tcpexp_measure::Packets;
+use tcpexp_wire::Tunnels;
+
+use crate::recording::Walk;
+use crate::{CaptureInfo, Error, Recording};
+
+/// What can be set.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RttOptions {
+    /// Whether packets inside tunnels are measured or the tunnel's own are counted as skipped.
+    pub tunnels: Tunnels,
+    /// Limits of the measurement.
+    pub spp: spp::Options,
+}
+
+/// What is known of a pair of captures when it has been measured.
+#[derive(Debug)]
+pub struct RttReport {
+    /// The two captures, source first.
+    pub captures: [CaptureInfo; 2],
+    /// By what packets were known again.
+    pub identification: Identification,
+    /// Packets of the first pass's sample found in both captures.
+    pub common_packets: u64,
+    /// The clocks' offset, skew and steps.
+    pub clock: ClockModel,
+    /// Flows at one point only, and pairs given up.
+    pub totals: Totals,
+}
+
+/// Measures the round-trip times between two captures of the same traffic.
+///
+/// Reads both captures twice, each on a thread of its own. `sink` gets the flows, samples and
+/// summaries as they come; its error ends the measurement.
+pub fn rtt<E: From<Error> + Send>(
+    src: &Recording,
+    dst: &Recording,
+    options: &RttOptions,
+    sink: impl FnMut(Batch) -> Result<(), E> + Send,
+) -> Result<RttReport, E> {
+    let (src_survey, dst_survey) =
+        rayon::join(|| survey(src, options), || survey(dst, options));
+    let alignment =
+        Alignment::between(src_survey?, dst_survey?).map_err(|source| Error::Compare {
+            src: src.name().to_owned(),
+            dst: dst.name().to_owned(),
+            source,
+        })?;
+    let identification = alignment.identification.clone();
+    let clock = alignment.clock.clone();
+    let common_packets = alignment.common_packets;
+    let (mut src_walk, mut dst_walk) = (src.walk(options.tunnels)?, dst.walk(options.tunnels)?);
+    let totals = spp::measure(&mut src_walk, &mut dst_walk, alignment, &options.spp, sink)?;
+    Ok(RttReport {
+        captures: [CaptureInfo::of(&src_walk), CaptureInfo::of(&dst_walk)],
+        identification,
+        common_packets,
+        clock,
+        totals,
+    })
+}
+
+fn survey(recording: &Recording, options: &RttOptions) -> Result<Survey, Error> {
+    let mut walk: Walk = recording.walk(options.tunnels)?;
+    let mut survey = Survey::default();
+    walk.show(usize::MAX, |sighted| survey.observe(sighted));
+    CaptureInfo::of(&walk).require_packets(recording)?;
+    Ok(survey)
+}
