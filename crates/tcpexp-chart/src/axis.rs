@@ -15,12 +15,11 @@ impl Axis {
     /// An axis with at most `most_ticks` ticks, at multiples of 1, 2 or 5 times a power of ten.
     pub(crate) fn new(name: impl Into<String>, (low, high): (f64, f64), most_ticks: u32) -> Self {
         let (step, decimals) = nice_step((high - low) / f64::from(most_ticks));
-        // A step is at least a `most_ticks`-th of the range, so there are few of them.
-        let count = ((high - low) / step) as u32 + 1;
         let first = (low / step).ceil();
-        let ticks = (0..=count)
+        // A step is at least a `most_ticks`-th of the range, so no more of them fit.
+        let ticks = (0..=most_ticks)
             .map(|index| (first + f64::from(index)) * step)
-            .filter(|&value| value <= high + step * 1e-6)
+            .take_while(|&value| value <= high + step * 1e-6)
             // The sum turns a negative zero into a zero.
             .map(|value| (value, format!("{:.decimals$}", value + 0.0)))
             .collect();
@@ -40,16 +39,17 @@ impl Axis {
 
 /// The smallest round step that is not below `least`, and the decimals its multiples need.
 fn nice_step(least: f64) -> (f64, usize) {
-    let exponent = least.log10().floor();
-    let power = 10_f64.powf(exponent);
-    let (step, exponent) = match least / power {
-        ..=1.000_001 => (power, exponent),
-        ..=2.000_001 => (2.0 * power, exponent),
-        ..=5.000_001 => (5.0 * power, exponent),
-        _ => (10.0 * power, exponent + 1.0),
-    };
-    // Saturates at zero for steps of one and more.
-    (step, (-exponent) as usize)
+    // Times are nanoseconds in an i64, so in any unit a step is between these.
+    let (smallest, largest) = (-12, 20);
+    for exponent in smallest..largest {
+        let power = 10_f64.powi(exponent);
+        for step in [power, 2.0 * power, 5.0 * power] {
+            if step >= least * 0.999_999 {
+                return (step, usize::try_from(-exponent).unwrap_or(0));
+            }
+        }
+    }
+    (10_f64.powi(largest), 0)
 }
 
 /// The range an axis of times shows for values between `least` and `most`.

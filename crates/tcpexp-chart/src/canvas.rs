@@ -42,7 +42,7 @@ pub(crate) struct Canvas<'a> {
 
 type Drawn = Result<(), DrawingAreaErrorKind<io::Error>>;
 
-impl<'a> Canvas<'a> {
+impl Canvas<'_> {
     /// Width and height of a figure in units.
     pub(crate) fn extent(size: FigureSize) -> At {
         [size.width_mm, size.height_mm]

@@ -96,11 +96,17 @@ impl<'c, 'a> Panel<'c, 'a> {
             BLACK_INK,
             2,
         )?;
-        let x_name = ((left + right) / 2, bottom + Self::BELOW - TEXT_HEIGHT / 2);
+        let x_name = (
+            i32::midpoint(left, right),
+            bottom + Self::BELOW - TEXT_HEIGHT / 2,
+        );
         self.canvas.text(&self.x.name, x_name, Align::Centre)?;
         let y_name_x = left - TICK_LENGTH - 2 * GAP - self.y_labels - TEXT_HEIGHT / 2;
-        self.canvas
-            .text(&self.y.name, (y_name_x, (top + bottom) / 2), Align::Upward)
+        self.canvas.text(
+            &self.y.name,
+            (y_name_x, i32::midpoint(top, bottom)),
+            Align::Upward,
+        )
     }
 
     /// A line through `points`.
@@ -121,9 +127,16 @@ impl<'c, 'a> Panel<'c, 'a> {
     }
 
     fn at(&self, (x, y): (f64, f64)) -> At {
-        let (width, height) = self.inside();
-        let right = (f64::from(width) * self.x.fraction(x)).round() as i32;
-        let up = (f64::from(height) * self.y.fraction(y)).round() as i32;
+        let right = along(self.frame.width(), self.x.fraction(x));
+        let up = along(self.frame.height(), self.y.fraction(y));
         (self.frame.left + right, self.frame.bottom - up)
     }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a fraction of an i32 is one too"
+)]
+fn along(length: i32, fraction: f64) -> i32 {
+    (f64::from(length) * fraction).round() as i32
 }

@@ -67,7 +67,9 @@ fn curves(series: &[RttSeries]) -> Result<Vec<Curve>, Error> {
         let mut by_samples = sampled.clone();
         by_samples.sort_by_key(|series| Reverse(series.samples));
         let (_, pooled) = by_samples.split_at(COLOURS.len());
-        pooled.iter().for_each(|series| others.merge(series));
+        for series in pooled {
+            others.merge(series);
+        }
         others.label = format!("{} other flows", pooled.len());
         sampled.retain(|series| !pooled.iter().any(|other| std::ptr::eq(*series, *other)));
     }
@@ -188,12 +190,12 @@ impl Figure {
         } else {
             1.0
         };
-        Axis::new("time (s)", (0.0, seconds), ticks(length, 130))
+        Axis::new("time (s)", (0.0, seconds), ticks(length, 110))
     }
 
     fn rtt_axis(&self, length: i32) -> Axis {
         let name = format!("RTT ({})", self.unit.name());
-        Axis::new(name, self.rtt_range, ticks(length, 100))
+        Axis::new(name, self.rtt_range, ticks(length, 90))
     }
 }
 
@@ -218,7 +220,11 @@ impl Line {
         let median = distribution
             .summary()
             .map(|summary| unit.show(summary.median));
-        let over_time = over_time.points(MOST_BINS).into_iter();
+        let steps = distribution.ecdf(STEPS).into_iter();
+        let least = over_time
+            .extremes()
+            .map(|(least, _)| (unit.value(least), 0.0));
+        let points = over_time.points(MOST_BINS).into_iter();
         Self {
             colour,
             legend: format!(
@@ -226,14 +232,13 @@ impl Line {
                 printable(&label),
                 median.unwrap_or_default()
             ),
-            over_time: over_time
+            over_time: points
                 .map(|(time, rtt)| ((time - start).as_seconds_f64(), unit.value(rtt)))
                 .collect(),
             distribution: staircase(
-                distribution
-                    .ecdf(STEPS)
+                least
                     .into_iter()
-                    .map(|(rtt, share)| (unit.value(rtt), share)),
+                    .chain(steps.map(|(rtt, share)| (unit.value(rtt), share))),
             ),
         }
     }

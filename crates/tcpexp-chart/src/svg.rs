@@ -53,9 +53,8 @@ impl Svg {
         };
         let tree = usvg::Tree::from_str(&self.0, &options)
             .map_err(|source| Error::Render(Box::new(source)))?;
-        // The cast saturates, so a scale that is no number makes a picture of no pixels.
         let [width, height] =
-            [tree.size().width(), tree.size().height()].map(|side| (side * scale).round() as u32);
+            [tree.size().width(), tree.size().height()].map(|side| pixels_of(side * scale));
         let mut pixels =
             tiny_skia::Pixmap::new(width, height).ok_or(Error::Pixels { width, height })?;
         let to_pixels = tiny_skia::Transform::from_scale(scale, scale);
@@ -64,4 +63,13 @@ impl Svg {
             .encode_png()
             .map_err(|source| Error::Render(Box::new(source)))
     }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "saturates, and a picture of no or too many pixels is an error"
+)]
+fn pixels_of(length: f32) -> u32 {
+    length.round() as u32
 }

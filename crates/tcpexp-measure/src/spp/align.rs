@@ -97,6 +97,7 @@ impl Alignment {
             max_owd: self.max_owd,
             min_rtt: self.min_rtt,
             horizon: options.max_owd,
+            proven: [None; 2],
         }
     }
 }

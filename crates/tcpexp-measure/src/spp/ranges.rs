@@ -157,14 +157,17 @@ impl Ranges {
         }
     }
 
+    /// What one piece counts for. A super-packet counts as the packets it became; one of which
+    /// nothing arrived was dropped as one.
     fn account(&self, piece: &Piece) -> Settled {
         let length = piece.mark.length;
-        let missing = length.saturating_sub(piece.arrived_bytes);
-        Settled {
-            packets: self.packets_in(length),
-            missing: self.packets_in(missing),
-            ambiguous: piece.ambiguous,
-        }
+        let (packets, missing) = match piece.arrived_bytes {
+            0 => (1, 1),
+            arrived => {
+                (self.packets_in(length), self.packets_in(length.saturating_sub(arrived)))
+            }
+        };
+        Settled { packets, missing, ambiguous: piece.ambiguous }
     }
 
     /// Lets go of what has arrived whole.

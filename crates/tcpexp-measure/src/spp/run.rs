@@ -8,7 +8,7 @@ use super::align::Alignment;
 use super::timeline::TimelineReader;
 use super::identity::Marker;
 use super::link::{Linkage, Linker, Sighting, Unpaired};
-use super::shard::{Setting, Shard, Yield};
+use super::shard::{Setting, Shard, Yield, widen};
 use super::{FlowSummary, PairedFlow, Point, RttSample};
 use crate::Packets;
 
@@ -258,6 +258,11 @@ impl Run {
             samples.append(&mut yielded.samples);
             batch.ended.append(&mut yielded.ended);
             self.totals.across_steps += yielded.across_steps;
+            for (proven, yielded) in self.setting.proven.iter_mut().zip(yielded.proven) {
+                for at in yielded.into_iter().flat_map(|(first, last)| [first, last]) {
+                    widen(proven, at);
+                }
+            }
         }
         samples.sort_by_key(|(at, sample)| (*at, sample.flow, sample.direction));
         batch.samples = samples.into_iter().map(|(_, sample)| sample).collect();

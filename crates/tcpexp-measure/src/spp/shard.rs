@@ -30,6 +30,27 @@ pub(super) struct Setting {
     pub(super) min_rtt: TimeDelta,
     /// After this time in flight a packet is given up.
     pub(super) horizon: TimeDelta,
+    /// First and last departure that arrived so far, by [`Way::index`]: both captures were
+    /// running then.
+    pub(super) proven: [Option<(Timestamp, Timestamp)>; 2],
+}
+
+impl Setting {
+    /// Whether a packet that left at `at` cannot have been seen at the other point.
+    fn is_surely_outside(&self, way: Way, at: Timestamp) -> bool {
+        let (first, last) = self.spans[way.upstream().opposite().index()];
+        at + self.max_owd[way.index()] < first || at > last
+    }
+
+    /// Whether a packet that left at `at` and did not arrive may have passed the other point
+    /// before its capture began or after it ended. What left between two packets that arrived
+    /// was lost, whatever the delay.
+    fn may_be_outside(&self, way: Way, at: Timestamp) -> bool {
+        let (first, last) = self.spans[way.upstream().opposite().index()];
+        let is_proven = |(from, to)| from <= at && at <= to;
+        let is_covered = first <= at && at + self.max_owd[way.index()] <= last;
+        !is_covered && !self.proven[way.index()].is_some_and(is_proven)
+    }
 }
 
 /// One share of the flows.
@@ -57,6 +78,8 @@ pub(super) struct Yield {
     pub(super) ended: Vec<FlowSummary>,
     /// Pairs not used because a clock stepped in between.
     pub(super) across_steps: u64,
+    /// First and last departure that arrived, by [`Way::index`].
+    pub(super) proven: [Option<(Timestamp, Timestamp)>; 2],
 }
 
 #[derive(Debug)]
@@ -136,15 +159,13 @@ impl Shard {
 
     /// Gives up all that is still in flight and closes all flows.
     pub(super) fn finish(&mut self, setting: &Setting) -> Yield {
-        let mut yields = self.advance(Timestamp::MAX, setting);
         self.give_up(Timestamp::MAX, setting);
         let mut flows: Vec<FlowId> = self.pairs.keys().copied().collect();
         flows.sort_unstable();
         for flow in flows {
             self.close(flow);
         }
-        yields.ended.append(&mut self.yields.ended);
-        yields
+        std::mem::take(&mut self.yields)
     }
 
     fn depart(&mut self, event: &Event, setting: &Setting) {
@@ -155,8 +176,7 @@ impl Shard {
         let upstream = event.way.upstream();
         pair.pass(upstream, sighting.time);
         let counts = &mut pair.counts[event.direction.index()];
-        let (first, last) = setting.spans[upstream.opposite().index()];
-        if sighting.at < first || sighting.at > last {
+        if setting.is_surely_outside(event.way, sighting.at) {
             counts.seen += 1;
             counts.outside += 1;
             return;
@@ -188,6 +208,7 @@ impl Shard {
             }
             self.arrivals[way.index()].pop_front();
             if let Some(departure) = self.arrive(&event, setting) {
+                widen(&mut self.yields.proven[way.index()], departure.at);
                 let departed = (departure.record, departure.time);
                 let arrived = (event.sighting.record, event.sighting.time);
                 let crossing = Crossing::new(way, departed, arrived);
@@ -307,27 +328,22 @@ impl Shard {
     /// Counts what left before `horizon` and did not arrive.
     fn give_up(&mut self, horizon: Timestamp, setting: &Setting) {
         for way in Way::BOTH {
-            let (_, last) = setting.spans[way.upstream().opposite().index()];
-            let still_covered = last - setting.max_owd[way.index()];
             let pairs = &mut self.pairs;
             self.in_flight[way.index()].expire(horizon, |Expired { flow, departure, ambiguous }| {
                 if let Some(pair) = pairs.get_mut(&flow) {
                     let settled = Settled { packets: 1, missing: 1, ambiguous };
                     let counts = &mut pair.counts[departure.direction.index()];
-                    counts.settle_missing(settled, departure.at > still_covered);
+                    counts.settle_missing(settled, setting.may_be_outside(way, departure.at));
                 }
             });
         }
-        let covered_until = Point::BOTH.map(|point| setting.spans[point.index()].1);
         for pair in self.pairs.values_mut() {
             for direction in Direction::BOTH {
                 let counts = &mut pair.counts[direction.index()];
                 let ranges = &mut pair.ranges[direction.index()];
                 ranges.expire(horizon, |settled, departure| {
-                    let way = departure.way;
-                    let last = covered_until[way.upstream().opposite().index()];
-                    let still_covered = last - setting.max_owd[way.index()];
-                    counts.settle_missing(settled, departure.at > still_covered);
+                    let outside = setting.may_be_outside(departure.way, departure.at);
+                    counts.settle_missing(settled, outside);
                 });
             }
         }
@@ -350,11 +366,16 @@ impl Pair {
     #[inline]
     fn pass(&mut self, point: Point, time: Timestamp) {
         if point == Point::Src {
-            let (first, last) = self.span.get_or_insert((time, time));
-            *first = (*first).min(time);
-            *last = (*last).max(time);
+            widen(&mut self.span, time);
         }
     }
+}
+
+/// Makes `span` reach `at`.
+pub(super) fn widen(span: &mut Option<(Timestamp, Timestamp)>, at: Timestamp) {
+    let (first, last) = span.get_or_insert((at, at));
+    *first = (*first).min(at);
+    *last = (*last).max(at);
 }
 
 impl DirectionCounts {
