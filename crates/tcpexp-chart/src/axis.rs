@@ -21,7 +21,7 @@ impl Axis {
             .map(|index| (first + f64::from(index)) * step)
             .take_while(|&value| value <= high + step * 1e-6)
             // The sum turns a negative zero into a zero.
-            .map(|value| (value, format!("{:.decimals$}", value + 0.0)))
+            .map(|value| (value, with_minus(&format!("{:.decimals$}", value + 0.0))))
             .collect();
         Self {
             name: name.into(),
@@ -120,6 +120,74 @@ impl Unit {
             9.995..99.95 => 1,
             _ => 0,
         };
-        format!("{value:.decimals$} {}", self.name())
+        with_minus(&format!("{value:.decimals$} {}", self.name()))
+    }
+}
+
+/// The sign as it is printed, not the hyphen that stands for it on keyboards.
+fn with_minus(number: &str) -> String {
+    number.replace('-', "\u{2212}")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn labels(low: f64, high: f64, most_ticks: u32) -> String {
+        let axis = Axis::new("", (low, high), most_ticks);
+        axis.ticks
+            .into_iter()
+            .map(|(_, label)| label)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn ticks_are_at_round_values() {
+        insta::assert_snapshot!(labels(0.0, 30.5, 8), @r"0 5 10 15 20 25 30");
+        insta::assert_snapshot!(labels(0.0, 1.0, 5), @r"0.0 0.2 0.4 0.6 0.8 1.0");
+        insta::assert_snapshot!(labels(195.8, 204.4, 5), @r"196 198 200 202 204");
+        insta::assert_snapshot!(labels(-12.5, 10.4, 5), @r"−10 −5 0 5 10");
+        insta::assert_snapshot!(labels(0.0, 0.000_7, 4), @r"0.0000 0.0002 0.0004 0.0006");
+        insta::assert_snapshot!(labels(0.0, 36_000.0, 8), @r"0 5000 10000 15000 20000 25000 30000 35000");
+    }
+
+    #[test]
+    fn a_time_axis_starts_at_zero_unless_that_hides_the_differences() {
+        assert_eq!(range(40.0, 120.0), (0.0, 126.0));
+        assert_eq!(range(200.0, 204.0), (199.8, 204.2));
+        assert_eq!(range(-10.0, 10.0), (-11.0, 11.0));
+    }
+
+    #[test]
+    fn values_of_one_size_have_an_axis() {
+        assert_eq!(range(40.0, 40.0), (0.0, 42.0));
+        assert_eq!(range(-40.0, -40.0), (-42.0, 0.0));
+        assert_eq!(range(0.0, 0.0), (0.0, 1.0));
+    }
+
+    #[test]
+    fn a_median_has_three_significant_digits() {
+        let shown = [83_207, 127_000, 47_380, 4_999, -92]
+            .map(|micros| Unit::Millis.show(TimeDelta::from_micros(micros)));
+        assert_eq!(
+            shown,
+            ["83.2 ms", "127 ms", "47.4 ms", "5.00 ms", "−0.092 ms"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_range_has_ticks_inside(low in any::<i64>(), high in any::<i64>(), most_ticks in 1_u32..20) {
+            let (low, high) = range(low.min(high) as f64 / 1e6, low.max(high) as f64 / 1e6);
+            prop_assert!(low < high);
+            let axis = Axis::new("", (low, high), most_ticks);
+            prop_assert!(axis.ticks.len() <= most_ticks as usize + 1);
+            for (value, label) in axis.ticks {
+                prop_assert!((-1e-6..=1.0 + 1e-6).contains(&((value - low) / (high - low))), "{label}");
+            }
+        }
     }
 }

@@ -73,7 +73,8 @@ impl Canvas<'_> {
 
     /// How far `text` reaches.
     pub(crate) fn text_width(&self, text: &str) -> i32 {
-        let style = text_style(Align::Left);
+        // Plotters takes the size for the font's ascent and descent: 1.117 in Liberation Sans.
+        let style = (FONT_FAMILY, f64::from(TEXT_HEIGHT) * 1.117).into_text_style(&self.area);
         // An estimate only fails without a font, and ours is registered.
         self.area
             .estimate_text_size(text, &style)
@@ -103,7 +104,7 @@ impl Canvas<'_> {
 }
 
 fn text_style(align: Align) -> TextStyle<'static> {
-    // Plotters' sizes are line heights of its own making: 1.24 times the font's.
+    // The SVG backend writes the size divided by this.
     let font = (FONT_FAMILY, f64::from(TEXT_HEIGHT) * 1.24).into_font();
     let (font, horizontal) = match align {
         Align::Left => (font, HPos::Left),

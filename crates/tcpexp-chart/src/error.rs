@@ -4,6 +4,8 @@ use std::error;
 
 use thiserror::Error;
 
+use crate::FigureSize;
+
 /// Why there is no chart.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -12,13 +14,14 @@ pub enum Error {
     #[error("there are no round-trip time samples to draw")]
     NoSamples,
     /// The figure's frame, labels and legend leave no room for data.
-    #[error("a figure of {width_mm} mm by {height_mm} mm has no room for {series} series")]
+    #[error(
+        "a figure of {} mm by {} mm has no room for {series} series",
+        size.width_mm, size.height_mm
+    )]
     TooSmall {
-        /// Width asked for.
-        width_mm: u32,
-        /// Height asked for.
-        height_mm: u32,
-        /// Number of series.
+        /// Size asked for.
+        size: FigureSize,
+        /// Number of series, others pooled.
         series: usize,
     },
     /// The picture would have more pixels than memory can hold, or none.

@@ -11,7 +11,7 @@ const SAMPLE_WIDTH: u32 = 7;
 /// Between a colour and its text.
 const GAP: i32 = 12;
 /// Between two entries.
-const SPACE: i32 = 50;
+const SPACE: i32 = 40;
 
 /// Entries in rows.
 pub(crate) struct Legend {
@@ -26,15 +26,15 @@ struct Entry {
 
 impl Legend {
     /// Puts the entries into as few rows between `left` and `right` as they need.
-    pub(crate) fn new<'a>(
+    pub(crate) fn new(
         canvas: &Canvas<'_>,
-        entries: impl IntoIterator<Item = (&'a str, RGBColor)>,
+        entries: impl IntoIterator<Item = (String, RGBColor)>,
         (left, right): (i32, i32),
     ) -> Self {
         let mut rows: Vec<Vec<Entry>> = vec![Vec::new()];
         let mut next = left;
         for (text, colour) in entries {
-            let text = shortened(text, |text| {
+            let text = shortened(&text, |text| {
                 canvas.text_width(text) <= right - left - SAMPLE_LENGTH - GAP
             });
             let width = SAMPLE_LENGTH + GAP + canvas.text_width(&text);

@@ -21,6 +21,7 @@
 
 mod axis;
 mod canvas;
+mod curve;
 mod error;
 mod legend;
 mod panel;

@@ -34,7 +34,7 @@ impl Frame {
 pub(crate) struct Panel<'c, 'a> {
     canvas: &'c Canvas<'a>,
     frame: Frame,
-    x: Axis,
+    pub(crate) x: Axis,
     y: Axis,
     /// Width of the widest label of the vertical axis.
     y_labels: i32,
@@ -46,10 +46,15 @@ impl<'c, 'a> Panel<'c, 'a> {
 
     /// A panel that fills `outer` with its axes.
     pub(crate) fn new(canvas: &'c Canvas<'a>, outer: Frame, x: Axis, y: Axis) -> Self {
-        let widths = y.ticks.iter().map(|(_, label)| canvas.text_width(label));
-        let y_labels = widths.max().unwrap_or(0);
+        let widest = |axis: &Axis| {
+            let widths = axis.ticks.iter().map(|(_, label)| canvas.text_width(label));
+            widths.max().unwrap_or(0)
+        };
+        let y_labels = widest(&y);
         let frame = Frame {
             left: outer.left + TEXT_HEIGHT + 2 * GAP + y_labels + TICK_LENGTH,
+            // A label may stand below the very end of the axis.
+            right: outer.right - widest(&x) / 2,
             bottom: outer.bottom - Self::BELOW,
             ..outer
         };
@@ -62,9 +67,9 @@ impl<'c, 'a> Panel<'c, 'a> {
         }
     }
 
-    /// Width and height of the room for data.
-    pub(crate) const fn inside(&self) -> At {
-        (self.frame.width(), self.frame.height())
+    /// The smaller of the width and height left for data.
+    pub(crate) fn room(&self) -> i32 {
+        self.frame.width().min(self.frame.height())
     }
 
     /// Grid, axes, ticks and labels: everything below the data.

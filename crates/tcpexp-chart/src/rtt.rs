@@ -2,27 +2,14 @@
 
 use std::cmp::Reverse;
 
-use plotters::style::RGBColor;
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::axis::{Axis, Unit, range};
 use crate::canvas::Canvas;
+use crate::curve::{Curve, curves};
 use crate::legend::Legend;
 use crate::panel::{Frame, Panel};
 use crate::{Error, FigureSize, RttSeries, Svg};
-
-/// The Okabe-Ito palette, which readers of any colour vision tell apart, without its yellow,
-/// which white paper swallows.
-const COLOURS: [RGBColor; 7] = [
-    RGBColor(0x00, 0x72, 0xB2),
-    RGBColor(0xD5, 0x5E, 0x00),
-    RGBColor(0x00, 0x9E, 0x73),
-    RGBColor(0xCC, 0x79, 0xA7),
-    RGBColor(0x56, 0xB4, 0xE9),
-    RGBColor(0xE6, 0x9F, 0x00),
-    RGBColor(0x00, 0x00, 0x00),
-];
-const OTHERS: RGBColor = RGBColor(0xAA, 0xAA, 0xAA);
 
 /// White margin around the figure.
 const MARGIN: i32 = 12;
@@ -32,117 +19,106 @@ const BETWEEN: i32 = 40;
 const TIME_PERCENT: i32 = 62;
 /// Less room for data than this says nothing.
 const LEAST_INSIDE: i32 = 150;
-/// Samples that are further apart than this part of the time axis are not joined by a line.
-const JOINED: f64 = 0.02;
-/// Bins of a drawn series over time, of up to four samples: more than seven per millimetre.
-const MOST_BINS: usize = 700;
-/// Steps of a drawn distribution: one per third of a millimetre of its panel or less.
-const STEPS: u64 = 500;
 
 /// Draws round-trip times over time (left) and their empirical distribution (right).
 ///
 /// Time is seconds since the first sample of any series, so all series must be on one clock. With
 /// more than seven series, those with most samples have colours and the rest is pooled in grey.
-/// Samples close in time are joined by a line, lonely ones are dots.
+/// Samples close in time are joined by a line, few or lonely ones are dots. All samples are in the
+/// time panel; the distributions leave theirs at the right where a rare outlier, more than three
+/// times all 99th percentiles, would press them into a corner.
 pub fn rtt_figure(series: &[RttSeries], size: FigureSize) -> Result<Svg, Error> {
-    let curves = curves(series)?;
-    let figure = Figure::new(curves);
+    let figure = Figure::of(curves(series)?);
     Canvas::draw(size, |canvas| figure.draw(canvas, size))
 }
 
-/// A series with its colour.
-struct Curve {
-    series: RttSeries,
-    colour: RGBColor,
-}
-
-/// The series with samples, most important last, so that it is drawn on top.
-fn curves(series: &[RttSeries]) -> Result<Vec<Curve>, Error> {
-    let mut sampled: Vec<&RttSeries> = series.iter().filter(|s| s.samples > 0).collect();
-    if sampled.is_empty() {
-        return Err(Error::NoSamples);
-    }
-    let mut others = RttSeries::default();
-    if sampled.len() > COLOURS.len() {
-        let mut by_samples = sampled.clone();
-        by_samples.sort_by_key(|series| Reverse(series.samples));
-        let (_, pooled) = by_samples.split_at(COLOURS.len());
-        for series in pooled {
-            others.merge(series);
-        }
-        others.label = format!("{} other flows", pooled.len());
-        sampled.retain(|series| !pooled.iter().any(|other| std::ptr::eq(*series, *other)));
-    }
-    let coloured = sampled.into_iter().cloned().zip(COLOURS);
-    let others = (others.samples > 0).then_some((others, OTHERS));
-    Ok(coloured
-        .chain(others)
-        .map(|(series, colour)| Curve { series, colour })
-        .collect())
-}
-
-/// The numbers of a figure before it has a size.
+/// A figure before it has a size.
 struct Figure {
+    curves: Vec<Curve>,
     unit: Unit,
-    /// Seconds from the first sample to the last.
-    seconds: f64,
+    start: Timestamp,
+    end: Timestamp,
     rtt_range: (f64, f64),
-    lines: Vec<Line>,
-}
-
-/// What is drawn of a series.
-struct Line {
-    colour: RGBColor,
-    legend: String,
-    over_time: Vec<(f64, f64)>,
-    distribution: Vec<(f64, f64)>,
+    distribution_range: (f64, f64),
 }
 
 impl Figure {
-    fn new(curves: Vec<Curve>) -> Self {
-        let times = || {
-            curves
-                .iter()
-                .filter_map(|curve| curve.series.over_time.times())
-        };
-        let rtts = || {
-            curves
-                .iter()
-                .filter_map(|curve| curve.series.over_time.extremes())
-        };
-        let start = times().map(|(first, _)| first).min().unwrap_or_default();
-        let end = times().map(|(_, last)| last).max().unwrap_or_default();
-        let least = rtts().map(|(least, _)| least).min().unwrap_or_default();
-        let most = rtts().map(|(_, most)| most).max().unwrap_or_default();
+    fn of(curves: Vec<Curve>) -> Self {
+        let start = curves
+            .iter()
+            .map(|curve| curve.times.0)
+            .min()
+            .unwrap_or_default();
+        let end = curves
+            .iter()
+            .map(|curve| curve.times.1)
+            .max()
+            .unwrap_or_default();
+        let least = curves
+            .iter()
+            .map(|curve| curve.rtt.min)
+            .min()
+            .unwrap_or_default();
+        let most = curves
+            .iter()
+            .map(|curve| curve.rtt.max)
+            .max()
+            .unwrap_or_default();
+        let p99 = curves
+            .iter()
+            .map(|curve| curve.rtt.p99)
+            .max()
+            .unwrap_or_default();
         let unit = Unit::of(least, most);
+        let range_to = |most: TimeDelta| range(unit.value(least), unit.value(most));
+        let outlying = p99 > TimeDelta::ZERO && most > p99 + p99 + p99;
         Self {
+            rtt_range: range_to(most),
+            distribution_range: range_to(if outlying { p99 + p99 } else { most }),
+            curves,
             unit,
-            seconds: (end - start).as_seconds_f64(),
-            rtt_range: range(unit.value(least), unit.value(most)),
-            lines: curves
-                .into_iter()
-                .map(|curve| Line::new(curve, start, unit))
-                .collect(),
+            start,
+            end,
         }
     }
 
     fn draw(&self, canvas: &Canvas<'_>, size: FigureSize) -> Result<(), Error> {
         let (width, height) = Canvas::extent(size);
-        let entries = self
-            .lines
-            .iter()
-            .map(|line| (line.legend.as_str(), line.colour));
+        let entries = self.curves.iter().map(|curve| curve.legend(self.unit));
         let legend = Legend::new(canvas, entries, (MARGIN, width - MARGIN));
-        let top = MARGIN
-            .saturating_add(legend.height())
-            .saturating_add(MARGIN);
+        let top = legend.height().saturating_add(2 * MARGIN);
         let outer = Frame {
             left: MARGIN,
             right: width - MARGIN,
             top,
             bottom: height - MARGIN,
         };
-        let middle = width / 100 * TIME_PERCENT;
+        let (over_time, distribution) = self.panels(canvas, outer);
+        if over_time.room().min(distribution.room()) < LEAST_INSIDE {
+            return Err(Error::TooSmall {
+                size,
+                series: self.curves.len(),
+            });
+        }
+        legend.draw(canvas, MARGIN)?;
+        over_time.draw_axes()?;
+        distribution.draw_axes()?;
+        // A series of few samples would drown in one of many.
+        let mut many_first: Vec<&Curve> = self.curves.iter().collect();
+        many_first.sort_by_key(|curve| Reverse(curve.rtt.samples));
+        for curve in many_first {
+            curve.draw_over_time(&over_time, self.start, self.unit)?;
+            curve.draw_distribution(&distribution, self.unit)?;
+        }
+        Ok(())
+    }
+
+    fn panels<'c, 'a>(
+        &self,
+        canvas: &'c Canvas<'a>,
+        outer: Frame,
+    ) -> (Panel<'c, 'a>, Panel<'c, 'a>) {
+        let middle = outer.left + outer.width() / 100 * TIME_PERCENT;
         let left = Frame {
             right: middle - BETWEEN / 2,
             ..outer
@@ -151,125 +127,181 @@ impl Figure {
             left: middle + BETWEEN / 2,
             ..outer
         };
+        let rtt = format!("RTT ({})", self.unit.name());
+        let span = self.end - self.start;
+        let seconds = if span > TimeDelta::ZERO {
+            span.as_seconds_f64()
+        } else {
+            1.0
+        };
         let over_time = Panel::new(
             canvas,
             left,
-            self.time_axis(left.width()),
-            self.rtt_axis(left.height()),
+            Axis::new("time (s)", (0.0, seconds), ticks(left.width(), 110)),
+            Axis::new(rtt.clone(), self.rtt_range, ticks(left.height(), 90)),
         );
         let distribution = Panel::new(
             canvas,
             right,
-            self.rtt_axis(right.width()),
-            share_axis(right.height()),
+            Axis::new(rtt, self.distribution_range, ticks(right.width(), 110)),
+            Axis::new("fraction of samples", (0.0, 1.0), ticks(right.height(), 90)),
         );
-        let too_small = |panel: &Panel| panel.inside().0.min(panel.inside().1) < LEAST_INSIDE;
-        if too_small(&over_time) || too_small(&distribution) {
-            let FigureSize {
+        (over_time, distribution)
+    }
+}
+
+/// As many ticks as an axis has room for, within reason.
+fn ticks(length: i32, room: i32) -> u32 {
+    (length / room).clamp(1, 20).unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use resvg::tiny_skia::Pixmap;
+
+    use super::*;
+
+    const SIZE: FigureSize = FigureSize {
+        width_mm: 180,
+        height_mm: 70,
+    };
+
+    /// A queue that fills and drains every five seconds on top of `base_micros`.
+    fn sawtooth(label: &str, base_micros: i64, samples: i64) -> RttSeries {
+        let mut series = RttSeries::new(label);
+        for n in 0..samples {
+            let time = Timestamp::from_nanos(1_767_225_609_778_130_000 + n * 10_000_000);
+            series.add(time, TimeDelta::from_micros(base_micros + n % 500 * 150));
+        }
+        series
+    }
+
+    /// The texts of a figure, in the order they are drawn: legend, then each panel's horizontal
+    /// labels, vertical labels and names.
+    fn texts(figure: &Svg) -> String {
+        let elements = figure.as_str().split("<text").skip(1);
+        let text = |element: &str| {
+            let (_, inside) = element.split_once('>').unwrap();
+            inside.split_once('<').unwrap().0.trim().to_owned()
+        };
+        elements.map(text).collect::<Vec<_>>().join(" | ")
+    }
+
+    #[test]
+    fn axes_have_quantities_and_units_and_the_legend_has_medians() {
+        let series = [
+            sawtooth("cubic 5201", 40_000, 3000),
+            sawtooth("bbr <5202>", 41_000, 1000),
+        ];
+        assert_snapshot!(texts(&rtt_figure(&series, SIZE).unwrap()), @r"cubic 5201: median 77.3 ms | bbr &lt;5202&gt;: median 78.3 ms | 0 | 5 | 10 | 15 | 20 | 25 | 0 | 50 | 100 | time (s) | RTT (ms) | 0 | 50 | 100 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of samples");
+    }
+
+    #[test]
+    fn flows_beyond_the_colours_are_pooled() {
+        let series: Vec<_> = (0..10)
+            .map(|n| sawtooth(&format!("flow {n}"), 20_000, 100 + 10 * n))
+            .collect();
+        let figure = rtt_figure(&series, SIZE).unwrap();
+        let texts = texts(&figure);
+        let legend: Vec<_> = texts.split(" | ").take(8).collect();
+        assert_snapshot!(legend.join("\n"), @r"
+        flow 3: median 29.6 ms
+        flow 4: median 30.4 ms
+        flow 5: median 31.1 ms
+        flow 6: median 31.9 ms
+        flow 7: median 32.6 ms
+        flow 8: median 33.4 ms
+        flow 9: median 34.1 ms
+        3 other flows: median 28.1 ms
+        ");
+    }
+
+    #[test]
+    fn a_long_label_is_cut_to_the_width_of_the_figure() {
+        let figure = rtt_figure(&[sawtooth(&"long\u{1} ".repeat(100), 20_000, 10)], SIZE).unwrap();
+        let (legend, _) = texts(&figure)
+            .split_once(" | ")
+            .map(|(a, b)| (a.len(), b.len()))
+            .unwrap();
+        assert!((100..300).contains(&legend), "{legend}");
+        assert!(texts(&figure).contains("…"));
+        figure.to_png(1.0).unwrap();
+    }
+
+    #[test]
+    fn one_sample_is_a_dot() {
+        let figure = rtt_figure(&[sawtooth("short", 40_000, 1)], SIZE).unwrap();
+        assert_eq!(figure.as_str().matches("<circle").count(), 1);
+        assert_snapshot!(texts(&figure), @r"short: median 40.0 ms | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | 0 | 10 | 20 | 30 | 40 | time (s) | RTT (ms) | 0 | 10 | 20 | 30 | 40 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of samples");
+    }
+
+    #[test]
+    fn a_rare_outlier_leaves_the_distributions_readable() {
+        let mut series = sawtooth("outlier", 40_000, 3000);
+        series.add(
+            Timestamp::from_nanos(1_767_225_639_778_130_000),
+            TimeDelta::from_seconds(9),
+        );
+        assert_snapshot!(texts(&rtt_figure(&[series], SIZE).unwrap()), @r"outlier: median 77.5 ms | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 2000 | 4000 | 6000 | 8000 | time (s) | RTT (ms) | 0 | 50 | 100 | 150 | 200 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of samples");
+    }
+
+    #[test]
+    fn times_that_no_path_has_are_drawn_too() {
+        let mut series = RttSeries::new("nonsense");
+        for nanos in [i64::MIN, -1, 0, i64::MAX] {
+            series.add(Timestamp::from_nanos(nanos), TimeDelta::from_nanos(nanos));
+        }
+        rtt_figure(&[series], SIZE).unwrap().to_png(1.0).unwrap();
+    }
+
+    #[test]
+    fn no_samples_are_an_error_that_says_so() {
+        for series in [&[][..], &[RttSeries::new("idle")]] {
+            let error = rtt_figure(series, SIZE).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "there are no round-trip time samples to draw"
+            );
+        }
+    }
+
+    #[test]
+    fn a_figure_without_room_is_an_error() {
+        for (width_mm, height_mm) in [(0, 0), (40, 70), (180, 20), (u32::MAX, u32::MAX)] {
+            let size = FigureSize {
                 width_mm,
                 height_mm,
-            } = size;
-            return Err(Error::TooSmall {
-                width_mm,
-                height_mm,
-                series: self.lines.len(),
+            };
+            let _ = rtt_figure(&[sawtooth("cubic", 40_000, 10)], size).map_err(|error| {
+                assert!(matches!(error, Error::TooSmall { .. }), "{error}");
             });
         }
-        legend.draw(canvas, MARGIN)?;
-        over_time.draw_axes()?;
-        distribution.draw_axes()?;
-        for line in self.lines.iter().rev() {
-            line.draw(&over_time, self.seconds, &distribution)?;
-        }
-        Ok(())
     }
 
-    fn time_axis(&self, length: i32) -> Axis {
-        let seconds = if self.seconds > 0.0 {
-            self.seconds
-        } else {
-            1.0
-        };
-        Axis::new("time (s)", (0.0, seconds), ticks(length, 110))
+    #[test]
+    fn the_same_samples_give_the_same_bytes() {
+        let figure = || rtt_figure(&[sawtooth("cubic", 40_000, 5000)], SIZE).unwrap();
+        assert_eq!(figure(), figure());
+        assert!(figure().to_png(2.0).unwrap() == figure().to_png(2.0).unwrap());
     }
 
-    fn rtt_axis(&self, length: i32) -> Axis {
-        let name = format!("RTT ({})", self.unit.name());
-        Axis::new(name, self.rtt_range, ticks(length, 90))
-    }
-}
-
-fn share_axis(length: i32) -> Axis {
-    Axis::new("fraction of samples", (0.0, 1.0), ticks(length, 80))
-}
-
-/// As many ticks as have room on an axis.
-fn ticks(length: i32, room: i32) -> u32 {
-    (length / room).max(1).unsigned_abs()
-}
-
-impl Line {
-    fn new(curve: Curve, start: Timestamp, unit: Unit) -> Self {
-        let Curve { series, colour } = curve;
-        let RttSeries {
-            label,
-            over_time,
-            mut distribution,
-            ..
-        } = series;
-        let median = distribution
-            .summary()
-            .map(|summary| unit.show(summary.median));
-        let steps = distribution.ecdf(STEPS).into_iter();
-        let least = over_time
-            .extremes()
-            .map(|(least, _)| (unit.value(least), 0.0));
-        let points = over_time.points(MOST_BINS).into_iter();
-        Self {
-            colour,
-            legend: format!(
-                "{}: median {}",
-                printable(&label),
-                median.unwrap_or_default()
-            ),
-            over_time: points
-                .map(|(time, rtt)| ((time - start).as_seconds_f64(), unit.value(rtt)))
-                .collect(),
-            distribution: staircase(
-                least
-                    .into_iter()
-                    .chain(steps.map(|(rtt, share)| (unit.value(rtt), share))),
-            ),
+    #[test]
+    fn a_png_has_the_pixels_of_its_scale_and_shows_the_curve() {
+        let figure = rtt_figure(&[sawtooth("cubic", 40_000, 3000)], SIZE).unwrap();
+        let png = Pixmap::decode_png(&figure.to_png(2.0).unwrap()).unwrap();
+        // 180 mm by 70 mm at 192 pixels per inch.
+        assert_eq!((png.width(), png.height()), (1361, 529));
+        let blue = png
+            .pixels()
+            .iter()
+            .filter(|p| (p.red(), p.green(), p.blue()) == (0, 0x72, 0xB2));
+        assert!(blue.count() > 1000);
+        for scale in [0.0, -1.0, f32::NAN, 1e9] {
+            assert!(
+                matches!(figure.to_png(scale), Err(Error::Pixels { .. })),
+                "{scale}"
+            );
         }
     }
-
-    fn draw(&self, over_time: &Panel, seconds: f64, distribution: &Panel) -> Result<(), Error> {
-        let near = |a: &(f64, f64), b: &(f64, f64)| b.0 - a.0 <= seconds * JOINED;
-        for run in self.over_time.chunk_by(near) {
-            match run {
-                [lonely] => over_time.draw_dot(*lonely, self.colour)?,
-                _ => over_time.draw_line(run, self.colour, 2)?,
-            }
-        }
-        distribution.draw_line(&self.distribution, self.colour, 4)
-    }
-}
-
-/// The line of a function that jumps up at each step and is flat between them.
-fn staircase(steps: impl IntoIterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
-    let mut below = 0.0;
-    let mut line = Vec::new();
-    for (value, share) in steps {
-        line.extend([(value, below), (value, share)]);
-        below = share;
-    }
-    line
-}
-
-/// A label without characters that XML cannot hold.
-fn printable(label: &str) -> String {
-    label
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
 }

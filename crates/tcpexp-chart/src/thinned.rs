@@ -145,3 +145,76 @@ impl Bin {
         [self.first, a.min(b), a.max(b), self.last]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn thinned(samples: impl IntoIterator<Item = (i64, i64)>) -> Thinned {
+        let mut thinned = Thinned::default();
+        for (time, value) in samples {
+            thinned.add(Timestamp::from_nanos(time), TimeDelta::from_nanos(value));
+        }
+        thinned
+    }
+
+    /// Some runs of nearly regular samples and some at any time at all.
+    fn any_samples() -> impl Strategy<Value = Vec<(i64, i64)>> {
+        let run =
+            (any::<i64>(), 1_i64..1_000_000_000, 0_i64..3000).prop_map(|(start, gap, count)| {
+                (0..count)
+                    .map(|n| (start.wrapping_add(n * gap), n * 7919 % 1009))
+                    .collect()
+            });
+        let scattered = prop::collection::vec(any::<(i64, i64)>(), 0..3000);
+        prop::collection::vec(prop_oneof![run, scattered], 1..4).prop_map(|parts| parts.concat())
+    }
+
+    #[test]
+    fn few_samples_are_all_kept() {
+        let samples: Vec<_> = (0..4000).map(|n| (n * 2_000, n * n % 97)).collect();
+        let kept = thinned(samples.iter().copied()).points(MOST_BINS);
+        let kept: Vec<_> = kept
+            .iter()
+            .map(|(t, v)| (t.as_nanos(), v.as_nanos()))
+            .collect();
+        assert_eq!(kept, samples);
+    }
+
+    #[test]
+    fn nothing_added_has_no_times_and_no_extremes() {
+        let nothing = Thinned::default();
+        assert_eq!((nothing.times(), nothing.extremes()), (None, None));
+        assert_eq!(nothing.points(10), []);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn extremes_survive_in_bounded_memory(samples in any_samples(), most_bins in 2_usize..100) {
+            let thinned = thinned(samples.iter().copied());
+            prop_assert!(thinned.bins.len() <= MOST_BINS);
+            let points = thinned.points(most_bins);
+            prop_assert!(points.len() <= 4 * most_bins);
+            prop_assert!(points.is_sorted_by_key(|point| point.0));
+            let least = samples.iter().map(|sample| sample.1).min();
+            let most = samples.iter().map(|sample| sample.1).max();
+            prop_assert_eq!(points.iter().map(|point| point.1.as_nanos()).min(), least);
+            prop_assert_eq!(points.iter().map(|point| point.1.as_nanos()).max(), most);
+            prop_assert_eq!(thinned.extremes().map(|(least, _)| least.as_nanos()), least);
+        }
+
+        #[test]
+        fn the_order_of_adding_does_not_matter(samples in any_samples(), cut in any::<prop::sample::Index>()) {
+            let in_order = thinned(samples.iter().copied());
+            prop_assert_eq!(&thinned(samples.iter().rev().copied()), &in_order);
+            let (start, end) = samples.split_at(cut.index(samples.len() + 1));
+            let mut merged = thinned(end.iter().copied());
+            merged.merge(&thinned(start.iter().copied()));
+            prop_assert_eq!(merged, in_order);
+        }
+    }
+}
