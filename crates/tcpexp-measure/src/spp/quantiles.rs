@@ -111,11 +111,12 @@ impl Quantiles {
             return self.exact.get(usize::try_from(rank).ok()? - 1).copied();
         }
         let mut below = 0;
-        let bucket = self.buckets.iter().find_map(|(&bucket, &count)| {
+        let (bucket, rank, count) = self.buckets.iter().find_map(|(&bucket, &count)| {
+            let rank = rank - below;
             below += count;
-            (below >= rank).then_some(bucket)
+            (count >= rank).then_some((bucket, rank, count))
         })?;
-        Some(middle_of(bucket).clamp(self.smallest?, self.largest?))
+        Some(value_in(bucket, rank, count).clamp(self.smallest?, self.largest?))
     }
 
     fn fold(&mut self) {
@@ -146,6 +147,16 @@ fn middle_of(bucket: i32) -> TimeDelta {
     let middle = (mantissa << shift) + ((1_u64 << shift) >> 1);
     let nanos = i64::try_from(middle).unwrap_or(i64::MAX);
     TimeDelta::from_nanos(if bucket < 0 { -nanos } else { nanos })
+}
+
+/// The value at `rank` of the `count` in a bucket, as if they lay evenly in it: a drawn
+/// distribution then has no steps where the data has none.
+fn value_in(bucket: i32, rank: u64, count: u64) -> TimeDelta {
+    let width = 1_i128 << (bucket.unsigned_abs() >> BUCKET_BITS).saturating_sub(1);
+    let (rank, count) = (i128::from(rank), i128::from(count));
+    let off_middle = width * (2 * rank - 1 - count) / (2 * count);
+    let nanos = i128::from(middle_of(bucket).as_nanos()) + off_middle;
+    TimeDelta::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]
@@ -205,6 +216,12 @@ mod tests {
             let value = TimeDelta::from_nanos(nanos);
             let middle = middle_of(bucket_of(value)).as_nanos();
             prop_assert!(i128::from(middle.abs_diff(nanos)) * 1000 <= i128::from(nanos).abs());
+        }
+
+        #[test]
+        fn values_within_a_bucket_stay_in_it(nanos in -i64::MAX / 2..i64::MAX / 2, rank in 1_u64..50, more in 0_u64..50) {
+            let bucket = bucket_of(TimeDelta::from_nanos(nanos));
+            prop_assert_eq!(bucket_of(value_in(bucket, rank, rank + more)), bucket);
         }
 
         #[test]
