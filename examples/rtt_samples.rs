@@ -12,7 +12,10 @@ fn main() -> Result<(), Error> {
         eprintln!("usage: rtt_samples SRC DST");
         return Ok(());
     };
-    let (src, dst) = (Recording::open(Path::new(&src))?, Recording::open(Path::new(&dst))?);
+    let (src, dst) = (
+        Recording::open(Path::new(&src))?,
+        Recording::open(Path::new(&dst))?,
+    );
     let report = rtt(&src, &dst, &RttOptions::default(), |batch| {
         for sample in &batch.samples {
             println!("{} {} {}", sample.flow, sample.direction, sample.rtt);

@@ -1,2 +1,35 @@
-//! The tcpexp command.
-fn main() {}
+//! The `tcpexp` command.
+
+mod args;
+mod compat;
+mod failure;
+mod info;
+mod output;
+mod picture;
+mod progress;
+mod report;
+mod results;
+mod rtt;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::args::{Args, Command};
+
+fn main() -> ExitCode {
+    failure::exit_code(run())
+}
+
+fn run() -> anyhow::Result<()> {
+    match Args::parse().command {
+        Command::Rtt(args) => rtt::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "tcpexp", &mut script);
+            output::print(&script)
+        }
+        Command::Man { command } => args::man_page(command.as_deref()),
+    }
+}

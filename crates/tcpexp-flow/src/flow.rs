@@ -7,6 +7,9 @@ use tcpexp_wire::{SeqNum, Tcp};
 
 use crate::{Direction, End, FlowId, FlowKey, StreamOffset};
 
+/// The most sequence numbers that a SYN can take: its own and those of one IP packet's data.
+const MAX_SYN_BYTES: u32 = 1 << 16;
+
 /// How the initiator of a flow is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InitiatorKnown {
@@ -91,7 +94,7 @@ impl Flow {
 
     /// Whether only one end of a connection has been heard.
     pub(crate) fn is_opening(&self) -> bool {
-        self.streams.iter().any(|stream| stream.furthest.is_none())
+        !self.streams.iter().all(Stream::is_heard)
     }
 
     /// Whether `tcp` from `sender` opens another connection between the same endpoints.
@@ -100,24 +103,41 @@ impl Flow {
     /// the one seen is not a retransmission, and one in the middle of a connection is not part of
     /// it. Where the other end has sent a bare SYN only, both may be opening at once (section 3.5).
     pub(crate) fn is_reused_by(&self, sender: End, tcp: &Tcp<'_>) -> bool {
-        if !tcp.flags.syn() {
+        let own = &self.streams[sender as usize];
+        let other = &self.streams[sender.opposite() as usize];
+        if !tcp.flags.syn() || own.isn == Some(tcp.seq) {
             return false;
         }
-        match self.streams[sender as usize].isn {
-            Some(isn) => isn != tcp.seq,
-            None if tcp.flags.ack() => self.streams[sender as usize].furthest.is_some(),
-            None => {
-                let other = &self.streams[sender.opposite() as usize];
-                let only_syn = other.isn.is_some_and(|isn| {
-                    other.furthest.map(StreamOffset::seq) == Some(SeqNum(isn.0.wrapping_add(1)))
-                });
-                self.streams[sender as usize].furthest.is_some() || !only_syn
-            }
+        if tcp.flags.ack() {
+            // A server that keeps nothing of a SYN (RFC 4987, section 3.6) may answer the second
+            // copy of it with another number than the first.
+            own.is_heard() && !other.opened_for(tcp)
+        } else {
+            own.is_heard() || !other.has_only_opened()
         }
     }
 }
 
 impl Stream {
+    /// Whether anything of it was captured.
+    fn is_heard(&self) -> bool {
+        self.furthest.is_some()
+    }
+
+    /// Whether its SYN was captured and nothing behind it.
+    fn has_only_opened(&self) -> bool {
+        self.isn.is_some_and(|isn| {
+            self.furthest.map(StreamOffset::seq) == Some(SeqNum(isn.0.wrapping_add(1)))
+        })
+    }
+
+    /// Whether `answer`, a SYN with ACK, acknowledges its SYN, perhaps with data that the SYN
+    /// carried (RFC 7413).
+    fn opened_for(&self, answer: &Tcp<'_>) -> bool {
+        self.isn
+            .is_some_and(|isn| (1..=MAX_SYN_BYTES).contains(&answer.ack.0.wrapping_sub(isn.0)))
+    }
+
     /// Takes in a segment and tells the offset of its first byte.
     #[inline]
     pub(crate) fn advance(&mut self, tcp: &Tcp<'_>, payload_bytes: u32) -> StreamOffset {
@@ -126,12 +146,17 @@ impl Stream {
             Some(furthest) => furthest.nearest(tcp.seq),
             None => StreamOffset::first(tcp.seq),
         };
+        if flags.rst() && self.is_heard() {
+            // Its number comes from the segment that it refuses, or is made up.
+            return start;
+        }
         if flags.syn() {
             self.isn = Some(tcp.seq);
         }
         self.finished |= flags.fin();
         // SYN and FIN take a sequence number each (RFC 9293, section 3.4).
-        let end = start.plus(payload_bytes + u32::from(flags.syn()) + u32::from(flags.fin()));
+        let numbered = u32::from(flags.syn()) + u32::from(flags.fin());
+        let end = start.plus(payload_bytes).plus(numbered);
         if self.furthest.is_none_or(|furthest| end > furthest) {
             self.furthest = Some(end);
         }

@@ -136,16 +136,34 @@ impl FlowKey {
         let protocol = Protocol::of(packet);
         let (from, to) = (packet.ports.source, packet.ports.destination);
         match packet.addresses {
-            Addresses::V4 { source, destination } => {
+            Addresses::V4 {
+                source,
+                destination,
+            } => {
                 let source = u64::from(source.to_bits()) << 16 | u64::from(from);
                 let destination = u64::from(destination.to_bits()) << 16 | u64::from(to);
                 let (endpoints, sender) = ordered(source, destination);
-                (Self::V4 { protocol, endpoints }, sender)
+                (
+                    Self::V4 {
+                        protocol,
+                        endpoints,
+                    },
+                    sender,
+                )
             }
-            Addresses::V6 { source, destination } => {
+            Addresses::V6 {
+                source,
+                destination,
+            } => {
                 let (endpoints, sender) =
                     ordered((source.to_bits(), from), (destination.to_bits(), to));
-                (Self::V6 { protocol, endpoints }, sender)
+                (
+                    Self::V6 {
+                        protocol,
+                        endpoints,
+                    },
+                    sender,
+                )
             }
         }
     }

@@ -7,9 +7,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::{Packet, Transport};
 
 use crate::flow::Stream;
-use crate::{
-    Direction, End, Flow, FlowId, FlowKey, InitiatorKnown, Protocol, StreamOffset,
-};
+use crate::{Direction, End, Flow, FlowId, FlowKey, InitiatorKnown, Protocol, StreamOffset};
 
 /// When a flow that nothing is heard of is over, by capture time.
 #[derive(Clone, Copy, Debug)]
@@ -62,10 +60,17 @@ pub struct Tracked {
     pub start: Option<StreamOffset>,
 }
 
+/// A packet that seems to come so long after the one before it has a nonsense time, unless the next
+/// packet has one like it. Captures are silent for minutes or hours; a header that was overwritten
+/// or a clock that was never set is off by years.
+const INCREDIBLE_SILENCE: TimeDelta = TimeDelta::from_seconds(86_400);
+
 /// The flows that are alive at one point of one capture.
 ///
 /// Memory follows the live flows: what is closed or idle leaves by capture time. Packets may be
-/// slightly out of order; time that goes backwards ends nothing.
+/// slightly out of order; time that goes backwards ends nothing, and neither does one packet with a
+/// nonsense time. It may still cut its own flow in two if it is less than a day ahead, where it
+/// looks like the end of a silence.
 #[derive(Debug)]
 pub struct FlowTable {
     timeouts: Timeouts,
@@ -78,6 +83,8 @@ pub struct FlowTable {
     next_id: FlowId,
     previous: Timestamp,
     swept: Timestamp,
+    sweep_interval: TimeDelta,
+    tracked_since_sweep: usize,
 }
 
 impl Default for FlowTable {
@@ -89,6 +96,13 @@ impl Default for FlowTable {
 impl FlowTable {
     /// An empty table.
     pub fn new(timeouts: Timeouts) -> Self {
+        let Timeouts {
+            open,
+            opening,
+            closed,
+            udp,
+        } = timeouts;
+        let shortest = open.min(opening).min(closed).min(udp);
         Self {
             timeouts,
             slots_by_key: HashMap::default(),
@@ -99,16 +113,19 @@ impl FlowTable {
             next_id: FlowId(0),
             previous: Timestamp::MIN,
             swept: Timestamp::MIN,
+            // A flow stays that much too long at the most.
+            sweep_interval: TimeDelta::from_nanos(shortest.as_nanos() / 4),
+            tracked_since_sweep: 0,
         }
     }
 
     /// Takes in the capture's next packet and tells its flow.
     #[inline]
     pub fn track(&mut self, at: Timestamp, packet: &Packet<'_>) -> Tracked {
-        self.pass(at);
+        let now = self.pass(at);
         let (key, sender) = FlowKey::of(packet);
         let (slot, is_first) = match self.find(&key) {
-            Some(slot) if !self.is_over(slot, at, sender, packet) => (slot, false),
+            Some(slot) if !self.is_over(slot, now, sender, packet) => (slot, false),
             Some(slot) => {
                 self.end(slot);
                 (self.open(at, key, sender, packet), true)
@@ -182,11 +199,11 @@ impl FlowTable {
         }
     }
 
-    fn is_over(&self, slot: Slot, at: Timestamp, sender: End, packet: &Packet<'_>) -> bool {
+    fn is_over(&self, slot: Slot, now: Timestamp, sender: End, packet: &Packet<'_>) -> bool {
         let flow = &self.flows[slot.index()];
         match &packet.transport {
             Transport::Tcp(tcp) if flow.is_reused_by(sender, tcp) => true,
-            _ => self.is_idle(flow, at),
+            _ => self.is_idle(flow, now),
         }
     }
 
@@ -238,22 +255,31 @@ impl FlowTable {
         self.ended.push(slot);
     }
 
-    /// Ends what is over by the time of the packet before, so that one packet with a nonsense
-    /// time ends nothing.
+    /// Lets time pass up to a packet captured at `at`; returns the time by which its own flow is to
+    /// be judged.
     #[inline]
-    fn pass(&mut self, at: Timestamp) {
-        let now = at.min(self.previous);
-        self.previous = at;
-        // A quarter of the shortest timeout: a flow stays that much too long at the most, and the
-        // whole table is walked once in that time.
-        if (now - self.swept).abs().as_nanos() > self.timeouts.closed.as_nanos() / 4 {
-            self.sweep(now);
+    fn pass(&mut self, at: Timestamp) -> Timestamp {
+        let before = std::mem::replace(&mut self.previous, at);
+        // Other flows are judged by the earlier of two packets, so that one of them may be wrong.
+        let certain = at.min(before);
+        self.swept = self.swept.min(certain);
+        self.tracked_since_sweep += 1;
+        // The whole table is walked, so as many packets must have come since the last time: else a
+        // file whose times jump to and fro would take for ever.
+        if certain - self.swept > self.sweep_interval && self.tracked_since_sweep > self.len() {
+            self.sweep(certain);
+        }
+        if at - before > INCREDIBLE_SILENCE {
+            before
+        } else {
+            at
         }
     }
 
     #[cold]
     fn sweep(&mut self, now: Timestamp) {
         self.swept = now;
+        self.tracked_since_sweep = 0;
         let mut over: Vec<Slot> = self
             .slots_by_key
             .values()

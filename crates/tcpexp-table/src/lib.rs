@@ -21,6 +21,7 @@ mod flows;
 mod rtt;
 mod schema;
 mod text;
+mod top;
 mod writer;
 
 #[cfg(test)]
@@ -30,5 +31,6 @@ pub use error::Error;
 pub use flows::{flows_batch, write_flows};
 pub use rtt::{RttBatchBuilder, RttWriter};
 pub use schema::{flows_schema, rtt_schema};
-pub use text::{FLOW_TABLE_WIDTH, flow_table};
+pub use text::FLOW_TABLE_WIDTH;
+pub use top::TopFlows;
 pub use writer::{BATCH_ROWS, Format, TableWriter};

@@ -117,6 +117,11 @@ impl<W: Write + Send> RttWriter<W> {
         self.rows.flow(flow);
     }
 
+    /// Forgets a flow's endpoints; after its last sample.
+    pub fn forget(&mut self, flow: &PairedFlow) {
+        self.rows.flows.remove(&flow.flow.0);
+    }
+
     /// Appends one row per sample.
     pub fn write(&mut self, samples: &[RttSample]) -> Result<(), Error> {
         for sample in samples {

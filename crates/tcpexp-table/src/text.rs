@@ -1,7 +1,5 @@
 //! The flow table for humans.
 
-use std::cmp::Reverse;
-
 use tcpexp_measure::spp::{DirectionCounts, FlowSummary, RttSummary};
 use tcpexp_units::TimeDelta;
 
@@ -12,30 +10,37 @@ pub const FLOW_TABLE_WIDTH: usize = 80;
 
 const NO_VALUE: &str = "-";
 
-/// Flows and their round-trip times for a terminal of `width` columns, 80 at least.
+/// Flows that are not shown one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RestOfFlows {
+    /// How many.
+    pub(crate) flows: u64,
+    /// How many samples they have together.
+    pub(crate) samples: u64,
+}
+
+/// Flows and their round-trip times for a terminal of `width` columns, 80 at least, in the order
+/// given; the `rest` is one line.
 ///
-/// Flows with most samples come first; of more than `most` flows the rest is one line. A
-/// direction that nothing is known of has no line. `matched` is the share of the packets sent
+/// A direction that nothing is known of has no line. `matched` is the share of the packets sent
 /// while both captures ran that were found at both points, rounded down, so only a flow without a
 /// miss shows 100 %.
-pub fn flow_table<'a>(
-    summaries: impl IntoIterator<Item = &'a FlowSummary>,
+pub(crate) fn flow_table<'a>(
+    shown: impl IntoIterator<Item = &'a FlowSummary>,
+    rest: RestOfFlows,
     width: usize,
-    most: usize,
 ) -> String {
-    let mut summaries: Vec<_> = summaries.into_iter().collect();
-    if summaries.is_empty() {
+    let shown: Vec<_> = shown.into_iter().collect();
+    if shown.is_empty() && rest.flows == 0 {
         return "no flows\n".to_owned();
     }
-    summaries.sort_by_key(|summary| (Reverse(samples(summary)), summary.flow.flow));
-    let (shown, rest) = summaries.split_at(most.min(summaries.len()));
-    let unit = Unit::of(shown);
+    let unit = Unit::of(&shown);
     let width = width.max(FLOW_TABLE_WIDTH);
     let mut lines = Vec::new();
     if !shown.is_empty() {
         lines.push(header(&unit));
     }
-    for summary in shown {
+    for summary in &shown {
         lines.extend(endpoints(summary, width));
         lines.extend((0..DIRECTIONS.len()).filter_map(|index| direction(summary, index, &unit)));
     }
@@ -121,24 +126,15 @@ fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
-fn remainder(rest: &[&FlowSummary], after_others: bool) -> Option<String> {
-    let samples = count(
-        rest.iter().map(|summary| samples(summary)).sum(),
-        usize::MAX,
-    );
-    let (flows, more) = (
-        count(rest.len() as u64, usize::MAX),
-        if after_others { "more " } else { "" },
-    );
-    match rest.len() {
+fn remainder(rest: RestOfFlows, after_others: bool) -> Option<String> {
+    let samples = count(rest.samples, usize::MAX);
+    let flows = count(rest.flows, usize::MAX);
+    let more = if after_others { "more " } else { "" };
+    match rest.flows {
         0 => None,
         1 => Some(format!("and 1 {more}flow ({samples} samples)")),
         _ => Some(format!("and {flows} {more}flows ({samples} samples)")),
     }
-}
-
-fn samples(summary: &FlowSummary) -> u64 {
-    summary.rtt.iter().flatten().map(|rtt| rtt.samples).sum()
 }
 
 /// `99.7 %`, rounded down: a flow that lost one packet in a million does not show 100 %.
@@ -251,10 +247,19 @@ mod tests {
     use tcpexp_flow::Protocol;
 
     use super::*;
+    use crate::TopFlows;
     use crate::testdata::{acks, address, bulk, flow, rtt_micros};
 
+    fn table(summaries: &[FlowSummary], most: usize) -> String {
+        let mut top = TopFlows::new(most);
+        for summary in summaries {
+            top.add(summary.clone());
+        }
+        top.into_text(80)
+    }
+
     fn shown(summaries: &[FlowSummary]) -> String {
-        flow_table(summaries, 80, 10)
+        table(summaries, 10)
     }
 
     #[test]
@@ -356,7 +361,7 @@ mod tests {
                 summary
             })
             .collect();
-        assert_snapshot!(flow_table(&flows, 80, 2), @r"
+        assert_snapshot!(table(&flows, 2), @r"
         RTT in ms   samples    min     p5 median    p95    p99    max  matched    lost
         2 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
           forward     3 000  40.02  40.10  83.21  112.9  114.1  115.6   99.8 %      28
@@ -366,7 +371,7 @@ mod tests {
           reverse         0      -      -      -      -      -      -    100 %       0
         and 3 more flows (4 000 samples)
         ");
-        assert_eq!(flow_table(&flows, 80, 0), "and 5 flows (9 000 samples)\n");
+        assert_eq!(table(&flows, 0), "and 5 flows (9 000 samples)\n");
     }
 
     #[test]
@@ -419,7 +424,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_line_fits_eighty_columns(flows in prop::collection::vec(any_summary(), 0..4), most in 0_usize..4) {
-            for line in flow_table(&flows, 80, most).lines() {
+            for line in table(&flows, most).lines() {
                 prop_assert!(columns(line) <= 80, "{line:?}");
                 prop_assert_eq!(line, line.trim_end());
             }

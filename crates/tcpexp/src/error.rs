@@ -51,4 +51,12 @@ pub enum Error {
         /// Why.
         source: NothingInCommon,
     },
+    /// No two IPv4 hosts exchange packets that were seen at both points.
+    #[error("no IPv4 packet was seen both in {} and in {}", src.display(), dst.display())]
+    NoHosts {
+        /// The source capture.
+        src: PathBuf,
+        /// The destination capture.
+        dst: PathBuf,
+    },
 }

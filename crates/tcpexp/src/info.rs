@@ -8,6 +8,15 @@ use tcpexp_wire::{Tally, Tunnels};
 use crate::recording::Walk;
 use crate::{Error, Recording};
 
+/// An error's message with those of its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
+}
+
 /// What one pass over a capture says about it.
 #[derive(Clone, Debug)]
 pub struct CaptureInfo {
@@ -52,7 +61,7 @@ impl CaptureInfo {
             span: walk.span(),
             captured_bytes: walk.captured_bytes(),
             wire_bytes: walk.wire_bytes(),
-            damage: capture.damage().map(ToString::to_string),
+            damage: capture.damage().map(|damage| chain(damage)),
             damaged_places: capture.damaged_places(),
         }
     }
@@ -71,6 +80,9 @@ impl CaptureInfo {
             reasons.push("no records".into());
         }
         reasons.extend(self.damage.clone());
-        Err(Error::Nothing { path: recording.name().to_owned(), why: reasons.join("; ") })
+        Err(Error::Nothing {
+            path: recording.name().to_owned(),
+            why: reasons.join("; "),
+        })
     }
 }

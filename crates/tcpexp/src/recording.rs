@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tcpexp_capture::{Capture, Damage};
+use tcpexp_capture::{Capture, Damage, Record};
 use tcpexp_measure::{Packets, Sighted};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
@@ -24,6 +24,7 @@ const REPORT_RECORDS: u64 = 8192;
 pub struct Recording {
     name: PathBuf,
     source: Source,
+    is_streamed: bool,
     progress: Arc<AtomicU64>,
 }
 
@@ -39,13 +40,33 @@ impl Recording {
         if path.as_os_str() == "-" {
             return Self::spool("standard input".into(), io::stdin().lock());
         }
-        let named = |source| Error::Open { path: path.to_owned(), source };
+        let named = |source| Error::Open {
+            path: path.to_owned(),
+            source,
+        };
         let metadata = std::fs::metadata(path).map_err(named)?;
         if !metadata.is_file() && !metadata.is_dir() {
             // A pipe can be read only once.
             return Self::spool(path.to_owned(), File::open(path).map_err(named)?);
         }
-        Ok(Self { name: path.to_owned(), source: Source::Path, progress: Arc::default() })
+        Ok(Self::new(path.to_owned(), Source::Path))
+    }
+
+    fn new(name: PathBuf, source: Source) -> Self {
+        Self {
+            name,
+            source,
+            is_streamed: false,
+            progress: Arc::default(),
+        }
+    }
+
+    /// Reads the file as a stream instead of mapping it: slower, but safe if another program cuts
+    /// the file short meanwhile.
+    #[must_use]
+    pub fn streamed(mut self) -> Self {
+        self.is_streamed = true;
+        self
     }
 
     /// What `input` brings, kept in a temporary file.
@@ -55,7 +76,7 @@ impl Recording {
             Ok(file)
         });
         match spooled {
-            Ok(file) => Ok(Self { name, source: Source::Spooled(file), progress: Arc::default() }),
+            Ok(file) => Ok(Self::new(name, Source::Spooled(file))),
             Err(source) => Err(Error::Spool { name, source }),
         }
     }
@@ -79,20 +100,21 @@ impl Recording {
         Arc::clone(&self.progress)
     }
 
+    /// Shows each record, as it is in the file, to `each`.
+    pub(crate) fn each_record(&self, mut each: impl FnMut(&Record<'_>)) -> Result<(), Error> {
+        let mut capture = self.capture()?;
+        while let Some(record) = capture.next_record() {
+            each(&record);
+        }
+        self.progress
+            .fetch_add(capture.position(), Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Starts a pass from the first record.
     pub fn walk(&self, tunnels: Tunnels) -> Result<Walk, Error> {
-        let opened = match &self.source {
-            Source::Path => File::open(&self.name),
-            Source::Spooled(file) => file.try_clone().and_then(|mut file| {
-                io::Seek::rewind(&mut file)?;
-                Ok(file)
-            }),
-        };
-        let file = opened.map_err(|source| Error::Open { path: self.name.clone(), source })?;
-        let capture = Capture::from_file(file)
-            .map_err(|source| Error::Capture { path: self.name.clone(), source })?;
         Ok(Walk {
-            capture,
+            capture: self.capture()?,
             tunnels,
             tally: Tally::default(),
             span: None,
@@ -101,6 +123,29 @@ impl Recording {
             records: 0,
             reported: 0,
             progress: self.progress(),
+        })
+    }
+
+    fn capture(&self) -> Result<Capture<'static>, Error> {
+        let opened = match &self.source {
+            Source::Path => File::open(&self.name),
+            Source::Spooled(file) => file.try_clone().and_then(|mut file| {
+                io::Seek::rewind(&mut file)?;
+                Ok(file)
+            }),
+        };
+        let file = opened.map_err(|source| Error::Open {
+            path: self.name.clone(),
+            source,
+        })?;
+        let capture = if self.is_streamed {
+            Capture::from_reader(file)
+        } else {
+            Capture::from_file(file)
+        };
+        capture.map_err(|source| Error::Capture {
+            path: self.name.clone(),
+            source,
         })
     }
 }
@@ -152,7 +197,8 @@ impl Walk {
     #[cold]
     fn report(&mut self) {
         let position = self.capture.position();
-        self.progress.fetch_add(position - self.reported, Ordering::Relaxed);
+        self.progress
+            .fetch_add(position - self.reported, Ordering::Relaxed);
         self.reported = position;
     }
 }
@@ -175,8 +221,13 @@ impl Packets for Walk {
                     *first = (*first).min(at);
                     *last = (*last).max(at);
                     let link = LinkType(record.link_type);
-                    decode(link, record.captured, record.wire_bytes, self.tunnels)
-                        .map(|packet| Sighted { record: record_number, at, packet })
+                    decode(link, record.captured, record.wire_bytes, self.tunnels).map(|packet| {
+                        Sighted {
+                            record: record_number,
+                            at,
+                            packet,
+                        }
+                    })
                 }
                 None => Err(Skipped::NoTimestamp),
             };

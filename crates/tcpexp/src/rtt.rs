@@ -1,9 +1,7 @@
 //! Round-trip times between two captures.
 
-use tcpexp_measure::spp::{
-    self, Alignment, Batch, ClockModel, Identification, Survey, Totals,
-};
 use tcpexp_measure::Packets;
+use tcpexp_measure::spp::{self, Alignment, Batch, ClockModel, Identification, Survey, Totals};
 use tcpexp_wire::Tunnels;
 
 use crate::recording::Walk;
@@ -43,14 +41,7 @@ pub fn rtt<E: From<Error> + Send>(
     options: &RttOptions,
     sink: impl FnMut(Batch) -> Result<(), E> + Send,
 ) -> Result<RttReport, E> {
-    let (src_survey, dst_survey) =
-        rayon::join(|| survey(src, options), || survey(dst, options));
-    let alignment =
-        Alignment::between(src_survey?, dst_survey?).map_err(|source| Error::Compare {
-            src: src.name().to_owned(),
-            dst: dst.name().to_owned(),
-            source,
-        })?;
+    let alignment = align(src, dst, options.tunnels)?;
     let identification = alignment.identification.clone();
     let clock = alignment.clock.clone();
     let common_packets = alignment.common_packets;
@@ -65,8 +56,22 @@ pub fn rtt<E: From<Error> + Send>(
     })
 }
 
-fn survey(recording: &Recording, options: &RttOptions) -> Result<Survey, Error> {
-    let mut walk: Walk = recording.walk(options.tunnels)?;
+/// The first pass over both captures.
+pub(crate) fn align(
+    src: &Recording,
+    dst: &Recording,
+    tunnels: Tunnels,
+) -> Result<Alignment, Error> {
+    let (src_survey, dst_survey) = rayon::join(|| survey(src, tunnels), || survey(dst, tunnels));
+    Alignment::between(src_survey?, dst_survey?).map_err(|source| Error::Compare {
+        src: src.name().to_owned(),
+        dst: dst.name().to_owned(),
+        source,
+    })
+}
+
+fn survey(recording: &Recording, tunnels: Tunnels) -> Result<Survey, Error> {
+    let mut walk: Walk = recording.walk(tunnels)?;
     let mut survey = Survey::default();
     walk.show(usize::MAX, |sighted| survey.observe(sighted));
     CaptureInfo::of(&walk).require_packets(recording)?;

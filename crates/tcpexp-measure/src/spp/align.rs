@@ -1,5 +1,9 @@
 //! How two captures lie to each other: clocks, sides, and by what a packet is known again.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
 use tcpexp_units::{TimeDelta, Timestamp};
 use thiserror::Error;
 
@@ -42,6 +46,9 @@ pub struct Alignment {
     pub clock: ClockModel,
     /// Packets of the sample that were found at both points.
     pub common_packets: u64,
+    /// The two IPv4 hosts that exchange most packets, the one on the source's side first; `None`
+    /// if all traffic is IPv6.
+    pub busiest_hosts: Option<[Ipv4Addr; 2]>,
     pub(super) sides: Sides,
     spans: [(Timestamp, Timestamp); 2],
     max_owd: [TimeDelta; 2],
@@ -68,17 +75,23 @@ impl Alignment {
         let mut identification = Identification::learn(&common, recut);
         identification.translated |= translated;
         let sides = Sides::learn(&common);
-        let crossings: Vec<Crossing> =
-            common.iter().filter_map(|(a, b)| placed(a, b, &sides)).collect();
+        let crossings: Vec<Crossing> = common
+            .iter()
+            .filter_map(|(a, b)| placed(a, b, &sides))
+            .collect();
         let clock = ClockModel::estimate(&crossings).ok_or(NothingInCommon::NoCommonPacket {
             src: src.packets,
             dst: dst.packets,
         })?;
         let (max_owd, min_rtt) = delays(&crossings, &clock);
         Ok(Self {
-            spans: [span(&src, &clock, Point::Src), span(&dst, &clock, Point::Dst)],
+            spans: [
+                span(&src, &clock, Point::Src),
+                span(&dst, &clock, Point::Dst),
+            ],
             identification,
             common_packets: crossings.len() as u64,
+            busiest_hosts: busiest_hosts(&common, &sides),
             clock,
             sides,
             max_owd,
@@ -102,10 +115,34 @@ impl Alignment {
     }
 }
 
+fn busiest_hosts(common: &[(Sketched, Sketched)], sides: &Sides) -> Option<[Ipv4Addr; 2]> {
+    let mut packets: BTreeMap<[u32; 2], u64> = BTreeMap::new();
+    for (packet, _) in common {
+        let fields = &packet.fields;
+        let (sender, receiver) = (fields.source_address, fields.destination_address);
+        let hosts = match sides.way(sender, receiver)? {
+            Way::Out => [sender, receiver],
+            Way::Back => [receiver, sender],
+        };
+        if let [Ok(src), Ok(dst)] = hosts.map(u32::try_from) {
+            *packets.entry([src, dst]).or_default() += 1;
+        }
+    }
+    let (hosts, _) = packets
+        .into_iter()
+        .max_by_key(|&(hosts, count)| (count, Reverse(hosts)))?;
+    Some(hosts.map(Ipv4Addr::from_bits))
+}
+
 fn is_translated(a: &Sketched, b: &Sketched) -> bool {
     let endpoints = |s: &Sketched| {
         let f = s.fields;
-        (f.source_address, f.source_port, f.destination_address, f.destination_port)
+        (
+            f.source_address,
+            f.source_port,
+            f.destination_address,
+            f.destination_port,
+        )
     };
     endpoints(a) != endpoints(b)
 }
@@ -138,7 +175,11 @@ fn delays(crossings: &[Crossing], clock: &ClockModel) -> ([TimeDelta; 2], TimeDe
             .map(|index| {
                 let crossing = crossings[index];
                 let at_dst = dst.place(crossing.dst_record, crossing.dst_time).at;
-                let timeline = Crossing { src_time: at_src[index], dst_time: at_dst, ..crossing };
+                let timeline = Crossing {
+                    src_time: at_src[index],
+                    dst_time: at_dst,
+                    ..crossing
+                };
                 (crossing.way, timeline.raw_owd())
             })
             .collect()

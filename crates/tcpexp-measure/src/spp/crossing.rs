@@ -63,7 +63,13 @@ impl Crossing {
             Way::Out => (departed, arrived),
             Way::Back => (arrived, departed),
         };
-        Self { way, src_record: src.0, dst_record: dst.0, src_time: src.1, dst_time: dst.1 }
+        Self {
+            way,
+            src_record: src.0,
+            dst_record: dst.0,
+            src_time: src.1,
+            dst_time: dst.1,
+        }
     }
 
     /// When it passed `point`, on that point's clock.

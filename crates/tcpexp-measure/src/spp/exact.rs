@@ -95,9 +95,16 @@ impl InFlight {
     pub(super) fn depart(&mut self, event: &Event, min_rtt: TimeDelta) -> bool {
         let departure = Departure::of(event);
         let mark = event.sighting.mark;
-        match self.packets.entry(Identity { flow: event.flow, mark }) {
+        match self.packets.entry(Identity {
+            flow: event.flow,
+            mark,
+        }) {
             Entry::Vacant(place) => {
-                place.insert(Departed { first: departure, more: Vec::new(), ambiguous: false });
+                place.insert(Departed {
+                    first: departure,
+                    more: Vec::new(),
+                    ambiguous: false,
+                });
             }
             Entry::Occupied(place) => {
                 let departed = place.into_mut();
@@ -114,7 +121,10 @@ impl InFlight {
     /// A packet arrived.
     #[inline]
     pub(super) fn arrive(&mut self, event: &Event) -> Outcome<Departure> {
-        let identity = Identity { flow: event.flow, mark: event.sighting.mark };
+        let identity = Identity {
+            flow: event.flow,
+            mark: event.sighting.mark,
+        };
         let latest = event.sighting.at + SLACK;
         let Entry::Occupied(mut place) = self.packets.entry(identity) else {
             return Outcome::Unknown;
@@ -157,7 +167,11 @@ impl Departed {
     /// Picks the one departure that can be meant, if there is but one.
     #[cold]
     fn choose(&mut self, latest: Timestamp) -> Outcome<Departure> {
-        let candidates = 1 + self.more.iter().filter(|departure| departure.at <= latest).count();
+        let candidates = 1 + self
+            .more
+            .iter()
+            .filter(|departure| departure.at <= latest)
+            .count();
         if self.first.at > latest {
             return Outcome::Unknown;
         }

@@ -8,6 +8,10 @@ use tcpexp_wire::{Packet, SeqNum, Transport};
 
 use super::survey::{FieldValues, Sketched, sack_hash};
 
+/// No sender comes back to the same IP ID before: at ten million packets a second 65 536 take 7 ms,
+/// and copies follow each other closely.
+const IP_ID_REUSED: TimeDelta = TimeDelta::from_millis(5);
+
 /// A header field that may identify a packet, if the path leaves it alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
@@ -127,18 +131,27 @@ impl Identification {
         let fields: Vec<FieldKept> = Field::ALL
             .into_iter()
             .map(|field| {
-                let outcomes = common.iter().filter_map(|(a, b)| field.kept(&a.fields, &b.fields));
-                let (compared, kept) = outcomes
-                    .fold((0, 0), |(compared, kept), same| (compared + 1, kept + u64::from(same)));
-                FieldKept { field, compared, kept }
+                let outcomes = common
+                    .iter()
+                    .filter_map(|(a, b)| field.kept(&a.fields, &b.fields));
+                let (compared, kept) = outcomes.fold((0, 0), |(compared, kept), same| {
+                    (compared + 1, kept + u64::from(same))
+                });
+                FieldKept {
+                    field,
+                    compared,
+                    kept,
+                }
             })
             .collect();
         let differs = |wanted: Field| {
-            fields.iter().any(|f| f.field == wanted && f.kept < f.compared)
+            fields
+                .iter()
+                .any(|f| f.field == wanted && f.kept < f.compared)
         };
-        let tcp_recut = common.iter().any(|(a, b)| {
-            a.fields.is_tcp && a.fields.payload_bytes != b.fields.payload_bytes
-        });
+        let tcp_recut = common
+            .iter()
+            .any(|(a, b)| a.fields.is_tcp && a.fields.payload_bytes != b.fields.payload_bytes);
         Self {
             recut: recut || tcp_recut,
             translated: differs(Field::Addresses) || differs(Field::Ports),
@@ -155,7 +168,11 @@ impl Identification {
 /// Prints the fields in use and those that the path changed.
 impl fmt::Display for Identification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.recut { "stream range" } else { "sequence number" };
+        let place = if self.recut {
+            "stream range"
+        } else {
+            "sequence number"
+        };
         write!(f, "{place}, acknowledgment")?;
         for field in self.fields.iter().filter(|kept| kept.is_used()) {
             write!(f, ", {}", field.field.name())?;
@@ -178,13 +195,23 @@ pub(super) struct Marker {
 
 impl Marker {
     pub(super) fn new(identification: &Identification) -> Self {
-        let mask = |field| if identification.uses(field) { u16::MAX } else { 0 };
+        let mask = |field| {
+            if identification.uses(field) {
+                u16::MAX
+            } else {
+                0
+            }
+        };
         Self {
             ip_id: mask(Field::IpId),
             flags: mask(Field::Flags),
             window: mask(Field::Window),
             udp_checksum: mask(Field::UdpChecksum),
-            timestamps: if identification.uses(Field::Timestamps) { u32::MAX } else { 0 },
+            timestamps: if identification.uses(Field::Timestamps) {
+                u32::MAX
+            } else {
+                0
+            },
             sack_blocks: identification.uses(Field::SackBlocks),
             recut: identification.recut,
         }
@@ -263,11 +290,13 @@ impl Mark {
     /// Whether a packet with this mark that follows another with the same one after `gap` is a
     /// second capture of it, or a copy that the network made, and not sent again.
     ///
-    /// A sender gives each packet its own IP ID. Where it gives none, a TCP sender can only know
-    /// that bytes must be sent again once something has come back from beyond the far point,
-    /// which takes `min_rtt` at the least.
+    /// A sender gives each packet its own IP ID until those run out; with a TCP timestamp beside it
+    /// none comes again. A TCP sender can only know that bytes must be sent again once something
+    /// has come back from beyond the far point, which takes `min_rtt` at the least.
     pub(super) fn is_copy_after(&self, gap: TimeDelta, min_rtt: TimeDelta) -> bool {
-        self.ip_id != 0 || (self.is_tcp && self.length > 0 && gap < min_rtt)
+        let has_timestamp = self.is_tcp && self.words[2] != 0;
+        let has_own_id = self.ip_id != 0 && (has_timestamp || gap < IP_ID_REUSED);
+        has_own_id || (self.is_tcp && self.length > 0 && gap < min_rtt)
     }
 }
 
@@ -278,6 +307,68 @@ impl Hash for Mark {
         state.write_u64(a << 32 | b);
         state.write_u64(c << 32 | d);
         let rest = u64::from(self.ip_id) << 32 | u64::from(self.length);
-        state.write_u64(rest ^ u64::from(self.flags) << 48 ^ u64::from(self.window) << 16 ^ self.rest);
+        state.write_u64(
+            rest ^ u64::from(self.flags) << 48 ^ u64::from(self.window) << 16 ^ self.rest,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: TimeDelta = TimeDelta::from_seconds(1);
+    const MILLISECOND: TimeDelta = TimeDelta::from_millis(1);
+    const DATAGRAM: Mark = Mark {
+        words: [0; 4],
+        length: 100,
+        ip_id: 7,
+        flags: 0,
+        window: 0,
+        by_range: false,
+        is_tcp: false,
+        rest: 0,
+    };
+
+    #[test]
+    fn like_datagram_is_no_copy_once_ip_ids_may_have_run_out() {
+        assert!(DATAGRAM.is_copy_after(MILLISECOND, SECOND));
+        assert!(!DATAGRAM.is_copy_after(SECOND, SECOND));
+        assert!(
+            !Mark {
+                ip_id: 0,
+                ..DATAGRAM
+            }
+            .is_copy_after(MILLISECOND, SECOND)
+        );
+    }
+
+    #[test]
+    fn like_segment_is_a_copy_where_no_retransmission_can_look_like_it() {
+        let segment = Mark {
+            is_tcp: true,
+            ..DATAGRAM
+        };
+        assert!(!segment.is_copy_after(SECOND, MILLISECOND));
+        assert!(
+            Mark {
+                words: [1, 2, 3, 4],
+                ..segment
+            }
+            .is_copy_after(SECOND, MILLISECOND)
+        );
+        let without_id = Mark {
+            ip_id: 0,
+            ..segment
+        };
+        assert!(without_id.is_copy_after(MILLISECOND, SECOND));
+        assert!(!without_id.is_copy_after(SECOND, SECOND));
+        assert!(
+            !Mark {
+                length: 0,
+                ..without_id
+            }
+            .is_copy_after(MILLISECOND, SECOND)
+        );
     }
 }

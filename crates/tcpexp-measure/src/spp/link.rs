@@ -8,7 +8,7 @@ use tcpexp_units::Timestamp;
 
 use super::identity::Mark;
 use super::sides::Sides;
-use super::survey::address_hash;
+use super::survey::address_number;
 use super::{PairedFlow, Point, Way};
 
 /// How many packets of one flow are held back until the flow is found at the other point too:
@@ -134,7 +134,12 @@ impl Linked {
             Direction::Forward => self.way,
             Direction::Reverse => self.way.opposite(),
         };
-        Event { flow: self.flow, direction, way, sighting }
+        Event {
+            flow: self.flow,
+            direction,
+            way,
+            sighting,
+        }
     }
 }
 
@@ -163,7 +168,10 @@ impl Linker {
             self.part(point, before);
         }
         let locals = &mut self.flows[point.index()];
-        let local = Local { flow, state: State::Waiting(Box::default()) };
+        let local = Local {
+            flow,
+            state: State::Waiting(Box::default()),
+        };
         match locals.get_mut(slot.index()) {
             Some(place) => *place = local,
             // The flow table hands out its slots in order.
@@ -215,8 +223,11 @@ impl Linker {
 
     /// Tells the counterpart of the flow in `slot` that another may take its place.
     fn part(&mut self, point: Point, slot: Slot) {
-        let State::Linked(Linked { flow, partner: Some(partner), .. }) =
-            self.flows[point.index()][slot.index()].state
+        let State::Linked(Linked {
+            flow,
+            partner: Some(partner),
+            ..
+        }) = self.flows[point.index()][slot.index()].state
         else {
             return;
         };
@@ -229,7 +240,11 @@ impl Linker {
     }
 
     fn wait(&mut self, point: Point, sighting: Sighting, out: &mut impl FnMut(Linkage)) {
-        let limit = if self.held < HELD_IN_ALL { HELD } else { HELD_WHEN_FULL };
+        let limit = if self.held < HELD_IN_ALL {
+            HELD
+        } else {
+            HELD_WHEN_FULL
+        };
         let local = &mut self.flows[point.index()][sighting.slot.index()];
         let (State::Waiting(waiting), key) = (&mut local.state, local.flow.key) else {
             return;
@@ -249,7 +264,9 @@ impl Linker {
             && let Some(partner) = partner.filter(|&slot| self.are_one(point, sighting.slot, slot))
         {
             let forward_is_forward = self.flows[other][partner.index()].flow.initiator
-                == self.flows[point.index()][sighting.slot.index()].flow.initiator;
+                == self.flows[point.index()][sighting.slot.index()]
+                    .flow
+                    .initiator;
             self.link(point, sighting.slot, partner, forward_is_forward, out);
         } else if self.translated {
             self.offer(point, sighting, out);
@@ -339,7 +356,10 @@ impl Linker {
         let (initiator, responder) = endpoints[0];
         let way = self
             .sides
-            .way(address_hash(initiator.ip()), address_hash(responder.ip()))
+            .way(
+                address_number(initiator.ip()),
+                address_number(responder.ip()),
+            )
             .unwrap_or_else(|| way_by_time(&waiting, forward_is));
         let flow = self.next;
         self.next = FlowId(flow.0 + 1);
@@ -361,13 +381,13 @@ impl Linker {
             },
             way,
             dropped: Point::BOTH.map(|p| {
-                Direction::BOTH.map(|d| {
-                    waiting[p.index()].dropped[relative(d, forward_is[p.index()]).index()]
-                })
+                Direction::BOTH
+                    .map(|d| waiting[p.index()].dropped[relative(d, forward_is[p.index()]).index()])
             }),
         }));
         for p in Point::BOTH {
-            let State::Linked(linked) = self.flows[p.index()][slots[p.index()].index()].state else {
+            let State::Linked(linked) = self.flows[p.index()][slots[p.index()].index()].state
+            else {
                 continue;
             };
             for &sighting in &waiting[p.index()].held {
@@ -380,7 +400,11 @@ impl Linker {
 /// What each point's forward direction is called in the pair: the point that knows the initiator
 /// better names the directions.
 fn names(flows: &[Flow; 2], forward_is_forward: bool) -> [Direction; 2] {
-    let other = if forward_is_forward { Direction::Forward } else { Direction::Reverse };
+    let other = if forward_is_forward {
+        Direction::Forward
+    } else {
+        Direction::Reverse
+    };
     if flows[1].initiator_known < flows[0].initiator_known {
         [other, Direction::Forward]
     } else {
@@ -399,11 +423,12 @@ fn relative(direction: Direction, forward_is: Direction) -> Direction {
 /// Which way the forward direction goes, judged by which point saw the flow first.
 fn way_by_time(waiting: &[Waiting; 2], forward_is: [Direction; 2]) -> Way {
     let first = Point::BOTH.map(|p| waiting[p.index()].held.front());
-    let way_of = |sighting: &Sighting, point: Point, way: Way| {
-        match relative(sighting.direction, forward_is[point.index()]) {
-            Direction::Forward => way,
-            Direction::Reverse => way.opposite(),
-        }
+    let way_of = |sighting: &Sighting, point: Point, way: Way| match relative(
+        sighting.direction,
+        forward_is[point.index()],
+    ) {
+        Direction::Forward => way,
+        Direction::Reverse => way.opposite(),
     };
     match first {
         [Some(src), Some(dst)] if dst.at < src.at => way_of(dst, Point::Dst, Way::Back),

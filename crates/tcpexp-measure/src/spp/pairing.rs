@@ -19,9 +19,9 @@ const WAITING: usize = 1 << 16;
 pub(super) struct Pairing {
     /// Packets that arrived at the far point and are not paired yet, in order of arrival.
     arrived: VecDeque<Crossed>,
-    /// When packets left the far point, as long as it tells arrivals apart.
-    departures: VecDeque<Timestamp>,
-    round: u64,
+    /// When packets left the far point, on the timeline and on that point's clock, as long as it
+    /// tells arrivals apart.
+    departures: VecDeque<(Timestamp, Timestamp)>,
 }
 
 /// A crossing and the stretch between clock steps that it lies in.
@@ -34,26 +34,34 @@ pub(super) struct Crossed {
 }
 
 impl Pairing {
-    /// A packet left the far point at `far_time` and may come back.
-    pub(super) fn depart(&mut self, round: u64, far_time: Timestamp) {
-        if round != self.round {
-            self.round = round;
-            // All arrivals yet to come are later than the departures of earlier rounds: the last
-            // of these stands for all.
-            let last = self.departures.len().saturating_sub(1);
-            self.departures.drain(..last);
+    /// A packet left the far point at `far_time`, which is `at` on the timeline, and may come back.
+    /// All arrivals yet to come are later than `settled`.
+    pub(super) fn depart(
+        &mut self,
+        settled: Option<Timestamp>,
+        at: Timestamp,
+        far_time: Timestamp,
+    ) {
+        // Of the departures before all arrivals yet to come the last stands for all.
+        while let Some(&(second, _)) = self.departures.get(1)
+            && settled.is_some_and(|settled| second <= settled)
+        {
+            self.departures.pop_front();
         }
-        self.departures.push_back(far_time);
+        self.departures.push_back((at, far_time));
     }
 
     /// A packet arrived at the far point and is known to have crossed.
     pub(super) fn arrive(&mut self, crossed: Crossed) {
         let mut turned = false;
-        while let Some(&departed) = self.departures.front() {
+        while let Some(&(_, departed)) = self.departures.front() {
             if departed > crossed.far_time {
                 break;
             }
-            turned |= self.arrived.back().is_some_and(|before| before.far_time < departed);
+            turned |= self
+                .arrived
+                .back()
+                .is_some_and(|before| before.far_time < departed);
             self.departures.pop_front();
         }
         // If nothing left since the arrival before this one, nothing will be paired with it.
@@ -69,9 +77,61 @@ impl Pairing {
     /// A packet that left the far point came back; its partner if there is one.
     pub(super) fn come_back(&mut self, far_time: Timestamp) -> Option<Crossed> {
         let mut latest = None;
-        while self.arrived.front().is_some_and(|arrived| arrived.far_time < far_time) {
+        while self
+            .arrived
+            .front()
+            .is_some_and(|arrived| arrived.far_time < far_time)
+        {
             latest = self.arrived.pop_front();
         }
         latest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Way;
+    use super::*;
+
+    fn arrival(nanos: i64) -> Crossed {
+        let at = Timestamp::from_nanos(nanos);
+        let crossing = Crossing::new(Way::Out, (0, at), (0, at));
+        Crossed {
+            crossing,
+            far_time: at,
+            piece: 0,
+        }
+    }
+
+    #[test]
+    fn departures_tell_those_arrivals_apart_that_are_settled_only_later() {
+        let mut pairing = Pairing::default();
+        let depart = |pairing: &mut Pairing, settled, nanos| {
+            let at = Timestamp::from_nanos(nanos);
+            pairing.depart(settled, at, at);
+        };
+        for nanos in [15, 25, 35] {
+            depart(&mut pairing, None, nanos);
+        }
+        // What arrived until 20 was dealt with; all before 25 is one to what comes now.
+        depart(&mut pairing, Some(Timestamp::from_nanos(20)), 45);
+        for nanos in [21, 30, 40] {
+            pairing.arrive(arrival(nanos));
+        }
+        let partners = [25, 35, 45].map(|nanos| {
+            let partner = pairing.come_back(Timestamp::from_nanos(nanos));
+            partner.map(|crossed| crossed.far_time.as_nanos())
+        });
+        assert_eq!(partners, [Some(21), Some(30), Some(40)]);
+    }
+
+    #[test]
+    fn departures_without_arrivals_take_no_memory() {
+        let mut pairing = Pairing::default();
+        for nanos in 0..1_000 {
+            let at = Timestamp::from_nanos(nanos);
+            pairing.depart(Some(Timestamp::from_nanos(nanos - 10)), at, at);
+        }
+        assert!(pairing.departures.len() < 20);
     }
 }

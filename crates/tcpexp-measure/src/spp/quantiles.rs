@@ -180,8 +180,15 @@ mod tests {
     #[test]
     fn few_values_give_exact_nearest_ranks() {
         let summary = summary_of((1..=200).rev()).unwrap();
-        let nanos = [summary.min, summary.p5, summary.median, summary.p95, summary.p99, summary.max]
-            .map(TimeDelta::as_nanos);
+        let nanos = [
+            summary.min,
+            summary.p5,
+            summary.median,
+            summary.p95,
+            summary.p99,
+            summary.max,
+        ]
+        .map(TimeDelta::as_nanos);
         assert_eq!(nanos, [1, 10, 100, 190, 198, 200]);
     }
 
@@ -193,9 +200,15 @@ mod tests {
             quantiles.add(TimeDelta::from_nanos(nanos));
         }
         let steps = |steps: &[(i64, f64)]| -> Vec<_> {
-            steps.iter().map(|&(nanos, share)| (TimeDelta::from_nanos(nanos), share)).collect()
+            steps
+                .iter()
+                .map(|&(nanos, share)| (TimeDelta::from_nanos(nanos), share))
+                .collect()
         };
-        assert_eq!(quantiles.ecdf(10), steps(&[(2, 0.25), (2, 0.5), (4, 0.75), (8, 1.0)]));
+        assert_eq!(
+            quantiles.ecdf(10),
+            steps(&[(2, 0.25), (2, 0.5), (4, 0.75), (8, 1.0)])
+        );
         assert_eq!(quantiles.ecdf(2), steps(&[(2, 0.5), (8, 1.0)]));
     }
 
@@ -205,7 +218,10 @@ mod tests {
         assert_eq!(million.samples, 1_000_000);
         for (got, percent) in [(million.p5, 5), (million.median, 50), (million.p99, 99)] {
             let exact = percent * 10_000 * 40;
-            assert!((got.as_nanos() - exact).abs() * 1000 <= exact, "{got} at {percent} %");
+            assert!(
+                (got.as_nanos() - exact).abs() * 1000 <= exact,
+                "{got} at {percent} %"
+            );
         }
         assert_eq!(million.max.as_nanos(), 40_000_000);
     }

@@ -50,7 +50,12 @@ pub(super) struct Settled {
 
 impl Ranges {
     /// Data left. `false` if it is a second capture of what is in flight.
-    pub(super) fn depart(&mut self, sighting: &Sighting, departure: Departure, min_rtt: TimeDelta) -> bool {
+    pub(super) fn depart(
+        &mut self,
+        sighting: &Sighting,
+        departure: Departure,
+        min_rtt: TimeDelta,
+    ) -> bool {
         let (start, end) = self.range(&sighting.mark);
         self.largest_departed_bytes = self.largest_departed_bytes.max(sighting.mark.length);
         let piece = Piece {
@@ -67,9 +72,14 @@ impl Ranges {
         }
         let is_copy = |other: &Piece| {
             other.mark == piece.mark
-                && piece.mark.is_copy_after(departure.at - other.departure.at, min_rtt)
+                && piece
+                    .mark
+                    .is_copy_after(departure.at - other.departure.at, min_rtt)
         };
-        if self.overlapping(start, end).any(|(_, other)| is_copy(other)) {
+        if self
+            .overlapping(start, end)
+            .any(|(_, other)| is_copy(other))
+        {
             return false;
         }
         self.again.push(piece);
@@ -94,8 +104,11 @@ impl Ranges {
             .map(|(place, _)| place)
             .collect();
         let carries_last_byte = |ranges: &Self, place: Place| ranges.piece(place).end >= end;
-        let mut last: Vec<Place> =
-            carriers.iter().copied().filter(|&place| carries_last_byte(self, place)).collect();
+        let mut last: Vec<Place> = carriers
+            .iter()
+            .copied()
+            .filter(|&place| carries_last_byte(self, place))
+            .collect();
         if last.len() > 1 {
             last.retain(|&place| self.piece(place).may_have_id(sighting.mark.ip_id));
         }
@@ -123,7 +136,11 @@ impl Ranges {
     }
 
     /// Gives up all that left before `horizon`.
-    pub(super) fn expire(&mut self, horizon: Timestamp, mut settled: impl FnMut(Settled, &Departure)) {
+    pub(super) fn expire(
+        &mut self,
+        horizon: Timestamp,
+        mut settled: impl FnMut(Settled, &Departure),
+    ) {
         while let Some(piece) = self.fresh.front() {
             if piece.departure.at >= horizon {
                 break;
@@ -163,11 +180,16 @@ impl Ranges {
         let length = piece.mark.length;
         let (packets, missing) = match piece.arrived_bytes {
             0 => (1, 1),
-            arrived => {
-                (self.packets_in(length), self.packets_in(length.saturating_sub(arrived)))
-            }
+            arrived => (
+                self.packets_in(length),
+                self.packets_in(length.saturating_sub(arrived)),
+            ),
         };
-        Settled { packets, missing, ambiguous: piece.ambiguous }
+        Settled {
+            packets,
+            missing,
+            ambiguous: piece.ambiguous,
+        }
     }
 
     /// Lets go of what has arrived whole.
@@ -202,8 +224,13 @@ impl Ranges {
         end: StreamOffset,
     ) -> impl Iterator<Item = (Place, &Piece)> {
         let first = self.fresh.partition_point(|piece| piece.end <= start);
-        let fresh = self.fresh.range(first..).take_while(move |piece| piece.start < end);
-        let fresh = fresh.enumerate().map(move |(i, piece)| (Place::Fresh(first + i), piece));
+        let fresh = self
+            .fresh
+            .range(first..)
+            .take_while(move |piece| piece.start < end);
+        let fresh = fresh
+            .enumerate()
+            .map(move |(i, piece)| (Place::Fresh(first + i), piece));
         let again = self.again.iter().enumerate();
         let again = again.filter(move |(_, piece)| piece.start < end && start < piece.end);
         fresh.chain(again.map(|(i, piece)| (Place::Again(i), piece)))

@@ -5,10 +5,10 @@ use tcpexp_flow::{Flow, FlowTable, Slot};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::align::Alignment;
-use super::timeline::TimelineReader;
 use super::identity::Marker;
 use super::link::{Linkage, Linker, Sighting, Unpaired};
 use super::shard::{Setting, Shard, Yield, widen};
+use super::timeline::TimelineReader;
 use super::{FlowSummary, PairedFlow, Point, RttSample};
 use crate::Packets;
 
@@ -27,7 +27,9 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { max_owd: TimeDelta::from_seconds(30) }
+        Self {
+            max_owd: TimeDelta::from_seconds(30),
+        }
     }
 }
 
@@ -69,7 +71,9 @@ pub fn measure<E: Send>(
     let translated = alignment.identification.translated;
     let mut run = Run {
         linker: Linker::new(alignment.sides, translated),
-        shards: std::iter::repeat_with(Shard::default).take(SHARDS).collect(),
+        shards: std::iter::repeat_with(Shard::default)
+            .take(SHARDS)
+            .collect(),
         setting,
         chunks: Default::default(),
         totals: Totals::default(),
@@ -87,7 +91,10 @@ pub fn measure<E: Send>(
         }
     }
     sink(run.finish())?;
-    Ok(Totals { unpaired: run.linker.unpaired(), ..run.totals })
+    Ok(Totals {
+        unpaired: run.linker.unpaired(),
+        ..run.totals
+    })
 }
 
 /// One capture on its way into sightings.
@@ -118,7 +125,13 @@ struct Chunk {
 
 impl<'a, P: Packets> Reader<'a, P> {
     fn new(packets: &'a mut P, timeline: TimelineReader, marker: Marker) -> Self {
-        Self { packets, timeline, marker, table: FlowTable::default(), is_at_end: false }
+        Self {
+            packets,
+            timeline,
+            marker,
+            table: FlowTable::default(),
+            is_at_end: false,
+        }
     }
 
     fn chunk(&mut self) -> Chunk {
@@ -128,12 +141,19 @@ impl<'a, P: Packets> Reader<'a, P> {
             reached: Timestamp::MIN,
             ..Chunk::default()
         };
-        let Self { table, timeline, marker, .. } = self;
+        let Self {
+            table,
+            timeline,
+            marker,
+            ..
+        } = self;
         let shown = self.packets.show(CHUNK, |sighted| {
             let tracked = table.track(sighted.at, &sighted.packet);
             if tracked.is_first {
                 let flow = *table.flow(tracked.slot);
-                chunk.began.push((chunk.sightings.len(), tracked.slot, flow));
+                chunk
+                    .began
+                    .push((chunk.sightings.len(), tracked.slot, flow));
             }
             let placed = timeline.place(sighted.record, sighted.at);
             chunk.until = chunk.until.max(placed.at);
@@ -183,7 +203,9 @@ impl Run {
     fn take(&mut self, next: &mut [Option<Chunk>; 2]) -> [bool; 2] {
         Point::BOTH.map(|point| {
             let current = &mut self.chunks[point.index()];
-            let is_used_up = current.as_ref().is_none_or(|chunk| chunk.is_used_up() && !chunk.is_last);
+            let is_used_up = current
+                .as_ref()
+                .is_none_or(|chunk| chunk.is_used_up() && !chunk.is_last);
             if is_used_up && let Some(chunk) = next[point.index()].take() {
                 *current = Some(chunk);
             }
@@ -192,33 +214,55 @@ impl Run {
     }
 
     fn is_done(&self) -> bool {
-        self.chunks.iter().flatten().all(|chunk| chunk.is_last && chunk.is_used_up())
+        self.chunks
+            .iter()
+            .flatten()
+            .all(|chunk| chunk.is_last && chunk.is_used_up())
     }
 
     /// Works off what both captures show up to the same time.
     fn round(&mut self) -> Batch {
         let open = self.chunks.iter().flatten().filter(|chunk| !chunk.is_last);
-        let until = open.map(|chunk| chunk.until).min().unwrap_or(Timestamp::MAX);
+        let until = open
+            .map(|chunk| chunk.until)
+            .min()
+            .unwrap_or(Timestamp::MAX);
         let mut batch = Batch::default();
         self.link(until, &mut batch);
         let setting = &self.setting;
-        let yields = self.shards.par_iter_mut().map(|shard| shard.advance(until, setting)).collect();
+        let yields = self
+            .shards
+            .par_iter_mut()
+            .map(|shard| shard.advance(until, setting))
+            .collect();
         self.gather(yields, &mut batch);
         batch
     }
 
     fn finish(&mut self) -> Batch {
         let setting = &self.setting;
-        let yields = self.shards.par_iter_mut().map(|shard| shard.finish(setting)).collect();
+        let yields = self
+            .shards
+            .par_iter_mut()
+            .map(|shard| shard.finish(setting))
+            .collect();
         let mut batch = Batch::default();
         self.gather(yields, &mut batch);
-        batch.ended.sort_unstable_by_key(|summary| summary.flow.flow);
+        batch
+            .ended
+            .sort_unstable_by_key(|summary| summary.flow.flow);
         batch
     }
 
     /// Tells the shards what was seen up to `until`, both points in order of time.
     fn link(&mut self, until: Timestamp, batch: &mut Batch) {
-        let Self { linker, shards, setting, chunks, .. } = self;
+        let Self {
+            linker,
+            shards,
+            setting,
+            chunks,
+            ..
+        } = self;
         let [src, dst] = chunks;
         let mut tell = |linkage: Linkage| match linkage {
             Linkage::Seen(point, event) => shards[event.flow.0 as usize % SHARDS].see(point, event),
@@ -244,7 +288,9 @@ impl Run {
             }
         }
         for (point, chunk) in [(Point::Src, src), (Point::Dst, dst)] {
-            if let Some(chunk) = chunk && chunk.is_used_up() {
+            if let Some(chunk) = chunk
+                && chunk.is_used_up()
+            {
                 for slot in chunk.ended.drain(..) {
                     linker.end(point, slot, &mut tell);
                 }
@@ -299,7 +345,11 @@ impl Chunk {
             self.position += 1;
             self.reached = self.reached.max(sighting.at);
             linker.see(point, sighting, tell);
-            if self.sightings.get(self.position).is_none_or(|next| next.at > limit) {
+            if self
+                .sightings
+                .get(self.position)
+                .is_none_or(|next| next.at > limit)
+            {
                 break;
             }
         }

@@ -138,3 +138,10 @@ pub struct FlowSummary {
     /// `None` where there is no sample.
     pub rtt: [Option<RttSummary>; 2],
 }
+
+impl FlowSummary {
+    /// Samples of both directions.
+    pub fn samples(&self) -> u64 {
+        self.rtt.iter().flatten().map(|rtt| rtt.samples).sum()
+    }
+}

@@ -65,7 +65,8 @@ pub(super) struct Shard {
     ending: VecDeque<(Timestamp, FlowId)>,
     in_flight: [InFlight; 2],
     recent: [VecDeque<(FlowId, Mark)>; 2],
-    round: u64,
+    /// Arrivals up to here have been worked off.
+    settled: Option<Timestamp>,
     swept: Timestamp,
     yields: Yield,
 }
@@ -134,24 +135,30 @@ impl Shard {
 
     /// The flow is over at both points; what it has in flight may still be settled.
     pub(super) fn end(&mut self, flow: FlowId, now: Timestamp, setting: &Setting) {
-        self.ending.push_back((now + setting.horizon + setting.horizon, flow));
+        self.ending
+            .push_back((now + setting.horizon + setting.horizon, flow));
     }
 
     /// Works off what both captures showed up to `now` on the timeline.
     pub(super) fn advance(&mut self, now: Timestamp, setting: &Setting) -> Yield {
-        self.round += 1;
         for event in std::mem::take(&mut self.departures) {
             self.depart(&event, setting);
         }
         // Forward pairs need the outward arrivals before the homeward ones, reverse pairs the
         // other way round: so match both, then pair both.
         let crossed = Way::BOTH.map(|way| self.match_arrivals(way, now, setting));
+        self.settled = Some(now - SLACK);
         for reference in Point::BOTH {
             let out = match reference {
                 Point::Src => Way::Out,
                 Point::Dst => Way::Back,
             };
-            self.pair(reference, &crossed[out.index()], &crossed[out.opposite().index()], setting);
+            self.pair(
+                reference,
+                &crossed[out.index()],
+                &crossed[out.opposite().index()],
+                setting,
+            );
         }
         self.sweep(now, setting);
         std::mem::take(&mut self.yields)
@@ -182,7 +189,7 @@ impl Shard {
             return;
         }
         // Leaving here, it is on its way back to the other point.
-        pair.pairings[upstream.opposite().index()].depart(self.round, sighting.time);
+        pair.pairings[upstream.opposite().index()].depart(self.settled, sighting.at, sighting.time);
         let is_new = if sighting.mark.by_range {
             let ranges = &mut pair.ranges[event.direction.index()];
             ranges.depart(sighting, Departure::of(event), setting.min_rtt)
@@ -216,7 +223,11 @@ impl Shard {
                 let piece = departure.piece;
                 if piece == event.sighting.piece {
                     let far_time = event.sighting.time;
-                    let crossed_by = Crossed { crossing, far_time, piece };
+                    let crossed_by = Crossed {
+                        crossing,
+                        far_time,
+                        piece,
+                    };
                     crossed.push((event.flow, event.direction, event.sighting.at, crossed_by));
                 } else {
                     self.yields.across_steps += 1;
@@ -303,7 +314,14 @@ impl Shard {
                 continue;
             }
             let direction = direction.opposite();
-            let sample = sample(*flow, direction, reference, &outward.crossing, &homeward.crossing, setting);
+            let sample = sample(
+                *flow,
+                direction,
+                reference,
+                &outward.crossing,
+                &homeward.crossing,
+                setting,
+            );
             pair.rtt[direction.index()].add(sample.rtt);
             self.yields.samples.push((*at, sample));
         }
@@ -329,13 +347,24 @@ impl Shard {
     fn give_up(&mut self, horizon: Timestamp, setting: &Setting) {
         for way in Way::BOTH {
             let pairs = &mut self.pairs;
-            self.in_flight[way.index()].expire(horizon, |Expired { flow, departure, ambiguous }| {
-                if let Some(pair) = pairs.get_mut(&flow) {
-                    let settled = Settled { packets: 1, missing: 1, ambiguous };
-                    let counts = &mut pair.counts[departure.direction.index()];
-                    counts.settle_missing(settled, setting.may_be_outside(way, departure.at));
-                }
-            });
+            self.in_flight[way.index()].expire(
+                horizon,
+                |Expired {
+                     flow,
+                     departure,
+                     ambiguous,
+                 }| {
+                    if let Some(pair) = pairs.get_mut(&flow) {
+                        let settled = Settled {
+                            packets: 1,
+                            missing: 1,
+                            ambiguous,
+                        };
+                        let counts = &mut pair.counts[departure.direction.index()];
+                        counts.settle_missing(settled, setting.may_be_outside(way, departure.at));
+                    }
+                },
+            );
         }
         for pair in self.pairs.values_mut() {
             for direction in Direction::BOTH {
@@ -354,7 +383,9 @@ impl Shard {
             return;
         };
         self.yields.ended.push(FlowSummary {
-            duration: pair.span.map_or(TimeDelta::ZERO, |(first, last)| last - first),
+            duration: pair
+                .span
+                .map_or(TimeDelta::ZERO, |(first, last)| last - first),
             counts: pair.counts,
             rtt: [0, 1].map(|direction| pair.rtt[direction].summary()),
             flow: pair.flow,

@@ -24,11 +24,16 @@ impl Sides {
     pub(super) fn learn(common: &[(Sketched, Sketched)]) -> Self {
         let mut halves = Halves::default();
         for (packet, _) in common {
-            halves.separate(packet.fields.source_address, packet.fields.destination_address);
+            halves.separate(
+                packet.fields.source_address,
+                packet.fields.destination_address,
+            );
         }
         let mut votes: HashMap<u64, Votes, FixedState> = HashMap::default();
         for neighbours in common.windows(2) {
-            let [(a, a_dst), (b, b_dst)] = neighbours else { continue };
+            let [(a, a_dst), (b, b_dst)] = neighbours else {
+                continue;
+            };
             let (root, a_half) = halves.find(a.fields.source_address);
             let (b_root, b_half) = halves.find(b.fields.source_address);
             if root != b_root || a_half == b_half {
@@ -48,17 +53,27 @@ impl Sides {
             .map(|address| {
                 let (root, half) = halves.find(address);
                 let first_half_is_out = votes.get(&root).is_none_or(Votes::first_half_is_out);
-                (address, if half == first_half_is_out { Way::Back } else { Way::Out })
+                (
+                    address,
+                    if half == first_half_is_out {
+                        Way::Back
+                    } else {
+                        Way::Out
+                    },
+                )
             })
             .collect();
         Self { ways_by_sender }
     }
 
-    /// Which way packets from the address with hash `sender` to the one with hash `receiver` go;
+    /// Which way packets from the address numbered `sender` to the one numbered `receiver` go;
     /// `None` where neither has been met.
     pub(super) fn way(&self, sender: u64, receiver: u64) -> Option<Way> {
         let of_receiver = || self.ways_by_sender.get(&receiver).map(|way| way.opposite());
-        self.ways_by_sender.get(&sender).copied().or_else(of_receiver)
+        self.ways_by_sender
+            .get(&sender)
+            .copied()
+            .or_else(of_receiver)
     }
 }
 
@@ -98,7 +113,11 @@ struct Link {
 impl Halves {
     /// The group's root and whether `address` lies in the other half than it.
     fn find(&mut self, address: u64) -> (u64, bool) {
-        let alone = Link { parent: address, apart: false, size: 1 };
+        let alone = Link {
+            parent: address,
+            apart: false,
+            size: 1,
+        };
         let mut link = *self.links.entry(address).or_insert(alone);
         let (mut root, mut apart) = (address, false);
         while link.parent != root {
@@ -115,9 +134,27 @@ impl Halves {
             return;
         }
         let (a_size, b_size) = (self.links[&a_root].size, self.links[&b_root].size);
-        let (parent, child) = if a_size < b_size { (b_root, a_root) } else { (a_root, b_root) };
+        let (parent, child) = if a_size < b_size {
+            (b_root, a_root)
+        } else {
+            (a_root, b_root)
+        };
         let size = a_size.saturating_add(b_size);
-        self.links.insert(child, Link { parent, apart: a_apart == b_apart, size: 0 });
-        self.links.insert(parent, Link { parent, apart: false, size });
+        self.links.insert(
+            child,
+            Link {
+                parent,
+                apart: a_apart == b_apart,
+                size: 0,
+            },
+        );
+        self.links.insert(
+            parent,
+            Link {
+                parent,
+                apart: false,
+                size,
+            },
+        );
     }
 }

@@ -88,8 +88,8 @@ pub(super) fn estimate(delays: &[Vec<Delay>; 2], step_error_ns: f64) -> SkewEsti
         (Some(out), Some(back)) => combine(out, back),
     };
     let significant = combined.rate.abs() > SIGNIFICANT * combined.uncertainty;
-    let plausible = combined.rate.abs() < PLAUSIBLE
-        || (agreed == Some(true) && combined.rate.abs() < POSSIBLE);
+    let plausible =
+        combined.rate.abs() < PLAUSIBLE || (agreed == Some(true) && combined.rate.abs() < POSSIBLE);
     SkewEstimate {
         skew: in_ppt(combined.rate),
         uncertainty: Some(in_ppt(combined.uncertainty)),
@@ -110,15 +110,24 @@ fn combine(out: Slope, back: Slope) -> (Slope, Option<bool>) {
     let apart = (sharp.rate - other.rate).abs();
     if apart > SIGNIFICANT * (sharp.uncertainty + other.uncertainty) {
         let uncertainty = sharp.uncertainty.max(apart);
-        return (Slope { uncertainty, ..sharp }, Some(false));
+        return (
+            Slope {
+                uncertainty,
+                ..sharp
+            },
+            Some(false),
+        );
     }
     let weight = |slope: Slope| slope.uncertainty.powi(-2);
     let whole = weight(sharp) + weight(other);
     let rate = (sharp.rate * weight(sharp) + other.rate * weight(other)) / whole;
     let both_significant =
         [sharp, other].map(|slope| slope.rate.abs() > SIGNIFICANT * slope.uncertainty) == [true; 2];
-    let uncertainty = sharp.uncertainty;
-    (Slope { rate, uncertainty }, both_significant.then_some(true))
+    let uncertainty = whole.powf(-0.5);
+    (
+        Slope { rate, uncertainty },
+        both_significant.then_some(true),
+    )
 }
 
 /// The slope of the line under `delays`, with the sum of what makes it doubtful: how much it
@@ -173,10 +182,7 @@ fn slope(delays: &[Delay], step_error_ns: f64) -> Option<Slope> {
 /// The line under all `points` that is highest at `middle`: a point it goes through and its slope.
 ///
 /// `None` when all are at one time.
-fn line_under<'a>(
-    points: impl Iterator<Item = &'a Delay>,
-    middle: i64,
-) -> Option<(Delay, f64)> {
+fn line_under<'a>(points: impl Iterator<Item = &'a Delay>, middle: i64) -> Option<(Delay, f64)> {
     let hull = lower_hull(points);
     let right = hull
         .partition_point(|corner| corner.at_ns <= middle)

@@ -6,8 +6,9 @@
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::skew::{Delay, confirmed};
 use super::walk::Walk;
-use super::{Crossing, Point};
+use super::{Crossing, Point, Way};
 
 /// No smaller step is looked for.
 pub(super) const SMALLEST_NS: i64 = 1_000_000;
@@ -42,10 +43,26 @@ pub(super) struct Jump {
     pub(super) size: TimeDelta,
     /// How far `size` may be off.
     pub(super) error: TimeDelta,
-    /// The crossings of the clearer way just before and after, which `size` is measured on.
-    pub(super) sides: [Vec<usize>; 2],
+    /// The crossings just before and just after, by way, which `size` is measured on.
+    pub(super) sides: [[Vec<usize>; 2]; 2],
     /// First and last crossing that the step was looked for in, to tell two findings of one step.
     pub(super) extent: (usize, usize),
+}
+
+/// The smallest delays on one side of a step.
+struct Floor {
+    at: Timestamp,
+    owd: TimeDelta,
+    varies: TimeDelta,
+}
+
+/// How much longer the smallest delays of a way seem after a step, and what makes that doubtful.
+#[derive(Clone, Copy)]
+struct MeasuredShift {
+    way: Way,
+    longer: TimeDelta,
+    varies: TimeDelta,
+    drifts: TimeDelta,
 }
 
 /// All steps of both clocks, in order of their crossings.
@@ -64,36 +81,135 @@ pub(super) fn find(crossings: &[Crossing]) -> Vec<Jump> {
         }
     }
     jumps.sort_by_key(|jump| jump.after);
+    // Close to a step another way's queue can seem to shift as the step did. Measured apart from
+    // the step nothing is left of it.
+    let mut parted = jumps.clone();
+    part(&mut parted, crossings);
+    let mut real = parted.iter_mut().map(|jump| {
+        jump.measure(crossings, 0.0);
+        jump.size.abs().as_nanos() > SMALLEST_NS / 2
+    });
+    jumps.retain(|_| real.next().unwrap_or(false));
+    part(&mut jumps, crossings);
     jumps
 }
 
+/// Keeps the crossings that one step is measured on clear of all other steps.
+fn part(jumps: &mut [Jump], crossings: &[Crossing]) {
+    let all = jumps.to_vec();
+    for (number, jump) in jumps.iter_mut().enumerate() {
+        for (side, next) in [jump.before, jump.after].into_iter().enumerate() {
+            for way in Way::BOTH {
+                jump.sides[way.index()][side].retain(|&index| {
+                    all.iter().enumerate().all(|(other, step)| {
+                        let is_past = |index: usize| step.is_before(&crossings[index], crossings);
+                        other == number || is_past(index) == is_past(next)
+                    })
+                });
+            }
+        }
+    }
+}
+
 impl Jump {
+    /// Packets of a way on each side of a step that its size is measured on: few where these are
+    /// all about as fast, so that drift matters less, and more where most had to queue.
+    pub(super) const SIDES: [usize; 2] = [16, 256];
+    /// Parts of these in each of which the smallest delay is looked up.
+    const PARTS: usize = 4;
+    /// Clocks may drift apart by 1 ns in this many more than is known of their drift.
+    const UNKNOWN_DRIFT: i64 = 10_000;
+
     /// Measures the size anew, with `drift` of the clocks (destination against source) taken out.
+    ///
+    /// The smallest delays before and after show it, on the way where these vary less.
     pub(super) fn measure(&mut self, crossings: &[Crossing], drift: f64) {
+        let [few, many] = Self::SIDES;
+        let shift = |way: Way, count: usize| {
+            let before = self.floor(crossings, drift, way, 0, count)?;
+            let after = self.floor(crossings, drift, way, 1, count)?;
+            let lag = after.at - before.at;
+            Some(MeasuredShift {
+                way,
+                longer: after.owd - before.owd,
+                varies: before.varies.max(after.varies),
+                drifts: TimeDelta::from_nanos(lag.as_nanos() / Self::UNKNOWN_DRIFT),
+            })
+        };
+        // A few packets in a row can be as fast as each other in a full queue too.
+        let ways = Way::BOTH.into_iter().filter_map(|way| shift(way, many));
+        let Some(calmer) = ways.min_by_key(|shift| shift.varies) else {
+            return;
+        };
+        let measured = [shift(calmer.way, few).unwrap_or(calmer), calmer]
+            .into_iter()
+            .min_by_key(|shift| shift.varies + shift.drifts)
+            .unwrap_or(calmer);
+        let forwards = (measured.way == Way::Out) == (self.point == Point::Dst);
+        self.size = if forwards {
+            measured.longer
+        } else {
+            -measured.longer
+        };
+        self.error = measured.varies + measured.drifts;
+    }
+
+    /// The smallest delays of `count` packets of one way on one side.
+    fn floor(
+        &self,
+        crossings: &[Crossing],
+        drift: f64,
+        way: Way,
+        side: usize,
+        count: usize,
+    ) -> Option<Floor> {
+        let nearest = &self.sides[way.index()][side];
+        if nearest.is_empty() {
+            return None;
+        }
+        let nearest = match side {
+            0 => &nearest[nearest.len().saturating_sub(count)..],
+            _ => &nearest[..count.min(nearest.len())],
+        };
         // The clock that did not jump tells how much time passed.
         let steady = self.point.opposite();
         let start = time_at(&crossings[self.after], steady);
-        let [before, after] = [0, 1].map(|side: usize| {
-            let mut differences: Vec<i64> = self.sides[side]
-                .iter()
-                .map(|&index| {
-                    let crossing = &crossings[index];
-                    let passed = time_at(crossing, steady) - start;
-                    let drifted = passed.as_nanos() as f64 * drift;
-                    let difference = crossing.difference().as_nanos();
-                    difference.saturating_sub(whole_nanos(drifted))
-                })
-                .collect();
-            differences.sort_unstable();
-            let middle = differences.get(differences.len() / 2).copied();
-            (middle.unwrap_or_default(), spread(&differences))
-        });
-        let shift = TimeDelta::from_nanos(after.0.saturating_sub(before.0));
-        self.size = match self.point {
-            Point::Src => -shift,
-            Point::Dst => shift,
-        };
-        self.error = TimeDelta::from_nanos(before.1.max(after.1) / 2 + 1_000);
+        let delays: Vec<Delay> = nearest
+            .iter()
+            .map(|&index| {
+                let crossing = &crossings[index];
+                let at_ns = (time_at(crossing, steady) - start).as_nanos();
+                let drifted = TimeDelta::from_nanos(whole_nanos(at_ns as f64 * drift));
+                let owd = match way {
+                    Way::Out => crossing.raw_owd() - drifted,
+                    Way::Back => crossing.raw_owd() + drifted,
+                };
+                Delay {
+                    at_ns,
+                    owd_ns: owd.as_nanos(),
+                }
+            })
+            .collect();
+        let mut floors: Vec<TimeDelta> = delays
+            .chunks(delays.len().div_ceil(Self::PARTS).max(1))
+            .filter_map(|part| confirmed(part).iter().map(|delay| delay.owd_ns).min())
+            .map(TimeDelta::from_nanos)
+            .collect();
+        floors.sort_unstable();
+        Some(Floor {
+            at: time_at(&crossings[nearest[nearest.len() / 2]], steady),
+            owd: *floors.get(floors.len() / 2)?,
+            varies: *floors.last()? - *floors.first()?,
+        })
+    }
+
+    /// Whether a crossing comes after this step in the capture of the clock that was set.
+    pub(super) fn is_before(&self, crossing: &Crossing, crossings: &[Crossing]) -> bool {
+        let after = &crossings[self.after];
+        match self.point {
+            Point::Src => crossing.src_record >= after.src_record,
+            Point::Dst => crossing.dst_record >= after.dst_record,
+        }
     }
 
     /// The time between the two packets that the jump does not account for.
@@ -117,14 +233,23 @@ impl Jump {
 
 /// Distance between the second smallest and the second largest, so that one outlier is harmless.
 pub(super) fn spread(sorted: &[i64]) -> i64 {
-    match sorted {
-        [_, low, .., high, _] => high.saturating_sub(*low),
+    let inner = match sorted {
+        [_, inner @ .., _] if inner.len() > 1 => inner,
+        all => all,
+    };
+    match inner {
         [low, .., high] => high.saturating_sub(*low),
         _ => 0,
     }
 }
 
-pub(super) fn elapsed(crossings: &[Crossing], point: Point, before: usize, after: usize) -> TimeDelta {
+/// Time from one crossing to another on one point's clock.
+pub(super) fn elapsed(
+    crossings: &[Crossing],
+    point: Point,
+    before: usize,
+    after: usize,
+) -> TimeDelta {
     time_at(&crossings[after], point) - time_at(&crossings[before], point)
 }
 

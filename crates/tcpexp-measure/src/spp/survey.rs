@@ -6,6 +6,7 @@
 //! give a uniform sample, and memory is bounded either way.
 
 use std::hash::{BuildHasher, Hasher};
+use std::net::IpAddr;
 
 use foldhash::quality::FixedState;
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -46,7 +47,8 @@ impl Survey {
         self.first.get_or_insert(place);
         self.last = Some(place);
         if let Transport::Tcp(_) = sighted.packet.transport {
-            self.largest_segment_bytes = self.largest_segment_bytes.max(sighted.packet.payload_bytes);
+            self.largest_segment_bytes =
+                self.largest_segment_bytes.max(sighted.packet.payload_bytes);
         }
         let content = content_hash(&sighted.packet);
         let endpoints = with_endpoints(content, &sighted.packet);
@@ -65,7 +67,10 @@ pub(super) struct Sketch {
 
 impl Default for Sketch {
     fn default() -> Self {
-        Self { kept: Vec::new(), limit: u64::MAX }
+        Self {
+            kept: Vec::new(),
+            limit: u64::MAX,
+        }
     }
 }
 
@@ -118,11 +123,17 @@ impl Sketch {
 
     /// Sorts, drops copies, keeps no more than two of a kind, and then only the smallest hashes.
     fn compact(&mut self) {
-        self.kept.sort_unstable_by_key(|packet| (packet.hash, packet.record));
-        self.kept.dedup_by(|later, earlier| later.is_copy_of(earlier));
+        self.kept
+            .sort_unstable_by_key(|packet| (packet.hash, packet.record));
+        self.kept
+            .dedup_by(|later, earlier| later.is_copy_of(earlier));
         let mut run = (None, 0);
         self.kept.retain(|packet| {
-            run = if run.0 == Some(packet.hash) { (run.0, run.1 + 1) } else { (Some(packet.hash), 1) };
+            run = if run.0 == Some(packet.hash) {
+                (run.0, run.1 + 1)
+            } else {
+                (Some(packet.hash), 1)
+            };
             run.1 <= 2
         });
         if let Some(last) = self.kept.get(KEPT) {
@@ -140,7 +151,10 @@ impl Sketch {
         let mut common = Vec::new();
         let mut others = other.kept.chunk_by(|a, b| a.hash == b.hash).peekable();
         for run in self.kept.chunk_by(|a, b| a.hash == b.hash) {
-            while others.next_if(|theirs| theirs[0].hash < run[0].hash).is_some() {}
+            while others
+                .next_if(|theirs| theirs[0].hash < run[0].hash)
+                .is_some()
+            {}
             if let (&[ours], Some(&&[theirs])) = (run, others.peek())
                 && ours.hash == theirs.hash
             {
@@ -162,7 +176,7 @@ impl Sketched {
 
 impl FieldValues {
     fn of(packet: &Packet<'_>) -> Self {
-        let (source_address, destination_address) = address_hashes(&packet.addresses);
+        let (source_address, destination_address) = address_numbers(&packet.addresses);
         let mut fields = Self {
             is_tcp: false,
             source_address,
@@ -211,18 +225,24 @@ pub(super) fn sack_hash(tcp: &Tcp<'_>) -> u64 {
     hasher.finish()
 }
 
-/// Hash of one address, the same at both points.
-pub(super) fn address_hash(address: std::net::IpAddr) -> u64 {
-    let mut hasher = FixedState::default().build_hasher();
+/// A number for an address, the same at both points: an IPv4 address is its own, an IPv6 address a
+/// hash beyond all of those.
+pub(super) fn address_number(address: IpAddr) -> u64 {
     match address {
-        std::net::IpAddr::V4(v4) => hasher.write_u32(v4.to_bits()),
-        std::net::IpAddr::V6(v6) => hasher.write_u128(v6.to_bits()),
+        IpAddr::V4(v4) => v4.to_bits().into(),
+        IpAddr::V6(v6) => {
+            let mut hasher = FixedState::default().build_hasher();
+            hasher.write_u128(v6.to_bits());
+            hasher.finish() | 1 << 63
+        }
     }
-    hasher.finish()
 }
 
-fn address_hashes(addresses: &Addresses) -> (u64, u64) {
-    (address_hash(addresses.source()), address_hash(addresses.destination()))
+fn address_numbers(addresses: &Addresses) -> (u64, u64) {
+    (
+        address_number(addresses.source()),
+        address_number(addresses.destination()),
+    )
 }
 
 /// Hash of what no router and no segmentation offload changes in a packet's first bytes.
@@ -252,10 +272,16 @@ fn with_endpoints(content: u64, packet: &Packet<'_>) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
     hasher.write_u64(content);
     match packet.addresses {
-        Addresses::V4 { source, destination } => {
+        Addresses::V4 {
+            source,
+            destination,
+        } => {
             hasher.write_u64(u64::from(source.to_bits()) << 32 | u64::from(destination.to_bits()));
         }
-        Addresses::V6 { source, destination } => {
+        Addresses::V6 {
+            source,
+            destination,
+        } => {
             hasher.write_u128(source.to_bits());
             hasher.write_u128(destination.to_bits());
         }

@@ -11,6 +11,8 @@ use super::{Crossing, Point, Way};
 const FINE: usize = 7;
 /// Packets looked at where a few show nothing but queueing.
 const COARSE: usize = 127;
+/// Crossings around a step within which another finding is the same step.
+const REACH: usize = 4 * FINE;
 /// Fewer packets than this on one side of it show no step.
 const LEAST: usize = 3;
 /// Clocks may drift apart by 1 ns in this many without a step.
@@ -100,14 +102,26 @@ impl<'a> Walk<'a> {
                 best.push(candidate);
             }
         }
-        let noise = best.get(MOST).map_or(0, |next| next.size_ns.saturating_abs());
-        best.iter()
-            .filter(|found| found.size_ns.saturating_abs() / STANDS_OUT >= noise)
-            .filter_map(|found| {
-                let jump = self.located(found)?;
-                (!found.alone || jump.is_beyond_doubt(self.crossings)).then_some(jump)
-            })
-            .collect()
+        let noise = best
+            .get(MOST)
+            .map_or(0, |next| next.size_ns.saturating_abs());
+        best.retain(|found| found.size_ns.saturating_abs() / STANDS_OUT >= noise);
+        let mut places: Vec<usize> = Vec::new();
+        let mut jumps = Vec::new();
+        for candidate in best {
+            let clear = self.clear(candidate);
+            let jump = self
+                .place(candidate, &clear)
+                .filter(|&place| self.lasts(place, &clear, &places))
+                .and_then(|place| Some((place, self.jump_at(place, &clear)?)));
+            if let Some((place, jump)) = jump
+                && (!candidate.alone || jump.is_beyond_doubt(self.crossings))
+            {
+                places.push(place);
+                jumps.push(jump);
+            }
+        }
+        jumps
     }
 
     fn candidates(&self) -> Vec<Candidate> {
@@ -140,8 +154,8 @@ impl<'a> Walk<'a> {
             }
             (Some(out), Some(back)) => match (out.is_clear(), back.is_clear()) {
                 (true, true) => (out, back),
-                (true, false) => (out, self.coarse(Way::Back, passed)),
-                (false, true) => (back, self.coarse(Way::Out, passed)),
+                (true, false) => (out, self.coarse(Way::Back, passed, &[])?),
+                (false, true) => (back, self.coarse(Way::Out, passed, &[])?),
                 (false, false) => return None,
             },
             _ => return None,
@@ -151,12 +165,22 @@ impl<'a> Walk<'a> {
         (other.is_clear() && clear.agrees_with(&other)).then_some((size_ns, false))
     }
 
-    /// The shift of a way's smaller delays over many packets.
-    fn coarse(&self, way: Way, passed: [usize; 2]) -> Shift {
+    /// The shift of a way's smaller delays over many packets, up to the next of the `places` where
+    /// other steps are.
+    fn coarse(&self, way: Way, passed: [usize; 2], places: &[usize]) -> Option<Shift> {
         let track = &self.tracks[way.index()];
-        let at = passed[way.index()];
-        let before = &track.positions[at.saturating_sub(COARSE)..at];
-        let after = &track.positions[at..(at + COARSE).min(track.positions.len())];
+        let [mut before, mut after] = track.around(passed[way.index()], COARSE);
+        let here = *after.first()?;
+        for &place in places {
+            if place <= here {
+                before = &before[before.partition_point(|&at| at < place)..];
+            } else {
+                after = &after[..after.partition_point(|&at| at < place)];
+            }
+        }
+        if before.is_empty() || after.is_empty() {
+            return None;
+        }
         let [before, after] = [before, after].map(|side| {
             let mut owds: Vec<i64> = side
                 .iter()
@@ -168,34 +192,45 @@ impl<'a> Walk<'a> {
             (rank(2), spread_ns, self.crossing(side[side.len() / 2]))
         });
         let longer = TimeDelta::from_nanos(after.0.saturating_sub(before.0));
-        Shift {
+        Some(Shift {
             size: match way {
                 Way::Out => longer,
                 Way::Back => -longer,
             },
             spread: TimeDelta::from_nanos(before.1.max(after.1)),
             lag: lag(before.2, after.2),
-        }
+        })
     }
 
     fn crossing(&self, position: usize) -> &Crossing {
         &self.crossings[self.order[position]]
     }
 
-    /// Finds the two crossings between which a step happened.
+    /// The ways that show a step clearly.
+    fn clear(&self, candidate: &Candidate) -> Vec<&Track> {
+        let shows = |track: &&Track| {
+            let shift = track.fine.get(candidate.passed[track.way.index()]);
+            shift.is_some_and(|shift| shift.is_some_and(|shift| shift.is_clear()))
+        };
+        self.tracks.iter().filter(shows).collect()
+    }
+
+    /// Whether the clearest way stays shifted for longer than a link that stalls and then lets all
+    /// waiting packets of both ways go at once.
+    fn lasts(&self, place: usize, clear: &[&Track], places: &[usize]) -> bool {
+        clearest(clear, place).is_some_and(|(track, shift)| {
+            let passed = Way::BOTH.map(|way| self.tracks[way.index()].before(place));
+            let lasting = self.coarse(track.way, passed, places);
+            shift.is_clear() && lasting.is_some_and(|lasting| lasting.agrees_with(&shift))
+        })
+    }
+
+    /// The first position after a step.
     ///
     /// Each packet of a way that shows the step clearly is nearer to what that way showed before
     /// or to what it showed after; packets of the other way in between are told apart by where
     /// the clock's own time makes the greatest leap.
-    fn located(&self, candidate: &Candidate) -> Option<Jump> {
-        let clear: Vec<&Track> = self
-            .tracks
-            .iter()
-            .filter(|track| {
-                let shift = track.fine.get(candidate.passed[track.way.index()]);
-                shift.is_some_and(|shift| shift.is_some_and(|shift| shift.is_clear()))
-            })
-            .collect();
+    fn place(&self, candidate: &Candidate, clear: &[&Track]) -> Option<usize> {
         let levels: Vec<(Way, [i64; 2])> = clear
             .iter()
             .map(|track| {
@@ -204,7 +239,7 @@ impl<'a> Walk<'a> {
             })
             .collect();
         let (mut from, mut to) = (candidate.position, candidate.position);
-        for track in &clear {
+        for track in clear {
             let [before, after] = track.around(candidate.passed[track.way.index()], FINE / 2 + 1);
             from = from.min(*before.first()?);
             to = to.max(*after.last()?);
@@ -212,7 +247,9 @@ impl<'a> Walk<'a> {
         let leap = |position: usize| {
             let (before, after) = (self.order[position - 1], self.order[position]);
             let elapsed = elapsed(self.crossings, self.point, before, after);
-            elapsed.as_nanos().saturating_mul(self.own(candidate.size_ns).signum())
+            elapsed
+                .as_nanos()
+                .saturating_mul(self.own(candidate.size_ns).signum())
         };
         // How much worse a later place for the step fits than `from`.
         let mut misfit = 0_i128;
@@ -228,32 +265,31 @@ impl<'a> Walk<'a> {
             let found = (misfit, Reverse(leap(position)), position);
             best = Some(best.map_or(found, |best| best.min(found)));
         }
-        self.jump_at(best?.2, &clear)
+        Some(best?.2)
     }
 
+    /// The step just before `position`.
     fn jump_at(&self, position: usize, clear: &[&Track]) -> Option<Jump> {
-        let clearest = clear.iter().min_by_key(|track| {
-            let shift = track.fine[track.before(position)];
-            shift.map_or(i64::MAX, |shift| shift.spread.as_nanos())
-        })?;
-        let sides = clearest.around(clearest.before(position), FINE);
-        let reach = 4 * FINE;
-        let around = position.saturating_sub(reach)..(position + reach).min(self.order.len());
+        let (_, shift) = clearest(clear, position)?;
+        let around = position.saturating_sub(REACH)..(position + REACH).min(self.order.len());
         let extent = &self.order[around];
-        let mut jump = Jump {
+        let sides = Way::BOTH.map(|way| {
+            let track = &self.tracks[way.index()];
+            let sides = track.around(track.before(position), Jump::SIDES[1]);
+            sides.map(|side| side.iter().map(|&at| self.order[at]).collect())
+        });
+        Some(Jump {
             point: self.point,
             before: self.order[position - 1],
             after: self.order[position],
-            size: TimeDelta::ZERO,
-            error: TimeDelta::ZERO,
-            sides: sides.map(|side| side.iter().map(|&at| self.order[at]).collect()),
+            size: match self.point {
+                Point::Src => -shift.size,
+                Point::Dst => shift.size,
+            },
+            error: shift.spread,
+            sides,
             extent: (*extent.iter().min()?, *extent.iter().max()?),
-        };
-        if jump.sides.iter().any(Vec::is_empty) {
-            return None;
-        }
-        jump.measure(self.crossings, 0.0);
-        Some(jump)
+        })
     }
 
     /// A shift of the clocks' difference as a jump of this walk's clock.
@@ -325,8 +361,7 @@ impl Track {
 
     /// How many of this way's crossings are before a position of the walk.
     fn before(&self, position: usize) -> usize {
-        let passed = self.positions.partition_point(|&at| at < position);
-        passed.min(self.positions.len() - 1)
+        self.positions.partition_point(|&at| at < position)
     }
 
     /// Positions of the last and first `count` crossings before and after the first `passed`.
@@ -337,6 +372,14 @@ impl Track {
             &self.positions[passed..end],
         ]
     }
+}
+
+/// The way that shows a step before `place` best, and what it shows.
+fn clearest<'a>(clear: &[&'a Track], place: usize) -> Option<(&'a Track, Shift)> {
+    clear
+        .iter()
+        .filter_map(|track| Some((*track, (*track.fine.get(track.before(place))?)?)))
+        .min_by_key(|(_, shift)| shift.spread)
 }
 
 /// Time between two crossings on the clock that shows less of it.

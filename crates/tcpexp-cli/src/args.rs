@@ -1,0 +1,262 @@
+//! What can be typed.
+
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use tcpexp::units::TimeDelta;
+
+/// Runs TCP experiments and reads them back from packets.
+#[derive(Parser)]
+#[command(name = "tcpexp", version, about, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Rtt(RttArgs),
+    Info(InfoArgs),
+    /// Print the completion script of a shell
+    ///
+    /// For bash: tcpexp completions bash > ~/.local/share/bash-completion/completions/tcpexp
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, of tcpexp or of one of its commands
+    ///
+    /// To read it: tcpexp man rtt | man -l -
+    Man {
+        /// Which command
+        command: Option<String>,
+    },
+}
+
+/// Round-trip times between two captures of the same traffic
+///
+/// Takes the captures of two measurement points and finds the packets that passed both. Each
+/// packet that went out and the first one back after it make a pair; the time that passed at the
+/// far point in between is taken out, so what remains is the path's: RTT = time between the two at
+/// one point - time between the two at the other. Each difference is read on one clock, so the
+/// clocks need not agree. Works on any TCP or UDP traffic, both directions, for every flow.
+#[derive(clap::Args)]
+pub(crate) struct RttArgs {
+    /// Capture at the source point; `-` is standard input
+    pub(crate) src: PathBuf,
+
+    /// Capture at the destination point; `-` is standard input
+    pub(crate) dst: PathBuf,
+
+    /// Only this flow: its number in the table, or a part of "address:port > address:port"; may
+    /// be given several times
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+
+    /// Draw RTT against time and its distribution
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    pub(crate) plot: Option<PathBuf>,
+
+    /// Flows in the table and in the chart's legend at the most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+
+    /// Measure the packets inside IP-in-IP, GRE and VXLAN tunnels
+    #[arg(long)]
+    pub(crate) inner: bool,
+
+    /// Read the captures as streams, safe if another program cuts them short meanwhile; slower
+    #[arg(long)]
+    pub(crate) no_mmap: bool,
+
+    /// A packet that takes longer one way is lost (ms, s)
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    pub(crate) max_owd: TimeDelta,
+
+    /// Pair packets exactly as another tool does; the output is that tool's
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) compat: Option<Compat>,
+
+    /// With --compat: header fields that identify a packet, as that tool's option -# takes them
+    #[arg(long, value_name = "MASK", requires = "compat", default_value_t = 63)]
+    pub(crate) mask: u32,
+
+    /// With --compat: the host on the source's side (its option -a)
+    #[arg(long, value_name = "IPV4", requires = "compat", requires = "dst_host")]
+    pub(crate) src_host: Option<Ipv4Addr>,
+
+    /// With --compat: the host on the destination's side (its option -A)
+    #[arg(long, value_name = "IPV4", requires = "compat", requires = "src_host")]
+    pub(crate) dst_host: Option<Ipv4Addr>,
+}
+
+/// What is in a capture: packets, time span, link types, drops, and what was skipped and why
+#[derive(clap::Args)]
+pub(crate) struct InfoArgs {
+    /// Capture files; `-` is standard input
+    #[arg(required = true)]
+    pub(crate) captures: Vec<PathBuf>,
+
+    /// Look at the packets inside IP-in-IP, GRE and VXLAN tunnels
+    #[arg(long)]
+    pub(crate) inner: bool,
+
+    /// As text for people or as one JSON object a line
+    #[arg(long, default_value = "table")]
+    pub(crate) format: InfoFormat,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct OutputArgs {
+    /// Write the samples to a file; its ending says the format
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Format of the output [default: by the ending of FILE, table without one]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+
+    /// Print no table beside a file, no progress and no remarks
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Quantiles per flow, for people
+    Table,
+    /// One JSON object per sample and line
+    Json,
+    /// Comma-separated values
+    Csv,
+    /// Apache Parquet
+    Parquet,
+    /// Arrow IPC file
+    Arrow,
+    /// What SPP prints with -p -O: time, RTT, turnaround, delay out and back, in seconds
+    Spp,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InfoFormat {
+    /// For people
+    Table,
+    /// One JSON object per capture and line
+    Json,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compat {
+    /// SPP 0.4.2, including its window, its clamping and its lost last pair
+    #[value(name = "spp-0.4.2")]
+    Spp042,
+}
+
+impl OutputArgs {
+    /// The format asked for, or the one that the file's ending stands for.
+    pub(crate) fn format(&self) -> anyhow::Result<Format> {
+        if let Some(format) = self.format {
+            return Ok(format);
+        }
+        let Some(file) = self
+            .output
+            .as_deref()
+            .filter(|file| file.as_os_str() != "-")
+        else {
+            return Ok(Format::Table);
+        };
+        let ending = file
+            .extension()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_lowercase();
+        match ending.as_str() {
+            "parquet" => Ok(Format::Parquet),
+            "csv" => Ok(Format::Csv),
+            "json" | "jsonl" | "ndjson" => Ok(Format::Json),
+            "arrow" | "feather" | "ipc" => Ok(Format::Arrow),
+            "spp" => Ok(Format::Spp),
+            "txt" => Ok(Format::Table),
+            _ => {
+                let message = format!(
+                    "the ending of {} names no format: use .parquet, .csv, .json, .arrow, .spp or \
+                     .txt, or --format\n",
+                    file.display()
+                );
+                let kind = clap::error::ErrorKind::InvalidValue;
+                clap::Error::raw(kind, message)
+                    .with_cmd(&Args::command())
+                    .exit()
+            }
+        }
+    }
+}
+
+/// Prints the manual page of `command`, or of the whole.
+pub(crate) fn man_page(command: Option<&str>) -> anyhow::Result<()> {
+    let mut whole = Args::command();
+    whole.build();
+    let page = match command {
+        None => whole,
+        Some(name) => whole
+            .find_subcommand(name)
+            .with_context(|| format!("there is no command {name}"))?
+            .clone(),
+    };
+    let mut roff = Vec::new();
+    clap_mangen::Man::new(page).render(&mut roff)?;
+    crate::output::print(&roff)
+}
+
+/// A time with its unit: `250ms`, `30s`, `2min`.
+fn parse_time(text: &str) -> Result<TimeDelta, String> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let wrong = || format!("\"{text}\" is no time: write it as 250ms, 30s or 2min");
+    let number: i64 = number.parse().map_err(|_| wrong())?;
+    let span = match unit.trim() {
+        "us" => TimeDelta::from_micros(number),
+        "ms" => TimeDelta::from_millis(number),
+        "s" => TimeDelta::from_seconds(number),
+        "min" => TimeDelta::from_seconds(number.saturating_mul(60)),
+        _ => return Err(wrong()),
+    };
+    if span == TimeDelta::ZERO {
+        return Err("it must be longer than nothing".into());
+    }
+    Ok(span)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_arguments_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_time_needs_a_number_and_a_unit() {
+        assert_eq!(parse_time("250ms"), Ok(TimeDelta::from_millis(250)));
+        assert_eq!(parse_time("2min"), Ok(TimeDelta::from_seconds(120)));
+        for wrong in [
+            "",
+            "5",
+            "ms",
+            "-5s",
+            "5 parsecs",
+            "0s",
+            "99999999999999999999s",
+        ] {
+            assert!(parse_time(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! `tcpexp info CAPTURE…`.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use serde::Serialize;
+use tcpexp::units::Timestamp;
+use tcpexp::wire::{LinkType, Tunnels};
+use tcpexp::{CaptureInfo, Recording};
+
+use crate::args::{InfoArgs, InfoFormat};
+use crate::output;
+use crate::progress::Progress;
+
+pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
+    let tunnels = if args.inner {
+        Tunnels::Entered
+    } else {
+        Tunnels::Closed
+    };
+    for (index, path) in args.captures.iter().enumerate() {
+        let recording = Recording::open(path)?;
+        let progress = Progress::watch(&[&recording], 1, false);
+        let info = CaptureInfo::read(&recording, tunnels)?;
+        drop(progress);
+        let text = match args.format {
+            InfoFormat::Table if index > 0 => format!("\n{}", table(path, &info)),
+            InfoFormat::Table => table(path, &info),
+            InfoFormat::Json => {
+                let line = serde_json::to_string(&Line::of(path, &info));
+                line.context("cannot write JSON")? + "\n"
+            }
+        };
+        output::print(text.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn table(path: &Path, info: &CaptureInfo) -> String {
+    let mut text = format!("{}\n", path.display());
+    let mut line = |name: &str, what: &str| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {name:12} {what}");
+    };
+    let format = match info.compression {
+        Some(compression) => format!("{}, {compression}", info.format),
+        None => info.format.to_string(),
+    };
+    line("format", &format);
+    for interface in &info.interfaces {
+        let mut what = LinkType(interface.link_type).to_string();
+        if let Some(name) = &interface.name {
+            what = format!("{name}, {what}");
+        }
+        if let Some(snaplen) = interface.snaplen {
+            let _ = write!(what, ", up to {snaplen} bytes of a packet");
+        }
+        if let Some(dropped) = interface.dropped {
+            let _ = write!(what, ", {dropped} dropped by the capture");
+        }
+        line("interface", &what);
+    }
+    if let Some((first, last)) = info.span {
+        line("first", &utc(first));
+        line("last", &format!("{} ({} later)", utc(last), last - first));
+    }
+    line("records", &info.tally.records().to_string());
+    line(
+        "used",
+        &format!("{} TCP and UDP packets", info.tally.used()),
+    );
+    for (reason, count) in info.tally.skipped() {
+        line("skipped", &format!("{count} {reason}"));
+    }
+    line(
+        "bytes",
+        &format!("{} captured of {}", info.captured_bytes, info.wire_bytes),
+    );
+    if let Some(damage) = &info.damage {
+        line("damage", damage);
+        if info.damaged_places > 1 {
+            line("", &format!("and {} more places", info.damaged_places - 1));
+        }
+    }
+    text
+}
+
+/// What `--format json` prints of one capture.
+#[derive(Serialize)]
+struct Line {
+    path: String,
+    format: String,
+    compression: Option<String>,
+    interfaces: Vec<InterfaceLine>,
+    first_ns: Option<i64>,
+    last_ns: Option<i64>,
+    records: u64,
+    used: u64,
+    skipped: std::collections::BTreeMap<String, u64>,
+    captured_bytes: u64,
+    wire_bytes: u64,
+    damage: Option<String>,
+    damaged_places: u64,
+}
+
+#[derive(Serialize)]
+struct InterfaceLine {
+    name: Option<String>,
+    link_type: u16,
+    snaplen_bytes: Option<u32>,
+    received_packets: Option<u64>,
+    dropped_packets: Option<u64>,
+}
+
+impl Line {
+    fn of(path: &Path, info: &CaptureInfo) -> Self {
+        let interfaces = info.interfaces.iter().map(|interface| InterfaceLine {
+            name: interface.name.clone(),
+            link_type: interface.link_type,
+            snaplen_bytes: interface.snaplen,
+            received_packets: interface.received,
+            dropped_packets: interface.dropped,
+        });
+        Self {
+            path: path.display().to_string(),
+            format: info.format.to_string(),
+            compression: info.compression.map(|compression| compression.to_string()),
+            interfaces: interfaces.collect(),
+            first_ns: info.span.map(|(first, _)| first.as_nanos()),
+            last_ns: info.span.map(|(_, last)| last.as_nanos()),
+            records: info.tally.records(),
+            used: info.tally.used(),
+            skipped: info
+                .tally
+                .skipped()
+                .map(|(reason, n)| (reason.to_string(), n))
+                .collect(),
+            captured_bytes: info.captured_bytes,
+            wire_bytes: info.wire_bytes,
+            damage: info.damage.clone(),
+            damaged_places: info.damaged_places,
+        }
+    }
+}
+
+/// A point in time as people write it, in UTC: `2026-01-01 00:00:12.345678901`.
+fn utc(at: Timestamp) -> String {
+    let (seconds, nanos) = (
+        at.as_nanos().div_euclid(1_000_000_000),
+        at.as_nanos().rem_euclid(1_000_000_000),
+    );
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let (year, month, day) = civil(days);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{nanos:09} UTC")
+}
+
+/// Year, month and day of a day counted from 1970-01-01 in the Gregorian calendar.
+///
+/// Counts years from March, so that the leap day is a year's last, in eras of 400 years.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_shown_in_the_calendar() {
+        let shown = [0, -1, 951_782_400_000_000_000, 1_767_225_612_799_459_000];
+        let shown = shown.map(|nanos| utc(Timestamp::from_nanos(nanos)));
+        assert_eq!(
+            shown,
+            [
+                "1970-01-01 00:00:00.000000000 UTC",
+                "1969-12-31 23:59:59.999999999 UTC",
+                "2000-02-29 00:00:00.000000000 UTC",
+                "2026-01-01 00:00:12.799459000 UTC",
+            ]
+        );
+    }
+}

@@ -1,0 +1,155 @@
+//! Files that are there whole or not at all.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock};
+
+use anyhow::{Context, bail};
+use tempfile::NamedTempFile;
+
+/// Where output goes: to standard output, straight into a device or pipe, or to a temporary file
+/// that takes its place when it is complete.
+pub(crate) struct Output {
+    writer: BufWriter<Target>,
+    path: PathBuf,
+}
+
+enum Target {
+    Stdout(io::Stdout),
+    Device(File),
+    File(NamedTempFile),
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(stdout) => stdout.write(bytes),
+            Self::Device(file) => file.write(bytes),
+            Self::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(stdout) => stdout.flush(),
+            Self::Device(file) => file.flush(),
+            Self::File(file) => file.flush(),
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Output {
+    /// Starts writing to `path`; nothing or `-` is standard output.
+    pub(crate) fn create(path: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
+            return Ok(Self::new(
+                Target::Stdout(io::stdout()),
+                Path::new("standard output"),
+            ));
+        };
+        let cannot = || format!("cannot write {}", path.display());
+        // Renaming a file onto a device would replace the device.
+        let target = match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => bail!("{} is a directory", path.display()),
+            Ok(metadata) if !metadata.is_file() => Target::Device(
+                File::options()
+                    .write(true)
+                    .open(path)
+                    .with_context(cannot)?,
+            ),
+            _ => Target::File(temporary(path).with_context(cannot)?),
+        };
+        Ok(Self::new(target, path))
+    }
+
+    fn new(target: Target, path: &Path) -> Self {
+        Self {
+            writer: BufWriter::with_capacity(1 << 16, target),
+            path: path.to_owned(),
+        }
+    }
+
+    /// Makes the output visible under its name.
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+        let cannot = || format!("cannot write {}", self.path.display());
+        self.writer.flush().with_context(cannot)?;
+        let (target, _) = self.writer.into_parts();
+        if let Target::File(file) = target {
+            let temporary = file.path().to_owned();
+            file.persist(&self.path).with_context(cannot)?;
+            forget(&temporary);
+        }
+        Ok(())
+    }
+}
+
+/// Prints to standard output.
+pub(crate) fn print(text: &[u8]) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout
+        .write_all(text)
+        .and_then(|()| stdout.flush())
+        .context("cannot write standard output")
+}
+
+/// Whether binary data would end up on somebody's screen.
+pub(crate) fn is_terminal(path: Option<&Path>) -> bool {
+    path.is_none_or(|path| path.as_os_str() == "-") && io::stdout().is_terminal()
+}
+
+fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    remove_on_interrupt();
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".tcpexp-").suffix(".partial");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As any new file; the umask takes its share.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    temporaries().push(file.path().to_owned());
+    Ok(file)
+}
+
+/// Temporary files that an interrupt must take away.
+fn temporaries() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
+    static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    TEMPORARIES
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn forget(temporary: &Path) {
+    temporaries().retain(|path| path != temporary);
+}
+
+/// Destructors do not run on Ctrl-C, so the files are removed by hand.
+fn remove_on_interrupt() {
+    static INSTALLED: OnceLock<()> = OnceLock::new();
+    INSTALLED.get_or_init(|| {
+        let installed = ctrlc::set_handler(|| {
+            for path in temporaries().drain(..) {
+                // It may be gone already; there is nobody left to tell if it cannot be removed.
+                drop(std::fs::remove_file(path));
+            }
+            std::process::exit(130);
+        });
+        // Without a handler an interrupt leaves a hidden file that says it is partial.
+        drop(installed);
+    });
+}

@@ -1,0 +1,79 @@
+//! A progress bar for long work, on a terminal only.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tcpexp::Recording;
+
+/// Shows how far the captures have been read, until it is dropped.
+pub(crate) struct Progress {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// Watches `passes` passes over each of `recordings`.
+    pub(crate) fn watch(recordings: &[&Recording], passes: u64, quiet: bool) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let total = passes
+            * recordings
+                .iter()
+                .map(|recording| recording.file_bytes())
+                .sum::<u64>();
+        let counters: Vec<_> = recordings
+            .iter()
+            .map(|recording| recording.progress())
+            .collect();
+        let show = !quiet && std::io::stderr().is_terminal();
+        let thread = show.then(|| {
+            let stop = Arc::clone(&stop);
+            thread::spawn(move || run(&stop, &counters, total))
+        });
+        Self { stop, thread }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // The bar is decoration: whatever happened to it, the result stands.
+            drop(thread.join());
+        }
+    }
+}
+
+fn run(stop: &AtomicBool, counters: &[Arc<AtomicU64>], total: u64) {
+    let started = Instant::now();
+    let mut bar = None;
+    while !stop.load(Ordering::Relaxed) {
+        thread::park_timeout(Duration::from_millis(100));
+        // Short work needs no bar.
+        if started.elapsed() < Duration::from_secs(1) {
+            continue;
+        }
+        let done = counters
+            .iter()
+            .map(|counter| counter.load(Ordering::Relaxed))
+            .sum();
+        bar.get_or_insert_with(|| new_bar(total, started))
+            .set_position(done);
+    }
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+}
+
+fn new_bar(total: u64, started: Instant) -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "{wide_bar} {bytes} of {total_bytes} {binary_bytes_per_sec}, {eta} left",
+    );
+    ProgressBar::new(total)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        .with_elapsed(started.elapsed())
+}

@@ -1,0 +1,53 @@
+//! The pairs of SPP 0.4.2 from two captures.
+
+use std::net::Ipv4Addr;
+
+use tcpexp_measure::compat::{FieldMask, Options, Pair, Spp};
+use tcpexp_measure::spp::Point;
+use tcpexp_wire::{LinkType, Tunnels, ip_bytes};
+
+use crate::rtt::align;
+use crate::{Error, Recording};
+
+/// The pairs that SPP 0.4.2 prints for two captures with the fields of `mask`.
+///
+/// `hosts` are the addresses it is to look at, the one on the source's side first; without them
+/// the two that exchange most packets are taken.
+pub fn spp_pairs(
+    src: &Recording,
+    dst: &Recording,
+    mask: FieldMask,
+    hosts: Option<[Ipv4Addr; 2]>,
+) -> Result<impl Iterator<Item = Pair>, Error> {
+    let hosts = match hosts {
+        Some(hosts) => hosts,
+        None => align(src, dst, Tunnels::Closed)?
+            .busiest_hosts
+            .ok_or_else(|| Error::NoHosts {
+                src: src.name().to_owned(),
+                dst: dst.name().to_owned(),
+            })?,
+    };
+    let mut spp = Spp::new(Options {
+        mask,
+        ..Options::between(hosts[0], hosts[1])
+    });
+    for (point, recording) in [(Point::Src, src), (Point::Dst, dst)] {
+        let mut observed = 0_u64;
+        recording.each_record(|record| {
+            if let (Some(at), Ok(ip)) = (
+                record.at,
+                ip_bytes(LinkType(record.link_type), record.captured),
+            ) {
+                observed += u64::from(spp.observe(point, at, ip));
+            }
+        })?;
+        if observed == 0 {
+            return Err(Error::Nothing {
+                path: recording.name().to_owned(),
+                why: format!("no IPv4 packet between {} and {}", hosts[0], hosts[1]),
+            });
+        }
+    }
+    Ok(spp.pairs())
+}

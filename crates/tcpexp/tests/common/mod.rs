@@ -1,0 +1,148 @@
+//! Measuring in tests, and the files to measure.
+
+#![allow(dead_code, reason = "each test file uses a part of this")]
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+pub(crate) mod packets;
+pub(crate) mod retime;
+pub(crate) mod truth;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use tcpexp::flow::{Direction, FlowId};
+use tcpexp::measure::spp::{DirectionCounts, FlowSummary, PairedFlow, RttSample};
+use tcpexp::{Error, Recording, RttOptions, RttReport, rtt};
+
+/// All that a measurement yields.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    pub(crate) flows: Vec<PairedFlow>,
+    pub(crate) samples: Vec<RttSample>,
+    pub(crate) ended: Vec<FlowSummary>,
+    pub(crate) report: RttReport,
+}
+
+impl Measured {
+    /// Measures two captures and checks that the books balance.
+    pub(crate) fn of(src: &Recording, dst: &Recording) -> Result<Self, Error> {
+        let (mut flows, mut samples, mut ended) = (Vec::new(), Vec::new(), Vec::new());
+        let report = rtt(src, dst, &RttOptions::default(), |batch| {
+            flows.extend(batch.flows);
+            samples.extend(batch.samples);
+            ended.extend(batch.ended);
+            Ok::<(), Error>(())
+        })?;
+        let measured = Self {
+            flows,
+            samples,
+            ended,
+            report,
+        };
+        measured.assert_balanced();
+        Ok(measured)
+    }
+
+    pub(crate) fn of_files(src: &Path, dst: &Path) -> Self {
+        Self::of(
+            &Recording::open(src).unwrap(),
+            &Recording::open(dst).unwrap(),
+        )
+        .unwrap()
+    }
+
+    pub(crate) fn of_bytes(src: &[u8], dst: &[u8]) -> Self {
+        Self::of(&spooled("src", src), &spooled("dst", dst)).unwrap()
+    }
+
+    /// The flow with this number; flows are numbered in the order in which they are found.
+    pub(crate) fn flow(&self, id: FlowId) -> &PairedFlow {
+        &self.flows[id.0 as usize]
+    }
+
+    /// Counts of all flows and both directions added up.
+    pub(crate) fn total(&self, of: impl Fn(&DirectionCounts) -> u64) -> u64 {
+        self.ended
+            .iter()
+            .flat_map(|summary| &summary.counts)
+            .map(of)
+            .sum()
+    }
+
+    fn assert_balanced(&self) {
+        for (number, flow) in self.flows.iter().enumerate() {
+            assert_eq!(
+                flow.flow.0 as usize, number,
+                "flows are numbered as they are found"
+            );
+        }
+        let mut ended: Vec<FlowId> = self.ended.iter().map(|summary| summary.flow.flow).collect();
+        ended.sort();
+        let begun: Vec<FlowId> = self.flows.iter().map(|flow| flow.flow).collect();
+        assert_eq!(ended, begun, "each flow ends once");
+        let mut samples: HashMap<(FlowId, Direction), u64> = HashMap::new();
+        for sample in &self.samples {
+            *samples.entry((sample.flow, sample.direction)).or_default() += 1;
+        }
+        for summary in &self.ended {
+            for c in &summary.counts {
+                let used = c.matched + c.ambiguous + c.copies + c.lost + c.outside;
+                assert_eq!(c.seen, used, "{summary:?}");
+                let used = c.arrivals_matched
+                    + c.arrivals_ambiguous
+                    + c.arrivals_copies
+                    + c.unseen_upstream
+                    + c.arrivals_outside;
+                assert_eq!(c.arrived, used, "{summary:?}");
+            }
+            for direction in Direction::BOTH {
+                let summarised = summary.rtt[direction.index()].map_or(0, |rtt| rtt.samples);
+                let samples = samples.get(&(summary.flow.flow, direction)).copied();
+                assert_eq!(summarised, samples.unwrap_or_default(), "{summary:?}");
+            }
+        }
+        if !self.report.identification.recut {
+            // Where segments are cut anew a packet may stand for several.
+            let unpaired = self.report.totals.unpaired.map(|unpaired| unpaired.packets);
+            let used = self
+                .report
+                .captures
+                .each_ref()
+                .map(|capture| capture.tally.used());
+            assert_eq!(
+                self.total(|c| c.seen + c.arrived) + unpaired[0] + unpaired[1],
+                used[0] + used[1],
+                "each packet is in one flow"
+            );
+        }
+    }
+}
+
+pub(crate) fn spooled(name: &str, bytes: &[u8]) -> Recording {
+    Recording::spool(name.into(), bytes).unwrap()
+}
+
+/// A real capture pair kept in this repository; see `fixtures/README.md`.
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    fixtures.join(name)
+}
+
+/// Folders of more captures, if they are at hand next to this repository.
+pub(crate) fn shared(path: &str) -> Option<PathBuf> {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared")
+        .join(path);
+    shared.exists().then_some(shared)
+}
+
+/// Source and destination capture in a folder.
+pub(crate) fn captures_in(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+    [
+        ("src.pcap.gz", "dst.pcap.gz"),
+        ("snd.pcap.gz", "rcv.pcap.gz"),
+    ]
+    .map(|(src, dst)| (folder.join(src), folder.join(dst)))
+    .into_iter()
+    .find(|(src, dst)| src.exists() && dst.exists())
+}

@@ -1,0 +1,223 @@
+//! Measurements of simulated captures against what really happened.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use tcpexp::flow::{Direction as FlowDirection, Protocol};
+use tcpexp::measure::spp::{Point as At, RttSample};
+use tcpexp::units::{TimeDelta, Timestamp};
+use tcpexp_testkit::{Direction, Point, Resolution, Scenario, Truth, TwoCaptures, simulate};
+
+use super::Measured;
+
+/// A measurement and what really happened.
+pub(crate) struct Checked {
+    pub(crate) measured: Measured,
+    pub(crate) truth: Truth,
+}
+
+/// Simulates, measures, and checks that no sample is wrong.
+pub(crate) fn check(scenario: &Scenario) -> Checked {
+    let captures = simulate(scenario);
+    let measured = Measured::of_bytes(&captures.src, &captures.dst);
+    assert_true(scenario, &captures, &measured);
+    Checked {
+        measured,
+        truth: captures.truth,
+    }
+}
+
+impl Checked {
+    pub(crate) fn samples(&self) -> usize {
+        self.measured.samples.len()
+    }
+
+    /// Packets that the path lost or dropped, both ways.
+    pub(crate) fn truly_lost(&self) -> u64 {
+        let summary = &self.truth.summary;
+        [summary.forward, summary.reverse]
+            .iter()
+            .map(|way| way.lost + way.dropped)
+            .sum()
+    }
+
+    /// Checks that all that the path lost is counted, and nothing else.
+    ///
+    /// A packet lost right before a capture ended may have come too late for it.
+    pub(crate) fn assert_losses_are_known(&self) {
+        let lost = self.measured.total(|c| c.lost);
+        let outside = self.measured.total(|c| c.outside);
+        assert_eq!(
+            lost + outside,
+            self.truly_lost(),
+            "{:#?}",
+            self.measured.ended
+        );
+        assert!(outside <= 2, "{:#?}", self.measured.ended);
+        assert_eq!(
+            self.measured.total(|c| c.ambiguous + c.arrivals_ambiguous),
+            0
+        );
+        assert_eq!(self.measured.total(|c| c.unseen_upstream), 0);
+    }
+}
+
+/// Checks that each sample's two packets are two real packets.
+pub(crate) fn assert_true(scenario: &Scenario, captures: &TwoCaptures, measured: &Measured) {
+    let records = Records::new(scenario, &captures.truth);
+    for sample in &measured.samples {
+        records.assert_true(measured, sample);
+    }
+}
+
+/// The records of both captures by what a sample says of them.
+struct Records<'a> {
+    scenario: &'a Scenario,
+    truth: &'a Truth,
+    by_time: HashMap<(Point, u32, Direction, Timestamp), Vec<usize>>,
+    flows: HashMap<(SocketAddr, SocketAddr, u8), u32>,
+}
+
+impl<'a> Records<'a> {
+    fn new(scenario: &'a Scenario, truth: &'a Truth) -> Self {
+        let mut by_time: HashMap<_, Vec<usize>> = HashMap::new();
+        for point in [Point::Src, Point::Dst] {
+            let sightings = truth.sightings(point);
+            for (ordinal, record) in sightings.records().iter().enumerate() {
+                let packet = truth.packet(sightings.packets(ordinal)[0]);
+                let shown = shown(scenario, point, record.at);
+                let key = (point, packet.flow, packet.direction, shown);
+                by_time.entry(key).or_default().push(ordinal);
+            }
+        }
+        let flows = truth.summary.flows.iter().zip(0..).map(|(flow, number)| {
+            (
+                (flow.client.into(), flow.server.into(), flow.protocol),
+                number,
+            )
+        });
+        Self {
+            scenario,
+            truth,
+            by_time,
+            flows: flows.collect(),
+        }
+    }
+
+    /// The simulator's number of a sample's flow, and which way the sample's first packet went.
+    fn flow(&self, measured: &Measured, sample: &RttSample) -> (u32, Direction) {
+        let flow = measured.flow(sample.flow);
+        let protocol = match flow.protocol {
+            Protocol::Tcp => 6,
+            Protocol::Udp => 17,
+        };
+        let (from, to) = match sample.direction {
+            FlowDirection::Forward => (flow.initiator, flow.responder),
+            FlowDirection::Reverse => (flow.responder, flow.initiator),
+        };
+        if let Some(&number) = self.flows.get(&(from, to, protocol)) {
+            return (number, Direction::Forward);
+        }
+        (self.flows[&(to, from, protocol)], Direction::Reverse)
+    }
+
+    fn assert_true(&self, measured: &Measured, sample: &RttSample) {
+        let (flow, way) = self.flow(measured, sample);
+        let near = match sample.reference {
+            At::Src => Point::Src,
+            At::Dst => Point::Dst,
+        };
+        assert_eq!(
+            way.upstream(),
+            near,
+            "{sample:?} goes out from the reference"
+        );
+        let arrived = sample.time + sample.owd_out;
+        let out = self.owd(flow, way, sample.time, arrived, sample);
+        let left = arrived + sample.turnaround;
+        let back = self.owd(flow, way.opposite(), left, left + sample.owd_back, sample);
+        let mut expected = out + back;
+        if near == Point::Dst {
+            let gained = i128::from(expected.as_nanos()) * i128::from(self.scenario.skew.as_ppt());
+            let gained = i64::try_from(gained / 1_000_000_000_000).unwrap();
+            expected += TimeDelta::from_nanos(gained);
+        }
+        let skew = measured.report.clock.skew();
+        if !skew.detected {
+            assert_eq!(sample.rtt, sample.owd_out + sample.owd_back, "{sample:?}");
+        }
+        if skew.detected || self.scenario.skew.as_ppt() == 0 {
+            // Two packets at two points, each time cut to the resolution of its file.
+            let rounding = 2 * (self.step(Point::Src) + self.step(Point::Dst));
+            let skew_off = skew.skew.as_ppt() - self.scenario.skew.as_ppt();
+            let spent = i128::from(sample.turnaround.abs().as_nanos());
+            let off = i64::try_from(spent * i128::from(skew_off.abs()) / 1_000_000_000_000);
+            let off = (sample.rtt - expected).abs() - TimeDelta::from_nanos(off.unwrap());
+            assert!(
+                off <= TimeDelta::from_nanos(rounding),
+                "{sample:?} should be {expected}"
+            );
+        }
+    }
+
+    /// The true one-way delay of the packet that a sample says departed and arrived then.
+    fn owd(
+        &self,
+        flow: u32,
+        way: Direction,
+        departed: Timestamp,
+        arrived: Timestamp,
+        sample: &RttSample,
+    ) -> TimeDelta {
+        let at = |point, time| {
+            let found = self.by_time.get(&(point, flow, way, time));
+            found.unwrap_or_else(|| panic!("{point:?} captured no {way:?} at {time:?}: {sample:?}"))
+        };
+        let (departures, arrivals) = (at(way.upstream(), departed), at(way.downstream(), arrived));
+        let pairs = departures
+            .iter()
+            .flat_map(|d| arrivals.iter().map(move |a| (*d, *a)));
+        let [upstream, downstream] =
+            [way.upstream(), way.downstream()].map(|point| self.truth.sightings(point));
+        // Of several packets in a record the last one in the stream decides.
+        let last = |ordinal: usize| *downstream.packets(ordinal).last().unwrap();
+        let is_same = |(departure, arrival): &(usize, usize)| {
+            let last = self.truth.original(last(*arrival));
+            upstream
+                .packets(*departure)
+                .iter()
+                .any(|id| self.truth.original(*id) == last)
+        };
+        let found = pairs.clone().find(is_same);
+        let (departure, arrival) = found.unwrap_or_else(|| {
+            let packets = pairs.map(|(departure, arrival)| {
+                (upstream.packets(departure), downstream.packets(arrival))
+            });
+            panic!(
+                "two packets taken for one: {:?}, {sample:?}",
+                packets.collect::<Vec<_>>()
+            )
+        });
+        downstream.records()[arrival].at - upstream.records()[departure].at
+    }
+
+    /// Nanoseconds that the file of a point counts in.
+    fn step(&self, point: Point) -> i64 {
+        step(self.scenario, point)
+    }
+}
+
+fn step(scenario: &Scenario, point: Point) -> i64 {
+    match scenario.capture(point).resolution {
+        Resolution::Micros => 1_000,
+        Resolution::Nanos => 1,
+        other => unimplemented!("{other:?}"),
+    }
+}
+
+/// What the file of a point says of a true time.
+fn shown(scenario: &Scenario, point: Point, at: Timestamp) -> Timestamp {
+    let step = step(scenario, point);
+    let shown = scenario.clock(point, at).as_nanos();
+    Timestamp::from_nanos(shown.div_euclid(step) * step)
+}

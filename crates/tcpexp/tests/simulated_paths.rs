@@ -1,0 +1,257 @@
+//! Round-trip times over simulated paths, each packet known: no sample is ever wrong.
+
+mod common;
+
+use common::truth::{Checked, check};
+use tcpexp::units::TimeDelta;
+use tcpexp_testkit::{
+    Congestion, Direction, IpId, IpVersion, Path, Scenario, TcpLoad, UdpLoad, UdpPayload,
+};
+
+/// An upload and a download that keep their windows whatever is lost.
+fn tcp() -> Vec<TcpLoad> {
+    let upload = TcpLoad {
+        bytes: 600_000,
+        congestion: Congestion::Fixed(24),
+        ..TcpLoad::default()
+    };
+    let download = TcpLoad {
+        direction: Direction::Reverse,
+        ..upload
+    };
+    vec![upload, download]
+}
+
+fn with_each_load(change: impl Fn(&mut TcpLoad)) -> Vec<TcpLoad> {
+    let mut loads = tcp();
+    loads.iter_mut().for_each(change);
+    loads
+}
+
+fn lossy(loss_ppm: u32) -> Scenario {
+    Scenario {
+        tcp: tcp(),
+        loss_ppm,
+        ..Scenario::default()
+    }
+}
+
+/// What gives most packets a sample.
+fn assert_many_samples(checked: &Checked) {
+    let arrived = checked.measured.total(|c| c.arrivals_matched);
+    assert!(
+        checked.samples() as u64 * 4 > arrived,
+        "{} of {arrived}",
+        checked.samples()
+    );
+}
+
+#[test]
+fn losses_cost_samples_but_make_none_wrong() {
+    for (loss_ppm, seed) in [(0, 1), (10_000, 2), (30_000, 3), (50_000, 4)] {
+        let checked = check(&Scenario {
+            seed,
+            ..lossy(loss_ppm)
+        });
+        checked.assert_losses_are_known();
+        assert_many_samples(&checked);
+        if loss_ppm > 0 {
+            assert!(checked.truly_lost() > 5);
+        }
+    }
+}
+
+#[test]
+fn full_queue_that_drops_is_measured_while_it_stands() {
+    let checked = check(&Scenario {
+        tcp: vec![TcpLoad {
+            bytes: 1_500_000,
+            ..TcpLoad::default()
+        }],
+        rate_bps: 5_000_000,
+        queue_bytes: 60_000,
+        ..Scenario::default()
+    });
+    checked.assert_losses_are_known();
+    assert_many_samples(&checked);
+    assert!(checked.truly_lost() > 5);
+    let longest = checked
+        .measured
+        .samples
+        .iter()
+        .map(|sample| sample.rtt)
+        .max();
+    assert!(longest > Some(TimeDelta::from_millis(90)), "{longest:?}");
+}
+
+#[test]
+fn retransmission_is_never_taken_for_the_original() {
+    for timestamps in [false, true] {
+        for sack in [false, true] {
+            for ip_id in [IpId::Counter, IpId::Zero, IpId::Random, IpId::Wrapping(8)] {
+                let checked = check(&Scenario {
+                    tcp: with_each_load(|load| {
+                        (load.timestamps, load.sack) = (timestamps, sack);
+                    }),
+                    ip_id,
+                    ..lossy(30_000)
+                });
+                assert!(checked.truly_lost() > 10);
+                assert!(checked.samples() > 100, "{timestamps} {sack} {ip_id:?}");
+                if matches!(ip_id, IpId::Counter) {
+                    checked.assert_losses_are_known();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn ipv6_has_no_identification_and_needs_none() {
+    for timestamps in [false, true] {
+        let checked = check(&Scenario {
+            tcp: with_each_load(|load| (load.ip, load.timestamps) = (IpVersion::V6, timestamps)),
+            ..lossy(20_000)
+        });
+        assert!(checked.samples() > 100);
+    }
+}
+
+#[test]
+fn packets_that_overtake_each_other_keep_their_delays() {
+    for (seed, ip_id) in [(1, IpId::Counter), (2, IpId::Zero), (3, IpId::Random)] {
+        for timestamps in [false, true] {
+            let checked = check(&Scenario {
+                seed,
+                tcp: with_each_load(|load| load.timestamps = timestamps),
+                jitter: TimeDelta::from_millis(8),
+                reorders: true,
+                ip_id,
+                ..lossy(10_000)
+            });
+            assert!(checked.samples() > 100);
+        }
+    }
+}
+
+#[test]
+fn copies_that_the_network_makes_are_counted_as_copies() {
+    for (timestamps, ip_id) in [
+        (true, IpId::Counter),
+        (false, IpId::Counter),
+        (true, IpId::Zero),
+    ] {
+        let checked = check(&Scenario {
+            tcp: with_each_load(|load| load.timestamps = timestamps),
+            duplicate_ppm: 20_000,
+            ip_id,
+            ..lossy(10_000)
+        });
+        let summary = &checked.truth.summary;
+        let duplicated = summary.forward.duplicated + summary.reverse.duplicated;
+        assert!(duplicated > 10);
+        if ip_id == IpId::Counter {
+            assert_eq!(checked.measured.total(|c| c.arrivals_copies), duplicated);
+            checked.assert_losses_are_known();
+        }
+    }
+}
+
+#[test]
+fn jitter_loss_and_copies_together_make_no_sample_wrong() {
+    for seed in 0..6 {
+        for ip_id in [IpId::Counter, IpId::Zero, IpId::Wrapping(10)] {
+            check(&Scenario {
+                seed,
+                tcp: with_each_load(|load| {
+                    (load.timestamps, load.sack) = (seed % 2 == 0, seed % 3 == 0);
+                    load.bytes = 200_000;
+                }),
+                udp: vec![UdpLoad {
+                    datagrams: 100,
+                    ..UdpLoad::default()
+                }],
+                jitter: TimeDelta::from_millis(15),
+                reorders: true,
+                duplicate_ppm: 20_000,
+                ip_id,
+                ..lossy(50_000)
+            });
+        }
+    }
+}
+
+#[test]
+fn ways_out_and_back_may_differ_in_all() {
+    let checked = check(&Scenario {
+        reverse: Some(Path {
+            rate_bps: 2_000_000,
+            delay: TimeDelta::from_millis(90),
+            jitter: TimeDelta::from_millis(30),
+            ..Path::default()
+        }),
+        ..lossy(10_000)
+    });
+    checked.assert_losses_are_known();
+    assert!(checked.samples() > 100);
+}
+
+#[test]
+fn numbered_datagrams_are_told_apart() {
+    for (ip, ip_id) in [
+        (IpVersion::V4, IpId::Counter),
+        (IpVersion::V4, IpId::Zero),
+        (IpVersion::V4, IpId::Wrapping(16)),
+        (IpVersion::V6, IpId::Zero),
+    ] {
+        let checked = check(&Scenario {
+            tcp: Vec::new(),
+            udp: vec![UdpLoad {
+                ip,
+                flows: 2,
+                ..UdpLoad::default()
+            }],
+            ip_id,
+            ..lossy(30_000)
+        });
+        checked.assert_losses_are_known();
+        assert_many_samples(&checked);
+    }
+}
+
+#[test]
+fn datagrams_that_are_all_alike_are_told_apart_by_their_ip_id() {
+    let constant = UdpLoad {
+        payload: UdpPayload::Constant,
+        ..UdpLoad::default()
+    };
+    let checked = check(&Scenario {
+        tcp: Vec::new(),
+        udp: vec![constant],
+        ..lossy(30_000)
+    });
+    checked.assert_losses_are_known();
+    assert_many_samples(&checked);
+}
+
+#[test]
+fn where_nothing_tells_datagrams_apart_there_are_no_samples_rather_than_wrong_ones() {
+    let constant = UdpLoad {
+        payload: UdpPayload::Constant,
+        interval: TimeDelta::from_millis(5),
+        ..UdpLoad::default()
+    };
+    for (ip, ip_id) in [
+        (IpVersion::V4, IpId::Zero),
+        (IpVersion::V4, IpId::Wrapping(3)),
+        (IpVersion::V4, IpId::Wrapping(40)),
+        (IpVersion::V6, IpId::Zero),
+    ] {
+        // A TCP flow beside it shows how the clocks lie.
+        check(&Scenario {
+            udp: vec![UdpLoad { ip, ..constant }],
+            ip_id,
+            ..lossy(30_000)
+        });
+    }
+}
