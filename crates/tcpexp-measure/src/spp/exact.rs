@@ -1,7 +1,7 @@
 //! Packets in flight, known again by their headers.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
 
 use foldhash::fast::FixedState;
@@ -63,12 +63,15 @@ impl Departure {
     }
 }
 
+/// Packets that look the same.
 #[derive(Clone, Debug)]
 struct Departed {
+    /// The one that left first; the last, once they are `ambiguous`.
     first: Departure,
-    /// More that look the same; hardly ever any.
-    more: Vec<Departure>,
-    ambiguous: bool,
+    /// Later ones, hardly ever any; none once they are `ambiguous`.
+    more: VecDeque<Departure>,
+    /// How many there are in all if an arrival could be one or another of them, else 0.
+    ambiguous: u64,
 }
 
 /// What became of an arrival.
@@ -82,10 +85,11 @@ pub(super) enum Outcome<T> {
     Unknown,
 }
 
-/// A packet that was given up.
+/// A packet that was given up, or several that look the same.
 pub(super) struct Expired {
     pub(super) flow: FlowId,
     pub(super) departure: Departure,
+    pub(super) packets: u64,
     /// Whether an arrival could have been this one or another.
     pub(super) ambiguous: bool,
 }
@@ -100,11 +104,8 @@ impl InFlight {
             mark,
         }) {
             Entry::Vacant(place) => {
-                place.insert(Departed {
-                    first: departure,
-                    more: Vec::new(),
-                    ambiguous: false,
-                });
+                let more = VecDeque::new();
+                place.insert(Departed { first: departure, more, ambiguous: 0 });
             }
             Entry::Occupied(place) => {
                 let departed = place.into_mut();
@@ -112,7 +113,7 @@ impl InFlight {
                 if mark.is_copy_after(gap, min_rtt) {
                     return false;
                 }
-                departed.more.push(departure);
+                departed.add(departure);
             }
         }
         true
@@ -121,66 +122,73 @@ impl InFlight {
     /// A packet arrived.
     #[inline]
     pub(super) fn arrive(&mut self, event: &Event) -> Outcome<Departure> {
-        let identity = Identity {
-            flow: event.flow,
-            mark: event.sighting.mark,
-        };
-        let latest = event.sighting.at + SLACK;
+        let sighting = &event.sighting;
+        let identity = Identity { flow: event.flow, mark: sighting.mark };
         let Entry::Occupied(mut place) = self.packets.entry(identity) else {
             return Outcome::Unknown;
         };
         let departed = place.get_mut();
-        if departed.more.is_empty() && !departed.ambiguous {
-            if departed.first.at > latest {
-                return Outcome::Unknown;
-            }
-            let departure = departed.first;
-            place.remove();
-            return Outcome::Matched(departure);
+        let departure = departed.first;
+        if departed.ambiguous > 0 {
+            return Outcome::Ambiguous;
         }
-        departed.choose(latest)
+        let latest = sighting.at + SLACK;
+        if departure.at > latest {
+            return Outcome::Unknown;
+        }
+        // Where one more like it is about to leave, this may be one that left unseen.
+        let seems_early = departure.at > sighting.at && !sighting.mark.is_one_of_a_kind();
+        if seems_early || departed.more.front().is_some_and(|next| next.at <= latest) {
+            departed.confuse();
+            return Outcome::Ambiguous;
+        }
+        match departed.more.pop_front() {
+            Some(next) => departed.first = next,
+            None => drop(place.remove()),
+        }
+        Outcome::Matched(departure)
     }
 
     /// Gives up all that left before `horizon`.
     pub(super) fn expire(&mut self, horizon: Timestamp, mut each: impl FnMut(Expired)) {
         self.packets.retain(|identity, departed| {
-            if departed.latest().at >= horizon {
-                return true;
-            }
-            for departure in std::iter::once(departed.first).chain(departed.more.drain(..)) {
+            while departed.first.at < horizon {
                 each(Expired {
                     flow: identity.flow,
-                    departure,
-                    ambiguous: departed.ambiguous,
+                    departure: departed.first,
+                    packets: departed.ambiguous.max(1),
+                    ambiguous: departed.ambiguous > 0,
                 });
+                match departed.more.pop_front() {
+                    Some(next) => departed.first = next,
+                    None => return false,
+                }
             }
-            false
+            true
         });
     }
 }
 
 impl Departed {
     fn latest(&self) -> &Departure {
-        self.more.last().unwrap_or(&self.first)
+        self.more.back().unwrap_or(&self.first)
     }
 
-    /// Picks the one departure that can be meant, if there is but one.
     #[cold]
-    fn choose(&mut self, latest: Timestamp) -> Outcome<Departure> {
-        let candidates = 1 + self
-            .more
-            .iter()
-            .filter(|departure| departure.at <= latest)
-            .count();
-        if self.first.at > latest {
-            return Outcome::Unknown;
+    fn add(&mut self, departure: Departure) {
+        if self.ambiguous > 0 {
+            self.first = departure;
+            self.ambiguous += 1;
+        } else {
+            self.more.push_back(departure);
         }
-        if self.ambiguous || candidates > 1 {
-            self.ambiguous = true;
-            return Outcome::Ambiguous;
-        }
-        let departure = self.first;
-        self.first = self.more.remove(0);
-        Outcome::Matched(departure)
+    }
+
+    /// Nothing tells these packets apart: from now on they only count.
+    #[cold]
+    fn confuse(&mut self) {
+        self.ambiguous = 1 + self.more.len() as u64;
+        self.first = *self.latest();
+        self.more = VecDeque::new();
     }
 }

@@ -287,6 +287,12 @@ impl Mark {
         SeqNum(self.words[0])
     }
 
+    /// Whether no other packet of its flow has this mark, but for copies.
+    pub(super) fn is_one_of_a_kind(&self) -> bool {
+        let has_timestamp = self.is_tcp && self.words[2] != 0;
+        self.ip_id != 0 || (has_timestamp && self.length > 0)
+    }
+
     /// Whether a packet with this mark that follows another with the same one after `gap` is a
     /// second capture of it, or a copy that the network made, and not sent again.
     ///

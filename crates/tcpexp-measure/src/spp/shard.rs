@@ -352,12 +352,13 @@ impl Shard {
                 |Expired {
                      flow,
                      departure,
+                     packets,
                      ambiguous,
                  }| {
                     if let Some(pair) = pairs.get_mut(&flow) {
                         let settled = Settled {
-                            packets: 1,
-                            missing: 1,
+                            packets,
+                            missing: packets,
                             ambiguous,
                         };
                         let counts = &mut pair.counts[departure.direction.index()];
