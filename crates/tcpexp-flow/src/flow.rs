@@ -163,3 +163,254 @@ impl Stream {
         start
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use crate::trace::{flows, initiators, table};
+
+    #[test]
+    fn who_sent_the_syn_is_the_initiator() {
+        let handshake = "
+            0.000 > S
+            0.010 < S.
+            0.020 > .
+        ";
+        assert_snapshot!(initiators(handshake), @"0: 10.0.0.1:40000 to 10.0.0.2:80 by syn");
+        assert_snapshot!(table(handshake), @r"
+        flow 0 forward +0
+        flow 0 reverse +0
+        flow 0 forward +1
+        ");
+    }
+
+    #[test]
+    fn who_the_syn_ack_goes_to_is_the_initiator() {
+        let answer = "
+            0.010 < S. 0 ack 1
+            0.020 > 1:101(100)
+        ";
+        assert_snapshot!(initiators(answer), @"0: 10.0.0.1:40000 to 10.0.0.2:80 by syn_ack");
+        assert_snapshot!(table(answer), @r"
+        flow 0 reverse +0
+        flow 0 forward +0
+        ");
+    }
+
+    #[test]
+    fn without_a_handshake_who_is_seen_first_is_the_initiator() {
+        let middle = "
+            0.000 < 1:101(100)
+            0.010 > ack 101
+        ";
+        assert_snapshot!(initiators(middle), @"0: 10.0.0.2:80 to 10.0.0.1:40000 by first_packet");
+        assert_snapshot!(table(middle), @r"
+        flow 0 forward +0
+        flow 0 reverse +0
+        ");
+    }
+
+    #[test]
+    fn a_syn_behind_its_syn_ack_changes_nothing() {
+        let swapped = "
+            0.010 < S. 0 ack 1
+            0.011 > S 0
+            0.020 > .
+        ";
+        assert_snapshot!(initiators(swapped), @"0: 10.0.0.1:40000 to 10.0.0.2:80 by syn_ack");
+        assert_eq!(flows(swapped), [0, 0, 0]);
+    }
+
+    #[test]
+    fn handshake_sent_again_stays_in_its_flow() {
+        let flows = flows(
+            "
+            0.000 > S 700
+            1.000 > S 700
+            3.000 > S 700
+            3.010 < S. 900 ack 701
+            4.010 < S. 900 ack 701
+            4.020 > 701:711(10) ack 901
+            4.500 > S 700
+        ",
+        );
+        assert_eq!(flows, [0; 7]);
+    }
+
+    #[test]
+    fn each_flow_has_its_own_ports() {
+        let flows = flows(
+            "
+            0.000 > S
+            0.000 > S flow 1
+            0.001 > udp 8
+            0.010 < S. flow 1
+            0.010 < S.
+            0.011 < udp 8
+        ",
+        );
+        assert_eq!(flows, [0, 1, 2, 1, 0, 2]);
+    }
+
+    #[test]
+    fn ipv6_flows_are_flows_of_their_own() {
+        let text = "
+            0.000 > S
+            0.000 > S v6
+            0.010 < S. v6
+        ";
+        assert_eq!(flows(text), [0, 1, 1]);
+        assert_snapshot!(initiators(text), @r"
+        0: 10.0.0.1:40000 to 10.0.0.2:80 by syn
+        1: [2001:db8::1]:40000 to [2001:db8::2]:80 by syn
+        ");
+    }
+
+    #[test]
+    fn another_initial_sequence_number_is_another_connection() {
+        let open = "
+            0.000 > S 100
+            0.010 < S. 200 ack 101
+            0.020 > 101:111(10) ack 201
+            0.500 > S 5000
+            0.510 < S. 6000 ack 5001
+            0.520 > 5001:5011(10) ack 6001
+        ";
+        assert_eq!(flows(open), [0, 0, 0, 1, 1, 1]);
+    }
+
+    #[test]
+    fn ports_are_reused_after_fin_and_after_rst() {
+        let flows = flows(
+            "
+            0.000 > S 100
+            0.010 < S. 200 ack 101
+            0.020 > F 101 ack 201
+            0.030 < F 201 ack 102
+            0.040 > . 102 ack 202
+            0.100 > S 5000
+            0.110 < R. 0 ack 5001
+            0.200 > S 9000
+            0.210 < S. 800 ack 9001
+        ",
+        );
+        assert_eq!(flows, [0, 0, 0, 0, 0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn ports_are_reused_by_the_other_end_too() {
+        let flows = flows(
+            "
+            0.000 > S 100
+            0.010 < S. 200 ack 101
+            0.020 > R 101
+            0.500 < S 7000
+            0.510 > S. 8000 ack 7001
+        ",
+        );
+        assert_eq!(flows, [0, 0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn syn_in_the_middle_of_a_connection_is_another_one() {
+        let from_who_was_heard = flows("0 > 1:11(10)\n1 > S 900\n2 < S. 0 ack 901");
+        assert_eq!(from_who_was_heard, [0, 1, 1]);
+        let from_who_was_not = flows("0 > 1:11(10)\n1 < S 900\n2 > S. 0 ack 901");
+        assert_eq!(from_who_was_not, [0, 1, 1]);
+        let answered_only = flows("0 < 1:11(10)\n1 < S. 900 ack 7\n2 > . 7 ack 901");
+        assert_eq!(answered_only, [0, 1, 1]);
+    }
+
+    #[test]
+    fn late_syn_of_a_simultaneous_open_stays_in_the_flow() {
+        let text = "
+            0.000 > S 100
+            0.001 < S 200
+            0.010 > S. 100 ack 201
+            0.011 < S. 200 ack 101
+            0.020 > 101:111(10) ack 201
+            0.030 < S 200
+        ";
+        assert_eq!(flows(text), [0; 6]);
+        assert_snapshot!(initiators(text), @"0: 10.0.0.1:40000 to 10.0.0.2:80 by syn");
+    }
+
+    #[test]
+    fn second_answer_to_one_syn_stays_in_the_flow_whatever_its_number() {
+        let cookies = "
+            0.000 > S 100
+            0.001 < S. 200 ack 101
+            1.000 > S 100
+            1.001 < S. 7777 ack 101
+            1.010 > . 101 ack 7778
+            1.020 < 7778:7788(10) ack 101
+        ";
+        assert_eq!(flows(cookies), [0; 6]);
+        let with_data_in_the_syn = "
+            0.000 > S 100:600(500)
+            0.001 < S. 200 ack 601
+            0.500 < S. 300 ack 101
+            0.900 < S. 400 ack 9000000
+        ";
+        assert_eq!(flows(with_data_in_the_syn), [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn stream_goes_on_when_sequence_numbers_wrap() {
+        assert_snapshot!(table("
+            0.000 > 4294966296:460(1460)
+            0.001 > 460:1920(1460)
+            0.002 < ack 1920
+            0.300 > 4294966296:460(1460)    // sent again
+            0.301 > 1920:3380(1460)
+        "), @r"
+        flow 0 forward +0
+        flow 0 forward +1460
+        flow 0 reverse +0
+        flow 0 forward +0
+        flow 0 forward +2920
+        ");
+    }
+
+    #[test]
+    fn segments_from_before_the_first_one_seen_have_a_place() {
+        assert_snapshot!(table("
+            0.000 > 1000:2000(1000)
+            0.001 > 0:1000(1000)
+            0.002 > 4294966296:0(1000)
+            0.003 > 2000:3000(1000)
+        "), @r"
+        flow 0 forward +0
+        flow 0 forward -1000
+        flow 0 forward -2000
+        flow 0 forward +1000
+        ");
+    }
+
+    #[test]
+    fn number_of_a_reset_does_not_move_the_stream() {
+        assert_snapshot!(table("
+            0.000 > 1:1001(1000)
+            0.001 > R 2000000000        // made up by someone who wants to cut the connection
+            0.002 > R 4000000000        // and again
+            0.003 > 1001:2001(1000)
+        "), @r"
+        flow 0 forward +0
+        flow 0 forward +1999999999
+        flow 0 forward -294967297
+        flow 0 forward +1000
+        ");
+    }
+
+    #[test]
+    fn datagrams_have_no_place_in_a_stream() {
+        assert_snapshot!(table("
+            0.000 > udp 100
+            0.001 < udp 100
+        "), @r"
+        flow 0 forward
+        flow 0 reverse
+        ");
+    }
+}

@@ -180,8 +180,8 @@ impl FlowKey {
         match *self {
             Self::V4 { endpoints, .. } => {
                 let packed = endpoints[end as usize];
-                let address = Ipv4Addr::from_bits((packed >> 16) as u32);
-                SocketAddr::new(IpAddr::V4(address), packed as u16)
+                let address = Ipv4Addr::from_bits((packed >> 16 & 0xFFFF_FFFF) as u32);
+                SocketAddr::new(IpAddr::V4(address), (packed & 0xFFFF) as u16)
             }
             Self::V6 { endpoints, .. } => {
                 let (address, port) = endpoints[end as usize];

@@ -26,6 +26,11 @@ mod key;
 mod offset;
 mod table;
 
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod trace;
+
 pub use flow::{Flow, InitiatorKnown};
 pub use key::{Direction, End, FlowId, FlowKey, Protocol};
 pub use offset::StreamOffset;

@@ -22,7 +22,7 @@ impl StreamOffset {
     #[must_use]
     #[inline]
     pub const fn nearest(self, seq: SeqNum) -> Self {
-        let ahead = seq.0.wrapping_sub(self.0 as u32).cast_signed();
+        let ahead = seq.0.wrapping_sub(self.seq().0).cast_signed();
         Self(self.0.wrapping_add_signed(ahead as i64))
     }
 
@@ -41,7 +41,7 @@ impl StreamOffset {
 
     /// The sequence number on the wire.
     pub const fn seq(self) -> SeqNum {
-        SeqNum(self.0 as u32)
+        SeqNum((self.0 & 0xFFFF_FFFF) as u32)
     }
 }
 

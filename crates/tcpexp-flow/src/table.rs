@@ -236,15 +236,13 @@ impl FlowTable {
             reset: false,
         };
         self.next_id = FlowId(self.next_id.0.wrapping_add(1));
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.flows[slot.index()] = flow;
-                slot
-            }
-            None => {
-                self.flows.push(flow);
-                Slot(self.flows.len() as u32 - 1)
-            }
+        let slot = if let Some(slot) = self.free.pop() {
+            self.flows[slot.index()] = flow;
+            slot
+        } else {
+            let places = u32::try_from(self.flows.len()).expect("memory ends before 2^32 flows");
+            self.flows.push(flow);
+            Slot(places)
         };
         self.slots_by_key.insert(key, slot);
         slot
@@ -264,9 +262,10 @@ impl FlowTable {
         let certain = at.min(before);
         self.swept = self.swept.min(certain);
         self.tracked_since_sweep += 1;
-        // The whole table is walked, so as many packets must have come since the last time: else a
-        // file whose times jump to and fro would take for ever.
-        if certain - self.swept > self.sweep_interval && self.tracked_since_sweep > self.len() {
+        // The whole table is walked, so a few packets must have come since the last time for what
+        // is in it: else a file whose times jump to and fro would take for ever.
+        let is_affordable = self.tracked_since_sweep > self.len() / 4;
+        if is_affordable && certain - self.swept > self.sweep_interval {
             self.sweep(certain);
         }
         if at - before > INCREDIBLE_SILENCE {
@@ -291,5 +290,184 @@ impl FlowTable {
             self.end(slot);
         }
         self.latest = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_testkit::script;
+    use tcpexp_wire::{LinkType, Tunnels, decode};
+
+    use super::*;
+    use crate::trace::{flows, numbers, packets, track};
+
+    const SHAKE: &str = "
+        0.0 > S 100
+        0.1 < S. 200 ack 101
+    ";
+
+    /// Whether a segment of the client so many seconds after a script's last line is in a flow of
+    /// its own. Another flow shows every second that time passes.
+    fn is_over_after(before: &str, last: u32, seconds: u32, segment: &str) -> bool {
+        let second = |second| format!("{}.0 > udp 1 flow 9\n", last + second);
+        let silence: String = (1..=seconds).map(second).collect();
+        let end = last + seconds;
+        let swept = flows(&format!("{before}\n{silence}\n{end}.0 > {segment}"));
+        let is_first = swept.last() != Some(&0);
+        // Whether the flow was swept away or this packet tells that it is over makes no difference.
+        let direct = flows(&format!("{before}\n{end}.0 > {segment}"));
+        assert_eq!(is_first, direct.last() != Some(&0));
+        is_first
+    }
+
+    #[test]
+    fn open_connection_may_be_silent_for_two_hours() {
+        assert!(!is_over_after(SHAKE, 0, 7440, "101:111(10)"));
+        assert!(is_over_after(SHAKE, 0, 7442, "101:111(10)"));
+    }
+
+    #[test]
+    fn connection_of_which_one_end_is_heard_may_be_silent_for_four_minutes() {
+        assert!(!is_over_after("0.0 > S 100", 0, 240, "S 100"));
+        assert!(is_over_after("0.0 > S 100", 0, 241, "S 100"));
+    }
+
+    #[test]
+    fn closed_connection_has_a_minute_for_what_is_late() {
+        let fins = format!("{SHAKE}\n1.0 > F 101 ack 201\n2.0 < F 201 ack 102");
+        assert!(!is_over_after(&fins, 2, 60, ". 102 ack 202"));
+        assert!(is_over_after(&fins, 2, 61, ". 102 ack 202"));
+        let reset = format!("{SHAKE}\n2.0 < R. 201 ack 101");
+        assert!(is_over_after(&reset, 2, 61, ". 102 ack 202"));
+        let half_closed = format!("{SHAKE}\n2.0 > F 101 ack 201");
+        assert!(!is_over_after(&half_closed, 2, 3600, ". 102 ack 202"));
+    }
+
+    #[test]
+    fn datagrams_may_be_five_minutes_apart() {
+        assert!(!is_over_after("0.0 > udp 10", 0, 300, "udp 10"));
+        assert!(is_over_after("0.0 > udp 10", 0, 301, "udp 10"));
+    }
+
+    #[test]
+    fn timeouts_can_be_set() {
+        let mut table = FlowTable::new(Timeouts {
+            udp: TimeDelta::from_seconds(1),
+            ..Timeouts::default()
+        });
+        let tracked = track(&mut table, "0 > udp 1\n1 > udp 1\n2.1 > udp 1");
+        assert_eq!(numbers(&tracked), [0, 0, 1]);
+    }
+
+    #[test]
+    fn time_that_runs_backwards_ends_nothing() {
+        let flows = flows(
+            "
+            50000 > udp 1
+            50000 > S 100 flow 1
+            40000 > udp 1 flow 2
+            30000 > udp 1
+            20000 < S. 200 ack 101 flow 1
+            10000 < udp 1 flow 2
+            10000 < udp 1
+        ",
+        );
+        assert_eq!(flows, [0, 1, 2, 0, 1, 2, 0]);
+    }
+
+    #[test]
+    fn one_packet_with_a_nonsense_time_ends_nothing() {
+        for nonsense in ["0", "1000", "99000", "5000000", "9000000000"] {
+            let flows = flows(&format!(
+                "
+                90000 > udp 1
+                90001 > S 100 flow 1
+                90002 > udp 1 flow 2
+                {nonsense} > udp 1 flow 3
+                90003 > udp 1
+                90004 < S. 200 ack 101 flow 1
+                90005 < udp 1 flow 2
+            "
+            ));
+            assert_eq!(flows, [0, 1, 2, 3, 0, 1, 2], "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn nonsense_time_far_off_does_not_cut_its_own_flow() {
+        for nonsense in ["0", "1000", "5000000", "9000000000"] {
+            let flows = flows(&format!(
+                "90000 > udp 1\n{nonsense} > udp 1\n90001 > udp 1\n90002 > udp 1"
+            ));
+            assert_eq!(flows, [0; 4], "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn places_are_used_again_only_after_draining() {
+        let mut table = FlowTable::default();
+        let slots = |table: &mut FlowTable, script: &str| -> Vec<u32> {
+            let tracked = track(table, script);
+            tracked.iter().map(|tracked| tracked.slot.0).collect()
+        };
+        assert_eq!(slots(&mut table, "0 > S 1\n1 > S 2\n2 > S 3"), [0, 1, 2]);
+        // Those that ended can still be read.
+        assert_eq!(table.flow(Slot(0)).id, FlowId(0));
+        let mut drained = Vec::new();
+        table.drain_ended(|slot, flow| drained.push((slot.0, flow.id.0)));
+        assert_eq!(drained, [(0, 0), (1, 1)]);
+        table.drain_ended(|_, _| panic!("nothing ended since"));
+        assert_eq!(slots(&mut table, "3 > S 4\n4 > S 5\n5 > S 6"), [1, 0, 3]);
+        assert_eq!((table.len(), table.flows_seen()), (1, 6));
+    }
+
+    #[test]
+    fn all_that_is_alive_ends_with_the_capture() {
+        let mut table = FlowTable::default();
+        track(&mut table, "0 > S 1\n1 > S 2 flow 1\n2 > udp 5");
+        table.end_all();
+        let mut ended = Vec::new();
+        table.drain_ended(|_, flow| ended.push(flow.id.0));
+        assert_eq!(ended, [0, 1, 2]);
+        assert!(table.is_empty());
+        let after = track(&mut table, "3 > S 1");
+        assert_eq!(numbers(&after), [3]);
+    }
+
+    #[test]
+    fn table_stays_small_however_many_flows_pass() {
+        let mut frames = script::packets("0 > S 100\n0 < R. 0 ack 101");
+        let mut table = FlowTable::default();
+        let mut ended = 0;
+        for number in 0..1_000_000_u32 {
+            let at = Timestamp::from_nanos(i64::from(number) * 1_000_000);
+            // Each time another client is refused: behind the 14 bytes of Ethernet, the source
+            // address is at 12 and the destination address at 16.
+            for ((_, frame), address) in frames.iter_mut().zip([14 + 12, 14 + 16]) {
+                frame[address..address + 4].copy_from_slice(&number.to_be_bytes());
+                let packet = decode(LinkType::ETHERNET, frame, 54, Tunnels::Closed).unwrap();
+                table.track(at, &packet);
+            }
+            table.drain_ended(|_, _| ended += 1);
+        }
+        assert_eq!(ended + table.len(), 1_000_000);
+        // A minute, and a quarter of one until the next sweep.
+        assert!(table.flows.len() < 76_000, "{} places", table.flows.len());
+    }
+
+    #[test]
+    fn times_that_jump_to_and_fro_do_not_take_for_ever() {
+        let mut table = FlowTable::default();
+        let mut steps = 0;
+        let line = |number| format!("{} > udp 1 flow {number}\n", 3600 * (number / 2 % 2));
+        let script: String = (0..1000).map(line).collect();
+        packets(&script, |at, packet| {
+            let alive = table.len();
+            table.track(at, packet);
+            if table.tracked_since_sweep == 0 {
+                steps += alive;
+            }
+        });
+        assert!(steps < 4 * 1000, "{steps} steps for a thousand packets");
     }
 }
