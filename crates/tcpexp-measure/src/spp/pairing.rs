@@ -19,49 +19,44 @@ const WAITING: usize = 1 << 16;
 pub(super) struct Pairing {
     /// Packets that arrived at the far point and are not paired yet, in order of arrival.
     arrived: VecDeque<Crossed>,
-    /// When packets left the far point, on the timeline and on that point's clock, as long as it
-    /// tells arrivals apart.
-    departures: VecDeque<(Timestamp, Timestamp)>,
+    /// When packets left the far point, as long as it tells arrivals apart.
+    departures: VecDeque<Timestamp>,
 }
 
-/// A crossing and the stretch between clock steps that it lies in.
+/// A crossing on the timeline, where no clock is ever set back.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crossed {
     pub(super) crossing: Crossing,
-    /// When the packet passed the far point, on that point's clock.
-    pub(super) far_time: Timestamp,
+    pub(super) departed: Timestamp,
+    pub(super) arrived: Timestamp,
+    /// The stretch between clock steps that it lies in.
     pub(super) piece: u32,
 }
 
 impl Pairing {
-    /// A packet left the far point at `far_time`, which is `at` on the timeline, and may come back.
-    /// All arrivals yet to come are later than `settled`.
-    pub(super) fn depart(
-        &mut self,
-        settled: Option<Timestamp>,
-        at: Timestamp,
-        far_time: Timestamp,
-    ) {
+    /// A packet left the far point at `at` and may come back. All arrivals yet to come are later
+    /// than `settled`.
+    pub(super) fn depart(&mut self, settled: Option<Timestamp>, at: Timestamp) {
         // Of the departures before all arrivals yet to come the last stands for all.
-        while let Some(&(second, _)) = self.departures.get(1)
+        while let Some(&second) = self.departures.get(1)
             && settled.is_some_and(|settled| second <= settled)
         {
             self.departures.pop_front();
         }
-        self.departures.push_back((at, far_time));
+        self.departures.push_back(at);
     }
 
     /// A packet arrived at the far point and is known to have crossed.
     pub(super) fn arrive(&mut self, crossed: Crossed) {
         let mut turned = false;
-        while let Some(&(_, departed)) = self.departures.front() {
-            if departed > crossed.far_time {
+        while let Some(&departed) = self.departures.front() {
+            if departed > crossed.arrived {
                 break;
             }
             turned |= self
                 .arrived
                 .back()
-                .is_some_and(|before| before.far_time < departed);
+                .is_some_and(|before| before.arrived < departed);
             self.departures.pop_front();
         }
         // If nothing left since the arrival before this one, nothing will be paired with it.
@@ -74,13 +69,13 @@ impl Pairing {
         self.arrived.push_back(crossed);
     }
 
-    /// A packet that left the far point came back; its partner if there is one.
-    pub(super) fn come_back(&mut self, far_time: Timestamp) -> Option<Crossed> {
+    /// A packet that left the far point at `departed` came back; its partner if there is one.
+    pub(super) fn come_back(&mut self, departed: Timestamp) -> Option<Crossed> {
         let mut latest = None;
         while self
             .arrived
             .front()
-            .is_some_and(|arrived| arrived.far_time < far_time)
+            .is_some_and(|before| before.arrived < departed)
         {
             latest = self.arrived.pop_front();
         }
@@ -96,11 +91,7 @@ mod tests {
     fn arrival(nanos: i64) -> Crossed {
         let at = Timestamp::from_nanos(nanos);
         let crossing = Crossing::new(Way::Out, (0, at), (0, at));
-        Crossed {
-            crossing,
-            far_time: at,
-            piece: 0,
-        }
+        Crossed { crossing, departed: at, arrived: at, piece: 0 }
     }
 
     #[test]
@@ -108,7 +99,7 @@ mod tests {
         let mut pairing = Pairing::default();
         let depart = |pairing: &mut Pairing, settled, nanos| {
             let at = Timestamp::from_nanos(nanos);
-            pairing.depart(settled, at, at);
+            pairing.depart(settled, at);
         };
         for nanos in [15, 25, 35] {
             depart(&mut pairing, None, nanos);
@@ -120,7 +111,7 @@ mod tests {
         }
         let partners = [25, 35, 45].map(|nanos| {
             let partner = pairing.come_back(Timestamp::from_nanos(nanos));
-            partner.map(|crossed| crossed.far_time.as_nanos())
+            partner.map(|crossed| crossed.arrived.as_nanos())
         });
         assert_eq!(partners, [Some(21), Some(30), Some(40)]);
     }
@@ -130,7 +121,7 @@ mod tests {
         let mut pairing = Pairing::default();
         for nanos in 0..1_000 {
             let at = Timestamp::from_nanos(nanos);
-            pairing.depart(Some(Timestamp::from_nanos(nanos - 10)), at, at);
+            pairing.depart(Some(Timestamp::from_nanos(nanos - 10)), at);
         }
         assert!(pairing.departures.len() < 20);
     }
