@@ -104,8 +104,9 @@ pub enum FlowKey {
     V6 {
         /// Transport protocol.
         protocol: Protocol,
-        /// The two endpoints, lower first.
-        endpoints: [(u128, u16); 2],
+        /// The two endpoints, lower first: each is the address in network order and the port.
+        // Bytes and not a number: aligned to 16 bytes, every key would be twice as large.
+        endpoints: [([u8; 16], u16); 2],
     },
 }
 
@@ -156,7 +157,7 @@ impl FlowKey {
                 destination,
             } => {
                 let (endpoints, sender) =
-                    ordered((source.to_bits(), from), (destination.to_bits(), to));
+                    ordered((source.octets(), from), (destination.octets(), to));
                 (
                     Self::V6 {
                         protocol,
@@ -185,7 +186,7 @@ impl FlowKey {
             }
             Self::V6 { endpoints, .. } => {
                 let (address, port) = endpoints[end as usize];
-                SocketAddr::new(IpAddr::V6(Ipv6Addr::from_bits(address)), port)
+                SocketAddr::new(IpAddr::V6(Ipv6Addr::from_octets(address)), port)
             }
         }
     }

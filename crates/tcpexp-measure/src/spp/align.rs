@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::clock::ClockModel;
 use super::crossing::{Crossing, Way};
 use super::identity::{Identification, Marker};
-use super::shard::Setting;
+use super::setting::Setting;
 use super::sides::Sides;
 use super::survey::{Sketched, Survey};
 use super::{Options, Point};

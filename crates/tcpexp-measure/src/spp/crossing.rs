@@ -56,36 +56,10 @@ pub struct Crossing {
 }
 
 impl Crossing {
-    /// A packet's passage of the first point on its way and then of the second: for each the record
-    /// number and the time on that point's own clock.
-    pub fn new(way: Way, departed: (u64, Timestamp), arrived: (u64, Timestamp)) -> Self {
-        let (src, dst) = match way {
-            Way::Out => (departed, arrived),
-            Way::Back => (arrived, departed),
-        };
-        Self {
-            way,
-            src_record: src.0,
-            dst_record: dst.0,
-            src_time: src.1,
-            dst_time: dst.1,
-        }
-    }
-
-    /// When it passed `point`, on that point's clock.
-    pub fn time_at(&self, point: Point) -> Timestamp {
-        match point {
-            Point::Src => self.src_time,
-            Point::Dst => self.dst_time,
-        }
-    }
-
     /// What the destination's clock showed more than the source's: their offset plus the one-way
     /// delay for a packet on its way [`Way::Out`], minus it for one on its way [`Way::Back`].
-    ///
-    /// The one place where times of two clocks are subtracted.
     pub fn difference(&self) -> TimeDelta {
-        self.dst_time - self.src_time
+        clock_difference(self.src_time, self.dst_time)
     }
 
     /// One-way delay with the clocks' offset in it.
@@ -95,4 +69,11 @@ impl Crossing {
             Way::Back => -self.difference(),
         }
     }
+}
+
+/// What the destination's clock shows more than the source's.
+///
+/// The one place where times of two clocks are subtracted.
+pub(super) fn clock_difference(src: Timestamp, dst: Timestamp) -> TimeDelta {
+    dst - src
 }

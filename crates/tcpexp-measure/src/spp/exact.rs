@@ -20,9 +20,15 @@ pub(super) const SLACK: TimeDelta = TimeDelta::from_millis(10);
 ///
 /// A packet is in here once. Where two packets cannot be told apart, an arrival that could be
 /// either is neither: both stay unmatched and count as ambiguous.
+///
+/// Most packets arrive soon, and few enough are in flight for a processor's cache. The lost ones
+/// would crowd them out, so what is overdue is kept apart.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     packets: HashMap<Identity, Departed, FixedState>,
+    overdue: HashMap<Identity, Departed, FixedState>,
+    /// How many there were when the overdue ones were last set apart.
+    on_time: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +50,6 @@ impl Hash for Identity {
 pub(super) struct Departure {
     pub(super) direction: Direction,
     pub(super) way: Way,
-    pub(super) record: u64,
     pub(super) at: Timestamp,
     pub(super) time: Timestamp,
     pub(super) piece: u32,
@@ -55,7 +60,6 @@ impl Departure {
         Self {
             direction: event.direction,
             way: event.way,
-            record: event.sighting.record,
             at: event.sighting.at,
             time: event.sighting.time,
             piece: event.sighting.piece,
@@ -68,8 +72,9 @@ impl Departure {
 struct Departed {
     /// The one that left first; the last, once they are `ambiguous`.
     first: Departure,
-    /// Later ones, hardly ever any; none once they are `ambiguous`.
-    more: VecDeque<Departure>,
+    /// Later ones, hardly ever any; none once they are `ambiguous`. Boxed, for the others pay for it.
+    #[expect(clippy::box_collection, reason = "a third of the size of each of a million entries")]
+    more: Option<Box<VecDeque<Departure>>>,
     /// How many there are in all if an arrival could be one or another of them, else 0.
     ambiguous: u64,
 }
@@ -99,23 +104,22 @@ impl InFlight {
     pub(super) fn depart(&mut self, event: &Event, min_rtt: TimeDelta) -> bool {
         let departure = Departure::of(event);
         let mark = event.sighting.mark;
-        match self.packets.entry(Identity {
-            flow: event.flow,
-            mark,
-        }) {
-            Entry::Vacant(place) => {
-                let more = VecDeque::new();
-                place.insert(Departed { first: departure, more, ambiguous: 0 });
-            }
-            Entry::Occupied(place) => {
-                let departed = place.into_mut();
-                let gap = departure.at - departed.latest().at;
-                if mark.is_copy_after(gap, min_rtt) {
-                    return false;
+        let identity = Identity { flow: event.flow, mark };
+        let departed = match self.overdue.get_mut(&identity) {
+            Some(departed) => departed,
+            None => match self.packets.entry(identity) {
+                Entry::Vacant(place) => {
+                    place.insert(Departed { first: departure, more: None, ambiguous: 0 });
+                    return true;
                 }
-                departed.add(departure);
-            }
+                Entry::Occupied(place) => place.into_mut(),
+            },
+        };
+        let gap = departure.at - departed.latest().at;
+        if mark.is_copy_after(gap, min_rtt) {
+            return false;
         }
+        departed.add(departure);
         true
     }
 
@@ -124,8 +128,12 @@ impl InFlight {
     pub(super) fn arrive(&mut self, event: &Event) -> Outcome<Departure> {
         let sighting = &event.sighting;
         let identity = Identity { flow: event.flow, mark: sighting.mark };
-        let Entry::Occupied(mut place) = self.packets.entry(identity) else {
-            return Outcome::Unknown;
+        let mut place = match self.packets.entry(identity) {
+            Entry::Occupied(place) => place,
+            Entry::Vacant(_) => match self.overdue.entry(identity) {
+                Entry::Occupied(place) => place,
+                Entry::Vacant(_) => return Outcome::Unknown,
+            },
         };
         let departed = place.get_mut();
         let departure = departed.first;
@@ -138,20 +146,30 @@ impl InFlight {
         }
         // Where one more like it is about to leave, this may be one that left unseen.
         let seems_early = departure.at > sighting.at && !sighting.mark.is_one_of_a_kind();
-        if seems_early || departed.more.front().is_some_and(|next| next.at <= latest) {
+        if seems_early || departed.second().is_some_and(|second| second.at <= latest) {
             departed.confuse();
             return Outcome::Ambiguous;
         }
-        match departed.more.pop_front() {
-            Some(next) => departed.first = next,
+        match departed.take_second() {
+            Some(second) => departed.first = second,
             None => drop(place.remove()),
         }
         Outcome::Matched(departure)
     }
 
+    /// Sets apart what should have arrived if it left before `due`.
+    pub(super) fn set_apart(&mut self, due: Timestamp) {
+        // Walking all takes time, so only when there are many more than there need be.
+        if self.packets.len() > 2 * self.on_time + 256 {
+            let late = self.packets.extract_if(|_, departed| departed.first.at < due);
+            self.overdue.extend(late);
+            self.on_time = self.packets.len();
+        }
+    }
+
     /// Gives up all that left before `horizon`.
     pub(super) fn expire(&mut self, horizon: Timestamp, mut each: impl FnMut(Expired)) {
-        self.packets.retain(|identity, departed| {
+        let mut keep = |identity: &Identity, departed: &mut Departed| {
             while departed.first.at < horizon {
                 each(Expired {
                     flow: identity.flow,
@@ -159,19 +177,30 @@ impl InFlight {
                     packets: departed.ambiguous.max(1),
                     ambiguous: departed.ambiguous > 0,
                 });
-                match departed.more.pop_front() {
-                    Some(next) => departed.first = next,
+                match departed.take_second() {
+                    Some(second) => departed.first = second,
                     None => return false,
                 }
             }
             true
-        });
+        };
+        self.packets.retain(&mut keep);
+        self.overdue.retain(keep);
     }
 }
 
 impl Departed {
     fn latest(&self) -> &Departure {
-        self.more.back().unwrap_or(&self.first)
+        let more = self.more.as_ref();
+        more.and_then(|more| more.back()).unwrap_or(&self.first)
+    }
+
+    fn second(&self) -> Option<&Departure> {
+        self.more.as_ref()?.front()
+    }
+
+    fn take_second(&mut self) -> Option<Departure> {
+        self.more.as_mut()?.pop_front()
     }
 
     #[cold]
@@ -180,15 +209,14 @@ impl Departed {
             self.first = departure;
             self.ambiguous += 1;
         } else {
-            self.more.push_back(departure);
+            self.more.get_or_insert_default().push_back(departure);
         }
     }
 
     /// Nothing tells these packets apart: from now on they only count.
     #[cold]
     fn confuse(&mut self) {
-        self.ambiguous = 1 + self.more.len() as u64;
         self.first = *self.latest();
-        self.more = VecDeque::new();
+        self.ambiguous = 1 + self.more.take().map_or(0, |more| more.len() as u64);
     }
 }

@@ -1,10 +1,12 @@
 //! Which flow of one capture is which flow of the other.
 
 use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
 
 use foldhash::fast::FixedState;
-use tcpexp_flow::{Direction, End, Flow, FlowId, FlowKey, Slot};
+use tcpexp_flow::{Direction, End, Flow, FlowId, FlowKey, InitiatorKnown, Slot};
 use tcpexp_units::Timestamp;
+use tcpexp_wire::SeqNum;
 
 use super::identity::Mark;
 use super::sides::Sides;
@@ -23,8 +25,6 @@ const OFFERED: u64 = 32;
 /// One packet at one point, reduced to what matching needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sighting {
-    /// Its record number in the capture.
-    pub(super) record: u64,
     /// When, on the common timeline.
     pub(super) at: Timestamp,
     /// When, on the point's own clock.
@@ -90,11 +90,52 @@ pub(super) struct Linker {
     unpaired: [Unpaired; 2],
 }
 
-/// One point's view of a flow.
+/// One point's view of a flow: no more of it than linking needs, for there may be millions.
 #[derive(Debug)]
 struct Local {
-    flow: Flow,
+    key: FlowKey,
+    initiator: End,
+    initiator_known: InitiatorKnown,
+    /// Initial sequence numbers as far as they were known at the first packet, by [`End`].
+    isn: [Option<SeqNum>; 2],
     state: State,
+}
+
+impl Local {
+    fn of(flow: &Flow) -> Self {
+        Self {
+            key: flow.key,
+            initiator: flow.initiator,
+            initiator_known: flow.initiator_known,
+            isn: [End::Low, End::High].map(|end| flow.isn(end)),
+            state: State::Waiting(Box::default()),
+        }
+    }
+
+    /// Whether the flow has no counterpart, or has lost it.
+    fn is_free(&self) -> bool {
+        match &self.state {
+            State::Free => false,
+            State::Waiting(_) => true,
+            State::Linked(linked) => linked.partner.is_none(),
+        }
+    }
+
+    /// Whether `other`, between the same endpoints, may be the same connection.
+    fn may_be(&self, other: &Self) -> bool {
+        let mut isns = self.isn.iter().zip(&other.isn);
+        isns.all(|isns| !matches!(isns, (Some(ours), Some(theirs)) if ours != theirs))
+    }
+
+    /// The two endpoints, first the one that sends in the direction that is called forward where
+    /// this point's forward direction is called `forward_is`.
+    fn endpoints(&self, forward_is: Direction) -> (SocketAddr, SocketAddr) {
+        let sender = match forward_is {
+            Direction::Forward => self.initiator,
+            Direction::Reverse => self.initiator.opposite(),
+        };
+        (self.key.endpoint(sender), self.key.endpoint(sender.opposite()))
+    }
 }
 
 #[derive(Debug)]
@@ -163,15 +204,12 @@ impl Linker {
     }
 
     /// A flow began at `point`.
-    pub(super) fn begin(&mut self, point: Point, slot: Slot, flow: Flow) {
+    pub(super) fn begin(&mut self, point: Point, slot: Slot, flow: &Flow) {
         if let Some(before) = self.by_key[point.index()].insert(flow.key, slot) {
             self.part(point, before);
         }
+        let local = Local::of(flow);
         let locals = &mut self.flows[point.index()];
-        let local = Local {
-            flow,
-            state: State::Waiting(Box::default()),
-        };
         match locals.get_mut(slot.index()) {
             Some(place) => *place = local,
             // The flow table hands out its slots in order.
@@ -193,7 +231,7 @@ impl Linker {
     pub(super) fn end(&mut self, point: Point, slot: Slot, out: &mut impl FnMut(Linkage)) {
         self.part(point, slot);
         let local = &mut self.flows[point.index()][slot.index()];
-        let key = local.flow.key;
+        let key = local.key;
         match std::mem::replace(&mut local.state, State::Free) {
             State::Free => {}
             State::Waiting(waiting) => {
@@ -240,13 +278,10 @@ impl Linker {
     }
 
     fn wait(&mut self, point: Point, sighting: Sighting, out: &mut impl FnMut(Linkage)) {
-        let limit = if self.held < HELD_IN_ALL {
-            HELD
-        } else {
-            HELD_WHEN_FULL
-        };
-        let local = &mut self.flows[point.index()][sighting.slot.index()];
-        let (State::Waiting(waiting), key) = (&mut local.state, local.flow.key) else {
+        let limit = if self.held < HELD_IN_ALL { HELD } else { HELD_WHEN_FULL };
+        let slot = sighting.slot;
+        let local = &mut self.flows[point.index()][slot.index()];
+        let State::Waiting(waiting) = &mut local.state else {
             return;
         };
         waiting.packets += 1;
@@ -258,19 +293,24 @@ impl Linker {
                 self.held -= 1;
             }
         }
-        let other = point.opposite().index();
-        let partner = self.by_key[other].get(&key).copied();
         if waiting.packets == 1
-            && let Some(partner) = partner.filter(|&slot| self.are_one(point, sighting.slot, slot))
+            && let Some((partner, same_initiator)) = self.counterpart(point, slot)
         {
-            let forward_is_forward = self.flows[other][partner.index()].flow.initiator
-                == self.flows[point.index()][sighting.slot.index()]
-                    .flow
-                    .initiator;
-            self.link(point, sighting.slot, partner, forward_is_forward, out);
+            self.link(point, slot, partner, same_initiator, out);
         } else if self.translated {
             self.offer(point, sighting, out);
         }
+    }
+
+    /// The flow between the same endpoints at the other point, and whether both points name the
+    /// same end the initiator.
+    fn counterpart(&self, point: Point, slot: Slot) -> Option<(Slot, bool)> {
+        let ours = &self.flows[point.index()][slot.index()];
+        let other = point.opposite().index();
+        let partner = *self.by_key[other].get(&ours.key)?;
+        let theirs = &self.flows[other][partner.index()];
+        (theirs.is_free() && theirs.may_be(ours))
+            .then_some((partner, theirs.initiator == ours.initiator))
     }
 
     /// Looks for the counterpart of a flow by one of its packets.
@@ -294,25 +334,8 @@ impl Linker {
         let Some(found) = theirs.held.iter().find(|held| held.mark == sighting.mark) else {
             return;
         };
-        let forward_is_forward = found.direction == sighting.direction;
-        self.link(point, slot, partner, forward_is_forward, out);
-    }
-
-    /// Whether two flows between the same endpoints are the same connection.
-    fn are_one(&self, point: Point, slot: Slot, partner: Slot) -> bool {
-        let ours = &self.flows[point.index()][slot.index()];
-        let theirs = &self.flows[point.opposite().index()][partner.index()];
-        let free = match &theirs.state {
-            State::Free => false,
-            State::Waiting(_) => true,
-            State::Linked(linked) => linked.partner.is_none(),
-        };
-        free && [End::Low, End::High].into_iter().all(|end| {
-            match (ours.flow.isn(end), theirs.flow.isn(end)) {
-                (Some(a), Some(b)) => a == b,
-                _ => true,
-            }
-        })
+        let same_initiator = found.direction == sighting.direction;
+        self.link(point, slot, partner, same_initiator, out);
     }
 
     fn link(
@@ -320,92 +343,74 @@ impl Linker {
         point: Point,
         slot: Slot,
         partner: Slot,
-        forward_is_forward: bool,
+        same_initiator: bool,
         out: &mut impl FnMut(Linkage),
     ) {
         let slots = match point {
             Point::Src => [slot, partner],
             Point::Dst => [partner, slot],
         };
-        let flows = Point::BOTH.map(|p| self.flows[p.index()][slots[p.index()].index()].flow);
-        let forward_is = names(&flows, forward_is_forward);
-        let waiting = Point::BOTH.map(|p| {
-            let local = &mut self.flows[p.index()][slots[p.index()].index()];
-            match std::mem::replace(&mut local.state, State::Free) {
-                State::Waiting(waiting) => *waiting,
-                State::Linked(before) => {
-                    out(Linkage::Ended(before.flow));
-                    Waiting::default()
-                }
-                State::Free => Waiting::default(),
-            }
-        });
-        for p in Point::BOTH {
-            self.held -= waiting[p.index()].held.len();
-            for mark in &waiting[p.index()].offered {
-                self.by_mark[p.index()].remove(mark);
-            }
-        }
-        let endpoints = Point::BOTH.map(|p| {
-            let flow = &flows[p.index()];
-            match forward_is[p.index()] {
-                Direction::Forward => (flow.initiator(), flow.responder()),
-                Direction::Reverse => (flow.responder(), flow.initiator()),
-            }
-        });
+        let waiting = Point::BOTH.map(|point| self.stop_waiting(point, slots[point.index()], out));
+        let locals = Point::BOTH.map(|p| &self.flows[p.index()][slots[p.index()].index()]);
+        let forward_is = names(locals, same_initiator);
+        let endpoints = Point::BOTH.map(|p| locals[p.index()].endpoints(forward_is[p.index()]));
         let (initiator, responder) = endpoints[0];
         let way = self
             .sides
-            .way(
-                address_number(initiator.ip()),
-                address_number(responder.ip()),
-            )
+            .way(address_number(initiator.ip()), address_number(responder.ip()))
             .unwrap_or_else(|| way_by_time(&waiting, forward_is));
         let flow = self.next;
         self.next = FlowId(flow.0 + 1);
-        for p in Point::BOTH {
-            self.flows[p.index()][slots[p.index()].index()].state = State::Linked(Linked {
+        let paired = PairedFlow {
+            flow,
+            protocol: locals[0].key.protocol(),
+            initiator,
+            responder,
+            translated: (endpoints[0] != endpoints[1]).then_some(endpoints[1]),
+        };
+        let dropped = Point::BOTH.map(|p| {
+            let dropped = waiting[p.index()].dropped;
+            Direction::BOTH.map(|d| dropped[relative(d, forward_is[p.index()]).index()])
+        });
+        out(Linkage::Found(Found { flow: paired, way, dropped }));
+        for (point, waiting) in Point::BOTH.into_iter().zip(waiting) {
+            let linked = Linked {
                 flow,
-                forward_is: forward_is[p.index()],
+                forward_is: forward_is[point.index()],
                 way,
-                partner: Some(slots[p.opposite().index()]),
-            });
-        }
-        out(Linkage::Found(Found {
-            flow: PairedFlow {
-                flow,
-                protocol: flows[0].key.protocol(),
-                initiator,
-                responder,
-                translated: (endpoints[0] != endpoints[1]).then_some(endpoints[1]),
-            },
-            way,
-            dropped: Point::BOTH.map(|p| {
-                Direction::BOTH
-                    .map(|d| waiting[p.index()].dropped[relative(d, forward_is[p.index()]).index()])
-            }),
-        }));
-        for p in Point::BOTH {
-            let State::Linked(linked) = self.flows[p.index()][slots[p.index()].index()].state
-            else {
-                continue;
+                partner: Some(slots[point.opposite().index()]),
             };
-            for &sighting in &waiting[p.index()].held {
-                out(Linkage::Seen(p, linked.event(sighting)));
+            self.flows[point.index()][slots[point.index()].index()].state = State::Linked(linked);
+            for sighting in waiting.held {
+                out(Linkage::Seen(point, linked.event(sighting)));
             }
         }
+    }
+
+    /// Takes what a flow held back; if it was linked before, that flow is over.
+    fn stop_waiting(&mut self, point: Point, slot: Slot, out: &mut impl FnMut(Linkage)) -> Waiting {
+        let state = &mut self.flows[point.index()][slot.index()].state;
+        let waiting = match std::mem::replace(state, State::Free) {
+            State::Waiting(waiting) => *waiting,
+            State::Linked(before) => {
+                out(Linkage::Ended(before.flow));
+                Waiting::default()
+            }
+            State::Free => Waiting::default(),
+        };
+        self.held -= waiting.held.len();
+        for mark in &waiting.offered {
+            self.by_mark[point.index()].remove(mark);
+        }
+        waiting
     }
 }
 
 /// What each point's forward direction is called in the pair: the point that knows the initiator
 /// better names the directions.
-fn names(flows: &[Flow; 2], forward_is_forward: bool) -> [Direction; 2] {
-    let other = if forward_is_forward {
-        Direction::Forward
-    } else {
-        Direction::Reverse
-    };
-    if flows[1].initiator_known < flows[0].initiator_known {
+fn names(locals: [&Local; 2], same_initiator: bool) -> [Direction; 2] {
+    let other = if same_initiator { Direction::Forward } else { Direction::Reverse };
+    if locals[1].initiator_known < locals[0].initiator_known {
         [other, Direction::Forward]
     } else {
         [Direction::Forward, other]

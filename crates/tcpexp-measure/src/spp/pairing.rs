@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::crossing::Crossing;
+use super::crossing::clock_difference;
+use super::exact::Departure;
+use super::{Point, Way};
 
 /// How many packets that went out may wait for one to come back.
 const WAITING: usize = 1 << 16;
@@ -23,14 +25,44 @@ pub(super) struct Pairing {
     departures: VecDeque<Timestamp>,
 }
 
-/// A crossing on the timeline, where no clock is ever set back.
+/// A packet that passed both points.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crossed {
-    pub(super) crossing: Crossing,
+    /// When, on each point's own clock, by [`Point::index`].
+    times: [Timestamp; 2],
+    /// When it left, on the timeline, where no clock is ever set back.
     pub(super) departed: Timestamp,
+    /// When it arrived, on the timeline.
     pub(super) arrived: Timestamp,
     /// The stretch between clock steps that it lies in.
     pub(super) piece: u32,
+}
+
+impl Crossed {
+    /// A packet that left as `departure` says and arrived at `arrived` on the timeline and at
+    /// `time` on that point's own clock.
+    pub(super) fn new(departure: &Departure, arrived: Timestamp, time: Timestamp) -> Self {
+        let times = match departure.way {
+            Way::Out => [departure.time, time],
+            Way::Back => [time, departure.time],
+        };
+        let (departed, piece) = (departure.at, departure.piece);
+        Self { times, departed, arrived, piece }
+    }
+
+    /// When it passed `point`, on that point's clock.
+    pub(super) fn time_at(&self, point: Point) -> Timestamp {
+        self.times[point.index()]
+    }
+
+    /// One-way delay with the clocks' offset in it, for a packet that went this `way`.
+    pub(super) fn raw_owd(&self, way: Way) -> TimeDelta {
+        let difference = clock_difference(self.times[0], self.times[1]);
+        match way {
+            Way::Out => difference,
+            Way::Back => -difference,
+        }
+    }
 }
 
 impl Pairing {
@@ -85,13 +117,11 @@ impl Pairing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Way;
     use super::*;
 
     fn arrival(nanos: i64) -> Crossed {
         let at = Timestamp::from_nanos(nanos);
-        let crossing = Crossing::new(Way::Out, (0, at), (0, at));
-        Crossed { crossing, departed: at, arrived: at, piece: 0 }
+        Crossed { times: [at; 2], departed: at, arrived: at, piece: 0 }
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Ranges {
     pub(super) fn arrive(
         &mut self,
         sighting: &Sighting,
-        mut settled: impl FnMut(Settled, &Departure),
+        mut settled: impl FnMut(Settled),
     ) -> Outcome<Departure> {
         let (start, end) = self.range(&sighting.mark);
         self.largest_arrived_bytes = self.largest_arrived_bytes.max(sighting.mark.length);
@@ -193,15 +193,15 @@ impl Ranges {
     }
 
     /// Lets go of what has arrived whole.
-    fn settle(&mut self, settled: &mut impl FnMut(Settled, &Departure)) {
+    fn settle(&mut self, settled: &mut impl FnMut(Settled)) {
         while let Some(piece) = self.fresh.front().filter(|piece| piece.is_whole()) {
-            settled(self.account(piece), &piece.departure);
+            settled(self.account(piece));
             self.fresh.pop_front();
         }
         let mut index = 0;
         while let Some(piece) = self.again.get(index) {
             if piece.is_whole() {
-                settled(self.account(piece), &piece.departure);
+                settled(self.account(piece));
                 self.again.remove(index);
             } else {
                 index += 1;

@@ -7,14 +7,12 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::align::Alignment;
 use super::identity::Marker;
 use super::link::{Linkage, Linker, Sighting, Unpaired};
-use super::shard::{Setting, Shard, Yield, widen};
+use super::setting::{Setting, widen};
+use super::shard::{SHARDS, Shard, Yield};
 use super::timeline::TimelineReader;
 use super::{FlowSummary, PairedFlow, Point, RttSample};
 use crate::Packets;
 
-/// Flows are dealt out to so many shards. A fixed number, so that the result does not depend on
-/// how many threads there are.
-const SHARDS: usize = 16;
 /// Packets read from a capture at a time.
 const CHUNK: usize = 32_768;
 
@@ -158,7 +156,6 @@ impl<'a, P: Packets> Reader<'a, P> {
             let placed = timeline.place(sighted.record, sighted.at);
             chunk.until = chunk.until.max(placed.at);
             chunk.sightings.push(Sighting {
-                record: sighted.record,
                 at: placed.at,
                 time: sighted.at,
                 piece: placed.piece,
@@ -339,7 +336,7 @@ impl Chunk {
             while let Some(&(index, slot, flow)) = self.began.get(self.flows_begun)
                 && index == self.position
             {
-                linker.begin(point, slot, flow);
+                linker.begin(point, slot, &flow);
                 self.flows_begun += 1;
             }
             self.position += 1;

@@ -54,8 +54,6 @@ pub(super) struct Yield {
 struct Passage {
     flow: FlowId,
     direction: Direction,
-    /// When it arrived, on the timeline.
-    at: Timestamp,
     crossed: Crossed,
 }
 
@@ -173,8 +171,7 @@ impl Shard {
             passages.push(Passage {
                 flow: event.flow,
                 direction: event.direction,
-                at: event.sighting.at,
-                crossed: Crossed::new(way, departure.time, event.sighting.time, departure.piece),
+                crossed: Crossed::new(&departure, event.sighting.at, event.sighting.time),
             });
         }
         passages
@@ -184,7 +181,7 @@ impl Shard {
         let pair = self.pairs.get(event.flow)?;
         let sighting = &event.sighting;
         let way = event.way.index();
-        pair.pass(event.way.upstream().opposite(), sighting.time);
+        pair.pass(event.way.upstream().opposite(), sighting.at);
         let recent = &mut self.recent[way];
         let identity = (event.flow, sighting.mark);
         let (outcome, packets) = if !sighting.mark.by_range {
@@ -220,18 +217,17 @@ impl Shard {
 
     /// Pairs what went from `reference` to the far point with what came back.
     fn pair(&mut self, reference: Point, out: &[Passage], back: &[Passage], setting: &Setting) {
-        let far = reference.opposite();
         for Passage { flow, crossed, .. } in out {
             if let Some(pair) = self.pairs.get(*flow) {
-                pair.pairings[reference.index()].arrive(far, *crossed);
+                pair.pairings[reference.index()].arrive(*crossed);
             }
         }
-        for Passage { flow, direction, at, crossed: homeward } in back {
+        for Passage { flow, direction, crossed: homeward } in back {
             let Some(pair) = self.pairs.get(*flow) else {
                 continue;
             };
             let pairing = &mut pair.pairings[reference.index()];
-            let Some(outward) = pairing.come_back(far, homeward.time_at(far)) else {
+            let Some(outward) = pairing.come_back(homeward.departed) else {
                 continue;
             };
             if outward.piece != homeward.piece {
@@ -240,7 +236,7 @@ impl Shard {
             }
             let direction = direction.opposite();
             let sample = pair.sample(direction, reference, &outward, homeward, setting);
-            self.yields.samples.push((*at, sample));
+            self.yields.samples.push((homeward.arrived, sample));
         }
     }
 

@@ -14,8 +14,11 @@ use tcpexp_wire::{Addresses, Packet, Tcp, Transport};
 
 use crate::Sighted;
 
-/// How many packets a sketch keeps.
-const KEPT: usize = 65_536;
+/// How many packets are kept that are known by their addresses, ports and content: enough that
+/// the clocks are told to a microsecond.
+const KEPT_BY_ENDPOINTS: usize = 32_768;
+/// How many that are known by content alone: enough to see that addresses are translated.
+const KEPT_BY_CONTENT: usize = 8_192;
 /// Two like packets closer than this are taken for copies of one, in the sample only.
 const COPY_GAP: TimeDelta = TimeDelta::from_millis(1);
 /// How much of a datagram's payload is compared.
@@ -33,9 +36,9 @@ pub struct Survey {
     /// The largest TCP payload, in bytes.
     pub(super) largest_segment_bytes: u32,
     /// Packets identified with their addresses and ports.
-    pub(super) by_endpoints: Sketch,
+    pub(super) by_endpoints: Sketch<KEPT_BY_ENDPOINTS>,
     /// Packets identified by what address translation leaves alone.
-    pub(super) by_content: Sketch,
+    pub(super) by_content: Sketch<KEPT_BY_CONTENT>,
 }
 
 impl Survey {
@@ -57,15 +60,15 @@ impl Survey {
     }
 }
 
-/// The packets with the smallest hashes.
+/// The packets with the smallest hashes, `KEPT` of them.
 #[derive(Debug)]
-pub(super) struct Sketch {
+pub(super) struct Sketch<const KEPT: usize> {
     kept: Vec<Sketched>,
     /// Larger hashes are not kept.
     limit: u64,
 }
 
-impl Default for Sketch {
+impl<const KEPT: usize> Default for Sketch<KEPT> {
     fn default() -> Self {
         Self {
             kept: Vec::new(),
@@ -101,7 +104,7 @@ pub(super) struct FieldValues {
     pub(super) sack_blocks: u64,
 }
 
-impl Sketch {
+impl<const KEPT: usize> Sketch<KEPT> {
     #[inline]
     fn offer(&mut self, hash: u64, sighted: &Sighted<'_>) {
         if hash <= self.limit {
@@ -123,24 +126,28 @@ impl Sketch {
 
     /// Sorts, drops copies, keeps no more than two of a kind, and then only the smallest hashes.
     fn compact(&mut self) {
-        self.kept
-            .sort_unstable_by_key(|packet| (packet.hash, packet.record));
-        self.kept
-            .dedup_by(|later, earlier| later.is_copy_of(earlier));
-        let mut run = (None, 0);
-        self.kept.retain(|packet| {
-            run = if run.0 == Some(packet.hash) {
-                (run.0, run.1 + 1)
-            } else {
-                (Some(packet.hash), 1)
-            };
-            run.1 <= 2
-        });
-        if let Some(last) = self.kept.get(KEPT) {
-            self.limit = last.hash;
-            self.kept.retain(|packet| packet.hash < self.limit);
-            self.limit -= 1;
+        // What is sorted is small: the packets are moved once.
+        let places = 0..u32::try_from(self.kept.len()).expect("twice KEPT fits");
+        let mut order: Vec<(u64, u32)> = places
+            .map(|place| (self.kept[place as usize].hash, place))
+            .collect();
+        order.sort_unstable();
+        let mut kept: Vec<Sketched> = Vec::with_capacity(2 * KEPT);
+        let mut alike = 0;
+        for (hash, place) in order {
+            let packet = self.kept[place as usize];
+            match kept.last().filter(|before| before.hash == hash) {
+                Some(before) if alike == 2 || packet.is_copy_of(before) => continue,
+                Some(_) => alike += 1,
+                None if kept.len() >= KEPT => {
+                    self.limit = hash - 1;
+                    break;
+                }
+                None => alike = 1,
+            }
+            kept.push(packet);
         }
+        self.kept = kept;
     }
 
     /// The packets that stand in both samples once and only once, in order of the first one's
