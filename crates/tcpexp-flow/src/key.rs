@@ -186,7 +186,7 @@ impl FlowKey {
             }
             Self::V6 { endpoints, .. } => {
                 let (address, port) = endpoints[end as usize];
-                SocketAddr::new(IpAddr::V6(Ipv6Addr::from_octets(address)), port)
+                SocketAddr::new(IpAddr::V6(Ipv6Addr::from(address)), port)
             }
         }
     }
