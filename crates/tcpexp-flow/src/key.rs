@@ -1,6 +1,7 @@
 //! Who talks to whom.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tcpexp_wire::{Addresses, Packet, Transport};
@@ -91,7 +92,7 @@ impl fmt::Display for Protocol {
 }
 
 /// A flow's protocol and two endpoints, the same for both directions: the lower endpoint is first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowKey {
     /// Between two IPv4 endpoints: each is the address in the upper 32 bits and the port below.
     V4 {
@@ -108,6 +109,33 @@ pub enum FlowKey {
         // Bytes and not a number: aligned to 16 bytes, every key would be twice as large.
         endpoints: [([u8; 16], u16); 2],
     },
+}
+
+/// Whole words at a time: every packet's key is hashed.
+impl Hash for FlowKey {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match *self {
+            Self::V4 {
+                protocol,
+                endpoints: [low, high],
+            } => {
+                state.write_u64(low ^ (protocol as u64) << 48);
+                state.write_u64(high);
+            }
+            Self::V6 {
+                protocol,
+                endpoints,
+            } => {
+                let mut ports = protocol as u64;
+                for (address, port) in endpoints {
+                    state.write_u128(u128::from_le_bytes(address));
+                    ports = ports << 16 | u64::from(port);
+                }
+                state.write_u64(ports);
+            }
+        }
+    }
 }
 
 /// One of the two endpoints of a [`FlowKey`].

@@ -83,12 +83,13 @@ impl Alignment {
             src: src.packets,
             dst: dst.packets,
         })?;
-        let (max_owd, min_rtt) = delays(&crossings, &clock);
+        let spans = [
+            span(&src, &clock, Point::Src),
+            span(&dst, &clock, Point::Dst),
+        ];
+        let (max_owd, min_rtt) = delays(&crossings, &clock, &spans);
         Ok(Self {
-            spans: [
-                span(&src, &clock, Point::Src),
-                span(&dst, &clock, Point::Dst),
-            ],
+            spans,
             identification,
             common_packets: crossings.len() as u64,
             busiest_hosts: busiest_hosts(&common, &sides),
@@ -159,34 +160,32 @@ fn placed(a: &Sketched, b: &Sketched, sides: &Sides) -> Option<Crossing> {
 }
 
 /// The largest one-way delays and the smallest round-trip time, on the common timeline.
-fn delays(crossings: &[Crossing], clock: &ClockModel) -> ([TimeDelta; 2], TimeDelta) {
-    let src = clock.reader(Point::Src);
-    let owds: Vec<(Way, TimeDelta)> = {
-        let at_src: Vec<Timestamp> = crossings
-            .iter()
-            .map(|crossing| src.place(crossing.src_record, crossing.src_time).at)
-            .collect();
-        // The readers walk forwards only, and the two captures may have different orders.
-        let mut order: Vec<usize> = (0..crossings.len()).collect();
-        order.sort_unstable_by_key(|&index| crossings[index].dst_record);
-        let dst = clock.reader(Point::Dst);
-        order
-            .into_iter()
-            .map(|index| {
-                let crossing = crossings[index];
-                let at_dst = dst.place(crossing.dst_record, crossing.dst_time).at;
-                let timeline = Crossing {
-                    src_time: at_src[index],
-                    dst_time: at_dst,
-                    ..crossing
-                };
-                (crossing.way, timeline.raw_owd())
-            })
-            .collect()
-    };
-    let of = |way: Way| owds.iter().filter(move |owd| owd.0 == way).map(|owd| owd.1);
-    let max = Way::BOTH.map(|way| of(way).max().unwrap_or_default());
-    let min = Way::BOTH.map(|way| of(way).min().unwrap_or_default());
+fn delays(
+    crossings: &[Crossing],
+    clock: &ClockModel,
+    spans: &[(Timestamp, Timestamp); 2],
+) -> ([TimeDelta; 2], TimeDelta) {
+    let [src, dst] = Point::BOTH.map(|point| clock.reader(point));
+    let placed: Vec<Crossing> = crossings
+        .iter()
+        .map(|crossing| Crossing {
+            src_time: src.place(crossing.src_record, crossing.src_time).at,
+            dst_time: dst.place(crossing.dst_record, crossing.dst_time).at,
+            ..*crossing
+        })
+        .collect();
+    let of = |way: Way| placed.iter().filter(move |crossing| crossing.way == way);
+    // What arrives after the end of the capture that it passed first may be a double of what is
+    // the last of its kind in there, and would seem to have taken for ever.
+    let max = Way::BOTH.map(|way| {
+        let (_, last) = spans[way.upstream().index()];
+        let in_time = of(way).filter(|crossing| match way {
+            Way::Out => crossing.dst_time <= last,
+            Way::Back => crossing.src_time <= last,
+        });
+        in_time.map(Crossing::raw_owd).max().unwrap_or_default()
+    });
+    let min = Way::BOTH.map(|way| of(way).map(Crossing::raw_owd).min().unwrap_or_default());
     (max, min[0] + min[1])
 }
 

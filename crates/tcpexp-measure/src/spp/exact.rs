@@ -9,8 +9,8 @@ use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::Way;
-use super::identity::Mark;
 use super::link::Event;
+use super::setting::UsualOwds;
 
 /// How much earlier than it left a packet may seem to arrive: what the estimate of the clocks'
 /// offset and the capture's own disorder may be wrong by.
@@ -31,17 +31,27 @@ pub(super) struct InFlight {
     on_time: usize,
 }
 
+/// A flow and the 128-bit hash of a mark: half as large as the mark, and even in a capture of a
+/// million million packets two of them are alike once in a million million million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     flow: FlowId,
-    mark: Mark,
+    digest: [u64; 2],
+}
+
+impl Identity {
+    fn of(event: &Event) -> Self {
+        Self {
+            flow: event.flow,
+            digest: event.sighting.mark.digest,
+        }
+    }
 }
 
 impl Hash for Identity {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u32(self.flow.0);
-        self.mark.hash(state);
+        state.write_u64(self.digest[0] ^ u64::from(self.flow.0));
     }
 }
 
@@ -73,7 +83,10 @@ struct Departed {
     /// The one that left first; the last, once they are `ambiguous`.
     first: Departure,
     /// Later ones, hardly ever any; none once they are `ambiguous`. Boxed, for the others pay for it.
-    #[expect(clippy::box_collection, reason = "a third of the size of each of a million entries")]
+    #[expect(
+        clippy::box_collection,
+        reason = "a third of the size of each of a million entries"
+    )]
     more: Option<Box<VecDeque<Departure>>>,
     /// How many there are in all if an arrival could be one or another of them, else 0.
     ambiguous: u64,
@@ -104,12 +117,16 @@ impl InFlight {
     pub(super) fn depart(&mut self, event: &Event, min_rtt: TimeDelta) -> bool {
         let departure = Departure::of(event);
         let mark = event.sighting.mark;
-        let identity = Identity { flow: event.flow, mark };
+        let identity = Identity::of(event);
         let departed = match self.overdue.get_mut(&identity) {
             Some(departed) => departed,
             None => match self.packets.entry(identity) {
                 Entry::Vacant(place) => {
-                    place.insert(Departed { first: departure, more: None, ambiguous: 0 });
+                    place.insert(Departed {
+                        first: departure,
+                        more: None,
+                        ambiguous: 0,
+                    });
                     return true;
                 }
                 Entry::Occupied(place) => place.into_mut(),
@@ -123,11 +140,11 @@ impl InFlight {
         true
     }
 
-    /// A packet arrived.
+    /// A packet arrived; `usual` are the one-way delays that one may have which had a double.
     #[inline]
-    pub(super) fn arrive(&mut self, event: &Event) -> Outcome<Departure> {
+    pub(super) fn arrive(&mut self, event: &Event, usual: &UsualOwds) -> Outcome<Departure> {
         let sighting = &event.sighting;
-        let identity = Identity { flow: event.flow, mark: sighting.mark };
+        let identity = Identity::of(event);
         let mut place = match self.packets.entry(identity) {
             Entry::Occupied(place) => place,
             Entry::Vacant(_) => match self.overdue.entry(identity) {
@@ -144,9 +161,10 @@ impl InFlight {
         if departure.at > latest {
             return Outcome::Unknown;
         }
-        // Where one more like it is about to leave, this may be one that left unseen.
-        let seems_early = departure.at > sighting.at && !sighting.mark.is_one_of_a_kind();
-        if seems_early || departed.second().is_some_and(|second| second.at <= latest) {
+        // Instead of the one that was seen leaving it may be a double that left unseen.
+        let seems_unseen =
+            !usual.include(departure.at, sighting.at) && !sighting.mark.is_one_of_a_kind();
+        if seems_unseen || departed.second().is_some_and(|second| second.at <= latest) {
             departed.confuse();
             return Outcome::Ambiguous;
         }
@@ -161,7 +179,9 @@ impl InFlight {
     pub(super) fn set_apart(&mut self, due: Timestamp) {
         // Walking all takes time, so only when there are many more than there need be.
         if self.packets.len() > 2 * self.on_time + 256 {
-            let late = self.packets.extract_if(|_, departed| departed.first.at < due);
+            let late = self
+                .packets
+                .extract_if(|_, departed| departed.first.at < due);
             self.overdue.extend(late);
             self.on_time = self.packets.len();
         }

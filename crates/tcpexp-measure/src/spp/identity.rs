@@ -1,7 +1,9 @@
 //! What makes a packet itself: the header fields by which it is known again at the other point.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use foldhash::fast::FixedState;
 
 use tcpexp_units::TimeDelta;
 use tcpexp_wire::{Packet, SeqNum, Transport};
@@ -106,10 +108,11 @@ pub struct FieldKept {
 }
 
 impl FieldKept {
-    /// Whether it can be used. One packet in a thousand may differ: the sample pairs a few
-    /// packets wrongly where a capture has gaps.
+    /// Whether it can be used. One packet in a thousand and two more may differ: the sample pairs
+    /// a few packets wrongly where a capture has gaps.
     pub fn is_used(&self) -> bool {
-        self.compared > 0 && (self.compared - self.kept) * 1000 <= self.compared
+        let differing = self.compared - self.kept;
+        self.kept > 0 && differing * 20 <= self.compared && differing <= self.compared / 1000 + 2
     }
 }
 
@@ -221,7 +224,7 @@ impl Marker {
     #[inline]
     pub(super) fn mark(&self, packet: &Packet<'_>) -> Mark {
         let ip_id = packet.ip_id.unwrap_or(0) & self.ip_id;
-        match &packet.transport {
+        let mark = match &packet.transport {
             Transport::Tcp(tcp) => {
                 let (tsval, tsecr) = tcp.options.timestamps().unwrap_or((0, 0));
                 let by_range = self.recut && packet.payload_bytes > 0 && !tcp.flags.syn();
@@ -239,6 +242,7 @@ impl Marker {
                     by_range,
                     is_tcp: true,
                     rest: if self.sack_blocks { sack_hash(tcp) } else { 0 },
+                    digest: [0; 2],
                 }
             }
             Transport::Udp(udp) => {
@@ -258,9 +262,11 @@ impl Marker {
                     by_range: false,
                     is_tcp: false,
                     rest: 0,
+                    digest: [0; 2],
                 }
             }
-        }
+        };
+        mark.digested()
     }
 }
 
@@ -279,9 +285,29 @@ pub(super) struct Mark {
     pub(super) by_range: bool,
     is_tcp: bool,
     rest: u64,
+    /// Hash of all the others: they are at hand when the mark is made, and may not be later.
+    pub(super) digest: [u64; 2],
 }
 
 impl Mark {
+    #[inline]
+    fn digested(mut self) -> Self {
+        let [a, b, c, d] = self.words.map(u64::from);
+        let fields = u64::from(self.flags) << 16 | u64::from(self.window);
+        let words = [
+            a << 32 | b,
+            c << 32 | d,
+            u64::from(self.length) << 32 | fields,
+            self.rest ^ u64::from(self.ip_id),
+        ];
+        self.digest = [1, 2].map(|seed| {
+            let mut hasher = FixedState::with_seed(seed).build_hasher();
+            words.iter().for_each(|&word| hasher.write_u64(word));
+            hasher.finish()
+        });
+        self
+    }
+
     /// Sequence number of the first byte of a TCP segment.
     pub(super) fn seq(&self) -> SeqNum {
         SeqNum(self.words[0])
@@ -290,7 +316,9 @@ impl Mark {
     /// Whether no other packet of its flow has this mark, but for copies.
     pub(super) fn is_one_of_a_kind(&self) -> bool {
         let has_timestamp = self.is_tcp && self.words[2] != 0;
-        self.ip_id != 0 || (has_timestamp && self.length > 0)
+        // Each piece of a segment that is cut anew has another IP ID.
+        let has_own_id = self.ip_id != 0 && !self.by_range;
+        has_own_id || (has_timestamp && self.length > 0)
     }
 
     /// Whether a packet with this mark that follows another with the same one after `gap` is a
@@ -309,13 +337,7 @@ impl Mark {
 impl Hash for Mark {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let [a, b, c, d] = self.words.map(u64::from);
-        state.write_u64(a << 32 | b);
-        state.write_u64(c << 32 | d);
-        let rest = u64::from(self.ip_id) << 32 | u64::from(self.length);
-        state.write_u64(
-            rest ^ u64::from(self.flags) << 48 ^ u64::from(self.window) << 16 ^ self.rest,
-        );
+        state.write_u64(self.digest[0]);
     }
 }
 
@@ -334,6 +356,7 @@ mod tests {
         by_range: false,
         is_tcp: false,
         rest: 0,
+        digest: [0; 2],
     };
 
     #[test]

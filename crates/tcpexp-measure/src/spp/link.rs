@@ -134,7 +134,10 @@ impl Local {
             Direction::Forward => self.initiator,
             Direction::Reverse => self.initiator.opposite(),
         };
-        (self.key.endpoint(sender), self.key.endpoint(sender.opposite()))
+        (
+            self.key.endpoint(sender),
+            self.key.endpoint(sender.opposite()),
+        )
     }
 }
 
@@ -278,7 +281,11 @@ impl Linker {
     }
 
     fn wait(&mut self, point: Point, sighting: Sighting, out: &mut impl FnMut(Linkage)) {
-        let limit = if self.held < HELD_IN_ALL { HELD } else { HELD_WHEN_FULL };
+        let limit = if self.held < HELD_IN_ALL {
+            HELD
+        } else {
+            HELD_WHEN_FULL
+        };
         let slot = sighting.slot;
         let local = &mut self.flows[point.index()][slot.index()];
         let State::Waiting(waiting) = &mut local.state else {
@@ -357,7 +364,10 @@ impl Linker {
         let (initiator, responder) = endpoints[0];
         let way = self
             .sides
-            .way(address_number(initiator.ip()), address_number(responder.ip()))
+            .way(
+                address_number(initiator.ip()),
+                address_number(responder.ip()),
+            )
             .unwrap_or_else(|| way_by_time(&waiting, forward_is));
         let flow = self.next;
         self.next = FlowId(flow.0 + 1);
@@ -372,7 +382,11 @@ impl Linker {
             let dropped = waiting[p.index()].dropped;
             Direction::BOTH.map(|d| dropped[relative(d, forward_is[p.index()]).index()])
         });
-        out(Linkage::Found(Found { flow: paired, way, dropped }));
+        out(Linkage::Found(Found {
+            flow: paired,
+            way,
+            dropped,
+        }));
         for (point, waiting) in Point::BOTH.into_iter().zip(waiting) {
             let linked = Linked {
                 flow,
@@ -409,7 +423,11 @@ impl Linker {
 /// What each point's forward direction is called in the pair: the point that knows the initiator
 /// better names the directions.
 fn names(locals: [&Local; 2], same_initiator: bool) -> [Direction; 2] {
-    let other = if same_initiator { Direction::Forward } else { Direction::Reverse };
+    let other = if same_initiator {
+        Direction::Forward
+    } else {
+        Direction::Reverse
+    };
     if locals[1].initiator_known < locals[0].initiator_known {
         [other, Direction::Forward]
     } else {

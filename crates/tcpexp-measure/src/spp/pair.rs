@@ -7,7 +7,7 @@ use super::exact::{Departure, Outcome};
 use super::link::{Found, Sighting};
 use super::pairing::{Crossed, Pairing};
 use super::ranges::{Ranges, Settled};
-use super::setting::{Setting, widen};
+use super::setting::{Setting, UsualOwds, widen};
 use super::{DirectionCounts, FlowSummary, PairedFlow, Point, Quantiles, RttSample, Way};
 
 /// What is remembered of a flow while it lives. There may be a million of them.
@@ -66,6 +66,7 @@ impl Pair {
         &mut self,
         direction: Direction,
         sighting: &Sighting,
+        usual: &UsualOwds,
         is_copy: bool,
     ) -> (Outcome<Departure>, u64) {
         let ranges = &mut self.ranges.get_or_insert_default()[direction.index()];
@@ -73,7 +74,7 @@ impl Pair {
         let outcome = if is_copy {
             Outcome::Unknown
         } else {
-            ranges.arrive(sighting, |settled| counts.settle_matched(settled))
+            ranges.arrive(sighting, usual, |settled| counts.settle_matched(settled))
         };
         (outcome, ranges.packets_in(sighting.mark.length))
     }
@@ -122,7 +123,9 @@ impl Pair {
     }
 
     pub(super) fn close(mut self) -> FlowSummary {
-        let span = self.span.map_or(TimeDelta::ZERO, |(first, last)| last - first);
+        let span = self
+            .span
+            .map_or(TimeDelta::ZERO, |(first, last)| last - first);
         FlowSummary {
             duration: span,
             counts: self.counts,

@@ -47,7 +47,12 @@ impl Crossed {
             Way::Back => [time, departure.time],
         };
         let (departed, piece) = (departure.at, departure.piece);
-        Self { times, departed, arrived, piece }
+        Self {
+            times,
+            departed,
+            arrived,
+            piece,
+        }
     }
 
     /// When it passed `point`, on that point's clock.
@@ -121,7 +126,12 @@ mod tests {
 
     fn arrival(nanos: i64) -> Crossed {
         let at = Timestamp::from_nanos(nanos);
-        Crossed { times: [at; 2], departed: at, arrived: at, piece: 0 }
+        Crossed {
+            times: [at; 2],
+            departed: at,
+            arrived: at,
+            piece: 0,
+        }
     }
 
     #[test]

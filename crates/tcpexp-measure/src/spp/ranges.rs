@@ -13,6 +13,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::exact::{Departure, Outcome, SLACK};
 use super::identity::Mark;
 use super::link::Sighting;
+use super::setting::UsualOwds;
 
 /// The most packets that one super-packet becomes: BIG TCP's 512 KB (RFC 2675) in 1448-byte steps.
 const PIECES: u16 = 364;
@@ -90,6 +91,7 @@ impl Ranges {
     pub(super) fn arrive(
         &mut self,
         sighting: &Sighting,
+        usual: &UsualOwds,
         mut settled: impl FnMut(Settled),
     ) -> Outcome<Departure> {
         let (start, end) = self.range(&sighting.mark);
@@ -114,6 +116,14 @@ impl Ranges {
         }
         match last[..] {
             [] => Outcome::Unknown,
+            // Instead of what was seen leaving it may be the same bytes that left unseen.
+            [carrier]
+                if !sighting.mark.is_one_of_a_kind()
+                    && !usual.include(self.piece(carrier).departure.at, sighting.at) =>
+            {
+                self.piece_mut(carrier).ambiguous = true;
+                Outcome::Ambiguous
+            }
             [carrier] => {
                 let departure = self.piece(carrier).departure;
                 for &place in &carriers {

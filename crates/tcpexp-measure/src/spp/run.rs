@@ -14,7 +14,7 @@ use super::{FlowSummary, PairedFlow, Point, RttSample};
 use crate::Packets;
 
 /// Packets read from a capture at a time.
-const CHUNK: usize = 32_768;
+const CHUNK: usize = 8_192;
 
 /// What can be set.
 #[derive(Clone, Copy, Debug)]

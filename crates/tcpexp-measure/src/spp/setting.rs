@@ -6,6 +6,9 @@ use super::Way;
 use super::clock::ClockModel;
 use super::exact::SLACK;
 
+/// What the smallest delay of the sample may be above the smallest of all.
+const LITTLE: TimeDelta = TimeDelta::from_micros(100);
+
 /// What all shards know of the run.
 #[derive(Debug)]
 pub(super) struct Setting {
@@ -40,11 +43,51 @@ impl Setting {
         !is_covered && !self.proven[way.index()].is_some_and(is_proven)
     }
 
+    /// Delays of packets that arrived at `at`.
+    ///
+    /// By the timeline's making the smallest delays of both ways are half of what the offset's
+    /// bounds are apart; another half is left for its error, and a little where there is but one
+    /// way. Longer delays than those of the sample are doubted only after the end of the upstream capture, when another packet like the one
+    /// seen last may have left.
+    #[inline]
+    pub(super) fn usual_owds(&self, way: Way, at: Timestamp) -> UsualOwds {
+        let (_, last) = self.spans[way.upstream().index()];
+        let offset = self.clock.offset();
+        let least = match (offset.lower, offset.upper) {
+            (Some(lower), Some(upper)) => TimeDelta::from_nanos((upper - lower).as_nanos() / 4),
+            _ => -LITTLE,
+        };
+        UsualOwds {
+            least,
+            most: if at > last {
+                self.max_owd[way.index()]
+            } else {
+                TimeDelta::from_nanos(i64::MAX)
+            },
+        }
+    }
+
     /// Whether a packet that arrived at `at` may have passed the first point before its capture
     /// began or after it ended.
     pub(super) fn may_have_left_outside(&self, way: Way, at: Timestamp) -> bool {
         let (first, last) = self.spans[way.upstream().index()];
         at - self.max_owd[way.index()] < first || at - SLACK > last
+    }
+}
+
+/// One-way delays that are no wonder, on the timeline.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UsualOwds {
+    least: TimeDelta,
+    most: TimeDelta,
+}
+
+impl UsualOwds {
+    /// Whether a packet that left and arrived then took one of them.
+    #[inline]
+    pub(super) fn include(&self, left: Timestamp, arrived: Timestamp) -> bool {
+        let owd = arrived - left;
+        self.least <= owd && owd <= self.most
     }
 }
 

@@ -76,7 +76,10 @@ impl Pairs {
     }
 
     fn remove(&mut self, flow: FlowId) -> Option<Pair> {
-        self.0.get_mut(flow.0 as usize / SHARDS)?.take().map(|pair| *pair)
+        self.0
+            .get_mut(flow.0 as usize / SHARDS)?
+            .take()
+            .map(|pair| *pair)
     }
 }
 
@@ -102,9 +105,11 @@ impl Shard {
 
     /// Works off what both captures showed up to `now` on the timeline.
     pub(super) fn advance(&mut self, now: Timestamp, setting: &Setting) -> Yield {
-        for event in std::mem::take(&mut self.departures) {
+        let mut departures = std::mem::take(&mut self.departures);
+        for event in departures.drain(..) {
             self.depart(&event, setting);
         }
+        self.departures = departures;
         // Forward pairs need the outward arrivals before the homeward ones, reverse pairs the
         // other way round: so match both, then pair both.
         let crossed = Way::BOTH.map(|way| self.match_arrivals(way, now, setting));
@@ -184,11 +189,12 @@ impl Shard {
         pair.pass(event.way.upstream().opposite(), sighting.at);
         let recent = &mut self.recent[way];
         let identity = (event.flow, sighting.mark);
+        let usual = setting.usual_owds(event.way, sighting.at);
         let (outcome, packets) = if !sighting.mark.by_range {
-            (self.in_flight[way].arrive(event), 1)
+            (self.in_flight[way].arrive(event, &usual), 1)
         } else {
             let is_copy = recent.contains(&identity);
-            pair.arrive_by_range(event.direction, sighting, is_copy)
+            pair.arrive_by_range(event.direction, sighting, &usual, is_copy)
         };
         let counts = &mut pair.counts[event.direction.index()];
         counts.arrived += packets;
@@ -222,7 +228,12 @@ impl Shard {
                 pair.pairings[reference.index()].arrive(*crossed);
             }
         }
-        for Passage { flow, direction, crossed: homeward } in back {
+        for Passage {
+            flow,
+            direction,
+            crossed: homeward,
+        } in back
+        {
             let Some(pair) = self.pairs.get(*flow) else {
                 continue;
             };
@@ -256,7 +267,9 @@ impl Shard {
                 break;
             }
             self.ending.pop_front();
-            self.yields.ended.extend(self.pairs.remove(flow).map(Pair::close));
+            self.yields
+                .ended
+                .extend(self.pairs.remove(flow).map(Pair::close));
         }
     }
 
@@ -265,9 +278,18 @@ impl Shard {
         let pairs = &mut self.pairs;
         for way in Way::BOTH {
             self.in_flight[way.index()].expire(horizon, |expired| {
-                let Expired { flow, departure, packets, ambiguous } = expired;
+                let Expired {
+                    flow,
+                    departure,
+                    packets,
+                    ambiguous,
+                } = expired;
                 if let Some(pair) = pairs.get(flow) {
-                    let settled = Settled { packets, missing: packets, ambiguous };
+                    let settled = Settled {
+                        packets,
+                        missing: packets,
+                        ambiguous,
+                    };
                     let counts = &mut pair.counts[departure.direction.index()];
                     counts.settle_missing(settled, setting.may_be_outside(way, departure.at));
                 }
