@@ -3,13 +3,15 @@
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
-use anyhow::Context;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tcpexp::units::TimeDelta;
 
+use crate::picture::Picture;
+
 /// Runs TCP experiments and reads them back from packets.
 #[derive(Parser)]
-#[command(name = "tcpexp", version, about, max_term_width = 100)]
+#[command(name = "tcpexp", version, max_term_width = 100)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -60,7 +62,8 @@ pub(crate) struct RttArgs {
 
     /// Draw RTT against time and its distribution
     #[arg(long, value_name = "FILE.svg|FILE.png")]
-    pub(crate) plot: Option<PathBuf>,
+    #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
+    pub(crate) plot: Option<Picture>,
 
     /// Flows in the table and in the chart's legend at the most
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -74,12 +77,14 @@ pub(crate) struct RttArgs {
     #[arg(long)]
     pub(crate) no_mmap: bool,
 
-    /// A packet that takes longer one way is lost (ms, s)
+    /// Wait this long for a packet at the other point before it counts as lost (ms, s, min); the
+    /// longer, the more memory
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     pub(crate) max_owd: TimeDelta,
 
     /// Pair packets exactly as another tool does; the output is that tool's
     #[arg(long, value_name = "TOOL")]
+    #[arg(conflicts_with_all = ["flow", "plot", "limit", "inner", "max_owd"])]
     pub(crate) compat: Option<Compat>,
 
     /// With --compat: header fields that identify a packet, as that tool's option -# takes them
@@ -182,19 +187,20 @@ impl OutputArgs {
             "arrow" | "feather" | "ipc" => Ok(Format::Arrow),
             "spp" => Ok(Format::Spp),
             "txt" => Ok(Format::Table),
-            _ => {
-                let message = format!(
-                    "the ending of {} names no format: use .parquet, .csv, .json, .arrow, .spp or \
-                     .txt, or --format\n",
-                    file.display()
-                );
-                let kind = clap::error::ErrorKind::InvalidValue;
-                clap::Error::raw(kind, message)
-                    .with_cmd(&Args::command())
-                    .exit()
-            }
+            _ => Err(wrong_usage(&format!(
+                "the ending of {} names no format: use .parquet, .csv, .json, .arrow, .spp or \
+                 .txt, or --format",
+                file.display()
+            ))),
         }
     }
+}
+
+/// What was typed makes no sense: exit code 2.
+pub(crate) fn wrong_usage(what: &str) -> anyhow::Error {
+    clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{what}\n"))
+        .with_cmd(&Args::command())
+        .into()
 }
 
 /// Prints the manual page of `command`, or of the whole.
@@ -205,7 +211,7 @@ pub(crate) fn man_page(command: Option<&str>) -> anyhow::Result<()> {
         None => whole,
         Some(name) => whole
             .find_subcommand(name)
-            .with_context(|| format!("there is no command {name}"))?
+            .ok_or_else(|| wrong_usage(&format!("there is no command {name}")))?
             .clone(),
     };
     let mut roff = Vec::new();

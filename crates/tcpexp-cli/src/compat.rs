@@ -4,29 +4,32 @@ use std::io::Write;
 
 use anyhow::{Context, bail};
 use tcpexp::measure::compat::{Columns, FieldMask};
-use tcpexp::{Recording, spp_pairs};
+use tcpexp::spp_pairs;
 
-use crate::args::{Format, RttArgs};
+use crate::args::{Format, RttArgs, wrong_usage};
 use crate::output::Output;
 use crate::progress::Progress;
 
-pub(crate) fn run(args: &RttArgs, src: &Recording, dst: &Recording) -> anyhow::Result<()> {
-    if args
-        .output
-        .format
-        .is_some_and(|format| format != Format::Spp)
-    {
-        bail!("--compat writes the other tool's format only: leave --format out");
+pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
+    let format = args.output.format()?;
+    let is_default = format == Format::Table && args.output.format.is_none();
+    if format != Format::Spp && !is_default {
+        return Err(wrong_usage(
+            "--compat writes the other tool's format only: leave --format out, end FILE in .spp \
+             or .txt",
+        ));
     }
+    let mut out = Output::create(args.output.output.as_deref())?;
+    let (src, dst) = crate::rtt::open(args)?;
     let hosts = args
         .src_host
         .zip(args.dst_host)
         .map(|(src, dst)| [src, dst]);
     let passes = if hosts.is_some() { 1 } else { 2 };
-    let progress = Progress::watch(&[src, dst], passes, args.output.quiet);
-    let pairs = spp_pairs(src, dst, FieldMask(args.mask), hosts)?;
+    let progress = Progress::watch(&[&src, &dst], passes, args.output.quiet);
+    let pairs = spp_pairs(&src, &dst, FieldMask(args.mask), hosts)?;
     drop(progress);
-    let mut out = Output::create(args.output.output.as_deref())?;
+    let name = out.name().to_owned();
     let mut count = 0_u64;
     for pair in pairs {
         count += 1;
@@ -38,7 +41,7 @@ pub(crate) fn run(args: &RttArgs, src: &Recording, dst: &Recording) -> anyhow::R
                 delays: true
             })
         )
-        .context("cannot write the pairs")?;
+        .with_context(|| format!("cannot write {}", name.display()))?;
     }
     if count == 0 {
         bail!(

@@ -1,23 +1,40 @@
 //! How the command ends.
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// 0 when done or when nobody reads any more, 1 with one line on what failed and why.
+/// 0 when done or when nobody reads any more, 1 with one line on what failed and why, 2 when what
+/// was asked for makes no sense.
 pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
-            eprintln!("tcpexp: {}", chain.join(": "));
-            ExitCode::FAILURE
-        }
+    let Err(error) = outcome else {
+        return ExitCode::SUCCESS;
+    };
+    if is_closed_pipe(&error) {
+        return ExitCode::SUCCESS;
     }
+    if let Some(wrong) = error.downcast_ref::<clap::Error>() {
+        // As with `tell`, there may be nobody left to tell.
+        drop(wrong.print());
+        return ExitCode::from(2);
+    }
+    report(&error);
+    ExitCode::FAILURE
+}
+
+/// Tells what failed and why.
+pub(crate) fn report(error: &anyhow::Error) {
+    let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
+    tell(&chain.join(": "));
+}
+
+/// One line on standard error.
+pub(crate) fn tell(line: &str) {
+    // Standard error may be closed or on a full disk: `eprintln!` would panic.
+    drop(writeln!(io::stderr(), "tcpexp: {line}"));
 }
 
 /// `tcpexp … | head` is no failure.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
             .downcast_ref::<io::Error>()

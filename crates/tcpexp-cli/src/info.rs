@@ -10,6 +10,7 @@ use tcpexp::wire::{LinkType, Tunnels};
 use tcpexp::{CaptureInfo, Recording};
 
 use crate::args::{InfoArgs, InfoFormat};
+use crate::failure;
 use crate::output;
 use crate::progress::Progress;
 
@@ -19,22 +20,40 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
     } else {
         Tunnels::Closed
     };
-    for (index, path) in args.captures.iter().enumerate() {
-        let recording = Recording::open(path)?;
-        let progress = Progress::watch(&[&recording], 1, false);
-        let info = CaptureInfo::read(&recording, tunnels)?;
-        drop(progress);
-        let text = match args.format {
-            InfoFormat::Table if index > 0 => format!("\n{}", table(path, &info)),
-            InfoFormat::Table => table(path, &info),
-            InfoFormat::Json => {
-                let line = serde_json::to_string(&Line::of(path, &info));
-                line.context("cannot write JSON")? + "\n"
+    let mut is_first = true;
+    let mut failed = None;
+    for path in &args.captures {
+        match describe(path, tunnels, args.format) {
+            Ok(text) => {
+                if args.format == InfoFormat::Table && !is_first {
+                    output::print(b"\n")?;
+                }
+                output::print(text.as_bytes())?;
+                is_first = false;
             }
-        };
-        output::print(text.as_bytes())?;
+            // The other files are still worth a look.
+            Err(error) => {
+                if let Some(earlier) = failed.replace(error) {
+                    failure::report(&earlier);
+                }
+            }
+        }
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
+}
+
+fn describe(path: &Path, tunnels: Tunnels, format: InfoFormat) -> anyhow::Result<String> {
+    let recording = Recording::open(path)?;
+    let progress = Progress::watch(&[&recording], 1, false);
+    let info = CaptureInfo::read(&recording, tunnels)?;
+    drop(progress);
+    Ok(match format {
+        InfoFormat::Table => table(recording.name(), &info),
+        InfoFormat::Json => {
+            let line = serde_json::to_string(&Line::of(recording.name(), &info));
+            line.context("cannot write JSON")? + "\n"
+        }
+    })
 }
 
 fn table(path: &Path, info: &CaptureInfo) -> String {
@@ -75,7 +94,10 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
     }
     line(
         "bytes",
-        &format!("{} captured of {}", info.captured_bytes, info.wire_bytes),
+        &format!(
+            "{} captured of {} on the wire",
+            info.captured_bytes, info.wire_bytes
+        ),
     );
     if let Some(damage) = &info.damage {
         line("damage", damage);

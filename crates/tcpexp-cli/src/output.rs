@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use tempfile::NamedTempFile;
 
 /// Where output goes: to standard output, straight into a device or pipe, or to a temporary file
@@ -19,6 +19,8 @@ enum Target {
     Stdout(io::Stdout),
     Device(File),
     File(NamedTempFile),
+    /// Finished or given up.
+    Nowhere,
 }
 
 impl Write for Target {
@@ -26,7 +28,9 @@ impl Write for Target {
         match self {
             Self::Stdout(stdout) => stdout.write(bytes),
             Self::Device(file) => file.write(bytes),
-            Self::File(file) => file.write(bytes),
+            // The file under its temporary name: its own errors would tell that name.
+            Self::File(file) => file.as_file_mut().write(bytes),
+            Self::Nowhere => Ok(bytes.len()),
         }
     }
 
@@ -34,7 +38,8 @@ impl Write for Target {
         match self {
             Self::Stdout(stdout) => stdout.flush(),
             Self::Device(file) => file.flush(),
-            Self::File(file) => file.flush(),
+            Self::File(file) => file.as_file_mut().flush(),
+            Self::Nowhere => Ok(()),
         }
     }
 }
@@ -68,7 +73,7 @@ impl Output {
                     .open(path)
                     .with_context(cannot)?,
             ),
-            _ => Target::File(temporary(path).with_context(cannot)?),
+            _ => Target::File(temporary(path)?),
         };
         Ok(Self::new(target, path))
     }
@@ -80,17 +85,38 @@ impl Output {
         }
     }
 
+    /// What it is called in messages.
+    pub(crate) fn name(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it goes to standard output.
+    pub(crate) fn is_stdout(&self) -> bool {
+        matches!(self.writer.get_ref(), Target::Stdout(_))
+    }
+
     /// Makes the output visible under its name.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
-        let cannot = || format!("cannot write {}", self.path.display());
+        let path = self.path.clone();
+        let cannot = || format!("cannot write {}", path.display());
         self.writer.flush().with_context(cannot)?;
-        let (target, _) = self.writer.into_parts();
-        if let Target::File(file) = target {
+        if let Target::File(file) = self.take() {
             let temporary = file.path().to_owned();
-            file.persist(&self.path).with_context(cannot)?;
+            file.persist(&path).with_context(cannot)?;
             forget(&temporary);
         }
         Ok(())
+    }
+
+    fn take(&mut self) -> Target {
+        std::mem::replace(self.writer.get_mut(), Target::Nowhere)
+    }
+}
+
+impl Drop for Output {
+    /// A run that fails prints nothing: the buffer would still be written when it is dropped.
+    fn drop(&mut self) {
+        drop(self.take());
     }
 }
 
@@ -108,11 +134,12 @@ pub(crate) fn is_terminal(path: Option<&Path>) -> bool {
     path.is_none_or(|path| path.as_os_str() == "-") && io::stdout().is_terminal()
 }
 
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+fn temporary(path: &Path) -> anyhow::Result<NamedTempFile> {
     remove_on_interrupt();
     let folder = path
         .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tcpexp-").suffix(".partial");
     #[cfg(unix)]
@@ -121,8 +148,18 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
         // As any new file; the umask takes its share.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    temporaries().push(file.path().to_owned());
+    // Locked first: an interrupt between making the file and noting it would leave it behind.
+    let mut temporaries = temporaries();
+    let file = builder.tempfile_in(folder).map_err(|error| {
+        let why = if folder.is_dir() {
+            // The error itself speaks of the temporary name.
+            error.kind().to_string()
+        } else {
+            format!("there is no folder {}", folder.display())
+        };
+        anyhow!("cannot write {}: {why}", path.display())
+    })?;
+    temporaries.push(file.path().to_owned());
     Ok(file)
 }
 
@@ -138,12 +175,14 @@ fn forget(temporary: &Path) {
     temporaries().retain(|path| path != temporary);
 }
 
-/// Destructors do not run on Ctrl-C, so the files are removed by hand.
+/// Destructors do not run on Ctrl-C or `kill`, so the files are removed by hand.
 fn remove_on_interrupt() {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     INSTALLED.get_or_init(|| {
         let installed = ctrlc::set_handler(|| {
-            for path in temporaries().drain(..) {
+            // Stays locked to the end, so that nothing new is made.
+            let mut temporaries = temporaries();
+            for path in temporaries.drain(..) {
                 // It may be gone already; there is nobody left to tell if it cannot be removed.
                 drop(std::fs::remove_file(path));
             }

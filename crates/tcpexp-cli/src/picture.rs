@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use tcpexp::chart::{FigureSize, RttSeries, rtt_figure};
 use tcpexp::flow::FlowId;
 use tcpexp::measure::spp::{PairedFlow, Point, RttSample};
@@ -16,43 +16,59 @@ const FOLLOWED: usize = 256;
 /// Pixels per CSS pixel: print resolution.
 const PNG_SCALE: f32 = 3.0;
 
-/// What a picture's file name asks for.
-#[derive(Clone, Copy)]
-pub(crate) enum Kind {
+/// A picture's file; its ending says the kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Picture {
+    path: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
     Svg,
     Png,
 }
 
-impl Kind {
-    pub(crate) fn of(path: &Path) -> anyhow::Result<Self> {
+impl Picture {
+    pub(crate) fn at(path: PathBuf) -> Result<Self, &'static str> {
         let ending = path
             .extension()
             .unwrap_or_default()
             .to_string_lossy()
             .to_lowercase();
-        match ending.as_str() {
-            "svg" => Ok(Self::Svg),
-            "png" => Ok(Self::Png),
-            _ => bail!(
-                "cannot draw {}: its name must end in .svg or .png",
-                path.display()
-            ),
-        }
+        let kind = match ending.as_str() {
+            "svg" => Kind::Svg,
+            "png" => Kind::Png,
+            _ => return Err("the name must end in .svg or .png"),
+        };
+        Ok(Self { path, kind })
     }
 }
 
-/// The samples of a chart, thinned as they come.
+/// The samples of a chart, thinned as they come, and the file it will be in.
 ///
 /// Only pairs that start and end at the source are drawn: those at the destination are of the same
 /// path and tell time on another clock.
-#[derive(Default)]
-pub(crate) struct ChartSeries {
+pub(crate) struct Chart {
+    picture: Picture,
+    out: Output,
     names: BTreeMap<FlowId, String>,
     followed: BTreeMap<FlowId, RttSeries>,
     others: RttSeries,
 }
 
-impl ChartSeries {
+impl Chart {
+    /// Fails right away if there is no place for the file.
+    pub(crate) fn create(picture: &Picture) -> anyhow::Result<Self> {
+        Ok(Self {
+            picture: picture.clone(),
+            out: Output::create(Some(&picture.path))?,
+            names: BTreeMap::new(),
+            followed: BTreeMap::new(),
+            others: RttSeries::default(),
+        })
+    }
+
     pub(crate) fn begin(&mut self, flow: &PairedFlow) {
         self.names.insert(
             flow.flow,
@@ -80,24 +96,25 @@ impl ChartSeries {
         }
     }
 
-    /// Draws the chart into `path`.
-    pub(crate) fn draw(self, path: &Path) -> anyhow::Result<()> {
-        let kind = Kind::of(path)?;
+    /// Draws the chart; it gets its name when the output is finished.
+    pub(crate) fn draw(self) -> anyhow::Result<Output> {
         let mut series: Vec<RttSeries> = self.followed.into_values().collect();
         let mut others = self.others;
         if others.samples() > 0 {
             others.label = "other flows".into();
             series.push(others);
         }
+        let name = self.picture.path.display();
         let figure = rtt_figure(&series, FigureSize::default())
-            .with_context(|| format!("cannot draw {}", path.display()))?;
-        let mut out = Output::create(Some(path))?;
-        match kind {
+            .with_context(|| format!("cannot draw {name}"))?;
+        let mut out = self.out;
+        match self.picture.kind {
             Kind::Svg => out.write_all(figure.as_str().as_bytes()),
             Kind::Png => out.write_all(&figure.to_png(PNG_SCALE)?),
         }
-        .with_context(|| format!("cannot write {}", path.display()))?;
-        out.finish()
+        .and_then(|()| out.flush())
+        .with_context(|| format!("cannot write {name}"))?;
+        Ok(out)
     }
 
     /// Pools the flow with fewest samples if there are many.

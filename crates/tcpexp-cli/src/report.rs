@@ -2,13 +2,15 @@
 
 use std::fmt::Write;
 
-use tcpexp::measure::spp::{FlowSummary, Point};
+use tcpexp::measure::spp::{FlowSummary, Point, RttSample};
 use tcpexp::units::TimeDelta;
 use tcpexp::wire::Tally;
 use tcpexp::{CaptureInfo, RttReport};
 
+const NO_BREAK: &str = "\u{a0}";
+
 /// The remarks under the table: clocks, identification, and what was left out.
-pub(crate) fn remarks(report: &RttReport) -> String {
+pub(crate) fn remarks(report: &RttReport, seen: &Seen) -> String {
     let mut text = String::new();
     line(&mut text, "clocks", &clocks(report));
     for step in report.clock.steps() {
@@ -16,46 +18,41 @@ pub(crate) fn remarks(report: &RttReport) -> String {
             .span
             .map_or(step.at, |(first, _)| first);
         let at = step.at - first;
+        let way = if step.size < TimeDelta::ZERO {
+            "back"
+        } else {
+            "forward"
+        };
         let what = format!(
-            "the clock at {} was set by {}, {:.1} into the capture",
-            step.point, step.size, at
+            "the clock at {} was set {way} by {}, {at:.1} into the capture",
+            step.point,
+            step.size.abs()
         );
         line(&mut text, "", &what);
     }
-    line(
-        &mut text,
-        "packets",
-        &format!("known by {}", report.identification),
-    );
+    let what = format!("told apart by {}", report.identification);
+    line(&mut text, "packets", &what);
     if report.identification.recut {
-        line(
-            &mut text,
-            "",
-            "segmentation offload cuts data anew between the points",
-        );
+        let what = "segmentation offload cuts data anew between the points";
+        line(&mut text, "", what);
     }
     if report.identification.translated {
-        line(
-            &mut text,
-            "",
-            "addresses or ports are translated between the points",
-        );
+        let what = "addresses or ports are translated between the points";
+        line(&mut text, "", what);
     }
+    not_used(&mut text, report, seen);
     for point in Point::BOTH {
         left_out(&mut text, report, point);
-    }
-    if report.totals.across_steps > 0 {
-        let what = format!(
-            "{} pairs across a clock step not used",
-            report.totals.across_steps
-        );
-        line(&mut text, "", &what);
     }
     text
 }
 
 /// What is wrong with the captures, a line each.
-pub(crate) fn warnings(report: &RttReport, names: [&std::path::Path; 2]) -> Vec<String> {
+pub(crate) fn warnings(
+    report: &RttReport,
+    seen: &Seen,
+    names: [&std::path::Path; 2],
+) -> Vec<String> {
     let mut warnings = Vec::new();
     for (capture, name) in report.captures.iter().zip(names) {
         if let Some(damage) = &capture.damage {
@@ -69,6 +66,9 @@ pub(crate) fn warnings(report: &RttReport, names: [&std::path::Path; 2]) -> Vec<
             ));
         }
     }
+    if seen.samples > 0 && !seen.took_time {
+        warnings.push("every round-trip time is 0: is one capture a copy of the other one?".into());
+    }
     warnings
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn why_empty(report: &RttReport, seen: &Seen) -> String {
     if seen.flows == 0 {
         let [src, dst] = report.totals.unpaired;
         return format!(
-            "no flow was found at both points ({} flows at src only, {} at dst only)",
+            "no flow was found at both points ({} at src only, {} at dst only)",
             src.flows, dst.flows
         );
     }
@@ -94,21 +94,35 @@ pub(crate) fn why_empty(report: &RttReport, seen: &Seen) -> String {
     "no packet came back after one had gone out, in any flow".into()
 }
 
-/// Sums over all flows, to explain an empty result.
+/// Sums over all flows.
 #[derive(Default)]
 pub(crate) struct Seen {
+    pub(crate) samples: u64,
+    /// Whether any round-trip time is not zero.
+    took_time: bool,
     pub(crate) flows: u64,
     /// Forward and reverse.
-    pub(crate) matched: [u64; 2],
-    pub(crate) ambiguous: u64,
+    matched: [u64; 2],
+    ambiguous: u64,
+    copies: u64,
+    outside: u64,
+    unseen_upstream: u64,
 }
 
 impl Seen {
-    pub(crate) fn add(&mut self, summary: &FlowSummary) {
+    pub(crate) fn add_samples(&mut self, samples: &[RttSample]) {
+        self.samples += samples.len() as u64;
+        self.took_time |= samples.iter().any(|sample| sample.rtt != TimeDelta::ZERO);
+    }
+
+    pub(crate) fn add_flow(&mut self, summary: &FlowSummary) {
         self.flows += 1;
         for (matched, counts) in self.matched.iter_mut().zip(&summary.counts) {
             *matched += counts.arrivals_matched;
             self.ambiguous += counts.ambiguous.max(counts.arrivals_ambiguous);
+            self.copies += counts.copies + counts.arrivals_copies;
+            self.outside += counts.outside + counts.arrivals_outside;
+            self.unseen_upstream += counts.unseen_upstream;
         }
     }
 }
@@ -124,33 +138,61 @@ pub(crate) fn skipped(tally: &Tally) -> String {
 
 fn clocks(report: &RttReport) -> String {
     let offset = report.clock.offset();
-    let ahead = if offset.middle < TimeDelta::ZERO {
-        "behind"
-    } else {
-        "ahead of"
-    };
-    let mut text = format!("dst is {} {ahead} src", offset.middle.abs());
+    let mut text = format!("dst is {}", offset.middle.abs());
     if let (Some(lower), Some(upper)) = (offset.lower, offset.upper) {
         let half = TimeDelta::from_nanos((upper - lower).abs().as_nanos() / 2);
         // Writing to a string cannot fail.
-        let _ = write!(text, " (within {half})");
+        let _ = write!(text, " ± {half}");
     }
-    let skew = report.clock.skew();
-    let uncertainty = skew
-        .uncertainty
-        .map_or("?".into(), |u| format!("{:.3}", u.as_ppm_f64()));
-    let _ = if skew.detected {
-        write!(text, ", runs {} ± {uncertainty} fast", skew.skew)
+    let mut text = unbroken(&text);
+    text += if offset.middle < TimeDelta::ZERO {
+        " behind src; "
     } else {
-        write!(text, ", no skew seen (± {uncertainty} ppm)")
+        " ahead of src; "
     };
+    let skew = report.clock.skew();
+    let measured = match (skew.detected, skew.uncertainty) {
+        (true, Some(u)) => format!("{:+.3} ± {:.3} ppm", skew.skew.as_ppm_f64(), u.as_ppm_f64()),
+        (true, None) => skew.skew.to_string(),
+        (false, Some(u)) => format!("0 ± {:.3} ppm", u.as_ppm_f64()),
+        (false, None) => return text + "too little traffic to see skew",
+    };
+    text += &unbroken(&format!("skew {measured}"));
+    if skew.detected {
+        text += ", taken out";
+    }
     text
+}
+
+/// The same with spaces at which no line ends.
+fn unbroken(text: &str) -> String {
+    text.replace(' ', NO_BREAK)
+}
+
+/// Packets found at both points, or that should have been, without a part in any pair.
+fn not_used(text: &mut String, report: &RttReport, seen: &Seen) {
+    let reasons = [
+        (seen.ambiguous, "packets like another one in all of these"),
+        (seen.copies, "further copies of a packet"),
+        (seen.outside, "packets while the other capture did not run"),
+        (
+            seen.unseen_upstream,
+            "packets captured further on but not where they came from",
+        ),
+        (report.totals.across_steps, "pairs across a clock step"),
+    ];
+    let mut heading = "not used";
+    for (count, what) in reasons.iter().filter(|(count, _)| *count > 0) {
+        line(text, heading, &format!("{count} {what}"));
+        heading = "";
+    }
 }
 
 fn left_out(text: &mut String, report: &RttReport, point: Point) {
     let unpaired = report.totals.unpaired[point.index()];
     if unpaired.flows > 0 {
-        let what = format!("{} flows ({} packets)", unpaired.flows, unpaired.packets);
+        let flows = if unpaired.flows == 1 { "flow" } else { "flows" };
+        let what = format!("{} {flows} ({} packets)", unpaired.flows, unpaired.packets);
         line(text, &format!("only at {point}"), &what);
     }
     let capture: &CaptureInfo = &report.captures[point.index()];
@@ -175,7 +217,7 @@ fn line(text: &mut String, heading: &str, what: &str) {
             text.push(' ');
             column += 1;
         }
-        text.push_str(word);
+        text.push_str(&word.replace(NO_BREAK, " "));
         column += width;
     }
     text.push('\n');

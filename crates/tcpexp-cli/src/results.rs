@@ -1,7 +1,8 @@
 //! What becomes of the samples.
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use tcpexp::RttReport;
@@ -13,7 +14,7 @@ use tcpexp::units::TimeDelta;
 
 use crate::args::{Format, RttArgs};
 use crate::output::{self, Output};
-use crate::picture::{self, ChartSeries};
+use crate::picture::Chart;
 use crate::report::{self, Seen};
 
 /// What has been measured so far, on its way to files, chart and table.
@@ -21,17 +22,19 @@ pub(crate) struct Results {
     wanted: Vec<String>,
     /// Flows that were not asked for; empty if all were.
     unwanted: BTreeSet<FlowId>,
-    samples_out: SamplesOut,
+    out: Out,
+    /// What the output is called in messages.
+    out_name: PathBuf,
     table: TopFlows,
-    chart: Option<ChartSeries>,
-    samples: u64,
+    chart: Option<Chart>,
     seen: Seen,
 }
 
-/// Where the samples themselves go.
-enum SamplesOut {
-    Nowhere,
-    Table(RttWriter<Output>),
+/// What the output gets.
+enum Out {
+    /// No samples but the table, in the end.
+    Table(Output),
+    Samples(Box<RttWriter<Output>>),
     Spp(Output),
 }
 
@@ -43,29 +46,25 @@ impl Results {
         if binary && output::is_terminal(path) {
             bail!("{format:?} is nothing for a terminal: use -o FILE, or redirect the output");
         }
-        let table = |format| -> anyhow::Result<SamplesOut> {
-            Ok(SamplesOut::Table(RttWriter::new(
-                format,
-                Output::create(path)?,
-            )?))
+        let out = Output::create(path)?;
+        let out_name = out.name().to_owned();
+        let samples = |format, out| -> anyhow::Result<Out> {
+            Ok(Out::Samples(Box::new(RttWriter::new(format, out)?)))
         };
-        if let Some(plot) = &args.plot {
-            picture::Kind::of(plot)?;
-        }
         Ok(Self {
             wanted: args.flow.clone(),
             unwanted: BTreeSet::new(),
-            samples_out: match format {
-                Format::Table => SamplesOut::Nowhere,
-                Format::Spp => SamplesOut::Spp(Output::create(path)?),
-                Format::Json => table(table::Format::Json)?,
-                Format::Csv => table(table::Format::Csv)?,
-                Format::Parquet => table(table::Format::Parquet)?,
-                Format::Arrow => table(table::Format::Arrow)?,
+            out: match format {
+                Format::Table => Out::Table(out),
+                Format::Spp => Out::Spp(out),
+                Format::Json => samples(table::Format::Json, out)?,
+                Format::Csv => samples(table::Format::Csv, out)?,
+                Format::Parquet => samples(table::Format::Parquet, out)?,
+                Format::Arrow => samples(table::Format::Arrow, out)?,
             },
+            out_name,
             table: TopFlows::new(args.limit),
-            chart: args.plot.as_ref().map(|_| ChartSeries::default()),
-            samples: 0,
+            chart: args.plot.as_ref().map(Chart::create).transpose()?,
             seen: Seen::default(),
         })
     }
@@ -76,7 +75,7 @@ impl Results {
                 self.unwanted.insert(flow.flow);
                 continue;
             }
-            if let SamplesOut::Table(table) = &mut self.samples_out {
+            if let Out::Samples(table) = &mut self.out {
                 table.flow(flow);
             }
             if let Some(chart) = &mut self.chart {
@@ -87,11 +86,15 @@ impl Results {
         if !self.unwanted.is_empty() {
             samples.retain(|sample| !self.unwanted.contains(&sample.flow));
         }
-        self.samples += samples.len() as u64;
-        match &mut self.samples_out {
-            SamplesOut::Nowhere => {}
-            SamplesOut::Table(table) => table.write(&samples)?,
-            SamplesOut::Spp(out) => write_spp(out, &samples)?,
+        self.seen.add_samples(&samples);
+        match &mut self.out {
+            Out::Table(_) => {}
+            Out::Samples(table) => table
+                .write(&samples)
+                .map_err(without_wrapping)
+                .with_context(|| format!("cannot write {}", self.out_name.display()))?,
+            Out::Spp(out) => write_spp(out, &samples)
+                .with_context(|| format!("cannot write {}", self.out_name.display()))?,
         }
         if let Some(chart) = &mut self.chart {
             chart.add(&samples);
@@ -101,21 +104,26 @@ impl Results {
             if self.unwanted.remove(&flow) {
                 continue;
             }
-            if let SamplesOut::Table(table) = &mut self.samples_out {
+            if let Out::Samples(table) = &mut self.out {
                 table.forget(&summary.flow);
             }
             if let Some(chart) = &mut self.chart {
                 chart.end(flow);
             }
-            self.seen.add(&summary);
+            self.seen.add_flow(&summary);
             self.table.add(summary);
         }
         Ok(())
     }
 
+    /// Sums over all that was measured.
+    pub(crate) fn seen(&self) -> &Seen {
+        &self.seen
+    }
+
     /// Why there is not one sample, if there is none.
     pub(crate) fn why_empty(&self, report: &RttReport) -> Option<String> {
-        if self.samples > 0 {
+        if self.seen.samples > 0 {
             return None;
         }
         if self.seen.flows == 0 && !self.wanted.is_empty() {
@@ -124,35 +132,45 @@ impl Results {
         Some(report::why_empty(report, &self.seen))
     }
 
-    pub(crate) fn finish(self, args: &RttArgs, report: &RttReport) -> anyhow::Result<()> {
-        let samples_are_printed = args
-            .output
-            .output
-            .as_deref()
-            .is_none_or(|p| p.as_os_str() == "-");
+    /// Completes the files, and only when all are complete gives them their names.
+    pub(crate) fn finish(self, report: &RttReport, quiet: bool) -> anyhow::Result<()> {
         let mut text = self.table.into_text(FLOW_TABLE_WIDTH);
-        if !args.output.quiet {
+        if !quiet {
             text += "\n";
-            text += &report::remarks(report);
+            text += &report::remarks(report, &self.seen);
         }
-        let in_table = matches!(self.samples_out, SamplesOut::Nowhere);
-        match self.samples_out {
-            SamplesOut::Nowhere => {
-                let mut out = Output::create(args.output.output.as_deref())?;
-                out.write_all(text.as_bytes())
-                    .context("cannot write the table")?;
-                out.finish()?;
+        let is_table = matches!(self.out, Out::Table(_));
+        let cannot = || format!("cannot write {}", self.out_name.display());
+        let mut out = match self.out {
+            Out::Table(mut out) => {
+                out.write_all(text.as_bytes()).with_context(cannot)?;
+                out
             }
-            SamplesOut::Table(table) => table.finish()?.finish()?,
-            SamplesOut::Spp(out) => out.finish()?,
+            Out::Samples(table) => table
+                .finish()
+                .map_err(without_wrapping)
+                .with_context(cannot)?,
+            Out::Spp(out) => out,
+        };
+        out.flush().with_context(cannot)?;
+        let shows_table = !is_table && !out.is_stdout() && !quiet;
+        let chart = self.chart.map(Chart::draw).transpose()?;
+        out.finish()?;
+        if let Some(chart) = chart {
+            chart.finish()?;
         }
-        if let (Some(chart), Some(plot)) = (self.chart, &args.plot) {
-            chart.draw(plot)?;
-        }
-        if !in_table && !samples_are_printed && !args.output.quiet {
+        if shows_table {
             output::print(text.as_bytes())?;
         }
         Ok(())
+    }
+}
+
+/// The cause alone where the table's error only says that writing failed.
+fn without_wrapping(error: table::Error) -> anyhow::Error {
+    match error {
+        table::Error::Write(source) => source.into(),
+        other => other.into(),
     }
 }
 
@@ -166,7 +184,7 @@ fn is_wanted(wanted: &[String], flow: &PairedFlow) -> bool {
 }
 
 /// The pairs that start and end at the source, as SPP prints them.
-fn write_spp(out: &mut Output, samples: &[RttSample]) -> anyhow::Result<()> {
+fn write_spp(out: &mut Output, samples: &[RttSample]) -> io::Result<()> {
     for sample in samples
         .iter()
         .filter(|sample| sample.reference == Point::Src)
@@ -187,8 +205,7 @@ fn write_spp(out: &mut Output, samples: &[RttSample]) -> anyhow::Result<()> {
                 turnaround: true,
                 delays: true
             })
-        )
-        .context("cannot write the samples")?;
+        )?;
     }
     Ok(())
 }

@@ -5,27 +5,24 @@ use tcpexp::measure::spp;
 use tcpexp::wire::Tunnels;
 use tcpexp::{Recording, RttOptions, rtt};
 
-use crate::args::RttArgs;
+use crate::args::{RttArgs, wrong_usage};
+use crate::failure;
 use crate::progress::Progress;
 use crate::report;
 use crate::results::Results;
 
 pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     if args.src.as_os_str() == "-" && args.dst.as_os_str() == "-" {
-        bail!("only one of the two captures can be standard input");
+        return Err(wrong_usage(
+            "only one of the two captures can be standard input",
+        ));
     }
-    let open = |path| {
-        let recording = Recording::open(path)?;
-        Ok::<_, tcpexp::Error>(if args.no_mmap {
-            recording.streamed()
-        } else {
-            recording
-        })
-    };
-    let (src, dst) = (open(&args.src)?, open(&args.dst)?);
     if args.compat.is_some() {
-        return crate::compat::run(args, &src, &dst);
+        return crate::compat::run(args);
     }
+    // First, so that what cannot be written is known before standard input is read.
+    let mut results = Results::new(args)?;
+    let (src, dst) = open(args)?;
     let options = RttOptions {
         tunnels: if args.inner {
             Tunnels::Entered
@@ -36,12 +33,11 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
             max_owd: args.max_owd,
         },
     };
-    let mut results = Results::new(args)?;
     let progress = Progress::watch(&[&src, &dst], 2, args.output.quiet);
     let report = rtt(&src, &dst, &options, |batch| results.take(batch))?;
     drop(progress);
-    for warning in report::warnings(&report, [src.name(), dst.name()]) {
-        eprintln!("tcpexp: warning: {warning}");
+    for warning in report::warnings(&report, results.seen(), [src.name(), dst.name()]) {
+        failure::tell(&format!("warning: {warning}"));
     }
     if let Some(why) = results.why_empty(&report) {
         bail!(
@@ -50,5 +46,18 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
             dst.name().display()
         );
     }
-    results.finish(args, &report)
+    results.finish(&report, args.output.quiet)
+}
+
+/// The two captures.
+pub(crate) fn open(args: &RttArgs) -> anyhow::Result<(Recording, Recording)> {
+    let open = |path| {
+        let recording = Recording::open(path)?;
+        Ok::<_, tcpexp::Error>(if args.no_mmap {
+            recording.streamed()
+        } else {
+            recording
+        })
+    };
+    Ok((open(&args.src)?, open(&args.dst)?))
 }

@@ -1,9 +1,11 @@
 //! What is in a capture.
 
+use std::collections::BTreeSet;
+
 use tcpexp_capture::{Compression, Format, Interface};
 use tcpexp_measure::Packets;
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{Tally, Tunnels};
+use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels};
 
 use crate::recording::Walk;
 use crate::{Error, Recording};
@@ -74,7 +76,7 @@ impl CaptureInfo {
         let mut reasons: Vec<String> = self
             .tally
             .skipped()
-            .map(|(reason, count)| format!("{count} records: {reason}"))
+            .map(|(reason, count)| format!("{count} × {reason}{}", self.which(reason)))
             .collect();
         if self.tally.records() == 0 {
             reasons.push("no records".into());
@@ -84,5 +86,20 @@ impl CaptureInfo {
             path: recording.name().to_owned(),
             why: reasons.join("; "),
         })
+    }
+
+    /// The link types that are not supported, if that is the reason.
+    fn which(&self, reason: Skipped) -> String {
+        if reason != Skipped::UnsupportedLinkType {
+            return String::new();
+        }
+        let types: BTreeSet<u16> = self
+            .interfaces
+            .iter()
+            .map(|interface| interface.link_type)
+            .filter(|&link_type| !LinkType(link_type).is_supported())
+            .collect();
+        let types: Vec<String> = types.iter().map(u16::to_string).collect();
+        format!(" ({})", types.join(", "))
     }
 }

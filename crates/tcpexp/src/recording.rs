@@ -45,7 +45,10 @@ impl Recording {
             source,
         };
         let metadata = std::fs::metadata(path).map_err(named)?;
-        if !metadata.is_file() && !metadata.is_dir() {
+        if metadata.is_dir() {
+            return Err(named(io::ErrorKind::IsADirectory.into()));
+        }
+        if !metadata.is_file() {
             // A pipe can be read only once.
             return Self::spool(path.to_owned(), File::open(path).map_err(named)?);
         }
@@ -236,7 +239,7 @@ impl Packets for Walk {
                 each(sighted);
                 shown += 1;
             }
-            if record_number % REPORT_RECORDS == 0 {
+            if record_number.is_multiple_of(REPORT_RECORDS) {
                 self.report();
             }
         }
