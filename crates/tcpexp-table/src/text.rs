@@ -5,7 +5,7 @@ use tcpexp_units::TimeDelta;
 
 use crate::flows::DIRECTIONS;
 
-/// Columns that [`flow_table`] needs to show its numbers.
+/// Columns that the table of flows needs to show its numbers.
 pub const FLOW_TABLE_WIDTH: usize = 80;
 
 const NO_VALUE: &str = "-";
@@ -23,8 +23,8 @@ pub(crate) struct RestOfFlows {
 /// given; the `rest` is one line.
 ///
 /// A direction that nothing is known of has no line. `matched` is the share of the packets sent
-/// while both captures ran that were found at both points, rounded down, so only a flow without a
-/// miss shows 100 %.
+/// while both captures ran that were found at both points, each counted once however often it was
+/// captured; it is rounded down, so only a flow without a miss shows 100 %.
 pub(crate) fn flow_table<'a>(
     shown: impl IntoIterator<Item = &'a FlowSummary>,
     rest: RestOfFlows,
@@ -137,9 +137,10 @@ fn remainder(rest: RestOfFlows, after_others: bool) -> Option<String> {
     }
 }
 
-/// `99.7 %`, rounded down: a flow that lost one packet in a million does not show 100 %.
+/// `99.7 %` of the packets that could be found again; rounded down: a flow that lost one packet in a million does not show 100 %.
 fn matched(counts: &DirectionCounts) -> String {
-    let eligible = counts.seen.saturating_sub(counts.outside);
+    let sent = counts.seen.saturating_sub(counts.copies);
+    let eligible = sent.saturating_sub(counts.outside);
     if eligible == 0 {
         return NO_VALUE.to_owned();
     }
