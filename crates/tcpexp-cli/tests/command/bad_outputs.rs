@@ -1,0 +1,106 @@
+//! Places that cannot be written to. Nothing half done may stay, and nothing old may go.
+
+use insta::assert_snapshot;
+
+use crate::desk::Desk;
+#[cfg(target_os = "linux")]
+use crate::desk::reason;
+
+#[test]
+fn a_folder_that_is_missing_is_named_before_any_work() {
+    let desk = Desk::new();
+    assert_snapshot!(
+        desk.failure("rtt src.pcap dst.pcap -o results/rtt.csv"),
+        @"cannot write results/rtt.csv: there is no folder results"
+    );
+    assert_snapshot!(
+        desk.failure("rtt src.pcap dst.pcap --plot results/rtt.svg"),
+        @"cannot write results/rtt.svg: there is no folder results"
+    );
+    assert_snapshot!(
+        desk.failure("rtt src.pcap dst.pcap --compat spp-0.4.2 -o results/rtt.spp"),
+        @"cannot write results/rtt.spp: there is no folder results"
+    );
+}
+
+#[test]
+fn a_folder_is_not_replaced_by_a_file() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path("results.csv")).unwrap();
+    assert_snapshot!(
+        desk.failure("rtt src.pcap dst.pcap -o results.csv"),
+        @"results.csv is a directory"
+    );
+}
+
+#[test]
+fn a_file_is_replaced_when_the_run_succeeds_and_kept_when_it_fails() {
+    let desk = Desk::new();
+    for (name, option) in [
+        ("rtt.csv", "-o"),
+        ("rtt.parquet", "-o"),
+        ("rtt.txt", "-o"),
+        ("rtt.svg", "--plot"),
+    ] {
+        desk.put(name, b"precious");
+        desk.failure(&format!("rtt src.pcap missing.pcap {option} {name}"));
+        desk.failure(&format!("rtt src.pcap dst.pcap --flow 99 {option} {name}"));
+        assert_eq!(desk.get(name), b"precious");
+        desk.text(&format!("rtt src.pcap dst.pcap {option} {name}"));
+        assert_ne!(desk.get(name), b"precious");
+    }
+    assert_eq!(
+        desk.written(),
+        ["rtt.csv", "rtt.parquet", "rtt.svg", "rtt.txt"]
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_an_error_in_every_format() {
+    let desk = Desk::new();
+    for format in ["table", "csv", "json", "parquet", "arrow", "spp"] {
+        assert_eq!(
+            desk.failure(&format!(
+                "rtt src.pcap dst.pcap -o /dev/full --format {format}"
+            )),
+            "cannot write /dev/full: No space left on device (os error 28)",
+            "{format}"
+        );
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_tcpexp"))
+            .args(["rtt", "src.pcap", "dst.pcap", "--format", format])
+            .current_dir(desk.path("."))
+            .stdout(full.unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(
+            reason(&output),
+            "cannot write standard output: No space left on device (os error 28)",
+            "{format}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_error_that_takes_nothing_changes_no_result() {
+    let desk = Desk::new();
+    let src = desk.get("src.pcap");
+    desk.put("cut.pcap", &src[..src.len() - 1]);
+    for (line, code) in [
+        ("rtt cut.pcap dst.pcap", 0),
+        ("rtt missing.pcap dst.pcap", 1),
+        ("rtt - -", 2),
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_tcpexp"))
+            .args(line.split(' '))
+            .current_dir(desk.path("."))
+            .stderr(full.unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(code), "{line}");
+    }
+}

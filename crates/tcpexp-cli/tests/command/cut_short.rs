@@ -1,0 +1,145 @@
+//! Runs that end before they are done: nobody reads on, Ctrl-C, a limit.
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::desk::{Desk, reason};
+
+/// A run whose standard input and output are pipes.
+fn piped(desk: &Desk, line: &str) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_tcpexp"))
+        .args(line.split(' '))
+        .current_dir(desk.path("."))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_reader_that_stops_early_is_no_failure() {
+    let desk = Desk::new();
+    for format in ["table", "csv", "json", "parquet", "arrow", "spp"] {
+        for bytes in [0, 1] {
+            let mut run = piped(&desk, &format!("rtt src.pcap dst.pcap --format {format}"));
+            let mut stdout = run.stdout.take().unwrap();
+            stdout.read_exact(&mut vec![0; bytes]).unwrap();
+            drop(stdout);
+            assert_quiet_end(run, format);
+        }
+    }
+    for line in ["info src.pcap dst.pcap", "man", "completions bash"] {
+        let mut run = piped(&desk, line);
+        drop(run.stdout.take());
+        assert_quiet_end(run, line);
+    }
+    let line = "rtt src.pcap dst.pcap --compat spp-0.4.2";
+    let mut run = piped(&desk, line);
+    drop(run.stdout.take());
+    assert_quiet_end(run, line);
+}
+
+fn assert_quiet_end(run: Child, what: &str) {
+    let output = run.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        (output.status.code(), stderr.as_str()),
+        (Some(0), ""),
+        "{what}"
+    );
+}
+
+fn send(signal: &str, run: &Child) {
+    let sent = Command::new("kill")
+        .args([signal, &run.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
+#[test]
+fn an_interrupt_while_measuring_leaves_nothing_behind() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let desk = Desk::new();
+        desk.put("rtt.svg", b"precious");
+        // More rows than the pipe holds: after the first, the run waits for a reader.
+        let mut run = piped(&desk, "rtt src.pcap dst.pcap --format csv --plot rtt.svg");
+        run.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        assert_eq!(desk.written().len(), 2, "the chart is begun");
+        send(signal, &run);
+        assert_eq!(run.wait().unwrap().code(), Some(130), "{signal}");
+        assert_eq!(desk.written(), ["rtt.svg"]);
+        assert_eq!(desk.get("rtt.svg"), b"precious");
+    }
+}
+
+#[test]
+fn an_interrupt_while_waiting_for_input_leaves_nothing_behind() {
+    let desk = Desk::new();
+    let mut run = piped(&desk, "rtt - dst.pcap -o rtt.parquet");
+    let start = &desk.get("src.pcap")[..5000];
+    run.stdin.as_mut().unwrap().write_all(start).unwrap();
+    let begun = Instant::now();
+    while desk.written().is_empty() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "no output is begun"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    send("-INT", &run);
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert_eq!(desk.written(), [""; 0]);
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_an_error_and_goes() {
+    for (output, old) in [("-o rtt.csv", "rtt.csv"), ("--plot rtt.png", "rtt.png")] {
+        let desk = Desk::new();
+        desk.put(old, b"precious");
+        // With the signal ignored, a write beyond the limit fails as one to a full disk does.
+        let script = format!(
+            "trap '' XFSZ; ulimit -f 8; exec '{}' rtt src.pcap dst.pcap {output}",
+            env!("CARGO_BIN_EXE_tcpexp")
+        );
+        let output = Command::new("sh")
+            .args(["-c", &script])
+            .current_dir(desk.path("."))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(
+            reason(&output),
+            format!("cannot write {old}: File too large (os error 27)")
+        );
+        assert_eq!(desk.written(), [old]);
+        assert_eq!(desk.get(old), b"precious");
+    }
+}
+
+#[test]
+fn binary_data_is_not_for_a_terminal() {
+    let desk = Desk::new();
+    for (format, name) in [("parquet", "Parquet"), ("arrow", "Arrow")] {
+        let line = format!(
+            "'{}' rtt src.pcap dst.pcap --format {format}",
+            env!("CARGO_BIN_EXE_tcpexp")
+        );
+        let in_terminal = Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .current_dir(desk.path("."))
+            .stdin(Stdio::null())
+            .output();
+        let Ok(output) = in_terminal else {
+            // No terminal to be had without util-linux.
+            return;
+        };
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            said.contains(&format!("{name} is nothing for a terminal")),
+            "{said}"
+        );
+    }
+}

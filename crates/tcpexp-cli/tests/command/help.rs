@@ -1,0 +1,83 @@
+//! What the command says about itself.
+
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+
+use crate::desk::Desk;
+
+#[test]
+fn help_fits_on_a_screen() {
+    assert_snapshot!(Desk::new().text("rtt -h"));
+}
+
+#[test]
+fn completions_are_there_for_each_shell() {
+    let desk = Desk::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = desk.text(&format!("completions {shell}"));
+        assert!(
+            script.contains("tcpexp") && script.contains("max-owd"),
+            "{shell}"
+        );
+    }
+    if let Ok(mut bash) = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn() {
+        let script = desk.bytes("completions bash");
+        std::io::Write::write_all(&mut bash.stdin.take().unwrap(), &script).unwrap();
+        assert!(bash.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn manual_pages_are_of_the_whole_or_of_a_command() {
+    let desk = Desk::new();
+    let page = desk.text("man");
+    assert!(page.contains(".TH tcpexp 1"), "{page}");
+    let page = desk.text("man rtt");
+    assert!(
+        page.contains(".TH tcpexp-rtt 1") && page.contains("max\\-owd"),
+        "{page}"
+    );
+}
+
+#[test]
+fn what_makes_no_sense_ends_with_2_and_says_why() {
+    let desk = Desk::new();
+    for line in [
+        "",
+        "frobnicate",
+        "rtt",
+        "rtt src.pcap",
+        "rtt src.pcap dst.pcap third.pcap",
+        "rtt src.pcap dst.pcap --format xlsx",
+        "rtt src.pcap dst.pcap --max-owd 5",
+        "rtt src.pcap dst.pcap --limit many",
+        "rtt src.pcap dst.pcap --mask 63",
+        "rtt src.pcap dst.pcap --compat spp-9",
+        "rtt src.pcap dst.pcap --compat spp-0.4.2 --flow 1",
+        "rtt src.pcap dst.pcap --compat spp-0.4.2 --src-host 10.0.0.1",
+        "info",
+        "completions tcsh",
+    ] {
+        let output = desk.run(line);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(
+            output.stdout.is_empty() && !output.stderr.is_empty(),
+            "{line}"
+        );
+    }
+    assert_snapshot!(
+        [
+            "rtt - -",
+            "rtt src.pcap dst.pcap -o rtt.xlsx",
+            "rtt src.pcap dst.pcap -o rtt",
+            "rtt src.pcap dst.pcap --plot rtt.pdf",
+            "rtt src.pcap dst.pcap --compat spp-0.4.2 -o rtt.csv",
+            "rtt src.pcap dst.pcap --compat spp-0.4.2 --format json",
+            "man frobnicate",
+        ]
+        .map(|line| desk.misuse(line))
+        .join("\n")
+    );
+    assert_eq!(desk.written(), [""; 0]);
+}

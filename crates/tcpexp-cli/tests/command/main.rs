@@ -1,0 +1,16 @@
+//! The command as a user meets it: what it prints, what it writes, and what it says when it fails.
+
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+mod desk;
+
+mod bad_inputs;
+mod bad_outputs;
+mod compressed;
+#[cfg(unix)]
+mod cut_short;
+mod formats;
+mod help;
+mod info;
+mod strange_captures;
+mod table;

@@ -1,0 +1,55 @@
+//! Captures of every kind from elsewhere, if they are at hand next to this repository.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::desk::{Desk, reason, text};
+use crate::info::assert_balanced;
+
+/// Nothing in the collection is large.
+const LIMIT: Duration = Duration::from_secs(10);
+
+fn files_under(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files_under(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}
+
+#[test]
+fn strange_captures_are_read_or_refused_in_words() {
+    let mut files = Vec::new();
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    files_under(&shared, &mut files);
+    files.sort();
+    let desk = Desk::new();
+    for file in files {
+        let began = Instant::now();
+        let output = desk.command("info --format json").arg(&file).output();
+        let output = output.unwrap();
+        match output.status.code() {
+            Some(0) => assert_balanced(&serde_json::from_slice(&output.stdout).unwrap()),
+            Some(1) => assert!(!reason(&output).is_empty()),
+            other => panic!("info {}: {other:?}", file.display()),
+        }
+        let mut command = desk.command("rtt --format csv");
+        let output = command.arg(&file).arg(&file).output().unwrap();
+        let said = text(&output.stderr);
+        match output.status.code() {
+            Some(0) => assert!(text(&output.stdout).lines().count() > 1),
+            Some(1) => {
+                assert!(output.stdout.is_empty());
+                assert!(
+                    said.lines().all(|line| line.starts_with("tcpexp: ")),
+                    "{said}"
+                );
+            }
+            other => panic!("rtt {}: {other:?} {said}", file.display()),
+        }
+        assert!(began.elapsed() < LIMIT, "{}", file.display());
+    }
+}

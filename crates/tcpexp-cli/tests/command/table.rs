@@ -1,0 +1,210 @@
+//! `tcpexp rtt` for people: the table, which flows are in it, and the chart.
+
+use insta::assert_snapshot;
+use tcpexp::units::{Skew, TimeDelta};
+use tcpexp_testkit::{
+    CaptureSpec, ClockStep, IpVersion, Point, Scenario, TcpLoad, UdpLoad, simulate,
+};
+
+use crate::desk::{Desk, fixtures, ordinary};
+
+#[test]
+fn a_table_says_what_was_measured_and_on_what_it_rests() {
+    assert_snapshot!(Desk::new().text("rtt src.pcap dst.pcap"));
+}
+
+#[test]
+fn remarks_name_everything_that_stands_between_the_packets_and_the_numbers() {
+    let captures = simulate(&Scenario {
+        tcp: vec![TcpLoad {
+            bytes: 20_000_000,
+            ip: IpVersion::V6,
+            ..TcpLoad::default()
+        }],
+        udp: vec![UdpLoad::default()],
+        offset: TimeDelta::from_seconds(-3600),
+        skew: Skew::from_ppt(40_000_000),
+        clock_step: Some(ClockStep {
+            point: Point::Dst,
+            at: TimeDelta::from_seconds(2),
+            by: TimeDelta::from_millis(250),
+        }),
+        nat: true,
+        src: CaptureSpec {
+            tso_segments: 20,
+            ..CaptureSpec::default()
+        },
+        dst: CaptureSpec {
+            starts_after: TimeDelta::from_millis(300),
+            twice: true,
+            ..CaptureSpec::default()
+        },
+        ..Scenario::default()
+    });
+    let table = Desk::with(&captures).text("rtt src.pcap dst.pcap");
+    assert_fits(&table);
+    for remark in [
+        " behind src;",
+        " ppm, taken out",
+        "the clock at dst was set forward by 2",
+        "segmentation offload cuts data anew between the points",
+        "addresses or ports are translated between the points",
+        "not used        ",
+        " further copies of a packet",
+        " packets while the other capture did not run",
+        " pairs across a clock step",
+    ] {
+        assert!(table.contains(remark), "{remark} is missing in\n{table}");
+    }
+}
+
+fn assert_fits(table: &str) {
+    for line in table.lines() {
+        assert!(line.chars().count() <= 80, "too wide: {line}");
+        assert_eq!(line.trim_end(), line, "blanks at the end");
+    }
+}
+
+#[test]
+fn every_line_fits_a_terminal_of_80_columns() {
+    let desk = Desk::new();
+    assert_fits(&desk.text("rtt src.pcap dst.pcap"));
+    assert_fits(&desk.text("info src.pcap dst.pcap"));
+    for [src, dst] in fixtures() {
+        assert_fits(&desk.text(&format!("rtt {src} {dst}")));
+    }
+}
+
+#[test]
+fn quiet_leaves_the_numbers_and_nothing_else() {
+    let desk = Desk::new();
+    let (loud, quiet) = (
+        desk.text("rtt src.pcap dst.pcap"),
+        desk.text("rtt src.pcap dst.pcap --quiet"),
+    );
+    assert!(!quiet.contains("clocks"));
+    assert!(loud.starts_with(&quiet));
+    assert_eq!(desk.text("rtt src.pcap dst.pcap -q -o rtt.csv"), "");
+}
+
+#[test]
+fn the_order_of_the_captures_changes_the_point_of_view_and_no_number() {
+    let desk = Desk::new();
+    let numbers = |line| {
+        let table = desk.text(line);
+        // Who began the telephone call depends on where one listens.
+        table.lines().take(4).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(
+        numbers("rtt src.pcap dst.pcap -q"),
+        numbers("rtt dst.pcap src.pcap -q")
+    );
+}
+
+#[test]
+fn a_flow_is_chosen_by_its_number_or_by_a_part_of_its_addresses() {
+    let desk = Desk::new();
+    let all = desk.text("rtt src.pcap dst.pcap --format csv");
+    let (header, rows) = all.split_once('\n').unwrap();
+    let of = |protocol: &str| -> String {
+        let rows = rows.lines().filter(|row| row.contains(protocol));
+        std::iter::once(header)
+            .chain(rows)
+            .map(|row| row.to_owned() + "\n")
+            .collect()
+    };
+    let chosen = |flow: &str| {
+        let mut command = desk.command("rtt src.pcap dst.pcap --format csv --flow");
+        String::from_utf8(command.arg(flow).output().unwrap().stdout).unwrap()
+    };
+    let udp = of(",udp,");
+    let [number, _, initiator, responder] = udp
+        .lines()
+        .nth(1)
+        .unwrap()
+        .split(',')
+        .take(4)
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("a row has more columns");
+    };
+    assert_eq!(chosen(number), udp);
+    assert_eq!(chosen(initiator), udp);
+    assert_eq!(chosen(&format!("{initiator} > {responder}")), udp);
+    let twice = desk.text("rtt src.pcap dst.pcap --format csv --flow 0 --flow 1");
+    assert_eq!(twice, all);
+    assert_snapshot!(desk.text(&format!("rtt src.pcap dst.pcap --quiet --flow {number}")));
+}
+
+#[test]
+fn flows_beyond_the_limit_are_counted_in_one_line() {
+    let captures = simulate(&Scenario {
+        udp: vec![UdpLoad {
+            flows: 30,
+            datagrams: 5,
+            ..UdpLoad::default()
+        }],
+        ..ordinary()
+    });
+    let desk = Desk::with(&captures);
+    let last = |line| {
+        let table = desk.text(line);
+        table.lines().last().unwrap().to_owned()
+    };
+    let table = last("rtt src.pcap dst.pcap -q");
+    assert!(table.starts_with("and 11 more flows ("), "{table}");
+    let table = last("rtt src.pcap dst.pcap -q --limit 30");
+    assert!(table.starts_with("and 1 more flow ("), "{table}");
+    let table = last("rtt src.pcap dst.pcap -q --limit 31");
+    assert!(table.starts_with("  reverse "), "{table}");
+}
+
+#[test]
+fn a_chart_is_drawn_in_either_format_and_always_the_same() {
+    let desk = Desk::new();
+    let table = desk.text("rtt src.pcap dst.pcap");
+    for round in ["1", "2"] {
+        for ending in ["svg", "png", "PNG"] {
+            let line = format!("rtt src.pcap dst.pcap --plot {round}.{ending}");
+            assert_eq!(desk.text(&line), table, "the table is there as well");
+        }
+    }
+    assert!(desk.get("1.svg").starts_with(b"<svg "));
+    assert!(desk.get("1.png").starts_with(b"\x89PNG\r\n"));
+    for ending in ["svg", "png"] {
+        assert_eq!(
+            desk.get(&format!("1.{ending}")),
+            desk.get(&format!("2.{ending}"))
+        );
+    }
+    assert_eq!(desk.get("1.png"), desk.get("1.PNG"));
+}
+
+#[test]
+fn reading_as_a_stream_measures_the_same() {
+    let desk = Desk::new();
+    assert_eq!(
+        desk.text("rtt src.pcap dst.pcap"),
+        desk.text("rtt src.pcap dst.pcap --no-mmap")
+    );
+}
+
+#[test]
+fn one_of_the_captures_may_come_from_standard_input() {
+    let desk = Desk::new();
+    let table = desk.text("rtt src.pcap dst.pcap");
+    for (line, file) in [
+        ("rtt - dst.pcap", "src.pcap"),
+        ("rtt src.pcap -", "dst.pcap"),
+    ] {
+        let piped = desk.command(line).write_stdin(desk.get(file)).unwrap();
+        assert_eq!(String::from_utf8(piped.stdout).unwrap(), table);
+    }
+    let piped = desk
+        .command("info -")
+        .write_stdin(desk.get("src.pcap"))
+        .unwrap();
+    let named = desk.text("info src.pcap");
+    let info = String::from_utf8(piped.stdout).unwrap();
+    assert_eq!(info, named.replace("src.pcap", "standard input"));
+}
