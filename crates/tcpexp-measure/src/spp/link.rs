@@ -121,10 +121,17 @@ impl Local {
         }
     }
 
-    /// Whether `other`, between the same endpoints, may be the same connection.
+    /// Whether `other`, between the same endpoints, may be this connection that just began.
     fn may_be(&self, other: &Self) -> bool {
+        let was_another = matches!(other.state, State::Linked(_));
         let mut isns = self.isn.iter().zip(&other.isn);
-        isns.all(|isns| !matches!(isns, (Some(ours), Some(theirs)) if ours != theirs))
+        isns.all(|isns| match isns {
+            (Some(ours), Some(theirs)) => ours == theirs,
+            // What was open when its capture began may have begun with this SYN, unless it is known
+            // as a connection already.
+            (Some(_), None) => !was_another,
+            (None, _) => true,
+        })
     }
 
     /// The two endpoints, first the one that sends in the direction that is called forward where
@@ -199,6 +206,11 @@ impl Linker {
             next: FlowId(0),
             unpaired: Default::default(),
         }
+    }
+
+    /// How many flows were found at both points.
+    pub(super) fn flows_found(&self) -> u32 {
+        self.next.0
     }
 
     /// Flows that were never found at the other point, by [`Point::index`].
@@ -316,7 +328,7 @@ impl Linker {
         let other = point.opposite().index();
         let partner = *self.by_key[other].get(&ours.key)?;
         let theirs = &self.flows[other][partner.index()];
-        (theirs.is_free() && theirs.may_be(ours))
+        (theirs.is_free() && ours.may_be(theirs))
             .then_some((partner, theirs.initiator == ours.initiator))
     }
 

@@ -19,8 +19,10 @@ const WAITING: usize = 1 << 16;
 /// come back out of order find their place taken; nothing waits for them.
 #[derive(Debug, Default)]
 pub(super) struct Pairing {
-    /// Packets that arrived at the far point and are not paired yet, in order of arrival.
-    arrived: VecDeque<Crossed>,
+    /// The packet that arrived last at the far point, if it is not paired yet.
+    latest: Option<Crossed>,
+    /// Those that arrived before it and are not paired yet, in order of arrival.
+    earlier: VecDeque<Crossed>,
     /// When packets left the far point, as long as it tells arrivals apart.
     departures: VecDeque<Timestamp>,
 }
@@ -90,33 +92,29 @@ impl Pairing {
             if departed > crossed.arrived {
                 break;
             }
-            turned |= self
-                .arrived
-                .back()
-                .is_some_and(|before| before.arrived < departed);
+            turned |= self.latest.is_some_and(|latest| latest.arrived < departed);
             self.departures.pop_front();
         }
         // If nothing left since the arrival before this one, nothing will be paired with it.
-        if !turned {
-            self.arrived.pop_back();
+        let before = self.latest.replace(crossed).filter(|_| turned);
+        if self.earlier.len() == WAITING {
+            self.earlier.pop_front();
         }
-        if self.arrived.len() == WAITING {
-            self.arrived.pop_front();
-        }
-        self.arrived.push_back(crossed);
+        self.earlier.extend(before);
     }
 
     /// A packet that left the far point at `departed` came back; its partner if there is one.
     pub(super) fn come_back(&mut self, departed: Timestamp) -> Option<Crossed> {
-        let mut latest = None;
-        while self
-            .arrived
-            .front()
-            .is_some_and(|before| before.arrived < departed)
-        {
-            latest = self.arrived.pop_front();
+        let is_before = |arrived: &Crossed| arrived.arrived < departed;
+        if self.latest.as_ref().is_some_and(is_before) {
+            self.earlier.clear();
+            return self.latest.take();
         }
-        latest
+        let mut partner = None;
+        while self.earlier.front().is_some_and(is_before) {
+            partner = self.earlier.pop_front();
+        }
+        partner
     }
 }
 

@@ -1,7 +1,7 @@
 //! The measurement: both captures side by side, flows spread over shards.
 
 use rayon::prelude::*;
-use tcpexp_flow::{Flow, FlowTable, Slot};
+use tcpexp_flow::{Flow, FlowId, FlowTable, Slot};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::align::Alignment;
@@ -88,7 +88,7 @@ pub fn measure<E: Send>(
             break;
         }
     }
-    sink(run.finish())?;
+    run.finish(sink)?;
     Ok(Totals {
         unpaired: run.linker.unpaired(),
         ..run.totals
@@ -236,19 +236,22 @@ impl Run {
         batch
     }
 
-    fn finish(&mut self) -> Batch {
+    /// Sums up the flows that are left, some thousand at a time: there may be a million.
+    fn finish<E>(&mut self, mut sink: impl FnMut(Batch) -> Result<(), E>) -> Result<(), E> {
         let setting = &self.setting;
-        let yields = self
-            .shards
+        self.shards
             .par_iter_mut()
-            .map(|shard| shard.finish(setting))
-            .collect();
-        let mut batch = Batch::default();
-        self.gather(yields, &mut batch);
-        batch
-            .ended
-            .sort_unstable_by_key(|summary| summary.flow.flow);
-        batch
+            .for_each(|shard| shard.finish(setting));
+        let mut flows = (0..self.linker.flows_found()).map(FlowId).peekable();
+        while flows.peek().is_some() {
+            let some = flows.by_ref().take(CHUNK);
+            let ended = some.filter_map(|flow| self.shards[flow.0 as usize % SHARDS].close(flow));
+            sink(Batch {
+                ended: ended.collect(),
+                ..Batch::default()
+            })?;
+        }
+        Ok(())
     }
 
     /// Tells the shards what was seen up to `until`, both points in order of time.

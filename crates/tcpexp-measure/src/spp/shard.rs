@@ -121,12 +121,14 @@ impl Shard {
         std::mem::take(&mut self.yields)
     }
 
-    /// Gives up all that is still in flight and closes all flows.
-    pub(super) fn finish(&mut self, setting: &Setting) -> Yield {
+    /// Gives up all that is still in flight.
+    pub(super) fn finish(&mut self, setting: &Setting) {
         self.give_up(Timestamp::MAX, setting);
-        let pairs = std::mem::take(&mut self.pairs.0).into_iter().flatten();
-        self.yields.ended.extend(pairs.map(|pair| pair.close()));
-        std::mem::take(&mut self.yields)
+    }
+
+    /// Lets go of a flow and sums it up.
+    pub(super) fn close(&mut self, flow: FlowId) -> Option<FlowSummary> {
+        self.pairs.remove(flow).map(Pair::close)
     }
 
     fn depart(&mut self, event: &Event, setting: &Setting) {
@@ -267,9 +269,8 @@ impl Shard {
                 break;
             }
             self.ending.pop_front();
-            self.yields
-                .ended
-                .extend(self.pairs.remove(flow).map(Pair::close));
+            let summary = self.close(flow);
+            self.yields.ended.extend(summary);
         }
     }
 

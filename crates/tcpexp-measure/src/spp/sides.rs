@@ -44,8 +44,11 @@ impl Sides {
         }
         for (packet, at_dst) in common {
             let (root, half) = halves.find(packet.fields.source_address);
+            let votes = votes.entry(root).or_default();
             let ordering = packet.fields.ttl.cmp(&at_dst.fields.ttl) as i64;
-            votes.entry(root).or_default().by_ttl += if half { -ordering } else { ordering };
+            votes.by_ttl += if half { -ordering } else { ordering };
+            let ordering = at_dst.time.cmp(&packet.time) as i64;
+            votes.by_clock += if half { -ordering } else { ordering };
         }
         let addresses: Vec<u64> = halves.links.keys().copied().collect();
         let ways_by_sender = addresses
@@ -84,14 +87,14 @@ struct Votes {
     /// Routers count the time to live down, so it is larger where the packet passed first. Only
     /// traffic that goes one way needs it.
     by_ttl: i64,
+    /// If nothing else tells, the clocks may be right.
+    by_clock: i64,
 }
 
 impl Votes {
     fn first_half_is_out(&self) -> bool {
-        match self.by_time {
-            0 => self.by_ttl >= 0,
-            votes => votes > 0,
-        }
+        let votes = [self.by_time, self.by_ttl, self.by_clock];
+        votes.into_iter().find(|&votes| votes != 0).is_none_or(|votes| votes > 0)
     }
 }
 
