@@ -12,5 +12,6 @@ mod cut_short;
 mod formats;
 mod help;
 mod info;
+mod readme;
 mod strange_captures;
 mod table;

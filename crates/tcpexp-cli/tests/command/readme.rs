@@ -1,0 +1,36 @@
+//! The README shows what the command prints and draws today.
+
+use std::path::Path;
+
+use crate::desk::{Desk, fixture};
+
+const PAIR: &str = "reno-2mbit-40ms-50p";
+
+fn in_repository(name: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(root.join(name)).unwrap()
+}
+
+fn rtt(desk: &Desk, options: &str) -> String {
+    let [src, dst] = ["src", "dst"].map(|point| fixture(&format!("{PAIR}/{point}.pcap.gz")));
+    desk.text(&format!("rtt {src} {dst} {options}"))
+}
+
+#[test]
+fn the_table_in_the_readme_is_what_the_command_prints() {
+    let table = rtt(&Desk::new(), "");
+    assert!(
+        in_repository("README.md").contains(&format!("```text\n{table}```\n")),
+        "the README needs this table:\n{table}"
+    );
+}
+
+#[test]
+fn the_picture_in_the_readme_is_what_the_command_draws() {
+    let desk = Desk::new();
+    rtt(&desk, "--quiet --flow 1 --plot rtt.svg");
+    assert!(
+        desk.get("rtt.svg") == in_repository(".readme/rtt.svg").as_bytes(),
+        "draw it again with the command that the README names"
+    );
+}
