@@ -20,8 +20,17 @@ fn mixed() -> Scenario {
         ..TcpLoad::default()
     };
     Scenario {
-        tcp: vec![upload, TcpLoad { direction: Direction::Reverse, ..upload }],
-        udp: vec![UdpLoad { datagrams: 50, ..UdpLoad::default() }],
+        tcp: vec![
+            upload,
+            TcpLoad {
+                direction: Direction::Reverse,
+                ..upload
+            },
+        ],
+        udp: vec![UdpLoad {
+            datagrams: 50,
+            ..UdpLoad::default()
+        }],
         loss_ppm: 20_000,
         ..Scenario::default()
     }
@@ -34,25 +43,50 @@ fn assert_complete(checked: &Checked) {
 
 #[test]
 fn second_captures_of_a_packet_are_counted_and_not_measured() {
-    let twice = CaptureSpec { twice: true, ..CaptureSpec::default() };
+    let twice = CaptureSpec {
+        twice: true,
+        ..CaptureSpec::default()
+    };
     for ip_id in [IpId::Counter, IpId::Random] {
         let once = check(&Scenario { ip_id, ..mixed() });
         for (src, dst) in [(true, false), (false, true), (true, true)] {
-            let spec = |is_twice| if is_twice { twice } else { CaptureSpec::default() };
-            let scenario = Scenario { ip_id, src: spec(src), dst: spec(dst), ..mixed() };
+            let spec = |is_twice| {
+                if is_twice {
+                    twice
+                } else {
+                    CaptureSpec::default()
+                }
+            };
+            let scenario = Scenario {
+                ip_id,
+                src: spec(src),
+                dst: spec(dst),
+                ..mixed()
+            };
             let checked = check(&scenario);
             assert_eq!(checked.samples(), once.samples());
             let total = |of: fn(&DirectionCounts) -> u64| checked.measured.total(of);
             assert_eq!(total(|c| c.lost), once.measured.total(|c| c.lost));
             assert_eq!(total(|c| c.matched), once.measured.total(|c| c.matched));
-            let (sent, arrived) = (once.measured.total(|c| c.seen), once.measured.total(|c| c.arrived));
+            let (sent, arrived) = (
+                once.measured.total(|c| c.seen),
+                once.measured.total(|c| c.arrived),
+            );
             let all = sent + arrived + checked.doubled(src, dst);
             assert_eq!(total(|c| c.seen + c.arrived), all);
         }
     }
     // Without IP ID only TCP data can be known as a copy.
-    for (src, dst) in [(twice, CaptureSpec::default()), (CaptureSpec::default(), twice)] {
-        let checked = check(&Scenario { ip_id: IpId::Zero, src, dst, ..mixed() });
+    for (src, dst) in [
+        (twice, CaptureSpec::default()),
+        (CaptureSpec::default(), twice),
+    ] {
+        let checked = check(&Scenario {
+            ip_id: IpId::Zero,
+            src,
+            dst,
+            ..mixed()
+        });
         assert!(checked.samples() > 0);
     }
 }
@@ -60,13 +94,25 @@ fn second_captures_of_a_packet_are_counted_and_not_measured() {
 #[test]
 fn what_one_capture_was_too_late_or_too_short_for_is_not_lost() {
     let early = TimeDelta::from_millis(150);
-    let late = CaptureSpec { starts_after: early, ..CaptureSpec::default() };
-    let short = CaptureSpec { stops_after: Some(early), ..CaptureSpec::default() };
+    let late = CaptureSpec {
+        starts_after: early,
+        ..CaptureSpec::default()
+    };
+    let short = CaptureSpec {
+        stops_after: Some(early),
+        ..CaptureSpec::default()
+    };
     let whole = CaptureSpec::default();
     for loss_ppm in [0, 20_000] {
         for ip_id in [IpId::Counter, IpId::Zero] {
             for (src, dst) in [(late, whole), (whole, late), (short, whole), (whole, short)] {
-                let checked = check(&Scenario { src, dst, loss_ppm, ip_id, ..mixed() });
+                let checked = check(&Scenario {
+                    src,
+                    dst,
+                    loss_ppm,
+                    ip_id,
+                    ..mixed()
+                });
                 let total = |of: fn(&DirectionCounts) -> u64| checked.measured.total(of);
                 assert!(checked.samples() > 50, "{}", checked.samples());
                 assert!(total(|c| c.lost + c.unseen_upstream) <= checked.truly_lost());
@@ -86,25 +132,44 @@ fn capture_that_ran_an_hour_longer_is_measured_where_both_ran() {
         interval: TimeDelta::from_millis(200),
         ..UdpLoad::default()
     };
-    let late = CaptureSpec { starts_after: hour, ..CaptureSpec::default() };
+    let late = CaptureSpec {
+        starts_after: hour,
+        ..CaptureSpec::default()
+    };
     let whole = CaptureSpec::default();
     for (src, dst) in [(whole, late), (late, whole)] {
-        let checked = check(&Scenario { tcp: Vec::new(), udp: vec![stream], src, dst, ..mixed() });
+        let checked = check(&Scenario {
+            tcp: Vec::new(),
+            udp: vec![stream],
+            src,
+            dst,
+            ..mixed()
+        });
         assert!(checked.samples() > 500, "{}", checked.samples());
         let unproven = checked.measured.total(|c| c.lost + c.unseen_upstream);
-        assert!(unproven < checked.truly_lost() / 20, "{:#?}", checked.measured.ended);
+        assert!(
+            unproven < checked.truly_lost() / 20,
+            "{:#?}",
+            checked.measured.ended
+        );
     }
 }
 
 #[test]
 fn flows_are_found_again_behind_address_translation() {
     for udp in [Vec::new(), mixed().udp] {
-        let scenario = Scenario { nat: true, udp, ..mixed() };
+        let scenario = Scenario {
+            nat: true,
+            udp,
+            ..mixed()
+        };
         let checked = check(&scenario);
         assert_complete(&checked);
         for flow in &checked.measured.flows {
             let mut truth = checked.truth.summary.flows.iter();
-            let truth = truth.find(|truth| flow.initiator == truth.client.into()).unwrap();
+            let truth = truth
+                .find(|truth| flow.initiator == truth.client.into())
+                .unwrap();
             let (client, server) = (truth.client_at_dst.into(), truth.server.into());
             assert_eq!(flow.translated, Some((client, server)));
         }
@@ -114,26 +179,56 @@ fn flows_are_found_again_behind_address_translation() {
 #[test]
 fn translated_flows_are_told_apart_when_there_are_many() {
     let checked = check(&Scenario {
-        tcp: vec![TcpLoad { flows: 200, parallel: 20, bytes: 20_000, ..TcpLoad::default() }],
+        tcp: vec![TcpLoad {
+            flows: 200,
+            parallel: 20,
+            bytes: 20_000,
+            ..TcpLoad::default()
+        }],
         udp: Vec::new(),
         nat: true,
         ..mixed()
     });
-    assert!(checked.measured.flows.len() > 195, "{}", checked.measured.flows.len());
+    assert!(
+        checked.measured.flows.len() > 195,
+        "{}",
+        checked.measured.flows.len()
+    );
     assert!(checked.samples() > 1_000, "{}", checked.samples());
 }
 
 #[test]
 fn segments_cut_anew_between_the_points_are_matched_by_their_bytes() {
-    let tso = CaptureSpec { tso_segments: 44, ..CaptureSpec::default() };
-    let gro = CaptureSpec { gro_segments: 16, ..CaptureSpec::default() };
-    let both = CaptureSpec { gro_segments: 16, ..tso };
+    let tso = CaptureSpec {
+        tso_segments: 44,
+        ..CaptureSpec::default()
+    };
+    let gro = CaptureSpec {
+        gro_segments: 16,
+        ..CaptureSpec::default()
+    };
+    let both = CaptureSpec {
+        gro_segments: 16,
+        ..tso
+    };
     let whole = CaptureSpec::default();
     for loss_ppm in [0, 20_000] {
         for timestamps in [true, false] {
-            for (src, dst) in [(tso, whole), (whole, gro), (tso, gro), (both, both), (gro, tso)] {
+            for (src, dst) in [
+                (tso, whole),
+                (whole, gro),
+                (tso, gro),
+                (both, both),
+                (gro, tso),
+            ] {
                 for ip_id in [IpId::Counter, IpId::Zero] {
-                    let mut scenario = Scenario { src, dst, loss_ppm, ip_id, ..mixed() };
+                    let mut scenario = Scenario {
+                        src,
+                        dst,
+                        loss_ppm,
+                        ip_id,
+                        ..mixed()
+                    };
                     for load in &mut scenario.tcp {
                         load.timestamps = timestamps;
                     }
@@ -161,9 +256,20 @@ fn what_is_in_front_of_the_ip_header_does_not_matter() {
     ];
     for (number, framing) in framings.into_iter().enumerate() {
         let other = framings[(number + 1) % framings.len()];
-        let src = CaptureSpec { framing, ..CaptureSpec::default() };
-        let dst = CaptureSpec { framing: other, min_frame_bytes: 60, ..CaptureSpec::default() };
-        assert_complete(&check(&Scenario { src, dst, ..mixed() }));
+        let src = CaptureSpec {
+            framing,
+            ..CaptureSpec::default()
+        };
+        let dst = CaptureSpec {
+            framing: other,
+            min_frame_bytes: 60,
+            ..CaptureSpec::default()
+        };
+        assert_complete(&check(&Scenario {
+            src,
+            dst,
+            ..mixed()
+        }));
     }
 }
 
@@ -179,8 +285,17 @@ fn kind_of_file_does_not_matter() {
     let nanos = spec(Container::Pcap, Endian::Big, Resolution::Nanos);
     let next = spec(Container::Pcapng, Endian::Little, Resolution::Nanos);
     let next_micros = spec(Container::Pcapng, Endian::Big, Resolution::Micros);
-    for (src, dst) in [(micros, nanos), (nanos, next), (next, micros), (next_micros, micros)] {
-        assert_complete(&check(&Scenario { src, dst, ..mixed() }));
+    for (src, dst) in [
+        (micros, nanos),
+        (nanos, next),
+        (next, micros),
+        (next_micros, micros),
+    ] {
+        assert_complete(&check(&Scenario {
+            src,
+            dst,
+            ..mixed()
+        }));
     }
 }
 
@@ -206,20 +321,37 @@ fn headers_are_enough() {
 #[test]
 fn many_short_flows_are_each_measured() {
     let checked = check(&Scenario {
-        tcp: vec![TcpLoad { flows: 400, parallel: 40, bytes: 8_000, ..TcpLoad::default() }],
-        udp: vec![UdpLoad { flows: 20, datagrams: 10, ..UdpLoad::default() }],
+        tcp: vec![TcpLoad {
+            flows: 400,
+            parallel: 40,
+            bytes: 8_000,
+            ..TcpLoad::default()
+        }],
+        udp: vec![UdpLoad {
+            flows: 20,
+            datagrams: 10,
+            ..UdpLoad::default()
+        }],
         ..mixed()
     });
     let seen = checked.measured.flows.len();
     assert!(seen > 410, "{seen}");
-    let with_samples = checked.measured.ended.iter().filter(|s| s.rtt[0].is_some()).count();
+    let with_samples = checked
+        .measured
+        .ended
+        .iter()
+        .filter(|s| s.rtt[0].is_some())
+        .count();
     assert!(with_samples > 400, "{with_samples}");
     checked.assert_losses_are_known();
 }
 
 #[test]
 fn connection_that_reuses_its_ports_is_a_flow_of_its_own() {
-    let first = Scenario { udp: Vec::new(), ..mixed() };
+    let first = Scenario {
+        udp: Vec::new(),
+        ..mixed()
+    };
     let again = Scenario {
         seed: 2,
         start: first.start + TimeDelta::from_seconds(3),
@@ -236,7 +368,10 @@ fn connection_that_reuses_its_ports_is_a_flow_of_its_own() {
     assert_eq!(measured.flows.len(), 4);
     let is_of_first = |at: Timestamp| at < again.start;
     for (scenario, run, wanted) in [(&first, &first_run, true), (&again, &second_run, false)] {
-        let samples = measured.samples.iter().filter(|s| is_of_first(s.time) == wanted);
+        let samples = measured
+            .samples
+            .iter()
+            .filter(|s| is_of_first(s.time) == wanted);
         let samples: Vec<RttSample> = samples.copied().collect();
         assert!(samples.len() > 500, "{}", samples.len());
         assert_true(scenario, run, &measured, &samples);
@@ -249,8 +384,15 @@ fn datagrams_cut_before_their_number_give_no_wrong_samples() {
     const HEADERS: u32 = 42;
     for payload in [UdpPayload::Numbered, UdpPayload::Constant] {
         for ip_id in [IpId::Counter, IpId::Zero] {
-            let mut scenario = Scenario { tcp: Vec::new(), ip_id, ..mixed() };
-            scenario.udp = vec![UdpLoad { payload, ..UdpLoad::default() }];
+            let mut scenario = Scenario {
+                tcp: Vec::new(),
+                ip_id,
+                ..mixed()
+            };
+            scenario.udp = vec![UdpLoad {
+                payload,
+                ..UdpLoad::default()
+            }];
             (scenario.src.snaplen, scenario.dst.snaplen) = (HEADERS, HEADERS);
             if ip_id == IpId::Counter {
                 assert_complete(&check(&scenario));

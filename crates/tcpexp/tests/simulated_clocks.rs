@@ -15,9 +15,18 @@ fn traffic() -> Scenario {
         congestion: Congestion::Fixed(4),
         ..TcpLoad::default()
     };
-    let micros = CaptureSpec { resolution: Resolution::Micros, ..CaptureSpec::default() };
+    let micros = CaptureSpec {
+        resolution: Resolution::Micros,
+        ..CaptureSpec::default()
+    };
     Scenario {
-        tcp: vec![upload, TcpLoad { direction: Direction::Reverse, ..upload }],
+        tcp: vec![
+            upload,
+            TcpLoad {
+                direction: Direction::Reverse,
+                ..upload
+            },
+        ],
         udp: vec![UdpLoad::default()],
         jitter: TimeDelta::from_millis(1),
         loss_ppm: 10_000,
@@ -34,11 +43,17 @@ const SKEWS_PPM: [i64; 4] = [-200, -20, 20, 200];
 fn offset_is_between_its_bounds_and_changes_nothing_else() {
     let expected = check(&traffic());
     for offset in OFFSETS.map(TimeDelta::from_seconds) {
-        let checked = check(&Scenario { offset, ..traffic() });
+        let checked = check(&Scenario {
+            offset,
+            ..traffic()
+        });
         checked.assert_losses_are_known();
         assert_eq!(checked.samples(), expected.samples());
         let found = checked.measured.report.clock.offset();
-        assert!(found.lower <= Some(offset) && Some(offset) <= found.upper, "{found:?}");
+        assert!(
+            found.lower <= Some(offset) && Some(offset) <= found.upper,
+            "{found:?}"
+        );
         assert!(!checked.measured.report.clock.skew().detected);
         assert_eq!(checked.measured.report.clock.steps(), []);
     }
@@ -51,10 +66,18 @@ fn skew_is_found_and_taken_out() {
             // Without jitter, so that the smallest delays are the same all the time.
             let jitter = TimeDelta::ZERO;
             let skew = Skew::from_ppt(ppm * 1_000_000);
-            let checked = check(&Scenario { offset, skew, jitter, ..traffic() });
+            let checked = check(&Scenario {
+                offset,
+                skew,
+                jitter,
+                ..traffic()
+            });
             let found = checked.measured.report.clock.skew();
             assert!(found.detected, "{ppm}: {found:?}");
-            assert!((found.skew.as_ppm_f64() - ppm as f64).abs() < 1.0, "{ppm}: {found:?}");
+            assert!(
+                (found.skew.as_ppm_f64() - ppm as f64).abs() < 1.0,
+                "{ppm}: {found:?}"
+            );
             checked.assert_losses_are_known();
         }
     }
@@ -65,17 +88,36 @@ fn clock_that_is_set_costs_the_samples_across_it_and_no_more() {
     let expected = check(&traffic()).samples();
     for point in [Point::Src, Point::Dst] {
         for by in [-3_600_000, -1_000, -30, 30, 1_000, 3_600_000].map(TimeDelta::from_millis) {
-            let clock_step = Some(ClockStep { point, at: TimeDelta::from_millis(1_500), by });
-            let checked = check(&Scenario { clock_step, ..traffic() });
+            let clock_step = Some(ClockStep {
+                point,
+                at: TimeDelta::from_millis(1_500),
+                by,
+            });
+            let checked = check(&Scenario {
+                clock_step,
+                ..traffic()
+            });
             let found = checked.measured.report.clock.steps();
-            assert!(matches!(found, [step] if step.point.index() == point as usize), "{found:?}");
-            assert!((found[0].size - by).abs() < TimeDelta::from_millis(2), "{found:?}");
+            assert!(
+                matches!(found, [step] if step.point.index() == point as usize),
+                "{found:?}"
+            );
+            assert!(
+                (found[0].size - by).abs() < TimeDelta::from_millis(2),
+                "{found:?}"
+            );
             for summary in &checked.measured.ended {
-                assert!(summary.duration < TimeDelta::from_seconds(11), "{summary:?}");
+                assert!(
+                    summary.duration < TimeDelta::from_seconds(11),
+                    "{summary:?}"
+                );
             }
             let missing = expected - checked.samples();
             let report = (&checked.measured.report, &checked.measured.ended);
-            assert!(missing < 60, "{missing} of {expected} less for {clock_step:?}: {report:?}");
+            assert!(
+                missing < 60,
+                "{missing} of {expected} less for {clock_step:?}: {report:?}"
+            );
         }
     }
 }
@@ -88,7 +130,11 @@ fn step_and_skew_together_are_told_apart() {
                 seed,
                 jitter: TimeDelta::ZERO,
                 skew: Skew::from_ppt(100_000_000),
-                clock_step: Some(ClockStep { point, at: TimeDelta::from_millis(2_500), by }),
+                clock_step: Some(ClockStep {
+                    point,
+                    at: TimeDelta::from_millis(2_500),
+                    by,
+                }),
                 ..traffic()
             });
             let clock = &checked.measured.report.clock;

@@ -6,7 +6,8 @@ use common::truth::{Checked, check};
 use tcpexp::flow::Protocol;
 use tcpexp::units::TimeDelta;
 use tcpexp_testkit::{
-    CaptureSpec, Congestion, Direction, IpId, IpVersion, Path, Scenario, TcpLoad, UdpLoad, UdpPayload,
+    CaptureSpec, Congestion, Direction, IpId, IpVersion, Path, Scenario, TcpLoad, UdpLoad,
+    UdpPayload,
 };
 
 /// An upload and a download that keep their windows whatever is lost.
@@ -254,12 +255,24 @@ fn where_nothing_tells_datagrams_apart_there_are_no_samples_rather_than_wrong_on
             ip_id,
             ..lossy(30_000)
         });
-        let udp = checked.measured.ended.iter().find(|s| s.flow.protocol == Protocol::Udp);
+        let udp = checked
+            .measured
+            .ended
+            .iter()
+            .find(|s| s.flow.protocol == Protocol::Udp);
         let udp = udp.unwrap();
-        let samples = checked.measured.samples.iter().filter(|s| s.flow == udp.flow.flow).count();
+        let samples = checked
+            .measured
+            .samples
+            .iter()
+            .filter(|s| s.flow == udp.flow.flow)
+            .count();
         // Without losses before it a datagram may be known again as long as none like it is near.
         assert!(samples < 100, "{samples} samples, {ip:?}, {ip_id:?}");
-        assert!(udp.counts.iter().all(|c| c.ambiguous > 300), "{ip:?}, {ip_id:?}: {udp:#?}");
+        assert!(
+            udp.counts.iter().all(|c| c.ambiguous > 300),
+            "{ip:?}, {ip_id:?}: {udp:#?}"
+        );
     }
 }
 
@@ -267,7 +280,10 @@ fn where_nothing_tells_datagrams_apart_there_are_no_samples_rather_than_wrong_on
 fn stream_of_like_datagrams_that_begins_unseen_is_not_off_by_one() {
     for starts_after in [5, 25, 45, 65].map(TimeDelta::from_millis) {
         for interval in [5, 12, 15, 19, 25, 33].map(TimeDelta::from_millis) {
-            let late = CaptureSpec { starts_after, ..CaptureSpec::default() };
+            let late = CaptureSpec {
+                starts_after,
+                ..CaptureSpec::default()
+            };
             let constant = UdpLoad {
                 payload: UdpPayload::Constant,
                 ip: IpVersion::V6,
@@ -275,9 +291,18 @@ fn stream_of_like_datagrams_that_begins_unseen_is_not_off_by_one() {
                 interval,
                 ..UdpLoad::default()
             };
-            let scenario = Scenario { udp: vec![constant], ..lossy(0) };
-            check(&Scenario { src: late, ..scenario.clone() });
-            check(&Scenario { dst: late, ..scenario });
+            let scenario = Scenario {
+                udp: vec![constant],
+                ..lossy(0)
+            };
+            check(&Scenario {
+                src: late,
+                ..scenario.clone()
+            });
+            check(&Scenario {
+                dst: late,
+                ..scenario
+            });
         }
     }
 }

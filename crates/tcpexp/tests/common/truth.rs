@@ -3,14 +3,19 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use tcpexp::Error;
 use tcpexp::flow::{Direction as FlowDirection, Protocol};
 use tcpexp::measure::spp::{Point as At, RttSample};
 use tcpexp::units::{TimeDelta, Timestamp};
-use tcpexp_testkit::{Direction, Point, Resolution, Scenario, Truth, TwoCaptures, simulate};
+use tcpexp_testkit::{
+    Direction, PacketId, PacketTruth, Point, Resolution, Scenario, Sightings, Truth, TwoCaptures,
+    simulate,
+};
 
-use super::Measured;
+use super::{Measured, spooled};
 
 /// A measurement and what really happened.
+#[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) measured: Measured,
     pub(crate) truth: Truth,
@@ -18,13 +23,20 @@ pub(crate) struct Checked {
 
 /// Simulates, measures, and checks that no sample is wrong.
 pub(crate) fn check(scenario: &Scenario) -> Checked {
+    try_check(scenario).unwrap()
+}
+
+/// The same where nothing may be measured at all.
+pub(crate) fn try_check(scenario: &Scenario) -> Result<Checked, Error> {
     let captures = simulate(scenario);
-    let measured = Measured::of_bytes(&captures.src, &captures.dst);
+    let [src, dst] =
+        [("src", &captures.src), ("dst", &captures.dst)].map(|(name, file)| spooled(name, file));
+    let measured = Measured::of(&src, &dst)?;
     assert_true(scenario, &captures, &measured, &measured.samples);
-    Checked {
+    Ok(Checked {
         measured,
         truth: captures.truth,
-    }
+    })
 }
 
 impl Checked {
@@ -188,7 +200,7 @@ impl<'a> Records<'a> {
             found.unwrap_or_else(|| panic!("{point:?} captured no {way:?} at {time:?}: {sample:?}"))
         };
         let (departures, arrivals) = (at(way.upstream(), departed), at(way.downstream(), arrived));
-        let pairs = departures
+        let mut pairs = departures
             .iter()
             .flat_map(|d| arrivals.iter().map(move |a| (*d, *a)));
         let [upstream, downstream] =
@@ -202,17 +214,20 @@ impl<'a> Records<'a> {
                 .iter()
                 .any(|id| self.truth.original(*id) == last)
         };
-        let found = pairs.clone().find(is_same);
+        let found = pairs.find(is_same);
         let (departure, arrival) = found.unwrap_or_else(|| {
-            let packets = pairs.map(|(departure, arrival)| {
-                (upstream.packets(departure), downstream.packets(arrival))
-            });
-            panic!(
-                "two packets taken for one: {:?}, {sample:?}",
-                packets.collect::<Vec<_>>()
-            )
+            let [departed, arrived] = [(upstream, departures), (downstream, arrivals)]
+                .map(|(sightings, ordinals)| self.packets(sightings, ordinals));
+            panic!("taken for one: {departed:?} and {arrived:?} in {sample:?}")
         });
         downstream.records()[arrival].at - upstream.records()[departure].at
+    }
+
+    fn packets(&self, sightings: &Sightings, ordinals: &[usize]) -> Vec<(PacketId, PacketTruth)> {
+        let ids = ordinals
+            .iter()
+            .flat_map(|ordinal| sightings.packets(*ordinal));
+        ids.map(|id| (*id, *self.truth.packet(*id))).collect()
     }
 
     /// Nanoseconds that the file of a point counts in.
