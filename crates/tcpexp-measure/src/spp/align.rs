@@ -74,6 +74,7 @@ impl Alignment {
         let recut = src.largest_segment_bytes != dst.largest_segment_bytes;
         let mut identification = Identification::learn(&common, recut);
         identification.translated |= translated;
+        let common = Identification::without_mistaken(common);
         let sides = Sides::learn(&common);
         let crossings: Vec<Crossing> = common
             .iter()

@@ -162,6 +162,22 @@ impl Identification {
         }
     }
 
+    /// Leaves out those of `common` that are likely to be a packet and its retransmission: they
+    /// differ in what three quarters and more keep.
+    pub(super) fn without_mistaken(
+        mut common: Vec<(Sketched, Sketched)>,
+    ) -> Vec<(Sketched, Sketched)> {
+        for field in [Field::Timestamps, Field::IpId] {
+            let kept = |(a, b): &(Sketched, Sketched)| field.kept(&a.fields, &b.fields);
+            let compared = common.iter().filter_map(kept).count();
+            let differing = common.iter().filter_map(kept).filter(|same| !same).count();
+            if differing * 4 <= compared {
+                common.retain(|pair| kept(pair) != Some(false));
+            }
+        }
+        common
+    }
+
     /// Whether packets are told apart by `field`.
     pub fn uses(&self, field: Field) -> bool {
         self.fields.iter().any(|f| f.field == field && f.is_used())
