@@ -1,5 +1,7 @@
 //! Two captures in whatever order, of whatever traffic, on however many threads.
 
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
 mod common;
 
 use std::fs;
@@ -33,6 +35,8 @@ fn measured_by(threads: usize, src: &[u8], dst: &[u8]) -> String {
         .unwrap();
     pool.install(|| results(&Measured::of_bytes(src, dst)))
 }
+
+const FILE_HEADER: usize = 24;
 
 #[test]
 fn result_does_not_depend_on_the_number_of_threads_nor_on_the_run() {
@@ -182,7 +186,6 @@ fn traffic_one_way_is_counted_and_gives_no_samples() {
 #[test]
 fn empty_captures_are_an_error() {
     let captures = simulate(&Scenario::default());
-    const FILE_HEADER: usize = 24;
     let empty = &captures.src[..FILE_HEADER];
     for (src, dst) in [
         (empty, &captures.dst[..]),

@@ -1,5 +1,7 @@
 //! Real captures as other clocks would have stamped them: the same round-trip times.
 
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
 mod common;
 
 use common::retime::{Clock, retimed};

@@ -1,5 +1,7 @@
 //! The pairs of the classic tool, made again from the captures that it read.
 
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
 mod common;
 
 use std::fs::File;

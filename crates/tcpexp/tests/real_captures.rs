@@ -1,5 +1,7 @@
 //! Round-trip times of real captures, checked packet by packet.
 
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
 mod common;
 
 use std::collections::{HashMap, HashSet};

@@ -1,5 +1,7 @@
 //! Whatever the path, the hosts and the captures do at once: no sample is ever wrong.
 
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
 mod common;
 
 use std::ops::Range;
@@ -15,7 +17,8 @@ struct Dice(Prng);
 
 impl Dice {
     fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.0.below(choices.len() as u64) as usize]
+        let choice = self.0.below(choices.len() as u64);
+        choices[usize::try_from(choice).unwrap()]
     }
 
     fn tcp(&mut self) -> TcpLoad {

@@ -41,6 +41,8 @@ fn assert_complete(checked: &Checked) {
     assert!(checked.samples() > 500, "{}", checked.samples());
 }
 
+const FILE_HEADER: usize = 24;
+
 #[test]
 fn second_captures_of_a_packet_are_counted_and_not_measured() {
     let twice = CaptureSpec {
@@ -358,7 +360,6 @@ fn connection_that_reuses_its_ports_is_a_flow_of_its_own() {
         ..first.clone()
     };
     let (first_run, second_run) = (simulate(&first), simulate(&again));
-    const FILE_HEADER: usize = 24;
     let joined = |a: &[u8], b: &[u8]| [a, &b[FILE_HEADER..]].concat();
     let measured = Measured::of(
         &spooled("src", &joined(&first_run.src, &second_run.src)),

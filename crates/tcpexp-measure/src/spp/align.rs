@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::clock::ClockModel;
 use super::crossing::{Crossing, Way};
-use super::identity::{Identification, Marker};
+use super::identity::{Field, Identification, Marker};
 use super::setting::Setting;
 use super::sides::Sides;
 use super::survey::{Sketched, Survey};
@@ -71,10 +71,11 @@ impl Alignment {
         if common.is_empty() || (translated && by_content.len() > common.len()) {
             common = by_content;
         }
+        let common = Identification::without_mistaken(common, Field::Timestamps);
         let recut = src.largest_segment_bytes != dst.largest_segment_bytes;
         let mut identification = Identification::learn(&common, recut);
         identification.translated |= translated;
-        let common = Identification::without_mistaken(common);
+        let common = Identification::without_mistaken(common, Field::IpId);
         let sides = Sides::learn(&common);
         let crossings: Vec<Crossing> = common
             .iter()

@@ -14,6 +14,9 @@ use super::survey::{FieldValues, Sketched, sack_hash};
 /// and copies follow each other closely.
 const IP_ID_REUSED: TimeDelta = TimeDelta::from_millis(5);
 
+/// No host sends the same bytes twice within this time, other than by mistake.
+const AT_ONCE: TimeDelta = TimeDelta::from_micros(500);
+
 /// A header field that may identify a packet, if the path leaves it alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
@@ -163,17 +166,16 @@ impl Identification {
     }
 
     /// Leaves out those of `common` that are likely to be a packet and its retransmission: they
-    /// differ in what three quarters and more keep.
+    /// differ in a `field` that three quarters and more keep.
     pub(super) fn without_mistaken(
         mut common: Vec<(Sketched, Sketched)>,
+        field: Field,
     ) -> Vec<(Sketched, Sketched)> {
-        for field in [Field::Timestamps, Field::IpId] {
-            let kept = |(a, b): &(Sketched, Sketched)| field.kept(&a.fields, &b.fields);
-            let compared = common.iter().filter_map(kept).count();
-            let differing = common.iter().filter_map(kept).filter(|same| !same).count();
-            if differing * 4 <= compared {
-                common.retain(|pair| kept(pair) != Some(false));
-            }
+        let kept = |(a, b): &(Sketched, Sketched)| field.kept(&a.fields, &b.fields);
+        let compared = common.iter().filter_map(kept).count();
+        let differing = common.iter().filter_map(kept).filter(|same| !same).count();
+        if differing * 4 <= compared {
+            common.retain(|pair| kept(pair) != Some(false));
         }
         common
     }
@@ -341,12 +343,14 @@ impl Mark {
     /// second capture of it, or a copy that the network made, and not sent again.
     ///
     /// A sender gives each packet its own IP ID until those run out; with a TCP timestamp beside it
-    /// none comes again. A TCP sender can only know that bytes must be sent again once something
-    /// has come back from beyond the far point, which takes `min_rtt` at the least.
+    /// none comes again. Where there is no IP ID a copy must follow at once: one round trip is what
+    /// a TCP sender needs to learn that bytes are lost, but then it may send again what left only
+    /// just before.
     pub(super) fn is_copy_after(&self, gap: TimeDelta, min_rtt: TimeDelta) -> bool {
         let has_timestamp = self.is_tcp && self.words[2] != 0;
         let has_own_id = self.ip_id != 0 && (has_timestamp || gap < IP_ID_REUSED);
-        has_own_id || (self.is_tcp && self.length > 0 && gap < min_rtt)
+        let is_at_once = gap < AT_ONCE && gap + gap < min_rtt;
+        has_own_id || (self.is_tcp && self.length > 0 && is_at_once)
     }
 }
 
@@ -406,7 +410,9 @@ mod tests {
             ip_id: 0,
             ..segment
         };
-        assert!(without_id.is_copy_after(MILLISECOND, SECOND));
+        assert!(without_id.is_copy_after(TimeDelta::from_micros(100), SECOND));
+        assert!(!without_id.is_copy_after(TimeDelta::from_micros(100), TimeDelta::from_micros(150)));
+        assert!(!without_id.is_copy_after(MILLISECOND, SECOND));
         assert!(!without_id.is_copy_after(SECOND, SECOND));
         assert!(
             !Mark {
