@@ -81,15 +81,17 @@ pub(crate) fn why_empty(report: &RttReport, seen: &Seen) -> String {
             src.flows, dst.flows
         );
     }
+    let alike = match seen.ambiguous {
+        0 => String::new(),
+        packets => format!("; {packets} packets could not be told apart"),
+    };
     if seen.matched == [0, 0] {
-        return format!(
-            "no packet was found at both points; {} could not be told apart",
-            seen.ambiguous
-        );
+        return format!("no packet was found at both points{alike}");
     }
     if seen.matched.contains(&0) {
-        return "packets that passed both points went one way only, and a round trip needs both"
-            .into();
+        return format!(
+            "packets that passed both points went one way only, and a round trip needs both{alike}"
+        );
     }
     "no packet came back after one had gone out, in any flow".into()
 }
