@@ -11,7 +11,7 @@ pub struct Sighted<'a> {
     /// When it was captured, on the capture's clock.
     pub at: Timestamp,
     /// The packet.
-    pub packet: Packet<'a>,
+    pub packet: &'a Packet<'a>,
 }
 
 /// One capture's usable packets in file order.

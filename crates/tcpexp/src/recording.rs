@@ -219,25 +219,25 @@ impl Packets for Walk {
             self.captured_bytes += record.captured.len() as u64;
             self.wire_bytes += u64::from(record.wire_bytes);
             let outcome = match record.at {
-                Some(at) => {
-                    let (first, last) = self.span.get_or_insert((at, at));
-                    *first = (*first).min(at);
-                    *last = (*last).max(at);
+                Some(_) => {
                     let link = LinkType(record.link_type);
-                    decode(link, record.captured, record.wire_bytes, self.tunnels).map(|packet| {
-                        Sighted {
-                            record: record_number,
-                            at,
-                            packet,
-                        }
-                    })
+                    decode(link, record.captured, record.wire_bytes, self.tunnels)
                 }
                 None => Err(Skipped::NoTimestamp),
             };
             self.tally.observe(&outcome);
-            if let Ok(sighted) = &outcome {
-                each(sighted);
-                shown += 1;
+            if let Some(at) = record.at {
+                let (first, last) = self.span.get_or_insert((at, at));
+                *first = (*first).min(at);
+                *last = (*last).max(at);
+                if let Ok(packet) = &outcome {
+                    each(&Sighted {
+                        record: record_number,
+                        at,
+                        packet,
+                    });
+                    shown += 1;
+                }
             }
             if record_number.is_multiple_of(REPORT_RECORDS) {
                 self.report();

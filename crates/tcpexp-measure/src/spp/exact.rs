@@ -9,7 +9,8 @@ use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::Way;
-use super::link::Event;
+use super::link::{Event, Sighting};
+use super::queue::Queue;
 use super::setting::UsualOwds;
 
 /// How much earlier than it left a packet may seem to arrive: what the estimate of the clocks'
@@ -22,36 +23,37 @@ pub(super) const SLACK: TimeDelta = TimeDelta::from_millis(10);
 /// either is neither: both stay unmatched and count as ambiguous.
 ///
 /// Most packets arrive soon, and few enough are in flight for a processor's cache. The lost ones
-/// would crowd them out, so what is overdue is kept apart.
+/// would crowd them out, so what is overdue is kept apart, and so are those that have a double.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    packets: HashMap<Identity, Departed, FixedState>,
-    overdue: HashMap<Identity, Departed, FixedState>,
-    /// How many there were when the overdue ones were last set apart.
-    on_time: usize,
+    queue: Queue,
+    apart: HashMap<Identity, Departed, FixedState>,
 }
 
 /// A flow and the 128-bit hash of a mark: half as large as the mark, and even in a capture of a
 /// million million packets two of them are alike once in a million million million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
+pub(super) struct Identity {
     flow: FlowId,
     digest: [u64; 2],
 }
 
 impl Identity {
-    fn of(event: &Event) -> Self {
-        Self {
-            flow: event.flow,
-            digest: event.sighting.mark.digest,
-        }
+    pub(super) fn new(flow: FlowId, digest: [u64; 2]) -> Self {
+        Self { flow, digest }
+    }
+
+    /// The digest is a hash already.
+    #[inline]
+    pub(super) fn hash(&self) -> u64 {
+        self.digest[0] ^ u64::from(self.flow.0)
     }
 }
 
 impl Hash for Identity {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.digest[0] ^ u64::from(self.flow.0));
+        state.write_u64(Self::hash(self));
     }
 }
 
@@ -116,27 +118,23 @@ impl InFlight {
     /// A packet left. `false` if it is a second capture of one that is in flight.
     pub(super) fn depart(&mut self, event: &Event, min_rtt: TimeDelta) -> bool {
         let departure = Departure::of(event);
-        let mark = event.sighting.mark;
-        let identity = Identity::of(event);
-        let departed = match self.overdue.get_mut(&identity) {
-            Some(departed) => departed,
-            None => match self.packets.entry(identity) {
-                Entry::Vacant(place) => {
-                    place.insert(Departed {
-                        first: departure,
-                        more: None,
-                        ambiguous: 0,
-                    });
-                    return true;
-                }
-                Entry::Occupied(place) => place.into_mut(),
-            },
+        let mark = &event.sighting.mark;
+        let identity = Identity::new(event.flow, mark.digest);
+        let latest = match self.apart.get(&identity) {
+            Some(departed) => Some(departed.latest()),
+            None => self.queue.get(&identity),
         };
-        let gap = departure.at - departed.latest().at;
-        if mark.is_copy_after(gap, min_rtt) {
+        let Some(latest) = latest else {
+            self.queue.push(identity, departure);
+            return true;
+        };
+        if mark.is_copy_after(departure.at - latest.at, min_rtt) {
             return false;
         }
-        departed.add(departure);
+        self.set_one_apart(identity);
+        if let Some(departed) = self.apart.get_mut(&identity) {
+            departed.add(departure);
+        }
         true
     }
 
@@ -144,13 +142,33 @@ impl InFlight {
     #[inline]
     pub(super) fn arrive(&mut self, event: &Event, usual: &UsualOwds) -> Outcome<Departure> {
         let sighting = &event.sighting;
-        let identity = Identity::of(event);
-        let mut place = match self.packets.entry(identity) {
-            Entry::Occupied(place) => place,
-            Entry::Vacant(_) => match self.overdue.entry(identity) {
-                Entry::Occupied(place) => place,
-                Entry::Vacant(_) => return Outcome::Unknown,
-            },
+        let identity = Identity::new(event.flow, sighting.mark.digest);
+        let latest = sighting.at + SLACK;
+        if let Some(departure) = self.queue.get(&identity) {
+            if departure.at > latest {
+                return Outcome::Unknown;
+            }
+            let departure = *departure;
+            if !seems_unseen(&departure, sighting, usual) {
+                return self
+                    .queue
+                    .take(&identity)
+                    .map_or(Outcome::Unknown, Outcome::Matched);
+            }
+            self.set_one_apart(identity);
+        }
+        self.arrive_apart(identity, sighting, usual)
+    }
+
+    #[cold]
+    fn arrive_apart(
+        &mut self,
+        identity: Identity,
+        sighting: &Sighting,
+        usual: &UsualOwds,
+    ) -> Outcome<Departure> {
+        let Entry::Occupied(mut place) = self.apart.entry(identity) else {
+            return Outcome::Unknown;
         };
         let departed = place.get_mut();
         let departure = departed.first;
@@ -161,10 +179,8 @@ impl InFlight {
         if departure.at > latest {
             return Outcome::Unknown;
         }
-        // Instead of the one that was seen leaving it may be a double that left unseen.
-        let seems_unseen =
-            !usual.include(departure.at, sighting.at) && !sighting.mark.is_one_of_a_kind();
-        if seems_unseen || departed.second().is_some_and(|second| second.at <= latest) {
+        let has_double = departed.second().is_some_and(|second| second.at <= latest);
+        if has_double || seems_unseen(&departure, sighting, usual) {
             departed.confuse();
             return Outcome::Ambiguous;
         }
@@ -177,19 +193,21 @@ impl InFlight {
 
     /// Sets apart what should have arrived if it left before `due`.
     pub(super) fn set_apart(&mut self, due: Timestamp) {
-        // Walking all takes time, so only when there are many more than there need be.
-        if self.packets.len() > 2 * self.on_time + 256 {
-            let late = self
-                .packets
-                .extract_if(|_, departed| departed.first.at < due);
-            self.overdue.extend(late);
-            self.on_time = self.packets.len();
+        while let Some((identity, departure)) = self.queue.take_before(due) {
+            self.apart.insert(identity, Departed::new(departure));
+        }
+    }
+
+    fn set_one_apart(&mut self, identity: Identity) {
+        if let Some(departure) = self.queue.take(&identity) {
+            self.apart.insert(identity, Departed::new(departure));
         }
     }
 
     /// Gives up all that left before `horizon`.
     pub(super) fn expire(&mut self, horizon: Timestamp, mut each: impl FnMut(Expired)) {
-        let mut keep = |identity: &Identity, departed: &mut Departed| {
+        self.set_apart(horizon);
+        self.apart.retain(|identity, departed| {
             while departed.first.at < horizon {
                 each(Expired {
                     flow: identity.flow,
@@ -203,13 +221,24 @@ impl InFlight {
                 }
             }
             true
-        };
-        self.packets.retain(&mut keep);
-        self.overdue.retain(keep);
+        });
     }
 }
 
+/// Whether instead of the packet that was seen leaving, a double that left unseen may have arrived.
+fn seems_unseen(departure: &Departure, sighting: &Sighting, usual: &UsualOwds) -> bool {
+    !usual.include(departure.at, sighting.at) && !sighting.mark.is_one_of_a_kind()
+}
+
 impl Departed {
+    fn new(departure: Departure) -> Self {
+        Self {
+            first: departure,
+            more: None,
+            ambiguous: 0,
+        }
+    }
+
     fn latest(&self) -> &Departure {
         let more = self.more.as_ref();
         more.and_then(|more| more.back()).unwrap_or(&self.first)

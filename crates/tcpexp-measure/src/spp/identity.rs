@@ -242,49 +242,36 @@ impl Marker {
     #[inline]
     pub(super) fn mark(&self, packet: &Packet<'_>) -> Mark {
         let ip_id = packet.ip_id.unwrap_or(0) & self.ip_id;
-        let mark = match &packet.transport {
+        let length = packet.payload_bytes;
+        match &packet.transport {
             Transport::Tcp(tcp) => {
                 let (tsval, tsecr) = tcp.options.timestamps().unwrap_or((0, 0));
-                let by_range = self.recut && packet.payload_bytes > 0 && !tcp.flags.syn();
+                let (tsval, tsecr) = (tsval & self.timestamps, tsecr & self.timestamps);
+                let sack_blocks = if self.sack_blocks { sack_hash(tcp) } else { 0 };
+                let flags = u64::from(tcp.flags.bits() & self.flags);
+                let rest = [
+                    flags << 16 | u64::from(tcp.window & self.window),
+                    sack_blocks,
+                ];
                 Mark {
-                    words: [
-                        tcp.seq.0,
-                        tcp.ack.0,
-                        tsval & self.timestamps,
-                        tsecr & self.timestamps,
-                    ],
-                    length: packet.payload_bytes,
-                    ip_id,
-                    flags: tcp.flags.bits() & self.flags,
-                    window: tcp.window & self.window,
-                    by_range,
+                    by_range: self.recut && length > 0 && !tcp.flags.syn(),
                     is_tcp: true,
-                    rest: if self.sack_blocks { sack_hash(tcp) } else { 0 },
-                    digest: [0; 2],
+                    ..Mark::new([tcp.seq.0, tcp.ack.0, tsval, tsecr], length, ip_id, rest)
                 }
             }
             Transport::Udp(udp) => {
                 let mut prefix = [0; 16];
                 let captured = packet.payload.len().min(prefix.len());
                 // Both captures must hold the prefix whole, or it says less than it seems to.
-                if captured == prefix.len().min(packet.payload_bytes as usize) {
+                if captured == prefix.len().min(length as usize) {
                     prefix[..captured].copy_from_slice(&packet.payload[..captured]);
                 }
                 let prefix = u128::from_le_bytes(prefix);
-                Mark {
-                    words: [0, 32, 64, 96].map(|shift| (prefix >> shift) as u32),
-                    length: packet.payload_bytes,
-                    ip_id,
-                    flags: 0,
-                    window: udp.checksum & self.udp_checksum,
-                    by_range: false,
-                    is_tcp: false,
-                    rest: 0,
-                    digest: [0; 2],
-                }
+                let words = [0, 32, 64, 96].map(|shift| (prefix >> shift) as u32);
+                let checksum = u64::from(udp.checksum & self.udp_checksum);
+                Mark::new(words, length, ip_id, [checksum, 0])
             }
-        };
-        mark.digested()
+        }
     }
 }
 
@@ -296,34 +283,38 @@ pub(super) struct Mark {
     /// Payload bytes.
     pub(super) length: u32,
     pub(super) ip_id: u16,
-    flags: u16,
-    /// TCP window or UDP checksum.
-    window: u16,
     /// Whether the packet is data that may be cut anew, to be matched by its range.
     pub(super) by_range: bool,
     is_tcp: bool,
-    rest: u64,
-    /// Hash of all the others: they are at hand when the mark is made, and may not be later.
+    /// Hash of these and of the fields that are compared and no more: flags, window, SACK blocks
+    /// or UDP checksum.
     pub(super) digest: [u64; 2],
 }
 
 impl Mark {
+    /// The hash is made here, where the fields are at hand; later they may not be.
     #[inline]
-    fn digested(mut self) -> Self {
-        let [a, b, c, d] = self.words.map(u64::from);
-        let fields = u64::from(self.flags) << 16 | u64::from(self.window);
-        let words = [
+    fn new(words: [u32; 4], length: u32, ip_id: u16, rest: [u64; 2]) -> Self {
+        let [a, b, c, d] = words.map(u64::from);
+        let hashed = [
             a << 32 | b,
             c << 32 | d,
-            u64::from(self.length) << 32 | fields,
-            self.rest ^ u64::from(self.ip_id),
+            u64::from(length) << 32 | rest[0],
+            rest[1] ^ u64::from(ip_id),
         ];
-        self.digest = [1, 2].map(|seed| {
+        let digest = [1, 2].map(|seed| {
             let mut hasher = FixedState::with_seed(seed).build_hasher();
-            words.iter().for_each(|&word| hasher.write_u64(word));
+            hashed.iter().for_each(|&word| hasher.write_u64(word));
             hasher.finish()
         });
-        self
+        Self {
+            words,
+            length,
+            ip_id,
+            by_range: false,
+            is_tcp: false,
+            digest,
+        }
     }
 
     /// Sequence number of the first byte of a TCP segment.
@@ -371,11 +362,8 @@ mod tests {
         words: [0; 4],
         length: 100,
         ip_id: 7,
-        flags: 0,
-        window: 0,
         by_range: false,
         is_tcp: false,
-        rest: 0,
         digest: [0; 2],
     };
 
@@ -411,7 +399,9 @@ mod tests {
             ..segment
         };
         assert!(without_id.is_copy_after(TimeDelta::from_micros(100), SECOND));
-        assert!(!without_id.is_copy_after(TimeDelta::from_micros(100), TimeDelta::from_micros(150)));
+        assert!(
+            !without_id.is_copy_after(TimeDelta::from_micros(100), TimeDelta::from_micros(150))
+        );
         assert!(!without_id.is_copy_after(MILLISECOND, SECOND));
         assert!(!without_id.is_copy_after(SECOND, SECOND));
         assert!(

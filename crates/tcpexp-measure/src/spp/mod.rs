@@ -9,6 +9,7 @@ mod link;
 mod pair;
 mod pairing;
 mod quantiles;
+mod queue;
 mod ranges;
 mod run;
 mod sample;

@@ -146,7 +146,7 @@ impl<'a, P: Packets> Reader<'a, P> {
             ..
         } = self;
         let shown = self.packets.show(CHUNK, |sighted| {
-            let tracked = table.track(sighted.at, &sighted.packet);
+            let tracked = table.track(sighted.at, sighted.packet);
             if tracked.is_first {
                 let flow = *table.flow(tracked.slot);
                 chunk
@@ -161,7 +161,7 @@ impl<'a, P: Packets> Reader<'a, P> {
                 piece: placed.piece,
                 slot: tracked.slot,
                 direction: tracked.direction,
-                mark: marker.mark(&sighted.packet),
+                mark: marker.mark(sighted.packet),
             });
         });
         if shown < CHUNK {

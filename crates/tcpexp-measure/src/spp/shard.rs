@@ -6,7 +6,6 @@ use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::Timestamp;
 
 use super::exact::{Departure, Expired, InFlight, Outcome, SLACK};
-use super::identity::Mark;
 use super::link::{Event, Found};
 use super::pair::Pair;
 use super::pairing::Crossed;
@@ -31,7 +30,7 @@ pub(super) struct Shard {
     pairs: Pairs,
     ending: VecDeque<(Timestamp, FlowId)>,
     in_flight: [InFlight; 2],
-    recent: [VecDeque<(FlowId, Mark)>; 2],
+    recent: [VecDeque<(FlowId, [u64; 2])>; 2],
     /// Arrivals up to here have been worked off.
     settled: Option<Timestamp>,
     swept: Timestamp,
@@ -160,12 +159,11 @@ impl Shard {
     }
 
     fn match_arrivals(&mut self, way: Way, now: Timestamp, setting: &Setting) -> Vec<Passage> {
-        let mut passages = Vec::with_capacity(self.arrivals[way.index()].len());
-        while let Some(event) = self.arrivals[way.index()].front().copied() {
-            if event.sighting.at > now - SLACK && now != Timestamp::MAX {
-                break;
-            }
-            self.arrivals[way.index()].pop_front();
+        let mut arrivals = std::mem::take(&mut self.arrivals[way.index()]);
+        let is_due = |event: &&Event| now == Timestamp::MAX || event.sighting.at <= now - SLACK;
+        let due = arrivals.iter().take_while(is_due).count();
+        let mut passages = Vec::with_capacity(due);
+        for event in arrivals.drain(..due) {
             let Some(departure) = self.arrive(&event, setting) else {
                 continue;
             };
@@ -181,6 +179,7 @@ impl Shard {
                 crossed: Crossed::new(&departure, event.sighting.at, event.sighting.time),
             });
         }
+        self.arrivals[way.index()] = arrivals;
         passages
     }
 
@@ -190,7 +189,7 @@ impl Shard {
         let way = event.way.index();
         pair.pass(event.way.upstream().opposite(), sighting.at);
         let recent = &mut self.recent[way];
-        let identity = (event.flow, sighting.mark);
+        let identity = (event.flow, sighting.mark.digest);
         let usual = setting.usual_owds(event.way, sighting.at);
         let (outcome, packets) = if !sighting.mark.by_range {
             (self.in_flight[way].arrive(event, &usual), 1)

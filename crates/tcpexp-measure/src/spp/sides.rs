@@ -94,7 +94,10 @@ struct Votes {
 impl Votes {
     fn first_half_is_out(&self) -> bool {
         let votes = [self.by_time, self.by_ttl, self.by_clock];
-        votes.into_iter().find(|&votes| votes != 0).is_none_or(|votes| votes > 0)
+        votes
+            .into_iter()
+            .find(|&votes| votes != 0)
+            .is_none_or(|votes| votes > 0)
     }
 }
 

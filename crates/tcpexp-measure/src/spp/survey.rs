@@ -53,8 +53,8 @@ impl Survey {
             self.largest_segment_bytes =
                 self.largest_segment_bytes.max(sighted.packet.payload_bytes);
         }
-        let content = content_hash(&sighted.packet);
-        let endpoints = with_endpoints(content, &sighted.packet);
+        let content = content_hash(sighted.packet);
+        let endpoints = with_endpoints(content, sighted.packet);
         self.by_endpoints.offer(endpoints, sighted);
         self.by_content.offer(content, sighted);
     }
@@ -117,7 +117,7 @@ impl<const KEPT: usize> Sketch<KEPT> {
             hash,
             record: sighted.record,
             time: sighted.at,
-            fields: FieldValues::of(&sighted.packet),
+            fields: FieldValues::of(sighted.packet),
         });
         if self.kept.len() >= 2 * KEPT {
             self.compact();
