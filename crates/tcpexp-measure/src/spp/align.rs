@@ -106,7 +106,7 @@ impl Alignment {
         Marker::new(&self.identification)
     }
 
-    pub(super) fn setting(&self, options: &Options) -> Setting {
+    pub(super) fn setting(&self, options: Options) -> Setting {
         Setting {
             clock: self.clock.clone(),
             spans: self.spans,

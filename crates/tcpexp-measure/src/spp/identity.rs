@@ -266,8 +266,7 @@ impl Marker {
                 if captured == prefix.len().min(length as usize) {
                     prefix[..captured].copy_from_slice(&packet.payload[..captured]);
                 }
-                let prefix = u128::from_le_bytes(prefix);
-                let words = [0, 32, 64, 96].map(|shift| (prefix >> shift) as u32);
+                let words = [0, 4, 8, 12].map(|from| word_at(&prefix, from));
                 let checksum = u64::from(udp.checksum & self.udp_checksum);
                 Mark::new(words, length, ip_id, [checksum, 0])
             }
@@ -275,10 +274,15 @@ impl Marker {
     }
 }
 
+fn word_at(prefix: &[u8; 16], from: usize) -> u32 {
+    let word = prefix[from..].first_chunk();
+    word.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
 /// All that identifies a packet within its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// TCP: sequence and acknowledgment number, TSval, TSecr. UDP: the payload's first bytes.
+    /// TCP: sequence and acknowledgment number, `TSval`, `TSecr`. UDP: the payload's first bytes.
     pub(super) words: [u32; 4],
     /// Payload bytes.
     pub(super) length: u32,
@@ -303,9 +307,11 @@ impl Mark {
             rest[1] ^ u64::from(ip_id),
         ];
         let digest = [1, 2].map(|seed| {
-            let mut hasher = FixedState::with_seed(seed).build_hasher();
-            hashed.iter().for_each(|&word| hasher.write_u64(word));
-            hasher.finish()
+            let mut state = FixedState::with_seed(seed).build_hasher();
+            for word in hashed {
+                state.write_u64(word);
+            }
+            state.finish()
         });
         Self {
             words,

@@ -133,8 +133,8 @@ fn bucket_of(value: TimeDelta) -> i32 {
     let magnitude = nanos.unsigned_abs();
     let bits = u64::BITS - magnitude.leading_zeros();
     let shift = bits.saturating_sub(BUCKET_BITS + 1);
-    // At most 53 shifts of 2048 steps: far inside an i32.
-    let index = ((shift << BUCKET_BITS) as u64 + (magnitude >> shift)) as i32;
+    let index = u64::from(shift << BUCKET_BITS) + (magnitude >> shift);
+    let index = i32::try_from(index).expect("53 shifts of 2048 steps at the most");
     if nanos < 0 { -index } else { index }
 }
 
@@ -250,7 +250,9 @@ mod tests {
         fn merging_equals_adding_one_by_one(a in prop::collection::vec(any::<i32>(), 0..50), b in prop::collection::vec(any::<i32>(), 0..50)) {
             let fill = |values: &[i32]| {
                 let mut quantiles = Quantiles::default();
-                values.iter().for_each(|&v| quantiles.add(TimeDelta::from_nanos(v.into())));
+                for &value in values {
+                    quantiles.add(TimeDelta::from_nanos(value.into()));
+                }
                 quantiles
             };
             let mut merged = fill(&a);

@@ -114,7 +114,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_in_the_queue_is_found_once(order in Just((0..60_u64).collect::<Vec<_>>()).prop_shuffle(), lag in 1..40_usize) {
+        fn whatever_is_in_the_queue_is_found_once(order in Just((0..60_u64).collect::<Vec<_>>()).prop_shuffle(), lag in 1..40_u64) {
             let mut queue = Queue::default();
             let mut arrivals = order.into_iter();
             for number in 0..60 {
@@ -122,7 +122,7 @@ mod tests {
                 queue.push(identity, departure);
                 prop_assert_eq!(queue.get(&identity).map(|departure| departure.at), Some(departure.at));
                 // Some of those meant to arrive have not left yet.
-                if number as usize >= lag && let Some(arrival) = arrivals.next() {
+                if number >= lag && let Some(arrival) = arrivals.next() {
                     let (identity, departure) = packet(arrival);
                     let found = queue.take(&identity).map(|departure| departure.at);
                     prop_assert_eq!(found, (arrival <= number).then_some(departure.at));

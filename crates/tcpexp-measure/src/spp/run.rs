@@ -59,7 +59,7 @@ pub fn measure<E: Send>(
     src: &mut impl Packets,
     dst: &mut impl Packets,
     alignment: Alignment,
-    options: &Options,
+    options: Options,
     mut sink: impl FnMut(Batch) -> Result<(), E> + Send,
 ) -> Result<Totals, E> {
     let setting = alignment.setting(options);

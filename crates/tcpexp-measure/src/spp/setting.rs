@@ -47,18 +47,17 @@ impl Setting {
     ///
     /// By the timeline's making the smallest delays of both ways are half of what the offset's
     /// bounds are apart; another half is left for its error, and a little where there is but one
-    /// way. Longer delays than those of the sample are doubted only after the end of the upstream capture, when another packet like the one
-    /// seen last may have left.
+    /// way. Longer delays than those of the sample are doubted only after the end of the upstream
+    /// capture, when another packet like the one seen last may have left.
     #[inline]
     pub(super) fn usual_owds(&self, way: Way, at: Timestamp) -> UsualOwds {
         let (_, last) = self.spans[way.upstream().index()];
         let offset = self.clock.offset();
-        let least = match (offset.lower, offset.upper) {
-            (Some(lower), Some(upper)) => TimeDelta::from_nanos((upper - lower).as_nanos() / 4),
-            _ => -LITTLE,
-        };
         UsualOwds {
-            least,
+            least: match (offset.lower, offset.upper) {
+                (Some(lower), Some(upper)) => TimeDelta::from_nanos((upper - lower).as_nanos() / 4),
+                _ => -LITTLE,
+            },
             most: if at > last {
                 self.max_owd[way.index()]
             } else {

@@ -191,11 +191,11 @@ impl Shard {
         let recent = &mut self.recent[way];
         let identity = (event.flow, sighting.mark.digest);
         let usual = setting.usual_owds(event.way, sighting.at);
-        let (outcome, packets) = if !sighting.mark.by_range {
-            (self.in_flight[way].arrive(event, &usual), 1)
-        } else {
+        let (outcome, packets) = if sighting.mark.by_range {
             let is_copy = recent.contains(&identity);
             pair.arrive_by_range(event.direction, sighting, &usual, is_copy)
+        } else {
+            (self.in_flight[way].arrive(event, &usual), 1)
         };
         let counts = &mut pair.counts[event.direction.index()];
         counts.arrived += packets;

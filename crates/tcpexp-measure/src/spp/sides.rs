@@ -40,15 +40,15 @@ impl Sides {
                 continue;
             }
             let ordering = (a_dst.time - a.time).cmp(&(b_dst.time - b.time)) as i64;
-            votes.entry(root).or_default().by_time += if a_half { -ordering } else { ordering };
+            votes.entry(root).or_default().time += if a_half { -ordering } else { ordering };
         }
         for (packet, at_dst) in common {
             let (root, half) = halves.find(packet.fields.source_address);
             let votes = votes.entry(root).or_default();
             let ordering = packet.fields.ttl.cmp(&at_dst.fields.ttl) as i64;
-            votes.by_ttl += if half { -ordering } else { ordering };
+            votes.ttl += if half { -ordering } else { ordering };
             let ordering = at_dst.time.cmp(&packet.time) as i64;
-            votes.by_clock += if half { -ordering } else { ordering };
+            votes.clock += if half { -ordering } else { ordering };
         }
         let addresses: Vec<u64> = halves.links.keys().copied().collect();
         let ways_by_sender = addresses
@@ -83,17 +83,17 @@ impl Sides {
 /// What speaks for the first half of a group of addresses being on the source's side.
 #[derive(Default)]
 struct Votes {
-    by_time: i64,
+    time: i64,
     /// Routers count the time to live down, so it is larger where the packet passed first. Only
     /// traffic that goes one way needs it.
-    by_ttl: i64,
+    ttl: i64,
     /// If nothing else tells, the clocks may be right.
-    by_clock: i64,
+    clock: i64,
 }
 
 impl Votes {
     fn first_half_is_out(&self) -> bool {
-        let votes = [self.by_time, self.by_ttl, self.by_clock];
+        let votes = [self.time, self.ttl, self.clock];
         votes
             .into_iter()
             .find(|&votes| votes != 0)
