@@ -2,8 +2,29 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Deref;
 
 use memmap2::Mmap;
+
+/// A file in memory, for captures that are read more than once: its pages are looked up once.
+///
+/// Should another process shorten the file meanwhile, the system ends this one.
+#[derive(Debug)]
+pub struct MappedFile(Mmap);
+
+impl MappedFile {
+    /// Maps a regular file that is not empty.
+    pub fn new(file: &File) -> io::Result<Self> {
+        map(file).map(Self)
+    }
+}
+
+impl Deref for MappedFile {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
 
 /// Maps a regular file for reading from front to back.
 #[expect(

@@ -1,10 +1,11 @@
 //! What can be typed.
 
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use tcpexp::table;
 use tcpexp::units::TimeDelta;
 
 use crate::picture::Picture;
@@ -65,6 +66,11 @@ pub(crate) struct RttArgs {
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     pub(crate) plot: Option<Picture>,
 
+    /// Write a table of flows: quantiles of the RTT, and packets seen, matched, ambiguous, lost and
+    /// outside the other capture, per direction
+    #[arg(long, value_name = "FILE")]
+    pub(crate) flows: Option<PathBuf>,
+
     /// Flows in the table and in the chart's legend at the most
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
@@ -84,7 +90,7 @@ pub(crate) struct RttArgs {
 
     /// Pair packets exactly as another tool does; the output is that tool's
     #[arg(long, value_name = "TOOL")]
-    #[arg(conflicts_with_all = ["flow", "plot", "limit", "inner", "max_owd"])]
+    #[arg(conflicts_with_all = ["flow", "flows", "plot", "limit", "inner", "max_owd"])]
     pub(crate) compat: Option<Compat>,
 
     /// With --compat: header fields that identify a packet, as that tool's option -# takes them
@@ -175,21 +181,39 @@ impl OutputArgs {
         else {
             return Ok(Format::Table);
         };
-        let ending = file
-            .extension()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .to_lowercase();
-        match ending.as_str() {
-            "parquet" => Ok(Format::Parquet),
-            "csv" => Ok(Format::Csv),
-            "json" | "jsonl" | "ndjson" => Ok(Format::Json),
-            "arrow" | "feather" | "ipc" => Ok(Format::Arrow),
-            "spp" => Ok(Format::Spp),
-            "txt" => Ok(Format::Table),
-            _ => Err(wrong_usage(&format!(
+        Format::of_ending(file).ok_or_else(|| {
+            wrong_usage(&format!(
                 "the ending of {} names no format: use .parquet, .csv, .json, .arrow, .spp or \
                  .txt, or --format",
+                file.display()
+            ))
+        })
+    }
+}
+
+impl Format {
+    fn of_ending(file: &Path) -> Option<Self> {
+        let ending = file.extension()?.to_string_lossy().to_lowercase();
+        Some(match ending.as_str() {
+            "parquet" => Self::Parquet,
+            "csv" => Self::Csv,
+            "json" | "jsonl" | "ndjson" => Self::Json,
+            "arrow" | "feather" | "ipc" => Self::Arrow,
+            "spp" => Self::Spp,
+            "txt" => Self::Table,
+            _ => return None,
+        })
+    }
+
+    /// The format that the ending of a table's file stands for.
+    pub(crate) fn of_table(file: &Path) -> anyhow::Result<table::Format> {
+        match Self::of_ending(file) {
+            Some(Self::Parquet) => Ok(table::Format::Parquet),
+            Some(Self::Csv) => Ok(table::Format::Csv),
+            Some(Self::Json) => Ok(table::Format::Json),
+            Some(Self::Arrow) => Ok(table::Format::Arrow),
+            Some(Self::Spp | Self::Table) | None => Err(wrong_usage(&format!(
+                "the ending of {} names no table format: use .parquet, .csv, .json or .arrow",
                 file.display()
             ))),
         }

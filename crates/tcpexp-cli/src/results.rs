@@ -8,8 +8,8 @@ use anyhow::{Context, bail};
 use tcpexp::RttReport;
 use tcpexp::flow::FlowId;
 use tcpexp::measure::compat::{Columns, Pair};
-use tcpexp::measure::spp::{Batch, PairedFlow, Point, RttSample};
-use tcpexp::table::{self, FLOW_TABLE_WIDTH, RttWriter, TopFlows};
+use tcpexp::measure::spp::{Batch, FlowSummary, PairedFlow, Point, RttSample};
+use tcpexp::table::{self, FLOW_TABLE_WIDTH, FlowsWriter, RttWriter, TopFlows};
 use tcpexp::units::TimeDelta;
 
 use crate::args::{Format, RttArgs};
@@ -26,8 +26,36 @@ pub(crate) struct Results {
     /// What the output is called in messages.
     out_name: PathBuf,
     table: TopFlows,
+    flows: Option<FlowsFile>,
     chart: Option<Chart>,
     seen: Seen,
+}
+
+/// The file of `--flows`.
+struct FlowsFile {
+    name: PathBuf,
+    table: FlowsWriter<Output>,
+}
+
+impl FlowsFile {
+    fn create(path: &PathBuf) -> anyhow::Result<Self> {
+        let format = Format::of_table(path)?;
+        let table = FlowsWriter::new(format, Output::create(Some(path))?)?;
+        Ok(Self {
+            name: path.clone(),
+            table,
+        })
+    }
+
+    fn add(&mut self, summary: &FlowSummary) -> anyhow::Result<()> {
+        let written = self.table.write(summary).map_err(without_wrapping);
+        written.with_context(|| format!("cannot write {}", self.name.display()))
+    }
+
+    fn complete(self) -> anyhow::Result<Output> {
+        let written = self.table.finish().map_err(without_wrapping);
+        written.with_context(|| format!("cannot write {}", self.name.display()))
+    }
 }
 
 /// What the output gets.
@@ -64,6 +92,7 @@ impl Results {
             },
             out_name,
             table: TopFlows::new(args.limit),
+            flows: args.flows.as_ref().map(FlowsFile::create).transpose()?,
             chart: args.plot.as_ref().map(Chart::create).transpose()?,
             seen: Seen::default(),
         })
@@ -110,6 +139,9 @@ impl Results {
             if let Some(chart) = &mut self.chart {
                 chart.end(flow);
             }
+            if let Some(flows) = &mut self.flows {
+                flows.add(&summary)?;
+            }
             self.seen.add_flow(&summary);
             self.table.add(summary);
         }
@@ -154,8 +186,12 @@ impl Results {
         };
         out.flush().with_context(cannot)?;
         let shows_table = !is_table && !out.is_stdout() && !quiet;
+        let flows = self.flows.map(FlowsFile::complete).transpose()?;
         let chart = self.chart.map(Chart::draw).transpose()?;
         out.finish()?;
+        if let Some(flows) = flows {
+            flows.finish()?;
+        }
         if let Some(chart) = chart {
             chart.finish()?;
         }

@@ -8,8 +8,11 @@ use arrow::record_batch::RecordBatch;
 use tcpexp_measure::spp::{DirectionCounts, FlowSummary, RttSummary};
 use tcpexp_units::TimeDelta;
 
-use crate::writer::{BATCH_ROWS, Format, TableWriter};
+use crate::writer::{Format, TableWriter};
 use crate::{Error, flows_schema};
+
+/// Flows per record batch: a summary is some hundred bytes.
+const BATCH_FLOWS: usize = 4096;
 
 /// The names of a [`FlowSummary`]'s two rows, by index.
 pub(crate) const DIRECTIONS: [&str; 2] = ["forward", "reverse"];
@@ -67,17 +70,42 @@ pub fn flows_batch(summaries: &[FlowSummary]) -> Result<RecordBatch, Error> {
     Ok(RecordBatch::try_new(flows_schema(), columns)?)
 }
 
-/// Writes the summaries as a table of [`flows_schema`].
-pub fn write_flows<W: Write + Send>(
-    format: Format,
-    summaries: &[FlowSummary],
-    out: W,
-) -> Result<W, Error> {
-    let mut table = TableWriter::new(format, &flows_schema(), out)?;
-    for chunk in summaries.chunks(BATCH_ROWS / DIRECTIONS.len()) {
-        table.write(&flows_batch(chunk)?)?;
+/// Writes summaries as a table of [`flows_schema`], in memory that does not grow with their number.
+pub struct FlowsWriter<W: Write + Send> {
+    table: TableWriter<W>,
+    pending: Vec<FlowSummary>,
+}
+
+impl<W: Write + Send> FlowsWriter<W> {
+    /// Starts a table in `out`.
+    pub fn new(format: Format, out: W) -> Result<Self, Error> {
+        let table = TableWriter::new(format, &flows_schema(), out)?;
+        let pending = Vec::new();
+        Ok(Self { table, pending })
     }
-    table.finish()
+
+    /// Appends the two rows of one flow.
+    pub fn write(&mut self, summary: &FlowSummary) -> Result<(), Error> {
+        self.pending.push(summary.clone());
+        if self.pending.len() == BATCH_FLOWS {
+            self.write_pending()?;
+        }
+        Ok(())
+    }
+
+    /// Completes the table and gives back where it went.
+    pub fn finish(mut self) -> Result<W, Error> {
+        if !self.pending.is_empty() {
+            self.write_pending()?;
+        }
+        self.table.finish()
+    }
+
+    fn write_pending(&mut self) -> Result<(), Error> {
+        let batch = flows_batch(&self.pending)?;
+        self.pending.clear();
+        self.table.write(&batch)
+    }
 }
 
 /// The rows of a slice of summaries; each method makes one column of them.
@@ -122,6 +150,12 @@ mod tests {
     use super::*;
     use crate::testdata::{address, bulk};
 
+    fn written(format: Format, summary: &FlowSummary) -> Vec<u8> {
+        let mut table = FlowsWriter::new(format, Vec::new()).unwrap();
+        table.write(summary).unwrap();
+        table.finish().unwrap()
+    }
+
     #[test]
     fn rows_are_named_like_the_directions_they_are_about() {
         assert_eq!(DIRECTIONS, Direction::BOTH.map(Direction::name));
@@ -129,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_direction_without_samples_has_null_quantiles() {
-        let json = write_flows(Format::Json, &[bulk(0)], Vec::new()).unwrap();
+        let json = written(Format::Json, &bulk(0));
         assert_snapshot!(String::from_utf8(json).unwrap());
     }
 
@@ -138,7 +172,7 @@ mod tests {
         let mut summary = bulk(7);
         summary.flow.translated =
             Some((address("203.0.113.7:62001"), address("[2001:db8::2]:443")));
-        let csv = write_flows(Format::Csv, &[summary], Vec::new()).unwrap();
+        let csv = written(Format::Csv, &summary);
         assert_snapshot!(String::from_utf8(csv).unwrap());
     }
 

@@ -28,7 +28,7 @@ mod writer;
 mod testdata;
 
 pub use error::Error;
-pub use flows::{flows_batch, write_flows};
+pub use flows::{FlowsWriter, flows_batch};
 pub use rtt::{RttBatchBuilder, RttWriter};
 pub use schema::{flows_schema, rtt_schema};
 pub use text::FLOW_TABLE_WIDTH;

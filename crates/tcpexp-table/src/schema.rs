@@ -86,18 +86,18 @@ fn flow_columns() -> [Field; 4] {
 
 fn count_columns() -> impl Iterator<Item = Field> {
     [
-        ("seen", "Packets of this direction at the point it passes first (upstream): the sum of matched, ambiguous, copies, lost and outside"),
-        ("matched", "Of seen, found again at the other point (downstream)"),
-        ("ambiguous", "Of seen, like another packet in every field that identifies one, so not used"),
-        ("copies", "Of seen, second captures of one packet"),
-        ("lost", "Of seen, never found downstream though that capture was running"),
-        ("outside", "Of seen, sent while the downstream capture was not running"),
-        ("arrived", "Packets of this direction downstream: the sum of arrivals_matched, arrivals_ambiguous, arrivals_copies, unseen_upstream and arrivals_outside"),
-        ("arrivals_matched", "Of arrived, found upstream too"),
-        ("arrivals_ambiguous", "Of arrived, like another packet in every field that identifies one, so not used"),
-        ("arrivals_copies", "Of arrived, second captures of one packet or copies made on the path"),
-        ("unseen_upstream", "Of arrived, not found upstream though that capture was running"),
-        ("arrivals_outside", "Of arrived, sent while the upstream capture was not running"),
+        ("seen_packets", "Packets of this direction at the point it passes first (upstream): the sum of matched, ambiguous, copied, lost and outside"),
+        ("matched_packets", "Of seen, found again at the other point (downstream)"),
+        ("ambiguous_packets", "Of seen, like another packet in every field that identifies one, so not used"),
+        ("copied_packets", "Of seen, second captures of one packet"),
+        ("lost_packets", "Of seen, never found downstream though that capture was running"),
+        ("outside_packets", "Of seen, sent while the downstream capture was not running"),
+        ("arrived_packets", "Packets of this direction downstream: the sum of arrivals_matched, arrivals_ambiguous, arrivals_copied, unseen_upstream and arrivals_outside"),
+        ("arrivals_matched_packets", "Of arrived, found upstream too"),
+        ("arrivals_ambiguous_packets", "Of arrived, like another packet in every field that identifies one, so not used"),
+        ("arrivals_copied_packets", "Of arrived, second captures of one packet or copies made on the path"),
+        ("unseen_upstream_packets", "Of arrived, not found upstream though that capture was running"),
+        ("arrivals_outside_packets", "Of arrived, sent while the upstream capture was not running"),
     ]
     .into_iter()
     .map(|(name, what)| required(name, DataType::UInt64, &format!("{what}. Packets. Never null.")))

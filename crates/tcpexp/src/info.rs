@@ -53,7 +53,7 @@ impl CaptureInfo {
     }
 
     /// What a finished pass says.
-    pub(crate) fn of(walk: &Walk) -> Self {
+    pub(crate) fn of(walk: &Walk<'_>) -> Self {
         let capture = walk.capture();
         Self {
             format: capture.format(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tcpexp_capture::{Capture, Damage, Record};
+use tcpexp_capture::{Capture, Damage, MappedFile, Record};
 use tcpexp_measure::{Packets, Sighted};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
@@ -24,12 +24,14 @@ const REPORT_RECORDS: u64 = 8192;
 pub struct Recording {
     name: PathBuf,
     source: Source,
-    is_streamed: bool,
     progress: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
 enum Source {
+    /// Mapped once, for all passes.
+    Mapped(MappedFile),
+    /// Opened anew for each pass.
     Path,
     Spooled(File),
 }
@@ -52,14 +54,18 @@ impl Recording {
             // A pipe can be read only once.
             return Self::spool(path.to_owned(), File::open(path).map_err(named)?);
         }
-        Ok(Self::new(path.to_owned(), Source::Path))
+        // An empty file cannot be mapped, nor can one on some file systems.
+        let mapped = MappedFile::new(&File::open(path).map_err(named)?);
+        Ok(Self::new(
+            path.to_owned(),
+            mapped.map_or(Source::Path, Source::Mapped),
+        ))
     }
 
     fn new(name: PathBuf, source: Source) -> Self {
         Self {
             name,
             source,
-            is_streamed: false,
             progress: Arc::default(),
         }
     }
@@ -68,7 +74,9 @@ impl Recording {
     /// the file short meanwhile.
     #[must_use]
     pub fn streamed(mut self) -> Self {
-        self.is_streamed = true;
+        if let Source::Mapped(_) = self.source {
+            self.source = Source::Path;
+        }
         self
     }
 
@@ -91,11 +99,12 @@ impl Recording {
 
     /// Bytes of the file; what a pass over it works off.
     pub fn file_bytes(&self) -> u64 {
-        match &self.source {
+        let metadata = match &self.source {
+            Source::Mapped(file) => return file.len() as u64,
             Source::Path => std::fs::metadata(&self.name),
             Source::Spooled(file) => file.metadata(),
-        }
-        .map_or(0, |metadata| metadata.len())
+        };
+        metadata.map_or(0, |metadata| metadata.len())
     }
 
     /// Bytes of the file that have been read so far, all passes added up.
@@ -115,7 +124,7 @@ impl Recording {
     }
 
     /// Starts a pass from the first record.
-    pub fn walk(&self, tunnels: Tunnels) -> Result<Walk, Error> {
+    pub fn walk(&self, tunnels: Tunnels) -> Result<Walk<'_>, Error> {
         Ok(Walk {
             capture: self.capture()?,
             tunnels,
@@ -129,8 +138,9 @@ impl Recording {
         })
     }
 
-    fn capture(&self) -> Result<Capture<'static>, Error> {
+    fn capture(&self) -> Result<Capture<'_>, Error> {
         let opened = match &self.source {
+            Source::Mapped(file) => return Capture::from_bytes(file).map_err(|s| self.unread(s)),
             Source::Path => File::open(&self.name),
             Source::Spooled(file) => file.try_clone().and_then(|mut file| {
                 io::Seek::rewind(&mut file)?;
@@ -141,21 +151,24 @@ impl Recording {
             path: self.name.clone(),
             source,
         })?;
-        let capture = if self.is_streamed {
-            Capture::from_reader(file)
-        } else {
-            Capture::from_file(file)
+        let capture = match self.source {
+            Source::Spooled(_) => Capture::from_file(file),
+            Source::Path | Source::Mapped(_) => Capture::from_reader(file),
         };
-        capture.map_err(|source| Error::Capture {
+        capture.map_err(|source| self.unread(source))
+    }
+
+    fn unread(&self, source: tcpexp_capture::Error) -> Error {
+        Error::Capture {
             path: self.name.clone(),
             source,
-        })
+        }
     }
 }
 
 /// One pass over a capture: its usable packets, and what was passed over.
-pub struct Walk {
-    capture: Capture<'static>,
+pub struct Walk<'a> {
+    capture: Capture<'a>,
     tunnels: Tunnels,
     tally: Tally,
     span: Option<(Timestamp, Timestamp)>,
@@ -166,7 +179,7 @@ pub struct Walk {
     progress: Arc<AtomicU64>,
 }
 
-impl Walk {
+impl Walk<'_> {
     /// How many records were used, and how many not and why.
     pub fn tally(&self) -> &Tally {
         &self.tally
@@ -178,7 +191,7 @@ impl Walk {
     }
 
     /// The capture itself, for its format and interfaces.
-    pub fn capture(&self) -> &Capture<'static> {
+    pub fn capture(&self) -> &Capture<'_> {
         &self.capture
     }
 
@@ -206,7 +219,7 @@ impl Walk {
     }
 }
 
-impl Packets for Walk {
+impl Packets for Walk<'_> {
     fn show(&mut self, count: usize, mut each: impl FnMut(&Sighted<'_>)) -> usize {
         let mut shown = 0;
         while shown < count {

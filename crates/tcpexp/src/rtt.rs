@@ -4,7 +4,6 @@ use tcpexp_measure::Packets;
 use tcpexp_measure::spp::{self, Alignment, Batch, ClockModel, Identification, Survey, Totals};
 use tcpexp_wire::Tunnels;
 
-use crate::recording::Walk;
 use crate::{CaptureInfo, Error, Recording};
 
 /// What can be set.
@@ -71,7 +70,7 @@ pub(crate) fn align(
 }
 
 fn survey(recording: &Recording, tunnels: Tunnels) -> Result<Survey, Error> {
-    let mut walk: Walk = recording.walk(tunnels)?;
+    let mut walk = recording.walk(tunnels)?;
     let mut survey = Survey::default();
     walk.show(usize::MAX, |sighted| survey.observe(sighted));
     CaptureInfo::of(&walk).require_packets(recording)?;

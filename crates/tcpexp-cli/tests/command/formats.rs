@@ -116,6 +116,31 @@ fn standard_output_gets_the_bytes_that_a_file_gets() {
 }
 
 #[test]
+fn table_of_flows_accounts_for_every_packet() {
+    let desk = Desk::new();
+    desk.text("rtt src.pcap dst.pcap -q --flows flows.csv");
+    let flows = text(&desk.get("flows.csv"));
+    let mut lines = flows
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().unwrap();
+    let column = |name: &str| header.iter().position(|column| *column == name).unwrap();
+    let mut samples = 0;
+    for row in lines {
+        let count = |name: &str| row[column(name)].parse::<u64>().unwrap();
+        let upstream = ["matched", "ambiguous", "copied", "lost", "outside"];
+        let accounted: u64 = upstream
+            .map(|what| count(&format!("{what}_packets")))
+            .iter()
+            .sum();
+        assert_eq!(count("seen_packets"), accounted);
+        samples += count("samples");
+    }
+    let rows = csv(&desk.bytes("rtt src.pcap dst.pcap --format csv"));
+    assert_eq!(samples, rows.len() as u64);
+}
+
+#[test]
 fn spp_lines_are_the_pairs_at_the_source() {
     let desk = Desk::new();
     let rows = csv(&desk.bytes("rtt src.pcap dst.pcap --format csv"));
