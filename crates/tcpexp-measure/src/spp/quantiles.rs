@@ -1,6 +1,6 @@
 //! The distribution of many round-trip times in little memory.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use tcpexp_units::TimeDelta;
 
@@ -19,7 +19,7 @@ pub struct Quantiles {
     smallest: Option<TimeDelta>,
     largest: Option<TimeDelta>,
     exact: Vec<TimeDelta>,
-    buckets: BTreeMap<i32, u64>,
+    buckets: Buckets,
 }
 
 /// The quantiles that tables show.
@@ -48,7 +48,7 @@ impl Quantiles {
         self.smallest = Some(self.smallest.map_or(value, |smallest| smallest.min(value)));
         self.largest = Some(self.largest.map_or(value, |largest| largest.max(value)));
         if !self.buckets.is_empty() {
-            *self.buckets.entry(bucket_of(value)).or_default() += 1;
+            self.buckets.add(bucket_of(value), 1);
             return;
         }
         self.exact.push(value);
@@ -66,8 +66,8 @@ impl Quantiles {
             return;
         }
         self.fold();
-        for (&bucket, &count) in &other.buckets {
-            *self.buckets.entry(bucket).or_default() += count;
+        for (bucket, count) in other.buckets.iter() {
+            self.buckets.add(bucket, count);
         }
         self.count += other.count;
         self.smallest = self.smallest.into_iter().chain(other.smallest).min();
@@ -111,7 +111,7 @@ impl Quantiles {
             return self.exact.get(usize::try_from(rank).ok()? - 1).copied();
         }
         let mut below = 0;
-        let (bucket, rank, count) = self.buckets.iter().find_map(|(&bucket, &count)| {
+        let (bucket, rank, count) = self.buckets.iter().find_map(|(bucket, count)| {
             let rank = rank - below;
             below += count;
             (count >= rank).then_some((bucket, rank, count))
@@ -121,8 +121,40 @@ impl Quantiles {
 
     fn fold(&mut self) {
         for value in std::mem::take(&mut self.exact) {
-            *self.buckets.entry(bucket_of(value)).or_default() += 1;
+            self.buckets.add(bucket_of(value), 1);
         }
+    }
+}
+
+/// Counts of neighbouring buckets, from the first one in use to the last.
+#[derive(Clone, Debug, Default)]
+struct Buckets {
+    first: i32,
+    counts: VecDeque<u64>,
+}
+
+impl Buckets {
+    fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    fn add(&mut self, bucket: i32, count: u64) {
+        if self.counts.is_empty() {
+            self.first = bucket;
+        }
+        while bucket < self.first {
+            self.counts.push_front(0);
+            self.first -= 1;
+        }
+        let place = bucket.abs_diff(self.first) as usize;
+        if place >= self.counts.len() {
+            self.counts.resize(place + 1, 0);
+        }
+        self.counts[place] += count;
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (i32, u64)> {
+        (self.first..).zip(self.counts.iter().copied())
     }
 }
 

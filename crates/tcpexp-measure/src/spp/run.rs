@@ -310,8 +310,15 @@ impl Run {
                 }
             }
         }
-        samples.sort_by_key(|(at, sample)| (*at, sample.flow, sample.direction));
-        batch.samples = samples.into_iter().map(|(_, sample)| sample).collect();
+        // Each shard's come in order, so there are a few long runs to merge. Places and not samples
+        // are moved about, which are three times as large.
+        let place = |(place, (at, sample)): (usize, &(Timestamp, RttSample))| {
+            (*at, sample.flow, sample.direction, place)
+        };
+        let mut order: Vec<_> = samples.iter().enumerate().map(place).collect();
+        order.sort();
+        let in_order = order.into_iter().map(|(.., place)| samples[place].1);
+        batch.samples = in_order.collect();
     }
 }
 
