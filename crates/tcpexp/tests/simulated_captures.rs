@@ -4,9 +4,9 @@ mod common;
 
 use common::truth::{Checked, assert_true, check};
 use common::{Measured, spooled};
-use tcpexp::Error;
-use tcpexp::measure::spp::{DirectionCounts, RttSample};
+use tcpexp::measure::spp::{DirectionCounts, Options, RttSample};
 use tcpexp::units::{TimeDelta, Timestamp};
+use tcpexp::{Error, RttOptions, rtt};
 use tcpexp_testkit::{
     CaptureSpec, Congestion, Container, Direction, Endian, Framing, IpId, IpVersion, Resolution,
     Scenario, TcpLoad, UdpLoad, UdpPayload, simulate,
@@ -154,6 +154,40 @@ fn capture_that_ran_an_hour_longer_is_measured_where_both_ran() {
             "{:#?}",
             checked.measured.ended
         );
+    }
+}
+
+#[test]
+fn no_packet_takes_longer_than_the_longest_delay_asked_for() {
+    let scenario = Scenario {
+        jitter: TimeDelta::from_millis(20),
+        ..mixed()
+    };
+    let captures = simulate(&scenario);
+    let [src, dst] =
+        [("src", &captures.src), ("dst", &captures.dst)].map(|(name, file)| spooled(name, file));
+    let samples_within = |max_owd: TimeDelta| {
+        let options = RttOptions {
+            spp: Options { max_owd },
+            ..RttOptions::default()
+        };
+        let mut samples = Vec::new();
+        rtt(&src, &dst, &options, |batch| {
+            samples.extend(batch.samples);
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+        samples
+    };
+    let all = samples_within(Options::default().max_owd);
+    let least = all.iter().map(|sample| sample.rtt).min().unwrap();
+    // The timeline halves the least round-trip time between the two ways.
+    let max_owd = TimeDelta::from_nanos(least.as_nanos() / 2) + TimeDelta::from_millis(5);
+    let some = samples_within(max_owd);
+    assert!(some.len() < all.len(), "{} of {}", some.len(), all.len());
+    assert!(!some.is_empty());
+    for sample in some {
+        assert!(sample.rtt <= max_owd + max_owd, "{sample:?}");
     }
 }
 

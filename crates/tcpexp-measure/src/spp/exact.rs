@@ -145,7 +145,7 @@ impl InFlight {
         let identity = Identity::new(event.flow, sighting.mark.digest);
         let latest = sighting.at + SLACK;
         if let Some(departure) = self.queue.get(&identity) {
-            if departure.at > latest {
+            if departure.at > latest || usual.is_over(departure.at, sighting.at) {
                 return Outcome::Unknown;
             }
             let departure = *departure;
@@ -176,10 +176,11 @@ impl InFlight {
             return Outcome::Ambiguous;
         }
         let latest = sighting.at + SLACK;
-        if departure.at > latest {
+        let has_double = departed.second().is_some_and(|second| second.at <= latest);
+        let is_over = usual.is_over(departure.at, sighting.at) && !has_double;
+        if departure.at > latest || is_over {
             return Outcome::Unknown;
         }
-        let has_double = departed.second().is_some_and(|second| second.at <= latest);
         if has_double || seems_unseen(&departure, sighting, usual) {
             departed.confuse();
             return Outcome::Ambiguous;

@@ -73,6 +73,8 @@ pub(super) struct Found {
     pub(super) flow: PairedFlow,
     /// Which way its forward direction goes.
     pub(super) way: Way,
+    /// Whether a point saw the SYN, by [`Point::index`]: nothing of it left there unseen before.
+    pub(super) began: [bool; 2],
     /// Packets from before it was found that were not held back, by point and direction.
     pub(super) dropped: [[u64; 2]; 2],
 }
@@ -381,6 +383,7 @@ impl Linker {
                 address_number(responder.ip()),
             )
             .unwrap_or_else(|| way_by_time(&waiting, forward_is));
+        let began = locals.map(|local| local.initiator_known == InitiatorKnown::Syn);
         let flow = self.next;
         self.next = FlowId(flow.0 + 1);
         let paired = PairedFlow {
@@ -397,6 +400,7 @@ impl Linker {
         out(Linkage::Found(Found {
             flow: paired,
             way,
+            began,
             dropped,
         }));
         for (point, waiting) in Point::BOTH.into_iter().zip(waiting) {

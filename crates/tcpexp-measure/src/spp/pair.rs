@@ -14,6 +14,8 @@ use super::{DirectionCounts, FlowSummary, PairedFlow, Point, Quantiles, RttSampl
 #[derive(Debug)]
 pub(super) struct Pair {
     flow: PairedFlow,
+    /// Whether a capture shows how the flow began, by [`Point::index`].
+    pub(super) began: [bool; 2],
     /// By [`Direction::index`].
     pub(super) counts: [DirectionCounts; 2],
     /// By [`Direction::index`]; only where segments are cut anew.
@@ -39,6 +41,7 @@ impl Pair {
         }
         Self {
             flow: found.flow,
+            began: found.began,
             counts,
             ranges: None,
             pairings: Default::default(),

@@ -98,41 +98,33 @@ impl Ranges {
         self.largest_arrived_bytes = self.largest_arrived_bytes.max(sighting.mark.length);
         let latest = sighting.at + SLACK;
         let may_be = |piece: &Piece| {
-            piece.mark.words[1..] == sighting.mark.words[1..] && piece.departure.at <= latest
+            piece.mark.words[1..] == sighting.mark.words[1..]
+                && piece.departure.at <= latest
+                && !usual.is_over(piece.departure.at, sighting.at)
+                && !piece.is_whole()
         };
         let carriers: Vec<Place> = self
             .overlapping(start, end)
             .filter(|(_, piece)| may_be(piece))
             .map(|(place, _)| place)
             .collect();
-        let carries_last_byte = |ranges: &Self, place: Place| ranges.piece(place).end >= end;
         let mut last: Vec<Place> = carriers
             .iter()
             .copied()
-            .filter(|&place| carries_last_byte(self, place))
+            .filter(|&place| self.piece(place).end >= end)
             .collect();
         if last.len() > 1 {
             last.retain(|&place| self.piece(place).may_have_id(sighting.mark.ip_id));
         }
         match last[..] {
             [] => Outcome::Unknown,
-            // Instead of what was seen leaving it may be the same bytes that left unseen.
-            [carrier]
-                if !sighting.mark.is_one_of_a_kind()
-                    && !usual.include(self.piece(carrier).departure.at, sighting.at) =>
-            {
+            [carrier] if !self.seems_seen(carrier, sighting, usual) => {
                 self.piece_mut(carrier).ambiguous = true;
                 Outcome::Ambiguous
             }
             [carrier] => {
                 let departure = self.piece(carrier).departure;
-                for &place in &carriers {
-                    // Of two departures of the same bytes, only the one that was meant arrived.
-                    let rival = place != carrier && carries_last_byte(self, place);
-                    if !rival {
-                        self.piece_mut(place).receive(start, end);
-                    }
-                }
+                self.receive(carrier, &carriers, start, end);
                 self.settle(&mut settled);
                 Outcome::Matched(departure)
             }
@@ -141,6 +133,45 @@ impl Ranges {
                     self.piece_mut(place).ambiguous = true;
                 }
                 Outcome::Ambiguous
+            }
+        }
+    }
+
+    /// Whether it is what was seen leaving that arrived, and not the same bytes that left unseen or
+    /// of which it is not known which of them arrived before.
+    fn seems_seen(&self, carrier: Place, sighting: &Sighting, usual: &UsualOwds) -> bool {
+        let piece = self.piece(carrier);
+        let is_usual = usual.include(piece.departure.at, sighting.at);
+        sighting.mark.is_one_of_a_kind() || (is_usual && !piece.ambiguous)
+    }
+
+    /// Counts as arrived what `carrier` and the others hold of a range.
+    ///
+    /// Where the same bytes left twice it is not known which of the two arrived.
+    fn receive(
+        &mut self,
+        carrier: Place,
+        carriers: &[Place],
+        start: StreamOffset,
+        end: StreamOffset,
+    ) {
+        let overlap = |a: &Piece, b: &Piece| a.start < b.end && b.start < a.end;
+        // What was sent for the first time does not overlap.
+        let again = carriers.iter().filter(|place| place.is_again());
+        let again: Vec<(Place, Piece)> = again.map(|&place| (place, *self.piece(place))).collect();
+        let meant = *self.piece(carrier);
+        for &place in carriers {
+            let piece = self.piece_mut(place);
+            let has_rival = place != carrier
+                && (overlap(piece, &meant)
+                    || again
+                        .iter()
+                        .any(|(other, rival)| *other != place && overlap(piece, rival)));
+            if has_rival {
+                // Of two departures of the same last bytes, only the one that was meant arrived.
+                piece.ambiguous |= piece.end < end;
+            } else {
+                piece.receive(start, end);
             }
         }
     }
@@ -265,6 +296,12 @@ impl Ranges {
 enum Place {
     Fresh(usize),
     Again(usize),
+}
+
+impl Place {
+    fn is_again(self) -> bool {
+        matches!(self, Self::Again(_))
+    }
 }
 
 impl Piece {

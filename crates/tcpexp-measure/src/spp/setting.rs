@@ -43,26 +43,27 @@ impl Setting {
         !is_covered && !self.proven[way.index()].is_some_and(is_proven)
     }
 
-    /// Delays of packets that arrived at `at`.
+    /// Delays of packets that arrived at `at`; `began` if their flow did so within the upstream
+    /// capture.
     ///
     /// By the timeline's making the smallest delays of both ways are half of what the offset's
     /// bounds are apart; another half is left for its error, and a little where there is but one
-    /// way. Longer delays than those of the sample are doubted only after the end of the upstream
-    /// capture, when another packet like the one seen last may have left.
+    /// way. None is usual where another packet like the one that was seen may have left before the
+    /// upstream capture began or after it ended.
     #[inline]
-    pub(super) fn usual_owds(&self, way: Way, at: Timestamp) -> UsualOwds {
-        let (_, last) = self.spans[way.upstream().index()];
+    pub(super) fn usual_owds(&self, way: Way, at: Timestamp, began: bool) -> UsualOwds {
+        let (first, last) = self.spans[way.upstream().index()];
         let offset = self.clock.offset();
+        let smallest = match (offset.lower, offset.upper) {
+            (Some(lower), Some(upper)) => TimeDelta::from_nanos((upper - lower).as_nanos() / 4),
+            _ => -LITTLE,
+        };
+        let left_before = !began && at - self.max_owd[way.index()] < first;
+        let left_after = at - smallest > last;
         UsualOwds {
-            least: match (offset.lower, offset.upper) {
-                (Some(lower), Some(upper)) => TimeDelta::from_nanos((upper - lower).as_nanos() / 4),
-                _ => -LITTLE,
-            },
-            most: if at > last {
-                self.max_owd[way.index()]
-            } else {
-                TimeDelta::from_nanos(i64::MAX)
-            },
+            least: smallest,
+            most: self.horizon,
+            is_any: !left_before && !left_after,
         }
     }
 
@@ -79,14 +80,21 @@ impl Setting {
 pub(super) struct UsualOwds {
     least: TimeDelta,
     most: TimeDelta,
+    /// Whether there are any.
+    is_any: bool,
 }
 
 impl UsualOwds {
     /// Whether a packet that left and arrived then took one of them.
     #[inline]
     pub(super) fn include(&self, left: Timestamp, arrived: Timestamp) -> bool {
-        let owd = arrived - left;
-        self.least <= owd && owd <= self.most
+        self.is_any && self.least <= arrived - left
+    }
+
+    /// Whether what left then cannot arrive any more.
+    #[inline]
+    pub(super) fn is_over(&self, left: Timestamp, arrived: Timestamp) -> bool {
+        arrived - left > self.most
     }
 }
 

@@ -190,7 +190,8 @@ impl Shard {
         pair.pass(event.way.upstream().opposite(), sighting.at);
         let recent = &mut self.recent[way];
         let identity = (event.flow, sighting.mark.digest);
-        let usual = setting.usual_owds(event.way, sighting.at);
+        let began = pair.began[event.way.upstream().index()];
+        let usual = setting.usual_owds(event.way, sighting.at, began);
         let (outcome, packets) = if sighting.mark.by_range {
             let is_copy = recent.contains(&identity);
             pair.arrive_by_range(event.direction, sighting, &usual, is_copy)
