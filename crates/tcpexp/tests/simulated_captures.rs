@@ -213,6 +213,28 @@ fn flows_are_found_again_behind_address_translation() {
 }
 
 #[test]
+fn translated_flows_are_found_again_when_one_capture_starts_late() {
+    for (src, dst) in [(0, 400), (400, 0)] {
+        let starts_after = |millis| CaptureSpec {
+            starts_after: TimeDelta::from_millis(millis),
+            ..CaptureSpec::default()
+        };
+        let scenario = Scenario {
+            nat: true,
+            src: starts_after(src),
+            dst: starts_after(dst),
+            ..mixed()
+        };
+        let checked = check(&scenario);
+        let untranslated = check(&Scenario {
+            nat: false,
+            ..scenario
+        });
+        assert!(checked.samples() * 10 > untranslated.samples() * 9);
+    }
+}
+
+#[test]
 fn translated_flows_are_told_apart_when_there_are_many() {
     let checked = check(&Scenario {
         tcp: vec![TcpLoad {

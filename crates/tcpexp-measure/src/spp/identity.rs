@@ -336,6 +336,12 @@ impl Mark {
         has_own_id || (has_timestamp && self.length > 0)
     }
 
+    /// Whether no other flow has a packet with this mark: sequence and acknowledgment numbers start
+    /// at random. Datagrams that say nothing are alike in all flows and both directions.
+    pub(super) fn is_of_one_flow(&self) -> bool {
+        self.is_tcp && self.words[1] != 0
+    }
+
     /// Whether a packet with this mark that follows another with the same one after `gap` is a
     /// second capture of it, or a copy that the network made, and not sent again.
     ///

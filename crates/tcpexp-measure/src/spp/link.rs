@@ -19,8 +19,6 @@ const HELD: usize = 4096;
 /// How many in all; beyond it each flow may hold back only a few.
 const HELD_IN_ALL: usize = 262_144;
 const HELD_WHEN_FULL: usize = 64;
-/// How many of a flow's first packets are offered for recognition where addresses are translated.
-const OFFERED: u64 = 32;
 
 /// One packet at one point, reduced to what matching needs.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +84,9 @@ pub(super) struct Linker {
     translated: bool,
     flows: [Vec<Local>; 2],
     by_key: [HashMap<FlowKey, Slot, FixedState>; 2],
-    by_mark: [HashMap<Mark, Slot, FixedState>; 2],
+    /// Where addresses are translated, the flow that holds back a packet with this mark; `None` if
+    /// several do.
+    by_mark: [HashMap<Mark, Option<Slot>, FixedState>; 2],
     held: usize,
     next: FlowId,
     unpaired: [Unpaired; 2],
@@ -136,6 +136,14 @@ impl Local {
         })
     }
 
+    /// The packet with this mark that is held back.
+    fn held(&self, mark: &Mark) -> Option<&Sighting> {
+        match &self.state {
+            State::Waiting(waiting) => waiting.held.iter().find(|held| held.mark == *mark),
+            State::Free | State::Linked(_) => None,
+        }
+    }
+
     /// The two endpoints, first the one that sends in the direction that is called forward where
     /// this point's forward direction is called `forward_is`.
     fn endpoints(&self, forward_is: Direction) -> (SocketAddr, SocketAddr) {
@@ -165,7 +173,8 @@ struct Waiting {
     held: VecDeque<Sighting>,
     packets: u64,
     dropped: [u64; 2],
-    offered: Vec<Mark>,
+    /// The flow at the other point that shares a datagram, and how that began.
+    resembles: Option<(Slot, [u32; 4])>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -253,8 +262,8 @@ impl Linker {
             State::Free => {}
             State::Waiting(waiting) => {
                 self.held -= waiting.held.len();
-                for mark in waiting.offered {
-                    self.by_mark[point.index()].remove(&mark);
+                if self.translated {
+                    self.withdraw(point, &waiting.held);
                 }
                 let unpaired = &mut self.unpaired[point.index()];
                 unpaired.flows += 1;
@@ -312,6 +321,9 @@ impl Linker {
             if let Some(oldest) = waiting.held.pop_front() {
                 waiting.dropped[oldest.direction.index()] += 1;
                 self.held -= 1;
+                if self.translated {
+                    self.by_mark[point.index()].remove(&oldest.mark);
+                }
             }
         }
         if waiting.packets == 1
@@ -336,27 +348,35 @@ impl Linker {
 
     /// Looks for the counterpart of a flow by one of its packets.
     fn offer(&mut self, point: Point, sighting: Sighting, out: &mut impl FnMut(Linkage)) {
-        let slot = sighting.slot;
-        let State::Waiting(waiting) = &mut self.flows[point.index()][slot.index()].state else {
-            return;
-        };
-        if waiting.packets > OFFERED {
-            return;
-        }
+        let Sighting { slot, mark, .. } = sighting;
         let other = point.opposite().index();
-        let Some(&partner) = self.by_mark[other].get(&sighting.mark) else {
-            waiting.offered.push(sighting.mark);
-            self.by_mark[point.index()].insert(sighting.mark, slot);
+        let Some(&partner) = self.by_mark[other].get(&mark) else {
+            let ours = self.by_mark[point.index()].entry(mark);
+            let holder = ours.or_insert(Some(slot));
+            if *holder != Some(slot) {
+                *holder = None;
+            }
             return;
         };
-        let State::Waiting(theirs) = &self.flows[other][partner.index()].state else {
-            return;
-        };
-        let Some(found) = theirs.held.iter().find(|held| held.mark == sighting.mark) else {
+        let Some(partner) = partner else { return };
+        let theirs = &self.flows[other][partner.index()];
+        let Some(found) = theirs.held(&mark) else {
             return;
         };
         let same_initiator = found.direction == sighting.direction;
-        self.link(point, slot, partner, same_initiator, out);
+        let their_endpoints = theirs.endpoints(found.direction);
+        let ours = &mut self.flows[point.index()][slot.index()];
+        let endpoints = ours.endpoints(sighting.direction);
+        let State::Waiting(waiting) = &mut ours.state else {
+            return;
+        };
+        let resembled = waiting.resembles.replace((partner, mark.words));
+        // A datagram may hold no more than its number, the same in all flows and both directions.
+        let is_like = resembled.is_some_and(|(flow, words)| flow == partner && words != mark.words)
+            && (endpoints.0 == their_endpoints.0 || endpoints.1 == their_endpoints.1);
+        if is_like || mark.is_of_one_flow() {
+            self.link(point, slot, partner, same_initiator, out);
+        }
     }
 
     fn link(
@@ -429,10 +449,17 @@ impl Linker {
             State::Free => Waiting::default(),
         };
         self.held -= waiting.held.len();
-        for mark in &waiting.offered {
-            self.by_mark[point.index()].remove(mark);
+        if self.translated {
+            self.withdraw(point, &waiting.held);
         }
         waiting
+    }
+
+    /// No longer offers packets for recognition.
+    fn withdraw<'a>(&mut self, point: Point, held: impl IntoIterator<Item = &'a Sighting>) {
+        for sighting in held {
+            self.by_mark[point.index()].remove(&sighting.mark);
+        }
     }
 }
 
