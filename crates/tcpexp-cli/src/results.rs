@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use tcpexp::RttReport;
@@ -38,11 +38,11 @@ struct FlowsFile {
 }
 
 impl FlowsFile {
-    fn create(path: &PathBuf) -> anyhow::Result<Self> {
+    fn create(path: &Path) -> anyhow::Result<Self> {
         let format = Format::of_table(path)?;
         let table = FlowsWriter::new(format, Output::create(Some(path))?)?;
         Ok(Self {
-            name: path.clone(),
+            name: path.to_owned(),
             table,
         })
     }
@@ -92,7 +92,7 @@ impl Results {
             },
             out_name,
             table: TopFlows::new(args.limit),
-            flows: args.flows.as_ref().map(FlowsFile::create).transpose()?,
+            flows: args.flows.as_deref().map(FlowsFile::create).transpose()?,
             chart: args.plot.as_ref().map(Chart::create).transpose()?,
             seen: Seen::default(),
         })
