@@ -1,4 +1,25 @@
 //! The library: captures in, results out.
+//!
+//! The few calls that join the crates: open captures ([`Recording`]), look what is in one
+//! ([`CaptureInfo`]), measure round-trip times between two ([`rtt`]). The crates themselves are
+//! here under short names.
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use tcpexp::{Error, Recording, RttOptions, rtt};
+//!
+//! let src = Recording::open(Path::new("src.pcap"))?;
+//! let dst = Recording::open(Path::new("dst.pcap"))?;
+//! let report = rtt(&src, &dst, &RttOptions::default(), |batch| {
+//!     for sample in &batch.samples {
+//!         println!("{} {} {}", sample.flow, sample.direction, sample.rtt);
+//!     }
+//!     Ok::<(), Error>(())
+//! })?;
+//! println!("packets told apart by {}", report.identification);
+//! # Ok::<(), Error>(())
+//! ```
 
 mod compat;
 mod error;

@@ -1,4 +1,18 @@
 //! Synthetic packet pairs: round-trip times between two measurement points.
+//!
+//! Two passes over two captures. The first takes a sample of packets that both points choose alike
+//! ([`Survey`]), and learns from those they share how the captures lie to each other
+//! ([`Alignment`]): which addresses are on which side, how the clocks differ, and which header
+//! fields the path leaves alone. The second ([`measure`]) walks both captures side by side on one
+//! timeline:
+//!
+//! ```text
+//! packets → run (chunks, rounds) → link (which flow is which) → shard (a share of the flows)
+//!     shard: exact, queue, ranges (a packet met again) → pairing (which two make a pair) → samples
+//! ```
+//!
+//! What never happens: that two sightings of different packets are taken for one. Where nothing in
+//! the headers tells two packets apart, neither is used and both are counted.
 
 mod align;
 mod clock;
