@@ -53,6 +53,7 @@ pub struct Alignment {
     spans: [(Timestamp, Timestamp); 2],
     max_owd: [TimeDelta; 2],
     min_rtt: TimeDelta,
+    doubles: [bool; 2],
 }
 
 impl Alignment {
@@ -99,6 +100,7 @@ impl Alignment {
             sides,
             max_owd,
             min_rtt,
+            doubles: [src.doubles(), dst.doubles()],
         })
     }
 
@@ -112,6 +114,7 @@ impl Alignment {
             spans: self.spans,
             max_owd: self.max_owd,
             min_rtt: self.min_rtt,
+            doubles: self.doubles,
             horizon: options.max_owd,
             proven: [None; 2],
         }

@@ -12,6 +12,7 @@ use super::Way;
 use super::link::{Event, Sighting};
 use super::queue::Queue;
 use super::setting::UsualOwds;
+use super::survey::COPY_GAP;
 
 /// How much earlier than it left a packet may seem to arrive: what the estimate of the clocks'
 /// offset and the capture's own disorder may be wrong by.
@@ -65,6 +66,8 @@ pub(super) struct Departure {
     pub(super) at: Timestamp,
     pub(super) time: Timestamp,
     pub(super) piece: u32,
+    /// Whether it was captured twice by a capture that holds each packet twice.
+    pub(super) has_twin: bool,
 }
 
 impl Departure {
@@ -75,6 +78,7 @@ impl Departure {
             at: event.sighting.at,
             time: event.sighting.time,
             piece: event.sighting.piece,
+            has_twin: false,
         }
     }
 }
@@ -115,20 +119,24 @@ pub(super) struct Expired {
 }
 
 impl InFlight {
-    /// A packet left. `false` if it is a second capture of one that is in flight.
-    pub(super) fn depart(&mut self, event: &Event, min_rtt: TimeDelta) -> bool {
+    /// A packet left. `false` if it is a second capture of one that is in flight: one that follows at
+    /// once is, where the capture `doubles` each packet, but no third.
+    pub(super) fn depart(&mut self, event: &Event, min_rtt: TimeDelta, doubles: bool) -> bool {
         let departure = Departure::of(event);
         let mark = &event.sighting.mark;
         let identity = Identity::new(event.flow, mark.digest);
-        let latest = match self.apart.get(&identity) {
-            Some(departed) => Some(departed.latest()),
-            None => self.queue.get(&identity),
+        let latest = match self.apart.get_mut(&identity) {
+            Some(departed) => Some(departed.latest_mut()),
+            None => self.queue.get_mut(&identity),
         };
         let Some(latest) = latest else {
             self.queue.push(identity, departure);
             return true;
         };
-        if mark.is_copy_after(departure.at - latest.at, min_rtt) {
+        let gap = departure.at - latest.at;
+        let is_twin = doubles && !latest.has_twin && gap < COPY_GAP;
+        latest.has_twin |= is_twin;
+        if is_twin || mark.is_copy_after(gap, min_rtt) {
             return false;
         }
         self.set_one_apart(identity);
@@ -145,11 +153,11 @@ impl InFlight {
         let identity = Identity::new(event.flow, sighting.mark.digest);
         let latest = sighting.at + SLACK;
         if let Some(departure) = self.queue.get(&identity) {
-            if departure.at > latest || usual.is_over(departure.at, sighting.at) {
+            if usual.is_over(departure.at, sighting.at) {
                 return Outcome::Unknown;
             }
             let departure = *departure;
-            if !seems_unseen(&departure, sighting, usual) {
+            if departure.at <= latest && !seems_unseen(&departure, sighting, usual) {
                 return self
                     .queue
                     .take(&identity)
@@ -177,8 +185,14 @@ impl InFlight {
         }
         let latest = sighting.at + SLACK;
         let has_double = departed.second().is_some_and(|second| second.at <= latest);
-        let is_over = usual.is_over(departure.at, sighting.at) && !has_double;
-        if departure.at > latest || is_over {
+        if departure.at > latest {
+            // Either its like left unseen, or the clocks are not what they seem.
+            if !sighting.mark.is_one_of_a_kind() {
+                departed.confuse();
+            }
+            return Outcome::Unknown;
+        }
+        if usual.is_over(departure.at, sighting.at) && !has_double {
             return Outcome::Unknown;
         }
         if has_double || seems_unseen(&departure, sighting, usual) {
@@ -243,6 +257,12 @@ impl Departed {
     fn latest(&self) -> &Departure {
         let more = self.more.as_ref();
         more.and_then(|more| more.back()).unwrap_or(&self.first)
+    }
+
+    fn latest_mut(&mut self) -> &mut Departure {
+        let more = self.more.as_mut();
+        more.and_then(|more| more.back_mut())
+            .unwrap_or(&mut self.first)
     }
 
     fn second(&self) -> Option<&Departure> {

@@ -49,6 +49,15 @@ impl Queue {
         packet.as_ref().map(|(_, departure)| departure)
     }
 
+    /// When and where a packet left, to change it.
+    pub(super) fn get_mut(&mut self, identity: &Identity) -> Option<&mut Departure> {
+        let place = *self
+            .places
+            .find(identity.hash(), |&place| self.is(place, identity))?;
+        let packet = &mut self.packets[place.wrapping_sub(self.passed) as usize];
+        packet.as_mut().map(|(_, departure)| departure)
+    }
+
     /// Takes a packet out.
     #[inline]
     pub(super) fn take(&mut self, identity: &Identity) -> Option<Departure> {
@@ -108,6 +117,7 @@ mod tests {
                 at,
                 time: at,
                 piece: 0,
+                has_twin: false,
             },
         )
     }

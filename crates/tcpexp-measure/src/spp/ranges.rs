@@ -117,7 +117,10 @@ impl Ranges {
             last.retain(|&place| self.piece(place).may_have_id(sighting.mark.ip_id));
         }
         match last[..] {
-            [] => Outcome::Unknown,
+            [] => {
+                self.doubt_later(start, end, latest);
+                Outcome::Unknown
+            }
             [carrier] if !self.seems_seen(carrier, sighting, usual) => {
                 self.piece_mut(carrier).ambiguous = true;
                 Outcome::Ambiguous
@@ -134,6 +137,19 @@ impl Ranges {
                 }
                 Outcome::Ambiguous
             }
+        }
+    }
+
+    /// Doubts what left too late for an arrival that nothing explains: either the same bytes left
+    /// unseen, or the clocks are not what they seem.
+    fn doubt_later(&mut self, start: StreamOffset, end: StreamOffset, latest: Timestamp) {
+        let later: Vec<Place> = self
+            .overlapping(start, end)
+            .filter(|(_, piece)| piece.departure.at > latest)
+            .map(|(place, _)| place)
+            .collect();
+        for place in later {
+            self.piece_mut(place).ambiguous = true;
         }
     }
 

@@ -19,6 +19,8 @@ pub(super) struct Setting {
     pub(super) max_owd: [TimeDelta; 2],
     /// The smallest round-trip time between the points that the sample shows.
     pub(super) min_rtt: TimeDelta,
+    /// Whether a capture holds each packet twice, by [`Point::index`](super::Point::index).
+    pub(super) doubles: [bool; 2],
     /// After this time in flight a packet is given up.
     pub(super) horizon: TimeDelta,
     /// First and last departure that arrived so far, by [`Way::index`]: both captures were

@@ -149,7 +149,8 @@ impl Shard {
             let ranges = pair.ranges(event.direction);
             ranges.depart(sighting, Departure::of(event), setting.min_rtt)
         } else {
-            self.in_flight[event.way.index()].depart(event, setting.min_rtt)
+            let doubles = setting.doubles[upstream.index()];
+            self.in_flight[event.way.index()].depart(event, setting.min_rtt, doubles)
         };
         if !is_new {
             let counts = &mut pair.counts[event.direction.index()];

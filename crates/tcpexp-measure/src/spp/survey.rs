@@ -19,10 +19,13 @@ use crate::Sighted;
 const KEPT_BY_ENDPOINTS: usize = 32_768;
 /// How many that are known by content alone: enough to see that addresses are translated.
 const KEPT_BY_CONTENT: usize = 8_192;
-/// Two like packets closer than this are taken for copies of one, in the sample only.
-const COPY_GAP: TimeDelta = TimeDelta::from_millis(1);
+/// Two like packets closer than this are taken for copies of one, in the sample and where a capture
+/// records each packet twice.
+pub(super) const COPY_GAP: TimeDelta = TimeDelta::from_millis(1);
 /// How much of a datagram's payload is compared.
 const PREFIX_BYTES: usize = 16;
+/// Among how many segments a twin is looked for.
+const RECENT: usize = 8;
 
 /// What a first pass over one capture found.
 #[derive(Debug, Default)]
@@ -35,6 +38,7 @@ pub struct Survey {
     pub(super) last: Option<(u64, Timestamp)>,
     /// The largest TCP payload, in bytes.
     pub(super) largest_segment_bytes: u32,
+    twins: Twins,
     /// Packets identified with their addresses and ports.
     pub(super) by_endpoints: Sketch<KEPT_BY_ENDPOINTS>,
     /// Packets identified by what address translation leaves alone.
@@ -49,14 +53,60 @@ impl Survey {
         let place = (sighted.record, sighted.at);
         self.first.get_or_insert(place);
         self.last = Some(place);
-        if let Transport::Tcp(_) = sighted.packet.transport {
-            self.largest_segment_bytes =
-                self.largest_segment_bytes.max(sighted.packet.payload_bytes);
-        }
         let content = content_hash(sighted.packet);
         let endpoints = with_endpoints(content, sighted.packet);
+        if let Transport::Tcp(_) = sighted.packet.transport
+            && sighted.packet.payload_bytes > 0
+        {
+            let bytes = sighted.packet.payload_bytes;
+            self.largest_segment_bytes = self.largest_segment_bytes.max(bytes);
+            let ip_id = sighted.packet.ip_id.unwrap_or(0);
+            let identity = endpoints ^ (u64::from(bytes) << 16 | u64::from(ip_id));
+            self.twins.observe(identity, sighted.at);
+        }
         self.by_endpoints.offer(endpoints, sighted);
         self.by_content.offer(content, sighted);
+    }
+
+    /// Whether the capture holds each packet twice, as those of mirror ports may.
+    pub(super) fn doubles(&self) -> bool {
+        self.twins.are_the_rule()
+    }
+}
+
+/// TCP data that follows the like of it at once: hosts hardly ever send so, while there is nothing
+/// odd about two acknowledgments that are alike.
+#[derive(Debug, Default)]
+struct Twins {
+    /// The latest that are without a twin, by number.
+    recent: [Option<(u64, Timestamp)>; RECENT],
+    segments: u64,
+    pairs: u64,
+}
+
+impl Twins {
+    #[inline]
+    fn observe(&mut self, identity: u64, at: Timestamp) {
+        let place = self.segments % RECENT as u64;
+        self.segments += 1;
+        let is_twin = |&mut (other, time): &mut (u64, Timestamp)| {
+            other == identity && (at - time).abs() < COPY_GAP
+        };
+        let recent = &mut self.recent;
+        if recent
+            .iter_mut()
+            .any(|other| other.take_if(is_twin).is_some())
+        {
+            self.pairs += 1;
+        } else {
+            let place = usize::try_from(place).expect("less than RECENT");
+            recent[place] = Some((identity, at));
+        }
+    }
+
+    /// Nine in ten and more have one; a few segments are no rule.
+    fn are_the_rule(&self) -> bool {
+        self.segments >= 20 && self.pairs * 20 >= self.segments * 9
     }
 }
 
@@ -175,8 +225,13 @@ impl<const KEPT: usize> Sketch<KEPT> {
 
 impl Sketched {
     fn is_copy_of(&self, earlier: &Self) -> bool {
+        // Captured before and after a router, a packet has another time to live.
+        let fields = FieldValues {
+            ttl: earlier.fields.ttl,
+            ..self.fields
+        };
         self.hash == earlier.hash
-            && self.fields == earlier.fields
+            && fields == earlier.fields
             && (self.fields.ip_id.is_some_and(|id| id != 0) || self.time - earlier.time < COPY_GAP)
     }
 }
@@ -295,4 +350,31 @@ fn with_endpoints(content: u64, packet: &Packet<'_>) -> u64 {
     }
     hasher.write_u32(u32::from(packet.ports.source) << 16 | u32::from(packet.ports.destination));
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn twins(of_ten: u64, gap: TimeDelta) -> Twins {
+        let mut twins = Twins::default();
+        for number in 0..100_u64 {
+            let at = Timestamp::from_nanos(0) + TimeDelta::from_millis(number.cast_signed());
+            twins.observe(number, at);
+            if number % 10 < of_ten {
+                twins.observe(number, at + gap);
+            }
+        }
+        twins
+    }
+
+    #[test]
+    fn capture_doubles_if_nearly_all_data_follows_its_like_at_once() {
+        let at_once = TimeDelta::from_micros(2);
+        assert!(twins(10, TimeDelta::ZERO).are_the_rule());
+        assert!(twins(10, at_once).are_the_rule());
+        assert!(!twins(5, at_once).are_the_rule());
+        assert!(!twins(0, at_once).are_the_rule());
+        assert!(!twins(10, COPY_GAP + COPY_GAP).are_the_rule());
+    }
 }
