@@ -16,9 +16,9 @@ use crate::Sighted;
 
 /// How many packets are kept that are known by their addresses, ports and content: enough that
 /// the clocks are told to a microsecond.
-const KEPT_BY_ENDPOINTS: usize = 32_768;
+const KEPT_BY_ENDPOINTS: usize = 16_384;
 /// How many that are known by content alone: enough to see that addresses are translated.
-const KEPT_BY_CONTENT: usize = 8_192;
+const KEPT_BY_CONTENT: usize = 4_096;
 /// Two like packets closer than this are taken for copies of one, in the sample and where a capture
 /// records each packet twice.
 pub(super) const COPY_GAP: TimeDelta = TimeDelta::from_millis(1);
@@ -74,6 +74,9 @@ impl Survey {
     }
 }
 
+/// So many segments are enough to tell whether a capture doubles.
+const JUDGED: u64 = 65_536;
+
 /// TCP data that follows the like of it at once: hosts hardly ever send so, while there is nothing
 /// odd about two acknowledgments that are alike.
 #[derive(Debug, Default)]
@@ -87,6 +90,12 @@ struct Twins {
 impl Twins {
     #[inline]
     fn observe(&mut self, identity: u64, at: Timestamp) {
+        if self.segments < JUDGED {
+            self.compare(identity, at);
+        }
+    }
+
+    fn compare(&mut self, identity: u64, at: Timestamp) {
         let place = self.segments % RECENT as u64;
         self.segments += 1;
         let is_twin = |&mut (other, time): &mut (u64, Timestamp)| {
