@@ -1,14 +1,13 @@
 //! Which flow of one capture is which flow of the other.
 
-use std::collections::{HashMap, VecDeque};
-use std::net::SocketAddr;
+use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use tcpexp_flow::{Direction, End, Flow, FlowId, FlowKey, InitiatorKnown, Slot};
+use tcpexp_flow::{Direction, Flow, FlowId, FlowKey, InitiatorKnown, Slot};
 use tcpexp_units::Timestamp;
-use tcpexp_wire::SeqNum;
 
 use super::identity::Mark;
+use super::local::{Linked, Local, State, Waiting, names, relative, way_by_time};
 use super::sides::Sides;
 use super::survey::address_number;
 use super::{PairedFlow, Point, Way};
@@ -90,119 +89,6 @@ pub(super) struct Linker {
     held: usize,
     next: FlowId,
     unpaired: [Unpaired; 2],
-}
-
-/// One point's view of a flow: no more of it than linking needs, for there may be millions.
-#[derive(Debug)]
-struct Local {
-    key: FlowKey,
-    initiator: End,
-    initiator_known: InitiatorKnown,
-    /// Initial sequence numbers as far as they were known at the first packet, by [`End`].
-    isn: [Option<SeqNum>; 2],
-    state: State,
-}
-
-impl Local {
-    fn of(flow: &Flow) -> Self {
-        Self {
-            key: flow.key,
-            initiator: flow.initiator,
-            initiator_known: flow.initiator_known,
-            isn: [End::Low, End::High].map(|end| flow.isn(end)),
-            state: State::Waiting(Box::default()),
-        }
-    }
-
-    /// Whether the flow has no counterpart, or has lost it.
-    fn is_free(&self) -> bool {
-        match &self.state {
-            State::Free => false,
-            State::Waiting(_) => true,
-            State::Linked(linked) => linked.partner.is_none(),
-        }
-    }
-
-    /// Whether `other`, between the same endpoints, may be this connection that just began.
-    fn may_be(&self, other: &Self) -> bool {
-        let was_another = matches!(other.state, State::Linked(_));
-        let mut isns = self.isn.iter().zip(&other.isn);
-        isns.all(|isns| match isns {
-            (Some(ours), Some(theirs)) => ours == theirs,
-            // What was open when its capture began may have begun with this SYN, unless it is known
-            // as a connection already.
-            (Some(_), None) => !was_another,
-            (None, _) => true,
-        })
-    }
-
-    /// The packet with this mark that is held back.
-    fn held(&self, mark: &Mark) -> Option<&Sighting> {
-        match &self.state {
-            State::Waiting(waiting) => waiting.held.iter().find(|held| held.mark == *mark),
-            State::Free | State::Linked(_) => None,
-        }
-    }
-
-    /// The two endpoints, first the one that sends in the direction that is called forward where
-    /// this point's forward direction is called `forward_is`.
-    fn endpoints(&self, forward_is: Direction) -> (SocketAddr, SocketAddr) {
-        let sender = match forward_is {
-            Direction::Forward => self.initiator,
-            Direction::Reverse => self.initiator.opposite(),
-        };
-        (
-            self.key.endpoint(sender),
-            self.key.endpoint(sender.opposite()),
-        )
-    }
-}
-
-#[derive(Debug)]
-enum State {
-    /// Not alive.
-    Free,
-    /// Its counterpart has not been seen.
-    Waiting(Box<Waiting>),
-    /// Found at both points.
-    Linked(Linked),
-}
-
-#[derive(Debug, Default)]
-struct Waiting {
-    held: VecDeque<Sighting>,
-    packets: u64,
-    dropped: [u64; 2],
-    /// The flow at the other point that shares a datagram, and how that began.
-    resembles: Option<(Slot, [u32; 4])>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Linked {
-    flow: FlowId,
-    /// What this point's forward direction is called in the pair.
-    forward_is: Direction,
-    /// Which way the pair's forward direction goes.
-    way: Way,
-    /// The other point's slot, until the flow ends there.
-    partner: Option<Slot>,
-}
-
-impl Linked {
-    #[inline]
-    fn event(&self, sighting: Sighting) -> Event {
-        let direction = relative(sighting.direction, self.forward_is);
-        let way = match direction {
-            Direction::Forward => self.way,
-            Direction::Reverse => self.way.opposite(),
-        };
-        Event {
-            flow: self.flow,
-            direction,
-            way,
-            sighting,
-        }
-    }
 }
 
 impl Linker {
@@ -460,46 +346,5 @@ impl Linker {
         for sighting in held {
             self.by_mark[point.index()].remove(&sighting.mark);
         }
-    }
-}
-
-/// What each point's forward direction is called in the pair: the point that knows the initiator
-/// better names the directions.
-fn names(locals: [&Local; 2], same_initiator: bool) -> [Direction; 2] {
-    let other = if same_initiator {
-        Direction::Forward
-    } else {
-        Direction::Reverse
-    };
-    if locals[1].initiator_known < locals[0].initiator_known {
-        [other, Direction::Forward]
-    } else {
-        [Direction::Forward, other]
-    }
-}
-
-/// `direction` as it is called where forward is called `forward_is`.
-fn relative(direction: Direction, forward_is: Direction) -> Direction {
-    match forward_is {
-        Direction::Forward => direction,
-        Direction::Reverse => direction.opposite(),
-    }
-}
-
-/// Which way the forward direction goes, judged by which point saw the flow first.
-fn way_by_time(waiting: &[Waiting; 2], forward_is: [Direction; 2]) -> Way {
-    let first = Point::BOTH.map(|p| waiting[p.index()].held.front());
-    let way_of = |sighting: &Sighting, point: Point, way: Way| match relative(
-        sighting.direction,
-        forward_is[point.index()],
-    ) {
-        Direction::Forward => way,
-        Direction::Reverse => way.opposite(),
-    };
-    match first {
-        [Some(src), Some(dst)] if dst.at < src.at => way_of(dst, Point::Dst, Way::Back),
-        [Some(src), _] => way_of(src, Point::Src, Way::Out),
-        [None, Some(dst)] => way_of(dst, Point::Dst, Way::Back),
-        [None, None] => Way::Out,
     }
 }

@@ -20,6 +20,7 @@ mod crossing;
 mod exact;
 mod identity;
 mod link;
+mod local;
 mod pair;
 mod pairing;
 mod quantiles;
