@@ -11,8 +11,9 @@
 //!     shard: exact, queue, ranges (a packet met again) → pairing (which two make a pair) → samples
 //! ```
 //!
-//! What never happens: that two sightings of different packets are taken for one. Where nothing in
-//! the headers tells two packets apart, neither is used and both are counted.
+//! Two sightings of different packets must not be taken for one. Where nothing in the headers tells
+//! two packets apart, neither is used and both are counted. Known to be left: where packets have
+//! neither IP ID nor timestamps and the clocks' offset is learnt wrongly, a look-alike may be taken.
 
 mod align;
 mod clock;
