@@ -57,8 +57,10 @@ pub struct Flow {
 pub(crate) struct Stream {
     /// Sequence number of the SYN.
     isn: Option<SeqNum>,
-    /// One past the furthest byte seen.
+    /// One past the furthest byte seen; while none is seen, one past those that the other end
+    /// acknowledged.
     furthest: Option<StreamOffset>,
+    heard: bool,
     finished: bool,
 }
 
@@ -121,14 +123,33 @@ impl Flow {
 impl Stream {
     /// Whether anything of it was captured.
     fn is_heard(&self) -> bool {
-        self.furthest.is_some()
+        self.heard
+    }
+
+    /// Where `seq` lies in it.
+    #[inline]
+    pub(crate) fn place(&self, seq: SeqNum) -> StreamOffset {
+        match self.furthest {
+            Some(furthest) => furthest.nearest(seq),
+            None => StreamOffset::first(seq),
+        }
+    }
+
+    /// The other end acknowledges up to `ack`: all that tells where a stream stands of which no
+    /// packet passes the capture.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, ack: SeqNum) {
+        if !self.heard {
+            self.furthest = Some(self.place(ack));
+        }
     }
 
     /// Whether its SYN was captured and nothing behind it.
     fn has_only_opened(&self) -> bool {
-        self.isn.is_some_and(|isn| {
-            self.furthest.map(StreamOffset::seq) == Some(SeqNum(isn.0.wrapping_add(1)))
-        })
+        self.heard
+            && self.isn.is_some_and(|isn| {
+                self.furthest.map(StreamOffset::seq) == Some(SeqNum(isn.0.wrapping_add(1)))
+            })
     }
 
     /// Whether `answer`, a SYN with ACK, acknowledges its SYN, perhaps with data that the SYN
@@ -142,10 +163,7 @@ impl Stream {
     #[inline]
     pub(crate) fn advance(&mut self, tcp: &Tcp<'_>, payload_bytes: u32) -> StreamOffset {
         let flags = tcp.flags;
-        let start = match self.furthest {
-            Some(furthest) => furthest.nearest(tcp.seq),
-            None => StreamOffset::first(tcp.seq),
-        };
+        let start = self.place(tcp.seq);
         if flags.rst() && self.is_heard() {
             // Its number comes from the segment that it refuses, or is made up.
             return start;
@@ -157,9 +175,10 @@ impl Stream {
         // SYN and FIN take a sequence number each (RFC 9293, section 3.4).
         let numbered = u32::from(flags.syn()) + u32::from(flags.fin());
         let end = start.plus(payload_bytes).plus(numbered);
-        if self.furthest.is_none_or(|furthest| end > furthest) {
+        if !self.heard || self.furthest.is_none_or(|furthest| end > furthest) {
             self.furthest = Some(end);
         }
+        self.heard = true;
         start
     }
 }

@@ -24,6 +24,7 @@
 mod flow;
 mod key;
 mod offset;
+mod segment;
 mod table;
 
 #[cfg(test)]
@@ -34,4 +35,5 @@ mod trace;
 pub use flow::{Flow, InitiatorKnown};
 pub use key::{Direction, End, FlowId, FlowKey, Protocol};
 pub use offset::StreamOffset;
+pub use segment::{Datagram, FlowPacket, Seen, Segment, SynOptions};
 pub use table::{FlowTable, Slot, Timeouts, Tracked};

@@ -33,6 +33,13 @@ impl StreamOffset {
         Self(self.0.wrapping_add(bytes as u64))
     }
 
+    /// The offset `bytes` further on, or back if that is negative.
+    #[must_use]
+    #[inline]
+    pub const fn moved(self, bytes: i64) -> Self {
+        Self(self.0.wrapping_add_signed(bytes))
+    }
+
     /// Bytes from `earlier` to here; negative if `earlier` is in fact later.
     #[inline]
     pub const fn since(self, earlier: Self) -> i64 {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 use tcpexp_units::{TimeDelta, Timestamp};
-use tcpexp_wire::{Packet, Transport};
+use tcpexp_wire::{Packet, SeqNum, Transport};
 
 use crate::flow::Stream;
 use crate::{Direction, End, Flow, FlowId, FlowKey, InitiatorKnown, Protocol, StreamOffset};
@@ -138,6 +138,9 @@ impl FlowTable {
         let start = match &packet.transport {
             Transport::Tcp(tcp) => {
                 flow.reset |= tcp.flags.rst();
+                if tcp.flags.ack() && !tcp.flags.rst() {
+                    flow.streams[sender.opposite() as usize].acknowledge(tcp.ack);
+                }
                 Some(flow.streams[sender as usize].advance(tcp, packet.payload_bytes))
             }
             Transport::Udp(_) => None,
@@ -158,6 +161,18 @@ impl FlowTable {
     /// If `slot` is not one that this table gave out.
     pub fn flow(&self, slot: Slot) -> &Flow {
         &self.flows[slot.index()]
+    }
+
+    /// Where an acknowledgment number of a packet that goes `direction` lies in the opposite
+    /// direction's stream.
+    #[inline]
+    pub(crate) fn place_ack(&self, slot: Slot, direction: Direction, ack: SeqNum) -> StreamOffset {
+        let flow = &self.flows[slot.index()];
+        let receiver = match direction {
+            Direction::Forward => flow.initiator.opposite(),
+            Direction::Reverse => flow.initiator,
+        };
+        flow.streams[receiver as usize].place(ack)
     }
 
     /// How many flows are alive.

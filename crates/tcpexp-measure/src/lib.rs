@@ -27,7 +27,10 @@
 //! ```
 
 pub mod compat;
+mod meter;
 mod packets;
+pub mod sender;
 pub mod spp;
 
+pub use meter::{Meter, Metered, meter};
 pub use packets::{Packets, Sighted};

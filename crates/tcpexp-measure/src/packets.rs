@@ -10,6 +10,8 @@ pub struct Sighted<'a> {
     pub record: u64,
     /// When it was captured, on the capture's clock.
     pub at: Timestamp,
+    /// Its length in bytes as it was on the wire, link header included.
+    pub wire_bytes: u32,
     /// The packet.
     pub packet: &'a Packet<'a>,
 }

@@ -247,6 +247,7 @@ impl Packets for Walk<'_> {
                     each(&Sighted {
                         record: record_number,
                         at,
+                        wire_bytes: record.wire_bytes,
                         packet,
                     });
                     shown += 1;

@@ -1,0 +1,217 @@
+//! One TCP segment or UDP datagram in its flow.
+
+use tcpexp_units::Timestamp;
+use tcpexp_wire::{Packet, Tcp, TcpFlags, Transport};
+
+use crate::table::{FlowTable, Tracked};
+use crate::{Direction, StreamOffset};
+
+/// The most blocks that fit into the options of one TCP header (RFC 2018, section 3).
+const MAX_SACK_BLOCKS: usize = 4;
+
+/// A packet reduced to what measuring needs; owns its parts.
+#[derive(Clone, Copy, Debug)]
+pub enum FlowPacket {
+    /// A TCP segment.
+    Tcp(Segment),
+    /// A UDP datagram.
+    Udp(Datagram),
+}
+
+/// A packet's place in the capture and its sizes.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Record number in the capture, from 0.
+    pub record: u64,
+    /// When it was captured, on the capture's clock.
+    pub at: Timestamp,
+    /// Bytes on the wire, link header included.
+    pub wire_bytes: u32,
+    /// Bytes of the IP datagram.
+    pub ip_bytes: u32,
+    /// Bytes of transport payload.
+    pub payload_bytes: u32,
+    /// IPv4 Identification, where there is one.
+    pub ip_id: Option<u16>,
+    /// Traffic class: DSCP and ECN.
+    pub traffic_class: u8,
+    /// Which way it goes in its flow.
+    pub direction: Direction,
+}
+
+/// One UDP datagram.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram {
+    /// Place and sizes.
+    pub seen: Seen,
+}
+
+/// One TCP segment, its numbers unwrapped.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Place and sizes.
+    pub seen: Seen,
+    /// Offset of the first sequence number in its own direction's stream: that of the SYN if it
+    /// has one, else of the first payload byte.
+    pub start: StreamOffset,
+    /// Acknowledgment number, in the opposite direction's stream; `None` without the ACK flag.
+    pub ack: Option<StreamOffset>,
+    /// Window field as sent, not scaled.
+    pub window: u16,
+    /// Control bits.
+    pub flags: TcpFlags,
+    /// `TSval` and `TSecr` (RFC 7323).
+    pub timestamps: Option<(u32, u32)>,
+    /// What a SYN offers.
+    pub syn: Option<SynOptions>,
+    /// Whether part of the options was not captured, so that one that is missing may have been sent.
+    pub options_cut: bool,
+    sack: SackBlocks,
+}
+
+/// The options that stand on a SYN only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SynOptions {
+    /// Maximum segment size in bytes.
+    pub mss: Option<u16>,
+    /// Window scale shift.
+    pub window_scale: Option<u8>,
+    /// Whether selective acknowledgments are permitted.
+    pub sack_permitted: bool,
+    /// Whether the timestamps option is there.
+    pub timestamps: bool,
+}
+
+/// SACK blocks in bytes from the segment's acknowledgment number, in the order sent.
+// A third of the size of unwrapped offsets; a segment is copied once on its way.
+#[derive(Clone, Copy, Debug, Default)]
+struct SackBlocks {
+    edges: [(i32, i32); MAX_SACK_BLOCKS],
+    count: u8,
+}
+
+impl FlowPacket {
+    /// The packet that `table` has just tracked.
+    #[inline]
+    pub fn new(
+        table: &FlowTable,
+        tracked: &Tracked,
+        record: u64,
+        at: Timestamp,
+        wire_bytes: u32,
+        packet: &Packet<'_>,
+    ) -> Self {
+        let seen = Seen {
+            record,
+            at,
+            wire_bytes,
+            ip_bytes: packet.ip_bytes,
+            payload_bytes: packet.payload_bytes,
+            ip_id: packet.ip_id,
+            traffic_class: packet.traffic_class,
+            direction: tracked.direction,
+        };
+        match (&packet.transport, tracked.start) {
+            (Transport::Tcp(tcp), Some(start)) => {
+                Self::Tcp(Segment::new(table, tracked, seen, start, tcp))
+            }
+            _ => Self::Udp(Datagram { seen }),
+        }
+    }
+
+    /// Place and sizes.
+    pub const fn seen(&self) -> &Seen {
+        match self {
+            Self::Tcp(segment) => &segment.seen,
+            Self::Udp(datagram) => &datagram.seen,
+        }
+    }
+}
+
+impl Segment {
+    #[inline]
+    fn new(
+        table: &FlowTable,
+        tracked: &Tracked,
+        seen: Seen,
+        start: StreamOffset,
+        tcp: &Tcp<'_>,
+    ) -> Self {
+        let ack = tcp
+            .flags
+            .ack()
+            .then(|| table.place_ack(tracked.slot, seen.direction, tcp.ack));
+        let options = &tcp.options;
+        let timestamps = options.timestamps();
+        // Most segments have the timestamps option and nothing else.
+        let has_more = options.raw().len() > if timestamps.is_some() { 12 } else { 0 };
+        let mut sack = SackBlocks::default();
+        if has_more && ack.is_some() {
+            for (left, right) in options.sack_blocks().take(MAX_SACK_BLOCKS) {
+                let from_ack = |edge: u32| edge.wrapping_sub(tcp.ack.0).cast_signed();
+                sack.edges[usize::from(sack.count)] = (from_ack(left.0), from_ack(right.0));
+                sack.count += 1;
+            }
+        }
+        let syn = tcp.flags.syn().then(|| SynOptions {
+            mss: options.mss(),
+            window_scale: options.window_scale(),
+            sack_permitted: options.sack_permitted(),
+            timestamps: timestamps.is_some(),
+        });
+        Self {
+            seen,
+            start,
+            ack,
+            window: tcp.window,
+            flags: tcp.flags,
+            timestamps,
+            syn,
+            options_cut: options.is_cut(),
+            sack,
+        }
+    }
+
+    /// One past the last sequence number it takes; SYN and FIN take one each (RFC 9293, section 3.4).
+    #[inline]
+    pub fn end(&self) -> StreamOffset {
+        self.start
+            .plus(self.seen.payload_bytes)
+            .plus(self.numbered())
+    }
+
+    /// Sequence numbers that SYN and FIN take.
+    #[inline]
+    fn numbered(&self) -> u32 {
+        u32::from(self.flags.syn()) + u32::from(self.flags.fin())
+    }
+
+    /// Whether it takes sequence numbers: it has payload, a SYN or a FIN.
+    #[inline]
+    pub fn is_numbered(&self) -> bool {
+        self.seen.payload_bytes > 0 || self.numbered() > 0
+    }
+
+    /// Offset of its first payload byte.
+    #[inline]
+    pub fn payload_start(&self) -> StreamOffset {
+        self.start.plus(u32::from(self.flags.syn()))
+    }
+
+    /// How many SACK blocks it carries.
+    #[inline]
+    pub fn sack_block_count(&self) -> usize {
+        usize::from(self.sack.count)
+    }
+
+    /// Its SACK blocks in the opposite direction's stream, first byte and the byte after the last,
+    /// in the order sent. A D-SACK block is the first (RFC 2883).
+    #[inline]
+    pub fn sack_blocks(&self) -> impl Iterator<Item = (StreamOffset, StreamOffset)> + '_ {
+        self.ack.into_iter().flat_map(move |ack| {
+            self.sack.edges[..self.sack_block_count()]
+                .iter()
+                .map(move |&(left, right)| (ack.moved(left.into()), ack.moved(right.into())))
+        })
+    }
+}
