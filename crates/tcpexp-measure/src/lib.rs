@@ -31,6 +31,8 @@ mod meter;
 mod packets;
 pub mod sender;
 pub mod spp;
+mod vantage;
 
 pub use meter::{Meter, Metered, meter};
 pub use packets::{Packets, Sighted};
+pub use vantage::{Position, Vantage};

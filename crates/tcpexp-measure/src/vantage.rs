@@ -1,0 +1,109 @@
+//! Where on the path of a connection a capture was taken.
+
+use tcpexp_flow::Direction;
+use tcpexp_units::TimeDelta;
+
+/// A capture is taken at a host if what lies between the two takes no more than this share of a
+/// round trip, in percent.
+const NEAR_PERCENT: i64 = 10;
+
+/// Where a capture was taken, told from the round trip to either end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Vantage {
+    /// At the initiator or near it.
+    Initiator,
+    /// At the responder or near it.
+    Responder,
+    /// On the way.
+    Between,
+}
+
+/// Where a capture was taken, from the view of one direction's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Position {
+    /// Where the data is sent.
+    Sender,
+    /// Where the data is received.
+    Receiver,
+    /// On the way.
+    Between,
+}
+
+impl Vantage {
+    /// From the round trip to the initiator and back and that to the responder and back.
+    ///
+    /// Both contain the time that the ends take to answer. `None` if both are zero.
+    pub fn between(to_initiator: TimeDelta, to_responder: TimeDelta) -> Option<Self> {
+        let whole = (to_initiator + to_responder).as_nanos();
+        let percent = |part: TimeDelta| part.as_nanos().saturating_mul(100) / whole.max(1);
+        if whole <= 0 {
+            return None;
+        }
+        Some(if percent(to_initiator) <= NEAR_PERCENT {
+            Self::Initiator
+        } else if percent(to_responder) <= NEAR_PERCENT {
+            Self::Responder
+        } else {
+            Self::Between
+        })
+    }
+
+    /// The view of the data that goes `direction`.
+    pub const fn of(self, direction: Direction) -> Position {
+        match (self, direction) {
+            (Self::Between, _) => Position::Between,
+            (Self::Initiator, Direction::Forward) | (Self::Responder, Direction::Reverse) => {
+                Position::Sender
+            }
+            (Self::Initiator, Direction::Reverse) | (Self::Responder, Direction::Forward) => {
+                Position::Receiver
+            }
+        }
+    }
+
+    /// The name used in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Initiator => "initiator",
+            Self::Responder => "responder",
+            Self::Between => "between",
+        }
+    }
+}
+
+impl Position {
+    /// The name used in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+            Self::Between => "between",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vantage(to_initiator: i64, to_responder: i64) -> Option<Vantage> {
+        let [to_initiator, to_responder] = [to_initiator, to_responder].map(TimeDelta::from_micros);
+        Vantage::between(to_initiator, to_responder)
+    }
+
+    #[test]
+    fn capture_is_at_the_end_that_answers_at_once() {
+        assert_eq!(vantage(50, 40_000), Some(Vantage::Initiator));
+        assert_eq!(vantage(40_000, 50), Some(Vantage::Responder));
+        assert_eq!(vantage(10_000, 30_000), Some(Vantage::Between));
+        assert_eq!(vantage(0, 0), None);
+    }
+
+    #[test]
+    fn a_capture_at_the_initiator_is_where_the_forward_data_is_sent() {
+        let at_initiator = Direction::BOTH.map(|direction| Vantage::Initiator.of(direction));
+        assert_eq!(at_initiator, [Position::Sender, Position::Receiver]);
+        let at_responder = Direction::BOTH.map(|direction| Vantage::Responder.of(direction));
+        assert_eq!(at_responder, [Position::Receiver, Position::Sender]);
+    }
+}
