@@ -29,6 +29,7 @@
 pub mod compat;
 mod meter;
 mod packets;
+pub mod rto;
 pub mod sender;
 pub mod spp;
 mod vantage;

@@ -1,0 +1,350 @@
+//! Smoothed round-trip time and retransmission timeout, replayed sample by sample.
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::TimeDelta;
+
+/// Timeout before the first sample (RFC 6298, section 2.1); Linux has the same.
+const INITIAL_RTO: TimeDelta = TimeDelta::from_seconds(1);
+/// The least timeout of RFC 6298, section 2.4.
+const RFC_RTO_MIN: TimeDelta = TimeDelta::from_seconds(1);
+/// The greatest timeout that RFC 6298, section 2.5, allows to be set.
+const RFC_RTO_MAX: TimeDelta = TimeDelta::from_seconds(60);
+/// Linux's floor of four times the deviation (`TCP_RTO_MIN`).
+const LINUX_VARIANCE_MIN_MICROS: i64 = 200_000;
+/// Linux's greatest timeout (`TCP_RTO_MAX`).
+const LINUX_RTO_MAX: TimeDelta = TimeDelta::from_seconds(120);
+
+/// The estimator of RFC 6298.
+///
+/// Kept in nanoseconds, scaled as RFC 6298 suggests, so that a replay needs no floats.
+#[derive(Clone, Copy, Debug)]
+pub struct Rfc6298Rto {
+    granularity: TimeDelta,
+    /// Eight times SRTT and four times RTTVAR in nanoseconds, from the first sample on.
+    scaled: Option<(i64, i64)>,
+    rto: TimeDelta,
+}
+
+impl Default for Rfc6298Rto {
+    /// A clock of one millisecond, of the kind that section 4 of the RFC finds fine enough.
+    fn default() -> Self {
+        Self::new(TimeDelta::from_millis(1))
+    }
+}
+
+impl Rfc6298Rto {
+    /// An estimator whose clock ticks once in `granularity` (G in RFC 6298).
+    pub const fn new(granularity: TimeDelta) -> Self {
+        Self {
+            granularity,
+            scaled: None,
+            rto: INITIAL_RTO,
+        }
+    }
+
+    /// Takes in a round-trip time (sections 2.2 and 2.3). One that is negative says that the
+    /// capture's times are wrong, and changes nothing.
+    pub fn sample(&mut self, rtt: TimeDelta) {
+        let rtt = rtt.as_nanos();
+        // Three more bits for the scale: a capture may claim any time.
+        if !(0..=i64::MAX >> 4).contains(&rtt) {
+            return;
+        }
+        let (srtt8, rttvar4) = match self.scaled {
+            None => (rtt << 3, rtt << 1),
+            Some((srtt8, rttvar4)) => {
+                let off = (srtt8 >> 3) - rtt;
+                // RTTVAR first, with the SRTT of before.
+                (srtt8 - off, rttvar4 - (rttvar4 >> 2) + off.abs())
+            }
+        };
+        self.scaled = Some((srtt8, rttvar4));
+        let variance = TimeDelta::from_nanos(rttvar4).max(self.granularity);
+        let rto = TimeDelta::from_nanos(srtt8 >> 3) + variance;
+        self.rto = rto.clamp(RFC_RTO_MIN, RFC_RTO_MAX);
+    }
+
+    /// Doubles the timeout after it expired (section 5.5); the next sample undoes it.
+    pub fn back_off(&mut self) {
+        self.rto = (self.rto + self.rto).min(RFC_RTO_MAX);
+    }
+
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub fn srtt(&self) -> Option<TimeDelta> {
+        self.scaled
+            .map(|(srtt8, _)| TimeDelta::from_nanos(srtt8 >> 3))
+    }
+
+    /// Mean deviation of the round-trip time; `None` before the first sample.
+    pub fn rttvar(&self) -> Option<TimeDelta> {
+        self.scaled
+            .map(|(_, rttvar4)| TimeDelta::from_nanos(rttvar4 >> 2))
+    }
+
+    /// Retransmission timeout: from one second to one minute, and one second before the first
+    /// sample.
+    pub fn rto(&self) -> TimeDelta {
+        self.rto
+    }
+}
+
+/// The estimator of Linux (`tcp_rtt_estimator`), in the kernel's integers.
+///
+/// It differs from RFC 6298 in three ways: the deviation that counts is the greatest of the last
+/// round trip, never less than 50 ms; it falls only once a round trip; and a round-trip time that
+/// falls moves the deviation an eighth as much. So the timeout is never less than SRTT + 200 ms.
+///
+/// Assumes the kernel's default `rto_min`; a route may set another.
+#[derive(Clone, Copy, Debug)]
+pub struct LinuxRto {
+    jiffy: TimeDelta,
+    state: Option<LinuxState>,
+    rto: TimeDelta,
+}
+
+/// The kernel's fields, in microseconds.
+#[derive(Clone, Copy, Debug)]
+struct LinuxState {
+    /// Eight times the smoothed round-trip time.
+    srtt: i64,
+    /// Four times the mean deviation.
+    mdev: i64,
+    /// The greatest `mdev` of this round trip.
+    mdev_max: i64,
+    /// What `mdev_max` is smoothed to, from one round trip to the next.
+    rttvar: i64,
+    /// A round trip is over when this is acknowledged.
+    rtt_seq: StreamOffset,
+}
+
+impl Default for LinuxRto {
+    /// Ticks of 4 ms, which most distributions build their kernels with (`HZ=250`).
+    fn default() -> Self {
+        Self::new(TimeDelta::from_millis(4))
+    }
+}
+
+impl LinuxRto {
+    /// An estimator of a kernel whose timers tick once in `jiffy`: timeouts are rounded up to it.
+    pub const fn new(jiffy: TimeDelta) -> Self {
+        Self {
+            jiffy,
+            state: None,
+            rto: INITIAL_RTO,
+        }
+    }
+
+    /// Takes in a round-trip time, cut to microseconds as the kernel's are.
+    ///
+    /// `snd_una` is what the ACK that gave the sample left unacknowledged, `snd_nxt` what was sent
+    /// by then. A sample that is negative changes nothing.
+    pub fn sample(&mut self, rtt: TimeDelta, snd_una: StreamOffset, snd_nxt: StreamOffset) {
+        if rtt < TimeDelta::ZERO {
+            return;
+        }
+        let micros = rtt.as_nanos() / 1_000;
+        let state = match self.state {
+            None => LinuxState::first(micros, snd_nxt),
+            Some(state) => state.next(micros, snd_una, snd_nxt),
+        };
+        self.state = Some(state);
+        let rto = TimeDelta::from_micros((state.srtt >> 3) + state.rttvar);
+        self.rto = self.in_jiffies(rto).min(LINUX_RTO_MAX);
+    }
+
+    /// Doubles the timeout after it expired; the next sample undoes it.
+    pub fn back_off(&mut self) {
+        self.rto = (self.rto + self.rto).min(LINUX_RTO_MAX);
+    }
+
+    /// Smoothed round-trip time, `tcpi_rtt`; `None` before the first sample.
+    pub fn srtt(&self) -> Option<TimeDelta> {
+        self.state
+            .map(|state| TimeDelta::from_micros(state.srtt >> 3))
+    }
+
+    /// Mean deviation of the round-trip time, `tcpi_rttvar`; `None` before the first sample.
+    ///
+    /// The kernel computes its timeout from the greatest one of late, not from this.
+    pub fn rttvar(&self) -> Option<TimeDelta> {
+        self.state
+            .map(|state| TimeDelta::from_micros(state.mdev >> 2))
+    }
+
+    /// Retransmission timeout, `tcpi_rto`; one second before the first sample.
+    pub fn rto(&self) -> TimeDelta {
+        self.rto
+    }
+
+    fn in_jiffies(&self, span: TimeDelta) -> TimeDelta {
+        let jiffy = self.jiffy.as_nanos().max(1);
+        let jiffies = span.as_nanos().saturating_add(jiffy - 1) / jiffy;
+        TimeDelta::from_nanos(jiffies.saturating_mul(jiffy))
+    }
+}
+
+impl LinuxState {
+    fn first(rtt: i64, snd_nxt: StreamOffset) -> Self {
+        let mdev = rtt << 1;
+        let rttvar = mdev.max(LINUX_VARIANCE_MIN_MICROS);
+        Self {
+            srtt: (rtt << 3).max(1),
+            mdev,
+            mdev_max: rttvar,
+            rttvar,
+            rtt_seq: snd_nxt,
+        }
+    }
+
+    fn next(mut self, rtt: i64, snd_una: StreamOffset, snd_nxt: StreamOffset) -> Self {
+        let error = rtt - (self.srtt >> 3);
+        self.srtt = (self.srtt + error).max(1);
+        let mut step = error.abs() - (self.mdev >> 2);
+        if error < 0 && step > 0 {
+            step >>= 3;
+        }
+        self.mdev += step;
+        if self.mdev > self.mdev_max {
+            self.mdev_max = self.mdev;
+            self.rttvar = self.rttvar.max(self.mdev_max);
+        }
+        if snd_una > self.rtt_seq {
+            if self.mdev_max < self.rttvar {
+                self.rttvar -= (self.rttvar - self.mdev_max) >> 2;
+            }
+            self.rtt_seq = snd_nxt;
+            self.mdev_max = LINUX_VARIANCE_MIN_MICROS;
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use insta::assert_snapshot;
+    use proptest::prelude::*;
+    use tcpexp_wire::SeqNum;
+
+    use super::*;
+
+    const START: StreamOffset = StreamOffset::first(SeqNum(0));
+
+    /// Round-trip times in milliseconds, each a round trip of its own, and what follows from them.
+    fn linux(samples: &[i64]) -> String {
+        let mut rto = LinuxRto::default();
+        let mut lines = String::new();
+        for (round, &millis) in (1..).zip(samples) {
+            let sent = START.plus(round * 1000);
+            rto.sample(TimeDelta::from_millis(millis), sent, sent.plus(1000));
+            let (srtt, rttvar) = (rto.srtt().unwrap(), rto.rttvar().unwrap());
+            writeln!(lines, "{millis}: {srtt:.3} {rttvar:.3} {:.3}", rto.rto()).unwrap();
+        }
+        lines
+    }
+
+    fn rfc(samples: &[i64]) -> String {
+        let mut rto = Rfc6298Rto::default();
+        let mut lines = String::new();
+        for &millis in samples {
+            rto.sample(TimeDelta::from_millis(millis));
+            let (srtt, rttvar) = (rto.srtt().unwrap(), rto.rttvar().unwrap());
+            writeln!(lines, "{millis}: {srtt:.3} {rttvar:.3} {:.3}", rto.rto()).unwrap();
+        }
+        lines
+    }
+
+    #[test]
+    fn before_the_first_sample_only_the_timeout_is_known() {
+        let (linux, rfc) = (LinuxRto::default(), Rfc6298Rto::default());
+        assert_eq!((linux.srtt(), linux.rttvar()), (None, None));
+        assert_eq!((rfc.srtt(), rfc.rttvar()), (None, None));
+        assert_eq!((linux.rto(), rfc.rto()), (INITIAL_RTO, INITIAL_RTO));
+    }
+
+    #[test]
+    fn timeout_of_the_rfc_is_never_below_a_second() {
+        assert_snapshot!(rfc(&[40, 40, 80, 40, 800, 800]), @r"
+        40: 40.000 ms 20.000 ms 1.000 s
+        40: 40.000 ms 15.000 ms 1.000 s
+        80: 45.000 ms 21.250 ms 1.000 s
+        40: 44.375 ms 17.188 ms 1.000 s
+        800: 138.828 ms 201.797 ms 1.000 s
+        800: 221.475 ms 316.641 ms 1.488 s
+        ");
+    }
+
+    #[test]
+    fn timeout_of_linux_stays_200_ms_above_the_round_trip() {
+        assert_snapshot!(linux(&[40, 40, 40, 80, 400, 40, 40]), @r"
+        40: 40.000 ms 20.000 ms 240.000 ms
+        40: 40.000 ms 15.000 ms 240.000 ms
+        40: 40.000 ms 11.250 ms 240.000 ms
+        80: 45.000 ms 18.437 ms 248.000 ms
+        400: 89.375 ms 102.578 ms 500.000 ms
+        40: 83.203 ms 89.277 ms 496.000 ms
+        40: 77.802 ms 77.759 ms 476.000 ms
+        ");
+    }
+
+    #[test]
+    fn falling_round_trip_moves_the_deviation_of_linux_less_than_a_rising_one() {
+        assert_snapshot!(linux(&[400, 800]), @r"
+        400: 400.000 ms 200.000 ms 1.200 s
+        800: 450.000 ms 250.000 ms 1.452 s
+        ");
+        assert_snapshot!(linux(&[800, 400]), @r"
+        800: 800.000 ms 400.000 ms 2.400 s
+        400: 750.000 ms 400.000 ms 2.352 s
+        ");
+    }
+
+    #[test]
+    fn each_expiry_doubles_the_timeout_up_to_its_limit() {
+        let mut linux = LinuxRto::default();
+        let mut rfc = Rfc6298Rto::default();
+        for _ in 0..3 {
+            linux.back_off();
+            rfc.back_off();
+        }
+        let eight = TimeDelta::from_seconds(8);
+        assert_eq!((linux.rto(), rfc.rto()), (eight, eight));
+        for _ in 0..9 {
+            linux.back_off();
+            rfc.back_off();
+        }
+        assert_eq!((linux.rto(), rfc.rto()), (LINUX_RTO_MAX, RFC_RTO_MAX));
+        linux.sample(TimeDelta::from_millis(40), START, START);
+        rfc.sample(TimeDelta::from_millis(40));
+        assert_eq!(linux.rto(), TimeDelta::from_millis(240));
+        assert_eq!(rfc.rto(), RFC_RTO_MIN);
+    }
+
+    proptest! {
+        #[test]
+        fn no_sample_panics_and_timeouts_stay_in_their_bounds(samples in prop::collection::vec(any::<i64>(), 1..20)) {
+            let (mut linux, mut rfc) = (LinuxRto::default(), Rfc6298Rto::default());
+            for (round, nanos) in (1..).zip(samples) {
+                linux.sample(TimeDelta::from_nanos(nanos), START.plus(round), START.plus(round + 1));
+                rfc.sample(TimeDelta::from_nanos(nanos));
+                prop_assert!(linux.rto() <= LINUX_RTO_MAX);
+                prop_assert!((RFC_RTO_MIN..=RFC_RTO_MAX).contains(&rfc.rto()));
+            }
+        }
+
+        #[test]
+        fn smoothed_round_trip_lies_between_the_samples(samples in prop::collection::vec(1_i64..3_000_000, 1..50)) {
+            let (mut linux, mut rfc) = (LinuxRto::default(), Rfc6298Rto::default());
+            for &micros in &samples {
+                linux.sample(TimeDelta::from_micros(micros), START, START);
+                rfc.sample(TimeDelta::from_micros(micros));
+            }
+            let least = TimeDelta::from_micros(*samples.iter().min().unwrap());
+            let most = TimeDelta::from_micros(*samples.iter().max().unwrap());
+            for srtt in [linux.srtt().unwrap(), rfc.srtt().unwrap()] {
+                prop_assert!(least <= srtt && srtt <= most, "{} not in {}..{}", srtt, least, most);
+            }
+        }
+    }
+}
