@@ -27,6 +27,7 @@
 //! ```
 
 pub mod compat;
+pub mod first_copies;
 mod meter;
 mod packets;
 pub mod rto;

@@ -1,0 +1,167 @@
+//! Which bytes of a stream have not been seen before.
+
+use tcpexp_flow::StreamOffset;
+
+/// The most separate ranges that are kept; beyond them the lowest hole counts as filled.
+const MAX_RANGES: usize = 1_024;
+
+/// The bytes of one direction that have been seen, to tell first copies from repeated ones.
+///
+/// One range as long as nothing is missing. Each hole adds one until it is filled; of more than
+/// 1024 the lowest is given up, and a byte that comes for it after all does not count as new. So
+/// memory is bounded even where a capture misses packets for hours.
+#[derive(Clone, Debug, Default)]
+pub struct FirstCopies {
+    /// The range that was last added to: most segments go on from it.
+    current: Option<(StreamOffset, StreamOffset)>,
+    /// Where the next range above it starts, if there is one.
+    ceiling: Option<StreamOffset>,
+    /// All other ranges, in order; none touches another one.
+    others: Vec<(StreamOffset, StreamOffset)>,
+}
+
+impl FirstCopies {
+    /// Takes in one segment's bytes from `start` up to but not including `end`; tells how many of
+    /// them were not seen before. None if `end` is not behind `start`.
+    #[inline]
+    pub fn take(&mut self, start: StreamOffset, end: StreamOffset) -> u32 {
+        match &mut self.current {
+            Some(current)
+                if current.1 == start
+                    && end > start
+                    && self.ceiling.is_none_or(|ceiling| end < ceiling) =>
+            {
+                current.1 = end;
+                length(start, end)
+            }
+            _ => self.take_elsewhere(start, end),
+        }
+    }
+
+    #[cold]
+    fn take_elsewhere(&mut self, start: StreamOffset, end: StreamOffset) -> u32 {
+        if end <= start {
+            return 0;
+        }
+        if let Some(current) = self.current.take() {
+            let place = self.others.partition_point(|range| range.0 < current.0);
+            self.others.insert(place, current);
+        }
+        if self.others.len() > MAX_RANGES {
+            self.others[1].0 = self.others[0].0;
+            self.others.remove(0);
+        }
+        // The ranges that overlap the new one or touch it become one with it.
+        let from = self.others.partition_point(|range| range.1 < start);
+        let to = self.others.partition_point(|range| range.0 <= end);
+        let mut merged = (start, end);
+        let mut known = 0;
+        for range in self.others.drain(from..to) {
+            known += length(range.0.max(start), range.1.min(end));
+            merged = (merged.0.min(range.0), merged.1.max(range.1));
+        }
+        self.current = Some(merged);
+        self.ceiling = self.others.get(from).map(|range| range.0);
+        length(start, end) - known
+    }
+}
+
+/// Bytes from `start` to `end`, which are parts of one segment.
+#[inline]
+fn length(start: StreamOffset, end: StreamOffset) -> u32 {
+    u32::try_from(end.since(start)).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+    use tcpexp_wire::SeqNum;
+
+    use super::*;
+
+    const START: StreamOffset = StreamOffset::first(SeqNum(u32::MAX - 50));
+
+    /// How many bytes of each range, given as first byte and length, are new.
+    fn taken(ranges: &[(u32, u32)]) -> Vec<u32> {
+        let mut copies = FirstCopies::default();
+        let take = |&(start, bytes)| {
+            let start = START.plus(start);
+            copies.take(start, start.plus(bytes))
+        };
+        ranges.iter().map(take).collect()
+    }
+
+    #[test]
+    fn bytes_in_order_are_all_new() {
+        assert_eq!(taken(&[(0, 100), (100, 100), (200, 50)]), [100, 100, 50]);
+    }
+
+    #[test]
+    fn bytes_sent_again_are_not_new() {
+        assert_eq!(taken(&[(0, 100), (0, 100), (50, 100)]), [100, 0, 50]);
+        assert_eq!(
+            taken(&[(100, 10), (120, 10), (90, 60), (90, 60)]),
+            [10, 10, 40, 0]
+        );
+    }
+
+    #[test]
+    fn late_bytes_are_new_once() {
+        assert_eq!(
+            taken(&[(0, 10), (20, 10), (30, 10), (10, 10), (10, 10), (40, 10)]),
+            [10, 10, 10, 10, 0, 10]
+        );
+    }
+
+    #[test]
+    fn bytes_from_before_the_first_segment_seen_are_new() {
+        assert_eq!(taken(&[(100, 10), (0, 10), (95, 5)]), [10, 10, 5]);
+    }
+
+    #[test]
+    fn nothing_has_no_new_bytes() {
+        assert_eq!(taken(&[(0, 0), (0, 5), (3, 0)]), [0, 5, 0]);
+        let mut copies = FirstCopies::default();
+        assert_eq!(copies.take(START.plus(9), START), 0);
+    }
+
+    #[test]
+    fn memory_is_bounded_where_every_other_segment_is_missing() {
+        let mut copies = FirstCopies::default();
+        for number in 0..10_000 {
+            let start = START.plus(number * 20);
+            assert_eq!(copies.take(start, start.plus(10)), 10);
+            assert!(copies.others.len() <= MAX_RANGES);
+        }
+        let (given_up, kept) = (START.plus(10), START.plus(9_998 * 20 + 10));
+        assert_eq!(copies.take(given_up, given_up.plus(10)), 0);
+        assert_eq!(copies.take(kept, kept.plus(10)), 10);
+    }
+
+    proptest! {
+        #[test]
+        fn a_byte_is_new_once(ranges in prop::collection::vec((0_u32..300, 0_u32..40), 0..60)) {
+            let mut seen = HashSet::new();
+            let new = |&(start, bytes): &(u32, u32)| -> u32 {
+                (start..start + bytes).map(|byte| u32::from(seen.insert(byte))).sum()
+            };
+            let expected: Vec<u32> = ranges.iter().map(new).collect();
+            prop_assert_eq!(taken(&ranges), expected);
+        }
+
+        #[test]
+        fn ranges_stay_apart_and_in_order(ranges in prop::collection::vec((0_u32..3000, 1_u32..20), 0..200)) {
+            let mut copies = FirstCopies::default();
+            for (start, bytes) in ranges {
+                copies.take(START.plus(start), START.plus(start + bytes));
+                let mut all: Vec<_> = copies.others.iter().copied().chain(copies.current).collect();
+                all.sort_unstable();
+                prop_assert!(all.windows(2).all(|pair| pair[0].1 < pair[1].0));
+                let above = all.into_iter().find(|range| Some(*range) > copies.current);
+                prop_assert_eq!(copies.ceiling, above.map(|range| range.0));
+            }
+        }
+    }
+}
