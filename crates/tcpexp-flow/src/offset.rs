@@ -1,5 +1,7 @@
 //! Sequence numbers without wrapping.
 
+use std::num::NonZeroU64;
+
 use tcpexp_wire::SeqNum;
 
 /// A position in one direction's byte stream, in bytes; never wraps.
@@ -8,12 +10,13 @@ use tcpexp_wire::SeqNum;
 /// wrapped. Counting starts at one, so that a segment from before the first one seen still has a
 /// place. Only differences mean anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StreamOffset(u64);
+// Never zero, so that one that may be unknown takes no more room.
+pub struct StreamOffset(NonZeroU64);
 
 impl StreamOffset {
     /// The offset of a stream's first sequence number seen.
     pub const fn first(seq: SeqNum) -> Self {
-        Self(1 << 32 | seq.0 as u64)
+        Self::new(1 << 32 | seq.0 as u64)
     }
 
     /// The offset of `seq` that lies nearest to this one.
@@ -23,32 +26,41 @@ impl StreamOffset {
     #[inline]
     pub const fn nearest(self, seq: SeqNum) -> Self {
         let ahead = seq.0.wrapping_sub(self.seq().0).cast_signed();
-        Self(self.0.wrapping_add_signed(ahead as i64))
+        self.moved(ahead as i64)
     }
 
     /// The offset `bytes` further on.
     #[must_use]
     #[inline]
     pub const fn plus(self, bytes: u32) -> Self {
-        Self(self.0.wrapping_add(bytes as u64))
+        self.moved(bytes as i64)
     }
 
     /// The offset `bytes` further on, or back if that is negative.
     #[must_use]
     #[inline]
     pub const fn moved(self, bytes: i64) -> Self {
-        Self(self.0.wrapping_add_signed(bytes))
+        Self::new(self.0.get().wrapping_add_signed(bytes))
     }
 
     /// Bytes from `earlier` to here; negative if `earlier` is in fact later.
     #[inline]
     pub const fn since(self, earlier: Self) -> i64 {
-        self.0.wrapping_sub(earlier.0).cast_signed()
+        self.0.get().wrapping_sub(earlier.0.get()).cast_signed()
+    }
+
+    #[inline]
+    const fn new(offset: u64) -> Self {
+        // Four wraps before the first byte seen: nothing real is there.
+        match NonZeroU64::new(offset) {
+            Some(offset) => Self(offset),
+            None => Self(NonZeroU64::MIN),
+        }
     }
 
     /// The sequence number on the wire.
     pub const fn seq(self) -> SeqNum {
-        SeqNum((self.0 & 0xFFFF_FFFF) as u32)
+        SeqNum((self.0.get() & 0xFFFF_FFFF) as u32)
     }
 }
 

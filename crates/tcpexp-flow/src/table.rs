@@ -1,8 +1,9 @@
 //! Which flow a packet belongs to.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
+use hashbrown::HashTable;
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::{Packet, SeqNum, Transport};
 
@@ -74,12 +75,13 @@ const INCREDIBLE_SILENCE: TimeDelta = TimeDelta::from_seconds(86_400);
 #[derive(Debug)]
 pub struct FlowTable {
     timeouts: Timeouts,
-    // The state is fixed, so that the same capture is walked the same way every time.
-    slots_by_key: HashMap<FlowKey, Slot, FixedState>,
+    /// Live flows by key. The keys stay with the flows: a hundred thousand places fit into a cache,
+    /// as many keys do not.
+    slots: HashTable<Slot>,
     flows: Vec<Flow>,
     free: Vec<Slot>,
     ended: Vec<Slot>,
-    latest: Option<(FlowKey, Slot)>,
+    latest: Option<Slot>,
     next_id: FlowId,
     previous: Timestamp,
     swept: Timestamp,
@@ -105,7 +107,7 @@ impl FlowTable {
         let shortest = open.min(opening).min(closed).min(udp);
         Self {
             timeouts,
-            slots_by_key: HashMap::default(),
+            slots: HashTable::new(),
             flows: Vec::new(),
             free: Vec::new(),
             ended: Vec::new(),
@@ -132,7 +134,7 @@ impl FlowTable {
             }
             None => (self.open(at, key, sender, packet), true),
         };
-        self.latest = Some((key, slot));
+        self.latest = Some(slot);
         let flow = &mut self.flows[slot.index()];
         flow.last_seen = flow.last_seen.max(at);
         let start = match &packet.transport {
@@ -177,12 +179,12 @@ impl FlowTable {
 
     /// How many flows are alive.
     pub fn len(&self) -> usize {
-        self.slots_by_key.len()
+        self.slots.len()
     }
 
     /// Whether no flow is alive.
     pub fn is_empty(&self) -> bool {
-        self.slots_by_key.is_empty()
+        self.slots.is_empty()
     }
 
     /// How many flows there have been.
@@ -200,7 +202,7 @@ impl FlowTable {
 
     /// Ends all flows, for the end of the capture.
     pub fn end_all(&mut self) {
-        let mut slots: Vec<Slot> = self.slots_by_key.drain().map(|(_, slot)| slot).collect();
+        let mut slots: Vec<Slot> = self.slots.drain().collect();
         slots.sort_unstable();
         self.ended.append(&mut slots);
         self.latest = None;
@@ -209,8 +211,11 @@ impl FlowTable {
     #[inline]
     fn find(&self, key: &FlowKey) -> Option<Slot> {
         match self.latest {
-            Some((latest, slot)) if latest == *key => Some(slot),
-            _ => self.slots_by_key.get(key).copied(),
+            Some(slot) if self.flows[slot.index()].key == *key => Some(slot),
+            _ => {
+                let is_of = |slot: &Slot| self.flows[slot.index()].key == *key;
+                self.slots.find(hash(key), is_of).copied()
+            }
         }
     }
 
@@ -259,12 +264,18 @@ impl FlowTable {
             self.flows.push(flow);
             Slot(places)
         };
-        self.slots_by_key.insert(key, slot);
+        let flows = &self.flows;
+        self.slots
+            .insert_unique(hash(&key), slot, |slot| hash(&flows[slot.index()].key));
         slot
     }
 
     fn end(&mut self, slot: Slot) {
-        self.slots_by_key.remove(&self.flows[slot.index()].key);
+        let key = &self.flows[slot.index()].key;
+        if let Ok(place) = self.slots.find_entry(hash(key), |place| *place == slot) {
+            place.remove();
+        }
+        self.latest = None;
         self.ended.push(slot);
     }
 
@@ -295,8 +306,8 @@ impl FlowTable {
         self.swept = now;
         self.tracked_since_sweep = 0;
         let mut over: Vec<Slot> = self
-            .slots_by_key
-            .values()
+            .slots
+            .iter()
             .copied()
             .filter(|slot| self.is_idle(&self.flows[slot.index()], now))
             .collect();
@@ -304,8 +315,13 @@ impl FlowTable {
         for slot in over {
             self.end(slot);
         }
-        self.latest = None;
     }
+}
+
+// The state is fixed, so that the same capture is walked the same way every time.
+#[inline]
+fn hash(key: &FlowKey) -> u64 {
+    FixedState::default().hash_one(key)
 }
 
 #[cfg(test)]
