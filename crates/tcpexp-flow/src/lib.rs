@@ -21,7 +21,10 @@
 //! # Ok::<(), tcpexp_wire::Skipped>(())
 //! ```
 
+mod classify;
+mod first_copies;
 mod flow;
+mod identity;
 mod key;
 mod offset;
 mod segment;
@@ -32,7 +35,10 @@ mod laws;
 #[cfg(test)]
 mod trace;
 
+pub use classify::{Behind, Cause, Class, Classifier, KnownBy};
+pub use first_copies::FirstCopies;
 pub use flow::{Flow, InitiatorKnown};
+pub use identity::Order;
 pub use key::{Direction, End, FlowId, FlowKey, Protocol};
 pub use offset::StreamOffset;
 pub use segment::{Datagram, FlowPacket, Seen, Segment, SynOptions};

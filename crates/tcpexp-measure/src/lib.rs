@@ -27,7 +27,11 @@
 //! ```
 
 pub mod compat;
-pub mod first_copies;
+/// Where it was before; the flow crate has it.
+pub mod first_copies {
+    pub use tcpexp_flow::FirstCopies;
+}
+pub mod flows;
 mod meter;
 mod packets;
 pub mod rto;

@@ -49,21 +49,23 @@ pub fn meter<M: Meter, E: Send>(
     };
     let mut shards: Vec<Shard<M>> = Vec::new();
     shards.resize_with(SHARDS, Shard::default);
-    let mut next = reader.chunk();
-    while let Some(chunk) = next {
-        let (upcoming, rows) = rayon::join(
-            || reader.chunk(),
+    let [mut queues, mut next] = [(); 2].map(|()| new_queues());
+    let mut has_next = reader.read(&mut next);
+    while has_next {
+        std::mem::swap(&mut queues, &mut next);
+        let (is_read, rows) = rayon::join(
+            || reader.read(&mut next),
             || {
                 let rows = shards
                     .par_iter_mut()
-                    .zip(chunk)
+                    .zip(&mut queues)
                     .map(|(shard, queue)| shard.measure(queue, &begin))
                     .collect();
                 in_order(rows)
             },
         );
         sink(rows)?;
-        next = upcoming;
+        has_next = is_read;
     }
     Ok(Metered {
         flows: reader.table.flows_seen(),
@@ -77,13 +79,19 @@ fn in_order<Row>(shards: Vec<Vec<(u64, Row)>>) -> Vec<Row> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// One shard's part of a chunk.
+/// One shard's part of a chunk. Used again and again, so that memory is asked for only once.
 #[derive(Default)]
 struct Queue {
     packets: Vec<(Slot, FlowPacket)>,
     /// Flows that begin, each with the place of its first packet.
     began: Vec<(usize, Slot, Flow)>,
     ended: Vec<(Slot, Flow)>,
+}
+
+fn new_queues() -> Vec<Queue> {
+    let mut queues = Vec::new();
+    queues.resize_with(SHARDS, Queue::default);
+    queues
 }
 
 struct Reader<'a, P> {
@@ -93,12 +101,11 @@ struct Reader<'a, P> {
 }
 
 impl<P: Packets> Reader<'_, P> {
-    fn chunk(&mut self) -> Option<Vec<Queue>> {
+    /// Fills the queues with the next chunk, unless the capture is at its end.
+    fn read(&mut self, queues: &mut [Queue]) -> bool {
         if self.is_at_end {
-            return None;
+            return false;
         }
-        let mut queues: Vec<Queue> = Vec::new();
-        queues.resize_with(SHARDS, Queue::default);
         let table = &mut self.table;
         let shown = self.packets.show(CHUNK, |sighted| {
             let tracked = table.track(sighted.at, sighted.packet);
@@ -124,7 +131,7 @@ impl<P: Packets> Reader<'_, P> {
         table.drain_ended(|slot, flow| {
             queues[slot.index() % SHARDS].ended.push((slot, *flow));
         });
-        Some(queues)
+        true
     }
 }
 
@@ -141,15 +148,15 @@ impl<M> Default for Shard<M> {
 }
 
 impl<M: Meter> Shard<M> {
-    fn measure(&mut self, queue: Queue, begin: &impl Fn(&Flow) -> M) -> Vec<(u64, M::Row)> {
+    fn measure(&mut self, queue: &mut Queue, begin: &impl Fn(&Flow) -> M) -> Vec<(u64, M::Row)> {
         let mut rows = Rows {
             record: 0,
             rows: Vec::new(),
         };
-        let mut starting = queue.began.iter().peekable();
+        let mut starting = queue.began.drain(..).peekable();
         for (index, (slot, packet)) in queue.packets.iter().enumerate() {
             while let Some((_, slot, flow)) = starting.next_if(|(place, ..)| *place == index) {
-                self.begin(*slot, begin(flow));
+                self.begin(slot, begin(&flow));
             }
             let place = slot.index() / SHARDS;
             let Some(Some(meter)) = self.meters.get_mut(place) else {
@@ -162,7 +169,8 @@ impl<M: Meter> Shard<M> {
             }
         }
         rows.record = u64::MAX;
-        for (slot, flow) in queue.ended {
+        queue.packets.clear();
+        for (slot, flow) in queue.ended.drain(..) {
             let meter = self.meters.get_mut(slot.index() / SHARDS);
             if let Some(meter) = meter.and_then(Option::take) {
                 meter.end(&flow, &mut rows);

@@ -23,12 +23,14 @@
 
 mod compat;
 mod error;
+mod flows;
 mod info;
 mod recording;
 mod rtt;
 
 pub use compat::spp_pairs;
 pub use error::Error;
+pub use flows::flows;
 pub use info::CaptureInfo;
 pub use recording::{Recording, Walk};
 pub use rtt::{RttOptions, RttReport, rtt};

@@ -15,10 +15,17 @@ const BUCKET_BITS: u32 = 10;
 /// and the smallest and largest stay exact. Memory is bounded whatever is added.
 #[derive(Clone, Debug, Default)]
 pub struct Quantiles {
-    count: u64,
-    smallest: Option<TimeDelta>,
-    largest: Option<TimeDelta>,
+    /// All values, as long as they are few.
     exact: Vec<TimeDelta>,
+    folded: Option<Box<Folded>>,
+}
+
+/// Many values, in buckets.
+#[derive(Clone, Debug)]
+struct Folded {
+    count: u64,
+    smallest: TimeDelta,
+    largest: TimeDelta,
     buckets: Buckets,
 }
 
@@ -43,12 +50,10 @@ pub struct RttSummary {
 
 impl Quantiles {
     /// Adds one value.
+    #[inline]
     pub fn add(&mut self, value: TimeDelta) {
-        self.count += 1;
-        self.smallest = Some(self.smallest.map_or(value, |smallest| smallest.min(value)));
-        self.largest = Some(self.largest.map_or(value, |largest| largest.max(value)));
-        if !self.buckets.is_empty() {
-            self.buckets.add(bucket_of(value), 1);
+        if let Some(folded) = &mut self.folded {
+            folded.add(value);
             return;
         }
         self.exact.push(value);
@@ -59,32 +64,28 @@ impl Quantiles {
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        if other.buckets.is_empty() {
-            for &value in &other.exact {
-                self.add(value);
-            }
-            return;
+        for &value in &other.exact {
+            self.add(value);
         }
+        let Some(other) = &other.folded else { return };
         self.fold();
-        for (bucket, count) in other.buckets.iter() {
-            self.buckets.add(bucket, count);
+        match &mut self.folded {
+            Some(folded) => folded.merge(other),
+            None => self.folded = Some(other.clone()),
         }
-        self.count += other.count;
-        self.smallest = self.smallest.into_iter().chain(other.smallest).min();
-        self.largest = self.largest.into_iter().chain(other.largest).max();
     }
 
     /// The quantiles that tables show; `None` before the first value.
     pub fn summary(&mut self) -> Option<RttSummary> {
         self.exact.sort_unstable();
         Some(RttSummary {
-            samples: self.count,
-            min: self.smallest?,
+            samples: self.count(),
+            min: self.sorted_rank(1)?,
             p5: self.sorted_quantile(5)?,
             median: self.sorted_quantile(50)?,
             p95: self.sorted_quantile(95)?,
             p99: self.sorted_quantile(99)?,
-            max: self.largest?,
+            max: self.sorted_rank(self.count())?,
         })
     }
 
@@ -92,23 +93,83 @@ impl Quantiles {
     /// that do not exceed them, up to 1.
     pub fn ecdf(&mut self, steps: u64) -> Vec<(TimeDelta, f64)> {
         self.exact.sort_unstable();
-        let steps = steps.min(self.count);
+        let count = self.count();
+        let steps = steps.min(count);
         let step = |step: u64| {
-            let value = self.sorted_rank((self.count * step).div_ceil(steps))?;
+            let value = self.sorted_rank((count * step).div_ceil(steps))?;
             Some((value, step as f64 / steps as f64))
         };
         (1..=steps).filter_map(step).collect()
     }
 
+    /// How many values were added.
+    fn count(&self) -> u64 {
+        match &self.folded {
+            Some(folded) => folded.count,
+            None => self.exact.len() as u64,
+        }
+    }
+
     /// The smallest value that `percent` of all values do not exceed (nearest rank).
     fn sorted_quantile(&self, percent: u64) -> Option<TimeDelta> {
-        self.sorted_rank((self.count * percent).div_ceil(100).max(1))
+        self.sorted_rank((self.count() * percent).div_ceil(100).max(1))
     }
 
     /// The value at `rank`, counted from 1, of all values in order.
     fn sorted_rank(&self, rank: u64) -> Option<TimeDelta> {
-        if self.buckets.is_empty() {
-            return self.exact.get(usize::try_from(rank).ok()? - 1).copied();
+        match &self.folded {
+            Some(folded) => folded.at_rank(rank),
+            None => self
+                .exact
+                .get(usize::try_from(rank).ok()?.checked_sub(1)?)
+                .copied(),
+        }
+    }
+
+    fn fold(&mut self) {
+        for value in std::mem::take(&mut self.exact) {
+            match &mut self.folded {
+                Some(folded) => folded.add(value),
+                None => self.folded = Some(Box::new(Folded::of(value))),
+            }
+        }
+    }
+}
+
+impl Folded {
+    fn of(value: TimeDelta) -> Self {
+        let mut buckets = Buckets::default();
+        buckets.add(bucket_of(value), 1);
+        Self {
+            count: 1,
+            smallest: value,
+            largest: value,
+            buckets,
+        }
+    }
+
+    fn add(&mut self, value: TimeDelta) {
+        self.count += 1;
+        self.smallest = self.smallest.min(value);
+        self.largest = self.largest.max(value);
+        self.buckets.add(bucket_of(value), 1);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.smallest = self.smallest.min(other.smallest);
+        self.largest = self.largest.max(other.largest);
+        for (bucket, count) in other.buckets.iter() {
+            self.buckets.add(bucket, count);
+        }
+    }
+
+    fn at_rank(&self, rank: u64) -> Option<TimeDelta> {
+        // The ends are kept as they are.
+        if rank == 1 {
+            return Some(self.smallest);
+        } else if rank == self.count {
+            return Some(self.largest);
         }
         let mut below = 0;
         let (bucket, rank, count) = self.buckets.iter().find_map(|(bucket, count)| {
@@ -116,13 +177,7 @@ impl Quantiles {
             below += count;
             (count >= rank).then_some((bucket, rank, count))
         })?;
-        Some(value_in(bucket, rank, count).clamp(self.smallest?, self.largest?))
-    }
-
-    fn fold(&mut self) {
-        for value in std::mem::take(&mut self.exact) {
-            self.buckets.add(bucket_of(value), 1);
-        }
+        Some(value_in(bucket, rank, count).clamp(self.smallest, self.largest))
     }
 }
 
@@ -134,10 +189,6 @@ struct Buckets {
 }
 
 impl Buckets {
-    fn is_empty(&self) -> bool {
-        self.counts.is_empty()
-    }
-
     fn add(&mut self, bucket: i32, count: u64) {
         if self.counts.is_empty() {
             self.first = bucket;

@@ -1,6 +1,6 @@
 //! Which bytes of a stream have not been seen before.
 
-use tcpexp_flow::StreamOffset;
+use crate::StreamOffset;
 
 /// The most separate ranges that are kept; beyond them the lowest hole counts as filled.
 const MAX_RANGES: usize = 1_024;

@@ -1,0 +1,577 @@
+//! What a segment is: new, sent again, overtaken on the path, copied, or a probe.
+//!
+//! Where an identity can decide, time does not. What comes from a sender's counters (IPv4
+//! Identification, `TSval`) tells in which order packets were sent, and so whether one that comes
+//! behind its place was sent late (a retransmission) or came late (reordering). Time is asked only
+//! where the counters are silent, and for what set a retransmission off, which no field says.
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use crate::identity::{Identity, Order};
+use crate::{FirstCopies, Segment, StreamOffset};
+
+/// What a segment is in its stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// It takes no sequence numbers.
+    Empty,
+    /// It goes on where the stream stood, or leaves a gap.
+    New,
+    /// It comes behind its place.
+    Behind(Behind),
+    /// The same packet was captured just before: the capture or the path copied it.
+    Copy,
+    /// It asks whether the other end is still there (RFC 9293, section 3.8.4).
+    KeepAlive,
+    /// It asks whether the other end's window is still closed (RFC 9293, section 3.8.6.1).
+    WindowProbe,
+}
+
+/// A segment behind its place, as far as it tells by itself; what to make of it is told by
+/// [`Behind::is_reordered`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Behind {
+    /// Whether it was sent before or after the segments that came before it.
+    pub sent: Order,
+    /// How the order of sending is known.
+    pub known_by: KnownBy,
+    /// What set it off, if it is a retransmission.
+    pub cause: Cause,
+    /// Whether the other end had acknowledged all of it already.
+    pub is_acknowledged: bool,
+}
+
+/// By what the order of sending is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownBy {
+    /// Its bytes were captured before, in another packet.
+    Bytes,
+    /// The sender's IPv4 Identification counts up.
+    IpId,
+    /// The sender's timestamp clock counts up.
+    Timestamp,
+    /// The gap was open for less than a round trip, so nobody can have asked for it.
+    Time,
+    /// Nothing tells.
+    Nothing,
+}
+
+/// What set a retransmission off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// Duplicate or selective ACKs (RFC 5681, section 3.2; RFC 6675; RFC 8985).
+    FastRetransmit,
+    /// A timeout, or the recovery that follows one (RFC 6298, section 5).
+    Timeout,
+    /// A probe for a lost tail (RFC 8985, section 7).
+    TailLossProbe,
+}
+
+impl Cause {
+    /// All, in order of their [`index`](Self::index).
+    pub const ALL: [Self; 3] = [Self::FastRetransmit, Self::Timeout, Self::TailLossProbe];
+
+    /// For arrays with one place per cause.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl Behind {
+    /// Whether it was overtaken on the path; if not, it was sent again.
+    ///
+    /// A host sends in order, so at its own interface nothing is ever reordered.
+    pub fn is_reordered(&self, at_sender: bool) -> bool {
+        !at_sender && self.sent == Order::Earlier
+    }
+}
+
+/// No timeout is shorter than this in the field: Linux waits for 200 ms and the round-trip time,
+/// and its timers may be early by a tick.
+const SHORTEST_TIMEOUT: TimeDelta = TimeDelta::from_millis(190);
+/// A second capture of one packet follows within this.
+const COPY_DELAY: TimeDelta = TimeDelta::from_millis(2);
+
+/// Tells what each segment of one direction is, from it and what the other direction acknowledged.
+#[derive(Clone, Debug, Default)]
+pub struct Classifier {
+    copies: FirstCopies,
+    sent: Option<Sent>,
+    acked: Option<Acked>,
+    identity: Identity,
+    /// When a gap was last left.
+    gap_left: Option<Timestamp>,
+    recovery: Option<Recovery>,
+    /// The smallest round-trip time between the two ends.
+    shortest_rtt: Option<TimeDelta>,
+}
+
+/// How far the direction has come.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    /// One past the furthest sequence number seen.
+    nxt: StreamOffset,
+    /// Start and time of the latest segment that was not overtaken.
+    start: StreamOffset,
+    at: Timestamp,
+}
+
+/// How far the opposite direction has acknowledged it.
+#[derive(Clone, Copy, Debug)]
+struct Acked {
+    una: StreamOffset,
+    at: Timestamp,
+    window: u16,
+    is_window_closed: bool,
+    /// Whether ACKs that came since `una` moved tell that something arrived above a gap.
+    is_loss_reported: bool,
+}
+
+/// Retransmitting until all is acknowledged that was sent before it began.
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    until: StreamOffset,
+    cause: Cause,
+}
+
+impl Classifier {
+    /// Takes in the direction's next segment; tells what it is, and how many bytes of its payload
+    /// were never captured before.
+    #[inline]
+    pub fn segment(&mut self, segment: &Segment) -> (Class, u32) {
+        let start = segment.payload_start();
+        let end = start.plus(segment.seen.payload_bytes);
+        let fresh_bytes = self.copies.take(start, end);
+        (self.class(segment, fresh_bytes > 0), fresh_bytes)
+    }
+
+    #[inline]
+    fn class(&mut self, segment: &Segment, is_fresh: bool) -> Class {
+        let Some(sent) = self.sent else {
+            self.go_on(segment);
+            return if segment.is_numbered() {
+                Class::New
+            } else {
+                Class::Empty
+            };
+        };
+        let ahead = segment.start.since(sent.nxt);
+        if !segment.is_numbered() {
+            return self.empty(ahead, segment);
+        }
+        if ahead < 0 {
+            return self.behind(sent, segment, is_fresh);
+        }
+        if ahead > 0 {
+            self.gap_left = Some(segment.seen.at);
+        }
+        self.go_on(segment);
+        if self.is_window_closed() && ahead == 0 && segment.seen.payload_bytes == 1 {
+            return Class::WindowProbe;
+        }
+        Class::New
+    }
+
+    /// Takes in a segment of the opposite direction; tells whether it is a duplicate ACK
+    /// (RFC 5681, section 2; with SACK blocks a changed window is one too, RFC 6675, section 2).
+    #[inline]
+    pub fn acknowledge(&mut self, segment: &Segment) -> bool {
+        let Some(ack) = segment.ack.filter(|_| !segment.flags.rst()) else {
+            return false;
+        };
+        let is_selective = segment.sack_block_count() > 0;
+        let mut is_duplicate = false;
+        let una = match &self.acked {
+            Some(before) if ack <= before.una => {
+                is_duplicate = ack == before.una
+                    && !segment.is_numbered()
+                    && (before.window == segment.window || is_selective)
+                    && self.sent.is_some_and(|sent| sent.nxt > ack);
+                before.una
+            }
+            _ => ack,
+        };
+        let was_reported = self
+            .acked
+            .is_some_and(|before| before.una == una && before.is_loss_reported);
+        self.acked = Some(Acked {
+            una,
+            at: segment.seen.at,
+            window: segment.window,
+            is_window_closed: segment.window == 0 && !segment.flags.syn(),
+            is_loss_reported: was_reported || is_duplicate || (is_selective && una == ack),
+        });
+        is_duplicate
+    }
+
+    /// Takes in the smallest round-trip time between the two ends so far.
+    pub fn set_shortest_rtt(&mut self, rtt: TimeDelta) {
+        self.shortest_rtt = Some(rtt);
+    }
+
+    /// One past the furthest sequence number seen.
+    #[inline]
+    pub fn nxt(&self) -> Option<StreamOffset> {
+        self.sent.map(|sent| sent.nxt)
+    }
+
+    fn una(&self) -> Option<StreamOffset> {
+        self.acked.map(|acked| acked.una)
+    }
+
+    fn is_window_closed(&self) -> bool {
+        self.acked.is_some_and(|acked| acked.is_window_closed)
+    }
+
+    #[inline]
+    fn go_on(&mut self, segment: &Segment) {
+        self.sent = Some(Sent {
+            nxt: segment.end(),
+            start: segment.start,
+            at: segment.seen.at,
+        });
+        if segment.is_numbered() {
+            self.identity.in_order(segment);
+        }
+    }
+
+    fn empty(&self, ahead: i64, segment: &Segment) -> Class {
+        let is_probe = ahead == -1 && segment.ack.is_some() && !segment.flags.rst();
+        match (is_probe, self.is_window_closed()) {
+            (false, _) => Class::Empty,
+            (true, false) => Class::KeepAlive,
+            (true, true) => Class::WindowProbe,
+        }
+    }
+
+    #[cold]
+    fn behind(&mut self, sent: Sent, segment: &Segment, is_fresh: bool) -> Class {
+        let nxt = sent.nxt;
+        let is_acknowledged = self.una().is_some_and(|una| segment.end() <= una);
+        let is_last_byte = segment.seen.payload_bytes == 1 && segment.end() == nxt;
+        // The last byte once more is data if it was never acknowledged, as in a remote shell.
+        if is_last_byte && is_acknowledged && !segment.flags.fin() {
+            return if self.is_window_closed() {
+                Class::WindowProbe
+            } else {
+                Class::KeepAlive
+            };
+        }
+        if self.is_copy(sent, segment) {
+            return Class::Copy;
+        }
+        let (order, known_by) = match self.identity.out_of_order(segment) {
+            // A late copy that the path made; one sent again would have later numbers.
+            (Order::Earlier, KnownBy::IpId) if !is_fresh => return Class::Copy,
+            _ if !is_fresh => (Order::Later, KnownBy::Bytes),
+            (Order::Unknown, _) => self.by_time(segment),
+            known => known,
+        };
+        let cause = self.cause(sent, segment);
+        let mut now = Sent {
+            nxt: nxt.max(segment.end()),
+            ..sent
+        };
+        if order != Order::Earlier {
+            now.start = segment.start;
+            now.at = segment.seen.at;
+        }
+        self.sent = Some(now);
+        Class::Behind(Behind {
+            sent: order,
+            known_by,
+            cause,
+            is_acknowledged,
+        })
+    }
+
+    fn is_copy(&self, sent: Sent, segment: &Segment) -> bool {
+        sent.start == segment.start
+            && sent.nxt == segment.end()
+            && segment.seen.at - sent.at < COPY_DELAY
+            && self.identity.is_of(segment)
+    }
+
+    fn by_time(&self, segment: &Segment) -> (Order, KnownBy) {
+        match (self.gap_left, self.shortest_rtt) {
+            (Some(left), Some(rtt)) if segment.seen.at - left < rtt => {
+                (Order::Earlier, KnownBy::Time)
+            }
+            (Some(_), Some(_)) => (Order::Later, KnownBy::Time),
+            _ => (Order::Unknown, KnownBy::Nothing),
+        }
+    }
+
+    fn cause(&mut self, sent: Sent, segment: &Segment) -> Cause {
+        let idle = segment.seen.at - self.acked.map_or(sent.at, |acked| acked.at.max(sent.at));
+        let is_oldest = self.una().is_none_or(|una| segment.start <= una);
+        let is_loss_reported = self.acked.is_some_and(|acked| acked.is_loss_reported);
+        let is_tail = segment.end() == sent.nxt && !is_loss_reported;
+        // A probe for a lost tail is sent after two round trips, before the timeout: that comes a
+        // round trip after its shortest time.
+        let timeout = match self.shortest_rtt {
+            Some(rtt) if is_tail => SHORTEST_TIMEOUT + rtt,
+            _ => SHORTEST_TIMEOUT,
+        };
+        let has_timed_out = segment.flags.syn() || (is_oldest && idle >= timeout);
+        let recovery = self
+            .recovery
+            .filter(|recovery| self.una().is_none_or(|una| una < recovery.until));
+        let cause = match recovery {
+            Some(recovery) if !has_timed_out => return recovery.cause,
+            _ if has_timed_out => Cause::Timeout,
+            _ if is_tail => return Cause::TailLossProbe,
+            _ => Cause::FastRetransmit,
+        };
+        self.recovery = Some(Recovery {
+            until: sent.nxt,
+            cause,
+        });
+        cause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use insta::assert_snapshot;
+    use tcpexp_testkit::script;
+    use tcpexp_wire::{LinkType, Tunnels, decode};
+
+    use super::*;
+    use crate::{Direction, FlowPacket, FlowTable};
+
+    /// What each numbered segment and each probe of a script is; the round trip is 40 ms.
+    fn classes(text: &str) -> String {
+        let mut table = FlowTable::default();
+        let mut classifiers = [(); 2].map(|()| Classifier::default());
+        let mut lines = String::new();
+        for (at, frame) in script::packets(text) {
+            let wire_bytes = u32::try_from(frame.len()).unwrap();
+            let packet = decode(LinkType::ETHERNET, &frame, wire_bytes, Tunnels::Closed).unwrap();
+            let tracked = table.track(at, &packet);
+            let packet = FlowPacket::new(&table, &tracked, 0, at, wire_bytes, &packet);
+            let FlowPacket::Tcp(segment) = packet else {
+                continue;
+            };
+            let direction = segment.seen.direction;
+            let is_duplicate = classifiers[direction.opposite().index()].acknowledge(&segment);
+            let classifier = &mut classifiers[direction.index()];
+            classifier.set_shortest_rtt(TimeDelta::from_millis(40));
+            let (class, _) = classifier.segment(&segment);
+            let way = if direction == Direction::Forward {
+                '>'
+            } else {
+                '<'
+            };
+            let what = match class {
+                Class::Empty if is_duplicate => "duplicate ACK".to_owned(),
+                Class::Empty => continue,
+                Class::Behind(behind) => {
+                    let needless = if behind.is_acknowledged {
+                        " needless"
+                    } else {
+                        ""
+                    };
+                    let Behind {
+                        sent,
+                        known_by,
+                        cause,
+                        ..
+                    } = behind;
+                    format!("sent {sent:?} by {known_by:?}, {cause:?}{needless}")
+                }
+                other => format!("{other:?}"),
+            };
+            writeln!(lines, "{:.3} {way} {what}", at.as_nanos() as f64 / 1e9).unwrap();
+        }
+        lines
+    }
+
+    #[test]
+    fn third_duplicate_ack_sets_off_a_fast_retransmission() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000)
+            0.001 > 1001:2001(1000)
+            0.002 > 2001:3001(1000)
+            0.003 > 3001:4001(1000)
+            0.040 < ack 1
+            0.041 < ack 1
+            0.042 < ack 1
+            0.043 < ack 1
+            0.043 > 1:1001(1000)
+        "), @r"
+        0.000 > New
+        0.001 > New
+        0.002 > New
+        0.003 > New
+        0.041 < duplicate ACK
+        0.042 < duplicate ACK
+        0.043 < duplicate ACK
+        0.043 > sent Later by Bytes, FastRetransmit
+        ");
+    }
+
+    #[test]
+    fn timeout_and_what_it_resends_have_one_cause() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000)
+            0.001 > 1001:2001(1000)
+            0.002 > 2001:3001(1000)
+            0.240 > 1:1001(1000)
+            0.280 < ack 1001
+            0.280 > 1001:2001(1000)
+            0.320 < ack 3001
+            0.321 > 3001:4001(1000)
+        "), @r"
+        0.000 > New
+        0.001 > New
+        0.002 > New
+        0.240 > sent Later by Bytes, Timeout
+        0.280 > sent Later by Bytes, Timeout
+        0.321 > New
+        ");
+    }
+
+    #[test]
+    fn lone_tail_is_probed_before_the_timeout() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000)
+            0.001 > 1001:2001(1000)
+            0.040 < ack 1001
+            0.120 > 1001:2001(1000)
+            0.500 > 1001:2001(1000)
+        "), @r"
+        0.000 > New
+        0.001 > New
+        0.120 > sent Later by Bytes, TailLossProbe
+        0.500 > sent Later by Bytes, Timeout
+        ");
+    }
+
+    #[test]
+    fn counters_of_the_sender_tell_reordering_from_retransmission() {
+        // The receiver's view: 1001 was overtaken, 3001 was lost and sent again.
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000) id 1 ts 10 1
+            0.001 > 2001:3001(1000) id 3 ts 10 1
+            0.002 > 1001:2001(1000) id 2 ts 10 1
+            0.003 > 4001:5001(1000) id 5 ts 11 1
+            0.060 > 3001:4001(1000) id 6 ts 15 1
+        "), @r"
+        0.000 > New
+        0.001 > New
+        0.002 > sent Earlier by IpId, FastRetransmit
+        0.003 > New
+        0.060 > sent Later by IpId, FastRetransmit
+        ");
+    }
+
+    #[test]
+    fn timestamps_tell_where_the_identification_does_not_count() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000) id 0 ts 10 1
+            0.001 > 2001:3001(1000) id 0 ts 12 1
+            0.002 > 1001:2001(1000) id 0 ts 11 1
+            0.003 > 4001:5001(1000) id 0 ts 13 1
+            0.060 > 3001:4001(1000) id 0 ts 70 1
+        "), @r"
+        0.000 > New
+        0.001 > New
+        0.002 > sent Earlier by Timestamp, FastRetransmit
+        0.003 > New
+        0.060 > sent Later by Timestamp, FastRetransmit
+        ");
+    }
+
+    #[test]
+    fn time_is_asked_last() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000) id 0
+            0.001 > 2001:3001(1000) id 0
+            0.002 > 1001:2001(1000) id 0
+            0.003 > 4001:5001(1000) id 0
+            0.060 > 3001:4001(1000) id 0
+        "), @r"
+        0.000 > New
+        0.001 > New
+        0.002 > sent Earlier by Time, FastRetransmit
+        0.003 > New
+        0.060 > sent Later by Time, FastRetransmit
+        ");
+    }
+
+    #[test]
+    fn packet_captured_twice_was_not_sent_twice() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000) id 7
+            0.001 > 1001:2001(1000) id 8
+            0.001 > 1001:2001(1000) id 8
+            0.002 > 2001:3001(1000) id 9
+            0.090 > 1001:2001(1000) id 8
+        "), @r"
+        0.000 > New
+        0.001 > New
+        0.001 > Copy
+        0.002 > New
+        0.090 > Copy
+        ");
+    }
+
+    #[test]
+    fn bytes_that_were_acknowledged_are_sent_again_needlessly() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000)
+            0.001 > 1001:2001(1000)
+            0.040 < ack 2001
+            0.300 > 1:1001(1000)
+        "), @r"
+        0.000 > New
+        0.001 > New
+        0.300 > sent Later by Bytes, Timeout needless
+        ");
+    }
+
+    #[test]
+    fn probes_are_not_retransmissions() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000)
+            0.040 < ack 1001 win 0
+            0.300 > 1000:1001(1)
+            0.600 > 1001:1002(1)
+            0.900 < ack 1002 win 500
+            9.000 > . 1001
+            9.040 < ack 1002 win 500
+        "), @r"
+        0.000 > New
+        0.300 > WindowProbe
+        0.600 > WindowProbe
+        9.000 > KeepAlive
+        ");
+    }
+
+    #[test]
+    fn last_byte_sent_again_unacknowledged_is_data() {
+        assert_snapshot!(classes("
+            0.000 > 1:2(1)
+            0.300 > 1:2(1)
+        "), @r"
+        0.000 > New
+        0.300 > sent Later by Bytes, Timeout
+        ");
+    }
+
+    #[test]
+    fn handshake_is_sent_again_by_timeout() {
+        assert_snapshot!(classes("
+            0.000 > S 0
+            1.000 > S 0
+            1.040 < S. 0 ack 1
+        "), @r"
+        0.000 > New
+        1.000 > sent Later by Bytes, Timeout
+        1.040 < New
+        ");
+    }
+}

@@ -1,0 +1,116 @@
+//! One connection while it lives.
+
+use tcpexp_flow::{Datagram, Direction, Flow, Segment};
+use tcpexp_units::TimeDelta;
+
+use super::ending::Closing;
+use super::half::Half;
+use super::handshake::Handshake;
+use super::summary::{ConnectionSummary, DirectionSummary};
+use crate::{Meter, Vantage};
+
+/// Sums up one connection, or the datagrams between two endpoints.
+#[derive(Debug, Default)]
+pub struct Connection {
+    handshake: Handshake,
+    closing: Closing,
+    halves: [Half; 2],
+    /// The smallest round-trip time from the capture to either direction's receiver.
+    shortest: [Option<TimeDelta>; 2],
+}
+
+impl Connection {
+    /// Takes in a TCP segment.
+    #[inline]
+    pub fn see(&mut self, segment: &Segment) {
+        let direction = segment.seen.direction;
+        self.handshake.observe(segment);
+        self.closing.observe(segment);
+        let opposite = direction.opposite();
+        let (rtt, is_duplicate) = self.halves[opposite.index()].is_acknowledged(segment);
+        if let Some(rtt) = rtt {
+            self.round_trip(opposite, rtt);
+        }
+        let half = &mut self.halves[direction.index()];
+        if is_duplicate {
+            half.count_duplicate_ack();
+        }
+        half.sends(segment);
+    }
+
+    /// What is known of it so far.
+    pub fn summary(&mut self, flow: &Flow) -> ConnectionSummary {
+        let vantage = self.vantage();
+        let directions = Direction::BOTH.map(|direction| {
+            let position = vantage.map(|vantage| vantage.of(direction));
+            let offer = self.handshake.offers[direction.index()];
+            DirectionSummary::of(&mut self.halves[direction.index()], position, offer)
+        });
+        let is_answered = directions.iter().all(|direction| direction.packets > 0);
+        ConnectionSummary {
+            flow: flow.id,
+            protocol: flow.key.protocol(),
+            initiator: flow.initiator(),
+            responder: flow.responder(),
+            initiator_known: flow.initiator_known,
+            first_at: flow.first_seen,
+            duration: flow.last_seen - flow.first_seen,
+            ending: self.closing.ending(is_answered),
+            vantage,
+            handshake_rtt: self.handshake.rtt(),
+            sack: self.handshake.agreed(|offer| offer.sack_permitted),
+            timestamps: self.handshake.agreed(|offer| offer.timestamps),
+            window_scaling: self.handshake.agreed(|offer| offer.window_scale.is_some()),
+            ecn: self.handshake.ecn(),
+            directions,
+        }
+    }
+
+    /// Where the capture was taken: by the handshake, or by how soon data is acknowledged.
+    fn vantage(&self) -> Option<Vantage> {
+        let [forward, reverse] = self.shortest;
+        let to_responder = self.handshake.far.into_iter().chain(forward).min()?;
+        let to_initiator = self.handshake.near.into_iter().chain(reverse).min()?;
+        Vantage::between(to_initiator, to_responder)
+    }
+
+    #[inline]
+    fn round_trip(&mut self, direction: Direction, rtt: TimeDelta) {
+        let shortest = &mut self.shortest[direction.index()];
+        if shortest.is_none_or(|shortest| rtt < shortest) {
+            *shortest = Some(rtt);
+            self.tell_shortest();
+        }
+    }
+
+    /// Tells both directions the smallest whole round trip.
+    #[cold]
+    fn tell_shortest(&mut self) {
+        let [forward, reverse] = self.shortest;
+        let to_responder = self.handshake.far.into_iter().chain(forward).min();
+        let to_initiator = self.handshake.near.into_iter().chain(reverse).min();
+        if let (Some(to_responder), Some(to_initiator)) = (to_responder, to_initiator) {
+            for half in &mut self.halves {
+                half.set_shortest_rtt(to_responder + to_initiator);
+            }
+        }
+    }
+}
+
+impl Meter for Connection {
+    type Row = ConnectionSummary;
+
+    #[inline]
+    fn segment(&mut self, segment: &Segment, _: &mut impl Extend<ConnectionSummary>) {
+        self.see(segment);
+    }
+
+    #[inline]
+    fn datagram(&mut self, datagram: &Datagram, _: &mut impl Extend<ConnectionSummary>) {
+        self.halves[datagram.seen.direction.index()].count(&datagram.seen);
+    }
+
+    fn end(mut self, flow: &Flow, rows: &mut impl Extend<ConnectionSummary>) {
+        rows.extend([self.summary(flow)]);
+    }
+}

@@ -1,0 +1,65 @@
+//! How a flow ended.
+
+use tcpexp_flow::{Direction, Segment};
+
+/// How a flow ended, as far as the capture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// Both ends sent a FIN.
+    Closed,
+    /// One end sent a FIN, the other none.
+    HalfClosed(Direction),
+    /// A RST that goes this way cut it.
+    Reset(Direction),
+    /// A SYN was never answered.
+    Unanswered,
+    /// Nothing ended it while the capture ran.
+    Open,
+}
+
+impl Ending {
+    /// The name used in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::HalfClosed(Direction::Forward) => "half_closed_by_initiator",
+            Self::HalfClosed(Direction::Reverse) => "half_closed_by_responder",
+            Self::Reset(Direction::Forward) => "reset_by_initiator",
+            Self::Reset(Direction::Reverse) => "reset_by_responder",
+            Self::Unanswered => "unanswered",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// What was seen that ends a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Closing {
+    finished: [bool; 2],
+    reset: Option<Direction>,
+}
+
+impl Closing {
+    #[inline]
+    pub(super) fn observe(&mut self, segment: &Segment) {
+        let direction = segment.seen.direction;
+        if segment.flags.fin() {
+            self.finished[direction.index()] = true;
+        }
+        // After both FINs a RST only tells that nobody listens any more.
+        if segment.flags.rst() && self.finished != [true; 2] {
+            self.reset = self.reset.or(Some(direction));
+        }
+    }
+
+    pub(super) fn ending(self, is_answered: bool) -> Ending {
+        match (self.reset, self.finished) {
+            (Some(direction), _) => Ending::Reset(direction),
+            (None, [true, true]) => Ending::Closed,
+            (None, [true, false]) => Ending::HalfClosed(Direction::Forward),
+            (None, [false, true]) => Ending::HalfClosed(Direction::Reverse),
+            (None, [false, false]) if is_answered => Ending::Open,
+            (None, [false, false]) => Ending::Unanswered,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! One direction of a connection while it lives.
+
+use tcpexp_flow::{Class, Classifier, Seen, Segment};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::out_of_sequence::OutOfSequence;
+use super::outstanding::Outstanding;
+use crate::spp::Quantiles;
+
+/// ECN field of a packet that a router marked (RFC 3168, section 5).
+const CONGESTION_EXPERIENCED: u8 = 3;
+
+/// What is counted of one direction.
+#[derive(Debug, Default)]
+pub(super) struct Half {
+    pub(super) counts: Counts,
+    classifier: Classifier,
+    outstanding: Outstanding,
+    pub(super) rtt: Quantiles,
+    rare: Option<Box<Rare>>,
+}
+
+/// Sums over one direction's packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) packets: u64,
+    pub(super) data_packets: u64,
+    pub(super) wire_bytes: u64,
+    pub(super) ip_bytes: u64,
+    pub(super) payload_bytes: u64,
+    pub(super) span: Option<(Timestamp, Timestamp)>,
+    pub(super) largest_payload_bytes: u32,
+}
+
+/// What most connections have none of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rare {
+    pub(super) out_of_sequence: OutOfSequence,
+    pub(super) repeated_bytes: u64,
+    pub(super) copies: u64,
+    pub(super) keep_alives: u64,
+    pub(super) window_probes: u64,
+    pub(super) duplicate_acks: u64,
+    pub(super) zero_windows: u64,
+    pub(super) duplicate_sacks: u64,
+    pub(super) congestion_experienced: u64,
+}
+
+impl Counts {
+    #[inline]
+    pub(super) fn add(&mut self, seen: &Seen) {
+        self.packets += 1;
+        self.data_packets += u64::from(seen.payload_bytes > 0);
+        self.wire_bytes += u64::from(seen.wire_bytes);
+        self.ip_bytes += u64::from(seen.ip_bytes);
+        self.payload_bytes += u64::from(seen.payload_bytes);
+        self.largest_payload_bytes = self.largest_payload_bytes.max(seen.payload_bytes);
+        self.span.get_or_insert((seen.at, seen.at)).1 = seen.at;
+    }
+}
+
+impl Half {
+    /// A segment of this direction.
+    #[inline]
+    pub(super) fn sends(&mut self, segment: &Segment) {
+        let seen = &segment.seen;
+        self.count(seen);
+        if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
+            self.rare().zero_windows += 1;
+        }
+        if segment.sack_block_count() > 0 && tells_of_duplicate(segment) {
+            self.rare().duplicate_sacks += 1;
+        }
+        let nxt = self.classifier.nxt();
+        let (class, fresh_bytes) = self.classifier.segment(segment);
+        if fresh_bytes < seen.payload_bytes {
+            self.rare().repeated_bytes += u64::from(seen.payload_bytes - fresh_bytes);
+        }
+        match class {
+            Class::Empty => {}
+            Class::New => self.outstanding.sent(segment.end(), seen.at),
+            Class::Behind(behind) => {
+                self.outstanding.sent_again();
+                let end = nxt.map_or(segment.end(), |nxt| segment.end().min(nxt));
+                // Its bytes that were never captured count too: they were sent before, or it
+                // would not be behind.
+                let bytes = end.since(segment.payload_start()).max(0).cast_unsigned();
+                let bytes = bytes.min(u64::from(seen.payload_bytes));
+                self.rare().out_of_sequence.add(behind, bytes);
+            }
+            Class::Copy => self.rare().copies += 1,
+            Class::KeepAlive => self.rare().keep_alives += 1,
+            Class::WindowProbe => self.rare().window_probes += 1,
+        }
+    }
+
+    /// A packet of this direction, of any protocol.
+    #[inline]
+    pub(super) fn count(&mut self, seen: &Seen) {
+        self.counts.add(seen);
+        if seen.traffic_class & CONGESTION_EXPERIENCED == CONGESTION_EXPERIENCED {
+            self.rare().congestion_experienced += 1;
+        }
+    }
+
+    /// A duplicate ACK that goes this way.
+    #[cold]
+    pub(super) fn count_duplicate_ack(&mut self) {
+        self.rare().duplicate_acks += 1;
+    }
+
+    /// What there has been of the rare.
+    pub(super) fn rarities(&self) -> Rare {
+        self.rare.as_deref().cloned().unwrap_or_default()
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// A segment of the opposite direction, which acknowledges this one's; tells the round-trip
+    /// time that it shows, and whether it is a duplicate ACK.
+    #[inline]
+    pub(super) fn is_acknowledged(&mut self, segment: &Segment) -> (Option<TimeDelta>, bool) {
+        let is_duplicate = self.classifier.acknowledge(segment);
+        let rtt = segment
+            .ack
+            .filter(|_| !segment.flags.rst())
+            .and_then(|ack| self.outstanding.acknowledged(ack, segment.seen.at));
+        if let Some(rtt) = rtt {
+            self.rtt.add(rtt);
+        }
+        (rtt, is_duplicate)
+    }
+
+    pub(super) fn set_shortest_rtt(&mut self, rtt: TimeDelta) {
+        self.classifier.set_shortest_rtt(rtt);
+    }
+}
+
+/// Whether the first SACK block tells of bytes that came twice (RFC 2883, section 4).
+#[cold]
+fn tells_of_duplicate(segment: &Segment) -> bool {
+    let mut blocks = segment.sack_blocks();
+    let (Some((left, right)), Some(ack)) = (blocks.next(), segment.ack) else {
+        return false;
+    };
+    right <= ack
+        || blocks
+            .next()
+            .is_some_and(|(from, to)| from <= left && right <= to)
+}

@@ -1,0 +1,76 @@
+//! The three segments that open a connection, and where they show the capture to be.
+
+use tcpexp_flow::{Direction, Segment, SynOptions};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+/// What the handshake told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Handshake {
+    /// By direction.
+    pub(super) offers: [Option<SynOptions>; 2],
+    syn_at: Option<Timestamp>,
+    syn_ack_at: Option<Timestamp>,
+    /// From the SYN to its answer: to the responder and back.
+    pub(super) far: Option<TimeDelta>,
+    /// From the answer to its acknowledgment: to the initiator and back.
+    pub(super) near: Option<TimeDelta>,
+    asks_for_ecn: bool,
+    grants_ecn: bool,
+    is_over: bool,
+}
+
+impl Handshake {
+    #[inline]
+    pub(super) fn observe(&mut self, segment: &Segment) {
+        if !self.is_over {
+            self.open(segment);
+        }
+    }
+
+    #[cold]
+    fn open(&mut self, segment: &Segment) {
+        let at = segment.seen.at;
+        let flags = segment.flags;
+        match (segment.seen.direction, segment.syn) {
+            (Direction::Forward, Some(offer)) if !flags.ack() => {
+                // Whose answer it is cannot be told of one that was sent twice (RFC 6298, section 3).
+                let is_first = self.offers[0].is_none();
+                self.syn_at = is_first.then_some(at);
+                self.offers[0] = Some(offer);
+                self.asks_for_ecn = flags.ece() && flags.cwr();
+            }
+            (Direction::Reverse, Some(offer)) => {
+                let is_first = self.offers[1].is_none();
+                self.far = self.syn_at.filter(|_| is_first).map(|syn_at| at - syn_at);
+                self.syn_ack_at = is_first.then_some(at);
+                self.offers[1] = Some(offer);
+                self.grants_ecn = flags.ece() && !flags.cwr();
+            }
+            (Direction::Forward, None) if flags.ack() => {
+                self.near = self.syn_ack_at.map(|syn_ack_at| at - syn_ack_at);
+                self.is_over = true;
+            }
+            (Direction::Forward, _) => {}
+            // The reverse direction talks before the handshake was seen: it was before the capture.
+            (Direction::Reverse, None) => self.is_over = true,
+        }
+    }
+
+    /// From the SYN to the acknowledgment of its answer: the whole round trip, wherever the capture
+    /// is.
+    pub(super) fn rtt(&self) -> Option<TimeDelta> {
+        Some(self.far? + self.near?)
+    }
+
+    /// Whether both ends agreed on an option.
+    pub(super) fn agreed(&self, has: impl Fn(&SynOptions) -> bool) -> Option<bool> {
+        let [forward, reverse] = self.offers;
+        Some(has(&forward?) && has(&reverse?))
+    }
+
+    /// Whether both ends agreed on ECN (RFC 3168, section 6.1.1).
+    pub(super) fn ecn(&self) -> Option<bool> {
+        let [_, _] = [self.offers[0]?, self.offers[1]?];
+        Some(self.asks_for_ecn && self.grants_ecn)
+    }
+}

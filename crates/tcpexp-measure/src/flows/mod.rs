@@ -1,0 +1,14 @@
+//! One summary per connection and direction: what `tcpexp flows` shows.
+
+mod connection;
+mod ending;
+mod half;
+mod handshake;
+mod out_of_sequence;
+mod outstanding;
+mod summary;
+
+pub use connection::Connection;
+pub use ending::Ending;
+pub use out_of_sequence::Retransmitted;
+pub use summary::{ConnectionSummary, DirectionSummary};

@@ -1,0 +1,149 @@
+//! What is told of a connection and of each of its directions.
+
+use std::net::SocketAddr;
+
+use tcpexp_flow::{Cause, FlowId, InitiatorKnown, Protocol, SynOptions};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::half::{Counts, Half};
+use super::{Ending, Retransmitted};
+use crate::spp::RttSummary;
+use crate::{Position, Vantage};
+
+/// One connection, or the UDP datagrams between two endpoints.
+#[derive(Clone, Debug)]
+pub struct ConnectionSummary {
+    /// Its number in the capture.
+    pub flow: FlowId,
+    /// Transport protocol.
+    pub protocol: Protocol,
+    /// Address and port of the initiator.
+    pub initiator: SocketAddr,
+    /// Address and port of the responder.
+    pub responder: SocketAddr,
+    /// How the initiator is known.
+    pub initiator_known: InitiatorKnown,
+    /// When its first packet was captured.
+    pub first_at: Timestamp,
+    /// From its first packet to its last, either direction.
+    pub duration: TimeDelta,
+    /// How it ended.
+    pub ending: Ending,
+    /// Where on its path the capture was taken; `None` if nothing tells.
+    pub vantage: Option<Vantage>,
+    /// From the SYN to the acknowledgment of its answer, which is the whole round trip wherever the
+    /// capture was taken; `None` if a part of it was sent twice or not captured.
+    pub handshake_rtt: Option<TimeDelta>,
+    /// Whether both ends permit selective acknowledgments; `None` without both SYNs.
+    pub sack: Option<bool>,
+    /// Whether both ends use the timestamps option.
+    pub timestamps: Option<bool>,
+    /// Whether both ends scale their windows.
+    pub window_scaling: Option<bool>,
+    /// Whether both ends agreed on explicit congestion notification.
+    pub ecn: Option<bool>,
+    /// Forward and reverse.
+    pub directions: [DirectionSummary; 2],
+}
+
+/// One direction of a connection.
+#[derive(Clone, Debug)]
+pub struct DirectionSummary {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes on the wire, link headers included.
+    pub wire_bytes: u64,
+    /// Bytes of the IP datagrams.
+    pub ip_bytes: u64,
+    /// Bytes of transport payload.
+    pub payload_bytes: u64,
+    /// Bytes of payload without those captured before; for UDP all of them.
+    pub unique_bytes: u64,
+    /// Packets with payload.
+    pub data_packets: u64,
+    /// Its first and its last packet; `None` without packets.
+    pub span: Option<(Timestamp, Timestamp)>,
+    /// Where the capture was taken from this direction's view.
+    pub position: Option<Position>,
+    /// What its SYN offered.
+    pub offer: Option<SynOptions>,
+    /// The largest payload of one packet, in bytes; more than a segment where offload is at work.
+    pub largest_payload_bytes: Option<u32>,
+    /// Retransmissions, by [`Cause::index`].
+    pub retransmitted: [Retransmitted; 3],
+    /// Of those, packets all of whose bytes had been acknowledged already.
+    pub needless_packets: u64,
+    /// Packets overtaken on the path.
+    pub reordered_packets: u64,
+    /// Packets behind their place of which nothing tells why.
+    pub undecided_packets: u64,
+    /// Second captures of one packet, and copies made on the path.
+    pub copied_packets: u64,
+    /// Keep-alive probes.
+    pub keep_alive_packets: u64,
+    /// Probes of a closed window.
+    pub window_probe_packets: u64,
+    /// Duplicate ACKs that this direction carries.
+    pub duplicate_ack_packets: u64,
+    /// Segments that close this direction's sender's own receive window.
+    pub zero_window_packets: u64,
+    /// Segments whose first SACK block tells of bytes that arrived twice (RFC 2883).
+    pub duplicate_sack_packets: u64,
+    /// Packets marked by a router (RFC 3168).
+    pub congestion_experienced_packets: u64,
+    /// Round-trip times from the capture to this direction's receiver and back.
+    pub rtt: Option<RttSummary>,
+}
+
+impl DirectionSummary {
+    pub(super) fn of(
+        half: &mut Half,
+        position: Option<Position>,
+        offer: Option<SynOptions>,
+    ) -> Self {
+        let at_sender = position == Some(Position::Sender);
+        let Counts {
+            packets,
+            data_packets,
+            wire_bytes,
+            ip_bytes,
+            payload_bytes,
+            span,
+            largest_payload_bytes,
+        } = half.counts;
+        let rare = half.rarities();
+        let behind = &rare.out_of_sequence;
+        Self {
+            packets,
+            wire_bytes,
+            ip_bytes,
+            payload_bytes,
+            unique_bytes: payload_bytes - rare.repeated_bytes,
+            data_packets,
+            span,
+            position,
+            offer,
+            largest_payload_bytes: (data_packets > 0).then_some(largest_payload_bytes),
+            retransmitted: behind.retransmitted(at_sender),
+            needless_packets: behind.needless(at_sender),
+            reordered_packets: behind.reordered(at_sender),
+            undecided_packets: behind.undecided(at_sender),
+            copied_packets: rare.copies,
+            keep_alive_packets: rare.keep_alives,
+            window_probe_packets: rare.window_probes,
+            duplicate_ack_packets: rare.duplicate_acks,
+            zero_window_packets: rare.zero_windows,
+            duplicate_sack_packets: rare.duplicate_sacks,
+            congestion_experienced_packets: rare.congestion_experienced,
+            rtt: half.rtt.summary(),
+        }
+    }
+
+    /// Retransmissions of all causes.
+    pub fn retransmissions(&self) -> Retransmitted {
+        let by_cause = Cause::ALL.map(|cause| self.retransmitted[cause.index()]);
+        by_cause
+            .into_iter()
+            .fold(Retransmitted::default(), Retransmitted::with)
+    }
+}

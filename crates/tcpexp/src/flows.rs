@@ -1,0 +1,22 @@
+//! One summary per connection of a capture.
+
+use tcpexp_measure::flows::{Connection, ConnectionSummary};
+use tcpexp_measure::meter;
+use tcpexp_wire::Tunnels;
+
+use crate::{CaptureInfo, Error, Recording};
+
+/// Sums up each connection of a capture; `sink` gets the summaries as the connections end.
+///
+/// Reads the capture once. The sink's error ends it.
+pub fn flows<E: From<Error> + Send>(
+    recording: &Recording,
+    tunnels: Tunnels,
+    sink: impl FnMut(Vec<ConnectionSummary>) -> Result<(), E> + Send,
+) -> Result<CaptureInfo, E> {
+    let mut walk = recording.walk(tunnels)?;
+    meter(&mut walk, |_| Connection::default(), sink)?;
+    let info = CaptureInfo::of(&walk);
+    info.require_packets(recording)?;
+    Ok(info)
+}
