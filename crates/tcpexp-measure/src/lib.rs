@@ -34,6 +34,7 @@ pub mod first_copies {
 pub mod flows;
 mod meter;
 mod packets;
+mod quantiles;
 pub mod rto;
 pub mod sender;
 pub mod spp;
@@ -41,4 +42,5 @@ mod vantage;
 
 pub use meter::{Meter, Metered, meter};
 pub use packets::{Packets, Sighted};
+pub use quantiles::{Quantiles, RttSummary};
 pub use vantage::{Position, Vantage};
