@@ -32,14 +32,19 @@ pub mod first_copies {
     pub use tcpexp_flow::FirstCopies;
 }
 pub mod flows;
+mod live;
 mod meter;
 mod packets;
 mod quantiles;
 pub mod rto;
+pub mod rtt;
+#[cfg(test)]
+mod scripted;
 pub mod sender;
 pub mod spp;
 mod vantage;
 
+pub use live::meter_live;
 pub use meter::{Meter, Metered, meter};
 pub use packets::{Packets, Sighted};
 pub use quantiles::{Quantiles, RttSummary};

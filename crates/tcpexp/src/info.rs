@@ -1,6 +1,7 @@
 //! What is in a capture.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use tcpexp_capture::{Compression, Format, Interface};
 use tcpexp_measure::Packets;
@@ -70,6 +71,11 @@ impl CaptureInfo {
 
     /// Fails if there is not one packet that can be used, and says why.
     pub(crate) fn require_packets(&self, recording: &Recording) -> Result<(), Error> {
+        self.require_packets_in(recording.name())
+    }
+
+    /// The same for a capture that is no recording.
+    pub(crate) fn require_packets_in(&self, name: &Path) -> Result<(), Error> {
         if self.tally.used() > 0 {
             return Ok(());
         }
@@ -83,7 +89,7 @@ impl CaptureInfo {
         }
         reasons.extend(self.damage.clone());
         Err(Error::Nothing {
-            path: recording.name().to_owned(),
+            path: name.to_owned(),
             why: reasons.join("; "),
         })
     }

@@ -27,6 +27,7 @@ mod flows;
 mod info;
 mod recording;
 mod rtt;
+mod single_rtt;
 
 pub use compat::spp_pairs;
 pub use error::Error;
@@ -34,6 +35,7 @@ pub use flows::flows;
 pub use info::CaptureInfo;
 pub use recording::{Recording, Walk};
 pub use rtt::{RttOptions, RttReport, rtt};
+pub use single_rtt::{live_rtt, single_rtt};
 
 pub use tcpexp_capture as capture;
 pub use tcpexp_chart as chart;

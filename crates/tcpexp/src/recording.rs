@@ -125,17 +125,7 @@ impl Recording {
 
     /// Starts a pass from the first record.
     pub fn walk(&self, tunnels: Tunnels) -> Result<Walk<'_>, Error> {
-        Ok(Walk {
-            capture: self.capture()?,
-            tunnels,
-            tally: Tally::default(),
-            span: None,
-            captured_bytes: 0,
-            wire_bytes: 0,
-            records: 0,
-            reported: 0,
-            progress: self.progress(),
-        })
+        Ok(Walk::new(self.capture()?, tunnels, self.progress()))
     }
 
     fn capture(&self) -> Result<Capture<'_>, Error> {
@@ -177,6 +167,40 @@ pub struct Walk<'a> {
     records: u64,
     reported: u64,
     progress: Arc<AtomicU64>,
+}
+
+impl Walk<'static> {
+    /// A pass over what `input` brings while it comes, `name` in messages: a capture that is being
+    /// made, of which nothing is kept.
+    ///
+    /// A packet is shown as soon as its last byte has been read.
+    pub fn live(
+        name: &Path,
+        input: impl Read + Send + 'static,
+        tunnels: Tunnels,
+    ) -> Result<Self, Error> {
+        let capture = Capture::from_reader(input).map_err(|source| Error::Capture {
+            path: name.to_owned(),
+            source,
+        })?;
+        Ok(Self::new(capture, tunnels, Arc::default()))
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn new(capture: Capture<'a>, tunnels: Tunnels, progress: Arc<AtomicU64>) -> Self {
+        Self {
+            capture,
+            tunnels,
+            tally: Tally::default(),
+            span: None,
+            captured_bytes: 0,
+            wire_bytes: 0,
+            records: 0,
+            reported: 0,
+            progress,
+        }
+    }
 }
 
 impl Walk<'_> {

@@ -1,0 +1,230 @@
+//! One direction's round trips: from the capture point to its receiver and back.
+
+use tcpexp_flow::{FlowId, Segment, StreamOffset};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::in_flight::{InFlight, Sacked, Timed};
+use super::tsvals::{Echo, Tsvals};
+use super::{AckClass, RttEstimate, RttMethod, SingleRttDirection, SingleRttRow, SingleRttSample};
+use crate::Quantiles;
+use crate::rto::{LinuxRto, Rfc6298Rto};
+
+/// One direction's data, and the answers to it.
+#[derive(Debug, Default)]
+pub(super) struct HalfPath {
+    in_flight: InFlight,
+    tsvals: Tsvals,
+    order: Order,
+    timers: Timers,
+    handshake: Option<TimeDelta>,
+    ambiguous_acks: u64,
+    sequence_ack: Option<Box<Quantiles>>,
+    timestamps: Option<Box<Quantiles>>,
+    unasked: Option<Box<Quantiles>>,
+}
+
+/// Whether the receiver has reported bytes that are not in order yet.
+#[derive(Debug, Default)]
+struct Order {
+    highest_sacked: Option<StreamOffset>,
+    is_duplicated: bool,
+    /// Window and IP ID of the latest ACK.
+    latest: Option<(u16, Option<u16>)>,
+}
+
+#[derive(Debug, Default)]
+struct Timers {
+    rfc6298: Rfc6298Rto,
+    linux: LinuxRto,
+}
+
+impl HalfPath {
+    /// A packet goes towards the receiver.
+    pub(super) fn send(&mut self, segment: &Segment, is_other_end_heard: bool) {
+        if segment.is_numbered() {
+            self.in_flight.send(segment, is_other_end_heard);
+        }
+        if let Some((value, _)) = segment.timestamps {
+            self.tsvals.send(value, segment, is_other_end_heard);
+        }
+    }
+
+    /// A packet that acknowledges all before `ack` comes from the receiver.
+    pub(super) fn answer(
+        &mut self,
+        segment: &Segment,
+        ack: StreamOffset,
+        flow: FlowId,
+        rows: &mut impl Extend<SingleRttRow>,
+    ) {
+        let was_in_order = self.order.is_kept();
+        let is_duplicate = self.in_flight.is_duplicate(ack);
+        let acked = self.in_flight.acknowledge(ack);
+        let sacked = self.sack(segment);
+        self.ambiguous_acks += u64::from(acked.is_ambiguous);
+        let class = match (acked.is_new, sacked.is_new) {
+            (true, _) if was_in_order => AckClass::Cumulative,
+            (true, _) => AckClass::AfterReordering,
+            (false, true) => AckClass::Selective,
+            (false, false) => AckClass::Duplicate,
+        };
+        if acked.is_new {
+            self.order.advance(ack);
+        }
+        self.order
+            .observe(segment, is_duplicate && class == AckClass::Duplicate);
+        let echo = segment
+            .timestamps
+            .and_then(|(_, echo)| self.tsvals.echo(echo, ack));
+        let timed = acked.timed.or(sacked.timed);
+        let at = segment.seen.at;
+        self.time(at, ack, timed, echo.filter(|_| acked.is_new));
+        let timed_class = match acked.timed {
+            Some(timed) if timed.is_syn => AckClass::Handshake,
+            Some(_) => class,
+            None => AckClass::Selective,
+        };
+        let by_sequence = timed.map(|timed| self.by_sequence(at, &timed, timed_class));
+        let echo = echo.filter(|echo| echo.is_first);
+        let by_timestamp = echo.map(|echo| self.by_timestamp(at, &echo, class));
+        rows.extend(by_sequence.into_iter().chain(by_timestamp).map(|found| {
+            SingleRttRow::Sample(SingleRttSample {
+                at,
+                flow,
+                direction: segment.seen.direction.opposite(),
+                rtt: found.rtt,
+                method: found.method,
+                ack_class: found.class,
+                offset: found.offset,
+                rfc6298: self.timers.rfc6298(),
+                linux: self.timers.linux(),
+            })
+        }));
+    }
+
+    /// What is known of it in the end.
+    pub(super) fn end(&mut self) -> SingleRttDirection {
+        let summary = |quantiles: &mut Option<Box<Quantiles>>| quantiles.as_mut()?.summary();
+        SingleRttDirection {
+            handshake: self.handshake,
+            sequence_ack: summary(&mut self.sequence_ack),
+            timestamps: summary(&mut self.timestamps),
+            unasked: summary(&mut self.unasked),
+            ambiguous_acks: self.ambiguous_acks,
+            rfc6298: self.timers.rfc6298(),
+            linux: self.timers.linux(),
+        }
+    }
+
+    /// Takes in the SACK blocks; the lowest segment of all of them is timed.
+    #[inline]
+    fn sack(&mut self, segment: &Segment) -> Sacked {
+        let mut all = Sacked::default();
+        for (left, right) in segment.sack_blocks() {
+            let sacked = self.in_flight.sack(left, right);
+            all.timed = match (all.timed, sacked.timed) {
+                (Some(a), Some(b)) if b.offset < a.offset => Some(b),
+                (a, b) => a.or(b),
+            };
+            if sacked.is_new {
+                all.is_new = true;
+                self.order.highest_sacked = self.order.highest_sacked.max(Some(right));
+            }
+        }
+        all
+    }
+
+    /// Lets the sender's timers take in what an ACK tells.
+    fn time(&mut self, at: Timestamp, ack: StreamOffset, timed: Option<Timed>, echo: Option<Echo>) {
+        let sent = timed.map(|timed| timed.at);
+        let Some(sent) = sent.or(echo.map(|echo| echo.of.at)) else {
+            return;
+        };
+        let snd_nxt = self.in_flight.furthest().unwrap_or(ack);
+        self.timers.rfc6298.sample(at - sent);
+        self.timers.linux.sample(at - sent, ack, snd_nxt);
+    }
+
+    fn by_sequence(&mut self, at: Timestamp, timed: &Timed, class: AckClass) -> Found {
+        let rtt = at - timed.at;
+        self.sequence_ack.get_or_insert_default().add(rtt);
+        if class == AckClass::Handshake {
+            self.handshake = self.handshake.or(Some(rtt));
+        }
+        Found {
+            rtt,
+            method: RttMethod::SequenceAck,
+            class,
+            offset: timed.offset,
+        }
+    }
+
+    fn by_timestamp(&mut self, at: Timestamp, echo: &Echo, class: AckClass) -> Found {
+        let rtt = at - echo.of.at;
+        let (class, quantiles) = match (echo.is_asked, echo.of.is_syn) {
+            (false, _) => (AckClass::Unasked, &mut self.unasked),
+            (true, true) => (AckClass::Handshake, &mut self.timestamps),
+            (true, false) => (class, &mut self.timestamps),
+        };
+        quantiles.get_or_insert_default().add(rtt);
+        if class == AckClass::Handshake {
+            self.handshake = self.handshake.or(Some(rtt));
+        }
+        Found {
+            rtt,
+            method: RttMethod::Timestamps,
+            class,
+            offset: echo.of.offset,
+        }
+    }
+}
+
+/// A round-trip time, and where it comes from.
+struct Found {
+    rtt: TimeDelta,
+    method: RttMethod,
+    class: AckClass,
+    offset: StreamOffset,
+}
+
+impl Order {
+    fn is_kept(&self) -> bool {
+        self.highest_sacked.is_none() && !self.is_duplicated
+    }
+
+    /// Something new is acknowledged. What the same ACK reports in SACK blocks stays.
+    fn advance(&mut self, ack: StreamOffset) {
+        self.is_duplicated = false;
+        self.highest_sacked = self.highest_sacked.filter(|highest| *highest > ack);
+    }
+
+    /// `may_be_duplicate`: the ACK acknowledges nothing new, and there is something to acknowledge.
+    fn observe(&mut self, segment: &Segment, may_be_duplicate: bool) {
+        let latest = (segment.window, segment.seen.ip_id.filter(|id| *id != 0));
+        // A new window is a reason of its own to send an ACK (RFC 5681, section 2), and one packet
+        // captured twice is one ACK.
+        let is_repeated = self.latest.is_some_and(|(window, ip_id)| {
+            window == latest.0 && (ip_id.is_none() || ip_id != latest.1)
+        });
+        self.is_duplicated |= may_be_duplicate && is_repeated && !segment.is_numbered();
+        self.latest = Some(latest);
+    }
+}
+
+impl Timers {
+    fn rfc6298(&self) -> Option<RttEstimate> {
+        Some(RttEstimate {
+            srtt: self.rfc6298.srtt()?,
+            rttvar: self.rfc6298.rttvar()?,
+            rto: self.rfc6298.rto(),
+        })
+    }
+
+    fn linux(&self) -> Option<RttEstimate> {
+        Some(RttEstimate {
+            srtt: self.linux.srtt()?,
+            rttvar: self.linux.rttvar()?,
+            rto: self.linux.rto(),
+        })
+    }
+}

@@ -1,0 +1,256 @@
+//! The segments of one direction that are not acknowledged yet.
+
+use std::collections::VecDeque;
+
+use tcpexp_flow::{Segment, StreamOffset};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+/// The largest window that TCP can offer (RFC 7323, section 2.3), in bytes: no ACK that is meant
+/// for this connection is further ahead of its data.
+const MAX_WINDOW_BYTES: i64 = 1 << 30;
+/// No sender waits longer for an ACK: Linux's greatest retransmission timeout.
+const EXPIRY: TimeDelta = TimeDelta::from_seconds(120);
+/// The most segments kept: 10 Gbit/s for 300 ms in full frames.
+const MAX_SEGMENTS: usize = 1 << 18;
+/// The most segments kept while nothing of the other end was captured, which may then never be.
+const MAX_SEGMENTS_UNHEARD: usize = 1 << 10;
+
+/// The segments of one direction that are not acknowledged yet.
+///
+/// Segments that nobody acknowledges leave after two minutes or when there are too many.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    /// In the order of the stream; none overlaps another one.
+    segments: VecDeque<Sent>,
+    /// All before this is acknowledged or given up.
+    floor: Option<StreamOffset>,
+    furthest: Option<StreamOffset>,
+}
+
+/// A segment, or the part of one that has a fate of its own.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    start: StreamOffset,
+    end: StreamOffset,
+    at: Timestamp,
+    /// Everything from `start` up to here is acknowledged selectively, if this part is.
+    sacked_to: StreamOffset,
+    ip_id: Option<u16>,
+    is_sacked: bool,
+    is_sent_again: bool,
+    is_syn: bool,
+}
+
+/// The segment that an ACK tells the round-trip time of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Timed {
+    pub(super) offset: StreamOffset,
+    pub(super) at: Timestamp,
+    pub(super) is_syn: bool,
+}
+
+/// What an acknowledgment number newly acknowledges.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Acked {
+    /// The lowest segment that was not acknowledged selectively before, if all were sent once.
+    pub(super) timed: Option<Timed>,
+    /// Whether there is anything in flight that it newly acknowledges.
+    pub(super) is_new: bool,
+    /// Whether some of it was sent more than once.
+    pub(super) is_ambiguous: bool,
+}
+
+impl InFlight {
+    /// A segment that takes sequence numbers passes.
+    pub(super) fn send(&mut self, segment: &Segment, is_other_end_heard: bool) {
+        let start = self
+            .floor
+            .map_or(segment.start, |floor| segment.start.max(floor));
+        let end = segment.end();
+        if end <= start {
+            return;
+        }
+        self.furthest = Some(self.furthest.map_or(end, |furthest| furthest.max(end)));
+        let sent = Sent {
+            start,
+            end,
+            at: segment.seen.at,
+            sacked_to: start,
+            // Where all are zero they tell nothing.
+            ip_id: segment.seen.ip_id.filter(|id| *id != 0),
+            is_sacked: false,
+            is_sent_again: false,
+            is_syn: segment.flags.syn(),
+        };
+        match self.segments.back() {
+            Some(last) if start < last.end => self.send_out_of_order(sent),
+            _ => self.segments.push_back(sent),
+        }
+        let most = if is_other_end_heard {
+            MAX_SEGMENTS
+        } else {
+            MAX_SEGMENTS_UNHEARD
+        };
+        self.give_up_old(segment.seen.at, most);
+    }
+
+    /// What was sent last, its end that is (SND.NXT of RFC 9293).
+    pub(super) fn furthest(&self) -> Option<StreamOffset> {
+        self.furthest
+    }
+
+    /// Whether something waits for an ACK and `ack` acknowledges nothing of it.
+    pub(super) fn is_duplicate(&self, ack: StreamOffset) -> bool {
+        self.floor == Some(ack) && !self.segments.is_empty()
+    }
+
+    /// Everything before `ack` has arrived.
+    pub(super) fn acknowledge(&mut self, ack: StreamOffset) -> Acked {
+        let mut acked = Acked::default();
+        let is_old = self.floor.is_some_and(|floor| ack <= floor);
+        let is_made_up = self
+            .furthest
+            .is_some_and(|furthest| ack.since(furthest) > MAX_WINDOW_BYTES);
+        if is_old || is_made_up {
+            return acked;
+        }
+        self.floor = Some(ack);
+        while let Some(sent) = self.segments.front_mut() {
+            if sent.start >= ack {
+                break;
+            }
+            acked.is_new = true;
+            acked.is_ambiguous |= sent.is_sent_again;
+            if !sent.is_sacked && acked.timed.is_none() {
+                acked.timed = Some(sent.timed());
+            }
+            if sent.end > ack {
+                sent.start = ack;
+                break;
+            }
+            self.segments.pop_front();
+        }
+        if acked.is_ambiguous {
+            acked.timed = None;
+        }
+        acked
+    }
+
+    /// The bytes from `left` up to `right` have arrived. Tells the lowest segment of which this was
+    /// not known yet and that was sent once.
+    pub(super) fn sack(&mut self, left: StreamOffset, right: StreamOffset) -> Sacked {
+        let left = self.floor.map_or(left, |floor| left.max(floor));
+        let mut sacked = Sacked::default();
+        if right <= left {
+            return sacked;
+        }
+        self.cut(left);
+        self.cut(right);
+        let first = self.segments.partition_point(|sent| sent.start < left);
+        let Some(run) = self.segments.get(first).filter(|sent| sent.start < right) else {
+            return sacked;
+        };
+        // A receiver repeats its blocks in each ACK; what was in them before is passed over.
+        let known_to = run.sacked_to;
+        let from = if run.is_sacked && known_to > left {
+            self.segments.partition_point(|sent| sent.start < known_to)
+        } else {
+            first
+        };
+        for sent in self.segments.range_mut(from..) {
+            if sent.start >= right {
+                break;
+            }
+            if !sent.is_sacked {
+                sent.is_sacked = true;
+                sacked.is_new = true;
+                if !sent.is_sent_again && sacked.timed.is_none() {
+                    sacked.timed = Some(sent.timed());
+                }
+            }
+        }
+        let run = &mut self.segments[first];
+        run.sacked_to = run.sacked_to.max(right);
+        sacked
+    }
+
+    /// A segment that does not follow all others: some of it was sent before, or it fills a hole.
+    #[cold]
+    fn send_out_of_order(&mut self, sent: Sent) {
+        self.cut(sent.start);
+        self.cut(sent.end);
+        let mut index = self
+            .segments
+            .partition_point(|other| other.end <= sent.start);
+        let mut from = sent.start;
+        while from < sent.end {
+            let next = self.segments.get_mut(index);
+            match next.filter(|other| other.start < sent.end) {
+                Some(other) if other.start <= from => {
+                    // The same packet captured twice was not sent twice.
+                    let is_copy = sent.ip_id.is_some() && sent.ip_id == other.ip_id;
+                    other.is_sent_again |= !is_copy;
+                    from = other.end;
+                }
+                other => {
+                    let end = other.map_or(sent.end, |other| other.start);
+                    let part = Sent {
+                        start: from,
+                        end,
+                        sacked_to: from,
+                        ..sent
+                    };
+                    self.segments.insert(index, part);
+                    from = end;
+                }
+            }
+            index += 1;
+        }
+    }
+
+    /// Parts the segment that `offset` lies within, if there is one.
+    fn cut(&mut self, offset: StreamOffset) {
+        let index = self.segments.partition_point(|sent| sent.end <= offset);
+        let Some(sent) = self.segments.get_mut(index) else {
+            return;
+        };
+        if sent.start < offset {
+            let rest = Sent {
+                start: offset,
+                ..*sent
+            };
+            sent.end = offset;
+            self.segments.insert(index + 1, rest);
+        }
+    }
+
+    fn give_up_old(&mut self, now: Timestamp, most: usize) {
+        while let Some(oldest) = self.segments.front() {
+            if self.segments.len() <= most && now - oldest.at <= EXPIRY {
+                break;
+            }
+            let end = oldest.end;
+            self.floor = Some(self.floor.map_or(end, |floor| floor.max(end)));
+            self.segments.pop_front();
+        }
+    }
+}
+
+/// What a SACK block newly acknowledges.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sacked {
+    /// The lowest segment that was sent once.
+    pub(super) timed: Option<Timed>,
+    /// Whether it acknowledges anything newly.
+    pub(super) is_new: bool,
+}
+
+impl Sent {
+    fn timed(&self) -> Timed {
+        Timed {
+            offset: self.start,
+            at: self.at,
+            is_syn: self.is_syn,
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Traces and the round-trip times in them.
+
+use std::convert::Infallible;
+use std::fmt::Write;
+
+use insta::assert_snapshot;
+use tcpexp_flow::StreamOffset;
+
+use super::*;
+use crate::meter_live;
+use crate::scripted::Scripted;
+
+fn rows(trace: &str) -> Vec<SingleRttRow> {
+    let mut rows = Vec::new();
+    let Ok(_) = meter_live(&mut Scripted::new(trace), SingleRttMeter::new, |row| {
+        rows.push(row);
+        Ok::<(), Infallible>(())
+    });
+    rows
+}
+
+/// One line a sample: when, which way, the sequence number answered, the time and how it is known.
+fn samples(trace: &str) -> String {
+    let mut lines = String::new();
+    for row in rows(trace) {
+        if let SingleRttRow::Sample(sample) = row {
+            writeln!(
+                lines,
+                "{:.3} {} {} {:.0} by {}, {}",
+                sample.at.as_nanos() as f64 / 1e9,
+                sample.direction,
+                StreamOffset::seq(sample.offset).0,
+                sample.rtt,
+                sample.method.name(),
+                sample.ack_class.name(),
+            )
+            .unwrap();
+        }
+    }
+    if lines.is_empty() {
+        "none".to_owned()
+    } else {
+        lines
+    }
+}
+
+/// One line a flow and direction.
+fn summaries(trace: &str) -> String {
+    let mut lines = String::new();
+    for row in rows(trace) {
+        if let SingleRttRow::Ended(flow) = row {
+            for (way, direction) in ["forward", "reverse"].iter().zip(flow.directions) {
+                let count = |rtt: Option<crate::RttSummary>| rtt.map_or(0, |rtt| rtt.samples);
+                let [sequence, timestamps, unasked] = [
+                    direction.sequence_ack,
+                    direction.timestamps,
+                    direction.unasked,
+                ]
+                .map(count);
+                write!(
+                    lines,
+                    "{way}: {sequence} by sequence, {timestamps} by timestamps, "
+                )
+                .unwrap();
+                write!(
+                    lines,
+                    "{unasked} unasked, {} ambiguous",
+                    direction.ambiguous_acks
+                )
+                .unwrap();
+                if let Some(handshake) = direction.handshake {
+                    write!(lines, ", handshake {handshake:.0}").unwrap();
+                }
+                if let Some(timer) = direction.linux {
+                    write!(lines, ", srtt {:.1} rto {:.0}", timer.srtt, timer.rto).unwrap();
+                }
+                lines.push('\n');
+            }
+        }
+    }
+    lines
+}
+
+#[test]
+fn handshake_gives_a_sample_of_each_half() {
+    let trace = "
+        0.000 > S
+        0.030 < S.
+        0.031 > .
+    ";
+    assert_snapshot!(samples(trace), @r"
+    0.030 forward 0 30 ms by sequence_ack, handshake
+    0.031 reverse 0 1 ms by sequence_ack, handshake
+    ");
+    assert_snapshot!(summaries(trace), @r"
+    forward: 1 by sequence, 0 by timestamps, 0 unasked, 0 ambiguous, handshake 30 ms, srtt 30.0 ms rto 232 ms
+    reverse: 1 by sequence, 0 by timestamps, 0 unasked, 0 ambiguous, handshake 1 ms, srtt 1.0 ms rto 204 ms
+    ");
+}
+
+#[test]
+fn retransmitted_segment_gives_no_sample() {
+    assert_snapshot!(samples("
+        0.000 > 1:1461(1460)
+        0.300 > 1:1461(1460)   // same bytes again: whose ACK is it?
+        0.340 < ack 1461
+    "), @"none");
+}
+
+#[test]
+fn lost_syn_gives_no_handshake_but_by_timestamp() {
+    let trace = "
+        0.000 > S ts 100 0
+        1.000 > S ts 1100 0
+        1.040 < S. ts 70 1100
+        1.041 > . ts 1141 70
+    ";
+    assert_snapshot!(samples(trace), @r"
+    1.040 forward 0 40 ms by timestamps, handshake
+    1.041 reverse 0 1 ms by sequence_ack, handshake
+    1.041 reverse 0 1 ms by timestamps, handshake
+    ");
+    assert_snapshot!(summaries(trace), @r"
+    forward: 0 by sequence, 1 by timestamps, 0 unasked, 1 ambiguous, handshake 40 ms, srtt 40.0 ms rto 240 ms
+    reverse: 1 by sequence, 1 by timestamps, 0 unasked, 0 ambiguous, handshake 1 ms, srtt 1.0 ms rto 204 ms
+    ");
+}
+
+#[test]
+fn ack_of_many_segments_gives_one_sample_of_the_oldest() {
+    assert_snapshot!(samples("
+        0.000 > 1:1001(1000)
+        0.010 > 1001:2001(1000)
+        0.020 > 2001:3001(1000)
+        0.040 < ack 2001
+        0.060 < ack 3001
+    "), @r"
+    0.040 forward 1 40 ms by sequence_ack, cumulative
+    0.060 forward 2001 40 ms by sequence_ack, cumulative
+    ");
+}
+
+#[test]
+fn ack_of_anything_retransmitted_gives_no_sample_even_of_the_rest() {
+    let trace = "
+        0.000 > 1:1001(1000)
+        0.001 > 1001:2001(1000)
+        0.040 < ack 1
+        0.300 > 1:1001(1000)
+        0.340 < ack 2001
+    ";
+    assert_snapshot!(samples(trace), @"none");
+    assert_snapshot!(summaries(trace), @r"
+    forward: 0 by sequence, 0 by timestamps, 0 unasked, 1 ambiguous
+    reverse: 0 by sequence, 0 by timestamps, 0 unasked, 0 ambiguous
+    ");
+}
+
+#[test]
+fn sack_gives_a_sample_and_the_ack_after_it_no_second_one() {
+    assert_snapshot!(samples("
+        0.000 > 1:1001(1000)
+        0.001 > 1001:2001(1000)
+        0.002 > 2001:3001(1000)
+        0.041 < ack 1 sack 1001:2001
+        0.042 < ack 1 sack 1001:3001
+        0.300 > 1:1001(1000)
+        0.340 < ack 3001
+        0.341 > 3001:4001(1000)
+        0.381 < ack 4001
+    "), @r"
+    0.041 forward 1001 40 ms by sequence_ack, selective
+    0.042 forward 2001 40 ms by sequence_ack, selective
+    0.381 forward 3001 40 ms by sequence_ack, cumulative
+    ");
+}
+
+#[test]
+fn late_segment_is_timed_and_the_ack_says_so() {
+    assert_snapshot!(samples("
+        0.000 > 1:1001(1000)
+        0.001 > 1001:2001(1000)
+        0.041 < ack 1 sack 1001:2001
+        0.055 < ack 2001
+        0.060 > 2001:3001(1000)
+        0.100 < ack 3001
+    "), @r"
+    0.041 forward 1001 40 ms by sequence_ack, selective
+    0.055 forward 1 55 ms by sequence_ack, after_reordering
+    0.100 forward 2001 40 ms by sequence_ack, cumulative
+    ");
+}
+
+#[test]
+fn duplicate_acks_tell_of_reordering_where_there_is_no_sack() {
+    assert_snapshot!(samples("
+        0.000 > 1:1001(1000)
+        0.001 > 1001:2001(1000)
+        0.041 < ack 1
+        0.042 < ack 1
+        0.055 < ack 2001
+        0.060 > 2001:3001(1000)
+        0.100 < ack 3001
+    "), @r"
+    0.055 forward 1 55 ms by sequence_ack, after_reordering
+    0.100 forward 2001 40 ms by sequence_ack, cumulative
+    ");
+}
+
+#[test]
+fn parts_of_one_large_segment_are_timed_from_when_it_was_sent() {
+    assert_snapshot!(samples("
+        0.000 > 1:10001(10000)
+        0.040 < ack 2001
+        0.041 < ack 4001
+        0.042 < ack 4001 sack 6001:10001
+        0.050 > 10001:20001(10000)
+        0.060 > 4001:6001(2000)     // only this part was sent again
+        0.091 < ack 4001 sack 6001:12001
+        0.100 < ack 12001
+        0.101 < ack 20001
+    "), @r"
+    0.040 forward 1 40 ms by sequence_ack, cumulative
+    0.041 forward 2001 41 ms by sequence_ack, cumulative
+    0.042 forward 6001 42 ms by sequence_ack, selective
+    0.091 forward 10001 41 ms by sequence_ack, selective
+    0.101 forward 12001 51 ms by sequence_ack, cumulative
+    ");
+}
+
+#[test]
+fn hole_that_is_filled_late_was_not_sent_twice() {
+    assert_snapshot!(samples("
+        0.000 > 1:1001(1000)
+        0.001 > 2001:3001(1000)
+        0.005 > 1001:2001(1000)     // overtaken before the capture point
+        0.045 < ack 3001
+    "), @"0.045 forward 1 45 ms by sequence_ack, cumulative");
+}
+
+#[test]
+fn packet_captured_twice_was_not_sent_twice() {
+    assert_snapshot!(samples("
+        0.000 > 1:1001(1000) id 7
+        0.000 > 1:1001(1000) id 7
+        0.001 > 1001:2001(1000) id 8
+        0.001 > 1001:2001(1000) id 8
+        0.040 < ack 1001 id 3
+        0.040 < ack 1001 id 3
+        0.041 < ack 2001 id 4
+        0.041 < ack 2001 id 4
+    "), @r"
+    0.040 forward 1 40 ms by sequence_ack, cumulative
+    0.041 forward 1001 40 ms by sequence_ack, cumulative
+    ");
+}
+
+#[test]
+fn timestamp_is_timed_to_its_first_echo() {
+    assert_snapshot!(samples("
+        0.000 > 1:1001(1000) ts 100 0
+        0.000 > 1001:2001(1000) ts 100 0
+        0.003 > 2001:3001(1000) ts 103 0
+        0.040 < ack 2001 ts 900 100
+        0.041 < ack 2001 win 60000 ts 901 100
+        0.045 < ack 3001 ts 905 103
+    "), @r"
+    0.040 forward 1 40 ms by sequence_ack, cumulative
+    0.040 forward 1 40 ms by timestamps, cumulative
+    0.045 forward 2001 42 ms by sequence_ack, cumulative
+    0.045 forward 2001 42 ms by timestamps, cumulative
+    ");
+}
+
+#[test]
+fn timestamp_tells_which_copy_is_acknowledged() {
+    let trace = "
+        0.000 > 1:1001(1000) ts 100 0
+        0.300 > 1:1001(1000) ts 400 0
+        0.340 < ack 1001 ts 900 400
+    ";
+    assert_snapshot!(samples(trace), @"0.340 forward 1 40 ms by timestamps, cumulative");
+    assert_snapshot!(summaries(trace), @r"
+    forward: 0 by sequence, 1 by timestamps, 0 unasked, 1 ambiguous, srtt 40.0 ms rto 240 ms
+    reverse: 0 by sequence, 0 by timestamps, 0 unasked, 0 ambiguous
+    ");
+}
+
+#[test]
+fn bare_ack_asks_for_no_answer() {
+    assert_snapshot!(samples("
+        0.000 < 1:101(100) ts 500 10
+        0.001 > ack 101 ts 20 500
+        5.000 < 101:201(100) ts 5500 20     // five seconds of silence, not of round trip
+    "), @r"
+    0.001 forward 1 1 ms by sequence_ack, cumulative
+    0.001 forward 1 1 ms by timestamps, cumulative
+    5.000 reverse 1 5 s by timestamps, unasked
+    ");
+}
+
+#[test]
+fn data_in_the_same_tick_as_a_bare_ack_asks_for_an_answer() {
+    assert_snapshot!(samples("
+        0.0000 < 1:101(100) ts 500 10
+        0.0010 > ack 101 ts 20 500
+        0.0018 > 1:51(50) ack 101 ts 20 500
+        0.0400 < ack 51 ts 540 20
+    "), @r"
+    0.001 forward 1 1 ms by sequence_ack, cumulative
+    0.001 forward 1 1 ms by timestamps, cumulative
+    0.040 reverse 1 38 ms by sequence_ack, cumulative
+    0.040 reverse 1 38 ms by timestamps, cumulative
+    ");
+}
+
+#[test]
+fn nobody_sent_what_a_made_up_ack_acknowledges() {
+    assert_snapshot!(samples("
+        0.000 > 1:1001(1000) ts 100 0
+        0.010 < ack 2000000000 ts 900 70000
+        0.020 < R 77 ack 1001
+        0.040 < ack 1001 ts 901 100
+    "), @r"
+    0.040 forward 1 40 ms by sequence_ack, cumulative
+    0.040 forward 1 40 ms by timestamps, cumulative
+    ");
+}
+
+#[test]
+fn stream_is_timed_across_the_wrap_of_its_numbers() {
+    assert_snapshot!(samples("
+        0.000 > 4294966296:460(1460) ts 4294967295 0
+        0.001 > 460:1920(1460) ts 0 0
+        0.040 < ack 460 ts 1 4294967295
+        0.041 < ack 1920 ts 2 0
+    "), @r"
+    0.040 forward 4294966296 40 ms by sequence_ack, cumulative
+    0.040 forward 4294966296 40 ms by timestamps, cumulative
+    0.041 forward 460 40 ms by sequence_ack, cumulative
+    0.041 forward 460 40 ms by timestamps, cumulative
+    ");
+}
+
+#[test]
+fn datagrams_give_nothing() {
+    assert_eq!(rows("0.0 > udp 10\n0.1 < udp 10").len(), 0);
+}
+
+#[test]
+fn each_flow_begins_before_its_samples_and_ends_behind_them() {
+    let trace = "
+        0.000 > S
+        0.001 > S flow 1
+        0.030 < S.
+        0.031 < S. flow 1
+    ";
+    let kinds = rows(trace).into_iter().map(|row| match row {
+        SingleRttRow::Began(flow) => format!("{} begins", flow.id),
+        SingleRttRow::Sample(sample) => format!("{} sample", sample.flow),
+        SingleRttRow::Ended(ended) => format!("{} ends", ended.flow.id),
+    });
+    assert_eq!(
+        kinds.collect::<Vec<_>>(),
+        [
+            "0 begins", "1 begins", "0 sample", "1 sample", "0 ends", "1 ends"
+        ]
+    );
+}

@@ -1,0 +1,145 @@
+//! The timestamps of one direction that were not echoed yet.
+
+use std::collections::VecDeque;
+
+use tcpexp_flow::{Segment, StreamOffset};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+/// How long an echo is waited for.
+const EXPIRY: TimeDelta = TimeDelta::from_seconds(120);
+/// The most timestamps kept: two minutes of milliseconds.
+const MAX_TSVALS: usize = 120_000;
+/// The most timestamps kept while nothing of the other end was captured, which may then never be.
+const MAX_TSVALS_UNHEARD: usize = 1 << 10;
+
+/// The `TSval`s of one direction from the last one echoed on (RFC 7323, section 3.2).
+#[derive(Debug, Default)]
+pub(super) struct Tsvals {
+    /// In the order of the sender's timestamp clock.
+    sent: VecDeque<Tsval>,
+    /// The latest that is no longer kept: older ones are not seen for the first time.
+    gone: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Tsval {
+    value: u32,
+    first: Sight,
+    /// The first packet with this value that asks for an answer.
+    asking: Option<Sight>,
+    is_echoed: bool,
+}
+
+/// A packet with a timestamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sight {
+    pub(super) at: Timestamp,
+    pub(super) offset: StreamOffset,
+    pub(super) is_syn: bool,
+}
+
+/// What an echo answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Echo {
+    pub(super) of: Sight,
+    /// Whether that packet asked for an answer.
+    pub(super) is_asked: bool,
+    /// Whether the timestamp comes back for the first time.
+    pub(super) is_first: bool,
+}
+
+impl Tsvals {
+    /// A packet with a timestamp passes.
+    pub(super) fn send(&mut self, value: u32, segment: &Segment, is_other_end_heard: bool) {
+        let sight = Sight {
+            at: segment.seen.at,
+            offset: segment.start,
+            is_syn: segment.flags.syn(),
+        };
+        let asking = segment.is_numbered().then_some(sight);
+        let tsval = Tsval {
+            value,
+            first: sight,
+            asking,
+            is_echoed: false,
+        };
+        match self.sent.back_mut() {
+            Some(last) if last.value == value => last.asking = last.asking.or(asking),
+            Some(last) if !is_after(value, last.value) => self.insert(tsval),
+            None if self.gone.is_some_and(|gone| !is_after(value, gone)) => {}
+            _ => self.sent.push_back(tsval),
+        }
+        let most = if is_other_end_heard {
+            MAX_TSVALS
+        } else {
+            MAX_TSVALS_UNHEARD
+        };
+        self.give_up_old(sight.at, most);
+    }
+
+    /// What a packet that echoes `value` and acknowledges all before `ack` answers.
+    pub(super) fn echo(&mut self, value: u32, ack: StreamOffset) -> Option<Echo> {
+        let newest = self.sent.back()?.value;
+        if is_after(value, newest) {
+            // Nobody sent that.
+            return None;
+        }
+        while self
+            .sent
+            .front()
+            .is_some_and(|oldest| is_after(value, oldest.value))
+        {
+            self.pop();
+        }
+        let tsval = self.sent.front_mut().filter(|tsval| tsval.value == value)?;
+        let is_first = !std::mem::replace(&mut tsval.is_echoed, true);
+        // A bare ACK and data may share a tick. The answer is to the data only if it acknowledges
+        // some of it.
+        let asked = tsval
+            .asking
+            .filter(|asking| *asking == tsval.first || ack > asking.offset);
+        Some(Echo {
+            of: asked.unwrap_or(tsval.first),
+            is_asked: asked.is_some(),
+            is_first,
+        })
+    }
+
+    /// A packet that comes behind later ones. If it fills a hole, its timestamp is echoed
+    /// (RFC 7323, section 4.3).
+    #[cold]
+    fn insert(&mut self, tsval: Tsval) {
+        if self.gone.is_some_and(|gone| !is_after(tsval.value, gone)) {
+            return;
+        }
+        let place = self
+            .sent
+            .partition_point(|other| is_after(tsval.value, other.value));
+        match self.sent.get_mut(place) {
+            Some(other) if other.value == tsval.value => {
+                other.asking = other.asking.or(tsval.asking);
+            }
+            // Before one that was echoed there are none that may be.
+            Some(other) if other.is_echoed => {}
+            _ => self.sent.insert(place, tsval),
+        }
+    }
+
+    fn give_up_old(&mut self, now: Timestamp, most: usize) {
+        while let Some(oldest) = self.sent.front() {
+            if self.sent.len() <= most && now - oldest.first.at <= EXPIRY {
+                break;
+            }
+            self.pop();
+        }
+    }
+
+    fn pop(&mut self) {
+        self.gone = self.sent.pop_front().map(|tsval| tsval.value).or(self.gone);
+    }
+}
+
+/// Whether timestamp `a` is later than `b` (RFC 7323, section 5.2).
+fn is_after(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b).cast_signed() > 0
+}

@@ -1,0 +1,46 @@
+//! For tests: the packets of a script, or of a capture in memory.
+
+use tcpexp_testkit::script;
+use tcpexp_units::Timestamp;
+use tcpexp_wire::{LinkType, Tunnels, decode};
+
+use crate::{Packets, Sighted};
+
+/// Frames and when they are captured; what cannot be used is passed over.
+pub(crate) struct Scripted {
+    frames: std::vec::IntoIter<(Timestamp, Vec<u8>)>,
+    record: u64,
+}
+
+impl Scripted {
+    pub(crate) fn new(text: &str) -> Self {
+        Self::of(script::packets(text))
+    }
+
+    pub(crate) fn of(frames: Vec<(Timestamp, Vec<u8>)>) -> Self {
+        Self {
+            frames: frames.into_iter(),
+            record: 0,
+        }
+    }
+}
+
+impl Packets for Scripted {
+    fn show(&mut self, count: usize, mut each: impl FnMut(&Sighted<'_>)) -> usize {
+        for shown in 0..count {
+            let Some((at, frame)) = self.frames.next() else {
+                return shown;
+            };
+            let wire_bytes = u32::try_from(frame.len()).unwrap();
+            let packet = decode(LinkType::ETHERNET, &frame, wire_bytes, Tunnels::Closed).unwrap();
+            each(&Sighted {
+                record: self.record,
+                at,
+                wire_bytes,
+                packet: &packet,
+            });
+            self.record += 1;
+        }
+        count
+    }
+}

@@ -1,0 +1,43 @@
+//! Round-trip times from one capture.
+
+use std::io::Read;
+use std::path::Path;
+
+use tcpexp_measure::rtt::{SingleRttMeter, SingleRttRow};
+use tcpexp_measure::{meter, meter_live};
+use tcpexp_wire::Tunnels;
+
+use crate::{CaptureInfo, Error, Recording, Walk};
+
+/// Measures the round-trip times of a capture's TCP connections between the capture point and
+/// either end; `sink` gets flows, samples and summaries as they come.
+///
+/// Reads the capture once. The sink's error ends the measurement.
+pub fn single_rtt<E: From<Error> + Send>(
+    recording: &Recording,
+    tunnels: Tunnels,
+    sink: impl FnMut(Vec<SingleRttRow>) -> Result<(), E> + Send,
+) -> Result<CaptureInfo, E> {
+    let mut walk = recording.walk(tunnels)?;
+    meter(&mut walk, SingleRttMeter::new, sink)?;
+    let info = CaptureInfo::of(&walk);
+    info.require_packets(recording)?;
+    Ok(info)
+}
+
+/// The same for a capture that is being made: `sink` gets each row before `input` is read on, so
+/// that it is there when its packet is.
+///
+/// `name` stands for the input in messages. Returns when the input ends or the sink fails.
+pub fn live_rtt<E: From<Error>>(
+    name: &Path,
+    input: impl Read + Send + 'static,
+    tunnels: Tunnels,
+    sink: impl FnMut(SingleRttRow) -> Result<(), E>,
+) -> Result<CaptureInfo, E> {
+    let mut walk = Walk::live(name, input, tunnels)?;
+    meter_live(&mut walk, SingleRttMeter::new, sink)?;
+    let info = CaptureInfo::of(&walk);
+    info.require_packets_in(name)?;
+    Ok(info)
+}
