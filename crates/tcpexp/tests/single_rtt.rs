@@ -150,6 +150,58 @@ fn replayed_srtt_is_the_kernels() {
     assert!(checked > 0);
 }
 
+/// The retransmission timeouts that the kernel told about once a millisecond: when, and the timeout.
+fn timeouts(folder: &Path) -> Option<Vec<(Timestamp, TimeDelta)>> {
+    let file = File::open(folder.join("tcpinfo.csv.gz")).ok()?;
+    let lines = BufReader::new(MultiGzDecoder::new(file)).lines();
+    let timeout = |line: io::Result<String>| {
+        let line = line.unwrap();
+        let fields: Vec<&str> = line.split(',').collect();
+        let rto = fields[2].parse().ok()?;
+        // The last one counts expiries since the latest ACK, each of which doubled the timeout.
+        if fields.last() != Some(&"0") {
+            return None;
+        }
+        Some((time(fields[0])?, TimeDelta::from_micros(rto)))
+    };
+    Some(lines.filter_map(timeout).collect())
+}
+
+#[test]
+fn replayed_timeout_is_the_kernels() {
+    let Some(captures) = shared("captures") else {
+        eprintln!("skipped: no captures with the kernel's own account at hand");
+        return;
+    };
+    let mut checked = 0;
+    for folder in folders_with_probes(&captures) {
+        let Some(timeouts) = timeouts(&folder) else {
+            continue;
+        };
+        let (src, _) = captures_in(&folder).unwrap();
+        let mut samples = samples(rows(&Recording::open(&src).unwrap()));
+        samples.retain(|sample| sample.direction == Direction::Forward);
+        let error = |(at, rto): (Timestamp, TimeDelta)| {
+            let before = samples.partition_point(|sample| sample.at < at);
+            let replayed = samples[..before].last()?.linux?.rto;
+            let off = (replayed - rto).as_nanos().unsigned_abs();
+            Some(off * 1_000_000 / rto.as_nanos().unsigned_abs())
+        };
+        let errors: Vec<u64> = timeouts.into_iter().filter_map(error).collect();
+        let mean = errors.iter().sum::<u64>() / errors.len().max(1) as u64;
+        let exact = errors.iter().filter(|error| **error == 0).count() * 100 / errors.len().max(1);
+        println!(
+            "{}: {} timeouts, mean error {mean} ppm, {exact} % exact",
+            folder.display(),
+            errors.len(),
+        );
+        assert!(errors.len() > 100, "{}", folder.display());
+        assert!(mean <= 5_000, "{}: {mean} ppm", folder.display());
+        checked += 1;
+    }
+    assert!(checked > 0);
+}
+
 fn folders_with_probes(captures: &Path) -> Vec<PathBuf> {
     let children = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).unwrap();
