@@ -32,12 +32,14 @@ pub mod first_copies {
     pub use tcpexp_flow::FirstCopies;
 }
 pub mod flows;
+pub mod import;
 mod live;
 mod meter;
 mod packets;
 mod quantiles;
 pub mod rto;
 pub mod rtt;
+pub mod score;
 #[cfg(test)]
 mod scripted;
 pub mod sender;

@@ -1,0 +1,127 @@
+//! Numbers, times and addresses from text.
+
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::SeqNum;
+
+use super::error::Unusable;
+
+/// A field's text with the name to complain under.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field<'a> {
+    name: &'static str,
+    text: &'a str,
+}
+
+impl<'a> Field<'a> {
+    pub(super) fn new(name: &'static str, text: &'a str) -> Self {
+        Self {
+            name,
+            text: text.trim(),
+        }
+    }
+
+    /// Its value, or what is wrong with it.
+    fn read<T>(self, value: Option<T>) -> Result<T, Unusable> {
+        value.ok_or(Unusable::Unreadable(self.name))
+    }
+
+    pub(super) fn number<T: FromStr>(self) -> Result<T, Unusable> {
+        self.read(self.text.parse().ok())
+    }
+
+    /// Seconds since 1970, or since whatever the log counts from.
+    pub(super) fn time(self) -> Result<Timestamp, Unusable> {
+        self.read(scaled(self.text, 9).map(Timestamp::from_nanos))
+    }
+
+    pub(super) fn micros(self) -> Result<TimeDelta, Unusable> {
+        self.read(scaled(self.text, 3).map(TimeDelta::from_nanos))
+    }
+
+    /// A sequence number, hexadecimal behind `0x` and decimal else.
+    pub(super) fn seq(self) -> Result<SeqNum, Unusable> {
+        let number = match self.text.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16).ok(),
+            None => self.text.parse().ok(),
+        };
+        self.read(number.map(SeqNum))
+    }
+
+    /// A number in hexadecimal digits without a prefix.
+    pub(super) fn hexadecimal(self) -> Result<u64, Unusable> {
+        self.read(u64::from_str_radix(self.text, 16).ok())
+    }
+
+    /// `address:port`, or `[address]:port`.
+    pub(super) fn endpoint(self) -> Result<SocketAddr, Unusable> {
+        self.read(self.text.parse().ok().map(canonical))
+    }
+
+    pub(super) fn address(self) -> Result<IpAddr, Unusable> {
+        self.read(self.text.parse().ok())
+    }
+}
+
+/// An IPv4 address that an IPv6 socket uses is an IPv4 address: it is one on the wire.
+pub(super) fn canonical(endpoint: SocketAddr) -> SocketAddr {
+    SocketAddr::new(endpoint.ip().to_canonical(), endpoint.port())
+}
+
+/// A decimal number without sign times `10^digits`; what comes behind these digits is dropped.
+pub(super) fn scaled(text: &str, digits: u32) -> Option<i64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !is_number(whole) || !is_number(fraction) {
+        return None;
+    }
+    let kept = &fraction[..fraction.len().min(digits as usize)];
+    let missing = digits - u32::try_from(kept.len()).ok()?;
+    let fraction = match kept {
+        "" => 0,
+        kept => kept.parse::<i64>().ok()?.checked_mul(10_i64.pow(missing))?,
+    };
+    let whole: i64 = whole.parse().ok()?;
+    whole
+        .checked_mul(10_i64.checked_pow(digits)?)?
+        .checked_add(fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_read_without_rounding() {
+        assert_eq!(
+            scaled("1795247211.143604", 9),
+            Some(1_795_247_211_143_604_000)
+        );
+        assert_eq!(
+            scaled("1795247211.1436041239", 9),
+            Some(1_795_247_211_143_604_123)
+        );
+        assert_eq!(scaled("48.331", 6), Some(48_331_000));
+        assert_eq!(scaled("41", 6), Some(41_000_000));
+        assert_eq!(scaled("41.", 6), Some(41_000_000));
+    }
+
+    #[test]
+    fn what_is_no_decimal_number_is_none() {
+        for text in [
+            "",
+            ".5",
+            "-1",
+            "1e3",
+            "1.-2",
+            "1.2.3",
+            "99999999999.0",
+            "+1",
+            "NaN",
+        ] {
+            assert_eq!(scaled(text, 9), None, "{text}");
+        }
+    }
+}

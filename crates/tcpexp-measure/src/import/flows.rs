@@ -1,0 +1,142 @@
+//! The connections that a log tells of.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use tcpexp_flow::{Direction, FlowId, Protocol, StreamOffset};
+use tcpexp_units::Timestamp;
+use tcpexp_wire::SeqNum;
+
+use super::rows::{Batch, CongestionState, ImportedFlow, StateChange};
+use super::state::Unwrapped;
+
+/// What is remembered of one sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stream {
+    pub(super) flow: FlowId,
+    pub(super) direction: Direction,
+    /// What the kernel calls the socket.
+    cookie: Option<u64>,
+    unwrapped: Unwrapped,
+    state: Option<CongestionState>,
+    epochs: u32,
+}
+
+/// All connections met so far. Lives as long as the log is read: a log does not tell when a
+/// connection ends.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    streams: Vec<[Stream; 2]>,
+    /// The latest connection between two endpoints, by its own end and the other one.
+    known: HashMap<(SocketAddr, SocketAddr), (usize, Direction)>,
+    unnamed: Option<usize>,
+}
+
+impl Flows {
+    /// The sender at `local` in its connection with `remote`.
+    ///
+    /// Another `cookie` is another socket, so a connection that reuses the ports of an earlier one
+    /// is told apart where the log has cookies, and not where it has none.
+    pub(super) fn sender(
+        &mut self,
+        (local, remote): (SocketAddr, SocketAddr),
+        cookie: Option<u64>,
+        batch: &mut Batch,
+    ) -> &mut Stream {
+        let (slot, direction) = match self.known.get(&(local, remote)) {
+            Some(&(slot, direction))
+                if !self.streams[slot][direction.index()].is_of_another(cookie) =>
+            {
+                (slot, direction)
+            }
+            _ => {
+                let slot = self.begin(Some((local, remote)), batch);
+                self.known
+                    .insert((remote, local), (slot, Direction::Reverse));
+                // Last, for a socket that is connected to itself.
+                self.known
+                    .insert((local, remote), (slot, Direction::Forward));
+                (slot, Direction::Forward)
+            }
+        };
+        let stream = &mut self.streams[slot][direction.index()];
+        stream.cookie = stream.cookie.or(cookie);
+        stream
+    }
+
+    /// The only sender of a log that names no endpoints.
+    pub(super) fn unnamed(&mut self, batch: &mut Batch) -> &mut Stream {
+        let slot = match self.unnamed {
+            Some(slot) => slot,
+            None => self.begin(None, batch),
+        };
+        self.unnamed = Some(slot);
+        &mut self.streams[slot][Direction::Forward.index()]
+    }
+
+    fn begin(&mut self, ends: Option<(SocketAddr, SocketAddr)>, batch: &mut Batch) -> usize {
+        let slot = self.streams.len();
+        // A log of 2^32 connections would not fit into memory either.
+        let flow = FlowId(u32::try_from(slot).unwrap_or(u32::MAX));
+        self.streams
+            .push(Direction::BOTH.map(|direction| Stream::new(flow, direction)));
+        batch.flows.push(ImportedFlow {
+            flow,
+            protocol: Protocol::Tcp,
+            local: ends.map(|(local, _)| local),
+            remote: ends.map(|(_, remote)| remote),
+        });
+        slot
+    }
+}
+
+impl Stream {
+    fn new(flow: FlowId, direction: Direction) -> Self {
+        Self {
+            flow,
+            direction,
+            cookie: None,
+            unwrapped: Unwrapped::default(),
+            state: None,
+            epochs: 0,
+        }
+    }
+
+    fn is_of_another(&self, cookie: Option<u64>) -> bool {
+        matches!((self.cookie, cookie), (Some(known), Some(cookie)) if known != cookie)
+    }
+
+    /// Where `una` and `nxt` lie in its stream.
+    pub(super) fn place(&mut self, una: SeqNum, nxt: SeqNum) -> (StreamOffset, StreamOffset) {
+        self.unwrapped.place(una, nxt)
+    }
+
+    /// The latest state logged.
+    pub(super) const fn state(&self) -> Option<CongestionState> {
+        self.state
+    }
+
+    /// Takes in the state that is set at `at`. One set again, as by a second timeout, begins nothing.
+    pub(super) fn set(&mut self, at: Timestamp, state: CongestionState) -> StateChange {
+        self.epochs += u32::from(self.state != Some(state) && state.is_reducing());
+        self.state = Some(state);
+        StateChange {
+            at,
+            flow: self.flow,
+            direction: self.direction,
+            state,
+        }
+    }
+
+    /// Takes in the state seen at `at`, and tells the change if it is one.
+    pub(super) fn observe(&mut self, at: Timestamp, state: CongestionState) -> Option<StateChange> {
+        (self.state != Some(state)).then(|| self.set(at, state))
+    }
+
+    /// Which reduction this is, counted from 0; `None` outside of one.
+    pub(super) fn recovery_epoch(&self) -> Option<u32> {
+        self.state?
+            .is_reducing()
+            .then(|| self.epochs.saturating_sub(1))
+    }
+}

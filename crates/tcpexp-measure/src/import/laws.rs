@@ -1,0 +1,83 @@
+//! What holds for any log.
+
+use proptest::prelude::*;
+
+use super::log::lines;
+use super::{Error, Format, Report, import};
+
+/// A few lines of each format, good ones among them.
+const LOGS: [&str; 4] = [
+    "# tracer: nop
+     a-1 [000] b..1. 1.000001: tcp_probe: family=AF_INET src=10.0.0.1:4 dest=10.0.0.2:5 mark=0x0 data_len=0 snd_nxt=0x20 snd_una=0x10 snd_cwnd=10 ssthresh=7 snd_wnd=65160 srtt=45750 rcv_wnd=64512 sock_cookie=6
+     a-1 [000] b..1. 1.000002: tcp_cong_state_set: family=AF_INET sport=4 dport=5 saddr=10.0.0.1 daddr=10.0.0.2 saddrv6=::ffff:10.0.0.1 daddrv6=::ffff:10.0.0.2 cong_state=3
+     a-1 [000] b..1. 1.000003: tcp_retransmit_skb: family=AF_INET sport=4 dport=5 saddr=10.0.0.1 daddr=10.0.0.2 saddrv6=::ffff:10.0.0.1 daddrv6=::ffff:10.0.0.2",
+    "1.000000123 10.0.0.1:4 10.0.0.2:5 1480 0x20 0x10 10 2147483647 65160 40 64512",
+    "time,src,dst,snd_nxt,snd_una,snd_cwnd,ssthresh,snd_wnd,srtt_us
+     1.5,10.0.0.1:4,10.0.0.2:5,32,16,10,2147483647,65160,40040",
+    "1.099859,0,244000,10,0,0,0,41883,2147483647,10,0,0,0,0,1,0",
+];
+
+/// What becomes of `log`, and that the books balance.
+fn outcome(format: Format, log: &[u8]) -> Option<Report> {
+    match import(format, log, |_| Ok::<_, Error>(())) {
+        Ok(report) => {
+            let counted = report.used + report.passed_over + report.unusable();
+            assert_eq!(report.lines, counted, "{report:?}");
+            assert_eq!(report.first_unusable.is_some(), report.unusable() > 0);
+            Some(report)
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            None
+        }
+    }
+}
+
+fn any_format() -> impl Strategy<Value = Format> {
+    prop::sample::select(Format::ALL.to_vec())
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(format in any_format(), log in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = outcome(format, &log);
+    }
+
+    #[test]
+    fn a_log_cut_anywhere_loses_lines_and_no_more(which in 0..LOGS.len(), at in 0.0..1.0_f64) {
+        let log = lines(LOGS[which]);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in the log")]
+        let cut = &log.as_bytes()[..(at * log.len() as f64) as usize];
+        for format in Format::ALL {
+            let whole = outcome(format, log.as_bytes());
+            if let (Some(whole), Some(cut)) = (whole, outcome(format, cut)) {
+                prop_assert!(cut.used <= whole.used);
+            }
+        }
+    }
+
+    #[test]
+    fn a_changed_character_panics_in_no_format(
+        which in 0..LOGS.len(),
+        place in any::<prop::sample::Index>(),
+        with in prop::sample::select(&b" ,:=\n\t0x9-.a[]{}\"\xFF"[..]),
+    ) {
+        let mut log = lines(LOGS[which]).into_bytes();
+        let place = place.index(log.len());
+        log[place] = with;
+        for format in Format::ALL {
+            let _ = outcome(format, &log);
+        }
+    }
+
+    #[test]
+    fn one_bad_line_costs_one_line(which in 0..LOGS.len(), bad in "[a-z0-9 ,]{1,40}") {
+        let log = lines(LOGS[which]);
+        for format in Format::ALL {
+            let Some(whole) = outcome(format, log.as_bytes()) else { continue };
+            let with_bad = outcome(format, format!("{log}{bad}\n").as_bytes()).unwrap();
+            prop_assert_eq!(with_bad.lines, whole.lines + 1);
+            prop_assert!(with_bad.used >= whole.used);
+        }
+    }
+}

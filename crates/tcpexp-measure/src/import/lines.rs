@@ -1,0 +1,50 @@
+//! A log's lines, one at a time and of bounded length.
+
+use std::io::{self, BufRead, Read};
+
+use super::error::Unusable;
+
+/// No line of a log is longer; what is would be binary data without line ends.
+const MAX_LINE_BYTES: u64 = 1 << 16;
+
+pub(super) struct Lines<R> {
+    reader: R,
+    buffer: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) const fn new(reader: R) -> Self {
+        Self {
+            reader,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The next line without its end; `None` behind the last one.
+    pub(super) fn advance(&mut self) -> io::Result<Option<Result<&str, Unusable>>> {
+        self.buffer.clear();
+        let mut bounded = (&mut self.reader).take(MAX_LINE_BYTES);
+        let read_bytes = bounded.read_until(b'\n', &mut self.buffer)? as u64;
+        if read_bytes == 0 {
+            return Ok(None);
+        }
+        if self.buffer.last() != Some(&b'\n') {
+            if read_bytes < MAX_LINE_BYTES {
+                return Ok(Some(Err(Unusable::CutOff)));
+            }
+            self.reader.skip_until(b'\n')?;
+            return Ok(Some(Err(Unusable::TooLong)));
+        }
+        Ok(Some(
+            str::from_utf8(&self.buffer)
+                .map(|line| line.trim_end_matches(['\n', '\r']))
+                .map_err(|_| Unusable::NotText),
+        ))
+    }
+
+    /// How the line that [`advance`](Self::advance) read begins, as far as it is text.
+    pub(super) fn beginning(&self) -> String {
+        let few = &self.buffer[..self.buffer.len().min(400)];
+        String::from_utf8_lossy(few).trim_end().to_owned()
+    }
+}

@@ -1,0 +1,147 @@
+//! `tcp_probe` in columns: what `/proc/net/tcpprobe` printed, and the same as CSV.
+
+use tcpexp_units::TimeDelta;
+
+use super::error::Unusable;
+use super::fields::Field;
+use super::flows::Flows;
+use super::rows::Batch;
+use super::state::Probe;
+
+/// The line that says what the columns are, if `text` is one.
+pub(super) fn is_header(text: &str) -> bool {
+    text.starts_with("time,") && text.contains(",snd_cwnd")
+}
+
+/// Which column holds what; as many as a [`Probe`] needs.
+#[derive(Clone, Debug)]
+pub(super) struct Columns(Vec<&'static str>);
+
+impl Columns {
+    const NAMES: [&'static str; 9] = [
+        "time", "src", "dst", "snd_nxt", "snd_una", "snd_cwnd", "ssthresh", "snd_wnd", "srtt_us",
+    ];
+
+    /// What `header` says; columns of other names are not looked at.
+    pub(super) fn of(header: &str) -> Self {
+        let known = |name: &str| Self::NAMES.into_iter().find(|known| *known == name.trim());
+        Self(
+            header
+                .split(',')
+                .map(|name| known(name).unwrap_or(""))
+                .collect(),
+        )
+    }
+
+    fn find<'a>(&self, name: &'static str, row: &[&'a str]) -> Result<Field<'a>, Unusable> {
+        let column = self.0.iter().position(|known| *known == name);
+        column
+            .and_then(|column| row.get(column))
+            .map(|text| Field::new(name, text))
+            .ok_or(Unusable::Missing(name))
+    }
+
+    /// Takes in one row of CSV.
+    pub(super) fn row(
+        &self,
+        text: &str,
+        flows: &mut Flows,
+        batch: &mut Batch,
+    ) -> Result<(), Unusable> {
+        let row: Vec<&str> = text.split(',').collect();
+        let field = |name| self.find(name, &row);
+        let ends = (field("src")?.endpoint()?, field("dst")?.endpoint()?);
+        let probe = Probe {
+            at: field("time")?.time()?,
+            snd_nxt: field("snd_nxt")?.seq()?,
+            snd_una: field("snd_una")?.seq()?,
+            snd_cwnd: field("snd_cwnd")?.number()?,
+            current_ssthresh: field("ssthresh")?.number()?,
+            snd_wnd: field("snd_wnd")?.number()?,
+            srtt: Some(TimeDelta::from_micros(
+                field("srtt_us")?.number::<u32>()?.into(),
+            )),
+        };
+        let stream = flows.sender(ends, None, batch);
+        batch.samples.push(probe.sample(stream));
+        Ok(())
+    }
+}
+
+/// Takes in one line of `/proc/net/tcpprobe`: 11 columns, 10 before `rcv_wnd` was added in 2013.
+///
+/// Time counts from when the file was opened. The round-trip time was printed in jiffies until
+/// 3.15 and in microseconds after, and nothing in the file tells which: it is left out.
+pub(super) fn proc_line(text: &str, flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
+    let row: Vec<&str> = text.split_ascii_whitespace().collect();
+    let &[
+        at,
+        src,
+        dst,
+        _length,
+        nxt,
+        una,
+        cwnd,
+        ssthresh,
+        wnd,
+        _srtt,
+        ..,
+    ] = row.as_slice()
+    else {
+        return Err(Unusable::OtherLayout);
+    };
+    if row.len() > 11 {
+        return Err(Unusable::OtherLayout);
+    }
+    let ends = (
+        Field::new("src", src).endpoint()?,
+        Field::new("dst", dst).endpoint()?,
+    );
+    let probe = Probe {
+        at: Field::new("time", at).time()?,
+        snd_nxt: Field::new("snd_nxt", nxt).seq()?,
+        snd_una: Field::new("snd_una", una).seq()?,
+        snd_cwnd: Field::new("snd_cwnd", cwnd).number()?,
+        current_ssthresh: Field::new("ssthresh", ssthresh).number()?,
+        snd_wnd: Field::new("snd_wnd", wnd).number()?,
+        srtt: None,
+    };
+    let stream = flows.sender(ends, None, batch);
+    batch.samples.push(probe.sample(stream));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use crate::import::Format;
+    use crate::import::log::told;
+
+    #[test]
+    fn old_proc_file_has_ten_columns_or_eleven() {
+        assert_snapshot!(told(Format::TcpProbe, "
+            1.000000123 10.0.0.1:4 10.0.0.2:5 1480 0x4424095 0x4420805 10 2147483647 65160 400 64512
+            1.100000000 10.0.0.1:4 10.0.0.2:5 1480 0x4424095 0x4420806 12 9 65160 400
+            1.2 10.0.0.1:4 10.0.0.2:5 1480
+        "), @r"
+        flow 0: 10.0.0.1:4 to 10.0.0.2:5
+        1000000123 0 forward: una 71436293 nxt 71450773 flight 14480 cwnd 10 phase slow_start usable 50680
+        1100000000 0 forward: una 71436294 nxt 71450773 flight 14479 cwnd 12 usable 50681
+        1 lines: not a line of this format
+        ");
+    }
+
+    #[test]
+    fn header_of_a_csv_says_what_its_columns_are() {
+        assert_snapshot!(told(Format::TcpProbe, "
+            time,src,dst,snd_una,snd_nxt,more,snd_cwnd,ssthresh,snd_wnd,srtt_us
+            1.5,10.0.0.1:4,10.0.0.2:5,4294967290,10,x,30,40,65160,40040
+            1.6,10.0.0.1:4,10.0.0.2:5,4294967290
+        "), @r"
+        flow 0: 10.0.0.1:4 to 10.0.0.2:5
+        1500000000 0 forward: una 4294967290 nxt 10 flight 16 cwnd 30 ssthresh 40 srtt 40.040 ms usable 65144
+        1 lines: snd_nxt is missing
+        ");
+    }
+}

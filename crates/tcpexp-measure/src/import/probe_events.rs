@@ -1,0 +1,235 @@
+//! `tcp:tcp_probe` and its companions, as tracefs, trace-cmd and perf print them.
+//!
+//! A line is `TASK-PID [CPU] flags SECONDS: event: key=value …`. Which keys there are depends on the
+//! kernel's age: `family` came late, `sock_cookie` in 4.20.
+
+use std::net::SocketAddr;
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::error::Unusable;
+use super::fields::{Field, canonical};
+use super::flows::Flows;
+use super::rows::{Batch, CongestionState, RetransmitEvent};
+use super::state::Probe;
+
+/// Takes in one line that [`has_event`].
+pub(super) fn line(text: &str, flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
+    let event = Event::find(text).ok_or(Unusable::OtherEvent)?;
+    match event.name {
+        "tcp_probe" => probe(&event, flows, batch),
+        "tcp_cong_state_set" => state_set(&event, flows, batch),
+        _ => retransmit(&event, flows, batch),
+    }
+}
+
+/// Whether `text` is laid out as an event.
+pub(super) fn has_event(text: &str) -> bool {
+    // The address with its port is the first key of tcp_probe that every kernel prints.
+    text.contains(": ") && text.contains('=')
+}
+
+struct Event<'a> {
+    name: &'static str,
+    at: &'a str,
+    values: &'a str,
+}
+
+impl<'a> Event<'a> {
+    const NAMES: [&'static str; 3] = ["tcp_probe", "tcp_cong_state_set", "tcp_retransmit_skb"];
+
+    fn find(text: &'a str) -> Option<Self> {
+        Self::NAMES.into_iter().find_map(|name| {
+            // The name of a task may hold anything, that of an event ends in a colon.
+            let start = text.rfind(name)?;
+            let values = text[start + name.len()..].strip_prefix(':')?;
+            let before = text[..start].trim_end_matches("tcp:").trim_end();
+            let at = before
+                .strip_suffix(':')?
+                .rsplit(char::is_whitespace)
+                .next()?;
+            Some(Self { name, at, values })
+        })
+    }
+
+    fn at(&self) -> Result<Timestamp, Unusable> {
+        Field::new("time", self.at).time()
+    }
+
+    fn find_value(&self, key: &'static str) -> Option<Field<'a>> {
+        self.values
+            .split_ascii_whitespace()
+            .filter_map(|pair| pair.split_once('='))
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| Field::new(key, value))
+    }
+
+    fn value(&self, key: &'static str) -> Result<Field<'a>, Unusable> {
+        self.find_value(key).ok_or(Unusable::Missing(key))
+    }
+
+    /// The endpoints of an event that prints addresses and ports apart.
+    fn ends(&self) -> Result<(SocketAddr, SocketAddr), Unusable> {
+        let end = |v6, v4, port| {
+            // The IPv6 field holds an IPv4 address too, as a mapped one.
+            let address = self.find_value(v6).map_or_else(|| self.value(v4), Ok)?;
+            let port = self.value(port)?.number()?;
+            Ok(canonical(SocketAddr::new(address.address()?, port)))
+        };
+        Ok((
+            end("saddrv6", "saddr", "sport")?,
+            end("daddrv6", "daddr", "dport")?,
+        ))
+    }
+}
+
+fn probe(event: &Event<'_>, flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
+    let ends = (
+        event.value("src")?.endpoint()?,
+        event.value("dest")?.endpoint()?,
+    );
+    let cookie = event
+        .find_value("sock_cookie")
+        .map(Field::hexadecimal)
+        .transpose()?;
+    let probe = Probe {
+        at: event.at()?,
+        snd_nxt: event.value("snd_nxt")?.seq()?,
+        snd_una: event.value("snd_una")?.seq()?,
+        snd_cwnd: event.value("snd_cwnd")?.number()?,
+        current_ssthresh: event.value("ssthresh")?.number()?,
+        snd_wnd: event.value("snd_wnd")?.number()?,
+        srtt: Some(TimeDelta::from_micros(
+            event.value("srtt")?.number::<u32>()?.into(),
+        )),
+    };
+    let stream = flows.sender(ends, cookie, batch);
+    batch.samples.push(probe.sample(stream));
+    Ok(())
+}
+
+fn state_set(event: &Event<'_>, flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
+    let (at, ends) = (event.at()?, event.ends()?);
+    let number = event.value("cong_state")?.number()?;
+    let state = CongestionState::numbered(number).ok_or(Unusable::Unreadable("cong_state"))?;
+    let change = flows.sender(ends, None, batch).set(at, state);
+    batch.state_changes.push(change);
+    Ok(())
+}
+
+fn retransmit(event: &Event<'_>, flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
+    let (at, ends) = (event.at()?, event.ends()?);
+    let stream = flows.sender(ends, None, batch);
+    batch.retransmits.push(RetransmitEvent {
+        at,
+        flow: stream.flow,
+        direction: stream.direction,
+    });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use crate::import::Format;
+    use crate::import::log::{lines, read, told};
+
+    #[test]
+    fn events_of_a_loss_give_the_window_and_its_phases() {
+        assert_snapshot!(told(Format::TcpProbe, "
+            # tracer: nop
+            relay-22 [001] b..1. 12.000001: tcp_probe: family=AF_INET src=10.0.0.1:4 dest=10.0.0.2:5 mark=0x0 data_len=0 snd_nxt=0x1000 snd_una=0xFF0 snd_cwnd=10 ssthresh=2147483647 snd_wnd=100 srtt=45750 rcv_wnd=64512 sock_cookie=1f skbaddr=0 skaddr=0
+            relay-22 [001] b..1. 12.000002: tcp_cong_state_set: family=AF_INET sport=4 dport=5 saddr=10.0.0.1 daddr=10.0.0.2 saddrv6=::ffff:10.0.0.1 daddrv6=::ffff:10.0.0.2 cong_state=3
+            relay-22 [001] b..1. 12.000003: tcp_probe: family=AF_INET src=10.0.0.1:4 dest=10.0.0.2:5 mark=0x0 data_len=0 snd_nxt=0x1000 snd_una=0xFF1 snd_cwnd=10 ssthresh=7 snd_wnd=100 srtt=45750 rcv_wnd=64512 sock_cookie=1f skbaddr=0 skaddr=0
+            relay-22 [001] b..1. 12.000004: tcp_cong_state_set: family=AF_INET sport=4 dport=5 saddr=10.0.0.1 daddr=10.0.0.2 saddrv6=::ffff:10.0.0.1 daddrv6=::ffff:10.0.0.2 cong_state=0
+            relay-22 [001] b..1. 12.000005: tcp_probe: family=AF_INET src=10.0.0.1:4 dest=10.0.0.2:5 mark=0x0 data_len=0 snd_nxt=0x1000 snd_una=0x1000 snd_cwnd=7 ssthresh=7 snd_wnd=100 srtt=45750 rcv_wnd=64512 sock_cookie=1f skbaddr=0 skaddr=0
+        "), @r"
+        flow 0: 10.0.0.1:4 to 10.0.0.2:5
+        12000001000 0 forward: una 4080 nxt 4096 flight 16 cwnd 10 phase slow_start srtt 45.750 ms usable 84
+        12000003000 0 forward: una 4081 nxt 4096 flight 15 cwnd 10 ssthresh 7 phase fast_recovery epoch 0 srtt 45.750 ms usable 85
+        12000005000 0 forward: una 4096 nxt 4096 flight 0 cwnd 7 ssthresh 7 phase congestion_avoidance srtt 45.750 ms usable 100
+        ");
+    }
+
+    #[test]
+    fn three_quarters_of_the_window_are_no_threshold() {
+        let row = |cwnd: u32, ssthresh: u32| {
+            format!(
+                "x-1 [0] . 1.0: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x2 snd_una=0x1 snd_cwnd={cwnd} ssthresh={ssthresh} snd_wnd=9 srtt=0\n"
+            )
+        };
+        let log = [row(20, 15), row(20, 16), row(20, 14)].concat();
+        let known = read(Format::TcpProbe, &log).0.samples;
+        let known: Vec<_> = known.iter().map(|row| row.ssthresh_segments).collect();
+        assert_eq!(known, [None, Some(16), Some(14)]);
+    }
+
+    #[test]
+    fn old_kernels_and_other_printers_are_read_too() {
+        assert_snapshot!(told(Format::TcpProbe, "
+            <idle>-0 [000] ..s. 7.5: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 mark=0x0 data_len=0 snd_nxt=0x30 snd_una=0x10 snd_cwnd=10 ssthresh=2147483647 snd_wnd=100 srtt=0 rcv_wnd=64512
+            kworker/0:1 x 30 [001] 7.6: tcp:tcp_probe: family=AF_INET6 src=[2001:db8::1]:4 dest=[2001:db8::2]:5 mark=0x0 data_len=0 snd_nxt=0x30 snd_una=0x10 snd_cwnd=10 ssthresh=20 snd_wnd=100 srtt=9 rcv_wnd=64512
+            x 30 [001] 7.7: tcp_probe: family=AF_INET6 src=[::ffff:10.0.0.2]:5 dest=[::ffff:10.0.0.1]:4 snd_nxt=0x30 snd_una=0x10 snd_cwnd=3 ssthresh=20 snd_wnd=100 srtt=9
+        "), @r"
+        flow 0: 10.0.0.1:4 to 10.0.0.2:5
+        flow 1: [2001:db8::1]:4 to [2001:db8::2]:5
+        7500000000 0 forward: una 16 nxt 48 flight 32 cwnd 10 phase slow_start usable 68
+        7600000000 1 forward: una 16 nxt 48 flight 32 cwnd 10 ssthresh 20 srtt 9.000 µs usable 68
+        7700000000 0 reverse: una 16 nxt 48 flight 32 cwnd 3 ssthresh 20 srtt 9.000 µs usable 68
+        ");
+    }
+
+    #[test]
+    fn another_cookie_is_another_connection() {
+        let row = |cookie: &str| {
+            format!(
+                "x-1 [0] . 1.0: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x2 snd_una=0x1 snd_cwnd=1 ssthresh=9 snd_wnd=9 srtt=0 sock_cookie={cookie}\n"
+            )
+        };
+        let (batch, _) = read(Format::TcpProbe, &[row("a"), row("a"), row("b")].concat());
+        assert_eq!(batch.flows.len(), 2);
+        let flows: Vec<u32> = batch.samples.iter().map(|row| row.flow.0).collect();
+        assert_eq!(flows, [0, 0, 1]);
+    }
+
+    #[test]
+    fn sequence_numbers_that_wrap_go_on_upwards() {
+        let row = |una: &str, nxt: &str| {
+            format!(
+                "x-1 [0] . 1.0: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt={nxt} snd_una={una} snd_cwnd=1 ssthresh=9 snd_wnd=9 srtt=0\n"
+            )
+        };
+        let log = [row("0xfffffff0", "0x10"), row("0x10", "0x20")].concat();
+        let rows = read(Format::TcpProbe, &log).0.samples;
+        assert_eq!(rows[0].flight_size_bytes, Some(32));
+        assert_eq!(rows[1].snd_una.unwrap().since(rows[0].snd_una.unwrap()), 32);
+    }
+
+    #[test]
+    fn lines_that_cannot_be_used_are_counted_and_the_first_is_kept() {
+        let (_, report) = read(Format::TcpProbe, &lines("
+            x-1 [0] . 1.0: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x2 snd_una=0x1 snd_cwnd=1 ssthresh=9 snd_wnd=9 srtt=0
+            x-1 [0] . 1.1: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x2 snd_una=0x1 ssthresh=9 snd_wnd=9 srtt=0
+            x-1 [0] . 1.2: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x2 snd_una=wrong snd_cwnd=1 ssthresh=9 snd_wnd=9 srtt=0
+            x-1 [0] . 1.3: sched_switch: prev_comm=x
+            CPU:1 [LOST 27 EVENTS]
+        "));
+        let first = report.first_unusable.clone().unwrap();
+        assert_eq!(
+            (first.line, first.reason.to_string()),
+            (2, "snd_cwnd is missing".to_owned())
+        );
+        let reasons: Vec<String> = report
+            .reasons
+            .iter()
+            .map(|(reason, count)| format!("{count}: {reason}"))
+            .collect();
+        assert_snapshot!(reasons.join("\n"), @r"
+        1: not a line of this format
+        1: an event of another kind
+        1: snd_cwnd is missing
+        1: snd_una cannot be read
+        ");
+    }
+}

@@ -1,0 +1,36 @@
+//! How far a reconstructed sender state is from the truth.
+//!
+//! Truth is what a kernel logged ([`import`](mod@crate::import)). Both sides tell the state when an
+//! ACK arrives, before it is processed, so two rows of the same sequence numbers at the same time
+//! speak of the same state. How many rows of the truth found their like is part of each score: what
+//! a reconstruction does not tell must not look like what it tells rightly.
+//!
+//! The window that is read off by most tools, all bytes from `snd_una` to `snd_nxt`, is scored
+//! beside the estimate.
+//!
+//! ```
+//! use tcpexp_measure::score::{Options, Score, SenderRecord};
+//!
+//! fn print(reconstructed: &SenderRecord, truth: &SenderRecord) {
+//!     let score = Score::of(reconstructed, truth, Options::default());
+//!     for row in score.rows() {
+//!         println!("{} {} {}/{} {:?}", row.metric, row.subset, row.matched, row.truth, row.value);
+//!     }
+//! }
+//! ```
+
+mod cwnd;
+mod errors;
+mod record;
+mod rows;
+mod same_state;
+mod sum;
+
+#[cfg(test)]
+mod script;
+
+pub use cwnd::{Compared, CwndScore, SourceScore};
+pub use errors::Errors;
+pub use record::SenderRecord;
+pub use rows::ScoreRow;
+pub use sum::{Options, Score};

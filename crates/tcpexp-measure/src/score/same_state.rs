@@ -1,0 +1,88 @@
+//! Rows of two sides that speak of the same state.
+
+use std::collections::HashMap;
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use crate::sender::SenderSample;
+
+/// Rows of one sender, found by the sequence numbers on the wire.
+///
+/// By these and not by their order: where a host handles ACKs late, the kernel's rows shift
+/// against the capture's. Offsets may start from elsewhere, so only their wire part counts.
+pub(super) struct BySeq<'a> {
+    places: HashMap<(u32, u32), Vec<&'a SenderSample>>,
+}
+
+impl<'a> BySeq<'a> {
+    pub(super) fn of(samples: &'a [SenderSample]) -> Self {
+        let mut places: HashMap<_, Vec<&SenderSample>> = HashMap::new();
+        for sample in samples {
+            if let Some(seq) = wire(sample) {
+                places.entry(seq).or_default().push(sample);
+            }
+        }
+        for rows in places.values_mut() {
+            rows.sort_by_key(|row| row.at);
+        }
+        Self { places }
+    }
+
+    /// The row with the sequence numbers of `other` that is nearest to `at`, if it is within
+    /// `tolerance`; of two as near, the earlier.
+    pub(super) fn find(
+        &self,
+        other: &SenderSample,
+        at: Timestamp,
+        tolerance: TimeDelta,
+    ) -> Option<&'a SenderSample> {
+        let rows = self.places.get(&wire(other)?)?;
+        let later = rows.partition_point(|row| row.at < at);
+        let nearest = rows[later.saturating_sub(1)..]
+            .iter()
+            .take(2)
+            .min_by_key(|row| (row.at - at).abs())?;
+        ((nearest.at - at).abs() <= tolerance).then_some(nearest)
+    }
+}
+
+/// `snd_una` and `snd_nxt` on the wire.
+pub(super) fn wire(sample: &SenderSample) -> Option<(u32, u32)> {
+    Some((sample.snd_una?.seq().0, sample.snd_nxt?.seq().0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::{Row, record};
+    use super::*;
+    use crate::sender::CwndSource::Filled;
+
+    #[test]
+    fn of_rows_with_the_same_numbers_the_nearest_in_time_is_meant() {
+        let rows = record(&[
+            Row::at(0).seq(1, 9).cwnd(1, Filled),
+            Row::at(30).seq(1, 9).cwnd(2, Filled),
+            Row::at(90).seq(1, 9).cwnd(3, Filled),
+        ]);
+        let places = BySeq::of(&rows.samples);
+        let cwnd_at = |millis| {
+            let probe = Row::at(millis).seq(1, 9).sample();
+            let found = places.find(&probe, probe.at, TimeDelta::from_millis(50));
+            found.and_then(|row| row.cwnd_segments)
+        };
+        let found = [-60, -10, 14, 16, 59, 61, 140, 141].map(cwnd_at);
+        assert_eq!(
+            found,
+            [
+                None,
+                Some(1),
+                Some(1),
+                Some(2),
+                Some(2),
+                Some(3),
+                Some(3),
+                None
+            ]
+        );
+    }
+}
