@@ -23,6 +23,12 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// The field without its unit.
+    pub(super) fn without(self, unit: &str) -> Self {
+        let text = self.text.strip_suffix(unit).unwrap_or(self.text);
+        Self { text, ..self }
+    }
+
     /// Its value, or what is wrong with it.
     fn read<T>(self, value: Option<T>) -> Result<T, Unusable> {
         value.ok_or(Unusable::Unreadable(self.name))
@@ -35,6 +41,10 @@ impl<'a> Field<'a> {
     /// Seconds since 1970, or since whatever the log counts from.
     pub(super) fn time(self) -> Result<Timestamp, Unusable> {
         self.read(scaled(self.text, 9).map(Timestamp::from_nanos))
+    }
+
+    pub(super) fn millis(self) -> Result<TimeDelta, Unusable> {
+        self.read(scaled(self.text, 6).map(TimeDelta::from_nanos))
     }
 
     pub(super) fn micros(self) -> Result<TimeDelta, Unusable> {

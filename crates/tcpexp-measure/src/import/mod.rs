@@ -29,13 +29,17 @@
 mod error;
 mod fields;
 mod flows;
+mod iperf3;
 mod lines;
 mod probe_columns;
 mod probe_events;
 mod rows;
 mod run;
+mod siftr;
+mod ss;
 mod state;
 mod tcp_info;
+mod web10g;
 
 #[cfg(test)]
 mod laws;

@@ -126,14 +126,18 @@ pub struct IntervalSample {
 }
 
 impl Batch {
-    /// Whether there is no row in it.
+    /// Whether there is nothing in it.
     pub const fn is_empty(&self) -> bool {
-        self.flows.is_empty()
-            && self.samples.is_empty()
+        self.flows.is_empty() && !self.has_rows()
+    }
+
+    /// Whether there is more in it than flows.
+    pub(super) const fn has_rows(&self) -> bool {
+        !(self.samples.is_empty()
             && self.state_changes.is_empty()
             && self.retransmits.is_empty()
             && self.counters.is_empty()
-            && self.intervals.is_empty()
+            && self.intervals.is_empty())
     }
 }
 

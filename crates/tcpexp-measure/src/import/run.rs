@@ -7,7 +7,10 @@ use super::error::{Error, Report, Unusable};
 use super::flows::Flows;
 use super::lines::Lines;
 use super::rows::Batch;
-use super::{probe_columns, probe_events, tcp_info};
+use super::siftr::Siftr;
+use super::ss::Ss;
+use super::web10g::Web10g;
+use super::{iperf3, probe_columns, probe_events, tcp_info};
 
 /// Lines that make a batch.
 const BATCH_LINES: u64 = 4_096;
@@ -29,17 +32,42 @@ pub enum Format {
     ///
     /// A row is the state between two segments.
     TcpInfo,
+    /// `ss -tin` called again and again, with the time in front of each line or of each call.
+    ///
+    /// A row is the state between two segments.
+    Ss,
+    /// SIFTR of FreeBSD, in both layouts.
+    ///
+    /// A row is the state when a segment arrives, before it is processed.
+    Siftr,
+    /// CSV of web10g's logger.
+    ///
+    /// A row is the state between two segments.
+    Web10g,
+    /// JSON of iperf3, which gives intervals and no samples.
+    Iperf3,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::TcpProbe, Self::TcpInfo];
+    pub const ALL: [Self; 6] = [
+        Self::TcpProbe,
+        Self::TcpInfo,
+        Self::Ss,
+        Self::Siftr,
+        Self::Web10g,
+        Self::Iperf3,
+    ];
 
     /// The name used on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TcpProbe => "tcp_probe",
             Self::TcpInfo => "tcpinfo",
+            Self::Ss => "ss",
+            Self::Siftr => "siftr",
+            Self::Web10g => "web10g",
+            Self::Iperf3 => "iperf3",
         }
     }
 }
@@ -61,10 +89,31 @@ pub fn import<E: From<Error>>(
     log: impl BufRead,
     mut sink: impl FnMut(Batch) -> Result<(), E>,
 ) -> Result<Report, E> {
-    let mut parser = match format {
-        Format::TcpProbe => Parser::TcpProbe(None),
-        Format::TcpInfo => Parser::TcpInfo,
+    let mut gave_rows = false;
+    let counted = |batch: Batch| {
+        gave_rows |= batch.has_rows();
+        sink(batch)
     };
+    let report = match format {
+        Format::TcpProbe => by_line(Parser::TcpProbe(None), log, counted),
+        Format::TcpInfo => by_line(Parser::TcpInfo, log, counted),
+        Format::Ss => by_line(Parser::Ss(Ss::default()), log, counted),
+        Format::Siftr => by_line(Parser::Siftr(Siftr::default()), log, counted),
+        Format::Web10g => by_line(Parser::Web10g(Web10g::default()), log, counted),
+        Format::Iperf3 => iperf3::read(log, counted),
+    }?;
+    if gave_rows {
+        return Ok(report);
+    }
+    let (lines, first) = (report.lines, report.first_unusable);
+    Err(Error::NothingUsable { lines, first }.into())
+}
+
+fn by_line<E: From<Error>>(
+    mut parser: Parser,
+    log: impl BufRead,
+    mut sink: impl FnMut(Batch) -> Result<(), E>,
+) -> Result<Report, E> {
     let (mut flows, mut batch, mut report) =
         (Flows::default(), Batch::default(), Report::default());
     let mut lines = Lines::new(log);
@@ -87,10 +136,6 @@ pub fn import<E: From<Error>>(
     if !batch.is_empty() {
         sink(batch)?;
     }
-    if report.used == 0 {
-        let (lines, first) = (report.lines, report.first_unusable);
-        return Err(Error::NothingUsable { lines, first }.into());
-    }
     Ok(report)
 }
 
@@ -98,6 +143,9 @@ pub fn import<E: From<Error>>(
 enum Parser {
     TcpProbe(Option<probe_columns::Columns>),
     TcpInfo,
+    Ss(Ss),
+    Siftr(Siftr),
+    Web10g(Web10g),
 }
 
 impl Parser {
@@ -124,6 +172,9 @@ impl Parser {
             }
             Self::TcpInfo if tcp_info::is_header(text) => return Ok(Taken::PassedOver),
             Self::TcpInfo => tcp_info::line(text, flows, batch)?,
+            Self::Ss(ss) => return ss.line(text, flows, batch),
+            Self::Siftr(siftr) => return siftr.line(text, flows, batch),
+            Self::Web10g(web10g) => return web10g.line(text, flows, batch),
         }
         Ok(Taken::Used)
     }

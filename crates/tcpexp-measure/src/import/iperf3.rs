@@ -1,0 +1,262 @@
+//! The JSON of `iperf3 --json` and `--json-stream`.
+//!
+//! The former is one document and is read whole; the latter is one event per line. Each stream's
+//! part of an interval is a row.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead};
+use std::net::{IpAddr, SocketAddr};
+
+use serde_json::{Deserializer, Value};
+use tcpexp_flow::{Direction, FlowId, Protocol};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::error::{Error, Report, Unusable};
+use super::flows::Flows;
+use super::rows::{Batch, IntervalSample};
+
+/// What the start of a test tells.
+#[derive(Debug, Default)]
+struct Test {
+    /// When it started, in whole seconds: the only time that iperf3 tells.
+    start: Option<Timestamp>,
+    streams: HashMap<u64, FlowId>,
+}
+
+/// Reads all intervals and hands them to `sink`.
+pub(super) fn read<E: From<Error>>(
+    log: impl BufRead,
+    mut sink: impl FnMut(Batch) -> Result<(), E>,
+) -> Result<Report, E> {
+    let (mut test, mut flows, mut report) = (Test::default(), Flows::default(), Report::default());
+    for value in Deserializer::from_reader(log).into_iter::<Value>() {
+        let value = match value {
+            Ok(value) => value,
+            // What came before it is whole, if this is a line of a stream.
+            Err(error) if report.used > 0 && !error.is_io() => {
+                report.lines += 1;
+                report.refuse(Unusable::CutOff, "");
+                break;
+            }
+            Err(error) => return Err(failure(error).into()),
+        };
+        let mut batch = Batch::default();
+        document(&value, &mut test, &mut flows, &mut batch, &mut report);
+        if !batch.is_empty() {
+            sink(batch)?;
+        }
+    }
+    Ok(report)
+}
+
+fn failure(source: serde_json::Error) -> Error {
+    let (line, column) = (source.line() as u64, source.column() as u64);
+    if source.is_io() {
+        let source = io::Error::from(source);
+        return Error::Read { line, source };
+    }
+    Error::Json {
+        line,
+        column,
+        source,
+    }
+}
+
+/// A whole test, or one event of a stream of them.
+fn document(
+    value: &Value,
+    test: &mut Test,
+    flows: &mut Flows,
+    batch: &mut Batch,
+    report: &mut Report,
+) {
+    match (value["event"].as_str(), &value["data"]) {
+        (Some("start"), start) => test.begin(start, flows, batch),
+        (Some("interval"), interval) => test.interval(interval, batch, report),
+        (Some(_), _) => {}
+        (None, _) => {
+            test.begin(&value["start"], flows, batch);
+            for interval in value["intervals"].as_array().into_iter().flatten() {
+                test.interval(interval, batch, report);
+            }
+        }
+    }
+}
+
+impl Test {
+    fn begin(&mut self, start: &Value, flows: &mut Flows, batch: &mut Batch) {
+        let seconds = start["timestamp"]["timesecs"].as_i64();
+        self.start =
+            seconds.map(|seconds| Timestamp::from_nanos(0) + TimeDelta::from_seconds(seconds));
+        let is_udp = start["test_start"]["protocol"].as_str() == Some("UDP");
+        for connected in start["connected"].as_array().into_iter().flatten() {
+            let end = |host: &str, port: &str| {
+                let address: IpAddr = connected[host].as_str()?.parse().ok()?;
+                let port = u16::try_from(connected[port].as_u64()?).ok()?;
+                Some(SocketAddr::new(address.to_canonical(), port))
+            };
+            let ends = end("local_host", "local_port").zip(end("remote_host", "remote_port"));
+            if let (Some(ends), Some(socket)) = (ends, connected["socket"].as_u64()) {
+                let flow = flows.sender(ends, None, batch).flow;
+                self.streams.insert(socket, flow);
+            }
+        }
+        if is_udp {
+            for flow in &mut batch.flows {
+                flow.protocol = Protocol::Udp;
+            }
+        }
+    }
+
+    fn interval(&self, interval: &Value, batch: &mut Batch, report: &mut Report) {
+        for stream in interval["streams"].as_array().into_iter().flatten() {
+            report.lines += 1;
+            match self.sample(stream) {
+                Ok(sample) => {
+                    report.used += 1;
+                    batch.intervals.push(sample);
+                }
+                Err(reason) => report.refuse(reason, &stream.to_string()),
+            }
+        }
+    }
+
+    fn sample(&self, stream: &Value) -> Result<IntervalSample, Unusable> {
+        let socket = stream["socket"]
+            .as_u64()
+            .ok_or(Unusable::Missing("socket"))?;
+        let flow = *self
+            .streams
+            .get(&socket)
+            .ok_or(Unusable::Missing("connection of the socket"))?;
+        let start = span(&stream["start"]).ok_or(Unusable::Missing("start"))?;
+        let end = span(&stream["end"]).ok_or(Unusable::Missing("end"))?;
+        let length = end - start;
+        let bytes = stream["bytes"].as_u64();
+        let micros = |name: &str| {
+            let micros = stream[name].as_i64().filter(|micros| *micros > 0);
+            micros.map(TimeDelta::from_micros)
+        };
+        let sends = stream["sender"].as_bool().unwrap_or(true);
+        Ok(IntervalSample {
+            start: self.start.unwrap_or_default() + start,
+            length,
+            flow,
+            direction: if sends {
+                Direction::Forward
+            } else {
+                Direction::Reverse
+            },
+            bytes,
+            goodput_bps: bytes.and_then(|bytes| rate_bps(bytes, length)),
+            retransmitted_segments: stream["retransmits"].as_u64(),
+            cwnd_bytes: stream["snd_cwnd"].as_u64(),
+            srtt: micros("rtt"),
+            rttvar: micros("rttvar"),
+            omitted: stream["omitted"].as_bool().unwrap_or(false),
+        })
+    }
+}
+
+/// Seconds with a fraction, to the microsecond that iperf3 measures.
+fn span(seconds: &Value) -> Option<TimeDelta> {
+    let micros = (seconds.as_f64()? * 1e6).round();
+    // A test of thirty years is none.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "within range as just checked"
+    )]
+    (0.0..1e15)
+        .contains(&micros)
+        .then(|| TimeDelta::from_micros(micros as i64))
+}
+
+fn rate_bps(bytes: u64, length: TimeDelta) -> Option<u64> {
+    let nanos = u128::try_from(length.as_nanos()).ok()?;
+    u64::try_from((u128::from(bytes) * 8_000_000_000).checked_div(nanos)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use crate::import::log::read;
+    use crate::import::{Batch, Error, Format, import};
+
+    const START: &str = r#"{"connected": [{"socket": 5, "local_host": "10.0.0.1", "local_port": 33504, "remote_host": "10.0.0.2", "remote_port": 5201}],
+        "timestamp": {"timesecs": 1767225609}, "test_start": {"protocol": "TCP"}}"#;
+    const FIRST: &str = r#"{"streams": [{"socket": 5, "start": 0, "end": 1.000058, "bytes": 1250000, "bits_per_second": 9999420.03, "retransmits": 7, "snd_cwnd": 151552, "rtt": 60021, "rttvar": 120, "omitted": false, "sender": true}], "sum": {}}"#;
+    const SECOND: &str = r#"{"streams": [{"socket": 5, "start": 1.000058, "end": 2.000001, "bytes": 0, "sender": false},
+        {"socket": 6, "start": 1.0, "end": 2.0}]}"#;
+
+    fn told(log: &str) -> String {
+        let (
+            Batch {
+                flows, intervals, ..
+            },
+            report,
+        ) = read(Format::Iperf3, log);
+        let rows: Vec<String> = intervals
+            .iter()
+            .map(|row| {
+                format!(
+                    "{} {} {}: {} {:?} bytes {:?} bit/s, {:?} again, cwnd {:?}, srtt {}",
+                    row.start.as_nanos(),
+                    row.flow,
+                    row.direction,
+                    row.length,
+                    row.bytes,
+                    row.goodput_bps,
+                    row.retransmitted_segments,
+                    row.cwnd_bytes,
+                    row.srtt.map_or("?".to_owned(), |srtt| srtt.to_string()),
+                )
+            })
+            .collect();
+        let reasons: Vec<String> = report.reasons.keys().map(ToString::to_string).collect();
+        format!(
+            "{} to {}\n{}\n{}",
+            flows[0].local.unwrap(),
+            flows[0].remote.unwrap(),
+            rows.join("\n"),
+            reasons.join("\n")
+        )
+    }
+
+    #[test]
+    fn intervals_of_a_document_are_rows() {
+        let log = format!(r#"{{"start": {START}, "intervals": [{FIRST}, {SECOND}], "end": {{}}}}"#);
+        assert_snapshot!(told(&log), @r"
+        10.0.0.1:33504 to 10.0.0.2:5201
+        1767225609000000000 0 forward: 1.000 s Some(1250000) bytes Some(9999420) bit/s, Some(7) again, cwnd Some(151552), srtt 60.021 ms
+        1767225610000058000 0 reverse: 999.943 ms Some(0) bytes Some(0) bit/s, None again, cwnd None, srtt ?
+        connection of the socket is missing
+        ");
+    }
+
+    #[test]
+    fn stream_of_events_that_is_cut_keeps_what_is_whole() {
+        let log = format!(
+            "{{\"event\": \"start\", \"data\": {START}}}\n{{\"event\": \"interval\", \"data\": {FIRST}}}\n{{\"event\": \"inter"
+        );
+        assert_snapshot!(told(&log), @r"
+        10.0.0.1:33504 to 10.0.0.2:5201
+        1767225609000000000 0 forward: 1.000 s Some(1250000) bytes Some(9999420) bit/s, Some(7) again, cwnd Some(151552), srtt 60.021 ms
+        cut off, as the file ends before the line does
+        ");
+    }
+
+    #[test]
+    fn text_that_is_no_json_is_an_error_with_its_place() {
+        let message = |log: &str| {
+            let failed = import(Format::Iperf3, log.as_bytes(), |_| Ok::<_, Error>(()));
+            failed.unwrap_err().to_string()
+        };
+        assert_eq!(
+            message("Connecting to host"),
+            "line 1, column 1 is not JSON"
+        );
+        assert_eq!(message("{\"start\": 1,\n"), "line 2, column 0 is not JSON");
+        assert_eq!(message("{}"), "none of 0 lines can be used");
+    }
+}
