@@ -1,12 +1,15 @@
 //! What can be typed.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use tcpexp::Recording;
+use tcpexp::flow::FlowId;
 use tcpexp::table;
 use tcpexp::units::TimeDelta;
+use tcpexp::wire::Tunnels;
 
 use crate::picture::Picture;
 
@@ -21,6 +24,7 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Rtt(RttArgs),
+    Flows(FlowsArgs),
     Info(InfoArgs),
     /// Print the completion script of a shell
     ///
@@ -38,25 +42,30 @@ pub(crate) enum Command {
     },
 }
 
-/// Round-trip times between two captures of the same traffic
+/// Round-trip times between two captures of the same traffic, or from one
 ///
-/// Takes the captures of two measurement points and finds the packets that passed both. Each
+/// With two captures, takes the captures of two measurement points and finds the packets that passed both. Each
 /// packet that went out and the first one back after it make a pair; the time that passed at the
 /// far point in between is taken out, so what remains is the path's: RTT = time between the two at
 /// one point - time between the two at the other. Each difference is read on one clock, so the
 /// clocks need not agree. Works on any TCP or UDP traffic, both directions, for every flow.
+///
+/// With one capture, takes the time from a TCP segment to its ACK and from a timestamp to its echo:
+/// the round trip between the capture and either end, what the end takes to answer included.
 #[derive(clap::Args)]
 pub(crate) struct RttArgs {
-    /// Capture at the source point; `-` is standard input
+    /// Capture at the source point, or the only one; `-` is standard input
     pub(crate) src: PathBuf,
 
     /// Capture at the destination point; `-` is standard input
-    pub(crate) dst: PathBuf,
+    pub(crate) dst: Option<PathBuf>,
 
-    /// Only this flow: its number in the table, or a part of "address:port > address:port"; may
-    /// be given several times
-    #[arg(long, value_name = "FLOW")]
-    pub(crate) flow: Vec<String>,
+    /// With one capture: print each round-trip time as soon as it is known
+    #[arg(long, conflicts_with_all = ["dst", "output", "format", "plot", "flows", "compat"])]
+    pub(crate) live: bool,
+
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -68,20 +77,11 @@ pub(crate) struct RttArgs {
 
     /// Write a table of flows: quantiles of the RTT, and packets seen, matched, ambiguous, lost and
     /// outside the other capture, per direction
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "dst")]
     pub(crate) flows: Option<PathBuf>,
 
-    /// Flows in the table and in the chart's legend at the most
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) limit: usize,
-
-    /// Measure the packets inside IP-in-IP, GRE and VXLAN tunnels
-    #[arg(long)]
-    pub(crate) inner: bool,
-
-    /// Read the captures as streams, safe if another program cuts them short meanwhile; slower
-    #[arg(long)]
-    pub(crate) no_mmap: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
 
     /// Wait this long for a packet at the other point before it counts as lost (ms, s, min); the
     /// longer, the more memory
@@ -89,7 +89,7 @@ pub(crate) struct RttArgs {
     pub(crate) max_owd: TimeDelta,
 
     /// Pair packets exactly as another tool does; the output is that tool's
-    #[arg(long, value_name = "TOOL")]
+    #[arg(long, value_name = "TOOL", requires = "dst")]
     #[arg(conflicts_with_all = ["flow", "flows", "plot", "limit", "inner", "max_owd"])]
     pub(crate) compat: Option<Compat>,
 
@@ -104,6 +104,52 @@ pub(crate) struct RttArgs {
     /// With --compat: the host on the destination's side (its option -A)
     #[arg(long, value_name = "IPV4", requires = "compat", requires = "src_host")]
     pub(crate) dst_host: Option<Ipv4Addr>,
+}
+
+/// Every connection of a capture: sizes, rates, retransmissions, reordering, round-trip times
+///
+/// One row per connection and direction. What comes behind its place in the stream was sent again or
+/// was overtaken on the path: the sender's own counters tell which, where they can, and where the
+/// capture was taken. Round-trip times are those from the capture to the receiver and back.
+#[derive(clap::Args)]
+pub(crate) struct FlowsArgs {
+    /// Capture files; `-` is standard input
+    #[arg(required = true)]
+    pub(crate) captures: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Which flows.
+#[derive(clap::Args)]
+pub(crate) struct SelectArgs {
+    /// Only this flow: its number in the table, or a part of "address:port > address:port"; may
+    /// be given several times
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow: Vec<String>,
+
+    /// Flows in the table at the most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+}
+
+/// How a capture is read.
+#[derive(clap::Args)]
+pub(crate) struct ReadArgs {
+    /// Measure the packets inside IP-in-IP, GRE and VXLAN tunnels
+    #[arg(long)]
+    pub(crate) inner: bool,
+
+    /// Read the capture as a stream, safe if another program cuts it short meanwhile; slower
+    #[arg(long)]
+    pub(crate) no_mmap: bool,
 }
 
 /// What is in a capture: packets, time span, link types, drops, and what was skipped and why
@@ -166,6 +212,48 @@ pub(crate) enum Compat {
     /// SPP 0.4.2, including its window, its clamping and its lost last pair
     #[value(name = "spp-0.4.2")]
     Spp042,
+}
+
+impl ReadArgs {
+    /// The capture at `path`.
+    pub(crate) fn open(&self, path: &Path) -> Result<Recording, tcpexp::Error> {
+        let recording = Recording::open(path)?;
+        Ok(if self.no_mmap {
+            recording.streamed()
+        } else {
+            recording
+        })
+    }
+
+    /// Whether tunnels are entered.
+    pub(crate) fn tunnels(&self) -> Tunnels {
+        if self.inner {
+            Tunnels::Entered
+        } else {
+            Tunnels::Closed
+        }
+    }
+}
+
+impl SelectArgs {
+    /// Whether a flow is one of those asked for.
+    pub(crate) fn wants(&self, flow: FlowId, initiator: SocketAddr, responder: SocketAddr) -> bool {
+        is_wanted(&self.flow, flow, initiator, responder)
+    }
+}
+
+/// Whether a flow is one of those that `wanted` names, or it names none.
+pub(crate) fn is_wanted(
+    wanted: &[String],
+    flow: FlowId,
+    initiator: SocketAddr,
+    responder: SocketAddr,
+) -> bool {
+    let fits = |text: &String| match text.parse() {
+        Ok(number) => flow == FlowId(number),
+        Err(_) => format!("{initiator} > {responder}").contains(text.as_str()),
+    };
+    wanted.is_empty() || wanted.iter().any(fits)
 }
 
 impl OutputArgs {

@@ -1,6 +1,7 @@
 //! `tcpexp rtt --compat spp-0.4.2`.
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use tcpexp::measure::compat::{Columns, FieldMask};
@@ -10,7 +11,7 @@ use crate::args::{Format, RttArgs, wrong_usage};
 use crate::output::Output;
 use crate::progress::Progress;
 
-pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
+pub(crate) fn run(args: &RttArgs, dst: &Path) -> anyhow::Result<()> {
     let format = args.output.format()?;
     let is_default = format == Format::Table && args.output.format.is_none();
     if format != Format::Spp && !is_default {
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
         ));
     }
     let mut out = Output::create(args.output.output.as_deref())?;
-    let (src, dst) = crate::rtt::open(args)?;
+    let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(dst)?);
     let hosts = args
         .src_host
         .zip(args.dst_host)

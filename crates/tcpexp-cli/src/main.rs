@@ -3,6 +3,7 @@
 mod args;
 mod compat;
 mod failure;
+mod flows;
 mod info;
 mod output;
 mod picture;
@@ -10,6 +11,8 @@ mod progress;
 mod report;
 mod results;
 mod rtt;
+mod sheet;
+mod single_rtt;
 
 use std::process::ExitCode;
 
@@ -24,6 +27,7 @@ fn main() -> ExitCode {
 fn run() -> anyhow::Result<()> {
     match Args::parse().command {
         Command::Rtt(args) => rtt::run(&args),
+        Command::Flows(args) => flows::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
 use tcpexp::chart::{FigureSize, RttSeries, rtt_figure};
-use tcpexp::flow::FlowId;
-use tcpexp::measure::spp::{PairedFlow, Point, RttSample};
+use tcpexp::flow::{Direction, FlowId};
+use tcpexp::units::{TimeDelta, Timestamp};
 
 use crate::output::Output;
 
@@ -46,14 +47,11 @@ impl Picture {
 }
 
 /// The samples of a chart, thinned as they come, and the file it will be in.
-///
-/// Only pairs that start and end at the source are drawn: those at the destination are of the same
-/// path and tell time on another clock.
 pub(crate) struct Chart {
     picture: Picture,
     out: Output,
     names: BTreeMap<FlowId, String>,
-    followed: BTreeMap<FlowId, RttSeries>,
+    followed: BTreeMap<(FlowId, Direction), RttSeries>,
     others: RttSeries,
 }
 
@@ -69,30 +67,29 @@ impl Chart {
         })
     }
 
-    pub(crate) fn begin(&mut self, flow: &PairedFlow) {
-        self.names.insert(
-            flow.flow,
-            format!("{} > {}", flow.initiator, flow.responder),
-        );
+    pub(crate) fn begin(&mut self, flow: FlowId, initiator: SocketAddr, responder: SocketAddr) {
+        self.names
+            .insert(flow, format!("{initiator} > {responder}"));
     }
 
     pub(crate) fn end(&mut self, flow: FlowId) {
         self.names.remove(&flow);
     }
 
-    pub(crate) fn add(&mut self, samples: &[RttSample]) {
-        for sample in samples
-            .iter()
-            .filter(|sample| sample.reference == Point::Src)
-        {
-            if !self.followed.contains_key(&sample.flow) {
-                self.make_room();
-                let name = self.names.get(&sample.flow).cloned().unwrap_or_default();
-                self.followed.insert(sample.flow, RttSeries::new(name));
-            }
-            if let Some(series) = self.followed.get_mut(&sample.flow) {
-                series.add(sample.time, sample.rtt);
-            }
+    /// Adds a sample; those of one flow and way make one line.
+    pub(crate) fn add(&mut self, flow: FlowId, way: Direction, at: Timestamp, rtt: TimeDelta) {
+        if !self.followed.contains_key(&(flow, way)) {
+            self.make_room();
+            let name = self.names.get(&flow).cloned().unwrap_or_default();
+            let back = match way {
+                Direction::Forward => "",
+                Direction::Reverse => " (reverse)",
+            };
+            let series = RttSeries::new(name + back);
+            self.followed.insert((flow, way), series);
+        }
+        if let Some(series) = self.followed.get_mut(&(flow, way)) {
+            series.add(at, rtt);
         }
     }
 

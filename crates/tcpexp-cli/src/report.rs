@@ -55,19 +55,26 @@ pub(crate) fn warnings(
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     for (capture, name) in report.captures.iter().zip(names) {
-        if let Some(damage) = &capture.damage {
-            warnings.push(format!("{}: {damage}; the rest was used", name.display()));
-        }
-        let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
-        if dropped > 0 {
-            warnings.push(format!(
-                "{}: the capture itself dropped {dropped} packets: they count as lost or unseen",
-                name.display()
-            ));
-        }
+        warnings.extend(capture_warnings(capture, name));
     }
     if seen.samples > 0 && !seen.took_time {
         warnings.push("every round-trip time is 0: is one capture a copy of the other one?".into());
+    }
+    warnings
+}
+
+/// What is wrong with one capture, a line each.
+pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(damage) = &capture.damage {
+        warnings.push(format!("{}: {damage}; the rest was used", name.display()));
+    }
+    let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
+    if dropped > 0 {
+        warnings.push(format!(
+            "{}: the capture itself dropped {dropped} packets: they count as lost or unseen",
+            name.display()
+        ));
     }
     warnings
 }
@@ -205,7 +212,7 @@ fn left_out(text: &mut String, report: &RttReport, point: Point) {
 }
 
 /// One remark under its heading, wrapped at 80 columns.
-fn line(text: &mut String, heading: &str, what: &str) {
+pub(crate) fn line(text: &mut String, heading: &str, what: &str) {
     const INDENT: usize = 16;
     const WIDTH: usize = 80;
     let mut column = INDENT;

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use tcpexp::RttReport;
-use tcpexp::flow::FlowId;
+use tcpexp::flow::{Direction, FlowId};
 use tcpexp::measure::compat::{Columns, Pair};
-use tcpexp::measure::spp::{Batch, FlowSummary, PairedFlow, Point, RttSample};
+use tcpexp::measure::spp::{Batch, FlowSummary, Point, RttSample};
 use tcpexp::table::{self, FLOW_TABLE_WIDTH, FlowsWriter, RttWriter, TopFlows};
 use tcpexp::units::TimeDelta;
 
-use crate::args::{Format, RttArgs};
+use crate::args::{Format, RttArgs, is_wanted};
 use crate::output::{self, Output};
 use crate::picture::Chart;
 use crate::report::{self, Seen};
@@ -80,7 +80,7 @@ impl Results {
             Ok(Out::Samples(Box::new(RttWriter::new(format, out)?)))
         };
         Ok(Self {
-            wanted: args.flow.clone(),
+            wanted: args.select.flow.clone(),
             unwanted: BTreeSet::new(),
             out: match format {
                 Format::Table => Out::Table(out),
@@ -91,7 +91,7 @@ impl Results {
                 Format::Arrow => samples(table::Format::Arrow, out)?,
             },
             out_name,
-            table: TopFlows::new(args.limit),
+            table: TopFlows::new(args.select.limit),
             flows: args.flows.as_deref().map(FlowsFile::create).transpose()?,
             chart: args.plot.as_ref().map(Chart::create).transpose()?,
             seen: Seen::default(),
@@ -100,7 +100,7 @@ impl Results {
 
     pub(crate) fn take(&mut self, batch: Batch) -> anyhow::Result<()> {
         for flow in &batch.flows {
-            if !is_wanted(&self.wanted, flow) {
+            if !is_wanted(&self.wanted, flow.flow, flow.initiator, flow.responder) {
                 self.unwanted.insert(flow.flow);
                 continue;
             }
@@ -108,7 +108,7 @@ impl Results {
                 table.flow(flow);
             }
             if let Some(chart) = &mut self.chart {
-                chart.begin(flow);
+                chart.begin(flow.flow, flow.initiator, flow.responder);
             }
         }
         let mut samples = batch.samples;
@@ -126,7 +126,14 @@ impl Results {
                 .with_context(|| format!("cannot write {}", self.out_name.display()))?,
         }
         if let Some(chart) = &mut self.chart {
-            chart.add(&samples);
+            // Pairs at the destination are of the same path and tell time on another clock; both
+            // directions of a flow are one path.
+            for sample in samples
+                .iter()
+                .filter(|sample| sample.reference == Point::Src)
+            {
+                chart.add(sample.flow, Direction::Forward, sample.time, sample.rtt);
+            }
         }
         for summary in batch.ended {
             let flow = summary.flow.flow;
@@ -203,20 +210,11 @@ impl Results {
 }
 
 /// The cause alone where the table's error only says that writing failed.
-fn without_wrapping(error: table::Error) -> anyhow::Error {
+pub(crate) fn without_wrapping(error: table::Error) -> anyhow::Error {
     match error {
         table::Error::Write(source) => source.into(),
         other => other.into(),
     }
-}
-
-fn is_wanted(wanted: &[String], flow: &PairedFlow) -> bool {
-    let name = format!("{} > {}", flow.initiator, flow.responder);
-    let fits = |text: &String| match text.parse() {
-        Ok(number) => flow.flow == FlowId(number),
-        Err(_) => name.contains(text.as_str()),
-    };
-    wanted.is_empty() || wanted.iter().any(fits)
 }
 
 /// The pairs that start and end at the source, as SPP prints them.

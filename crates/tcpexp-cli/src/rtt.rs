@@ -2,8 +2,7 @@
 
 use anyhow::bail;
 use tcpexp::measure::spp;
-use tcpexp::wire::Tunnels;
-use tcpexp::{Recording, RttOptions, rtt};
+use tcpexp::{RttOptions, rtt};
 
 use crate::args::{RttArgs, wrong_usage};
 use crate::failure;
@@ -12,23 +11,22 @@ use crate::report;
 use crate::results::Results;
 
 pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
-    if args.src.as_os_str() == "-" && args.dst.as_os_str() == "-" {
+    let Some(dst) = &args.dst else {
+        return crate::single_rtt::run(args);
+    };
+    if args.src.as_os_str() == "-" && dst.as_os_str() == "-" {
         return Err(wrong_usage(
             "only one of the two captures can be standard input",
         ));
     }
     if args.compat.is_some() {
-        return crate::compat::run(args);
+        return crate::compat::run(args, dst);
     }
     // First, so that what cannot be written is known before standard input is read.
     let mut results = Results::new(args)?;
-    let (src, dst) = open(args)?;
+    let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(dst)?);
     let options = RttOptions {
-        tunnels: if args.inner {
-            Tunnels::Entered
-        } else {
-            Tunnels::Closed
-        },
+        tunnels: args.reading.tunnels(),
         spp: spp::Options {
             max_owd: args.max_owd,
         },
@@ -47,17 +45,4 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
         );
     }
     results.finish(&report, args.output.quiet)
-}
-
-/// The two captures.
-pub(crate) fn open(args: &RttArgs) -> anyhow::Result<(Recording, Recording)> {
-    let open = |path| {
-        let recording = Recording::open(path)?;
-        Ok::<_, tcpexp::Error>(if args.no_mmap {
-            recording.streamed()
-        } else {
-            recording
-        })
-    };
-    Ok((open(&args.src)?, open(&args.dst)?))
 }

@@ -17,7 +17,10 @@ const MAY_USE: [(&str, &[&str]); 10] = [
         "tcpexp-measure",
         &["tcpexp-units", "tcpexp-wire", "tcpexp-flow"],
     ),
-    ("tcpexp-table", &["tcpexp-units", "tcpexp-measure"]),
+    (
+        "tcpexp-table",
+        &["tcpexp-units", "tcpexp-flow", "tcpexp-measure"],
+    ),
     (
         "tcpexp-chart",
         &["tcpexp-units", "tcpexp-measure", "tcpexp-table"],

@@ -9,7 +9,7 @@ use tcpexp_measure::spp::{DirectionCounts, FlowSummary, RttSummary};
 use tcpexp_units::TimeDelta;
 
 use crate::writer::{Format, TableWriter};
-use crate::{Error, flows_schema};
+use crate::{Error, rtt_flows_schema};
 
 /// Flows per record batch: a summary is some hundred bytes.
 const BATCH_FLOWS: usize = 4096;
@@ -17,7 +17,7 @@ const BATCH_FLOWS: usize = 4096;
 /// The names of a [`FlowSummary`]'s two rows, by index.
 pub(crate) const DIRECTIONS: [&str; 2] = ["forward", "reverse"];
 
-/// The summaries as a record batch of [`flows_schema`], two rows each: forward, then reverse.
+/// The summaries as a record batch of [`rtt_flows_schema`], two rows each: forward, then reverse.
 pub fn flows_batch(summaries: &[FlowSummary]) -> Result<RecordBatch, Error> {
     let rows = Rows(summaries);
     let mut columns: Vec<ArrayRef> = vec![
@@ -67,10 +67,10 @@ pub fn flows_batch(summaries: &[FlowSummary]) -> Result<RecordBatch, Error> {
         |n| n.arrivals_outside,
     ];
     columns.extend(counts.map(|count| rows.count(|row| count(&row.summary.counts[row.direction]))));
-    Ok(RecordBatch::try_new(flows_schema(), columns)?)
+    Ok(RecordBatch::try_new(rtt_flows_schema(), columns)?)
 }
 
-/// Writes summaries as a table of [`flows_schema`], in memory that does not grow with their number.
+/// Writes summaries as a table of [`rtt_flows_schema`], in memory that does not grow with their number.
 pub struct FlowsWriter<W: Write + Send> {
     table: TableWriter<W>,
     pending: Vec<FlowSummary>,
@@ -79,7 +79,7 @@ pub struct FlowsWriter<W: Write + Send> {
 impl<W: Write + Send> FlowsWriter<W> {
     /// Starts a table in `out`.
     pub fn new(format: Format, out: W) -> Result<Self, Error> {
-        let table = TableWriter::new(format, &flows_schema(), out)?;
+        let table = TableWriter::new(format, &rtt_flows_schema(), out)?;
         let pending = Vec::new();
         Ok(Self { table, pending })
     }
@@ -179,6 +179,6 @@ mod tests {
     #[test]
     fn no_flows_are_a_table_without_rows() {
         let batch = flows_batch(&[]).unwrap();
-        assert_eq!((batch.num_rows(), batch.schema()), (0, flows_schema()));
+        assert_eq!((batch.num_rows(), batch.schema()), (0, rtt_flows_schema()));
     }
 }

@@ -16,10 +16,18 @@
 //! }
 //! ```
 
+mod cells;
+mod columns;
+mod connection_text;
+mod connections;
 mod error;
 mod flows;
+mod labels;
+mod rows;
 mod rtt;
 mod schema;
+mod single_rtt;
+mod single_rtt_text;
 mod text;
 mod top;
 mod writer;
@@ -27,10 +35,17 @@ mod writer;
 #[cfg(test)]
 mod testdata;
 
+pub use columns::Columns;
+pub use connection_text::TopConnections;
+pub use connections::{ConnectionRow, connection_columns};
 pub use error::Error;
 pub use flows::{FlowsWriter, flows_batch};
+pub use labels::{FlowLabel, Labelled};
+pub use rows::RowsWriter;
 pub use rtt::{RttBatchBuilder, RttWriter};
-pub use schema::{flows_schema, rtt_schema};
+pub use schema::{rtt_flows_schema, rtt_schema};
+pub use single_rtt::single_rtt_columns;
+pub use single_rtt_text::TopSingleRtt;
 pub use text::FLOW_TABLE_WIDTH;
 pub use top::TopFlows;
 pub use writer::{BATCH_ROWS, Format, TableWriter};

@@ -28,7 +28,7 @@ pub fn rtt_schema() -> SchemaRef {
 }
 
 /// One row per flow and direction: packet counts and round-trip time quantiles.
-pub fn flows_schema() -> SchemaRef {
+pub fn rtt_flows_schema() -> SchemaRef {
     use DataType::{Int64, UInt64, Utf8};
     const NO_SAMPLE: &str = "nanoseconds; by nearest rank, exact up to 16384 samples and within 0.1 % beyond. Null when there is no sample.";
     let extreme = |name, what| {
@@ -54,7 +54,7 @@ pub fn flows_schema() -> SchemaRef {
         required("duration_ns", Int64, "Time from the flow's first packet to its last, either direction, in nanoseconds on the source point's clock. Never null."),
     ]);
     columns.extend(count_columns());
-    named("flows", columns)
+    named("rtt_flows", columns)
 }
 
 /// Who talks to whom; every table about flows starts with these.
@@ -103,16 +103,16 @@ fn count_columns() -> impl Iterator<Item = Field> {
     .map(|(name, what)| required(name, DataType::UInt64, &format!("{what}. Packets. Never null.")))
 }
 
-fn required(name: &str, data_type: DataType, description: &str) -> Field {
+pub(crate) fn required(name: &str, data_type: DataType, description: &str) -> Field {
     Field::new(name, data_type, false)
         .with_metadata([(DESCRIPTION.to_owned(), description.to_owned())])
 }
 
-fn optional(name: &str, data_type: DataType, description: &str) -> Field {
+pub(crate) fn optional(name: &str, data_type: DataType, description: &str) -> Field {
     required(name, data_type, description).with_nullable(true)
 }
 
-fn named(name: &str, columns: Vec<Field>) -> SchemaRef {
+pub(crate) fn named(name: &str, columns: Vec<Field>) -> SchemaRef {
     let metadata = [(SCHEMA_NAME, name), (SCHEMA_VERSION, "1")];
     let owned = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
     Arc::new(Schema::new_with_metadata(columns, owned))
@@ -121,6 +121,7 @@ fn named(name: &str, columns: Vec<Field>) -> SchemaRef {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{connection_columns, single_rtt_columns};
 
     /// The schema as a reader of the documentation would write it down.
     fn written_out(schema: &Schema) -> String {
@@ -149,6 +150,16 @@ mod tests {
 
     #[test]
     fn the_flows_schema_is_part_of_the_interface() {
-        insta::assert_snapshot!(written_out(&flows_schema()));
+        insta::assert_snapshot!(written_out(&connection_columns().schema()));
+    }
+
+    #[test]
+    fn the_schema_of_single_capture_rtt_is_part_of_the_interface() {
+        insta::assert_snapshot!(written_out(&single_rtt_columns().schema()));
+    }
+
+    #[test]
+    fn the_rtt_flows_schema_is_part_of_the_interface() {
+        insta::assert_snapshot!(written_out(&rtt_flows_schema()));
     }
 }

@@ -1,14 +1,12 @@
 //! The flow table for humans.
 
-use tcpexp_measure::spp::{DirectionCounts, FlowSummary, RttSummary};
-use tcpexp_units::TimeDelta;
+use tcpexp_measure::spp::{DirectionCounts, FlowSummary};
 
+use crate::cells::{NO_VALUE, Unit, count, wrapped};
 use crate::flows::DIRECTIONS;
 
 /// Columns that the table of flows needs to show its numbers.
 pub const FLOW_TABLE_WIDTH: usize = 80;
-
-const NO_VALUE: &str = "-";
 
 /// Flows that are not shown one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +32,10 @@ pub(crate) fn flow_table<'a>(
     if shown.is_empty() && rest.flows == 0 {
         return "no flows\n".to_owned();
     }
-    let unit = Unit::of(&shown);
+    let all = shown
+        .iter()
+        .flat_map(|summary| summary.rtt.iter().flatten());
+    let unit = Unit::of(all.map(|rtt| (rtt.min, rtt.max)));
     let width = width.max(FLOW_TABLE_WIDTH);
     let mut lines = Vec::new();
     if !shown.is_empty() {
@@ -105,27 +106,6 @@ fn endpoints(summary: &FlowSummary, width: usize) -> Vec<String> {
     lines
 }
 
-/// Joins the parts with spaces; a part that would pass `width` starts an indented line.
-fn wrapped(parts: &[String], width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for part in parts {
-        match lines.last_mut() {
-            Some(line) if columns(line) + 1 + columns(part) <= width => {
-                line.push(' ');
-                line.push_str(part);
-            }
-            Some(_) => lines.push(format!("    {}", part.trim_start())),
-            None => lines.push(part.clone()),
-        }
-    }
-    lines
-}
-
-/// Everything printed here, `µ` included, is one column per character.
-fn columns(text: &str) -> usize {
-    text.chars().count()
-}
-
 fn remainder(rest: RestOfFlows, after_others: bool) -> Option<String> {
     let samples = count(rest.samples, usize::MAX);
     let flows = count(rest.flows, usize::MAX);
@@ -151,104 +131,18 @@ fn matched(counts: &DirectionCounts) -> String {
     }
 }
 
-/// A count with thin groups (`14 468`), or its first digits (`12.3 M`) where that is too wide.
-fn count(n: u64, width: usize) -> String {
-    let grouped = grouped(n);
-    if grouped.len() <= width {
-        return grouped;
-    }
-    let scales = [
-        (1e18, 'E'),
-        (1e15, 'P'),
-        (1e12, 'T'),
-        (1e9, 'G'),
-        (1e6, 'M'),
-        (1e3, 'k'),
-    ];
-    let fitting = scales.iter().find(|(scale, _)| n as f64 >= *scale);
-    fitting.map_or(grouped, |(scale, letter)| {
-        format!("{:.1} {letter}", n as f64 / scale)
-    })
-}
-
-fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// The unit of all times in one table, so that columns compare at a glance.
-struct Unit {
-    name: &'static str,
-    nanos: f64,
-}
-
-impl Unit {
-    /// Milliseconds, unless all samples are below one or above ten seconds.
-    fn of(summaries: &[&FlowSummary]) -> Self {
-        let all = || {
-            summaries
-                .iter()
-                .flat_map(|summary| summary.rtt.iter().flatten())
-        };
-        let smallest = all().map(|rtt: &RttSummary| rtt.min).min();
-        let largest = all().map(|rtt| rtt.max.max(rtt.min.abs())).max();
-        if smallest.is_some_and(|smallest| smallest > TimeDelta::from_seconds(10)) {
-            return Self {
-                name: "s",
-                nanos: 1e9,
-            };
-        }
-        if largest.is_some_and(|largest| largest < TimeDelta::from_millis(1)) {
-            return Self {
-                name: "µs",
-                nanos: 1e3,
-            };
-        }
-        Self {
-            name: "ms",
-            nanos: 1e6,
-        }
-    }
-
-    /// Four significant digits but no more than three decimals; at most six characters.
-    fn show(&self, span: TimeDelta) -> String {
-        let value = span.as_nanos() as f64 / self.nanos;
-        let decimals = match value.abs() {
-            0.0..9.9995 => 3,
-            9.9995..99.995 => 2,
-            99.995..999.95 => 1,
-            999.95..99_999.5 => 0,
-            // Nobody's path is this long: a clock jumped. The magnitude is what matters.
-            _ => return magnitude(value),
-        };
-        format!("{value:.decimals$}")
-    }
-}
-
-fn magnitude(value: f64) -> String {
-    let shown = format!("{value:.1e}");
-    if shown.len() <= 6 {
-        shown
-    } else {
-        format!("{value:.0e}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
     use proptest::prelude::*;
     use tcpexp_flow::Protocol;
 
+    use tcpexp_measure::RttSummary;
+    use tcpexp_units::TimeDelta;
+
     use super::*;
     use crate::TopFlows;
+    use crate::cells::columns;
     use crate::testdata::{acks, address, bulk, flow, rtt_micros};
 
     fn table(summaries: &[FlowSummary], most: usize) -> String {

@@ -1,4 +1,4 @@
-//! The flows worth a line in the table.
+//! The rows worth a line in a table for humans.
 
 use std::cmp::Reverse;
 
@@ -6,31 +6,77 @@ use tcpexp_measure::spp::FlowSummary;
 
 use crate::text::{RestOfFlows, flow_table};
 
-/// Keeps the flows with most samples and only counts the others, so that millions of flows need no
-/// more memory than a screenful.
+/// Keeps the rows that weigh most and only adds up the others, so that millions need no more memory
+/// than a screenful.
 #[derive(Clone, Debug)]
-pub struct TopFlows {
+pub(crate) struct Top<R> {
     most: usize,
-    kept: Vec<FlowSummary>,
-    rest: RestOfFlows,
+    /// What a row weighs, and its number: of two that weigh the same the lower one comes first.
+    weigh: fn(&R) -> (u64, u32),
+    kept: Vec<R>,
+    rest: Rest,
 }
+
+/// Rows that are not shown one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rest {
+    /// How many.
+    pub(crate) rows: u64,
+    /// What they weigh together.
+    pub(crate) weight: u64,
+}
+
+impl<R> Top<R> {
+    pub(crate) fn new(most: usize, weigh: fn(&R) -> (u64, u32)) -> Self {
+        Self {
+            most,
+            weigh,
+            kept: Vec::new(),
+            rest: Rest::default(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, row: R) {
+        self.kept.push(row);
+        if self.kept.len() > 2 * self.most + 1000 {
+            self.prune();
+        }
+    }
+
+    /// The heaviest rows, heaviest first, and the rest.
+    pub(crate) fn into_rows(mut self) -> (Vec<R>, Rest) {
+        self.prune();
+        (self.kept, self.rest)
+    }
+
+    fn prune(&mut self) {
+        let weigh = self.weigh;
+        self.kept.sort_by_key(|row| {
+            let (weight, number) = weigh(row);
+            (Reverse(weight), number)
+        });
+        for row in self.kept.drain(self.most.min(self.kept.len())..) {
+            self.rest.rows += 1;
+            self.rest.weight += weigh(&row).0;
+        }
+    }
+}
+
+/// The flows with most round-trip time samples.
+#[derive(Clone, Debug)]
+pub struct TopFlows(Top<FlowSummary>);
 
 impl TopFlows {
     /// For `most` flows shown.
     pub fn new(most: usize) -> Self {
-        Self {
-            most,
-            kept: Vec::new(),
-            rest: RestOfFlows::default(),
-        }
+        Self(Top::new(most, |summary| {
+            (summary.samples(), summary.flow.flow.0)
+        }))
     }
 
     /// Adds a finished flow.
     pub fn add(&mut self, summary: FlowSummary) {
-        self.kept.push(summary);
-        if self.kept.len() > 2 * self.most + 1000 {
-            self.prune();
-        }
+        self.0.add(summary);
     }
 
     /// The table for a terminal of `width` columns, 80 at least: flows with most samples first,
@@ -38,17 +84,12 @@ impl TopFlows {
     ///
     /// `matched` is the share of the packets sent while both captures ran that were found at both
     /// points, rounded down, so only a flow without a miss shows 100 %.
-    pub fn into_text(mut self, width: usize) -> String {
-        self.prune();
-        flow_table(&self.kept, self.rest, width)
-    }
-
-    fn prune(&mut self) {
-        self.kept
-            .sort_by_key(|summary| (Reverse(summary.samples()), summary.flow.flow));
-        for summary in self.kept.drain(self.most.min(self.kept.len())..) {
-            self.rest.flows += 1;
-            self.rest.samples += summary.samples();
-        }
+    pub fn into_text(self, width: usize) -> String {
+        let (kept, rest) = self.0.into_rows();
+        let rest = RestOfFlows {
+            flows: rest.rows,
+            samples: rest.weight,
+        };
+        flow_table(&kept, rest, width)
     }
 }

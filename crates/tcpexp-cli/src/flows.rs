@@ -1,0 +1,82 @@
+//! `tcpexp flows CAPTURE…`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::bail;
+use tcpexp::measure::flows::ConnectionSummary;
+use tcpexp::table::{ConnectionRow, FLOW_TABLE_WIDTH, TopConnections, connection_columns};
+use tcpexp::{CaptureInfo, flows};
+
+use crate::args::FlowsArgs;
+use crate::progress::Progress;
+use crate::sheet::Sheet;
+use crate::{failure, report};
+
+pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
+    let mut sheet = Sheet::create(&args.output, connection_columns())?;
+    let mut parts = Vec::new();
+    for path in &args.captures {
+        let text = one(args, path, &mut sheet)?;
+        parts.push(if args.captures.len() > 1 {
+            format!("{}\n{text}", path.display())
+        } else {
+            text
+        });
+    }
+    sheet.finish(&parts.join("\n"))
+}
+
+/// Adds one capture's connections to the sheet; returns what a person is told of them.
+fn one(args: &FlowsArgs, path: &Path, sheet: &mut Sheet<ConnectionRow>) -> anyhow::Result<String> {
+    let recording = args.reading.open(path)?;
+    let name: Arc<str> = recording.name().display().to_string().into();
+    let mut table = TopConnections::new(args.select.limit);
+    let mut found = 0_u64;
+    let progress = Progress::watch(&[&recording], 1, args.output.quiet);
+    let info = flows(&recording, args.reading.tunnels(), |connections| {
+        for connection in connections {
+            if wants(args, &connection) {
+                found += 1;
+                if sheet.takes_rows() {
+                    sheet.add(ConnectionRow::of(&name, connection.clone()))?;
+                }
+                table.add(connection);
+            }
+        }
+        Ok::<(), anyhow::Error>(())
+    })?;
+    drop(progress);
+    warn(&info, path);
+    if found == 0 {
+        bail!(
+            "no flow in {} matches {}",
+            path.display(),
+            args.select.flow.join(" or ")
+        );
+    }
+    let mut text = table.into_text(FLOW_TABLE_WIDTH);
+    let skipped = report::skipped(&info.tally);
+    if !skipped.is_empty() && !args.output.quiet {
+        text += "\n";
+        report::line(&mut text, "skipped", &skipped);
+    }
+    Ok(text)
+}
+
+fn wants(args: &FlowsArgs, connection: &ConnectionSummary) -> bool {
+    let ConnectionSummary {
+        flow,
+        initiator,
+        responder,
+        ..
+    } = *connection;
+    args.select.wants(flow, initiator, responder)
+}
+
+/// Says what is wrong with a capture.
+pub(crate) fn warn(info: &CaptureInfo, path: &Path) {
+    for warning in report::capture_warnings(info, path) {
+        failure::tell(&format!("warning: {warning}"));
+    }
+}

@@ -1,0 +1,96 @@
+//! One table on its way to a file or to a person.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use tcpexp::table::{self, Columns, RowsWriter};
+
+use crate::args::{Format, OutputArgs, wrong_usage};
+use crate::output::{self, Output};
+use crate::results::without_wrapping;
+
+/// The table of one command: all rows for a program, or a text for a person.
+pub(crate) struct Sheet<R> {
+    out: Out<R>,
+    name: PathBuf,
+    quiet: bool,
+}
+
+enum Out<R> {
+    /// Nothing until the text is known.
+    Text(Output),
+    Rows(Box<RowsWriter<R, Output>>),
+}
+
+impl<R> Sheet<R> {
+    /// Starts the output that `args` ask for.
+    pub(crate) fn create(args: &OutputArgs, columns: Columns<R>) -> anyhow::Result<Self> {
+        let format = match args.format()? {
+            Format::Table => None,
+            Format::Json => Some(table::Format::Json),
+            Format::Csv => Some(table::Format::Csv),
+            Format::Parquet => Some(table::Format::Parquet),
+            Format::Arrow => Some(table::Format::Arrow),
+            Format::Spp => {
+                return Err(wrong_usage(
+                    "the format spp is for round-trip times between two captures",
+                ));
+            }
+        };
+        let path = args.output.as_deref();
+        if let Some(binary @ (table::Format::Parquet | table::Format::Arrow)) = format
+            && output::is_terminal(path)
+        {
+            bail!("{binary} is nothing for a terminal: use -o FILE, or redirect the output");
+        }
+        let out = Output::create(path)?;
+        let name = out.name().to_owned();
+        Ok(Self {
+            out: match format {
+                None => Out::Text(out),
+                Some(format) => Out::Rows(Box::new(RowsWriter::new(format, columns, out)?)),
+            },
+            name,
+            quiet: args.quiet,
+        })
+    }
+
+    /// Adds rows.
+    pub(crate) fn add(&mut self, rows: impl IntoIterator<Item = R>) -> anyhow::Result<()> {
+        match &mut self.out {
+            Out::Text(_) => Ok(()),
+            Out::Rows(table) => table
+                .write(rows)
+                .map_err(without_wrapping)
+                .with_context(|| format!("cannot write {}", self.name.display())),
+        }
+    }
+
+    /// Whether the rows are wanted, or only the text.
+    pub(crate) fn takes_rows(&self) -> bool {
+        matches!(self.out, Out::Rows(_))
+    }
+
+    /// Completes the output. A person gets `text`, beside a file too.
+    pub(crate) fn finish(self, text: &str) -> anyhow::Result<()> {
+        let cannot = || format!("cannot write {}", self.name.display());
+        let (mut out, is_text) = match self.out {
+            Out::Text(mut out) => {
+                out.write_all(text.as_bytes()).with_context(cannot)?;
+                (out, true)
+            }
+            Out::Rows(table) => {
+                let out = table.finish().map_err(without_wrapping);
+                (out.with_context(cannot)?, false)
+            }
+        };
+        out.flush().with_context(cannot)?;
+        let shows_text = !is_text && !out.is_stdout() && !self.quiet;
+        out.finish()?;
+        if shows_text {
+            output::print(text.as_bytes())?;
+        }
+        Ok(())
+    }
+}

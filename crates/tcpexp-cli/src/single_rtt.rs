@@ -1,0 +1,158 @@
+//! `tcpexp rtt CAPTURE`.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use tcpexp::flow::{Flow, FlowId};
+use tcpexp::measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
+use tcpexp::table::{FLOW_TABLE_WIDTH, FlowLabel, Labelled, TopSingleRtt, single_rtt_columns};
+use tcpexp::units::Timestamp;
+use tcpexp::{live_rtt, single_rtt};
+
+use crate::args::RttArgs;
+use crate::flows::warn;
+use crate::picture::Chart;
+use crate::progress::Progress;
+use crate::sheet::Sheet;
+
+pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
+    if args.live {
+        return live(args);
+    }
+    let mut results = Results {
+        flows: HashMap::new(),
+        sheet: Sheet::create(&args.output, single_rtt_columns())?,
+        chart: args.plot.as_ref().map(Chart::create).transpose()?,
+        table: TopSingleRtt::new(args.select.limit),
+        samples: 0,
+    };
+    let recording = args.reading.open(&args.src)?;
+    let progress = Progress::watch(&[&recording], 1, args.output.quiet);
+    let info = single_rtt(&recording, args.reading.tunnels(), |rows| {
+        rows.into_iter().try_for_each(|row| results.take(args, row))
+    })?;
+    drop(progress);
+    warn(&info, &args.src);
+    if results.samples == 0 {
+        bail!(
+            "no round-trip time in {}: no segment was answered in a flow that was asked for",
+            args.src.display()
+        );
+    }
+    results.finish()
+}
+
+/// What has been measured so far.
+struct Results {
+    flows: HashMap<FlowId, Arc<FlowLabel>>,
+    sheet: Sheet<Labelled<SingleRttSample>>,
+    chart: Option<Chart>,
+    table: TopSingleRtt,
+    samples: u64,
+}
+
+impl Results {
+    fn take(&mut self, args: &RttArgs, row: SingleRttRow) -> anyhow::Result<()> {
+        match row {
+            SingleRttRow::Began(flow) => self.begin(args, &flow),
+            SingleRttRow::Sample(sample) => self.add(sample)?,
+            SingleRttRow::Ended(flow) => {
+                if self.flows.remove(&flow.flow.id).is_some() {
+                    self.table.add(*flow);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, args: &RttArgs, flow: &Flow) {
+        if !args
+            .select
+            .wants(flow.id, flow.initiator(), flow.responder())
+        {
+            return;
+        }
+        self.flows.insert(flow.id, Arc::new(FlowLabel::of(flow)));
+        if let Some(chart) = &mut self.chart {
+            chart.begin(flow.id, flow.initiator(), flow.responder());
+        }
+    }
+
+    fn add(&mut self, sample: SingleRttSample) -> anyhow::Result<()> {
+        let Some(flow) = self.flows.get(&sample.flow) else {
+            return Ok(());
+        };
+        self.samples += 1;
+        if let Some(chart) = &mut self.chart
+            && sample.method == RttMethod::SequenceAck
+        {
+            chart.add(sample.flow, sample.direction, sample.at, sample.rtt);
+        }
+        self.sheet.add([Labelled {
+            flow: Arc::clone(flow),
+            row: sample,
+        }])
+    }
+
+    fn finish(self) -> anyhow::Result<()> {
+        let chart = self.chart.map(Chart::draw).transpose()?;
+        self.sheet.finish(&self.table.into_text(FLOW_TABLE_WIDTH))?;
+        chart.map_or(Ok(()), crate::output::Output::finish)
+    }
+}
+
+/// Prints each round-trip time when its packet has come.
+fn live(args: &RttArgs) -> anyhow::Result<()> {
+    let input: Box<dyn io::Read + Send> = if args.src.as_os_str() == "-" {
+        Box::new(io::stdin())
+    } else {
+        let file = std::fs::File::open(&args.src);
+        Box::new(file.with_context(|| format!("cannot open {}", args.src.display()))?)
+    };
+    let name = if args.src.as_os_str() == "-" {
+        Path::new("standard input")
+    } else {
+        &args.src
+    };
+    let mut out = io::stdout().lock();
+    let mut names = HashMap::new();
+    let mut first = None;
+    let info = live_rtt(name, input, args.reading.tunnels(), |row| {
+        match row {
+            SingleRttRow::Began(flow) => {
+                if args
+                    .select
+                    .wants(flow.id, flow.initiator(), flow.responder())
+                {
+                    names.insert(flow.id, [flow.initiator(), flow.responder()]);
+                }
+            }
+            SingleRttRow::Sample(sample) => {
+                let Some(ends) = names.get(&sample.flow) else {
+                    return Ok(());
+                };
+                let first: Timestamp = *first.get_or_insert(sample.at);
+                let to = ends[sample.direction.opposite().index()];
+                let from = ends[sample.direction.index()];
+                writeln!(
+                    out,
+                    "{:12.6} s {:>10} {:<12} {from} > {to}",
+                    (sample.at - first).as_nanos() as f64 / 1e9,
+                    format!("{:.3}", sample.rtt),
+                    sample.method.name(),
+                )
+                .and_then(|()| out.flush())
+                .context("cannot write standard output")?;
+            }
+            SingleRttRow::Ended(flow) => {
+                names.remove(&flow.flow.id);
+            }
+        }
+        Ok::<(), anyhow::Error>(())
+    })?;
+    warn(&info, name);
+    Ok(())
+}

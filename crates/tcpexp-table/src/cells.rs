@@ -1,0 +1,117 @@
+//! Numbers and names in the cells of a table for humans.
+
+use tcpexp_units::TimeDelta;
+
+/// What a cell shows that has no value.
+pub(crate) const NO_VALUE: &str = "-";
+
+/// Joins the parts with spaces; a part that would pass `width` starts an indented line.
+pub(crate) fn wrapped(parts: &[String], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if columns(line) + 1 + columns(part) <= width => {
+                line.push(' ');
+                line.push_str(part);
+            }
+            Some(_) => lines.push(format!("    {}", part.trim_start())),
+            None => lines.push(part.clone()),
+        }
+    }
+    lines
+}
+
+/// Everything printed here, `µ` included, is one column per character.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// A count with thin groups (`14 468`), or its first digits (`12.3 M`) where that is too wide.
+pub(crate) fn count(n: u64, width: usize) -> String {
+    let grouped = grouped(n);
+    if grouped.len() <= width {
+        return grouped;
+    }
+    let scales = [
+        (1e18, 'E'),
+        (1e15, 'P'),
+        (1e12, 'T'),
+        (1e9, 'G'),
+        (1e6, 'M'),
+        (1e3, 'k'),
+    ];
+    let fitting = scales.iter().find(|(scale, _)| n as f64 >= *scale);
+    fitting.map_or(grouped, |(scale, letter)| {
+        format!("{:.1} {letter}", n as f64 / scale)
+    })
+}
+
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The unit of all times in one table, so that columns compare at a glance.
+pub(crate) struct Unit {
+    pub(crate) name: &'static str,
+    nanos: f64,
+}
+
+impl Unit {
+    /// For times between these smallest and largest ones: milliseconds, unless all are below one
+    /// or above ten seconds.
+    pub(crate) fn of(ranges: impl IntoIterator<Item = (TimeDelta, TimeDelta)>) -> Self {
+        let ranges: Vec<_> = ranges.into_iter().collect();
+        let smallest = ranges.iter().map(|(min, _)| *min).min();
+        let largest = ranges
+            .iter()
+            .map(|(min, max)| max.abs().max(min.abs()))
+            .max();
+        if smallest.is_some_and(|smallest| smallest > TimeDelta::from_seconds(10)) {
+            return Self {
+                name: "s",
+                nanos: 1e9,
+            };
+        }
+        if largest.is_some_and(|largest| largest < TimeDelta::from_millis(1)) {
+            return Self {
+                name: "µs",
+                nanos: 1e3,
+            };
+        }
+        Self {
+            name: "ms",
+            nanos: 1e6,
+        }
+    }
+
+    /// Four significant digits but no more than three decimals; at most six characters.
+    pub(crate) fn show(&self, span: TimeDelta) -> String {
+        let value = span.as_nanos() as f64 / self.nanos;
+        let decimals = match value.abs() {
+            0.0..9.9995 => 3,
+            9.9995..99.995 => 2,
+            99.995..999.95 => 1,
+            999.95..99_999.5 => 0,
+            // Nobody's path is this long: a clock jumped. The magnitude is what matters.
+            _ => return magnitude(value),
+        };
+        format!("{value:.decimals$}")
+    }
+}
+
+fn magnitude(value: f64) -> String {
+    let shown = format!("{value:.1e}");
+    if shown.len() <= 6 {
+        shown
+    } else {
+        format!("{value:.0e}")
+    }
+}

@@ -1,0 +1,228 @@
+//! The columns of a table, each defined once: name, meaning, and how it follows from a row.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, UInt32Array, UInt64Array};
+use arrow::datatypes::{DataType, Field, SchemaRef};
+use arrow::record_batch::RecordBatch;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use crate::Error;
+use crate::schema::{named, optional, required};
+
+/// The columns of a table whose rows are `R`s.
+///
+/// A column's description says what null means; a column that has none says so by itself.
+pub struct Columns<R> {
+    schema: SchemaRef,
+    arrays: Vec<Make<R>>,
+}
+
+type Make<R> = Box<dyn Fn(&[R]) -> ArrayRef + Send + Sync>;
+
+/// Builds [`Columns`] from left to right.
+pub(crate) struct Builder<R> {
+    name: &'static str,
+    fields: Vec<Field>,
+    arrays: Vec<Make<R>>,
+}
+
+impl<R> Columns<R> {
+    /// Starts a table of this name.
+    pub(crate) fn named(name: &'static str) -> Builder<R> {
+        Builder {
+            name,
+            fields: Vec::new(),
+            arrays: Vec::new(),
+        }
+    }
+
+    /// Names, types and definitions.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// The rows as a record batch.
+    pub fn batch(&self, rows: &[R]) -> Result<RecordBatch, Error> {
+        let arrays = self.arrays.iter().map(|make| make(rows)).collect();
+        Ok(RecordBatch::try_new(self.schema(), arrays)?)
+    }
+}
+
+impl<R: 'static> Builder<R> {
+    pub(crate) fn done(self) -> Columns<R> {
+        Columns {
+            schema: named(self.name, self.fields),
+            arrays: self.arrays,
+        }
+    }
+
+    /// Text that is always there.
+    pub(crate) fn text<T: AsRef<str>>(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> T + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            Arc::new(StringArray::from_iter_values(rows.iter().map(&value)))
+        };
+        self.required(name, DataType::Utf8, description, array)
+    }
+
+    /// Text that may be missing.
+    pub(crate) fn maybe_text<T: AsRef<str>>(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> Option<T> + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            Arc::new(rows.iter().map(&value).collect::<StringArray>())
+        };
+        self.optional(name, DataType::Utf8, description, array)
+    }
+
+    /// A number that names something.
+    pub(crate) fn id(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> u32 + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            Arc::new(UInt32Array::from_iter_values(rows.iter().map(&value)))
+        };
+        self.required(name, DataType::UInt32, description, array)
+    }
+
+    /// A number that names something, or nothing.
+    pub(crate) fn maybe_id(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> Option<u32> + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            Arc::new(rows.iter().map(&value).collect::<UInt32Array>())
+        };
+        self.optional(name, DataType::UInt32, description, array)
+    }
+
+    /// A count or a size.
+    pub(crate) fn count(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            Arc::new(UInt64Array::from_iter_values(rows.iter().map(&value)))
+        };
+        self.required(name, DataType::UInt64, description, array)
+    }
+
+    /// A count or a size that may not be known.
+    pub(crate) fn maybe_count(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> Option<u64> + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            Arc::new(rows.iter().map(&value).collect::<UInt64Array>())
+        };
+        self.optional(name, DataType::UInt64, description, array)
+    }
+
+    /// A difference of sizes that may not be known.
+    pub(crate) fn maybe_signed(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> Option<i64> + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            Arc::new(rows.iter().map(&value).collect::<Int64Array>())
+        };
+        self.optional(name, DataType::Int64, description, array)
+    }
+
+    /// A point in time; the column is in nanoseconds since 1970.
+    pub(crate) fn time(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> Timestamp + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            let nanos = rows.iter().map(|row| value(row).as_nanos());
+            Arc::new(Int64Array::from_iter_values(nanos))
+        };
+        self.required(name, DataType::Int64, description, array)
+    }
+
+    /// A span of time; the column is in nanoseconds.
+    pub(crate) fn span(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> TimeDelta + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            let nanos = rows.iter().map(|row| value(row).as_nanos());
+            Arc::new(Int64Array::from_iter_values(nanos))
+        };
+        self.required(name, DataType::Int64, description, array)
+    }
+
+    /// A span of time that may not be known.
+    pub(crate) fn maybe_span(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> Option<TimeDelta> + Send + Sync + 'static,
+    ) -> Self {
+        self.maybe_signed(name, description, move |row| {
+            value(row).map(TimeDelta::as_nanos)
+        })
+    }
+
+    /// Yes, no, or not known.
+    pub(crate) fn maybe_flag(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> Option<bool> + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            Arc::new(rows.iter().map(&value).collect::<BooleanArray>())
+        };
+        self.optional(name, DataType::Boolean, description, array)
+    }
+
+    fn required(
+        mut self,
+        name: &str,
+        data_type: DataType,
+        description: &str,
+        array: impl Fn(&[R]) -> ArrayRef + Send + Sync + 'static,
+    ) -> Self {
+        let description = format!("{description} Never null.");
+        self.fields.push(required(name, data_type, &description));
+        self.arrays.push(Box::new(array));
+        self
+    }
+
+    fn optional(
+        mut self,
+        name: &str,
+        data_type: DataType,
+        description: &str,
+        array: impl Fn(&[R]) -> ArrayRef + Send + Sync + 'static,
+    ) -> Self {
+        self.fields.push(optional(name, data_type, description));
+        self.arrays.push(Box::new(array));
+        self
+    }
+}

@@ -1,0 +1,147 @@
+//! The table of connections for humans.
+
+use tcpexp_flow::{Direction, Protocol};
+use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
+
+use crate::cells::{NO_VALUE, Unit, count, wrapped};
+use crate::connections::rate_bps;
+use crate::text::FLOW_TABLE_WIDTH;
+use crate::top::{Rest, Top};
+
+/// The connections with most payload.
+#[derive(Clone, Debug)]
+pub struct TopConnections(Top<ConnectionSummary>);
+
+impl TopConnections {
+    /// For `most` connections shown.
+    pub fn new(most: usize) -> Self {
+        Self(Top::new(most, |summary| {
+            let payload = summary.directions.iter().map(|d| d.payload_bytes).sum();
+            (payload, summary.flow.0)
+        }))
+    }
+
+    /// Adds a finished connection.
+    pub fn add(&mut self, summary: ConnectionSummary) {
+        self.0.add(summary);
+    }
+
+    /// The table for a terminal of `width` columns, 80 at least: connections with most payload
+    /// first, the rest as one line.
+    pub fn into_text(self, width: usize) -> String {
+        let (kept, rest) = self.0.into_rows();
+        table(&kept, rest, width.max(FLOW_TABLE_WIDTH))
+    }
+}
+
+fn table(shown: &[ConnectionSummary], rest: Rest, width: usize) -> String {
+    if shown.is_empty() && rest.rows == 0 {
+        return "no flows\n".to_owned();
+    }
+    let directions = shown.iter().flat_map(|summary| &summary.directions);
+    let rtts = directions.filter_map(|direction| direction.rtt);
+    let unit = Unit::of(rtts.map(|rtt| (rtt.min, rtt.max)));
+    let mut lines = Vec::new();
+    if !shown.is_empty() {
+        lines.push(header(&unit));
+    }
+    for summary in shown {
+        lines.extend(title(summary, width));
+        for direction in Direction::BOTH {
+            lines.extend(line(summary, direction, &unit));
+        }
+    }
+    if rest.rows > 0 {
+        let more = if shown.is_empty() { "" } else { "more " };
+        let flows = if rest.rows == 1 { "flow" } else { "flows" };
+        let rows = count(rest.rows, usize::MAX);
+        lines.push(format!(
+            "and {rows} {more}{flows} ({} bytes of payload)",
+            count(rest.weight, usize::MAX)
+        ));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// One line of numbers, 80 columns wide.
+fn row(name: &str, sizes: [&str; 3], behind: [&str; 2], rtt: &[String; 3]) -> String {
+    let [packets, payload, goodput] = sizes;
+    let [resent, overtaken] = behind;
+    let [min, median, p95] = rtt;
+    format!(
+        "{name:10} {packets:>9} {payload:>11} {goodput:>8} {resent:>7} {overtaken:>9} {min:>6} {median:>6} {p95:>6}"
+    )
+}
+
+fn header(unit: &Unit) -> String {
+    row(
+        &format!("Mbit/s, {}", unit.name),
+        ["packets", "payload B", "goodput"],
+        ["resent", "reordered"],
+        &["RTTmin", "median", "p95"].map(str::to_owned),
+    )
+}
+
+fn title(summary: &ConnectionSummary, width: usize) -> Vec<String> {
+    let is_tcp = summary.protocol == Protocol::Tcp;
+    let ending = is_tcp.then(|| summary.ending.name().replace('_', " "));
+    let vantage = summary
+        .vantage
+        .map(|vantage| format!("seen at {}", vantage.name()));
+    let about = [Some(format!(" {:.1}", summary.duration)), ending, vantage];
+    let about: Vec<String> = about.into_iter().flatten().collect();
+    wrapped(
+        &[
+            format!(
+                "{} {} {}",
+                summary.flow, summary.protocol, summary.initiator
+            ),
+            format!("> {}", summary.responder),
+            about.join(", "),
+        ],
+        width,
+    )
+}
+
+fn line(summary: &ConnectionSummary, direction: Direction, unit: &Unit) -> Option<String> {
+    let of: &DirectionSummary = &summary.directions[direction.index()];
+    if of.packets == 0 {
+        return None;
+    }
+    let is_tcp = summary.protocol == Protocol::Tcp;
+    let tcp_count = |n: u64, width| {
+        if is_tcp {
+            count(n, width)
+        } else {
+            NO_VALUE.to_owned()
+        }
+    };
+    let goodput =
+        rate_bps(of.unique_bytes, summary.duration).map_or(NO_VALUE.to_owned(), |bps| mega(bps, 8));
+    let rtt = of.rtt.map_or([NO_VALUE; 3].map(str::to_owned), |rtt| {
+        [rtt.min, rtt.median, rtt.p95].map(|span| unit.show(span))
+    });
+    Some(row(
+        &format!("  {}", direction.name()),
+        [
+            &count(of.packets, 9),
+            &count(of.payload_bytes, 11),
+            &goodput,
+        ],
+        [
+            &tcp_count(of.retransmissions().packets, 7),
+            &tcp_count(of.reordered_packets, 9),
+        ],
+        &rtt,
+    ))
+}
+
+/// Millions with up to three decimals, so that it takes no more than `width` characters.
+fn mega(value: u64, width: usize) -> String {
+    let millions = value as f64 / 1e6;
+    (0..=3)
+        .rev()
+        .map(|decimals| format!("{millions:.decimals$}"))
+        .find(|text| text.len() <= width)
+        .unwrap_or_else(|| format!("{millions:.1e}"))
+}

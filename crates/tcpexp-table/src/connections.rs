@@ -1,0 +1,114 @@
+//! The table of `tcpexp flows`: a row per connection and direction.
+
+use std::sync::Arc;
+
+use tcpexp_flow::{Cause, Direction, Protocol, SynOptions};
+use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
+use tcpexp_units::TimeDelta;
+
+use crate::columns::{Builder, Columns};
+
+/// One direction of a connection.
+#[derive(Clone, Debug)]
+pub struct ConnectionRow {
+    capture: Arc<str>,
+    connection: Arc<ConnectionSummary>,
+    direction: Direction,
+}
+
+impl ConnectionRow {
+    /// The rows of a connection found in the file named `capture`: forward, then reverse.
+    pub fn of(capture: &Arc<str>, connection: ConnectionSummary) -> [Self; 2] {
+        let connection = Arc::new(connection);
+        Direction::BOTH.map(|direction| Self {
+            capture: Arc::clone(capture),
+            connection: Arc::clone(&connection),
+            direction,
+        })
+    }
+
+    fn summary(&self) -> &DirectionSummary {
+        &self.connection.directions[self.direction.index()]
+    }
+
+    fn offer(&self) -> Option<&SynOptions> {
+        self.summary().offer.as_ref()
+    }
+}
+
+/// The columns of `tcpexp flows`.
+pub fn connection_columns() -> Columns<ConnectionRow> {
+    let columns = Columns::named("flows")
+        .text("capture", "The capture file, as it was named.", |row: &ConnectionRow| Arc::clone(&row.capture))
+        .id("flow_id", "The flow's number in this capture, counted from 0 in order of first appearance.", |row| row.connection.flow.0)
+        .text("protocol", "Transport protocol: tcp or udp.", |row| row.connection.protocol.name())
+        .text("initiator", "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443.", |row| row.connection.initiator.to_string())
+        .text("responder", "Address and port of the responder.", |row| row.connection.responder.to_string())
+        .text("initiator_known", "How the initiator is known: it sent the SYN (syn), it got the SYN with ACK (syn_ack), or it only sent the first packet captured (first_packet).", |row| row.connection.initiator_known.name())
+        .time("first_ns", "Capture time of the flow's first packet: nanoseconds since 1970-01-01 UTC.", |row| row.connection.first_at)
+        .span("duration_ns", "From the flow's first packet to its last, either direction, in nanoseconds.", |row| row.connection.duration)
+        .maybe_text("ending", "How it ended: closed (FIN from both ends), half_closed_by_ or reset_by_ one of them, unanswered, or open while the capture ran. Null for UDP.", |row| (row.connection.protocol == Protocol::Tcp).then(|| row.connection.ending.name()))
+        .maybe_text("vantage", "Where the capture was taken: at the initiator, at the responder, or between; from the round trips to either end in the handshake or by data and their ACKs. Null if one of them was not seen.", |row| row.connection.vantage.map(tcpexp_measure::Vantage::name))
+        .maybe_span("handshake_rtt_ns", "From the SYN to the ACK of its answer in nanoseconds, the whole round trip. Null if a part was not captured or was sent twice.", |row| row.connection.handshake_rtt)
+        .maybe_flag("sack", "Whether both SYNs permit selective acknowledgments (RFC 2018). Null without both SYNs.", |row| row.connection.sack)
+        .maybe_flag("timestamps", "Whether both SYNs carry timestamps (RFC 7323). Null without both SYNs.", |row| row.connection.timestamps)
+        .maybe_flag("window_scaling", "Whether both SYNs offer window scaling (RFC 7323). Null without both SYNs.", |row| row.connection.window_scaling)
+        .maybe_flag("ecn", "Whether both ends agreed on explicit congestion notification (RFC 3168). Null without both SYNs.", |row| row.connection.ecn)
+        .text("direction", "The direction that the columns from here on are about: forward (initiator to responder) or reverse.", |row| row.direction.name());
+    let columns = sizes(columns);
+    let columns = behind_their_place(columns);
+    round_trips(columns).done()
+}
+
+fn sizes(columns: Builder<ConnectionRow>) -> Builder<ConnectionRow> {
+    columns
+        .maybe_id("mss_bytes", "Maximum segment size that this direction's SYN announces to the other end, in bytes. Null without it.", |row| row.offer()?.mss.map(u32::from))
+        .maybe_id("window_scale", "Window scale shift that this direction's SYN offers. Null without it.", |row| row.offer()?.window_scale.map(u32::from))
+        .count("packets", "Packets of this direction.", |row| row.summary().packets)
+        .count("data_packets", "Packets with payload.", |row| row.summary().data_packets)
+        .count("wire_bytes", "Bytes on the wire, link headers included.", |row| row.summary().wire_bytes)
+        .count("ip_bytes", "Bytes of the IP datagrams.", |row| row.summary().ip_bytes)
+        .count("payload_bytes", "Bytes of transport payload.", |row| row.summary().payload_bytes)
+        .count("unique_bytes", "Bytes of payload without those captured before; for UDP all of them.", |row| row.summary().unique_bytes)
+        .maybe_count("largest_payload_bytes", "The largest payload of one packet, in bytes; more than a segment where offload is at work. Null without payload.", |row| row.summary().largest_payload_bytes.map(u64::from))
+        .maybe_count("throughput_bps", "IP bytes over the flow's duration, in bits per second. Null if the flow took no time.", |row| rate_bps(row.summary().ip_bytes, row.connection.duration))
+        .maybe_count("goodput_bps", "Unique payload over the flow's duration, in bits per second. Null if the flow took no time.", |row| rate_bps(row.summary().unique_bytes, row.connection.duration))
+}
+
+fn behind_their_place(columns: Builder<ConnectionRow>) -> Builder<ConnectionRow> {
+    let by_cause = |row: &ConnectionRow, cause: Cause| row.summary().retransmitted[cause.index()];
+    columns
+        .count("retransmitted_packets", "Packets sent again. At the sender all that come behind their place; elsewhere those that its counters (IPv4 Identification, TSval) or, where these are silent, the time show to have been sent again.", |row| row.summary().retransmissions().packets)
+        .count("retransmitted_bytes", "Bytes of payload sent again.", |row| row.summary().retransmissions().bytes)
+        .count("fast_retransmitted_packets", "Of retransmitted_packets, set off by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985).", move |row| by_cause(row, Cause::FastRetransmit).packets)
+        .count("timeout_retransmitted_packets", "Of retransmitted_packets, set off by a timeout or in the recovery after it (RFC 6298).", move |row| by_cause(row, Cause::Timeout).packets)
+        .count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985).", move |row| by_cause(row, Cause::TailLossProbe).packets)
+        .count("needless_packets", "Of retransmitted_packets, those whose bytes had all been acknowledged before.", |row| row.summary().needless_packets)
+        .count("reordered_packets", "Packets overtaken on the path.", |row| row.summary().reordered_packets)
+        .count("undecided_packets", "Packets behind their place of which nothing tells whether they were overtaken or sent again.", |row| row.summary().undecided_packets)
+        .count("copied_packets", "Second captures of a packet, and copies made on the path.", |row| row.summary().copied_packets)
+        .count("keep_alive_packets", "Keep-alive probes (RFC 9293, section 3.8.4).", |row| row.summary().keep_alive_packets)
+        .count("window_probe_packets", "Probes of a closed window (RFC 9293, section 3.8.6.1).", |row| row.summary().window_probe_packets)
+        .count("duplicate_ack_packets", "Duplicate ACKs that this direction carries (RFC 5681, section 2).", |row| row.summary().duplicate_ack_packets)
+        .count("zero_window_packets", "Packets of this direction that close their sender's own receive window.", |row| row.summary().zero_window_packets)
+        .count("duplicate_sack_packets", "Packets of this direction that tell of data that arrived twice (RFC 2883).", |row| row.summary().duplicate_sack_packets)
+        .count("congestion_experienced_packets", "Packets that a router marked (RFC 3168).", |row| row.summary().congestion_experienced_packets)
+}
+
+fn round_trips(columns: Builder<ConnectionRow>) -> Builder<ConnectionRow> {
+    columns
+        .count("rtt_samples", "Round-trip times from the capture to this direction's receiver and back: from a segment sent once to the first ACK that covers it, without those during a recovery (Karn).", |row| row.summary().rtt.map_or(0, |rtt| rtt.samples))
+        .maybe_span("rtt_min_ns", "The smallest of them, in nanoseconds. Null without any.", |row| Some(row.summary().rtt?.min))
+        .maybe_span("rtt_median_ns", "Their median. Null without any.", |row| Some(row.summary().rtt?.median))
+        .maybe_span("rtt_p95_ns", "Their 95th percentile. Null without any.", |row| Some(row.summary().rtt?.p95))
+        .maybe_span("rtt_max_ns", "The largest of them. Null without any.", |row| Some(row.summary().rtt?.max))
+}
+
+/// Bits per second, rounded down.
+pub(crate) fn rate_bps(bytes: u64, span: TimeDelta) -> Option<u64> {
+    let nanos = u128::try_from(span.as_nanos())
+        .ok()
+        .filter(|nanos| *nanos > 0)?;
+    let bits = u128::from(bytes) * 8;
+    u64::try_from(bits * 1_000_000_000 / nanos).ok()
+}

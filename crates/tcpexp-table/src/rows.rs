@@ -1,0 +1,52 @@
+//! Rows of any kind to a file of any format.
+
+use std::io::Write;
+
+use crate::Error;
+use crate::columns::Columns;
+use crate::writer::{BATCH_ROWS, Format, TableWriter};
+
+/// Writes rows as a table, in memory that does not grow with their number.
+///
+/// The same rows give the same bytes, however they were cut into calls.
+pub struct RowsWriter<R, W: Write + Send> {
+    table: TableWriter<W>,
+    columns: Columns<R>,
+    pending: Vec<R>,
+}
+
+impl<R, W: Write + Send> RowsWriter<R, W> {
+    /// Starts a table in `out`.
+    pub fn new(format: Format, columns: Columns<R>, out: W) -> Result<Self, Error> {
+        Ok(Self {
+            table: TableWriter::new(format, &columns.schema(), out)?,
+            columns,
+            pending: Vec::new(),
+        })
+    }
+
+    /// Appends rows.
+    pub fn write(&mut self, rows: impl IntoIterator<Item = R>) -> Result<(), Error> {
+        for row in rows {
+            self.pending.push(row);
+            if self.pending.len() == BATCH_ROWS {
+                self.write_pending()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the table and gives back where it went.
+    pub fn finish(mut self) -> Result<W, Error> {
+        if !self.pending.is_empty() {
+            self.write_pending()?;
+        }
+        self.table.finish()
+    }
+
+    fn write_pending(&mut self) -> Result<(), Error> {
+        let batch = self.columns.batch(&self.pending)?;
+        self.pending.clear();
+        self.table.write(&batch)
+    }
+}

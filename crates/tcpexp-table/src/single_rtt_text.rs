@@ -1,0 +1,116 @@
+//! The round-trip times of one capture for humans.
+
+use tcpexp_flow::Direction;
+use tcpexp_measure::RttSummary;
+use tcpexp_measure::rtt::{SingleRttDirection, SingleRttFlow};
+
+use crate::cells::{NO_VALUE, Unit, count, wrapped};
+use crate::text::FLOW_TABLE_WIDTH;
+use crate::top::{Rest, Top};
+
+/// The connections with most round-trip times.
+#[derive(Clone, Debug)]
+pub struct TopSingleRtt(Top<SingleRttFlow>);
+
+impl TopSingleRtt {
+    /// For `most` connections shown.
+    pub fn new(most: usize) -> Self {
+        Self(Top::new(most, |flow| {
+            let samples = flow.directions.iter().map(samples).sum();
+            (samples, flow.flow.id.0)
+        }))
+    }
+
+    /// Adds a finished connection.
+    pub fn add(&mut self, flow: SingleRttFlow) {
+        self.0.add(flow);
+    }
+
+    /// The table for a terminal of `width` columns, 80 at least: connections with most samples
+    /// first, the rest as one line.
+    pub fn into_text(self, width: usize) -> String {
+        let (kept, rest) = self.0.into_rows();
+        table(&kept, rest, width.max(FLOW_TABLE_WIDTH))
+    }
+}
+
+fn samples(direction: &SingleRttDirection) -> u64 {
+    summaries(direction).map(|(_, rtt)| rtt.samples).sum()
+}
+
+/// What was measured of one direction, by method.
+fn summaries(
+    direction: &SingleRttDirection,
+) -> impl Iterator<Item = (&'static str, RttSummary)> + use<> {
+    [
+        ("ACK", direction.sequence_ack),
+        ("timestamp", direction.timestamps),
+        ("unasked", direction.unasked),
+    ]
+    .into_iter()
+    .filter_map(|(method, rtt)| Some((method, rtt?)))
+}
+
+fn table(shown: &[SingleRttFlow], rest: Rest, width: usize) -> String {
+    let all = shown
+        .iter()
+        .flat_map(|flow| &flow.directions)
+        .flat_map(summaries);
+    let unit = Unit::of(all.map(|(_, rtt)| (rtt.min, rtt.max)));
+    let mut lines = vec![row(
+        &format!("RTT in {} by", unit.name),
+        ["samples", "min", "median", "p95", "max", "SRTT", "RTO"].map(str::to_owned),
+    )];
+    for flow in shown {
+        lines.extend(wrapped(
+            &[
+                format!("{} {}", flow.flow.id, flow.flow.initiator()),
+                format!("> {}", flow.flow.responder()),
+            ],
+            width,
+        ));
+        for direction in Direction::BOTH {
+            let of = &flow.directions[direction.index()];
+            lines.extend(
+                summaries(of).map(|(method, rtt)| line(direction, method, &rtt, of, &unit)),
+            );
+        }
+    }
+    if rest.rows > 0 {
+        let flows = if rest.rows == 1 { "flow" } else { "flows" };
+        let rows = count(rest.rows, usize::MAX);
+        lines.push(format!(
+            "and {rows} more {flows} ({} samples)",
+            count(rest.weight, usize::MAX)
+        ));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn line(
+    direction: Direction,
+    method: &str,
+    rtt: &RttSummary,
+    of: &SingleRttDirection,
+    unit: &Unit,
+) -> String {
+    // The timers go by ACKs; they stand with the first method shown.
+    let timers = of
+        .linux
+        .filter(|_| summaries(of).next().is_some_and(|first| first.0 == method));
+    let [srtt, rto] = timers.map_or([NO_VALUE; 2].map(str::to_owned), |timers| {
+        [timers.srtt, timers.rto].map(|span| unit.show(span))
+    });
+    let [min, median, p95, max] =
+        [rtt.min, rtt.median, rtt.p95, rtt.max].map(|span| unit.show(span));
+    row(
+        &format!("  {direction} {method}"),
+        [count(rtt.samples, 9), min, median, p95, max, srtt, rto],
+    )
+}
+
+/// One line of numbers, 80 columns wide.
+fn row(name: &str, cells: [String; 7]) -> String {
+    let [samples, min, median, p95, max, srtt, rto] = cells;
+    format!("{name:19} {samples:>9} {min:>7} {median:>7} {p95:>7} {max:>7}   {srtt:>7} {rto:>7}")
+}
