@@ -9,8 +9,13 @@ use std::path::{Path, PathBuf};
 
 use common::shared;
 use flate2::read::MultiGzDecoder;
+use tcpexp::Recording;
+use tcpexp::flow::{Direction, Flow, FlowId, Segment, StreamOffset};
 use tcpexp::measure::import::{Batch, Error, Format, Report, import};
-use tcpexp::measure::score::{Options, Score, SenderRecord};
+use tcpexp::measure::score::{Options, Score, SenderRecord, kernel_records, score_all};
+use tcpexp::measure::sender::{CwndSource, Phase, SenderSample};
+use tcpexp::measure::{Meter, meter};
+use tcpexp::wire::Tunnels;
 
 fn unpacked(path: &Path) -> impl BufRead + use<> {
     BufReader::new(MultiGzDecoder::new(File::open(path).unwrap()))
@@ -122,19 +127,155 @@ fn each_connection_that_ss_lists_is_a_sample() {
 }
 
 #[test]
-fn a_log_has_no_error_against_itself() {
+fn logs_of_a_sender_have_no_error_against_themselves() {
     for path in logs("captures/short", "trace.txt.gz") {
-        let (batch, _) = read(Format::TcpProbe, &path);
-        let record = SenderRecord {
-            samples: batch.samples,
-        };
-        let score = Score::of(&record, &record, Options::default());
-        let all = score.cwnd.all.estimate;
+        let (trace, _) = read(Format::TcpProbe, &path);
+        let (polls, _) = read(Format::TcpInfo, &path.with_file_name("tcpinfo.csv.gz"));
+        let acks = trace.samples.len() as u64;
+        let entered = trace
+            .state_changes
+            .iter()
+            .filter(|change| change.state.is_reducing())
+            .count();
+        let records = kernel_records(&[trace, polls]);
         assert_eq!(
-            (all.matched, all.truth),
-            (record.samples.len() as u64, record.samples.len() as u64)
+            records.len(),
+            1,
+            "{path:?}: the polls are about the only sender"
         );
-        // Rows of one ACK and time may differ in their window, and then one stands for both.
+        let epochs = &records[0].record.epochs;
+        assert!(epochs.len() <= entered);
+        assert_eq!(epochs.is_empty(), entered == 0);
+        assert!(
+            epochs
+                .windows(2)
+                .all(|pair| pair[0].ended.unwrap() <= pair[1].began)
+        );
+
+        let score = &score_all(&records, &records, Options::default())[0].score;
+        let all = score.cwnd.all.estimate;
+        assert_eq!((all.matched, all.truth), (acks, acks));
+        // Of rows of the same numbers and time one stands for both, and their windows may differ.
         assert!(all.mean.unwrap() < 1e-3, "{path:?} {all:?}");
+        assert_eq!(score.epochs.recall(), score.epochs.precision());
+        assert_eq!(score.epochs.matched, epochs.len() as u64);
+        assert_eq!(score.epochs.kind_right, score.epochs.matched);
+        assert_eq!(score.epochs.ssthresh.matched, score.epochs.ssthresh.truth);
+        assert_eq!(score.retransmitted_segments.excess(), Some(0));
+        assert_eq!(
+            (score.busy.error(), score.receiver_limited.error()),
+            (Some(0.0), Some(0.0))
+        );
+    }
+}
+
+/// Falls of the threshold are all that a probe without states tells of epochs. Where there are
+/// states as well, they say how much that is.
+#[test]
+fn falls_of_the_threshold_are_epochs() {
+    let (mut found, mut matched, mut there) = (0, 0, 0);
+    for path in logs("captures/short", "trace.txt.gz") {
+        let (trace, _) = read(Format::TcpProbe, &path);
+        let truth = kernel_records(std::slice::from_ref(&trace));
+        let mut without = trace;
+        without.state_changes.clear();
+        for row in &mut without.samples {
+            let is_infinite =
+                row.ssthresh_segments.is_none() && row.phase == Some(Phase::SlowStart);
+            row.phase = is_infinite.then_some(Phase::SlowStart);
+        }
+        let ours = kernel_records(&[without]);
+        let score = &score_all(&ours, &truth, Options::default())[0].score.epochs;
+        found += score.found;
+        matched += score.matched;
+        there += score.truth;
+        eprintln!(
+            "{}: {matched} of {found} falls are epochs, of {there}",
+            path.display()
+        );
+    }
+    assert!(matched * 10 >= found * 9, "{matched} of {found}");
+}
+
+/// What a sender has outstanding when an ACK arrives, read off a capture of one connection.
+struct Outstanding {
+    una: Option<StreamOffset>,
+    nxt: Option<StreamOffset>,
+}
+
+impl Meter for Outstanding {
+    type Row = SenderSample;
+
+    fn segment(&mut self, segment: &Segment, rows: &mut impl Extend<SenderSample>) {
+        let seen = segment.seen;
+        if seen.direction == Direction::Forward {
+            self.nxt = self.nxt.max(Some(segment.end()));
+            self.una = self.una.or(Some(segment.start));
+        } else if let Some((una, nxt)) = self.una.zip(self.nxt) {
+            let flight_size = u64::try_from(nxt.since(una)).ok();
+            rows.extend([SenderSample {
+                at: seen.at,
+                flow: FlowId(0),
+                direction: Direction::Forward,
+                snd_una: Some(una),
+                snd_nxt: Some(nxt),
+                smss_bytes: Some(if segment.timestamps.is_some() {
+                    1448
+                } else {
+                    1460
+                }),
+                flight_size_bytes: flight_size,
+                pipe_bytes: None,
+                pipe_segments: None,
+                cwnd_segments: None,
+                cwnd_bytes: None,
+                cwnd_source: CwndSource::Filled,
+                ssthresh_segments: None,
+                phase: None,
+                recovery_epoch: None,
+                srtt: None,
+                rto: None,
+                usable_window_bytes: None,
+                limit: None,
+            }]);
+            self.una = self.una.max(segment.ack);
+        }
+    }
+
+    fn end(self, _flow: &Flow, _rows: &mut impl Extend<SenderSample>) {}
+}
+
+/// Each row of the log is of an ACK that was captured, and of nearly the same time.
+#[test]
+fn acks_of_a_capture_meet_their_rows_in_the_kernels_log() {
+    for path in logs("captures/short", "trace.txt.gz") {
+        let (trace, _) = read(Format::TcpProbe, &path);
+        let capture = Recording::open(&path.with_file_name("snd.pcap.gz")).unwrap();
+        let mut samples = Vec::new();
+        let begin = |_: &Flow| Outstanding {
+            una: None,
+            nxt: None,
+        };
+        let mut packets = capture.walk(Tunnels::Closed).unwrap();
+        meter(&mut packets, begin, |rows| {
+            samples.extend(rows);
+            Ok::<_, Error>(())
+        })
+        .unwrap();
+        let ours = SenderRecord {
+            samples,
+            ..SenderRecord::default()
+        };
+        let score = Score::of(
+            &ours,
+            &kernel_records(&[trace])[0].record,
+            Options::default(),
+        );
+        let flight_size = score.cwnd.all.flight_size;
+        eprintln!("{}: {flight_size:?}", path.display());
+        assert!(
+            flight_size.matched * 100 >= flight_size.truth * 95,
+            "{path:?} {flight_size:?}"
+        );
     }
 }

@@ -155,7 +155,8 @@ fn binned(pairs: &[Pair<'_>]) -> [Compared; 2] {
     sums.map(|sum| sum.finish())
 }
 
-fn median_srtt(pairs: &[Pair<'_>]) -> Option<TimeDelta> {
+/// The round-trip time that half of the truth's rows are below.
+pub(super) fn median_srtt(pairs: &[Pair<'_>]) -> Option<TimeDelta> {
     let mut srtts: Vec<TimeDelta> = pairs.iter().filter_map(|pair| pair.truth.srtt).collect();
     srtts.sort_unstable();
     srtts.get(srtts.len() / 2).copied()

@@ -20,17 +20,24 @@
 //! ```
 
 mod cwnd;
+mod epochs;
 mod errors;
+mod kernel;
+mod named;
 mod record;
 mod rows;
 mod same_state;
 mod sum;
+mod threshold;
 
 #[cfg(test)]
 mod script;
 
 pub use cwnd::{Compared, CwndScore, SourceScore};
+pub use epochs::EpochScore;
 pub use errors::Errors;
-pub use record::SenderRecord;
+pub use kernel::kernel_records;
+pub use named::{NamedRecord, SenderScore, score_all};
+pub use record::{Epoch, SenderRecord, Totals};
 pub use rows::ScoreRow;
-pub use sum::{Options, Score};
+pub use sum::{Counts, Options, Score, Share};

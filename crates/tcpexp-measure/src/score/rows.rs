@@ -1,19 +1,23 @@
 //! Scores as a table.
 
+use tcpexp_units::TimeDelta;
+
 use super::cwnd::Compared;
+use super::epochs::EpochScore;
 use super::errors::Errors;
-use super::sum::Score;
+use super::sum::{Counts, Score, Share};
 
 /// One number of a [`Score`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScoreRow {
     /// What is measured, with the unit last: `ratio` is a relative error or a share.
     pub metric: &'static str,
-    /// Of which rows: `all`, or those whose window is known in one way.
+    /// Of which rows: `all`, or those whose window is known in one way; of a threshold, after what.
     pub subset: &'static str,
-    /// True values that an estimate was found for.
+    /// True values that an estimate was found for. Of a number of segments, the estimate itself.
     pub matched: u64,
-    /// True values there are.
+    /// True values there are. Of a number of segments, the truth itself; of a precision, the epochs
+    /// that were found.
     pub truth: u64,
     /// The score; `None` where nothing could be compared.
     pub value: Option<f64>,
@@ -35,7 +39,90 @@ impl Score {
         compared(&mut rows, CWND, "not_filled", &cwnd.not_filled);
         compared(&mut rows, BINNED_MEAN, "all", &cwnd.binned_mean);
         compared(&mut rows, BINNED_MAX, "all", &cwnd.binned_max);
+        self.epochs.rows(&mut rows);
+        errors(&mut rows, SRTT, "all", &self.srtt);
+        errors(&mut rows, RTO, "all", &self.rto);
+        count(
+            &mut rows,
+            "retransmitted_excess_segments",
+            self.retransmitted_segments,
+        );
+        count(&mut rows, "lost_excess_segments", self.lost_segments);
+        time(&mut rows, "busy_error_ratio", self.busy);
+        time(
+            &mut rows,
+            "receiver_limited_error_ratio",
+            self.receiver_limited,
+        );
         rows
+    }
+}
+
+impl EpochScore {
+    fn rows(&self, rows: &mut Vec<ScoreRow>) {
+        let millis = |span: Option<TimeDelta>| span.map(TimeDelta::as_millis_f64);
+        for (metric, matched, truth, value) in [
+            (
+                "epoch_precision_ratio",
+                self.matched,
+                self.found,
+                self.precision(),
+            ),
+            (
+                "epoch_recall_ratio",
+                self.matched,
+                self.truth,
+                self.recall(),
+            ),
+            (
+                "epoch_kind_ratio",
+                self.kind_right,
+                self.kind_known,
+                self.kind_accuracy(),
+            ),
+            (
+                "epoch_began_error_median_ms",
+                self.matched,
+                self.truth,
+                millis(self.began_error_median),
+            ),
+            (
+                "epoch_ended_error_median_ms",
+                self.end_known,
+                self.truth,
+                millis(self.ended_error_median),
+            ),
+        ] {
+            rows.push(ScoreRow::new(metric, "all", matched, truth, value));
+        }
+        errors(rows, SSTHRESH, "fast_recovery", &self.ssthresh);
+        errors(
+            rows,
+            SSTHRESH,
+            "loss_recovery",
+            &self.ssthresh_after_timeout,
+        );
+    }
+}
+
+impl ScoreRow {
+    /// A number that a flight size has no part in.
+    const fn new(
+        metric: &'static str,
+        subset: &'static str,
+        matched: u64,
+        truth: u64,
+        value: Option<f64>,
+    ) -> Self {
+        Self {
+            metric,
+            subset,
+            matched,
+            truth,
+            value,
+            flight_size_matched: None,
+            flight_size_value: None,
+        }
     }
 }
 
@@ -46,6 +133,21 @@ const CWND: Names = [
     "cwnd_error_ratio",
     "cwnd_within_5_percent_ratio",
     "cwnd_within_10_percent_ratio",
+];
+const SSTHRESH: Names = [
+    "ssthresh_error_ratio",
+    "ssthresh_within_5_percent_ratio",
+    "ssthresh_within_10_percent_ratio",
+];
+const SRTT: Names = [
+    "srtt_error_ratio",
+    "srtt_within_5_percent_ratio",
+    "srtt_within_10_percent_ratio",
+];
+const RTO: Names = [
+    "rto_error_ratio",
+    "rto_within_5_percent_ratio",
+    "rto_within_10_percent_ratio",
 ];
 const BINNED_MEAN: Names = [
     "rtt_mean_cwnd_error_ratio",
@@ -79,4 +181,24 @@ fn compared(rows: &mut Vec<ScoreRow>, names: Names, subset: &'static str, of: &C
             flight_size_value: naive[place],
         });
     }
+}
+
+fn errors(rows: &mut Vec<ScoreRow>, names: Names, subset: &'static str, of: &Errors) {
+    for (metric, value) in names.into_iter().zip(values(of)) {
+        rows.push(ScoreRow::new(metric, subset, of.matched, of.truth, value));
+    }
+}
+
+/// A count that one side does not know gives no row: there is nothing to print for it.
+fn count(rows: &mut Vec<ScoreRow>, metric: &'static str, counts: Counts) {
+    if let (Some(estimate), Some(truth)) = (counts.estimate, counts.truth) {
+        let excess = counts.excess().map(|excess| excess as f64);
+        rows.push(ScoreRow::new(metric, "all", estimate, truth, excess));
+    }
+}
+
+fn time(rows: &mut Vec<ScoreRow>, metric: &'static str, share: Share) {
+    let known = |share: Option<f64>| u64::from(share.is_some());
+    let (matched, truth) = (known(share.error()), known(share.truth));
+    rows.push(ScoreRow::new(metric, "all", matched, truth, share.error()));
 }

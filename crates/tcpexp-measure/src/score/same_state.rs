@@ -46,6 +46,17 @@ impl<'a> BySeq<'a> {
     }
 }
 
+/// The row that tells the state at `at`, between two ACKs: the next one, as it is from before its
+/// ACK was processed. None if that is further away than `tolerance`, for timers change states too.
+pub(super) fn following(
+    samples: &[SenderSample],
+    at: Timestamp,
+    tolerance: TimeDelta,
+) -> Option<&SenderSample> {
+    let next = samples.partition_point(|row| row.at < at);
+    samples.get(next).filter(|row| row.at - at <= tolerance)
+}
+
 /// `snd_una` and `snd_nxt` on the wire.
 pub(super) fn wire(sample: &SenderSample) -> Option<(u32, u32)> {
     Some((sample.snd_una?.seq().0, sample.snd_nxt?.seq().0))

@@ -66,6 +66,7 @@ impl Row {
 pub(super) fn record(rows: &[Row]) -> SenderRecord {
     SenderRecord {
         samples: rows.iter().map(|row| row.0).collect(),
+        ..SenderRecord::default()
     }
 }
 
