@@ -1,7 +1,8 @@
 //! Rows of sender state from what kernels and tools log.
 //!
 //! The truth to hold a reconstruction against, and all that is left of an experiment that was not
-//! captured. [`import`] reads a log line by line and hands out the same [`SenderSample`]s that a
+//! captured. [`import`] reads a log line by line and hands out the same
+//! [`SenderSample`](crate::sender::SenderSample)s that a
 //! reconstruction yields, with [`CwndSource::Measured`](crate::sender::CwndSource::Measured):
 //!
 //! ```

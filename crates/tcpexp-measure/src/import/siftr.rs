@@ -171,8 +171,9 @@ impl Siftr {
     ) -> Result<Option<TimeDelta>, Unusable> {
         let count: u32 = field.number()?;
         Ok(match (self.hz, scale) {
-            (Some(hz), Some(scale)) => (1_000_000_000 * i64::from(count))
-                .checked_div(i64::from(hz) * i64::from(scale))
+            (Some(hz), Some(scale)) => (1_000_000_000 * u128::from(count))
+                .checked_div(u128::from(hz) * u128::from(scale))
+                .and_then(|nanos| i64::try_from(nanos).ok())
                 .map(TimeDelta::from_nanos),
             _ if has_hash && !self.is_enabled => None,
             _ => Some(TimeDelta::from_micros(count.into())),

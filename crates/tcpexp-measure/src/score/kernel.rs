@@ -21,7 +21,7 @@ use crate::sender::{Phase, SenderSample};
 /// counted one by one.
 ///
 /// Rows of a log that names no endpoints are about the only sender that the other logs name; where
-/// these name several or none, about one of their own.
+/// these name several or none, about one of their own. Its states are used if no other log tells any.
 pub fn kernel_records(logs: &[Batch]) -> Vec<NamedRecord> {
     let mut senders = Senders::default();
     for log in logs {
@@ -110,7 +110,10 @@ impl Senders {
 impl Told {
     fn absorb(&mut self, mut other: Self) {
         self.record.samples.append(&mut other.record.samples);
-        self.states.append(&mut other.states);
+        // A poll may see a change before the event that tells it is stamped.
+        if self.states.is_empty() {
+            self.states = other.states;
+        }
         self.record.totals.append(&mut other.record.totals);
         self.retransmits.append(&mut other.retransmits);
     }
@@ -160,9 +163,7 @@ fn counted(retransmits: &mut [Timestamp]) -> Vec<Totals> {
 /// Each stay in a state that reduces is an epoch, until the sender is in order again.
 ///
 /// A state set again goes on, and so does one that passes through disorder: where nothing but
-/// duplicate ACKs tells of losses a sender may do so with each ACK. Two logs of one sender may tell
-/// the same change, the polled one a little later; as the state does not change in between, both
-/// tell of one epoch.
+/// duplicate ACKs tells of losses a sender may do so with each ACK.
 fn from_states(states: &[StateChange]) -> Vec<Epoch> {
     let mut epochs: Vec<Epoch> = Vec::new();
     let mut current = None;

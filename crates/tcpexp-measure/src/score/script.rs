@@ -58,6 +58,11 @@ impl Row {
         self
     }
 
+    pub(super) fn rto(mut self, millis: i64) -> Self {
+        self.0.rto = Some(TimeDelta::from_millis(millis));
+        self
+    }
+
     pub(super) fn sample(self) -> SenderSample {
         self.0
     }

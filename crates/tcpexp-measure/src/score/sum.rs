@@ -203,3 +203,106 @@ fn spans(pairs: &[Pair<'_>], of: impl Fn(&SenderSample) -> Option<TimeDelta>) ->
 fn whole(truth: &SenderRecord, last: Option<&Totals>) -> Option<TimeDelta> {
     Some(last?.at - truth.samples.first()?.at)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tcpexp_units::Timestamp;
+
+    use super::super::script::{Row, record};
+    use super::*;
+    use crate::sender::CwndSource::{Filled, Measured};
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_nanos(0) + TimeDelta::from_millis(millis)
+    }
+
+    fn totals(millis: i64, segments: u64, busy: i64) -> Totals {
+        Totals {
+            at: at(millis),
+            retransmitted_segments: Some(segments),
+            busy: Some(TimeDelta::from_millis(busy)),
+            receiver_limited: None,
+        }
+    }
+
+    #[test]
+    fn a_poll_is_compared_with_the_state_before_the_next_ack() {
+        let ours = record(&[
+            Row::at(10).seq(1, 9).srtt(40).rto(240),
+            Row::at(20).seq(2, 9).srtt(50).rto(300),
+        ]);
+        let truth = record(&[
+            Row::at(9).srtt(40).rto(240),
+            Row::at(11).srtt(50).rto(240),
+            Row::at(21).srtt(50).rto(240),
+        ]);
+        let score = Score::of(&ours, &truth, Options::default());
+        assert_eq!((score.rto.matched, score.rto.truth), (2, 3));
+        assert_eq!(score.rto.mean, Some(0.125));
+        assert_eq!(score.srtt.mean, Some(0.0));
+    }
+
+    #[test]
+    fn totals_are_compared_at_the_last_ones_of_the_truth() {
+        let ours = SenderRecord {
+            totals: vec![totals(0, 0, 0), totals(900, 3, 800), totals(1100, 9, 1000)],
+            ..SenderRecord::default()
+        };
+        let truth = SenderRecord {
+            totals: vec![totals(500, 1, 500), totals(1000, 4, 850)],
+            ..record(&[Row::at(0).seq(1, 2), Row::at(2000).seq(1, 2)])
+        };
+        let score = Score::of(&ours, &truth, Options::default());
+        assert_eq!(score.retransmitted_segments.excess(), Some(-1));
+        assert!((score.busy.error().unwrap() - 0.05).abs() < 1e-12);
+        assert_eq!(score.receiver_limited.error(), None);
+    }
+
+    #[test]
+    fn offset_of_the_clocks_is_added_to_the_truth() {
+        let ours = record(&[Row::at(1000).seq(1, 9).cwnd(10, Filled)]);
+        let truth = record(&[Row::at(0).seq(1, 9).cwnd(10, Measured)]);
+        let matched = |millis| {
+            let options = Options {
+                clock_offset: TimeDelta::from_millis(millis),
+                ..Options::default()
+            };
+            Score::of(&ours, &truth, options).cwnd.all.estimate.matched
+        };
+        assert_eq!([0, 949, 950, 1000, 1051].map(matched), [0, 0, 1, 1, 0]);
+    }
+
+    fn any_rows() -> impl Strategy<Value = Vec<Row>> {
+        let row = (
+            0..200_i64,
+            0..4_u32,
+            0..4_u32,
+            0..5_u32,
+            0..90_i64,
+            any::<bool>(),
+        );
+        let rows = row.prop_map(|(at, una, nxt, cwnd, srtt, polled)| {
+            let row = Row::at(at).cwnd(cwnd, Filled).srtt(srtt);
+            if polled { row } else { row.seq(una, nxt) }
+        });
+        prop::collection::vec(rows, 0..30)
+    }
+
+    proptest! {
+        #[test]
+        fn no_score_matches_more_than_there_is(mut ours in any_rows(), mut truth in any_rows()) {
+            ours.sort_by_key(|row| row.sample().at);
+            truth.sort_by_key(|row| row.sample().at);
+            let score = Score::of(&record(&ours), &record(&truth), Options::default());
+            for row in score.rows() {
+                prop_assert!(row.matched <= row.truth, "{row:?}");
+                prop_assert_eq!(row.value.is_none(), row.matched == 0, "{:?}", row);
+                prop_assert!(row.value.is_none_or(|value| value >= 0.0 && value.is_finite()));
+            }
+            let by_source: u64 =
+                score.cwnd.by_source.iter().map(|of| of.errors.estimate.matched).sum();
+            prop_assert_eq!(by_source, score.cwnd.all.estimate.matched);
+        }
+    }
+}
