@@ -44,6 +44,7 @@ pub mod score;
 mod scripted;
 pub mod sender;
 pub mod spp;
+pub mod throughput;
 mod vantage;
 
 pub use live::meter_live;

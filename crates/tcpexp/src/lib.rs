@@ -28,6 +28,7 @@ mod info;
 mod recording;
 mod rtt;
 mod single_rtt;
+mod throughput;
 
 pub use compat::spp_pairs;
 pub use error::Error;
@@ -36,6 +37,7 @@ pub use info::CaptureInfo;
 pub use recording::{Recording, Walk};
 pub use rtt::{RttOptions, RttReport, rtt};
 pub use single_rtt::{live_rtt, single_rtt};
+pub use throughput::{ThroughputReport, throughput};
 
 pub use tcpexp_capture as capture;
 pub use tcpexp_chart as chart;

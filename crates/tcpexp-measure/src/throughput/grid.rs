@@ -1,0 +1,101 @@
+//! Where bins begin.
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+/// How long a bin is; never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BinWidth(TimeDelta);
+
+/// Where one of the bins begins; the others follow on both sides of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// At the first packet of the capture.
+    #[default]
+    FirstPacket,
+    /// At this point of the capture's clock, so that captures of one clock share their bins.
+    At(Timestamp),
+}
+
+impl BinWidth {
+    /// A positive width.
+    pub fn new(width: TimeDelta) -> Option<Self> {
+        (width > TimeDelta::ZERO).then_some(Self(width))
+    }
+
+    /// The width.
+    pub const fn get(self) -> TimeDelta {
+        self.0
+    }
+}
+
+/// A bin's number, counted from the origin. Wide enough for any time in bins of a nanosecond.
+pub(super) type Index = i128;
+
+/// The bins of one capture.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    origin: Timestamp,
+    width: BinWidth,
+}
+
+impl Grid {
+    pub(super) fn new(width: BinWidth, origin: Timestamp) -> Self {
+        Self { origin, width }
+    }
+
+    pub(super) fn width(&self) -> TimeDelta {
+        self.width.0
+    }
+
+    /// The bin that `at` lies in.
+    #[inline]
+    pub(super) fn index(&self, at: Timestamp) -> Index {
+        let width = self.width.0.as_nanos();
+        // Nearly all times are near enough for the short division.
+        if let Some(nanos) = at.as_nanos().checked_sub(self.origin.as_nanos()) {
+            return nanos.div_euclid(width).into();
+        }
+        let nanos = Index::from(at.as_nanos()) - Index::from(self.origin.as_nanos());
+        nanos.div_euclid(width.into())
+    }
+
+    /// When a bin starts.
+    pub(super) fn start(&self, index: Index) -> Timestamp {
+        let nanos = index * Index::from(self.width.0.as_nanos());
+        let nanos = nanos + Index::from(self.origin.as_nanos());
+        // The bin of the earliest time that can be told may start before it.
+        Timestamp::from_nanos(i64::try_from(nanos).unwrap_or(i64::MIN))
+    }
+
+    /// How many bins lie within `span`.
+    pub(super) fn count(&self, span: TimeDelta) -> Index {
+        Index::from(span.as_nanos() / self.width.0.as_nanos())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_bin_has_a_width() {
+        assert_eq!(BinWidth::new(TimeDelta::ZERO), None);
+        assert_eq!(BinWidth::new(TimeDelta::from_nanos(-1)), None);
+        assert!(BinWidth::new(TimeDelta::from_nanos(1)).is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn a_time_lies_in_its_bin(at in any::<i64>(), origin in any::<i64>(), width in 1..i64::MAX) {
+            let width = BinWidth::new(TimeDelta::from_nanos(width)).unwrap();
+            let grid = Grid::new(width, Timestamp::from_nanos(origin));
+            let index = grid.index(Timestamp::from_nanos(at));
+            let since_origin = Index::from(at) - Index::from(origin);
+            let width = Index::from(width.get().as_nanos());
+            prop_assert!(index * width <= since_origin && since_origin < (index + 1) * width);
+            prop_assert!(grid.start(index) <= Timestamp::from_nanos(at));
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! From packets to bins.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use tcpexp_flow::{Direction, FirstCopies, FlowId, FlowPacket, FlowTable, Slot};
+use tcpexp_units::TimeDelta;
+
+use super::bin::utilisation_ppm;
+use super::clock::{Clock, LONGEST_SILENCE};
+use super::grid::{Grid, Index};
+use super::series::{Both, Series};
+use super::{
+    BinWidth, Origin, ThroughputBin, ThroughputFlow, ThroughputRow, ThroughputTotals, Volume,
+};
+use crate::{Packets, Sighted};
+
+/// What can be set.
+#[derive(Clone, Copy, Debug)]
+pub struct ThroughputOptions {
+    /// How long a bin is.
+    pub width: BinWidth,
+    /// Where a bin begins.
+    pub origin: Origin,
+    /// What the link carries, in bits per second, for its utilisation.
+    pub link_rate_bps: Option<u64>,
+    /// By how much packets may be out of order in the capture.
+    pub tolerance: TimeDelta,
+}
+
+impl ThroughputOptions {
+    /// Bins of this width from the first packet on. Capture files of several queues or interfaces
+    /// are out of order by a few milliseconds; ten times that is waited for.
+    pub const fn new(width: BinWidth) -> Self {
+        Self {
+            width,
+            origin: Origin::FirstPacket,
+            link_rate_bps: None,
+            tolerance: TimeDelta::from_millis(50),
+        }
+    }
+}
+
+/// Counts what passes in each bin and hands the rows to `sink` as soon as they are certain.
+///
+/// The sink's error ends it.
+pub fn throughput<E>(
+    packets: &mut impl Packets,
+    options: &ThroughputOptions,
+    mut sink: impl FnMut(ThroughputRow) -> Result<(), E>,
+) -> Result<ThroughputTotals, E> {
+    let mut counter = Counter::new(*options);
+    let mut outcome = Ok(());
+    while packets.show(1, |sighted| outcome = counter.take(sighted, &mut sink)) > 0 {
+        outcome?;
+        outcome = Ok(());
+    }
+    counter.end(&mut sink)
+}
+
+struct Counter {
+    options: ThroughputOptions,
+    table: FlowTable,
+    /// From the first packet on.
+    grid: Option<Grid>,
+    clock: Clock,
+    /// The bins before this one have been handed out.
+    closed_before: Option<Index>,
+    /// By slot.
+    flows: Vec<Option<FlowBins>>,
+    all: Series,
+    /// Bins that are not empty, each with the slot of its flow: those to be handed out next first.
+    pending: BinaryHeap<Reverse<(Index, Slot)>>,
+    totals: ThroughputTotals,
+}
+
+/// What is counted of one flow.
+struct FlowBins {
+    flow: FlowId,
+    series: Series,
+    copies: [FirstCopies; 2],
+    volumes: [Volume; 2],
+}
+
+impl Counter {
+    fn new(options: ThroughputOptions) -> Self {
+        Self {
+            options,
+            table: FlowTable::default(),
+            grid: None,
+            clock: Clock::default(),
+            closed_before: None,
+            flows: Vec::new(),
+            all: Series::default(),
+            pending: BinaryHeap::new(),
+            totals: ThroughputTotals::default(),
+        }
+    }
+
+    fn take<E>(
+        &mut self,
+        sighted: &Sighted<'_>,
+        sink: &mut impl FnMut(ThroughputRow) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (at, wire_bytes) = (sighted.at, sighted.wire_bytes);
+        let tracked = self.table.track(at, sighted.packet);
+        let packet = FlowPacket::new(
+            &self.table,
+            &tracked,
+            sighted.record,
+            at,
+            wire_bytes,
+            sighted.packet,
+        );
+        let grid = *self.grid.get_or_insert_with(|| match self.options.origin {
+            Origin::FirstPacket => Grid::new(self.options.width, at),
+            Origin::At(origin) => Grid::new(self.options.width, origin),
+        });
+        self.end_flows(grid, sink)?;
+        let slot = tracked.slot;
+        if tracked.is_first {
+            self.begin(slot, sink)?;
+        }
+        let is_believed = self.clock.pass(at);
+        if let Some(certain) = self.clock.certain() {
+            let bound = grid.index(certain - self.options.tolerance);
+            if self.closed_before.is_none_or(|closed| closed < bound) {
+                self.close(bound, grid, sink)?;
+            }
+        }
+        let Some(Some(bins)) = self.flows.get_mut(slot.index()) else {
+            return Ok(());
+        };
+        let direction = tracked.direction;
+        let volume = bins.volume(&packet);
+        bins.volumes[direction.index()] += volume;
+        let index = grid.index(at);
+        if !is_believed || self.closed_before.is_some_and(|closed| index < closed) {
+            self.totals.late += volume;
+            return Ok(());
+        }
+        self.totals.binned += volume;
+        if bins.series.add(index, direction, volume) {
+            self.pending.push(Reverse((index, slot)));
+        }
+        self.all.add(index, direction, volume);
+        Ok(())
+    }
+
+    fn begin<E>(
+        &mut self,
+        slot: Slot,
+        sink: &mut impl FnMut(ThroughputRow) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let flow = self.table.flow(slot);
+        if self.flows.len() <= slot.index() {
+            self.flows.resize_with(slot.index() + 1, || None);
+        }
+        self.flows[slot.index()] = Some(FlowBins {
+            flow: flow.id,
+            series: Series::default(),
+            copies: [FirstCopies::default(), FirstCopies::default()],
+            volumes: [Volume::default(); 2],
+        });
+        sink(ThroughputRow::Began(*flow))
+    }
+
+    /// Hands out the bins before `bound`, of the flows first.
+    fn close<E>(
+        &mut self,
+        bound: Index,
+        grid: Grid,
+        sink: &mut impl FnMut(ThroughputRow) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.closed_before = Some(bound);
+        let mut rows = Rows::new(grid, &self.options, sink);
+        while let Some(Reverse((index, slot))) = self.pending.peek().copied() {
+            if index >= bound {
+                break;
+            }
+            self.pending.pop();
+            // A place may have been left, or be another flow's by now, which does no harm.
+            if let Some(Some(bins)) = self.flows.get_mut(slot.index()) {
+                rows.close(&mut bins.series, bound, Some(bins.flow))?;
+            }
+        }
+        rows.close(&mut self.all, bound, None)
+    }
+
+    /// Hands out all that is left of the flows that are over.
+    fn end_flows<E>(
+        &mut self,
+        grid: Grid,
+        sink: &mut impl FnMut(ThroughputRow) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut outcome = Ok(());
+        self.table.drain_ended(|slot, flow| {
+            let place = self.flows.get_mut(slot.index());
+            let Some(mut bins) = place.and_then(Option::take).filter(|_| outcome.is_ok()) else {
+                return;
+            };
+            let mut rows = Rows::new(grid, &self.options, sink);
+            outcome = rows.close(&mut bins.series, Index::MAX, Some(bins.flow));
+            if outcome.is_ok() {
+                outcome = sink(ThroughputRow::Ended(Box::new(ThroughputFlow {
+                    flow: *flow,
+                    directions: bins.volumes,
+                })));
+            }
+        });
+        outcome
+    }
+
+    fn end<E>(
+        mut self,
+        sink: &mut impl FnMut(ThroughputRow) -> Result<(), E>,
+    ) -> Result<ThroughputTotals, E> {
+        if let Some(grid) = self.grid {
+            self.table.end_all();
+            self.end_flows(grid, sink)?;
+            Rows::new(grid, &self.options, sink).close(&mut self.all, Index::MAX, None)?;
+        }
+        self.totals.flows = self.table.flows_seen();
+        Ok(self.totals)
+    }
+}
+
+impl FlowBins {
+    /// The sizes of a packet, which is taken in.
+    #[inline]
+    fn volume(&mut self, packet: &FlowPacket) -> Volume {
+        let seen = packet.seen();
+        let goodput_bytes = match packet {
+            FlowPacket::Udp(_) => seen.payload_bytes,
+            // What a reset says (RFC 9293, section 3.5.3) is not part of the stream.
+            FlowPacket::Tcp(segment) if segment.flags.rst() => 0,
+            FlowPacket::Tcp(segment) => {
+                let start = segment.payload_start();
+                let end = start.plus(seen.payload_bytes);
+                self.copies[seen.direction.index()].take(start, end)
+            }
+        };
+        Volume {
+            packets: 1,
+            wire_bytes: seen.wire_bytes.into(),
+            ip_bytes: seen.ip_bytes.into(),
+            goodput_bytes: goodput_bytes.into(),
+        }
+    }
+}
+
+/// Where rows go, and what they have in common.
+struct Rows<'a, S> {
+    grid: Grid,
+    link_rate_bps: Option<u64>,
+    sink: &'a mut S,
+}
+
+impl<'a, S> Rows<'a, S> {
+    fn new(grid: Grid, options: &ThroughputOptions, sink: &'a mut S) -> Self {
+        Self {
+            grid,
+            link_rate_bps: options.link_rate_bps,
+            sink,
+        }
+    }
+
+    /// Hands out the bins of a series before `bound`.
+    fn close<E>(&mut self, series: &mut Series, bound: Index, flow: Option<FlowId>) -> Result<(), E>
+    where
+        S: FnMut(ThroughputRow) -> Result<(), E>,
+    {
+        let most_empty = self.grid.count(LONGEST_SILENCE);
+        series.close(bound, most_empty, |index, both| self.bin(index, both, flow))
+    }
+
+    /// One row a direction, and one more of both where it is about all flows.
+    fn bin<E>(&mut self, index: Index, both: &Both, flow: Option<FlowId>) -> Result<(), E>
+    where
+        S: FnMut(ThroughputRow) -> Result<(), E>,
+    {
+        let [mut sum, reverse] = *both;
+        sum += reverse;
+        let directions = Direction::BOTH.map(|way| (Some(way), both[way.index()]));
+        let total = flow.is_none().then_some((None, sum));
+        for (direction, volume) in directions.into_iter().chain(total) {
+            let width = self.grid.width();
+            (self.sink)(ThroughputRow::Bin(ThroughputBin {
+                flow,
+                direction,
+                start: self.grid.start(index),
+                width,
+                volume,
+                utilisation_ppm: self
+                    .link_rate_bps
+                    .and_then(|link| utilisation_ppm(volume.wire_bytes, width, link)),
+            }))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::scripted::Scripted;
+
+    #[test]
+    fn bins_that_are_open_follow_the_tolerance_and_not_the_capture() {
+        // Fifty flows that send twice a second, each packet in a bin of its own.
+        let line = |number: u32| {
+            let (second, place) = (number / 100, number % 100);
+            format!("{second}.{place:02} > udp 10 flow {}\n", place / 2)
+        };
+        let trace: String = (0..6_000).map(line).collect();
+        let width = BinWidth::new(TimeDelta::from_millis(1)).unwrap();
+        let mut counter = Counter::new(ThroughputOptions::new(width));
+        let mut packets = Scripted::new(&trace);
+        packets.show(usize::MAX, |sighted| {
+            let Ok(()) = counter.take(sighted, &mut |_| Ok::<(), Infallible>(()));
+            // Seven packets 10 ms apart make 60 ms: the tolerance and one packet more.
+            assert!(counter.pending.len() <= 7, "{}", counter.pending.len());
+            assert!(counter.all.open() <= 7, "{}", counter.all.open());
+        });
+        assert_eq!(counter.totals.binned.packets, 6_000);
+    }
+}
