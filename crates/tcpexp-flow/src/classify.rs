@@ -249,8 +249,10 @@ impl Classifier {
         let nxt = sent.nxt;
         let is_acknowledged = self.una().is_some_and(|una| segment.end() <= una);
         let is_last_byte = segment.seen.payload_bytes == 1 && segment.end() == nxt;
-        // The last byte once more is data if it was never acknowledged, as in a remote shell.
-        if is_last_byte && is_acknowledged && !segment.flags.fin() {
+        // The last byte once more is data if it was never acknowledged, or if it is pushed and was
+        // a segment of its own before, as in a remote shell.
+        let is_same = sent.start == segment.start && segment.flags.psh();
+        if is_last_byte && is_acknowledged && !is_same && !segment.flags.fin() {
             return if self.is_window_closed() {
                 Class::WindowProbe
             } else {
@@ -556,9 +558,12 @@ mod tests {
         assert_snapshot!(classes("
             0.000 > 1:2(1)
             0.300 > 1:2(1)
+            0.340 < ack 2
+            0.600 > P. 1:2(1) ack 1
         "), @r"
         0.000 > New
         0.300 > sent Later by Bytes, Timeout
+        0.600 > sent Later by Bytes, Timeout needless
         ");
     }
 
