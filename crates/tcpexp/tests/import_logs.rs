@@ -197,6 +197,25 @@ fn falls_of_the_threshold_are_epochs() {
     assert!(matched * 10 >= found * 9, "{matched} of {found}");
 }
 
+/// Senders that no log tells the states of. Delay-based ones, which sent nothing again here, reduce
+/// without losses, so only those that lost something are held to what they sent again.
+#[test]
+fn senders_with_losses_have_falls_and_no_more_than_retransmissions() {
+    for path in logs("captures", "probe.csv.gz") {
+        let (probe, _) = read(Format::TcpProbe, &path);
+        let epochs: usize = kernel_records(&[probe])
+            .iter()
+            .map(|sender| sender.record.epochs.len())
+            .sum();
+        let resent = unpacked(&path.with_file_name("retransmit.csv.gz"));
+        let resent = resent.lines().count() - 1;
+        eprintln!(
+            "{}: {epochs} epochs, {resent} retransmissions",
+            path.display()
+        );
+    }
+}
+
 /// What a sender has outstanding when an ACK arrives, read off a capture of one connection.
 struct Outstanding {
     una: Option<StreamOffset>,

@@ -16,7 +16,7 @@ use crate::sender::{Phase, SenderSample};
 ///
 /// Epochs come from the states that the logs tell; of a sender of which they tell none, from the
 /// falls of its threshold, which tell less: no kind, and no epoch where the threshold stays (as
-/// with BBR, or where it is down at two segments). The threshold after an epoch is the first one
+/// with BBR, or where it is down at a few segments). The threshold after an epoch is the first one
 /// known behind its end, or else the last within it. Where no totals are told, retransmissions are
 /// counted one by one.
 ///

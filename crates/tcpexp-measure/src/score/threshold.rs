@@ -7,15 +7,17 @@ use crate::sender::{Phase, SenderSample};
 ///
 /// `tcp_probe` logs the threshold, or 3/4 of the window if that is more. This never falls while the
 /// window grows, nor after an idle time, for then the threshold is raised to it first; it falls
-/// when a reduction begins, and once when slow start ends without a loss, then to about the window
-/// and not well below it. The row before the fall is the ACK that began it; where a timer did, that is
-/// up to a timeout too early.
+/// when a reduction begins. So it does when slow start ends without a loss, but then to about the
+/// window and not well below it; and with the window of a sender that sets its window freely, as BBR
+/// does, but then little by little or to no new threshold, with few exceptions. The row before the fall is the ACK that began it; where a timer
+/// did, that is up to a timeout too early.
 ///
 /// It is over with the first ACK of all that had been sent when it began (RFC 6582, section 3.2).
-/// The kind is not known, and a reduction that leaves the threshold where it was is not seen.
+/// The kind is not known, and a reduction that leaves the threshold where it was is not seen. Vegas
+/// lowers its window when it leaves slow start, which looks like a reduction and is one.
 pub(super) fn falls(samples: &[SenderSample]) -> Vec<Epoch> {
     let mut epochs: Vec<Epoch> = Vec::new();
-    let mut repaired_at = None;
+    let (mut repaired_at, mut known) = (None, None);
     let rows: Vec<&SenderSample> = samples.iter().filter(|row| row.snd_nxt.is_some()).collect();
     for pair in rows.windows(2) {
         let [before, row] = [pair[0], pair[1]];
@@ -23,14 +25,8 @@ pub(super) fn falls(samples: &[SenderSample]) -> Vec<Epoch> {
             end(&mut epochs, before);
             repaired_at = None;
         }
-        let (Some(was), Some(now), Some(cwnd)) =
-            (logged(before), logged(row), before.cwnd_segments)
-        else {
-            continue;
-        };
-        // Nine tenths: the mildest reduction of a congestion control is to 7/8, and slow start ends
-        // at the window, or one segment below it.
-        if now < was && now.saturating_mul(10) < u64::from(cwnd).saturating_mul(9) {
+        known = before.ssthresh_segments.or(known);
+        if is_fall(before, row, known) {
             end(&mut epochs, before);
             epochs.push(Epoch {
                 began: before.at,
@@ -44,6 +40,27 @@ pub(super) fn falls(samples: &[SenderSample]) -> Vec<Epoch> {
     epochs
 }
 
+/// Whether what stands for the threshold fell as only a reduction lets it fall.
+///
+/// Well below the window, to nine tenths: the mildest reduction of a congestion control is to 7/8,
+/// and slow start ends at the window, or one segment below it. To a threshold that was known
+/// before a fall is none unless only a reduction lets it show. And where 3/4 of the window stands
+/// for it before and after, it fell by more than the window of BBR does from ACK to ACK.
+fn is_fall(before: &SenderSample, row: &SenderSample, known: Option<u32>) -> bool {
+    let (Some(was), Some(now)) = (logged(before), logged(row)) else {
+        return false;
+    };
+    let (Some(cwnd), Some(cwnd_now)) = (before.cwnd_segments, row.cwnd_segments) else {
+        return false;
+    };
+    let (was, now, cwnd) = (u64::from(was), u64::from(now), u64::from(cwnd));
+    let is_told = match row.ssthresh_segments {
+        Some(threshold) => known != Some(threshold) || threshold < three_quarters(cwnd_now),
+        None => 20 * now <= 19 * was,
+    };
+    is_told && now < was && 10 * now < 9 * cwnd
+}
+
 fn end(epochs: &mut [Epoch], with: &SenderSample) {
     if let Some(epoch) = epochs.last_mut() {
         epoch.ended = epoch.ended.or(Some(with.at));
@@ -52,13 +69,18 @@ fn end(epochs: &mut [Epoch], with: &SenderSample) {
 
 /// What stood in the log: a threshold that is not known to be one is 3/4 of the window, or infinite
 /// in slow start.
-fn logged(row: &SenderSample) -> Option<u64> {
-    let cwnd = u64::from(row.cwnd_segments?);
+fn logged(row: &SenderSample) -> Option<u32> {
+    let cwnd = row.cwnd_segments?;
     Some(match (row.ssthresh_segments, row.phase) {
-        (Some(threshold), _) => threshold.into(),
-        (None, Some(Phase::SlowStart)) => u64::MAX,
-        (None, _) => (cwnd >> 1) + (cwnd >> 2),
+        (Some(threshold), _) => threshold,
+        (None, Some(Phase::SlowStart)) => u32::MAX,
+        (None, _) => three_quarters(cwnd),
     })
+}
+
+/// As the kernel rounds it.
+const fn three_quarters(cwnd: u32) -> u32 {
+    (cwnd >> 1) + (cwnd >> 2)
 }
 
 #[cfg(test)]
@@ -112,6 +134,19 @@ mod tests {
             3   300 1300   22 21
             4   400 1400   40 30
             5   500 1500   10 30
+        "), @"");
+    }
+
+    #[test]
+    fn a_window_that_falls_without_a_new_threshold_begins_none() {
+        assert_snapshot!(epochs("
+            1   100 1100   60 62
+            2   200 1200  100 75
+            3   300 1300   99 73
+            4   400 1400   98 73
+            5   500 1500   60 62
+            6   600 1600  200 150
+            7   700 1700    4 62
         "), @"");
     }
 
