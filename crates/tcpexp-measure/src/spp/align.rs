@@ -74,7 +74,8 @@ impl Alignment {
         }
         let common = Identification::without_mistaken(common, Field::Timestamps);
         let recut = src.largest_segment_bytes != dst.largest_segment_bytes;
-        let mut identification = Identification::learn(&common, recut);
+        let cuts_options = src.cuts_options || dst.cuts_options;
+        let mut identification = Identification::learn(&common, recut, cuts_options);
         identification.translated |= translated;
         let common = Identification::without_mistaken(common, Field::IpId);
         let sides = Sides::learn(&common);

@@ -132,13 +132,16 @@ pub struct Identification {
 }
 
 impl Identification {
-    /// Compares packets that the two samples share. `recut` is what else is known of cutting.
-    pub(super) fn learn(common: &[(Sketched, Sketched)], recut: bool) -> Self {
+    /// Compares packets that the two samples share. `recut` is what else is known of cutting. Where
+    /// a capture cuts options off, SACK blocks that are not seen tell nothing.
+    pub(super) fn learn(common: &[(Sketched, Sketched)], recut: bool, cuts_options: bool) -> Self {
         let fields: Vec<FieldKept> = Field::ALL
             .into_iter()
             .map(|field| {
+                let is_seen = field != Field::SackBlocks || !cuts_options;
                 let outcomes = common
                     .iter()
+                    .filter(|_| is_seen)
                     .filter_map(|(a, b)| field.kept(&a.fields, &b.fields));
                 let (compared, kept) = outcomes.fold((0, 0), |(compared, kept), same| {
                     (compared + 1, kept + u64::from(same))

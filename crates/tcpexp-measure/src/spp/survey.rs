@@ -38,6 +38,8 @@ pub struct Survey {
     pub(super) last: Option<(u64, Timestamp)>,
     /// The largest TCP payload, in bytes.
     pub(super) largest_segment_bytes: u32,
+    /// Whether TCP options were cut off: a packet may then have had SACK blocks that are not seen.
+    pub(super) cuts_options: bool,
     twins: Twins,
     /// Packets identified with their addresses and ports.
     pub(super) by_endpoints: Sketch<KEPT_BY_ENDPOINTS>,
@@ -55,6 +57,9 @@ impl Survey {
         self.last = Some(place);
         let content = content_hash(sighted.packet);
         let endpoints = with_endpoints(content, sighted.packet);
+        if let Transport::Tcp(tcp) = &sighted.packet.transport {
+            self.cuts_options |= tcp.options.is_cut();
+        }
         if let Transport::Tcp(_) = sighted.packet.transport
             && sighted.packet.payload_bytes > 0
         {
