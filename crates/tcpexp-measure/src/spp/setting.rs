@@ -29,12 +29,6 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// Whether a packet that left at `at` cannot have been seen at the other point.
-    pub(super) fn is_surely_outside(&self, way: Way, at: Timestamp) -> bool {
-        let (first, last) = self.spans[way.upstream().opposite().index()];
-        at + self.max_owd[way.index()] < first || at > last
-    }
-
     /// Whether a packet that left at `at` and did not arrive may have passed the other point
     /// before its capture began or after it ended. What left between two packets that arrived
     /// was lost, whatever the delay.

@@ -137,12 +137,8 @@ impl Shard {
         let sighting = &event.sighting;
         let upstream = event.way.upstream();
         pair.pass(upstream, sighting.at);
-        if setting.is_surely_outside(event.way, sighting.at) {
-            let counts = &mut pair.counts[event.direction.index()];
-            counts.seen += 1;
-            counts.outside += 1;
-            return;
-        }
+        // One that left while the other capture did not run is kept too: by how much, only the
+        // clocks tell, and its like may be what arrives.
         // Leaving here, it is on its way back to the other point.
         pair.pairings[upstream.opposite().index()].depart(self.settled, sighting.at);
         let is_new = if sighting.mark.by_range {
