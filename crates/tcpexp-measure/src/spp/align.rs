@@ -51,7 +51,7 @@ pub struct Alignment {
     pub busiest_hosts: Option<[Ipv4Addr; 2]>,
     pub(super) sides: Sides,
     spans: [(Timestamp, Timestamp); 2],
-    max_owd: [TimeDelta; 2],
+    max_owd: [Option<TimeDelta>; 2],
     min_rtt: TimeDelta,
     doubles: [bool; 2],
 }
@@ -113,7 +113,7 @@ impl Alignment {
         Setting {
             clock: self.clock.clone(),
             spans: self.spans,
-            max_owd: self.max_owd,
+            max_owd: self.max_owd.map(|owd| owd.unwrap_or(options.max_owd)),
             min_rtt: self.min_rtt,
             doubles: self.doubles,
             horizon: options.max_owd,
@@ -165,12 +165,12 @@ fn placed(a: &Sketched, b: &Sketched, sides: &Sides) -> Option<Crossing> {
     })
 }
 
-/// The largest one-way delays and the smallest round-trip time, on the common timeline.
+/// The largest one-way delays, where the sample has any, and the smallest round-trip time, on the common timeline.
 fn delays(
     crossings: &[Crossing],
     clock: &ClockModel,
     spans: &[(Timestamp, Timestamp); 2],
-) -> ([TimeDelta; 2], TimeDelta) {
+) -> ([Option<TimeDelta>; 2], TimeDelta) {
     let [src, dst] = Point::BOTH.map(|point| clock.reader(point));
     let placed: Vec<Crossing> = crossings
         .iter()
@@ -189,7 +189,7 @@ fn delays(
             Way::Out => crossing.dst_time <= last,
             Way::Back => crossing.src_time <= last,
         });
-        in_time.map(Crossing::raw_owd).max().unwrap_or_default()
+        in_time.map(Crossing::raw_owd).max()
     });
     let min = Way::BOTH.map(|way| of(way).map(Crossing::raw_owd).min().unwrap_or_default());
     (max, min[0] + min[1])

@@ -15,7 +15,8 @@ pub(super) struct Setting {
     pub(super) clock: ClockModel,
     /// First and last packet of each capture on the common timeline.
     pub(super) spans: [(Timestamp, Timestamp); 2],
-    /// The largest one-way delay of the sample on the common timeline, by [`Way::index`].
+    /// The largest one-way delay of the sample on the common timeline, by [`Way::index`]; the
+    /// longest there may be where the sample has none.
     pub(super) max_owd: [TimeDelta; 2],
     /// The smallest round-trip time between the points that the sample shows.
     pub(super) min_rtt: TimeDelta,
