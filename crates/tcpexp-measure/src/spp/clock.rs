@@ -14,11 +14,16 @@ use super::{ClockStep, Crossing, Point, SkewEstimate, TimelineReader, Way};
 const TRILLION: i64 = 1_000_000_000_000;
 /// The size of a step depends on the skew and the skew on the size of the steps.
 const ROUNDS_WITH_STEPS: usize = 3;
+/// What clocks that wander and a capture's own disorder may make times wrong by.
+pub(super) const DISORDER: TimeDelta = TimeDelta::from_millis(10);
+/// Fewer packets may all be mistaken for others: a handshake that is sent again is.
+const LEAST_COUNTED: usize = 8;
 
 /// What the clocks of two captures have to do with each other.
 #[derive(Clone, Debug)]
 pub struct ClockModel {
     offset: Offset,
+    offset_is_sure: bool,
     skew: SkewEstimate,
     steps: Vec<ClockStep>,
     readers: [TimelineReader; 2],
@@ -59,7 +64,7 @@ impl ClockModel {
             delays = Delays::new(first, crossings, &unstepping(crossings, &jumps));
             skew = delays.skew(&jumps);
         }
-        let offset = delays.offset(used(skew));
+        let (offset, offset_is_sure) = delays.offset(used(skew));
         let mut readers = unstepping(crossings, &jumps);
         let dst = &mut readers[Point::Dst.index()];
         dst.origin = delays.start + offset.middle;
@@ -74,6 +79,7 @@ impl ClockModel {
         steps.sort_by_key(|step| step.at);
         Some(Self {
             offset,
+            offset_is_sure,
             skew,
             steps,
             readers,
@@ -89,6 +95,11 @@ impl ClockModel {
     /// that have not been set yet.
     pub fn offset(&self) -> Offset {
         self.offset
+    }
+
+    /// Whether enough packets agree on the offset that it may tell look-alikes apart.
+    pub(super) fn offset_is_sure(&self) -> bool {
+        self.offset_is_sure
     }
 
     /// The clocks' relative rate.
@@ -177,9 +188,9 @@ impl Delays {
         skew::estimate(&confirmed, step_error_ns)
     }
 
-    fn offset(&self, skew: Skew) -> Offset {
+    fn offset(&self, skew: Skew) -> (Offset, bool) {
         let rate = Rate::of(skew.as_ppt(), TRILLION);
-        let [out, back] = Way::BOTH.map(|way| {
+        let owds_ns = Way::BOTH.map(|way| {
             let level: Vec<Delay> = self.ways[way.index()]
                 .iter()
                 .map(|delay| {
@@ -191,12 +202,19 @@ impl Delays {
                     Delay { owd_ns, ..*delay }
                 })
                 .collect();
-            let smallest = skew::confirmed(&level)
-                .iter()
-                .map(|delay| delay.owd_ns)
-                .min();
-            smallest.map(TimeDelta::from_nanos)
+            let confirmed = skew::confirmed(&level);
+            let mut owds_ns: Vec<i64> = confirmed.iter().map(|delay| delay.owd_ns).collect();
+            owds_ns.sort_unstable();
+            owds_ns
         });
+        let mistaken = fewest_mistaken(&owds_ns);
+        let [out, back] = Way::BOTH.map(|way| {
+            let smallest = owds_ns[way.index()].get(mistaken[way.index()]);
+            smallest.map(|&owd_ns| TimeDelta::from_nanos(owd_ns))
+        });
+        let counted: usize = owds_ns.iter().map(Vec::len).sum();
+        let mistaken: usize = mistaken.iter().sum();
+        let is_sure = counted >= LEAST_COUNTED && mistaken * 4 <= counted;
         let upper = out.map(|owd| self.difference + owd);
         let lower = back.map(|owd| self.difference - owd);
         let middle = match (lower, upper) {
@@ -205,12 +223,30 @@ impl Delays {
             }
             (one, other) => one.or(other).unwrap_or_default(),
         };
-        Offset {
+        let offset = Offset {
             lower,
             upper,
             middle,
-        }
+        };
+        (offset, is_sure)
     }
+}
+
+/// How many of the smallest delays of each way must be mistaken, if those are the fewest.
+///
+/// There and back no packet takes less than no time, so of two delays, both with the clocks' offset
+/// in them, whose sum is below that one is of a packet that was mistaken for another. Packets that
+/// are sent again one after the other are mistaken one after the other, so that some confirm each
+/// other, but they are the fewer.
+fn fewest_mistaken([out, back]: &[Vec<i64>; 2]) -> [usize; 2] {
+    let least_ns = -DISORDER.as_nanos();
+    let too_fast =
+        |out_ns: i64| back.partition_point(|&owd_ns| owd_ns.saturating_add(out_ns) < least_ns);
+    let ways_to_agree = (0..=out.len()).map(|mistaken_out| {
+        let mistaken_back = out.get(mistaken_out).map_or(0, |&out_ns| too_fast(out_ns));
+        (mistaken_out + mistaken_back, [mistaken_out, mistaken_back])
+    });
+    ways_to_agree.min().map_or([0, 0], |(_, mistaken)| mistaken)
 }
 
 /// Readers that take out nothing but each clock's own steps.
@@ -806,5 +842,24 @@ mod tests {
             prop_assert!(!model.skew().detected, "{:?}", model.skew());
             prop_assert!(model.steps().is_empty(), "{:?}", model.steps());
         }
+    }
+
+    #[test]
+    fn burst_of_mistaken_packets_does_not_make_the_round_trip_negative() {
+        let in_ms = |owds: &[i64]| -> Vec<i64> { owds.iter().map(|owd| owd * MS).collect() };
+        let (out, burst) = (in_ms(&[20, 21, 25, 26]), in_ms(&[-90, -89, -88]));
+        let back = in_ms(&[10, 11, 12, 13]);
+        let with_burst = [&burst[..], &back].concat();
+        assert_eq!(fewest_mistaken(&[out.clone(), back.clone()]), [0, 0]);
+        assert_eq!(fewest_mistaken(&[out.clone(), with_burst.clone()]), [0, 3]);
+        assert_eq!(fewest_mistaken(&[with_burst, out]), [3, 0]);
+        assert_eq!(fewest_mistaken(&[burst, back]), [3, 0]);
+        assert_eq!(fewest_mistaken(&[in_ms(&[]), in_ms(&[-50])]), [0, 0]);
+    }
+
+    #[test]
+    fn clocks_that_wander_a_little_make_no_packet_mistaken() {
+        let (out, back) = (vec![0, MS, 2 * MS], vec![-2 * MS, -MS, 0]);
+        assert_eq!(fewest_mistaken(&[out, back]), [0, 0]);
     }
 }

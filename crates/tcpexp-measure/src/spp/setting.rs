@@ -60,7 +60,7 @@ impl Setting {
         UsualOwds {
             least: smallest,
             most: self.horizon,
-            is_any: !left_before && !left_after,
+            is_any: self.clock.offset_is_sure() && !left_before && !left_after,
         }
     }
 
