@@ -14,10 +14,6 @@ use super::queue::Queue;
 use super::setting::UsualOwds;
 use super::survey::COPY_GAP;
 
-/// How much earlier than it left a packet may seem to arrive: what the estimate of the clocks'
-/// offset and the capture's own disorder may be wrong by.
-pub(super) const SLACK: TimeDelta = TimeDelta::from_millis(10);
-
 /// All packets going one way that have passed the first point but not yet the second.
 ///
 /// A packet is in here once. Where two packets cannot be told apart, an arrival that could be
@@ -151,7 +147,7 @@ impl InFlight {
     pub(super) fn arrive(&mut self, event: &Event, usual: &UsualOwds) -> Outcome<Departure> {
         let sighting = &event.sighting;
         let identity = Identity::new(event.flow, sighting.mark.digest);
-        let latest = sighting.at + SLACK;
+        let latest = usual.latest_departure(sighting.at);
         if let Some(departure) = self.queue.get(&identity) {
             if usual.is_over(departure.at, sighting.at) {
                 return Outcome::Unknown;
@@ -183,7 +179,7 @@ impl InFlight {
         if departed.ambiguous > 0 {
             return Outcome::Ambiguous;
         }
-        let latest = sighting.at + SLACK;
+        let latest = usual.latest_departure(sighting.at);
         let has_double = departed.second().is_some_and(|second| second.at <= latest);
         if departure.at > latest {
             // Either its like left unseen, or the clocks are not what they seem.

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::exact::{Departure, Outcome, SLACK};
+use super::exact::{Departure, Outcome};
 use super::identity::Mark;
 use super::link::Sighting;
 use super::setting::UsualOwds;
@@ -96,7 +96,7 @@ impl Ranges {
     ) -> Outcome<Departure> {
         let (start, end) = self.range(&sighting.mark);
         self.largest_arrived_bytes = self.largest_arrived_bytes.max(sighting.mark.length);
-        let latest = sighting.at + SLACK;
+        let latest = usual.latest_departure(sighting.at);
         let may_be = |piece: &Piece| {
             piece.mark.words[1..] == sighting.mark.words[1..]
                 && piece.departure.at <= latest

@@ -3,8 +3,7 @@
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::Way;
-use super::clock::ClockModel;
-use super::exact::SLACK;
+use super::clock::{ClockModel, DISORDER};
 
 /// What the smallest delay of the sample may be above the smallest of all.
 const LITTLE: TimeDelta = TimeDelta::from_micros(100);
@@ -40,6 +39,17 @@ impl Setting {
         !is_covered && !self.proven[way.index()].is_some_and(is_proven)
     }
 
+    /// How much earlier than it left a packet may seem to arrive on the timeline, which takes the
+    /// middle of the offset's bounds while the clocks may be anywhere between them.
+    pub(super) fn slack(&self) -> TimeDelta {
+        let offset = self.clock.offset();
+        let apart = match (offset.lower, offset.upper) {
+            (Some(lower), Some(upper)) => (upper - lower).max(TimeDelta::ZERO),
+            _ => TimeDelta::ZERO,
+        };
+        DISORDER + TimeDelta::from_nanos(apart.as_nanos() / 2)
+    }
+
     /// Delays of packets that arrived at `at`; `began` if their flow did so within the upstream
     /// capture.
     ///
@@ -60,6 +70,7 @@ impl Setting {
         UsualOwds {
             least: smallest,
             most: self.horizon,
+            slack: self.slack(),
             is_any: self.clock.offset_is_sure() && !left_before && !left_after,
         }
     }
@@ -68,7 +79,7 @@ impl Setting {
     /// began or after it ended.
     pub(super) fn may_have_left_outside(&self, way: Way, at: Timestamp) -> bool {
         let (first, last) = self.spans[way.upstream().index()];
-        at - self.max_owd[way.index()] < first || at - SLACK > last
+        at - self.max_owd[way.index()] < first || at - DISORDER > last
     }
 }
 
@@ -77,6 +88,8 @@ impl Setting {
 pub(super) struct UsualOwds {
     least: TimeDelta,
     most: TimeDelta,
+    /// How much earlier than it left a packet may seem to arrive.
+    slack: TimeDelta,
     /// Whether there are any.
     is_any: bool,
 }
@@ -86,6 +99,12 @@ impl UsualOwds {
     #[inline]
     pub(super) fn include(&self, left: Timestamp, arrived: Timestamp) -> bool {
         self.is_any && self.least <= arrived - left
+    }
+
+    /// When a packet left at the latest that arrived then.
+    #[inline]
+    pub(super) fn latest_departure(&self, arrived: Timestamp) -> Timestamp {
+        arrived + self.slack
     }
 
     /// Whether what left then cannot arrive any more.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::Timestamp;
 
-use super::exact::{Departure, Expired, InFlight, Outcome, SLACK};
+use super::exact::{Departure, Expired, InFlight, Outcome};
 use super::link::{Event, Found};
 use super::pair::Pair;
 use super::pairing::Crossed;
@@ -112,7 +112,7 @@ impl Shard {
         // Forward pairs need the outward arrivals before the homeward ones, reverse pairs the
         // other way round: so match both, then pair both.
         let crossed = Way::BOTH.map(|way| self.match_arrivals(way, now, setting));
-        self.settled = Some(now - SLACK);
+        self.settled = Some(now - setting.slack());
         let [out, back] = &crossed;
         self.pair(Point::Src, out, back, setting);
         self.pair(Point::Dst, back, out, setting);
@@ -157,7 +157,8 @@ impl Shard {
 
     fn match_arrivals(&mut self, way: Way, now: Timestamp, setting: &Setting) -> Vec<Passage> {
         let mut arrivals = std::mem::take(&mut self.arrivals[way.index()]);
-        let is_due = |event: &&Event| now == Timestamp::MAX || event.sighting.at <= now - SLACK;
+        let is_due =
+            |event: &&Event| now == Timestamp::MAX || event.sighting.at <= now - setting.slack();
         let due = arrivals.iter().take_while(is_due).count();
         let mut passages = Vec::with_capacity(due);
         for event in arrivals.drain(..due) {
@@ -253,7 +254,7 @@ impl Shard {
     fn sweep(&mut self, now: Timestamp, setting: &Setting) {
         for way in Way::BOTH {
             let longest = setting.max_owd[way.index()];
-            self.in_flight[way.index()].set_apart(now - longest - longest - SLACK);
+            self.in_flight[way.index()].set_apart(now - longest - longest - setting.slack());
         }
         // A quarter of the horizon: all that is in flight is walked four times at the most.
         if now == Timestamp::MAX || (now - self.swept).as_nanos() < setting.horizon.as_nanos() / 4 {
