@@ -72,6 +72,7 @@ impl Alignment {
         if common.is_empty() || (translated && by_content.len() > common.len()) {
             common = by_content;
         }
+        let common = Identification::without_sent_again(common);
         let common = Identification::without_mistaken(common, Field::Timestamps);
         let recut = src.largest_segment_bytes != dst.largest_segment_bytes;
         let cuts_options = src.cuts_options || dst.cuts_options;

@@ -1,5 +1,6 @@
 //! What makes a packet itself: the header fields by which it is known again at the other point.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -166,6 +167,33 @@ impl Identification {
             translated: differs(Field::Addresses) || differs(Field::Ports),
             fields,
         }
+    }
+
+    /// Leaves out those of `common` whose timestamps differ in a flow that keeps those of others.
+    ///
+    /// What rewrites a host's timestamps must do so in all packets of a connection, or the host would
+    /// not know its echoes: so these are a packet and its retransmission.
+    pub(super) fn without_sent_again(
+        mut common: Vec<(Sketched, Sketched)>,
+    ) -> Vec<(Sketched, Sketched)> {
+        let flow = |fields: &FieldValues| {
+            let source = (fields.source_address, fields.source_port);
+            let destination = (fields.destination_address, fields.destination_port);
+            (source.min(destination), source.max(destination))
+        };
+        let timestamps = |(a, b): &(Sketched, Sketched)| {
+            let both = a.fields.timestamps.zip(b.fields.timestamps);
+            both.map(|(ours, theirs)| ours == theirs)
+        };
+        let keeping: HashSet<_, FixedState> = common
+            .iter()
+            .filter(|pair| timestamps(pair) == Some(true))
+            .map(|(a, _)| flow(&a.fields))
+            .collect();
+        common.retain(|pair| {
+            timestamps(pair) != Some(false) || !keeping.contains(&flow(&pair.0.fields))
+        });
+        common
     }
 
     /// Leaves out those of `common` that are likely to be a packet and its retransmission: they
