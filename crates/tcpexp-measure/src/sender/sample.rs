@@ -66,6 +66,9 @@ pub enum CwndSource {
     WarmUp,
     /// The sender paces below its window (BBR), which then cannot be seen.
     Paced,
+    /// The capture was not taken at the sender and the flow has no timestamps, so what the sender
+    /// knew when it sent is not known.
+    NotSeen,
 }
 
 /// What congestion control is doing.
@@ -105,6 +108,7 @@ impl CwndSource {
             Self::ApplicationLimited => "application_limited",
             Self::WarmUp => "warm_up",
             Self::Paced => "paced",
+            Self::NotSeen => "not_seen",
         }
     }
 }

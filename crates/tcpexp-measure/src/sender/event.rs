@@ -1,0 +1,80 @@
+//! What happens to a sender: it sends, and it hears.
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::Timestamp;
+
+/// SACK blocks that fit into one header.
+const MAX_BLOCKS: usize = 4;
+
+/// Data that leaves the sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub(super) at: Timestamp,
+    /// Record in the capture, to tell what comes later.
+    pub(super) record: u64,
+    pub(super) start: StreamOffset,
+    pub(super) end: StreamOffset,
+    /// `TSval`.
+    pub(super) stamp: Option<u32>,
+}
+
+/// An ACK that reaches the sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acked {
+    pub(super) at: Timestamp,
+    pub(super) record: u64,
+    pub(super) ack: StreamOffset,
+    pub(super) blocks: Blocks,
+    /// Receiver's window in bytes, if its scale is known.
+    pub(super) window_bytes: Option<u64>,
+    pub(super) is_syn: bool,
+    /// Whether it carries nothing else, so that it may count as a duplicate ACK.
+    pub(super) is_bare: bool,
+    /// `TSecr`.
+    pub(super) echo: Option<u32>,
+    /// Whether it echoes congestion (RFC 3168).
+    pub(super) congestion_echo: bool,
+}
+
+/// SACK blocks of one ACK in the order sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Blocks {
+    edges: [Option<(StreamOffset, StreamOffset)>; MAX_BLOCKS],
+}
+
+impl FromIterator<(StreamOffset, StreamOffset)> for Blocks {
+    fn from_iter<I: IntoIterator<Item = (StreamOffset, StreamOffset)>>(blocks: I) -> Self {
+        let mut edges = [None; MAX_BLOCKS];
+        for (place, block) in edges.iter_mut().zip(blocks) {
+            *place = Some(block);
+        }
+        Self { edges }
+    }
+}
+
+impl Blocks {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (StreamOffset, StreamOffset)> + '_ {
+        self.edges.iter().map_while(|block| *block)
+    }
+
+    /// The first block, if it reports bytes that had arrived before (RFC 2883).
+    pub(super) fn duplicate(&self, ack: StreamOffset) -> Option<(StreamOffset, StreamOffset)> {
+        let mut blocks = self.iter();
+        let first = blocks.next()?;
+        let is_inside = blocks
+            .next()
+            .is_some_and(|second| second.0 <= first.0 && first.1 <= second.1);
+        (first.1 <= ack || is_inside).then_some(first)
+    }
+
+    /// The blocks that report what is selectively acknowledged.
+    pub(super) fn selective(
+        &self,
+        ack: StreamOffset,
+    ) -> impl Iterator<Item = (StreamOffset, StreamOffset)> + '_ {
+        let duplicates = usize::from(self.duplicate(ack).is_some());
+        self.iter()
+            .skip(duplicates)
+            .filter(move |block| block.0 >= ack && block.0 < block.1)
+    }
+}

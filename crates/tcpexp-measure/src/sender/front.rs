@@ -1,0 +1,154 @@
+//! From packets to what a sender does and hears.
+
+use tcpexp_flow::{Direction, Flow, FlowId, Segment, StreamOffset};
+use tcpexp_units::Timestamp;
+
+use super::engine::{Engine, Order};
+use super::event::{Acked, Sent};
+use super::hindsight::{Hindsight, Side, is_copy, is_keepalive};
+use super::receiver::Replay;
+use super::scale::WindowScale;
+use super::{SenderOptions, SenderRow};
+use crate::{Meter, Position};
+
+/// The second pass over one flow.
+pub(super) struct FlowReplay<'a> {
+    /// By the direction of the data.
+    senders: [Option<Front<'a>>; 2],
+}
+
+/// The events of one sender, as seen from where the capture was taken.
+struct Front<'a> {
+    side: &'a Side,
+    engine: Engine<'a>,
+    /// At the receiver events are put in the sender's order first.
+    replay: Option<Replay>,
+    furthest: Option<StreamOffset>,
+    latest: Option<Segment>,
+}
+
+impl<'a> FlowReplay<'a> {
+    pub(super) fn new(hindsight: &'a Hindsight, options: SenderOptions, flow: FlowId) -> Self {
+        let sender = |direction| {
+            let side = hindsight.side(flow, direction)?;
+            Some(Front::new(flow, direction, side, options))
+        };
+        Self {
+            senders: Direction::BOTH.map(sender),
+        }
+    }
+}
+
+impl Meter for FlowReplay<'_> {
+    type Row = SenderRow;
+
+    fn segment(&mut self, segment: &Segment, rows: &mut impl Extend<SenderRow>) {
+        if segment.flags.rst() {
+            return;
+        }
+        let direction = segment.seen.direction;
+        if let (Some(ack), Some(sender)) =
+            (segment.ack, &mut self.senders[direction.opposite().index()])
+        {
+            sender.hear(segment, ack, rows);
+        }
+        if let Some(sender) = &mut self.senders[direction.index()] {
+            sender.send(segment, rows);
+        }
+    }
+
+    fn end(self, _flow: &Flow, rows: &mut impl Extend<SenderRow>) {
+        for sender in self.senders.into_iter().flatten() {
+            sender.end(rows);
+        }
+    }
+}
+
+impl<'a> Front<'a> {
+    fn new(flow: FlowId, direction: Direction, side: &'a Side, options: SenderOptions) -> Self {
+        let position = options.position.or(side.position);
+        // Without any sign the capture is taken for one of the sender's.
+        let order = match position {
+            None | Some(Position::Sender) => Order::Seen,
+            Some(_) if side.has_timestamps => Order::Replayed,
+            Some(_) => Order::NotSeen,
+        };
+        Self {
+            side,
+            engine: Engine::new(flow, direction, side, options.profile, order),
+            replay: (order == Order::Replayed).then(|| Replay::new(side.least_echo, side.tick)),
+            furthest: None,
+            latest: None,
+        }
+    }
+
+    fn send(&mut self, segment: &Segment, rows: &mut impl Extend<SenderRow>) {
+        let stamps = segment.timestamps;
+        if !segment.is_numbered()
+            || self
+                .latest
+                .as_ref()
+                .is_some_and(|latest| is_copy(latest, segment))
+        {
+            return;
+        }
+        self.latest = Some(*segment);
+        if segment.flags.syn() {
+            self.engine.open(segment.seen.at, segment.start);
+        }
+        let (start, end) = (segment.payload_start(), segment.end());
+        if self
+            .furthest
+            .is_some_and(|furthest| is_keepalive(segment, furthest))
+            || start == end
+        {
+            return;
+        }
+        self.furthest = Some(self.furthest.map_or(end, |furthest| furthest.max(end)));
+        let sent = Sent {
+            at: segment.seen.at,
+            record: segment.seen.record,
+            start,
+            end,
+            stamp: stamps.map(|(stamp, _)| stamp),
+        };
+        match &mut self.replay {
+            None => self.engine.send(&sent, rows),
+            Some(replay) => {
+                replay.arrive(sent, stamps.map(|(_, echo)| echo), &mut self.engine, rows);
+            }
+        }
+    }
+
+    fn hear(&mut self, segment: &Segment, ack: StreamOffset, rows: &mut impl Extend<SenderRow>) {
+        let window = u64::from(segment.window);
+        let window_bytes = match self.side.window_scale {
+            // RFC 7323, section 2.2: the window of a SYN is never scaled.
+            _ if segment.flags.syn() => Some(window),
+            WindowScale::Known(shift) => Some(window << shift),
+            WindowScale::AtLeast(_) => None,
+        };
+        let acked = Acked {
+            at: segment.seen.at,
+            record: segment.seen.record,
+            ack,
+            blocks: segment.sack_blocks().collect(),
+            window_bytes,
+            is_bare: !segment.is_numbered(),
+            is_syn: segment.flags.syn(),
+            echo: segment.timestamps.map(|(_, echo)| echo),
+            congestion_echo: segment.flags.ece() && !segment.flags.syn(),
+        };
+        match (&mut self.replay, segment.timestamps) {
+            (Some(replay), Some((stamp, _))) if !acked.is_syn => replay.depart(stamp, acked),
+            _ => self.engine.hear(&acked, rows),
+        }
+    }
+
+    fn end(mut self, rows: &mut impl Extend<SenderRow>) {
+        if let Some(replay) = &mut self.replay {
+            replay.flush(Timestamp::MAX, &mut self.engine, rows);
+        }
+        self.engine.end(rows);
+    }
+}

@@ -1,0 +1,372 @@
+//! What the first pass over a capture finds out for the second one.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use tcpexp_flow::{Direction, Flow, FlowId, Segment, StreamOffset};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::drain::Drains;
+use super::lengths::Lengths;
+use super::pacing::Pacing;
+use super::scale::{WindowScale, WindowScaleSearch};
+use super::stamps::{Echoes, Heard, TickSearch};
+use crate::{Meter, Packets, Position, Vantage, meter};
+
+/// Fewer data segments than this are not worth an engine.
+const LEAST_DATA_SEGMENTS: u64 = 4;
+/// A copy of a packet that the capture has twice comes within this time.
+const COPY_SPAN: TimeDelta = TimeDelta::from_millis(2);
+
+/// What was found out of each flow.
+///
+/// Its size follows the number of flows and of retransmissions, not that of packets.
+#[derive(Debug, Default)]
+pub struct Hindsight {
+    flows: HashMap<FlowId, [Option<Side>; 2], FixedState>,
+}
+
+/// What was found out of one direction's data and its sender.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(super) struct Side {
+    pub(super) smss_bytes: u32,
+    pub(super) position: Option<Position>,
+    pub(super) has_sack: bool,
+    pub(super) has_timestamps: bool,
+    /// Scale of the receiver's window.
+    pub(super) window_scale: WindowScale,
+    pub(super) retransmissions: Retransmissions,
+    /// Time from an ACK's departure to that of data that echoes it, at the least; from a capture at
+    /// the receiver it is the round-trip time.
+    pub(super) least_echo: Option<TimeDelta>,
+    pub(super) is_paced: bool,
+    /// Whether the capture has several segments in one packet.
+    pub(super) is_bursty: bool,
+    /// Tick of the sender's timestamps.
+    pub(super) tick: Option<TimeDelta>,
+}
+
+impl Hindsight {
+    /// Reads a capture.
+    pub fn of(packets: &mut impl Packets) -> Self {
+        let mut flows = HashMap::default();
+        let collected: Result<_, std::convert::Infallible> = meter(
+            packets,
+            |flow| FlowSurvey::new(flow.id),
+            |rows| {
+                flows.extend(rows);
+                Ok(())
+            },
+        );
+        match collected {
+            Ok(_) => Self { flows },
+            Err(never) => match never {},
+        }
+    }
+
+    /// What was found of the data that goes `direction`; `None` where there is hardly any.
+    pub(super) fn side(&self, flow: FlowId, direction: Direction) -> Option<&Side> {
+        self.flows.get(&flow)?[direction.index()].as_ref()
+    }
+}
+
+/// The data that was sent more than once, by its place in the stream.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Retransmissions {
+    /// In order of the stream once collected.
+    sent: Vec<Again>,
+    longest_bytes: i64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    start: StreamOffset,
+    end: StreamOffset,
+    record: u64,
+    was_overtaken: bool,
+}
+
+impl Retransmissions {
+    /// Whether a byte of `start..end` is sent again in `record` or later.
+    pub(super) fn covers(&self, start: StreamOffset, end: StreamOffset, record: u64) -> bool {
+        let from = start.moved(-self.longest_bytes);
+        let first = self.sent.partition_point(|again| again.start < from);
+        self.sent[first..]
+            .iter()
+            .take_while(|again| again.start < end)
+            .any(|again| again.end > start && again.record >= record)
+    }
+
+    fn push(&mut self, again: Again) {
+        self.longest_bytes = self.longest_bytes.max(again.end.since(again.start));
+        self.sent.push(again);
+    }
+
+    /// At the sender's interface nothing was overtaken: what comes late was sent again.
+    fn sorted(mut self, position: Option<Position>) -> Self {
+        if position.is_some_and(|position| position != Position::Sender) {
+            self.sent.retain(|again| !again.was_overtaken);
+        }
+        self.sent
+            .sort_unstable_by_key(|again| (again.start, again.record));
+        self
+    }
+}
+
+/// The first pass over one flow.
+struct FlowSurvey {
+    flow: FlowId,
+    handshake: Handshake,
+    sides: [SideSurvey; 2],
+}
+
+/// When the connection was opened.
+#[derive(Default)]
+struct Handshake {
+    syn: Option<Timestamp>,
+    syn_ack: Option<Timestamp>,
+    third: Option<Timestamp>,
+}
+
+/// What is collected of one direction.
+#[derive(Default)]
+struct SideSurvey {
+    furthest: Option<StreamOffset>,
+    data_segments: u64,
+    lengths: Lengths,
+    syn: Option<tcpexp_flow::SynOptions>,
+    /// Whether its packets carry SACK blocks.
+    has_blocks: bool,
+    again: Retransmissions,
+    /// Timestamp and IP ID of what came furthest, to tell what was overtaken.
+    newest: Option<(Option<u32>, Option<u16>)>,
+    latest: Option<Segment>,
+    /// This direction's packets echoed by the other one's.
+    echoes: Echoes,
+    scale: WindowScaleSearch,
+    ticks: TickSearch,
+    pacing: Pacing,
+    /// What the other end has acknowledged, as far as what is sent now shows it to be known.
+    heard: Heard,
+    drains: Drains,
+}
+
+impl FlowSurvey {
+    fn new(flow: FlowId) -> Self {
+        Self {
+            flow,
+            handshake: Handshake::default(),
+            sides: Default::default(),
+        }
+    }
+}
+
+impl Meter for FlowSurvey {
+    type Row = (FlowId, [Option<Side>; 2]);
+
+    fn segment(&mut self, segment: &Segment, _rows: &mut impl Extend<Self::Row>) {
+        if segment.flags.rst() {
+            return;
+        }
+        self.handshake.take(segment);
+        let direction = segment.seen.direction;
+        let (own, other) = match (&mut self.sides, direction) {
+            ([forward, reverse], Direction::Forward) => (forward, reverse),
+            ([forward, reverse], Direction::Reverse) => (reverse, forward),
+        };
+        if let Some(ack) = segment.ack {
+            other.hear(segment, ack);
+        }
+        if own.is_copy(segment) {
+            return;
+        }
+        own.send(segment);
+        own.latest = Some(*segment);
+    }
+
+    fn end(self, _flow: &Flow, rows: &mut impl Extend<Self::Row>) {
+        let vantage = self.vantage();
+        let [forward, reverse] = self.sides;
+        let sides = [
+            forward.side(&reverse, vantage.map(|v| v.of(Direction::Forward))),
+            reverse.side(&forward, vantage.map(|v| v.of(Direction::Reverse))),
+        ];
+        rows.extend([(self.flow, sides)]);
+    }
+}
+
+impl FlowSurvey {
+    /// Where the capture was taken: by the handshake, else by which timestamps come back sooner.
+    fn vantage(&self) -> Option<Vantage> {
+        let Handshake {
+            syn,
+            syn_ack,
+            third,
+        } = self.handshake;
+        if let (Some(syn), Some(syn_ack), Some(third)) = (syn, syn_ack, third) {
+            return Vantage::between(third - syn_ack, syn_ack - syn);
+        }
+        let [forward, reverse] = &self.sides;
+        Vantage::between(reverse.echoes.least()?, forward.echoes.least()?)
+    }
+}
+
+impl Handshake {
+    fn take(&mut self, segment: &Segment) {
+        let at = Some(segment.seen.at);
+        match (segment.flags.syn(), segment.flags.ack()) {
+            // The latest copy of each, so that one that was lost does not count.
+            (true, false) => self.syn = at,
+            (true, true) => self.syn_ack = at,
+            (false, _) => {
+                let is_third = segment.seen.direction == Direction::Forward;
+                if is_third && self.third.is_none() && self.syn_ack.is_some() {
+                    self.third = at;
+                }
+            }
+        }
+    }
+}
+
+impl SideSurvey {
+    /// Whether `segment` is a packet that the capture has twice.
+    fn is_copy(&self, segment: &Segment) -> bool {
+        self.latest
+            .as_ref()
+            .is_some_and(|latest| is_copy(latest, segment))
+    }
+
+    fn send(&mut self, segment: &Segment) {
+        if let Some((stamp, _)) = segment.timestamps {
+            self.echoes.send(stamp, segment.seen.at);
+            self.ticks.send(stamp, segment.seen.at);
+        }
+        self.has_blocks |= segment.sack_block_count() > 0;
+        if segment.syn.is_some() {
+            self.syn = segment.syn;
+        }
+        if !segment.is_numbered() {
+            return;
+        }
+        let (start, end) = (segment.payload_start(), segment.end());
+        let bytes = segment.seen.payload_bytes;
+        let newest = (
+            segment.timestamps.map(|(stamp, _)| stamp),
+            segment.seen.ip_id,
+        );
+        if bytes > 0 {
+            self.data_segments += 1;
+            self.lengths.add(bytes);
+        }
+        match self.furthest {
+            Some(furthest) if start < furthest => {
+                if is_keepalive(segment, furthest) {
+                    return;
+                }
+                self.drains.send_again();
+                self.again.push(Again {
+                    start,
+                    end,
+                    record: segment.seen.record,
+                    was_overtaken: self.newest.is_some_and(|newest| is_older(segment, newest)),
+                });
+                self.furthest = Some(furthest.max(end));
+            }
+            _ => {
+                self.pacing.send(segment.seen.at);
+                self.scale.send(end);
+                if let Some(heard) = self.heard.by(segment.timestamps.map(|(_, echo)| echo)) {
+                    self.drains.send(segment.seen.at, end.since(heard));
+                }
+                self.furthest = Some(end);
+                self.newest = Some(newest);
+            }
+        }
+    }
+
+    /// The other direction acknowledges this one's data.
+    fn hear(&mut self, segment: &Segment, ack: StreamOffset) {
+        if let Some((_, echo)) = segment.timestamps {
+            self.echoes.hear(echo, segment.seen.at);
+        }
+        self.pacing.hear(segment.seen.at);
+        let stamp = segment.timestamps.map(|(stamp, _)| stamp);
+        self.heard.push(stamp, ack);
+        if segment.syn.is_none() {
+            self.scale.hear(ack, segment.window);
+        }
+    }
+
+    fn side(&self, other: &Self, position: Option<Position>) -> Option<Side> {
+        if self.data_segments < LEAST_DATA_SEGMENTS {
+            return None;
+        }
+        let both = self.syn.zip(other.syn);
+        let timestamps = both.map(|(own, other)| own.timestamps && other.timestamps);
+        let mss = both.map(|(own, other)| {
+            // RFC 9293, section 3.7.1: 536 where an end does not say.
+            let least = own.mss.unwrap_or(536).min(other.mss.unwrap_or(536));
+            u32::from(least) - if timestamps == Some(true) { 12 } else { 0 }
+        });
+        let window_scale = match both {
+            Some((own, other)) => {
+                WindowScale::Known(match (own.window_scale, other.window_scale) {
+                    (Some(_), Some(shift)) => shift.min(14),
+                    _ => 0,
+                })
+            }
+            None => self.scale.found(),
+        };
+        let smss_bytes = self.lengths.smss_bytes(mss);
+        Some(Side {
+            smss_bytes,
+            is_bursty: self.lengths.is_above(smss_bytes),
+            tick: self.ticks.found(),
+            position,
+            has_timestamps: timestamps
+                .unwrap_or(self.newest.is_some_and(|(stamp, _)| stamp.is_some())),
+            has_sack: match both {
+                Some((own, other)) => own.sack_permitted && other.sack_permitted,
+                None => other.has_blocks || self.again.sent.is_empty(),
+            },
+            window_scale,
+            retransmissions: self.again.clone().sorted(position),
+            least_echo: other.echoes.least(),
+            is_paced: self.drains.count() > 0
+                || position == Some(Position::Sender) && self.pacing.is_paced(),
+        })
+    }
+}
+
+/// Whether `segment` is the packet captured before it once more.
+pub(super) fn is_copy(latest: &Segment, segment: &Segment) -> bool {
+    let same = |s: &Segment| (s.seen.ip_id, s.start, s.seen.payload_bytes, s.timestamps);
+    segment.seen.payload_bytes > 0
+        && segment.seen.ip_id.is_some_and(|id| id != 0)
+        && same(latest) == same(segment)
+        && segment.seen.at - latest.seen.at < COPY_SPAN
+}
+
+/// Whether `segment` sends nothing, but asks whether the other end is there: one byte that was
+/// sent before (RFC 9293, section 3.8.4).
+pub(super) fn is_keepalive(segment: &Segment, furthest: StreamOffset) -> bool {
+    segment.seen.payload_bytes <= 1
+        && !segment.flags.syn()
+        && !segment.flags.fin()
+        && furthest.since(segment.payload_start()) == 1
+}
+
+/// Whether `segment` left before the packet of which `newest` is: it was overtaken on its way.
+fn is_older(segment: &Segment, newest: (Option<u32>, Option<u16>)) -> bool {
+    if let (Some(id), Some(newest)) = (segment.seen.ip_id, newest.1)
+        && (id, newest) != (0, 0)
+        && id != newest
+    {
+        return id.wrapping_sub(newest).cast_signed() < 0;
+    }
+    match (segment.timestamps, newest.0) {
+        (Some((stamp, _)), Some(newest)) => stamp.wrapping_sub(newest).cast_signed() < 0,
+        _ => false,
+    }
+}

@@ -1,0 +1,118 @@
+//! Proportional rate reduction, replayed (RFC 6937; `tcp_cwnd_reduction`).
+
+/// Delivered segments from which the sender's rate of reduction can be read.
+const LEAST_DELIVERED: u32 = 16;
+/// So many ACKs in a row must leave room in the window before the sender counts as limited by
+/// something else.
+const LEAST_SHORT: u32 = 8;
+/// Below this window rounding hides the factor of a reduction.
+const LEAST_FACTORED: u32 = 8;
+
+/// The window during a recovery.
+///
+/// As long as the sender sends what it may, the window is what is in the network. Where the
+/// application or the receiver's window holds it back, the window is what the rule says, with a
+/// threshold read from how fast the sender reduced, or from its recoveries before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reduction {
+    prior: u32,
+    /// Segments delivered and sent since it began.
+    delivered: u32,
+    sent: u32,
+    threshold: Option<u32>,
+    is_proportional: bool,
+    cwnd: u32,
+    short: u32,
+    latest: u32,
+}
+
+impl Reduction {
+    /// A recovery begins with a window of `prior`; `factor` is what earlier ones multiplied it by,
+    /// as numerator and denominator.
+    pub(super) fn new(prior: u32, factor: Option<(u32, u32)>) -> Self {
+        Self {
+            prior,
+            threshold: factor.map(|(to, from)| scaled(prior, to, from)),
+            is_proportional: true,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn send(&mut self, segments: u32) {
+        self.sent += segments;
+    }
+
+    /// The window when an ACK arrives that finds `pipe` segments in the network.
+    pub(super) fn look(&mut self, pipe: u32, is_closed: bool) -> u32 {
+        let is_short = pipe < self.cwnd;
+        self.short = if is_short { self.short + 1 } else { 0 };
+        self.latest = if is_short && (is_closed || self.short >= LEAST_SHORT) {
+            self.cwnd
+        } else {
+            pipe
+        };
+        self.latest
+    }
+
+    /// The window when the latest ACK arrived.
+    pub(super) fn latest(&self) -> u32 {
+        self.latest
+    }
+
+    /// An ACK delivers segments and leaves `pipe` in the network.
+    pub(super) fn deliver(&mut self, delivered: u32, pipe: u32, may_speed_up: bool) {
+        if delivered == 0 {
+            return;
+        }
+        self.delivered += delivered;
+        self.read_threshold(pipe);
+        let Some(threshold) = self.threshold else {
+            self.cwnd = pipe;
+            return;
+        };
+        let owed = self.delivered.saturating_sub(self.sent);
+        let allowed = if pipe > threshold {
+            let target = scaled_up(self.delivered, threshold, self.prior);
+            target.saturating_sub(self.sent)
+        } else {
+            let most = owed.max(delivered) + u32::from(may_speed_up);
+            most.min(threshold - pipe)
+        };
+        // The first segment goes out at once.
+        self.cwnd = pipe + allowed.max(u32::from(self.sent == 0));
+    }
+
+    /// While it reduces in proportion, what a sender sends is to what is delivered as the threshold
+    /// is to the window before.
+    fn read_threshold(&mut self, pipe: u32) {
+        if !self.is_proportional || self.delivered < LEAST_DELIVERED {
+            return;
+        }
+        let threshold = scaled(self.prior, self.sent, self.delivered);
+        if pipe > threshold {
+            self.threshold = Some(threshold);
+        } else {
+            self.is_proportional = false;
+        }
+    }
+
+    /// The threshold, if something else than the window held the sender back.
+    pub(super) fn unreached(&self) -> Option<u32> {
+        self.threshold.filter(|_| self.short >= LEAST_SHORT)
+    }
+}
+
+/// The factor of a reduction, if it can be told.
+pub(super) fn factor(before: u32, after: u32) -> Option<(u32, u32)> {
+    (before >= LEAST_FACTORED && after < before).then_some((after, before))
+}
+
+fn scaled(value: u32, to: u32, from: u32) -> u32 {
+    let product = u64::from(value) * u64::from(to) / u64::from(from.max(1));
+    u32::try_from(product).unwrap_or(u32::MAX)
+}
+
+fn scaled_up(value: u32, to: u32, from: u32) -> u32 {
+    let product = (u64::from(value) * u64::from(to)).div_ceil(u64::from(from.max(1)));
+    u32::try_from(product).unwrap_or(u32::MAX)
+}

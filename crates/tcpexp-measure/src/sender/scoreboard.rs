@@ -1,0 +1,406 @@
+//! What is outstanding, segment by segment (RFC 6675, section 3), with counters kept up to date.
+
+use std::collections::VecDeque;
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::hindsight::Retransmissions;
+
+/// The segments between `snd_una` and `snd_nxt`, as the sender's kernel counts them.
+///
+/// Every step is constant time on average: a segment is numbered when it is first sent, blocks that
+/// repeat what is known skip it, and what may be lost is looked at in the order of sending.
+#[derive(Debug, Default)]
+pub(super) struct Scoreboard {
+    segments: VecDeque<Segment>,
+    /// Number of the first of them.
+    base: u64,
+    /// Transmissions in order: number of the segment and of the transmission. Out of date where the
+    /// segment has been sent again since.
+    order: VecDeque<(u64, u64)>,
+    transmissions: u64,
+    sacked: u32,
+    lost: u32,
+    retransmitted: u32,
+    /// Duplicate ACKs that stand for segments, where the receiver does not say which.
+    pub(super) counted_duplicates: u32,
+    /// The latest transmission that is known to have arrived, and its round-trip time (RFC 8985).
+    rack: Option<(u64, TimeDelta)>,
+    least_rtt: Option<TimeDelta>,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the kernel's bits, each set on its own"
+)]
+pub(super) struct Segment {
+    pub(super) start: StreamOffset,
+    pub(super) end: StreamOffset,
+    pub(super) sent: Timestamp,
+    transmission: u64,
+    /// Number of the first segment from here on that was perhaps not selectively acknowledged.
+    open: u64,
+    pub(super) sacked: bool,
+    pub(super) lost: bool,
+    pub(super) retransmitted: bool,
+    /// Whether it was ever sent again.
+    pub(super) again: bool,
+}
+
+/// What an ACK newly tells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    /// Segments newly acknowledged, be it selectively.
+    pub(super) delivered: u32,
+    /// Segments that the cumulative acknowledgment covers for the first time.
+    pub(super) cumulative: u32,
+    /// Whether one of these had been sent again.
+    pub(super) has_retransmitted: bool,
+    /// When the first of those was sent that were sent once and newly acknowledged.
+    first_acked: Option<Timestamp>,
+    first_sacked: Option<Timestamp>,
+}
+
+impl Progress {
+    /// When what the round-trip time is measured on was sent, as Linux chooses it.
+    pub(super) fn timed(&self) -> Option<Timestamp> {
+        let acked = self.first_acked.filter(|_| !self.has_retransmitted);
+        acked.or(self.first_sacked)
+    }
+}
+
+impl Scoreboard {
+    /// Segments that are outstanding, `packets_out`.
+    pub(super) fn outstanding(&self) -> u32 {
+        u32::try_from(self.segments.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// Segments thought to be in the network: outstanding, less those that arrived or are lost,
+    /// and those sent again.
+    pub(super) fn pipe(&self) -> u32 {
+        let left = self.sacked + self.counted_duplicates + self.lost;
+        (self.outstanding() + self.retransmitted).saturating_sub(left)
+    }
+
+    /// Whether something is marked lost that was not sent again.
+    pub(super) fn owes(&self) -> bool {
+        self.lost > self.retransmitted
+    }
+
+    pub(super) fn has_retransmitted(&self) -> bool {
+        self.retransmitted > 0
+    }
+
+    pub(super) fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    pub(super) fn has_sacked(&self) -> bool {
+        self.sacked > 0
+    }
+
+    pub(super) fn front(&self) -> Option<&Segment> {
+        self.segments.front()
+    }
+
+    /// New data, cut into segments of `smss_bytes`; tells how many.
+    pub(super) fn append(
+        &mut self,
+        at: Timestamp,
+        start: StreamOffset,
+        end: StreamOffset,
+        smss_bytes: u32,
+    ) -> u32 {
+        let mut from = start;
+        let mut count = 0;
+        while from < end {
+            let to = from.plus(smss_bytes).min(end);
+            let number = self.base + self.segments.len() as u64;
+            self.transmissions += 1;
+            self.order.push_back((number, self.transmissions));
+            self.segments.push_back(Segment {
+                start: from,
+                end: to,
+                sent: at,
+                transmission: self.transmissions,
+                open: number,
+                sacked: false,
+                lost: false,
+                retransmitted: false,
+                again: false,
+            });
+            from = to;
+            count += 1;
+        }
+        count
+    }
+
+    /// The segments that overlap a range.
+    fn range(&self, start: StreamOffset, end: StreamOffset) -> std::ops::Range<usize> {
+        let from = self.segments.partition_point(|s| s.end <= start);
+        let to = self.segments.partition_point(|s| s.start < end);
+        from..to.max(from)
+    }
+
+    /// The segments of a range that have not arrived as far as the sender knows.
+    pub(super) fn missing(
+        &self,
+        start: StreamOffset,
+        end: StreamOffset,
+    ) -> impl Iterator<Item = &Segment> {
+        self.segments
+            .range(self.range(start, end))
+            .filter(|segment| !segment.sacked)
+    }
+
+    /// Data sent again because it was thought lost; tells how many segments.
+    pub(super) fn send_again(
+        &mut self,
+        at: Timestamp,
+        start: StreamOffset,
+        end: StreamOffset,
+    ) -> u32 {
+        let mut count = 0;
+        for index in self.range(start, end) {
+            if self.segments[index].sacked {
+                continue;
+            }
+            self.mark_index_lost(index);
+            self.stamp(index, at);
+            let segment = &mut self.segments[index];
+            segment.retransmitted = true;
+            self.retransmitted += 1;
+            count += 1;
+        }
+        count
+    }
+
+    /// Data sent again without being thought lost (tail loss probe, RFC 8985, section 7).
+    pub(super) fn probe(&mut self, at: Timestamp, start: StreamOffset, end: StreamOffset) {
+        for index in self.range(start, end) {
+            if !self.segments[index].sacked {
+                self.stamp(index, at);
+            }
+        }
+    }
+
+    fn stamp(&mut self, index: usize, at: Timestamp) {
+        self.transmissions += 1;
+        let number = self.base + index as u64;
+        let segment = &mut self.segments[index];
+        segment.sent = at;
+        segment.again = true;
+        segment.transmission = self.transmissions;
+        self.order.push_back((number, self.transmissions));
+    }
+
+    /// Marks a segment lost, or its retransmission if it has been sent again.
+    fn mark_index_lost(&mut self, index: usize) {
+        let segment = &mut self.segments[index];
+        if !segment.lost {
+            segment.lost = true;
+            self.lost += 1;
+        }
+        if segment.retransmitted {
+            segment.retransmitted = false;
+            self.retransmitted -= 1;
+        }
+    }
+
+    /// Marks the first segment lost (RFC 6582, section 3.2); for senders without SACK.
+    pub(super) fn mark_front_lost(&mut self) {
+        if self.front().is_some_and(|front| !front.lost) {
+            self.mark_index_lost(0);
+        }
+    }
+
+    /// Marks lost what a timeout says is lost (`tcp_timeout_mark_lost`): the first segment, and all
+    /// others, but with SACK not those sent less than a round trip ago.
+    pub(super) fn time_out(&mut self, at: Timestamp, has_sack: bool) {
+        let rack = self.rack.filter(|_| has_sack);
+        let rtt = rack.map_or(TimeDelta::ZERO, |(_, rtt)| rtt);
+        for index in 0..self.segments.len() {
+            let segment = self.segments[index];
+            if !segment.sacked && (index == 0 || at - segment.sent >= rtt) {
+                self.mark_index_lost(index);
+            }
+        }
+        self.counted_duplicates = 0;
+    }
+
+    /// Takes in what an ACK says.
+    pub(super) fn acknowledge(
+        &mut self,
+        at: Timestamp,
+        ack: StreamOffset,
+        blocks: impl Iterator<Item = (StreamOffset, StreamOffset)>,
+    ) -> Progress {
+        let mut progress = Progress::default();
+        while self.segments.front().is_some_and(|s| s.end <= ack) {
+            let Some(segment) = self.segments.pop_front() else {
+                break;
+            };
+            self.base += 1;
+            self.leave(&segment);
+            progress.cumulative += 1;
+            progress.has_retransmitted |= segment.again;
+            if segment.sacked {
+                self.sacked -= 1;
+            } else {
+                progress.delivered += 1;
+                self.arrived(at, &segment);
+                if !segment.again && progress.first_acked.is_none() {
+                    progress.first_acked = Some(segment.sent);
+                }
+            }
+        }
+        if let Some(front) = self.segments.front_mut() {
+            front.start = front.start.max(ack);
+        }
+        for (left, right) in blocks {
+            self.sack(at, left, right, &mut progress);
+        }
+        self.forget();
+        progress
+    }
+
+    fn sack(
+        &mut self,
+        at: Timestamp,
+        left: StreamOffset,
+        right: StreamOffset,
+        progress: &mut Progress,
+    ) {
+        let Some(last) = self.segments.len().checked_sub(1) else {
+            return;
+        };
+        let first = self.segments.partition_point(|s| s.start < left);
+        let mut index = self.open_from(first);
+        while index <= last && self.segments[index].end <= right {
+            let segment = self.segments[index];
+            if segment.lost {
+                self.leave(&segment);
+                self.segments[index].retransmitted = false;
+            }
+            let changed = &mut self.segments[index];
+            changed.lost = false;
+            changed.sacked = true;
+            changed.open += 1;
+            self.sacked += 1;
+            progress.delivered += 1;
+            if !segment.again && progress.first_sacked.is_none() {
+                progress.first_sacked = Some(segment.sent);
+            }
+            self.arrived(at, &segment);
+            index = self.open_from(index);
+        }
+    }
+
+    /// The first segment from `index` on that is not selectively acknowledged; shortens the way there.
+    fn open_from(&mut self, mut index: usize) -> usize {
+        let start = index;
+        while index < self.segments.len() {
+            let next = self.place(self.segments[index].open);
+            if next == index {
+                break;
+            }
+            index = next;
+        }
+        let number = self.base + index as u64;
+        let mut behind = start;
+        while behind < index {
+            let next = self.place(self.segments[behind].open);
+            self.segments[behind].open = number;
+            behind = next;
+        }
+        index
+    }
+
+    fn place(&self, number: u64) -> usize {
+        usize::try_from(number.saturating_sub(self.base)).unwrap_or(usize::MAX)
+    }
+
+    /// A segment leaves the counters of what is lost and sent again.
+    fn leave(&mut self, segment: &Segment) {
+        self.lost -= u32::from(segment.lost);
+        self.retransmitted -= u32::from(segment.retransmitted);
+    }
+
+    fn arrived(&mut self, at: Timestamp, segment: &Segment) {
+        let rtt = at - segment.sent;
+        if segment.again {
+            // Too soon for the copy: it was the original that arrived.
+            if self.least_rtt.is_none_or(|least| rtt < least) {
+                return;
+            }
+        } else {
+            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+        if self
+            .rack
+            .is_none_or(|(latest, _)| segment.transmission > latest)
+        {
+            self.rack = Some((segment.transmission, rtt));
+        }
+    }
+
+    /// Forgets transmissions that cannot be lost any more.
+    fn forget(&mut self) {
+        while let Some(&(number, transmission)) = self.order.front() {
+            if self.is_pending(number, transmission) {
+                break;
+            }
+            self.order.pop_front();
+        }
+    }
+
+    fn is_pending(&self, number: u64, transmission: u64) -> bool {
+        number >= self.base
+            && self
+                .segments
+                .get(self.place(number))
+                .is_some_and(|s| !s.sacked && s.transmission == transmission)
+    }
+
+    /// Marks lost what was sent before the latest segment that arrived, with time to arrive
+    /// (RFC 8985, section 6.2), and will be sent again; tells how many.
+    ///
+    /// The sender's own rule (its reordering window, RACK or not) cannot be seen, but what it found
+    /// lost can: it sends that again.
+    pub(super) fn detect(&mut self, at: Timestamp, record: u64, later: &Retransmissions) -> u32 {
+        let Some((latest, rtt)) = self.rack else {
+            return 0;
+        };
+        let mut marked = 0;
+        while let Some(&(number, transmission)) = self.order.front() {
+            if self.is_pending(number, transmission) {
+                let index = self.place(number);
+                let segment = self.segments[index];
+                if transmission > latest || at - segment.sent < rtt {
+                    break;
+                }
+                let is_marked = segment.lost && !segment.retransmitted;
+                if !is_marked && later.covers(segment.start, segment.end, record) {
+                    self.mark_index_lost(index);
+                    marked += 1;
+                }
+            }
+            self.order.pop_front();
+        }
+        marked
+    }
+
+    /// Takes back that anything is lost: the sender learnt that it was not.
+    pub(super) fn undo(&mut self) {
+        for segment in &mut self.segments {
+            segment.lost = false;
+        }
+        self.lost = 0;
+    }
+}

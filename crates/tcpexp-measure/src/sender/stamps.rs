@@ -1,0 +1,163 @@
+//! How soon timestamps come back (RFC 7323).
+
+use std::collections::VecDeque;
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+/// Timestamps that are waited for at a time.
+const WAITING: usize = 1_024;
+
+/// Timestamps sent one way, waited for in the other.
+#[derive(Debug, Default)]
+pub(super) struct Echoes {
+    waiting: VecDeque<(u32, Timestamp)>,
+    least: Option<TimeDelta>,
+}
+
+impl Echoes {
+    #[inline]
+    pub(super) fn send(&mut self, stamp: u32, at: Timestamp) {
+        if self
+            .waiting
+            .back()
+            .is_none_or(|&(latest, _)| is_after(stamp, latest))
+        {
+            if self.waiting.len() == WAITING {
+                self.waiting.pop_front();
+            }
+            self.waiting.push_back((stamp, at));
+        }
+    }
+
+    #[inline]
+    pub(super) fn hear(&mut self, echo: u32, at: Timestamp) {
+        while let Some(&(stamp, sent)) = self.waiting.front() {
+            if is_after(stamp, echo) {
+                break;
+            }
+            if stamp == echo {
+                let span = at - sent;
+                self.least = Some(self.least.map_or(span, |least| least.min(span)));
+            }
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Least time until a timestamp came back.
+    pub(super) fn least(&self) -> Option<TimeDelta> {
+        self.least
+    }
+}
+
+/// ACKs on their way to a sender, as far as its data does not yet show that it heard them.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    departed: VecDeque<(u32, StreamOffset)>,
+    ack: Option<StreamOffset>,
+}
+
+impl Heard {
+    /// An ACK passes. Without a timestamp it counts as heard.
+    #[inline]
+    pub(super) fn push(&mut self, stamp: Option<u32>, ack: StreamOffset) {
+        match stamp {
+            None => self.ack = Some(ack),
+            Some(stamp) => {
+                if self.departed.len() == WAITING {
+                    self.departed.pop_front();
+                }
+                self.departed.push_back((stamp, ack));
+            }
+        }
+    }
+
+    /// What its sender knew to be acknowledged when it sent data that echoes `echo`.
+    #[inline]
+    pub(super) fn by(&mut self, echo: Option<u32>) -> Option<StreamOffset> {
+        while let Some(&(stamp, ack)) = self.departed.front()
+            && echo.is_some_and(|echo| !is_after(stamp, echo))
+        {
+            self.ack = Some(ack);
+            self.departed.pop_front();
+        }
+        self.ack
+    }
+}
+
+/// Whether `stamp` is later than `other`; timestamps wrap.
+pub(super) fn is_after(stamp: u32, other: u32) -> bool {
+    stamp.wrapping_sub(other).cast_signed() > 0
+}
+
+/// The clock that a sender's timestamps are read from.
+#[derive(Debug)]
+pub(super) struct Ticks {
+    /// Span of a tick; `None` if it could not be told.
+    tick: Option<TimeDelta>,
+    /// The latest timestamp, and when its tick began at the latest.
+    latest: Option<(u32, Timestamp)>,
+}
+
+impl Ticks {
+    pub(super) fn new(tick: Option<TimeDelta>) -> Self {
+        Self { tick, latest: None }
+    }
+
+    pub(super) fn send(&mut self, at: Timestamp, stamp: Option<u32>) {
+        let (Some(tick), Some(stamp)) = (self.tick, stamp) else {
+            return;
+        };
+        self.latest = Some(match self.latest {
+            None => (stamp, at),
+            Some((latest, began)) => {
+                let ticks = i64::from(stamp.wrapping_sub(latest).cast_signed());
+                let begins = began + TimeDelta::from_nanos(ticks.saturating_mul(tick.as_nanos()));
+                (stamp, begins.min(at))
+            }
+        });
+    }
+
+    /// When the tick of the latest timestamp began, at the latest.
+    pub(super) fn latest(&self) -> Option<Timestamp> {
+        self.latest.map(|(_, began)| began)
+    }
+
+    /// Time since the tick that `echo` names, in whole ticks (`tcp_rtt_tsopt_us`).
+    pub(super) fn rtt(&self, at: Timestamp, echo: Option<u32>) -> Option<TimeDelta> {
+        let (tick, (latest, began)) = (self.tick?.as_nanos(), self.latest?);
+        let since = (at - began).as_nanos().div_euclid(tick);
+        let ticks = since + i64::from(latest.wrapping_sub(echo?).cast_signed());
+        // A tick at least: less cannot be told from nothing.
+        Some(TimeDelta::from_nanos(ticks.max(1).saturating_mul(tick))).filter(|_| ticks >= 0)
+    }
+}
+
+/// Finds out how long a tick is, from the first timestamp and the latest.
+#[derive(Debug, Default)]
+pub(super) struct TickSearch {
+    first: Option<(u32, Timestamp)>,
+    latest: Option<(u32, Timestamp)>,
+}
+
+/// Ticks that clocks of timestamps have, in nanoseconds; RFC 7323, section 5.4, allows from 1 ms
+/// to 1 s, and Linux can have 1 µs.
+const TICKS: [i64; 5] = [1_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000];
+
+impl TickSearch {
+    pub(super) fn send(&mut self, stamp: u32, at: Timestamp) {
+        self.first.get_or_insert((stamp, at));
+        self.latest = Some((stamp, at));
+    }
+
+    pub(super) fn found(&self) -> Option<TimeDelta> {
+        let ((first, began), (latest, ended)) = (self.first?, self.latest?);
+        let ticks = i64::from(latest.wrapping_sub(first).cast_signed());
+        let span = (ended - began).as_nanos();
+        let tick = TICKS.into_iter().find(|tick| {
+            let told = ticks.saturating_mul(*tick);
+            ticks >= 50 && (told - span).abs() < span / 20
+        });
+        tick.map(TimeDelta::from_nanos)
+    }
+}
