@@ -186,7 +186,8 @@ impl Score {
                 .samples
                 .get(&e.port)
                 .and_then(|samples| samples.last());
-            ports.contains(&e.port) && last.is_some_and(|last| e.began <= last.at.as_nanos())
+            ports.contains(&e.port)
+                && last.is_some_and(|last| e.began <= last.at.as_nanos() + EPOCH_NEAR)
         };
         let truth = log.epochs.iter().flatten().filter(is_captured);
         let mut used = vec![false; epochs.len()];
