@@ -174,7 +174,7 @@ impl<'a> Engine<'a> {
                     self.detect(sent.at, sent.record);
                     let heard = self.last_heard.filter(|heard| sent.at - *heard < ANSWER);
                     let srtt = self.timer.srtt().unwrap_or_default();
-                    let reducing = self.undecided.reducing(sent.at, srtt);
+                    let reducing = self.undecided.reducing(sent.at, srtt, self.window.cwnd);
                     let began = reducing.or(heard).unwrap_or(sent.at);
                     self.enter(RecoveryKind::Fast, began, rows);
                 }

@@ -15,8 +15,8 @@ const MOST: usize = 4_096;
 #[derive(Debug, Default)]
 pub(super) struct Undecided {
     samples: Vec<SenderSample>,
-    /// When the sender last began to reduce without a loss.
-    reducing: Option<Timestamp>,
+    /// When the sender last began to reduce without a loss, and its window before.
+    reducing: Option<(Timestamp, u32)>,
 }
 
 impl Undecided {
@@ -33,10 +33,16 @@ impl Undecided {
         rows.extend(self.samples.drain(..).map(SenderRow::Sample));
     }
 
-    /// Since when the sender has been reducing, if that is not longer ago than `span`: it may do so
-    /// because of a loss that it repairs only later.
-    pub(super) fn reducing(&mut self, at: Timestamp, span: TimeDelta) -> Option<Timestamp> {
-        self.reducing.take().filter(|began| at - *began < span)
+    /// Since when the sender has been reducing to `cwnd`, if that is not longer ago than `span`: it
+    /// may do so because of a loss that it repairs only later.
+    pub(super) fn reducing(
+        &mut self,
+        at: Timestamp,
+        span: TimeDelta,
+        cwnd: u32,
+    ) -> Option<Timestamp> {
+        let (began, before) = self.reducing.take()?;
+        (at - began < span && cwnd < before).then_some(began)
     }
 
     /// The sender answers ACKs again, with `pipe` segments in the network; tells to what the window
@@ -45,7 +51,7 @@ impl Undecided {
         let before = self.samples.first()?.cwnd_segments?;
         let is_cut = self.samples.len() >= CUT;
         let was_reduced = pipe + 1 < before;
-        let began = self.samples.first().map(|sample| sample.at);
+        let began = self.samples.first().map(|sample| (sample.at, before));
         self.reducing = self.reducing.or(began).filter(|_| pipe < before);
         for mut sample in self.samples.drain(..) {
             let cwnd = match sample.pipe_segments {
