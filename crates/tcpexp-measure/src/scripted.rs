@@ -1,5 +1,6 @@
 //! For tests: the packets of a script, or of a capture in memory.
 
+use tcpexp_flow::{FlowPacket, FlowTable, Segment};
 use tcpexp_testkit::script;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Tunnels, decode};
@@ -23,6 +24,28 @@ impl Scripted {
             record: 0,
         }
     }
+}
+
+/// The TCP segments of a script.
+pub(crate) fn segments(text: &str) -> Vec<Segment> {
+    let mut table = FlowTable::default();
+    let mut segments = Vec::new();
+    Scripted::new(text).show(usize::MAX, |sighted| {
+        let tracked = table.track(sighted.at, sighted.packet);
+        let (record, at) = (sighted.record, sighted.at);
+        let packet = FlowPacket::new(
+            &table,
+            &tracked,
+            record,
+            at,
+            sighted.wire_bytes,
+            sighted.packet,
+        );
+        if let FlowPacket::Tcp(segment) = packet {
+            segments.push(segment);
+        }
+    });
+    segments
 }
 
 impl Packets for Scripted {

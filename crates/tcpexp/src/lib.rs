@@ -1,8 +1,8 @@
 //! The library: captures in, results out.
 //!
 //! The few calls that join the crates: open captures ([`Recording`]), look what is in one
-//! ([`CaptureInfo`]), measure round-trip times between two ([`rtt`]). The crates themselves are
-//! here under short names.
+//! ([`CaptureInfo`]), measure round-trip times between two ([`rtt`](fn@rtt)) or in one ([`single_rtt`](fn@single_rtt),
+//! [`live_rtt`]), and rates ([`throughput`](fn@throughput)). The crates themselves are here under short names.
 //!
 //! ```no_run
 //! use std::path::Path;

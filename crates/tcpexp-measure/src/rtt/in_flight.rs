@@ -254,3 +254,75 @@ impl Sent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+    use crate::scripted::segments;
+
+    /// So many segments of 10 bytes, a millisecond apart.
+    fn upload(count: u32) -> Vec<Segment> {
+        let mut trace = String::new();
+        for number in 0..count {
+            let (seconds, millis) = (number / 1000, number % 1000);
+            let start = 1 + number * 10;
+            let end = start + 10;
+            writeln!(trace, "{seconds}.{millis:03} > {start}:{end}(10)").unwrap();
+        }
+        segments(&trace)
+    }
+
+    #[test]
+    fn acknowledged_segments_are_forgotten() {
+        let mut in_flight = InFlight::default();
+        for segment in upload(3_000) {
+            in_flight.send(&segment, true);
+            assert!(in_flight.acknowledge(segment.end()).timed.is_some());
+        }
+        assert_eq!(in_flight.segments.len(), 0);
+        // Nor does the place that they took grow.
+        assert!(in_flight.segments.capacity() < 16);
+    }
+
+    #[test]
+    fn few_segments_are_kept_where_the_other_end_is_not_captured() {
+        let mut in_flight = InFlight::default();
+        for segment in upload(3_000) {
+            in_flight.send(&segment, false);
+            assert!(in_flight.segments.len() <= MAX_SEGMENTS_UNHEARD);
+        }
+    }
+
+    #[test]
+    fn what_nobody_acknowledges_for_minutes_is_given_up() {
+        let mut in_flight = InFlight::default();
+        for segment in segments("0.0 > 1:11(10)\n1.0 > 11:21(10)\n120.5 > 21:31(10)") {
+            in_flight.send(&segment, true);
+        }
+        assert_eq!(in_flight.segments.len(), 2);
+    }
+
+    #[test]
+    fn blocks_that_a_receiver_repeats_are_new_once() {
+        let mut in_flight = InFlight::default();
+        let sent = upload(100);
+        for segment in &sent {
+            in_flight.send(segment, true);
+        }
+        let left = sent[1].start;
+        for segment in &sent[1..] {
+            let sacked = in_flight.sack(left, segment.end());
+            assert_eq!(sacked.timed.map(|timed| timed.offset), Some(segment.start));
+            let again = in_flight.sack(left, segment.end());
+            assert!(!again.is_new && again.timed.is_none());
+        }
+        let acked = in_flight.acknowledge(sent[99].end());
+        assert_eq!(
+            acked.timed.map(|timed| timed.offset),
+            Some(sent[0].start),
+            "the rest was known"
+        );
+    }
+}

@@ -143,3 +143,54 @@ impl Tsvals {
 fn is_after(a: u32, b: u32) -> bool {
     a.wrapping_sub(b).cast_signed() > 0
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+    use crate::scripted::segments;
+
+    #[test]
+    fn few_timestamps_are_kept_where_nothing_is_echoed() {
+        let mut trace = String::new();
+        for number in 0..3_000 {
+            let (seconds, millis) = (number / 1000, number % 1000);
+            writeln!(trace, "{seconds}.{millis:03} > ack 1 ts {number} 0").unwrap();
+        }
+        let mut tsvals = Tsvals::default();
+        for segment in segments(&trace) {
+            let (value, _) = segment.timestamps.unwrap();
+            tsvals.send(value, &segment, false);
+            assert!(tsvals.sent.len() <= MAX_TSVALS_UNHEARD);
+        }
+        for segment in segments(&trace) {
+            let (value, _) = segment.timestamps.unwrap();
+            tsvals.echo(value, segment.start);
+        }
+        assert_eq!(
+            tsvals.sent.len(),
+            1,
+            "only the last one may be echoed again"
+        );
+    }
+
+    #[test]
+    fn timestamp_of_a_packet_that_comes_late_is_echoed_too() {
+        let mut tsvals = Tsvals::default();
+        let late = "
+            0.000 > 1:11(10) ts 100 0
+            0.002 > 21:31(10) ts 102 0
+            0.003 > 11:21(10) ts 101 0
+        ";
+        let sent = segments(late);
+        for segment in &sent {
+            tsvals.send(segment.timestamps.unwrap().0, segment, true);
+        }
+        let echo = tsvals.echo(101, sent[1].end()).unwrap();
+        assert_eq!(echo.of.at, sent[2].seen.at);
+        assert!(echo.is_first && echo.is_asked);
+        assert!(!tsvals.echo(101, sent[1].end()).unwrap().is_first);
+        assert_eq!(tsvals.echo(100, sent[1].end()), None);
+    }
+}
