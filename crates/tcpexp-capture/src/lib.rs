@@ -55,5 +55,5 @@ pub use compression::Compression;
 pub use damage::Damage;
 pub use error::{Error, FirstBytes, Foreign};
 pub use format::{ByteOrder, Format};
-pub use map::MappedFile;
+pub use map::{MappedFile, Passage};
 pub use record::{Interface, Record};

@@ -12,11 +12,85 @@ use memmap2::Mmap;
 #[derive(Debug)]
 pub struct MappedFile(Mmap);
 
+/// Bytes whose pages are asked for at once: a fault for each few of them costs more than the
+/// reading.
+const WINDOW_BYTES: usize = 4 << 20;
+
+/// How far one pass over a [`MappedFile`] has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Passage {
+    /// One past the last byte whose pages were asked for.
+    asked: usize,
+    /// One past the last byte whose pages were given back.
+    given_back: usize,
+    /// Whether nobody will read what has been passed.
+    is_last: bool,
+}
+
+impl Passage {
+    /// A pass from the first byte. If it is the last one, pages that it has passed are given back,
+    /// so that a file that is larger than the memory leaves room for others.
+    pub fn new(is_last: bool) -> Self {
+        Self {
+            is_last,
+            ..Self::default()
+        }
+    }
+}
+
 impl MappedFile {
     /// Maps a regular file that is not empty.
     pub fn new(file: &File) -> io::Result<Self> {
         map(file).map(Self)
     }
+
+    /// Looks up the pages after `position`, which a pass has come to.
+    ///
+    /// Only advice: without it the same bytes are there, a little later.
+    pub fn passes(&self, position: u64, passage: &mut Passage) {
+        let position = usize::try_from(position)
+            .unwrap_or(usize::MAX)
+            .min(self.len());
+        while passage.asked < self.len() && passage.asked < position + WINDOW_BYTES {
+            let start = passage.asked;
+            let bytes = WINDOW_BYTES.min(self.len() - start);
+            passage.asked += bytes;
+            self.populate(start, bytes);
+        }
+        // The record at hand may still be read.
+        while passage.is_last && passage.given_back + 2 * WINDOW_BYTES <= position {
+            self.give_back(passage.given_back, WINDOW_BYTES);
+            passage.given_back += WINDOW_BYTES;
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn populate(&self, start: usize, bytes: usize) {
+        let _ = self
+            .0
+            .advise_range(memmap2::Advice::PopulateRead, start, bytes);
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn populate(&self, _start: usize, _bytes: usize) {}
+
+    #[cfg(target_os = "linux")]
+    #[expect(
+        unsafe_code,
+        reason = "giving pages back is unsafe in general; see SAFETY"
+    )]
+    fn give_back(&self, start: usize, bytes: usize) {
+        // SAFETY: what makes this advice dangerous is memory that only this process has. The
+        // mapping is of a file and read-only: a page that is given back is read from the file
+        // again when it is touched.
+        let _ = unsafe {
+            self.0
+                .unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, bytes)
+        };
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn give_back(&self, _start: usize, _bytes: usize) {}
 }
 
 impl Deref for MappedFile {

@@ -14,7 +14,7 @@ pub fn flows<E: From<Error> + Send>(
     tunnels: Tunnels,
     sink: impl FnMut(Vec<ConnectionSummary>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
-    let mut walk = recording.walk(tunnels)?;
+    let mut walk = recording.walk_once(tunnels)?;
     meter(&mut walk, |_| Connection::default(), sink)?;
     let info = CaptureInfo::of(&walk);
     info.require_packets(recording)?;

@@ -48,7 +48,7 @@ impl CaptureInfo {
     ///
     /// Fails if it is no capture; one without a single record is an answer too.
     pub fn read(recording: &Recording, tunnels: Tunnels) -> Result<Self, Error> {
-        let mut walk = recording.walk(tunnels)?;
+        let mut walk = recording.walk_once(tunnels)?;
         while walk.show(usize::MAX, |_| ()) > 0 {}
         Ok(Self::of(&walk))
     }

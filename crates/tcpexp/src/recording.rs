@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tcpexp_capture::{Capture, Damage, MappedFile, Record};
+use tcpexp_capture::{Capture, Damage, MappedFile, Passage, Record};
 use tcpexp_measure::{Packets, Sighted};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
@@ -125,7 +125,20 @@ impl Recording {
 
     /// Starts a pass from the first record.
     pub fn walk(&self, tunnels: Tunnels) -> Result<Walk<'_>, Error> {
-        Ok(Walk::new(self.capture()?, tunnels, self.progress()))
+        let mut walk = Walk::new(self.capture()?, tunnels, self.progress());
+        if let Source::Mapped(file) = &self.source {
+            walk.mapped = Some((file, Passage::default()));
+        }
+        Ok(walk)
+    }
+
+    /// Starts a pass after which there is no other one: memory does not grow with the file.
+    pub fn walk_once(&self, tunnels: Tunnels) -> Result<Walk<'_>, Error> {
+        let mut walk = self.walk(tunnels)?;
+        if let Some((_, passage)) = &mut walk.mapped {
+            *passage = Passage::new(true);
+        }
+        Ok(walk)
     }
 
     fn capture(&self) -> Result<Capture<'_>, Error> {
@@ -159,6 +172,7 @@ impl Recording {
 /// One pass over a capture: its usable packets, and what was passed over.
 pub struct Walk<'a> {
     capture: Capture<'a>,
+    mapped: Option<(&'a MappedFile, Passage)>,
     tunnels: Tunnels,
     tally: Tally,
     span: Option<(Timestamp, Timestamp)>,
@@ -191,6 +205,7 @@ impl<'a> Walk<'a> {
     fn new(capture: Capture<'a>, tunnels: Tunnels, progress: Arc<AtomicU64>) -> Self {
         Self {
             capture,
+            mapped: None,
             tunnels,
             tally: Tally::default(),
             span: None,
@@ -240,6 +255,9 @@ impl Walk<'_> {
         self.progress
             .fetch_add(position - self.reported, Ordering::Relaxed);
         self.reported = position;
+        if let Some((file, passage)) = &mut self.mapped {
+            file.passes(position, passage);
+        }
     }
 }
 

@@ -44,7 +44,10 @@ pub fn rtt<E: From<Error> + Send>(
     let identification = alignment.identification.clone();
     let clock = alignment.clock.clone();
     let common_packets = alignment.common_packets;
-    let (mut src_walk, mut dst_walk) = (src.walk(options.tunnels)?, dst.walk(options.tunnels)?);
+    let (mut src_walk, mut dst_walk) = (
+        src.walk_once(options.tunnels)?,
+        dst.walk_once(options.tunnels)?,
+    );
     let totals = spp::measure(&mut src_walk, &mut dst_walk, alignment, options.spp, sink)?;
     Ok(RttReport {
         captures: [CaptureInfo::of(&src_walk), CaptureInfo::of(&dst_walk)],

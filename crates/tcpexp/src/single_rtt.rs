@@ -18,7 +18,7 @@ pub fn single_rtt<E: From<Error> + Send>(
     tunnels: Tunnels,
     sink: impl FnMut(Vec<SingleRttRow>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
-    let mut walk = recording.walk(tunnels)?;
+    let mut walk = recording.walk_once(tunnels)?;
     meter(&mut walk, SingleRttMeter::new, sink)?;
     let info = CaptureInfo::of(&walk);
     info.require_packets(recording)?;

@@ -23,7 +23,7 @@ pub fn throughput<E: From<Error>>(
     options: &ThroughputOptions,
     sink: impl FnMut(ThroughputRow) -> Result<(), E>,
 ) -> Result<ThroughputReport, E> {
-    let mut walk = recording.walk(tunnels)?;
+    let mut walk = recording.walk_once(tunnels)?;
     let totals = throughput::throughput(&mut walk, options, sink)?;
     let capture = CaptureInfo::of(&walk);
     capture.require_packets(recording)?;
