@@ -15,7 +15,8 @@ use common::{captures_in, fixture, shared, spooled};
 use flate2::read::MultiGzDecoder;
 use tcpexp::flow::Direction;
 use tcpexp::measure::Packets;
-use tcpexp::measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
+use tcpexp::measure::RttSummary;
+use tcpexp::measure::rtt::{RttMethod, SingleRttFlow, SingleRttRow, SingleRttSample};
 use tcpexp::units::{TimeDelta, Timestamp};
 use tcpexp::wire::Tunnels;
 use tcpexp::{Error, Recording, live_rtt, single_rtt};
@@ -341,4 +342,29 @@ fn samples(rows: Vec<SingleRttRow>) -> Vec<SingleRttSample> {
         _ => None,
     };
     rows.into_iter().filter_map(sample).collect()
+}
+
+#[test]
+fn receiver_side_tells_the_round_trip_to_the_sender_by_timestamps_nobody_asked_for() {
+    let (src, dst) = captures_in(&fixture("reno-2mbit-40ms-50p")).unwrap();
+    let median = |file: &Path, of: fn(&SingleRttFlow) -> Option<RttSummary>| {
+        let rows = rows(&Recording::open(file).unwrap());
+        let ended = rows.into_iter().filter_map(|row| match row {
+            SingleRttRow::Ended(flow) => of(&flow),
+            _ => None,
+        });
+        // The transfer, not iperf3's own talk.
+        ended
+            .max_by_key(|rtt| rtt.samples)
+            .unwrap()
+            .median
+            .as_nanos()
+    };
+    let at_sender = median(&src, |flow| flow.directions[0].timestamps);
+    let at_receiver = median(&dst, |flow| flow.directions[1].unasked);
+    let off = (at_sender - at_receiver).abs();
+    assert!(
+        off * 100 <= at_sender,
+        "{at_receiver} ns instead of {at_sender}"
+    );
 }
