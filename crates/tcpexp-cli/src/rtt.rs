@@ -29,6 +29,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
         tunnels: args.reading.tunnels(),
         spp: spp::Options {
             max_owd: args.max_owd,
+            ..spp::Options::default()
         },
     };
     let progress = Progress::watch(&[&src, &dst], 2, args.output.quiet);

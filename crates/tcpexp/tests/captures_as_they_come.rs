@@ -19,11 +19,12 @@ fn results(measured: &Measured) -> String {
     let Measured {
         flows,
         samples,
+        outcomes,
         ended,
         report,
     } = measured;
     format!(
-        "{samples:?} {flows:?} {ended:?} {:?} {:?}",
+        "{samples:?} {outcomes:?} {flows:?} {ended:?} {:?} {:?}",
         report.clock, report.totals
     )
 }

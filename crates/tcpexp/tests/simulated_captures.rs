@@ -173,7 +173,10 @@ fn no_packet_takes_longer_than_the_longest_delay_asked_for() {
         [("src", &captures.src), ("dst", &captures.dst)].map(|(name, file)| spooled(name, file));
     let samples_within = |max_owd: TimeDelta| {
         let options = RttOptions {
-            spp: Options { max_owd },
+            spp: Options {
+                max_owd,
+                ..Options::default()
+            },
             ..RttOptions::default()
         };
         let mut samples = Vec::new();

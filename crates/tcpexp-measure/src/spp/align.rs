@@ -38,7 +38,7 @@ pub enum NothingInCommon {
 }
 
 /// What the first pass over both captures found.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Alignment {
     /// By what packets are known again.
     pub identification: Identification,
@@ -119,6 +119,7 @@ impl Alignment {
             doubles: self.doubles,
             horizon: options.max_owd,
             proven: [None; 2],
+            latest_record: [0; 2],
         }
     }
 }

@@ -10,6 +10,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::Way;
 use super::link::{Event, Sighting};
+use super::outcome::low_half;
 use super::queue::Queue;
 use super::setting::UsualOwds;
 use super::survey::COPY_GAP;
@@ -62,18 +63,30 @@ pub(super) struct Departure {
     pub(super) at: Timestamp,
     pub(super) time: Timestamp,
     pub(super) piece: u32,
+    /// Lower half of the record's number in its capture.
+    pub(super) record: u32,
+    /// Lower half of its place among the packets that left in its direction.
+    pub(super) number: u32,
+    pub(super) payload_bytes: u32,
+    /// Bytes of all headers from IP on.
+    pub(super) header_bytes: u16,
     /// Whether it was captured twice by a capture that holds each packet twice.
     pub(super) has_twin: bool,
 }
 
 impl Departure {
-    pub(super) fn of(event: &Event) -> Self {
+    /// `number` packets left before it.
+    pub(super) fn of(event: &Event, number: u64) -> Self {
         Self {
             direction: event.direction,
             way: event.way,
             at: event.sighting.at,
             time: event.sighting.time,
             piece: event.sighting.piece,
+            record: event.sighting.record,
+            number: low_half(number),
+            payload_bytes: event.sighting.mark.length,
+            header_bytes: event.sighting.header_bytes,
             has_twin: false,
         }
     }
@@ -117,8 +130,13 @@ pub(super) struct Expired {
 impl InFlight {
     /// A packet left. `false` if it is a second capture of one that is in flight: one that follows at
     /// once is, where the capture `doubles` each packet, but no third.
-    pub(super) fn depart(&mut self, event: &Event, min_rtt: TimeDelta, doubles: bool) -> bool {
-        let departure = Departure::of(event);
+    pub(super) fn depart(
+        &mut self,
+        event: &Event,
+        departure: Departure,
+        min_rtt: TimeDelta,
+        doubles: bool,
+    ) -> bool {
         let mark = &event.sighting.mark;
         let identity = Identity::new(event.flow, mark.digest);
         let latest = match self.apart.get_mut(&identity) {

@@ -28,6 +28,10 @@ pub(super) struct Sighting {
     pub(super) time: Timestamp,
     /// Which stretch between clock steps.
     pub(super) piece: u32,
+    /// Lower half of the record's number in its capture: there is room for no more.
+    pub(super) record: u32,
+    /// Bytes of all headers from IP on.
+    pub(super) header_bytes: u16,
     /// Where the point's flow table keeps the flow.
     pub(super) slot: Slot,
     /// Which way it goes in its flow, as the point's flow table sees it.

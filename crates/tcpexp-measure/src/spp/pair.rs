@@ -8,7 +8,9 @@ use super::link::{Found, Sighting};
 use super::pairing::{Crossed, Pairing};
 use super::ranges::{Ranges, Settled};
 use super::setting::{Setting, UsualOwds, widen};
-use super::{DirectionCounts, FlowSummary, PairedFlow, Point, Quantiles, RttSample, Way};
+use super::{
+    DirectionCounts, Fate, FlowSummary, PacketOutcome, PairedFlow, Point, Quantiles, RttSample, Way,
+};
 
 /// What is remembered of a flow while it lives. There may be a million of them.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub(super) struct Pair {
     pub(super) began: [bool; 2],
     /// By [`Direction::index`].
     pub(super) counts: [DirectionCounts; 2],
+    /// Packets that left, each counted once, by [`Direction::index`].
+    pub(super) departed: [u64; 2],
     /// By [`Direction::index`]; only where segments are cut anew.
     pub(super) ranges: Option<Box<[Ranges; 2]>>,
     /// By [`Point::index`] of the point where pairs start and end.
@@ -43,6 +47,7 @@ impl Pair {
             flow: found.flow,
             began: found.began,
             counts,
+            departed: [0; 2],
             ranges: None,
             pairings: Default::default(),
             rtt: Default::default(),
@@ -112,15 +117,30 @@ impl Pair {
         }
     }
 
-    /// Gives up the data that left before `horizon`.
-    pub(super) fn give_up(&mut self, horizon: Timestamp, setting: &Setting) {
+    /// Gives up the data that left before `horizon`; what did not arrive is told to `outcomes` if
+    /// there are any.
+    pub(super) fn give_up(
+        &mut self,
+        horizon: Timestamp,
+        setting: &Setting,
+        outcomes: &mut Option<Vec<PacketOutcome>>,
+    ) {
         let Some(ranges) = &mut self.ranges else {
             return;
         };
-        for (ranges, counts) in ranges.iter_mut().zip(&mut self.counts) {
+        let flow = self.flow.flow;
+        let each = ranges.iter_mut().zip(&mut self.counts).zip(self.departed);
+        for ((ranges, counts), departed) in each {
             ranges.expire(horizon, |settled, departure| {
                 let outside = setting.may_be_outside(departure.way, departure.at);
-                counts.settle_missing(settled, outside);
+                let fate = counts.settle_missing(settled, outside);
+                if let Some(outcomes) = outcomes
+                    && settled.missing > 0
+                {
+                    outcomes.push(PacketOutcome::of_missing(
+                        flow, departure, &settled, departed, fate, setting,
+                    ));
+                }
             });
         }
     }
@@ -155,16 +175,20 @@ impl DirectionCounts {
         self.matched += settled.packets;
     }
 
-    pub(super) fn settle_missing(&mut self, settled: Settled, outside: bool) {
+    /// Tells what became of the missing ones.
+    pub(super) fn settle_missing(&mut self, settled: Settled, outside: bool) -> Fate {
         self.seen += settled.packets;
         let missing = settled.missing.min(settled.packets);
         self.matched += settled.packets - missing;
         if settled.ambiguous {
             self.ambiguous += missing;
+            Fate::Ambiguous
         } else if outside {
             self.outside += missing;
+            Fate::Outside
         } else {
             self.lost += missing;
+            Fate::Lost
         }
     }
 }

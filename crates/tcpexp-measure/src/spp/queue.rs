@@ -117,6 +117,10 @@ mod tests {
                 at,
                 time: at,
                 piece: 0,
+                record: 0,
+                number: 0,
+                payload_bytes: 0,
+                header_bytes: 0,
                 has_twin: false,
             },
         )

@@ -46,6 +46,8 @@ struct Piece {
 pub(super) struct Settled {
     pub(super) packets: u64,
     pub(super) missing: u64,
+    /// Payload bytes of the missing ones.
+    pub(super) missing_bytes: u64,
     pub(super) ambiguous: bool,
 }
 
@@ -245,6 +247,7 @@ impl Ranges {
         Settled {
             packets,
             missing,
+            missing_bytes: u64::from(length.saturating_sub(piece.arrived_bytes)),
             ambiguous: piece.ambiguous,
         }
     }

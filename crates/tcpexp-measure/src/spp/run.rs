@@ -3,10 +3,12 @@
 use rayon::prelude::*;
 use tcpexp_flow::{Flow, FlowId, FlowTable, Slot};
 use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::Packet;
 
 use super::align::Alignment;
 use super::identity::Marker;
 use super::link::{Linkage, Linker, Sighting, Unpaired};
+use super::outcome::{PacketOutcome, low_half};
 use super::setting::{Setting, widen};
 use super::shard::{SHARDS, Shard, Yield};
 use super::timeline::TimelineReader;
@@ -21,12 +23,15 @@ const CHUNK: usize = 8_192;
 pub struct Options {
     /// The longest one-way delay, and so the time after which a packet counts as lost.
     pub max_owd: TimeDelta,
+    /// Whether to tell what became of each packet.
+    pub outcomes: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             max_owd: TimeDelta::from_seconds(30),
+            outcomes: false,
         }
     }
 }
@@ -38,6 +43,9 @@ pub struct Batch {
     pub flows: Vec<PairedFlow>,
     /// Round-trip times in order of the time at which their second packet came back.
     pub samples: Vec<RttSample>,
+    /// What became of each packet, if [`Options::outcomes`]: packets that arrived in order of
+    /// arrival; those that did not come once they are given up, in order of departure.
+    pub outcomes: Vec<PacketOutcome>,
     /// Flows that are over.
     pub ended: Vec<FlowSummary>,
 }
@@ -49,6 +57,9 @@ pub struct Totals {
     pub unpaired: [Unpaired; 2],
     /// Packets and pairs not used because a clock stepped in between.
     pub across_steps: u64,
+    /// The smallest one-way delay of all packets on the timeline, by [`Way::index`](super::Way::index);
+    /// `None` if none was found at both points.
+    pub least_owd: [Option<TimeDelta>; 2],
 }
 
 /// Measures round-trip times between two captures and hands them to `sink` as they come.
@@ -69,7 +80,7 @@ pub fn measure<E: Send>(
     let translated = alignment.identification.translated;
     let mut run = Run {
         linker: Linker::new(alignment.sides, translated),
-        shards: std::iter::repeat_with(Shard::default)
+        shards: std::iter::repeat_with(|| Shard::new(options.outcomes))
             .take(SHARDS)
             .collect(),
         setting,
@@ -113,6 +124,8 @@ struct Chunk {
     ended: Vec<Slot>,
     /// The latest time on the timeline.
     until: Timestamp,
+    /// The number of the last record.
+    last_record: u64,
     is_last: bool,
     /// How far the chunk has been used.
     position: usize,
@@ -155,10 +168,13 @@ impl<'a, P: Packets> Reader<'a, P> {
             }
             let placed = timeline.place(sighted.record, sighted.at);
             chunk.until = chunk.until.max(placed.at);
+            chunk.last_record = sighted.record;
             chunk.sightings.push(Sighting {
                 at: placed.at,
                 time: sighted.at,
                 piece: placed.piece,
+                record: low_half(sighted.record),
+                header_bytes: header_bytes(sighted.packet),
                 slot: tracked.slot,
                 direction: tracked.direction,
                 mark: marker.mark(sighted.packet),
@@ -172,6 +188,12 @@ impl<'a, P: Packets> Reader<'a, P> {
         chunk.is_last = self.is_at_end;
         chunk
     }
+}
+
+/// Bytes of all headers from IP on; what does not fit is no header that IP knows.
+fn header_bytes(packet: &Packet<'_>) -> u16 {
+    let bytes = packet.ip_bytes.saturating_sub(packet.payload_bytes);
+    u16::try_from(bytes).unwrap_or(u16::MAX)
 }
 
 /// Reads the next chunk of each capture that is wanted, both at once.
@@ -198,12 +220,14 @@ struct Run {
 impl Run {
     /// Takes over chunks where the last one is used up; tells which were taken.
     fn take(&mut self, next: &mut [Option<Chunk>; 2]) -> [bool; 2] {
+        let latest_record = &mut self.setting.latest_record;
         Point::BOTH.map(|point| {
             let current = &mut self.chunks[point.index()];
             let is_used_up = current
                 .as_ref()
                 .is_none_or(|chunk| chunk.is_used_up() && !chunk.is_last);
             if is_used_up && let Some(chunk) = next[point.index()].take() {
+                latest_record[point.index()] = latest_record[point.index()].max(chunk.last_record);
                 *current = Some(chunk);
             }
             next[point.index()].is_none()
@@ -239,9 +263,16 @@ impl Run {
     /// Sums up the flows that are left, some thousand at a time: there may be a million.
     fn finish<E>(&mut self, mut sink: impl FnMut(Batch) -> Result<(), E>) -> Result<(), E> {
         let setting = &self.setting;
-        self.shards
+        let yields = self
+            .shards
             .par_iter_mut()
-            .for_each(|shard| shard.finish(setting));
+            .map(|shard| shard.finish(setting))
+            .collect();
+        let mut batch = Batch::default();
+        self.gather(yields, &mut batch);
+        if !batch.outcomes.is_empty() {
+            sink(batch)?;
+        }
         let mut flows = (0..self.linker.flows_found()).map(FlowId).peekable();
         while flows.peek().is_some() {
             let some = flows.by_ref().take(CHUNK);
@@ -303,7 +334,11 @@ impl Run {
         for mut yielded in yields {
             samples.append(&mut yielded.samples);
             batch.ended.append(&mut yielded.ended);
+            batch.outcomes.append(&mut yielded.outcomes);
             self.totals.across_steps += yielded.across_steps;
+            for (least, yielded) in self.totals.least_owd.iter_mut().zip(yielded.least_owd) {
+                *least = least.iter().chain(&yielded).min().copied();
+            }
             for (proven, yielded) in self.setting.proven.iter_mut().zip(yielded.proven) {
                 for at in yielded.into_iter().flat_map(|(first, last)| [first, last]) {
                     widen(proven, at);
@@ -319,6 +354,7 @@ impl Run {
         order.sort();
         let in_order = order.into_iter().map(|(.., place)| samples[place].1);
         batch.samples = in_order.collect();
+        batch.outcomes.sort_by_key(PacketOutcome::known_at);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::ops::AddAssign;
 
 use tcpexp_flow::{Direction, FlowId, Protocol};
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -123,6 +124,23 @@ pub struct DirectionCounts {
     pub unseen_upstream: u64,
     /// Of these, sent while the upstream capture was not running.
     pub arrivals_outside: u64,
+}
+
+impl AddAssign for DirectionCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.seen += other.seen;
+        self.matched += other.matched;
+        self.ambiguous += other.ambiguous;
+        self.copies += other.copies;
+        self.lost += other.lost;
+        self.outside += other.outside;
+        self.arrived += other.arrived;
+        self.arrivals_matched += other.arrivals_matched;
+        self.arrivals_ambiguous += other.arrivals_ambiguous;
+        self.arrivals_copies += other.arrivals_copies;
+        self.unseen_upstream += other.unseen_upstream;
+        self.arrivals_outside += other.arrivals_outside;
+    }
 }
 
 /// One finished flow: what was seen of it and the distribution of its round-trip times.

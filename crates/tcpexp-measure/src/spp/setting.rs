@@ -26,6 +26,9 @@ pub(super) struct Setting {
     /// First and last departure that arrived so far, by [`Way::index`]: both captures were
     /// running then.
     pub(super) proven: [Option<(Timestamp, Timestamp)>; 2],
+    /// A record of each capture after all that were dealt with, by
+    /// [`Point::index`](super::Point::index).
+    pub(super) latest_record: [u64; 2],
 }
 
 impl Setting {

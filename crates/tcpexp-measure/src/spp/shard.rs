@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use tcpexp_flow::{Direction, FlowId};
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::exact::{Departure, Expired, InFlight, Outcome};
 use super::link::{Event, Found};
+use super::outcome::{Fate, PacketOutcome};
 use super::pair::Pair;
 use super::pairing::Crossed;
 use super::ranges::Settled;
@@ -35,6 +36,8 @@ pub(super) struct Shard {
     settled: Option<Timestamp>,
     swept: Timestamp,
     yields: Yield,
+    /// What became of the packets of this round, if anyone asked.
+    outcomes: Option<Vec<PacketOutcome>>,
 }
 
 /// What a round yields.
@@ -42,11 +45,14 @@ pub(super) struct Shard {
 pub(super) struct Yield {
     /// With the time on the timeline at which the pair was complete.
     pub(super) samples: Vec<(Timestamp, RttSample)>,
+    pub(super) outcomes: Vec<PacketOutcome>,
     pub(super) ended: Vec<FlowSummary>,
     /// Pairs not used because a clock stepped in between.
     pub(super) across_steps: u64,
     /// First and last departure that arrived, by [`Way::index`].
     pub(super) proven: [Option<(Timestamp, Timestamp)>; 2],
+    /// The smallest one-way delay, by [`Way::index`].
+    pub(super) least_owd: [Option<TimeDelta>; 2],
 }
 
 /// A packet that was found at both points.
@@ -83,6 +89,14 @@ impl Pairs {
 }
 
 impl Shard {
+    /// A shard that tells what became of each packet if `with_outcomes`.
+    pub(super) fn new(with_outcomes: bool) -> Self {
+        Self {
+            outcomes: with_outcomes.then(Vec::new),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn found(&mut self, found: Found) {
         self.pairs.insert(found.flow.flow, Pair::new(found));
     }
@@ -117,12 +131,21 @@ impl Shard {
         self.pair(Point::Src, out, back, setting);
         self.pair(Point::Dst, back, out, setting);
         self.sweep(now, setting);
-        std::mem::take(&mut self.yields)
+        self.take_yields()
     }
 
     /// Gives up all that is still in flight.
-    pub(super) fn finish(&mut self, setting: &Setting) {
+    pub(super) fn finish(&mut self, setting: &Setting) -> Yield {
         self.give_up(Timestamp::MAX, setting);
+        self.take_yields()
+    }
+
+    fn take_yields(&mut self) -> Yield {
+        let outcomes = self.outcomes.as_mut().map(std::mem::take);
+        Yield {
+            outcomes: outcomes.unwrap_or_default(),
+            ..std::mem::take(&mut self.yields)
+        }
     }
 
     /// Lets go of a flow and sums it up.
@@ -137,21 +160,30 @@ impl Shard {
         let sighting = &event.sighting;
         let upstream = event.way.upstream();
         pair.pass(upstream, sighting.at);
+        let departed = &mut pair.departed[event.direction.index()];
+        let departure = Departure::of(event, *departed);
+        *departed += 1;
         // One that left while the other capture did not run is kept too: by how much, only the
         // clocks tell, and its like may be what arrives.
         // Leaving here, it is on its way back to the other point.
         pair.pairings[upstream.opposite().index()].depart(self.settled, sighting.at);
         let is_new = if sighting.mark.by_range {
             let ranges = pair.ranges(event.direction);
-            ranges.depart(sighting, Departure::of(event), setting.min_rtt)
+            ranges.depart(sighting, departure, setting.min_rtt)
         } else {
             let doubles = setting.doubles[upstream.index()];
-            self.in_flight[event.way.index()].depart(event, setting.min_rtt, doubles)
+            let in_flight = &mut self.in_flight[event.way.index()];
+            in_flight.depart(event, departure, setting.min_rtt, doubles)
         };
         if !is_new {
             let counts = &mut pair.counts[event.direction.index()];
             counts.seen += 1;
             counts.copies += 1;
+            pair.departed[event.direction.index()] -= 1;
+            if let Some(outcomes) = &mut self.outcomes {
+                let outcome = PacketOutcome::of_copy(event.flow, &departure, setting);
+                outcomes.push(outcome);
+            }
         }
     }
 
@@ -171,6 +203,9 @@ impl Shard {
                 self.yields.across_steps += 1;
                 continue;
             }
+            let least_owd = &mut self.yields.least_owd[way.index()];
+            let owd = event.sighting.at - departure.at;
+            *least_owd = Some(least_owd.map_or(owd, |least| least.min(owd)));
             passages.push(Passage {
                 flow: event.flow,
                 direction: event.direction,
@@ -198,8 +233,9 @@ impl Shard {
         };
         let counts = &mut pair.counts[event.direction.index()];
         counts.arrived += packets;
-        match outcome {
-            Outcome::Matched(departure) => {
+        let mut departure = None;
+        let fate = match outcome {
+            Outcome::Matched(matched) => {
                 counts.arrivals_matched += packets;
                 if !sighting.mark.by_range {
                     counts.seen += 1;
@@ -209,16 +245,33 @@ impl Shard {
                     recent.pop_front();
                 }
                 recent.push_back(identity);
-                return Some(departure);
+                departure = Some(matched);
+                Fate::Delivered
             }
-            Outcome::Ambiguous => counts.arrivals_ambiguous += packets,
-            Outcome::Unknown if recent.contains(&identity) => counts.arrivals_copies += packets,
+            Outcome::Ambiguous => {
+                counts.arrivals_ambiguous += packets;
+                Fate::Ambiguous
+            }
+            Outcome::Unknown if recent.contains(&identity) => {
+                counts.arrivals_copies += packets;
+                Fate::Duplicate
+            }
             Outcome::Unknown if setting.may_have_left_outside(event.way, sighting.at) => {
                 counts.arrivals_outside += packets;
+                Fate::Outside
             }
-            Outcome::Unknown => counts.unseen_upstream += packets,
+            Outcome::Unknown => {
+                counts.unseen_upstream += packets;
+                Fate::Unseen
+            }
+        };
+        if let Some(outcomes) = &mut self.outcomes {
+            let departed = pair.departed[event.direction.index()];
+            let departure = departure.as_ref().map(|departure| (departure, departed));
+            let outcome = PacketOutcome::of_arrival(event, departure, fate, packets, setting);
+            outcomes.push(outcome);
         }
-        None
+        departure
     }
 
     /// Pairs what went from `reference` to the far point with what came back.
@@ -274,9 +327,15 @@ impl Shard {
 
     /// Counts what left before `horizon` and did not arrive.
     fn give_up(&mut self, horizon: Timestamp, setting: &Setting) {
-        let pairs = &mut self.pairs;
+        let Self {
+            pairs,
+            in_flight,
+            outcomes,
+            ..
+        } = self;
+        let told = outcomes.as_ref().map_or(0, Vec::len);
         for way in Way::BOTH {
-            self.in_flight[way.index()].expire(horizon, |expired| {
+            in_flight[way.index()].expire(horizon, |expired| {
                 let Expired {
                     flow,
                     departure,
@@ -287,15 +346,27 @@ impl Shard {
                     let settled = Settled {
                         packets,
                         missing: packets,
+                        missing_bytes: packets * u64::from(departure.payload_bytes),
                         ambiguous,
                     };
                     let counts = &mut pair.counts[departure.direction.index()];
-                    counts.settle_missing(settled, setting.may_be_outside(way, departure.at));
+                    let outside = setting.may_be_outside(way, departure.at);
+                    let fate = counts.settle_missing(settled, outside);
+                    if let Some(outcomes) = outcomes {
+                        let departed = pair.departed[departure.direction.index()];
+                        outcomes.push(PacketOutcome::of_missing(
+                            flow, &departure, &settled, departed, fate, setting,
+                        ));
+                    }
                 }
             });
         }
         for pair in pairs.0.iter_mut().flatten() {
-            pair.give_up(horizon, setting);
+            pair.give_up(horizon, setting, outcomes);
+        }
+        // A hash map keeps no order.
+        if let Some(outcomes) = outcomes {
+            outcomes[told..].sort_by_key(|o| (o.known_at(), o.flow, o.direction, o.number));
         }
     }
 }

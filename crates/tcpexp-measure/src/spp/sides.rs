@@ -14,7 +14,7 @@ use super::survey::Sketched;
 /// delay to what the destination's clock shows more than the source's, one coming back takes its
 /// delay away, so of two packets that cross at about the same time the one with the larger
 /// difference is on its way out.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Sides {
     ways_by_sender: HashMap<u64, Way, FixedState>,
 }

@@ -11,14 +11,20 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use tcpexp::flow::{Direction, FlowId};
-use tcpexp::measure::spp::{DirectionCounts, FlowSummary, PairedFlow, RttSample};
+use tcpexp::measure::spp::{
+    DirectionCounts, Fate, FlowSummary, Options, PacketOutcome, PairedFlow, RttSample,
+};
 use tcpexp::{Error, Recording, RttOptions, RttReport, rtt};
+
+/// So many packets of a flow are held back at least until it is found at the other point.
+const HELD: u64 = 4096;
 
 /// All that a measurement yields.
 #[derive(Debug)]
 pub(crate) struct Measured {
     pub(crate) flows: Vec<PairedFlow>,
     pub(crate) samples: Vec<RttSample>,
+    pub(crate) outcomes: Vec<PacketOutcome>,
     pub(crate) ended: Vec<FlowSummary>,
     pub(crate) report: RttReport,
 }
@@ -27,15 +33,25 @@ impl Measured {
     /// Measures two captures and checks that the books balance.
     pub(crate) fn of(src: &Recording, dst: &Recording) -> Result<Self, Error> {
         let (mut flows, mut samples, mut ended) = (Vec::new(), Vec::new(), Vec::new());
-        let report = rtt(src, dst, &RttOptions::default(), |batch| {
+        let mut outcomes = Vec::new();
+        let options = RttOptions {
+            spp: Options {
+                outcomes: true,
+                ..Options::default()
+            },
+            ..RttOptions::default()
+        };
+        let report = rtt(src, dst, &options, |batch| {
             flows.extend(batch.flows);
             samples.extend(batch.samples);
+            outcomes.extend(batch.outcomes);
             ended.extend(batch.ended);
             Ok::<(), Error>(())
         })?;
         let measured = Self {
             flows,
             samples,
+            outcomes,
             ended,
             report,
         };
@@ -101,6 +117,7 @@ impl Measured {
                 assert_eq!(summarised, samples.unwrap_or_default(), "{summary:?}");
             }
         }
+        self.assert_outcomes_add_up();
         if !self.report.identification.recut {
             // Where segments are cut anew a packet may stand for several.
             let unpaired = self.report.totals.unpaired.map(|unpaired| unpaired.packets);
@@ -114,6 +131,55 @@ impl Measured {
                 used[0] + used[1],
                 "each packet is in one flow"
             );
+        }
+    }
+
+    /// What became of each packet adds up to what was counted.
+    fn assert_outcomes_add_up(&self) {
+        let mut sent: HashMap<(FlowId, Direction, Fate), u64> = HashMap::new();
+        let mut received = sent.clone();
+        for outcome in &self.outcomes {
+            let key = (outcome.flow, outcome.direction, outcome.fate);
+            if outcome.sent.is_some() {
+                *sent.entry(key).or_default() += outcome.packets;
+            }
+            if outcome.received.is_some() {
+                *received.entry(key).or_default() += outcome.packets;
+            }
+        }
+        let recut = self.report.identification.recut;
+        for summary in &self.ended {
+            for direction in Direction::BOTH {
+                let at = |side: &HashMap<_, u64>, fate| {
+                    let key = (summary.flow.flow, direction, fate);
+                    side.get(&key).copied().unwrap_or_default()
+                };
+                let c = &summary.counts[direction.index()];
+                let mut counted = vec![
+                    (at(&sent, Fate::Lost), c.lost),
+                    (at(&sent, Fate::Ambiguous), c.ambiguous),
+                    (at(&sent, Fate::Copy), c.copies),
+                    (at(&received, Fate::Delivered), c.arrivals_matched),
+                    (at(&received, Fate::Ambiguous), c.arrivals_ambiguous),
+                    (at(&received, Fate::Duplicate), c.arrivals_copies),
+                    (at(&received, Fate::Unseen), c.unseen_upstream),
+                ];
+                if !recut {
+                    counted.push((at(&sent, Fate::Delivered), c.matched));
+                }
+                for (told, counted) in counted {
+                    assert_eq!(told, counted, "{direction} {summary:#?}");
+                }
+                // What was not held back until the flow was found is counted alone.
+                let told = [at(&sent, Fate::Outside), at(&received, Fate::Outside)];
+                for (told, counted) in told.into_iter().zip([c.outside, c.arrivals_outside]) {
+                    let all_held = c.seen.max(c.arrived) <= HELD;
+                    assert!(
+                        told == counted || (told < counted && !all_held),
+                        "{told} of {counted}, {direction} {summary:#?}"
+                    );
+                }
+            }
         }
     }
 }
