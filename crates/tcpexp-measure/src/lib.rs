@@ -36,6 +36,7 @@ pub mod import;
 mod live;
 mod meter;
 mod packets;
+pub mod path;
 mod quantiles;
 pub mod rto;
 pub mod rtt;

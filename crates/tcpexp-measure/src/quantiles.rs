@@ -103,11 +103,17 @@ impl Quantiles {
     }
 
     /// How many values were added.
-    fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         match &self.folded {
             Some(folded) => folded.count,
             None => self.exact.len() as u64,
         }
+    }
+
+    /// The smallest value that `percent` of all values do not exceed; `None` before the first.
+    pub(crate) fn quantile(&mut self, percent: u64) -> Option<TimeDelta> {
+        self.exact.sort_unstable();
+        self.sorted_quantile(percent)
     }
 
     /// The smallest value that `percent` of all values do not exceed (nearest rank).

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::packets::{Ends, Same, Seen, read, same, same_bytes};
-use common::{Measured, captures_in, fixture, shared};
+use common::{Measured, captures_in, fixture, known_drops, shared};
 use rayon::prelude::*;
 use tcpexp::flow::Direction;
 use tcpexp::measure::spp::{Point, RttSample};
@@ -109,28 +109,6 @@ impl Pair {
         }
         turns
     }
-}
-
-/// Packets that the path is known to have dropped.
-fn known_drops(folder: &Path) -> Option<u64> {
-    // These two are cut: the first by us, the second by its capture.
-    match folder.file_name()?.to_str()? {
-        "cubic-tso-split-10mbit" if folder.starts_with(fixture("")) => return Some(22),
-        "short-cubic-15-percent-loss" => return Some(114),
-        "short-cubic-reordering" => return Some(43),
-        _ => {}
-    }
-    let truth = fs::read_to_string(folder.join("truth.txt")).ok()?;
-    if truth.contains("LOSS=") {
-        return None;
-    }
-    truth
-        .split_once("(dropped ")?
-        .1
-        .split_once(',')?
-        .0
-        .parse()
-        .ok()
 }
 
 /// Every change from an arriving to a leaving packet gives a sample, of these two packets.

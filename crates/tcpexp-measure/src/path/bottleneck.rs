@@ -1,0 +1,147 @@
+//! The rate of the bottleneck, from the spacing of packets that queued for it.
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use crate::Quantiles;
+
+/// Spacings that make one estimate of the rate: a link that sends in bursts is even over some.
+const SPACINGS: u32 = 8;
+/// Fewer estimates than this are no evidence: a host that stalls lets go of some hundred packets
+/// at once, which then are as far apart as it is slow to pass them on.
+const LEAST_ESTIMATES: u64 = 32;
+/// Half of the estimates lie within this part of their median, or there is no one rate.
+const AGREED: i64 = 4;
+/// What the time of so many bytes is told in.
+const MEGABYTE: i128 = 1_000_000;
+
+/// The last packet that arrived one way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) sent_at: Timestamp,
+    pub(super) received_at: Timestamp,
+    pub(super) ip_bytes: u64,
+}
+
+impl Arrival {
+    /// The spacing to `next`, if the bottleneck sent nothing in it but one packet of this size.
+    ///
+    /// So it is if `next` was in the queue all the time: with the path's smallest delay `least_owd`
+    /// it would have arrived before this one did. And the two must be of one size: a link in series
+    /// takes as long as the second is large, a token bucket as the first.
+    pub(super) fn spacing_to(&self, next: &Self, least_owd: TimeDelta) -> Option<TimeDelta> {
+        let was_queued = next.sent_at + least_owd <= self.received_at;
+        let in_order = next.sent_at >= self.sent_at && next.received_at > self.received_at;
+        let same_size = next.ip_bytes == self.ip_bytes;
+        (was_queued && in_order && same_size).then(|| next.received_at - self.received_at)
+    }
+}
+
+/// An estimate of the bottleneck's rate.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bottleneck {
+    bytes: u64,
+    time: TimeDelta,
+    spacings: u32,
+    /// What a megabyte takes.
+    estimates: Quantiles,
+}
+
+impl Bottleneck {
+    /// A packet of `ip_bytes` came `spacing` after another.
+    pub(super) fn add(&mut self, ip_bytes: u64, spacing: TimeDelta) {
+        self.bytes += ip_bytes;
+        self.time += spacing;
+        self.spacings += 1;
+        if self.spacings == SPACINGS {
+            let nanos = i128::from(self.time.as_nanos()) * MEGABYTE / i128::from(self.bytes.max(1));
+            let nanos = i64::try_from(nanos).unwrap_or(i64::MAX);
+            self.estimates.add(TimeDelta::from_nanos(nanos));
+            *self = Self {
+                estimates: std::mem::take(&mut self.estimates),
+                ..Self::default()
+            };
+        }
+    }
+
+    /// The median of the estimates in bits per second; `None` if they are few or disagree.
+    pub(super) fn rate_bps(&mut self) -> Option<u64> {
+        let [quarter, median, three_quarters] =
+            [25, 50, 75].map(|percent| self.estimates.quantile(percent));
+        let (quarter, median, three_quarters) = (quarter?, median?, three_quarters?);
+        let agrees = (three_quarters - quarter).as_nanos() <= median.as_nanos() / AGREED;
+        let bits_and_nanos = 8 * MEGABYTE * 1_000_000_000;
+        let rate = bits_and_nanos.checked_div(i128::from(median.as_nanos()))?;
+        let is_known = agrees && self.estimates.count() >= LEAST_ESTIMATES;
+        u64::try_from(rate).ok().filter(|_| is_known)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrival(sent_ms: i64, received_ms: i64) -> Arrival {
+        let [sent_at, received_at] =
+            [sent_ms, received_ms].map(|ms| Timestamp::from_nanos(0) + TimeDelta::from_millis(ms));
+        Arrival {
+            sent_at,
+            received_at,
+            ip_bytes: 1500,
+        }
+    }
+
+    const LEAST: TimeDelta = TimeDelta::from_millis(20);
+
+    #[test]
+    fn packet_that_waited_for_another_is_as_far_behind_it_as_the_bottleneck_takes() {
+        let spacing = arrival(0, 30).spacing_to(&arrival(10, 36), LEAST);
+        assert_eq!(spacing, Some(TimeDelta::from_millis(6)));
+    }
+
+    #[test]
+    fn packet_that_came_after_the_queue_was_empty_tells_nothing() {
+        assert_eq!(arrival(0, 30).spacing_to(&arrival(11, 37), LEAST), None);
+    }
+
+    #[test]
+    fn packets_of_two_sizes_or_out_of_order_tell_nothing() {
+        let large = arrival(0, 30);
+        let small = Arrival {
+            ip_bytes: 52,
+            ..arrival(5, 31)
+        };
+        assert_eq!(large.spacing_to(&small, LEAST), None);
+        assert_eq!(arrival(5, 30).spacing_to(&arrival(0, 36), LEAST), None);
+    }
+
+    /// What packets of 1500 bytes tell that come so far behind each other, over and over.
+    fn rate_of(spacings_micros: &[i64], times: usize) -> Option<u64> {
+        let mut bottleneck = Bottleneck::default();
+        for micros in spacings_micros.iter().cycle().take(times) {
+            bottleneck.add(1500, TimeDelta::from_micros(*micros));
+        }
+        bottleneck.rate_bps()
+    }
+
+    #[test]
+    fn even_spacings_are_the_rate() {
+        assert_eq!(rate_of(&[6_000], 1_000), Some(2_000_000));
+    }
+
+    #[test]
+    fn bursts_are_evened_out() {
+        assert_eq!(rate_of(&[1, 2_399], 1_000), Some(10_000_000));
+    }
+
+    #[test]
+    fn few_spacings_are_no_evidence() {
+        assert_eq!(rate_of(&[6_000], 255), None);
+        assert_eq!(rate_of(&[6_000], 256), Some(2_000_000));
+    }
+
+    #[test]
+    fn estimates_that_disagree_are_no_rate() {
+        let spacings: Vec<i64> = (0..64).map(|place| 1_000 << (place / 16)).collect();
+        assert_eq!(rate_of(&spacings, 1_024), None);
+    }
+}

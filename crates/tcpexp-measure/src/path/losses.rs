@@ -1,0 +1,93 @@
+//! Losses that follow each other.
+
+/// Runs of packets of one flow and direction that left one after another and were all lost.
+///
+/// A packet whose fate is not known ends a run, as one that arrived does. What is missing of a
+/// super-packet that arrived in part is a run of its own, for its place in there is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossRuns {
+    /// How many runs.
+    pub runs: u64,
+    /// Packets in all of them: all that were lost.
+    pub packets: u64,
+    /// Packets in the longest run; `None` without losses.
+    pub longest: Option<u64>,
+}
+
+impl LossRuns {
+    /// Packets in a run on average; `None` without losses.
+    pub fn mean(&self) -> Option<f64> {
+        (self.runs > 0).then(|| self.packets as f64 / self.runs as f64)
+    }
+
+    /// Takes in the runs of other flows.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.runs += other.runs;
+        self.packets += other.packets;
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
+/// The runs of one flow and direction as its losses become known, in order of departure.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LossCounter {
+    found: LossRuns,
+    /// The number of the last lost packet, and the packets in its run so far.
+    last: Option<(u64, u64)>,
+}
+
+impl LossCounter {
+    /// Packet `number` was lost, or `packets` of unknown place were.
+    pub(super) fn lose(&mut self, number: Option<u64>, packets: u64) {
+        self.found.packets += packets;
+        let run = match (self.last, number) {
+            (Some((last, run)), Some(number)) if last + 1 == number => run + packets,
+            _ => {
+                self.found.runs += 1;
+                packets
+            }
+        };
+        self.found.longest = self.found.longest.max(Some(run));
+        self.last = number.map(|number| (number, run));
+    }
+
+    pub(super) fn found(&self) -> LossRuns {
+        self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(lost: &[Option<u64>]) -> LossRuns {
+        let mut counter = LossCounter::default();
+        for number in lost {
+            counter.lose(*number, 1);
+        }
+        counter.found()
+    }
+
+    #[test]
+    fn packets_lost_one_after_another_are_one_run() {
+        let found = runs(&[3, 4, 5, 8, 10, 11].map(Some));
+        let expected = LossRuns {
+            runs: 3,
+            packets: 6,
+            longest: Some(3),
+        };
+        assert_eq!(found, expected);
+        assert_eq!(found.mean(), Some(2.0));
+    }
+
+    #[test]
+    fn without_losses_there_is_no_longest_run() {
+        assert_eq!(runs(&[]), LossRuns::default());
+        assert_eq!(runs(&[]).mean(), None);
+    }
+
+    #[test]
+    fn loss_of_unknown_place_is_a_run_of_its_own() {
+        assert_eq!(runs(&[Some(3), None, Some(4)]).runs, 3);
+    }
+}

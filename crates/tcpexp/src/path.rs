@@ -1,0 +1,66 @@
+//! What became of each packet between two captures.
+
+use tcpexp_measure::path::{self, PathBatch, PathTotals};
+use tcpexp_measure::spp::{self, ClockModel, Identification};
+use tcpexp_units::TimeDelta;
+use tcpexp_wire::Tunnels;
+
+use crate::rtt::align;
+use crate::{CaptureInfo, Error, Recording};
+
+/// What can be set.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PathOptions {
+    /// Whether packets inside tunnels are measured or the tunnel's own are counted as skipped.
+    pub tunnels: Tunnels,
+    /// Limits of the matching.
+    pub spp: spp::Options,
+}
+
+/// What is known of a path when its captures have been measured.
+#[derive(Debug)]
+pub struct PathReport {
+    /// The two captures, source first.
+    pub captures: [CaptureInfo; 2],
+    /// By what packets were known again.
+    pub identification: Identification,
+    /// Packets of the first pass's sample found in both captures.
+    pub common_packets: u64,
+    /// The clocks' offset, skew and steps.
+    pub clock: ClockModel,
+    /// How far the clocks' offset, and so each one-way delay, may be off; see
+    /// [`offset_error`](path::offset_error).
+    pub offset_error: Option<TimeDelta>,
+    /// All flows together, and what was not used.
+    pub totals: PathTotals,
+}
+
+/// Tells what became of each packet between two captures of the same traffic.
+///
+/// Reads both captures three times, each on a thread of its own: for how they lie to each other,
+/// for the smallest delays, and for the packets. `sink` gets flows, packets and summaries as they
+/// come; its error ends the measurement.
+pub fn path<E: From<Error> + Send>(
+    src: &Recording,
+    dst: &Recording,
+    options: &PathOptions,
+    sink: impl FnMut(PathBatch) -> Result<(), E> + Send,
+) -> Result<PathReport, E> {
+    let PathOptions { tunnels, spp } = *options;
+    let alignment = align(src, dst, tunnels)?;
+    let identification = alignment.identification.clone();
+    let clock = alignment.clock.clone();
+    let common_packets = alignment.common_packets;
+    let (mut src_walk, mut dst_walk) = (src.walk(tunnels)?, dst.walk(tunnels)?);
+    let least = path::least_delays(&mut src_walk, &mut dst_walk, alignment.clone(), spp);
+    let (mut src_walk, mut dst_walk) = (src.walk_once(tunnels)?, dst.walk_once(tunnels)?);
+    let totals = path::measure(&mut src_walk, &mut dst_walk, alignment, least, spp, sink)?;
+    Ok(PathReport {
+        captures: [CaptureInfo::of(&src_walk), CaptureInfo::of(&dst_walk)],
+        identification,
+        common_packets,
+        clock,
+        offset_error: path::offset_error(least),
+        totals,
+    })
+}

@@ -1,0 +1,127 @@
+//! What became of each packet, measured and checked for what always holds.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use tcpexp::flow::{Direction, FlowId};
+use tcpexp::measure::path::{PathFlow, PathPacket, PathSummary};
+use tcpexp::measure::spp::{DirectionCounts, Fate, PairedFlow, Way};
+use tcpexp::units::TimeDelta;
+use tcpexp::{Error, PathOptions, PathReport, Recording, path};
+
+/// All that is known of a path.
+pub(crate) struct Measurement {
+    pub(crate) flows: Vec<PairedFlow>,
+    pub(crate) packets: Vec<PathPacket>,
+    pub(crate) ended: Vec<PathFlow>,
+    pub(crate) report: PathReport,
+}
+
+impl Measurement {
+    pub(crate) fn of(src: &Recording, dst: &Recording) -> Self {
+        let (mut flows, mut packets, mut ended) = (Vec::new(), Vec::new(), Vec::new());
+        let report = path(src, dst, &PathOptions::default(), |batch| {
+            flows.extend(batch.flows);
+            packets.extend(batch.packets);
+            ended.extend(batch.ended);
+            Ok::<(), Error>(())
+        });
+        let measurement = Self {
+            flows,
+            packets,
+            ended,
+            report: report.unwrap(),
+        };
+        measurement.assert_balanced();
+        measurement
+    }
+
+    pub(crate) fn of_files(src: &Path, dst: &Path) -> Self {
+        Self::of(
+            &Recording::open(src).unwrap(),
+            &Recording::open(dst).unwrap(),
+        )
+    }
+
+    /// The ports of sender and receiver.
+    pub(crate) fn ports(&self, row: &PathPacket) -> [u16; 2] {
+        let flow = &self.flows[row.flow.0 as usize];
+        let (initiator, responder) = (flow.initiator.port(), flow.responder.port());
+        match row.direction {
+            Direction::Forward => [initiator, responder],
+            Direction::Reverse => [responder, initiator],
+        }
+    }
+
+    pub(crate) fn way(&self, way: Way) -> &PathSummary {
+        &self.report.totals.ways[way.index()]
+    }
+
+    pub(crate) fn delivered(&self, way: Way) -> impl Iterator<Item = &PathPacket> {
+        let is_delivered = move |p: &&PathPacket| p.fate == Fate::Delivered && p.way == way;
+        self.packets.iter().filter(is_delivered)
+    }
+
+    /// The laws that hold whatever was captured.
+    fn assert_balanced(&self) {
+        let mut counts = DirectionCounts::default();
+        let mut rows: HashMap<(FlowId, Direction), Vec<&PathPacket>> = HashMap::new();
+        for packet in &self.packets {
+            let key = (packet.flow, packet.direction);
+            rows.entry(key).or_default().push(packet);
+        }
+        for flow in &self.ended {
+            for (direction, sums) in Direction::BOTH.into_iter().zip(&flow.directions) {
+                let rows = rows.remove(&(flow.summary.flow.flow, direction));
+                assert_sums_are_of(&rows.unwrap_or_default(), sums);
+                counts += sums.counts;
+            }
+        }
+        assert!(rows.is_empty(), "each flow ends");
+        let ways = Way::BOTH.map(|way| self.way(way));
+        for sums in ways {
+            assert_eq!(sums.sent(), sums.delivered() + sums.lost() + sums.unknown());
+        }
+        let mut both = ways[0].counts;
+        both += ways[1].counts;
+        assert_eq!(both, counts);
+        for way in Way::BOTH {
+            let least = self.delivered(way).filter_map(|p| p.one_way_delay).min();
+            let sums = self.way(way);
+            assert_eq!(sums.one_way_delay.map(|delay| delay.min), least);
+            let queued = sums.queueing_delay.map(|delay| delay.min);
+            assert_eq!(queued, least.map(|_| TimeDelta::ZERO));
+        }
+    }
+}
+
+/// Checks sums against the rows they are of.
+fn assert_sums_are_of(rows: &[&PathPacket], sums: &PathSummary) {
+    assert_eq!(sums.sent(), sums.delivered() + sums.lost() + sums.unknown());
+    assert_eq!(sums.losses.packets, sums.lost());
+    let packets = |is: &dyn Fn(&PathPacket) -> bool| -> u64 {
+        let rows = rows.iter().filter(|row| is(row));
+        rows.map(|row| row.packets).sum()
+    };
+    assert_eq!(packets(&|row| row.fate == Fate::Lost), sums.lost());
+    assert_eq!(packets(&PathPacket::is_duplicate), sums.duplicated());
+    let reordered = rows.iter().filter(|row| row.reordered == Some(true));
+    assert_eq!(reordered.clone().count() as u64, sums.reordered);
+    let extents = reordered.map(|row| row.reordering_extent_packets.unwrap());
+    assert_eq!(extents.max(), sums.largest_extent_packets);
+    let delays: Vec<TimeDelta> = rows.iter().filter_map(|row| row.queueing_delay).collect();
+    let largest = sums.queueing_delay.map(|delay| delay.max);
+    assert_eq!(delays.iter().max().copied(), largest);
+    assert_eq!(
+        delays.len() as u64,
+        sums.queueing_delay.map_or(0, |delay| delay.samples)
+    );
+    for row in rows {
+        let passed = row.sent_at.zip(row.received_at);
+        let elapsed = passed.map(|(sent, received)| received - sent);
+        assert!(row.one_way_delay.is_none() || row.one_way_delay == elapsed);
+        assert_eq!(row.sent_at.is_some(), row.sent_record.is_some());
+        assert_eq!(row.received_at.is_some(), row.received_record.is_some());
+        assert_eq!(row.fate == Fate::Delivered, passed.is_some());
+    }
+}

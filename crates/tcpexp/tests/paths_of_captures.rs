@@ -1,0 +1,221 @@
+//! What became of each packet in real captures.
+
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+mod common;
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::packets::{read, same};
+use common::path::Measurement;
+use common::retime::{Clock, retimed};
+use common::{Measured, captures_in, fixture, known_drops, shared, spooled};
+use rayon::prelude::*;
+use tcpexp::Recording;
+use tcpexp::measure::path::PathPacket;
+use tcpexp::measure::spp::Way;
+use tcpexp::units::TimeDelta;
+
+const FIXTURES: [&str; 5] = [
+    "reno-2mbit-40ms-50p",
+    "adsl-udp-upload",
+    "cubic-tso-split-10mbit",
+    "short-cubic-15-percent-loss",
+    "short-cubic-reordering",
+];
+/// A bottleneck in user space that now and then is a millisecond faster than it mostly is: no more
+/// is known of the clock's rate than what its estimate says, some ppm.
+const UNSTEADY: [&str; 2] = ["short-cubic-reordering", "cubic_reord2"];
+const ONE_CLOCK: Clock = Clock {
+    ahead_seconds: 0,
+    fast_ppm: 0,
+};
+
+fn folders() -> Vec<PathBuf> {
+    let parents = ["captures", "captures/short"]
+        .into_iter()
+        .filter_map(shared);
+    let shared = parents
+        .flat_map(|parent| fs::read_dir(parent).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|folder| captures_in(folder).is_some());
+    FIXTURES.map(fixture).into_iter().chain(shared).collect()
+}
+
+/// What is counted is what `tcpexp rtt` counts, and lost is what the path dropped.
+fn assert_losses_are_true(folder: &Path) {
+    let (src, dst) = captures_in(folder).unwrap();
+    let found = Measurement::of_files(&src, &dst);
+    let measured = Measured::of_files(&src, &dst);
+    let counts: Vec<_> = found.ended.iter().map(|f| f.summary.counts).collect();
+    let expected: Vec<_> = measured.ended.iter().map(|f| f.counts).collect();
+    assert_eq!(counts, expected, "{}", folder.display());
+    let lost = Way::BOTH.map(|way| found.way(way).lost());
+    if let Some(known) = known_drops(folder) {
+        assert_eq!(lost, [known, 0], "{}", folder.display());
+    }
+}
+
+/// Where both captures are by one clock: each packet's delay is the difference of its two times.
+fn assert_delays_are_true(folder: &Path) {
+    let (src, dst) = captures_in(folder).unwrap();
+    let found = Measurement::of_files(&src, &dst);
+    let clock = &found.report.clock;
+    assert!(!clock.skew().detected, "{}", folder.display());
+    if found.report.identification.recut {
+        return;
+    }
+    let captures = [read(&src), read(&dst)];
+    let client = captures[0][0].ends.0.ip();
+    let [src, dst] = &captures;
+    for way in Way::BOTH {
+        let (mut expected, offset) = match way {
+            Way::Out => (same(src, dst), clock.offset().middle),
+            Way::Back => (same(dst, src), -clock.offset().middle),
+        };
+        expected.retain(|same| (same.ends.0.ip() == client) == (way == Way::Out));
+        let expected: HashMap<_, _> = expected
+            .iter()
+            .map(|same| {
+                let ports = [same.ends.0.port(), same.ends.1.port()];
+                ((ports, same.departed, same.arrived), same)
+            })
+            .collect();
+        let least = found
+            .delivered(way)
+            .filter_map(|row| row.one_way_delay)
+            .min();
+        let mut times = HashSet::new();
+        for row in found.delivered(way) {
+            let owd = row.one_way_delay.unwrap() + offset;
+            let (sent, received) = match way {
+                Way::Out => (row.sent_at.unwrap(), row.received_at.unwrap() + offset),
+                Way::Back => (row.sent_at.unwrap() - offset, row.received_at.unwrap()),
+            };
+            let key = (found.ports(row), sent, received);
+            let same = expected.get(&key).unwrap_or_else(|| panic!("{row:?}"));
+            assert_eq!(owd, same.arrived - same.departed);
+            assert_eq!(row.queueing_delay, Some(owd - least.unwrap() - offset));
+            times.insert(key);
+        }
+        // Two captures cannot always tell what one that knows all can.
+        let missed = expected.len() - times.len();
+        assert!(
+            missed as u64 <= found.way(way).unknown(),
+            "{}",
+            folder.display()
+        );
+    }
+}
+
+#[test]
+fn lost_is_what_the_path_dropped_and_the_rest_is_what_the_round_trip_times_count() {
+    for folder in folders() {
+        assert_losses_are_true(&folder);
+    }
+}
+
+#[test]
+fn delays_between_captures_of_one_clock_are_exact() {
+    for folder in folders() {
+        assert_delays_are_true(&folder);
+    }
+}
+
+/// A path as it is measured with the destination's capture by another clock.
+fn measured_by(folder: &Path, clock: Clock) -> Measurement {
+    let (src, dst) = captures_in(folder).unwrap();
+    let (dst, _) = retimed(&dst, clock);
+    Measurement::of(&Recording::open(&src).unwrap(), &spooled("dst", &dst))
+}
+
+/// The largest error of a queueing delay.
+fn worst_error(truth: &Measurement, found: &Measurement) -> TimeDelta {
+    let key = |row: &PathPacket| (row.way, row.sent_record, row.received_record, row.fate);
+    let truth = truth
+        .packets
+        .iter()
+        .map(|row| (key(row), row.queueing_delay));
+    let truth: HashMap<_, _> = truth.collect();
+    assert_eq!(truth.len(), found.packets.len());
+    let error = |row: &PathPacket| {
+        let expected = truth.get(&key(row)).unwrap_or_else(|| panic!("{row:?}"));
+        assert_eq!(row.queueing_delay.is_some(), expected.is_some(), "{row:?}");
+        Some((row.queueing_delay? - (*expected)?).abs())
+    };
+    let errors = found.packets.iter().filter_map(error);
+    errors.max().unwrap()
+}
+
+/// What a delay may be wrong by according to what is said of the clock's rate.
+fn allowed_error(found: &Measurement) -> TimeDelta {
+    let times = found.packets.iter().filter_map(|row| row.sent_at);
+    let span = times.clone().max().unwrap() - times.min().unwrap();
+    let uncertainty = found.report.clock.skew().uncertainty.unwrap();
+    uncertainty.gained(span)
+}
+
+#[test]
+fn queueing_delays_are_within_20_microseconds_whatever_the_clocks() {
+    folders().par_iter().for_each(|folder| {
+        let truth = measured_by(folder, ONE_CLOCK);
+        for (hours, fast_ppm) in [(-3, -200), (3, 200), (3, 0)] {
+            let clock = Clock {
+                ahead_seconds: hours * 3600,
+                fast_ppm,
+            };
+            let found = measured_by(folder, clock);
+            let (worst, allowed) = (worst_error(&truth, &found), allowed_error(&found));
+            let is_unsteady = UNSTEADY.iter().any(|name| folder.ends_with(name));
+            assert!(
+                worst <= TimeDelta::from_micros(20) || (is_unsteady && worst <= allowed),
+                "{}, {clock:?}: {worst}, may be {allowed}",
+                folder.display()
+            );
+        }
+    });
+}
+
+#[test]
+fn set_up_of_a_bottleneck_comes_out_of_its_captures() {
+    let (src, dst) = captures_in(&fixture("reno-2mbit-40ms-50p")).unwrap();
+    let found = Measurement::of_files(&src, &dst);
+    let millis = |delay: TimeDelta| delay.as_nanos() as f64 / 1e6;
+    // 20 ms each way.
+    let least = Way::BOTH.map(|way| found.way(way).one_way_delay.unwrap().min);
+    let base_rtt = millis(least[0] + least[1]);
+    assert!((base_rtt - 40.0).abs() < 0.05, "{base_rtt}");
+    assert_eq!(
+        found.report.offset_error,
+        Some(TimeDelta::from_nanos((least[0] + least[1]).as_nanos() / 2))
+    );
+    // 2 Mbit/s of Ethernet frames, which are 14 bytes longer than their IP packets.
+    let rate = found.way(Way::Out).bottleneck_bps.unwrap() as f64;
+    assert!(
+        (rate / (2e6 * 1500.0 / 1514.0) - 1.0).abs() < 0.001,
+        "{rate}"
+    );
+    // Each packet that leaves right behind another one waits 6 ms longer.
+    let full: Vec<_> = found
+        .delivered(Way::Out)
+        .filter(|p| p.ip_bytes == 1500)
+        .collect();
+    let mut steps: Vec<f64> = Vec::new();
+    for pair in full.windows(2) {
+        let between = pair[1].sent_at.unwrap() - pair[0].sent_at.unwrap();
+        let was_busy = pair[0].queueing_delay.unwrap() > TimeDelta::from_millis(12);
+        if was_busy && between.abs() < TimeDelta::from_micros(50) {
+            steps.push(millis(
+                pair[1].queueing_delay.unwrap() - pair[0].queueing_delay.unwrap(),
+            ));
+        }
+    }
+    assert!(steps.len() > 1_000, "{}", steps.len());
+    let wrong = steps.iter().filter(|step| (*step - 6.056).abs() > 0.05);
+    assert!(wrong.count() <= steps.len() / 1000);
+    // 50 packets are in the queue when it is full.
+    let full_queue = millis(found.way(Way::Out).queueing_delay.unwrap().max);
+    assert!((full_queue - 300.0).abs() < 3.0, "{full_queue}");
+}

@@ -1,0 +1,232 @@
+//! What became of each packet, as the simulator knows it.
+
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+mod common;
+
+use std::collections::{HashMap, HashSet};
+
+use common::path::Measurement;
+use common::spooled;
+use tcpexp::measure::path::PathPacket;
+use tcpexp::measure::spp::{Fate, Way};
+use tcpexp::units::{Skew, TimeDelta};
+use tcpexp_testkit::{
+    CaptureSpec, Path as SimulatedPath, Point, Scenario, TcpLoad, Truth, UdpLoad, simulate,
+};
+
+/// What the simulator knows of each packet, against the rows.
+fn assert_simulated(scenario: &Scenario) -> Measurement {
+    let captures = simulate(scenario);
+    let [src, dst] =
+        [("src", &captures.src), ("dst", &captures.dst)].map(|(name, file)| spooled(name, file));
+    let found = Measurement::of(&src, &dst);
+    assert_fates_are_true(&captures.truth, &found);
+    assert_delays_are_simulated(&captures.truth, &found);
+    assert_order_is_true(&captures.truth, &found);
+    found
+}
+
+/// The packets in the record that a row says was sent.
+fn sent<'a>(truth: &'a Truth, row: &PathPacket) -> Option<&'a [u64]> {
+    let point = match row.way {
+        Way::Out => Point::Src,
+        Way::Back => Point::Dst,
+    };
+    let record = usize::try_from(row.sent_record?).unwrap();
+    Some(truth.sightings(point).packets(record))
+}
+
+fn received<'a>(truth: &'a Truth, row: &PathPacket) -> Option<&'a [u64]> {
+    let point = match row.way {
+        Way::Out => Point::Dst,
+        Way::Back => Point::Src,
+    };
+    let record = usize::try_from(row.received_record?).unwrap();
+    Some(truth.sightings(point).packets(record))
+}
+
+/// Whether none of the packet and its copies arrived.
+fn never_arrived(truth: &Truth) -> HashSet<u64> {
+    let all = 0..truth.packets.len() as u64;
+    let originals = all.clone().filter(|id| truth.original(*id) == *id);
+    let arrived: HashSet<u64> = all
+        .filter(|id| truth.packet(*id).downstream_at.is_some())
+        .map(|id| truth.original(id))
+        .collect();
+    originals.filter(|id| !arrived.contains(id)).collect()
+}
+
+fn assert_fates_are_true(truth: &Truth, found: &Measurement) {
+    let never_arrived = never_arrived(truth);
+    let mut lost = HashSet::new();
+    let mut edge = 0;
+    for row in &found.packets {
+        let (sent, received) = (sent(truth, row), received(truth, row));
+        match row.fate {
+            Fate::Delivered => {
+                let end = truth.original(*received.unwrap().last().unwrap());
+                let same = sent.unwrap().iter().any(|id| truth.original(*id) == end);
+                assert!(same, "{row:?}");
+            }
+            Fate::Lost => {
+                let gone = sent.unwrap().iter().filter(|id| never_arrived.contains(id));
+                assert!(gone.clone().count() as u64 >= row.packets, "{row:?}");
+                lost.extend(gone.copied());
+            }
+            Fate::Outside => edge += row.packets,
+            Fate::Duplicate => {
+                let original = truth.original(received.unwrap()[0]);
+                let is_same = |p: &PathPacket| {
+                    p.fate == Fate::Delivered
+                        && self::received(truth, p)
+                            .unwrap()
+                            .iter()
+                            .any(|id| truth.original(*id) == original)
+                };
+                assert!(found.packets.iter().any(is_same), "{row:?}");
+            }
+            Fate::Ambiguous | Fate::Copy | Fate::Unseen => panic!("{row:?}"),
+        }
+    }
+    assert!(lost.len() as u64 + edge >= never_arrived.len() as u64);
+    assert!(edge <= 2, "{edge}");
+}
+
+/// Queueing delays are as simulated, to the resolution of the captures and what the skew is off.
+fn assert_delays_are_simulated(truth: &Truth, found: &Measurement) {
+    for way in Way::BOTH {
+        let true_owd = |row: &PathPacket| {
+            let [upstream, downstream] = match way {
+                Way::Out => [Point::Src, Point::Dst],
+                Way::Back => [Point::Dst, Point::Src],
+            };
+            let at = |point, record: Option<u64>| {
+                truth.sightings(point).records()[usize::try_from(record.unwrap()).unwrap()].at
+            };
+            at(downstream, row.received_record) - at(upstream, row.sent_record)
+        };
+        let Some(least) = found.delivered(way).map(true_owd).min() else {
+            continue;
+        };
+        for row in found.delivered(way) {
+            let off = row.queueing_delay.unwrap() - (true_owd(row) - least);
+            assert!(off.abs() <= TimeDelta::from_micros(20), "{off} in {row:?}");
+        }
+    }
+}
+
+/// A packet is reordered if one of its flow and direction that left later arrived before it.
+fn assert_order_is_true(truth: &Truth, found: &Measurement) {
+    if found.report.identification.recut {
+        return;
+    }
+    let mut arrived: HashMap<(u32, Way), Vec<(u64, &PathPacket)>> = HashMap::new();
+    for row in found
+        .packets
+        .iter()
+        .filter(|row| row.fate == Fate::Delivered)
+    {
+        let id = truth.original(received(truth, row).unwrap()[0]);
+        let key = (truth.packet(id).flow, row.way);
+        arrived.entry(key).or_default().push((id, row));
+    }
+    for arrivals in arrived.values_mut() {
+        arrivals.sort_by_key(|(_, row)| row.received_record);
+        for (place, (id, row)) in arrivals.iter().enumerate() {
+            let left = |id: u64| (truth.packet(id).upstream_at, id);
+            let overtaker = arrivals[..place]
+                .iter()
+                .position(|(other, _)| left(*other) > left(*id));
+            let extent = overtaker.map(|other| (place - other) as u64);
+            assert_eq!(row.reordered, Some(extent.is_some()), "{row:?}");
+            assert_eq!(row.reordering_extent_packets, extent, "{row:?}");
+        }
+    }
+}
+
+fn rough() -> Scenario {
+    Scenario {
+        tcp: vec![TcpLoad::default()],
+        udp: vec![UdpLoad::default()],
+        loss_ppm: 20_000,
+        duplicate_ppm: 10_000,
+        jitter: TimeDelta::from_millis(2),
+        reorders: true,
+        ..Scenario::default()
+    }
+}
+
+#[test]
+fn simulated_packets_are_lost_doubled_and_reordered_as_the_path_did() {
+    let found = assert_simulated(&rough());
+    let out = found.way(Way::Out);
+    assert!(
+        out.lost() > 10 && out.duplicated() > 3 && out.reordered > 10,
+        "{out:?}"
+    );
+}
+
+#[test]
+fn so_they_are_on_other_clocks() {
+    for (hours, ppm) in [(-3, -200), (3, 200)] {
+        assert_simulated(&Scenario {
+            offset: TimeDelta::from_seconds(hours * 3600),
+            skew: Skew::from_ppt(ppm * 1_000_000),
+            tcp: vec![TcpLoad {
+                bytes: 10_000_000,
+                ..TcpLoad::default()
+            }],
+            loss_ppm: 1_000,
+            ..Scenario::default()
+        });
+    }
+}
+
+#[test]
+fn so_are_pieces_of_super_packets() {
+    let found = assert_simulated(&Scenario {
+        src: CaptureSpec {
+            tso_segments: 8,
+            ..CaptureSpec::default()
+        },
+        loss_ppm: 20_000,
+        ..Scenario::default()
+    });
+    assert!(found.report.identification.recut);
+    assert!(found.way(Way::Out).lost() > 5);
+}
+
+#[test]
+fn rate_of_the_simulated_bottleneck_is_found_each_way() {
+    let found = assert_simulated(&Scenario {
+        tcp: vec![TcpLoad {
+            bytes: 3_000_000,
+            ..TcpLoad::default()
+        }],
+        rate_bps: 5_000_000,
+        queue_bytes: 60_000,
+        reverse: Some(SimulatedPath {
+            rate_bps: 1_000_000_000,
+            ..SimulatedPath::default()
+        }),
+        ..Scenario::default()
+    });
+    let rate = found.way(Way::Out).bottleneck_bps.unwrap();
+    assert!(rate.abs_diff(5_000_000) < 100_000, "{rate}");
+    assert_eq!(found.way(Way::Back).bottleneck_bps, None);
+}
+
+#[test]
+fn without_packets_back_the_offset_has_no_bound() {
+    let found = assert_simulated(&Scenario {
+        tcp: Vec::new(),
+        udp: vec![UdpLoad {
+            reverse: false,
+            ..UdpLoad::default()
+        }],
+        ..Scenario::default()
+    });
+    assert_eq!(found.report.offset_error, None);
+    assert_eq!(found.flows.len(), found.ended.len());
+}
