@@ -6,6 +6,7 @@ mod common;
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use common::packets::{read, same};
@@ -157,25 +158,51 @@ fn allowed_error(found: &Measurement) -> TimeDelta {
     uncertainty.gained(span)
 }
 
+/// Checks that another clock changes next to nothing.
+fn assert_same_by(folder: &Path, clocks: &[(i64, i64)]) {
+    let truth = measured_by(folder, ONE_CLOCK);
+    for &(hours, fast_ppm) in clocks {
+        let clock = Clock {
+            ahead_seconds: hours * 3600,
+            fast_ppm,
+        };
+        let found = measured_by(folder, clock);
+        let (worst, allowed) = (worst_error(&truth, &found), allowed_error(&found));
+        let is_unsteady = UNSTEADY.iter().any(|name| folder.ends_with(name));
+        assert!(
+            worst <= TimeDelta::from_micros(20) || (is_unsteady && worst <= allowed),
+            "{}, {clock:?}: {worst}, may be {allowed}",
+            folder.display()
+        );
+    }
+}
+
 #[test]
 fn queueing_delays_are_within_20_microseconds_whatever_the_clocks() {
-    folders().par_iter().for_each(|folder| {
-        let truth = measured_by(folder, ONE_CLOCK);
-        for (hours, fast_ppm) in [(-3, -200), (3, 200), (3, 0)] {
-            let clock = Clock {
-                ahead_seconds: hours * 3600,
-                fast_ppm,
-            };
-            let found = measured_by(folder, clock);
-            let (worst, allowed) = (worst_error(&truth, &found), allowed_error(&found));
-            let is_unsteady = UNSTEADY.iter().any(|name| folder.ends_with(name));
-            assert!(
-                worst <= TimeDelta::from_micros(20) || (is_unsteady && worst <= allowed),
-                "{}, {clock:?}: {worst}, may be {allowed}",
-                folder.display()
-            );
-        }
-    });
+    for name in FIXTURES {
+        assert_same_by(&fixture(name), &[(-3, -200), (3, 200), (3, 0)]);
+    }
+}
+
+#[test]
+fn so_they_are_in_the_captures_next_to_this_repository() {
+    let folders = folders();
+    let others = folders.par_iter().skip(FIXTURES.len());
+    others.for_each(|folder| assert_same_by(folder, &[(-3, 200)]));
+}
+
+#[test]
+fn reordered_is_what_the_path_held_back() {
+    let folder = fixture("short-cubic-reordering");
+    let (src, dst) = captures_in(&folder).unwrap();
+    let found = Measurement::of_files(&src, &dst);
+    let log = fs::File::open(folder.join("drops.log.gz")).unwrap();
+    let mut lines = String::new();
+    let mut log = flate2::read::GzDecoder::new(log);
+    log.read_to_string(&mut lines).unwrap();
+    let held_back = lines.lines().filter(|line| line.starts_with('o')).count();
+    assert_eq!(found.way(Way::Out).reordered, held_back as u64);
+    assert_eq!(found.way(Way::Back).reordered, 0);
 }
 
 #[test]
