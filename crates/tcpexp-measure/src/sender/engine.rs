@@ -4,8 +4,11 @@ use tcpexp_flow::{Direction, FlowId, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::SenderRow;
+use super::delivery::Delivery;
 use super::event::{Acked, Sent};
 use super::hindsight::Side;
+use super::hints::{CongestionHint, Hints};
+use super::limits::Limits;
 use super::profile::{Profile, Timer};
 use super::recovery::{Recovery, RecoveryEpoch, RecoveryKind, Running, State};
 use super::reduction::{Reduction, factor};
@@ -13,11 +16,15 @@ use super::resent::{Resent, ResentCause};
 use super::sample::{CwndSource, Limit, Phase, SenderSample};
 use super::scoreboard::{Progress, Scoreboard};
 use super::stamps::Ticks;
+use super::summary::SenderSummary;
 use super::undecided::Undecided;
 use super::window::{Moment, Opinion, Window};
 
 /// What is answered to an ACK leaves within this time.
 const ANSWER: TimeDelta = TimeDelta::from_millis(1);
+
+/// The same where times are known by ticks of a millisecond.
+const REPLAYED_ANSWER: TimeDelta = TimeDelta::from_millis(3);
 
 /// How the order of events at the sender is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +35,14 @@ pub(super) enum Order {
     Replayed,
     /// It is not.
     NotSeen,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    resent: u64,
+    recoveries: u32,
+    timeouts: u32,
 }
 
 /// The replay of one sender.
@@ -43,6 +58,10 @@ pub(super) struct Engine<'a> {
     factor: Option<(u32, u32)>,
     window: Window,
     timer: Timer,
+    limits: Limits,
+    delivery: Delivery,
+    hints: Hints,
+    counts: Counts,
     una: Option<StreamOffset>,
     nxt: Option<StreamOffset>,
     /// The SYN's time, until it is acknowledged.
@@ -84,6 +103,10 @@ impl<'a> Engine<'a> {
             factor: None,
             window: Window::new(profile, side.is_bursty),
             timer: profile.timer(),
+            limits: Limits::default(),
+            delivery: Delivery::default(),
+            hints: Hints::default(),
+            counts: Counts::default(),
             una: None,
             nxt: None,
             syn: None,
@@ -113,6 +136,7 @@ impl<'a> Engine<'a> {
 
     /// The sender sends data.
     pub(super) fn send(&mut self, sent: &Sent, rows: &mut impl Extend<SenderRow>) {
+        self.limits.pass(sent.at);
         let nxt = self.begin(sent.start);
         if sent.end > nxt {
             self.send_new(sent.at, nxt, sent.end);
@@ -126,14 +150,16 @@ impl<'a> Engine<'a> {
         }
         if !self.has_sent {
             // What the other end asked for is not sent because of room in the window.
-            self.is_answer = self
-                .last_heard
-                .is_some_and(|heard| sent.at - heard < ANSWER)
-                && !self.was_asked
-                || self.order != Order::Seen;
+            let answer = match self.order {
+                Order::Seen => ANSWER,
+                _ => REPLAYED_ANSWER,
+            };
+            self.is_answer = !self.was_asked
+                && self.last_heard.is_some_and(|heard| sent.at - heard < answer);
         }
         self.last_sent = Some(sent.at);
         self.has_sent = true;
+        self.note_limit();
         self.ticks.send(sent.at, sent.stamp);
     }
 
@@ -161,6 +187,7 @@ impl<'a> Engine<'a> {
 
     fn send_again(&mut self, sent: &Sent, rows: &mut impl Extend<SenderRow>) {
         let cause = self.cause(sent);
+        self.counts.resent += 1;
         match cause {
             ResentCause::Needless => {}
             ResentCause::TailLossProbe => {
@@ -266,6 +293,9 @@ impl<'a> Engine<'a> {
         self.recovery
             .begin(kind, at, self.una.unwrap_or(nxt)..nxt, before, ssthresh);
         self.window.reduce();
+        self.hints.lose();
+        self.counts.recoveries += 1;
+        self.counts.timeouts += u32::from(kind == RecoveryKind::Timeout);
         self.reduction = Reduction::new(before.0, self.factor);
     }
 
@@ -274,6 +304,7 @@ impl<'a> Engine<'a> {
         let (Some(una), Some(nxt)) = (self.una, self.nxt) else {
             return;
         };
+        self.limits.pass(acked.at);
         let nxt = self.admit(acked, una, nxt);
         let now = self.moment(acked.at, una, nxt);
         self.window.validate(&now);
@@ -288,6 +319,7 @@ impl<'a> Engine<'a> {
         self.was_asked = !acked.is_bare;
         self.has_sent = false;
         self.is_answer = false;
+        self.note_limit();
     }
 
     /// What is acknowledged was sent, though the capture may have missed it.
@@ -325,6 +357,22 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// From now on the sender is limited by this.
+    fn note_limit(&mut self) {
+        let (Some(una), Some(nxt)) = (self.una, self.nxt) else {
+            return;
+        };
+        let room = i64::from(self.side.smss_bytes);
+        let is_closed = self.usable(una, nxt).is_some_and(|usable| usable < room);
+        let is_filled = self.window.is_filled || !self.recovery.is_open();
+        let limit = match (is_closed, is_filled) {
+            (true, _) => Some(Limit::ReceiverWindow),
+            (false, true) => Some(Limit::CongestionWindow),
+            (false, false) => None,
+        };
+        self.limits.set(una < nxt, limit);
+    }
+
     fn usable(&self, una: StreamOffset, nxt: StreamOffset) -> Option<i64> {
         let window = i64::try_from(self.window_bytes?).ok()?;
         Some(window - nxt.since(una))
@@ -355,10 +403,23 @@ impl<'a> Engine<'a> {
                     && let Some(reduced) = self.undecided.decide(now.pipe, rows)
                 {
                     self.window.reduced(reduced);
+                    if !self.side.is_bursty {
+                        self.hints.reduce();
+                    }
                 }
                 self.undecided.give_up(rows);
+                self.watch(now, cwnd, source);
                 rows.extend([SenderRow::Sample(self.sample(now, cwnd, source))]);
             }
+        }
+    }
+
+    /// Looks for what hints at the congestion control.
+    fn watch(&mut self, now: &Moment, cwnd: u32, source: CwndSource) {
+        if source != CwndSource::Filled {
+            self.hints.forget();
+        } else if self.phase() == Phase::CongestionAvoidance {
+            self.hints.see(now.at, cwnd, now.srtt);
         }
     }
 
@@ -438,6 +499,11 @@ impl<'a> Engine<'a> {
             progress.delivered = self.count_duplicates(&progress, acked.ack, is_duplicate, had);
         }
         self.time(acked, &progress, nxt);
+        if self.recovery.is_open() && !self.board.has_sacked() {
+            self.delivery.acknowledge(acked.at, acked.ack, self.timer.srtt());
+        } else {
+            self.delivery.restart();
+        }
         if !self.recovery.is_open() && progress.delivered > 0 {
             has_lost = self.detect(acked.at, acked.record) > 0;
         }
@@ -558,6 +624,9 @@ impl<'a> Engine<'a> {
             self.report(&running, Some(acked.at), None, true, rows);
         } else if let Some(threshold) = self.unreached(&running) {
             self.window.settle_unfilled(threshold);
+            if running.was_filled && self.reduction.unreached().is_none() {
+                self.hints.reduced(running.cwnd_before, threshold);
+            }
             self.report(&running, Some(acked.at), Some(threshold), false, rows);
         } else {
             self.window.settle(self.board.pipe());
@@ -580,6 +649,7 @@ impl<'a> Engine<'a> {
             if let Some(filled) = filled {
                 self.window.settle(filled);
                 if running.was_filled {
+                    self.hints.reduced(running.cwnd_before, filled);
                     self.factor = factor(running.cwnd_before, filled).or(self.factor);
                 }
             }
@@ -615,6 +685,31 @@ impl<'a> Engine<'a> {
         self.settle(None, rows);
         if let Some(running) = self.recovery.end() {
             self.report(&running, None, None, false, rows);
+        }
+        rows.extend([SenderRow::Summary(self.summary())]);
+    }
+
+    fn summary(self) -> SenderSummary {
+        let smss_bytes = self.side.smss_bytes;
+        let least_rtt = self.board.least_rtt();
+        SenderSummary {
+            flow: self.flow,
+            direction: self.direction,
+            position: self.side.position,
+            smss_bytes,
+            has_sack: self.side.has_sack,
+            resent: self.counts.resent,
+            recoveries: self.counts.recoveries,
+            timeouts: self.counts.timeouts,
+            limited: self.limits.times(),
+            least_rtt,
+            greatest_delivery_rate_bps: self.delivery.greatest_bps(),
+            model_window_segments: least_rtt
+                .and_then(|rtt| self.delivery.model_window_segments(rtt, smss_bytes)),
+            hint: match self.order {
+                Order::NotSeen => CongestionHint::default(),
+                _ => self.hints.hint(self.side.is_paced),
+            },
         }
     }
 }

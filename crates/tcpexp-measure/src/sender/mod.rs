@@ -1,11 +1,14 @@
 //! The sender's congestion state: reconstructed from packets, or read from a kernel's log.
 
+mod delivery;
 mod drain;
 mod engine;
 mod event;
 mod front;
 mod hindsight;
+mod hints;
 mod lengths;
+mod limits;
 mod pacing;
 mod profile;
 mod receiver;
@@ -16,14 +19,18 @@ mod sample;
 mod scale;
 mod scoreboard;
 mod stamps;
+mod summary;
 mod undecided;
 mod window;
 
 pub use hindsight::Hindsight;
+pub use hints::{CongestionFamily, CongestionHint};
+pub use limits::LimitedTime;
 pub use profile::Profile;
 pub use recovery::{RecoveryEpoch, RecoveryKind};
 pub use resent::{Resent, ResentCause};
 pub use sample::{CwndSource, Limit, Phase, SenderSample};
+pub use summary::SenderSummary;
 
 use front::FlowReplay;
 use profile::Growth;
@@ -48,6 +55,8 @@ pub enum SenderRow {
     Recovery(RecoveryEpoch),
     /// Data sent again.
     Resent(Resent),
+    /// A sender whose flow is over.
+    Summary(SenderSummary),
 }
 
 /// Reconstructs the state of all TCP senders of a capture: the second pass, after that of

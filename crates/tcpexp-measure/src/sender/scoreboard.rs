@@ -109,6 +109,11 @@ impl Scoreboard {
         self.segments.front()
     }
 
+    /// Least round-trip time of what was sent once.
+    pub(super) fn least_rtt(&self) -> Option<TimeDelta> {
+        self.least_rtt
+    }
+
     /// New data, cut into segments of `smss_bytes`; tells how many.
     pub(super) fn append(
         &mut self,

@@ -84,24 +84,22 @@ impl Window {
 
     /// The estimate while nothing is being repaired.
     pub(super) fn open(&mut self, now: &Moment) -> Opinion {
-        self.judge(now);
-        let filled = self.judged.iter().filter(|(filled, _)| *filled).count();
-        let is_filling = self.judged.len() >= LEAST_JUDGED && filled * 10 >= self.judged.len() * 7;
         self.is_filled = false;
-        if now.is_closed || !is_filling {
-            if now.has_sent {
-                self.cwnd = self.cwnd.max(now.pipe);
-            }
-            return if now.is_closed {
-                Opinion::Sure(self.cwnd, CwndSource::ReceiverLimited)
-            } else {
-                Opinion::Sure(self.cwnd, CwndSource::ApplicationLimited)
-            };
+        if now.is_closed {
+            self.judge(now);
+            self.cover(now);
+            return Opinion::Sure(self.cwnd, CwndSource::ReceiverLimited);
         }
-        self.is_filled = true;
-        if !now.is_answer {
+        if self.is_filling() && !now.has_sent {
+            self.is_filled = true;
             return Opinion::Undecided;
         }
+        self.judge(now);
+        if !self.is_filling() || !now.is_answer {
+            self.cover(now);
+            return Opinion::Sure(self.cwnd, CwndSource::ApplicationLimited);
+        }
+        self.is_filled = true;
         self.cwnd = if self.is_bursty {
             let most = self.judged.iter().map(|&(_, pipe)| pipe).max();
             most.unwrap_or(now.pipe)
@@ -110,6 +108,19 @@ impl Window {
         };
         self.notice_slow_start_end(now);
         Opinion::Sure(self.cwnd, CwndSource::Filled)
+    }
+
+    /// Whether the sender has mostly sent when an ACK made room.
+    fn is_filling(&self) -> bool {
+        let filled = self.judged.iter().filter(|(filled, _)| *filled).count();
+        self.judged.len() >= LEAST_JUDGED && filled * 10 >= self.judged.len() * 7
+    }
+
+    /// What was sent fits into the window.
+    fn cover(&mut self, now: &Moment) {
+        if now.has_sent {
+            self.cwnd = self.cwnd.max(now.pipe);
+        }
     }
 
     fn judge(&mut self, now: &Moment) {
@@ -141,7 +152,8 @@ impl Window {
         }
         let (since, before) = self.round[0];
         let is_round = (now.at - since).as_nanos() * 10 >= srtt.as_nanos() * 9;
-        if self.ssthresh.is_none() && is_round && self.cwnd * 10 < before * 13 {
+        let is_slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);
+        if is_slow_start && is_round && self.cwnd * 10 < before * 13 {
             self.ssthresh = Some(self.cwnd);
         }
     }

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use tcpexp::Recording;
 use tcpexp::flow::{Flow, FlowId, Segment};
 use tcpexp::measure::sender::{
-    CwndSource, Hindsight, RecoveryEpoch, RecoveryKind, SenderOptions, SenderRow, SenderSample,
+    CwndSource, Hindsight, RecoveryEpoch, RecoveryKind, SenderOptions, SenderRow, SenderSample, SenderSummary,
     sender_state,
 };
 use tcpexp::measure::{Meter, meter};
@@ -23,6 +23,7 @@ const EPOCH_NEAR: i64 = 20_000_000;
 pub(crate) struct Reconstruction {
     pub(crate) samples: HashMap<u16, Vec<SenderSample>>,
     pub(crate) epochs: Vec<(u16, RecoveryEpoch)>,
+    pub(crate) summaries: HashMap<u16, SenderSummary>,
 }
 
 struct Ports(FlowId);
@@ -60,6 +61,7 @@ impl Reconstruction {
         assert!(measured.is_ok());
         let mut samples: HashMap<u16, Vec<SenderSample>> = HashMap::new();
         let mut epochs = Vec::new();
+        let mut summaries = HashMap::new();
         for row in &rows {
             match row {
                 SenderRow::Sample(sample) => {
@@ -69,10 +71,17 @@ impl Reconstruction {
                         .push(*sample);
                 }
                 SenderRow::Recovery(epoch) => epochs.push((ports[&epoch.flow], *epoch)),
+                SenderRow::Summary(summary) => {
+                    summaries.insert(ports[&summary.flow], *summary);
+                }
                 SenderRow::Resent(_) => {}
             }
         }
-        Self { samples, epochs }
+        Self {
+            samples,
+            epochs,
+            summaries,
+        }
     }
 }
 

@@ -1,0 +1,47 @@
+//! How fast data is acknowledged.
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+/// The greatest rate of delivery over a round trip.
+#[derive(Debug, Default)]
+pub(super) struct Delivery {
+    round: Option<(Timestamp, StreamOffset)>,
+    greatest_bps: Option<u64>,
+}
+
+impl Delivery {
+    /// All before `ack` is acknowledged.
+    pub(super) fn acknowledge(&mut self, at: Timestamp, ack: StreamOffset, srtt: Option<TimeDelta>) {
+        let Some((began, from)) = self.round else {
+            self.round = Some((at, ack));
+            return;
+        };
+        let span = at - began;
+        // A round trip that is too short would count one burst of ACKs as a rate.
+        if srtt.is_none_or(|srtt| span < srtt) || span < TimeDelta::from_millis(1) {
+            return;
+        }
+        self.round = Some((at, ack));
+        let bits = u128::try_from(ack.since(from)).unwrap_or(0) * 8;
+        let nanos = u128::try_from(span.as_nanos()).unwrap_or(u128::MAX);
+        let rate = u64::try_from(bits * 1_000_000_000 / nanos).unwrap_or(u64::MAX);
+        self.greatest_bps = self.greatest_bps.max(Some(rate));
+    }
+
+    /// A hole was filled: what comes now was delivered before.
+    pub(super) fn restart(&mut self) {
+        self.round = None;
+    }
+
+    pub(super) fn greatest_bps(&self) -> Option<u64> {
+        self.greatest_bps
+    }
+
+    /// Twice what is delivered in `rtt`, in segments.
+    pub(super) fn model_window_segments(&self, rtt: TimeDelta, smss_bytes: u32) -> Option<u32> {
+        let bits = u128::from(self.greatest_bps?) * u128::try_from(rtt.as_nanos()).ok()?;
+        let segments = 2 * bits / 8 / 1_000_000_000 / u128::from(smss_bytes.max(1));
+        u32::try_from(segments).ok()
+    }
+}

@@ -1,0 +1,173 @@
+//! Which congestion control a sender may run, from what its window does.
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+/// Fewer reductions tell nothing.
+const LEAST_REDUCTIONS: usize = 2;
+/// Windows below it are reduced by rounding as much as by a factor.
+const LEAST_WINDOW: u32 = 8;
+/// So many round trips without a loss and hardly any growth, and delay is what limits the sender.
+const LEAST_STEADY_ROUNDS: u32 = 50;
+/// So many reductions without a loss are no accident.
+const LEAST_LOSSLESS: u32 = 4;
+/// An epoch of fewer round trips has no shape.
+const LEAST_SHAPED_ROUNDS: usize = 8;
+/// Round trips kept of one epoch.
+const KEPT_ROUNDS: usize = 4_096;
+/// Reductions kept of one flow; later ones are as good as earlier ones.
+const KEPT_REDUCTIONS: usize = 4_096;
+
+/// What a congestion control is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CongestionFamily {
+    /// Halves its window at a loss: Reno, and others that reduce alike.
+    Reno,
+    /// Reduces its window to 0.7 (RFC 9438).
+    Cubic,
+    /// Reduces or holds its window without losses: Vegas, CDG and their like.
+    DelayBased,
+    /// Paces by a model of the path: BBR.
+    ModelBased,
+}
+
+impl CongestionFamily {
+    /// The name used in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reno => "reno",
+            Self::Cubic => "cubic",
+            Self::DelayBased => "delay_based",
+            Self::ModelBased => "model_based",
+        }
+    }
+}
+
+/// What is told of a congestion control, and from how much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CongestionHint {
+    /// Which kind it may be; `None` where the evidence is thin or fits none.
+    pub family: Option<CongestionFamily>,
+    /// Median of the factors by which recoveries multiplied the window, in percent.
+    pub reduction_percent: Option<u32>,
+    /// Recoveries that this median is of.
+    pub reductions: u32,
+    /// Reductions without a loss or a congestion echo.
+    pub lossless_reductions: u32,
+    /// Growth in congestion avoidance with a full window, in thousandths of a segment a round trip.
+    pub growth_milli_segments: Option<i64>,
+    /// How much of its growth a window has behind it after half of the time between two losses, in
+    /// percent, at the median: 50 if it grows evenly as Reno's, more if it slows down as CUBIC's.
+    pub half_time_percent: Option<u32>,
+}
+
+/// Collects what hints at a congestion control.
+#[derive(Debug, Default)]
+pub(super) struct Hints {
+    factors: Vec<u32>,
+    halves: Vec<u32>,
+    lossless: u32,
+    rounds: u32,
+    growth: i64,
+    steady_rounds: u32,
+    epoch: Vec<u32>,
+    round_began: Option<Timestamp>,
+}
+
+impl Hints {
+    /// The window is seen to be `cwnd`, out of slow start.
+    pub(super) fn see(&mut self, at: Timestamp, cwnd: u32, srtt: Option<TimeDelta>) {
+        let is_over = self
+            .round_began
+            .is_none_or(|began| srtt.is_some_and(|srtt| at - began >= srtt));
+        if !is_over {
+            return;
+        }
+        self.round_began = Some(at);
+        if let Some(before) = self.epoch.last() {
+            self.rounds += 1;
+            self.steady_rounds += 1;
+            self.growth += i64::from(cwnd) - i64::from(*before);
+        }
+        if self.epoch.len() < KEPT_ROUNDS {
+            self.epoch.push(cwnd);
+        }
+    }
+
+    /// The window was reduced without a loss.
+    pub(super) fn reduce(&mut self) {
+        self.lossless += 1;
+        self.forget();
+    }
+
+    /// The window is not seen for a while.
+    pub(super) fn forget(&mut self) {
+        self.epoch.clear();
+        self.round_began = None;
+    }
+
+    /// A loss ends an epoch of growth.
+    pub(super) fn lose(&mut self) {
+        self.steady_rounds = 0;
+        let rounds = &self.epoch;
+        if rounds.len() >= LEAST_SHAPED_ROUNDS
+            && let (Some(&first), Some(&last)) = (rounds.first(), rounds.last())
+            && last >= first + 4
+            && self.halves.len() < KEPT_REDUCTIONS
+        {
+            let half = rounds[rounds.len() / 2].saturating_sub(first);
+            self.halves.push(half * 100 / (last - first));
+        }
+        self.forget();
+    }
+
+    /// A recovery reduced a full window.
+    pub(super) fn reduced(&mut self, before: u32, after: u32) {
+        if before >= LEAST_WINDOW && self.factors.len() < KEPT_REDUCTIONS {
+            // Windows are rounded down.
+            let percent = (u64::from(after) * 200 + 100) / (u64::from(before) * 2);
+            self.factors.push(u32::try_from(percent).unwrap_or(u32::MAX));
+        }
+    }
+
+    pub(super) fn hint(mut self, is_paced: bool) -> CongestionHint {
+        let reductions = self.factors.len();
+        let reduction_percent = median(&mut self.factors);
+        let growth = self.growth * 1_000;
+        CongestionHint {
+            family: self.family(is_paced, reductions, reduction_percent),
+            reduction_percent,
+            reductions: u32::try_from(reductions).unwrap_or(u32::MAX),
+            lossless_reductions: self.lossless,
+            growth_milli_segments: (self.rounds > 0).then(|| growth / i64::from(self.rounds)),
+            half_time_percent: median(&mut self.halves),
+        }
+    }
+
+    fn family(
+        &self,
+        is_paced: bool,
+        reductions: usize,
+        percent: Option<u32>,
+    ) -> Option<CongestionFamily> {
+        if is_paced {
+            return Some(CongestionFamily::ModelBased);
+        }
+        let is_still = self.growth.abs() * 10 < i64::from(self.rounds);
+        let holds = reductions == 0 && self.steady_rounds >= LEAST_STEADY_ROUNDS && is_still;
+        let reduces = self.lossless >= LEAST_LOSSLESS
+            && usize::try_from(self.lossless).is_ok_and(|lossless| lossless > 2 * reductions);
+        if holds || reduces {
+            return Some(CongestionFamily::DelayBased);
+        }
+        match percent.filter(|_| reductions >= LEAST_REDUCTIONS)? {
+            44..=56 => Some(CongestionFamily::Reno),
+            62..=78 => Some(CongestionFamily::Cubic),
+            _ => None,
+        }
+    }
+}
+
+fn median(values: &mut [u32]) -> Option<u32> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
