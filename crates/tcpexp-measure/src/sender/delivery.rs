@@ -12,7 +12,12 @@ pub(super) struct Delivery {
 
 impl Delivery {
     /// All before `ack` is acknowledged.
-    pub(super) fn acknowledge(&mut self, at: Timestamp, ack: StreamOffset, srtt: Option<TimeDelta>) {
+    pub(super) fn acknowledge(
+        &mut self,
+        at: Timestamp,
+        ack: StreamOffset,
+        srtt: Option<TimeDelta>,
+    ) {
         let Some((began, from)) = self.round else {
             self.round = Some((at, ack));
             return;

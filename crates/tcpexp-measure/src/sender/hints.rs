@@ -125,7 +125,8 @@ impl Hints {
         if before >= LEAST_WINDOW && self.factors.len() < KEPT_REDUCTIONS {
             // Windows are rounded down.
             let percent = (u64::from(after) * 200 + 100) / (u64::from(before) * 2);
-            self.factors.push(u32::try_from(percent).unwrap_or(u32::MAX));
+            self.factors
+                .push(u32::try_from(percent).unwrap_or(u32::MAX));
         }
     }
 

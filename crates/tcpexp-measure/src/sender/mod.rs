@@ -23,6 +23,9 @@ mod summary;
 mod undecided;
 mod window;
 
+#[cfg(test)]
+mod tests;
+
 pub use hindsight::Hindsight;
 pub use hints::{CongestionFamily, CongestionHint};
 pub use limits::LimitedTime;

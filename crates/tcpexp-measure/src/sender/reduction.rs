@@ -32,7 +32,7 @@ impl Reduction {
     pub(super) fn new(prior: u32, factor: Option<(u32, u32)>) -> Self {
         Self {
             prior,
-            threshold: factor.map(|(to, from)| scaled(prior, to, from)),
+            threshold: factor.map(|factor| scaled(prior, factor)),
             is_proportional: true,
             ..Self::default()
         }
@@ -88,7 +88,7 @@ impl Reduction {
         if !self.is_proportional || self.delivered < LEAST_DELIVERED {
             return;
         }
-        let threshold = scaled(self.prior, self.sent, self.delivered);
+        let threshold = scaled(self.prior, (self.sent, self.delivered));
         if pipe > threshold {
             self.threshold = Some(threshold);
         } else {
@@ -107,7 +107,8 @@ pub(super) fn factor(before: u32, after: u32) -> Option<(u32, u32)> {
     (before >= LEAST_FACTORED && after < before).then_some((after, before))
 }
 
-fn scaled(value: u32, to: u32, from: u32) -> u32 {
+/// `value` multiplied by a factor.
+pub(super) fn scaled(value: u32, (to, from): (u32, u32)) -> u32 {
     let product = u64::from(value) * u64::from(to) / u64::from(from.max(1));
     u32::try_from(product).unwrap_or(u32::MAX)
 }

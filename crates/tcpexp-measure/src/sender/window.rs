@@ -244,6 +244,13 @@ impl Window {
         self.judged.extend([(true, self.cwnd); LEAST_JUDGED]);
     }
 
+    /// What a timeout began has ended: the window grows from what is in the network to `threshold`,
+    /// if that is known.
+    pub(super) fn resume(&mut self, pipe: u32, threshold: Option<u32>) {
+        self.settle(pipe);
+        self.ssthresh = threshold;
+    }
+
     /// A recovery has ended in which something else held the sender back.
     pub(super) fn settle_unfilled(&mut self, threshold: u32) {
         self.cwnd = threshold.max(1);

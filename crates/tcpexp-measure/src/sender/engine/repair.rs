@@ -1,0 +1,235 @@
+//! How a sender repairs losses: when a recovery begins and ends, and what is sent again why.
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::Timestamp;
+
+use super::{ANSWER, Engine};
+use crate::sender::SenderRow;
+use crate::sender::event::{Acked, Sent};
+use crate::sender::recovery::{RecoveryEpoch, RecoveryKind, Running, State};
+use crate::sender::reduction::{Reduction, factor, scaled};
+use crate::sender::resent::{Resent, ResentCause};
+
+impl Engine<'_> {
+    pub(super) fn send_again(&mut self, sent: &Sent, rows: &mut impl Extend<SenderRow>) {
+        let cause = self.cause(sent);
+        self.counts.resent += 1;
+        match cause {
+            ResentCause::Needless => {}
+            ResentCause::TailLossProbe => {
+                self.has_probed = true;
+                self.board.probe(sent.at, sent.start, sent.end);
+            }
+            ResentCause::Timeout => self.time_out(sent, rows),
+            ResentCause::AfterTimeout => self.resend(sent),
+            ResentCause::FastRetransmit | ResentCause::ReorderingTimer => {
+                if self.recovery.state != State::Recovery {
+                    self.detect(sent.at, sent.record);
+                    let heard = self.last_heard.filter(|heard| sent.at - *heard < ANSWER);
+                    let srtt = self.timer.srtt().unwrap_or_default();
+                    let reducing = self.undecided.reducing(sent.at, srtt, self.window.cwnd);
+                    let began = reducing.or(heard).unwrap_or(sent.at);
+                    self.enter(RecoveryKind::Fast, began, rows);
+                }
+                self.resend(sent);
+            }
+        }
+        rows.extend([SenderRow::Resent(Resent {
+            flow: self.flow,
+            direction: self.direction,
+            at: sent.at,
+            start: sent.start,
+            end: sent.end,
+            cause,
+        })]);
+    }
+
+    fn resend(&mut self, sent: &Sent) {
+        let segments = self.board.send_again(sent.at, sent.start, sent.end);
+        self.recovery.resent(segments, sent.stamp);
+        self.reduction.send(segments);
+    }
+
+    /// Why data is sent again.
+    fn cause(&self, sent: &Sent) -> ResentCause {
+        let mut missing = self.board.missing(sent.start, sent.end);
+        let Some(first) = missing.next() else {
+            return ResentCause::Needless;
+        };
+        let last = missing.last().unwrap_or(first);
+        let is_head = Some(first.start) == self.una;
+        let is_tail = Some(last.end) == self.nxt;
+        let heard = self.last_heard.unwrap_or(first.sent);
+        let is_answer = sent.at - heard < ANSWER;
+        let armed = self
+            .last_advance
+            .map_or(first.sent, |at| at.max(first.sent));
+        let waited = (sent.at - armed).as_nanos();
+        let is_expired = waited >= self.timer.rto().as_nanos() / 10 * 9;
+        if is_head && is_expired && !(is_answer && self.board.owes()) {
+            let may_be_probe = is_tail && self.recovery.is_open() && !self.has_probed;
+            if !may_be_probe || !self.timer.is_linux() {
+                return ResentCause::Timeout;
+            }
+        }
+        match self.recovery.state {
+            State::Loss => return ResentCause::AfterTimeout,
+            State::Recovery => return ResentCause::FastRetransmit,
+            State::Open | State::Reducing => {}
+        }
+        let srtt = self.timer.srtt().unwrap_or_default().as_nanos();
+        let idle = (sent.at - self.last_sent.map_or(heard, |at| at.max(heard))).as_nanos();
+        if is_tail && !is_answer && !self.board.has_sacked() && idle * 10 >= srtt * 18 {
+            ResentCause::TailLossProbe
+        } else if is_answer {
+            ResentCause::FastRetransmit
+        } else {
+            ResentCause::ReorderingTimer
+        }
+    }
+
+    fn time_out(&mut self, sent: &Sent, rows: &mut impl Extend<SenderRow>) {
+        if self.recovery.state != State::Loss {
+            self.enter(RecoveryKind::Timeout, sent.at, rows);
+        }
+        self.timer.back_off();
+        self.board.time_out(sent.at, self.side.has_sack);
+        self.resend(sent);
+    }
+
+    /// Marks lost what an ACK shows to be lost; tells how many segments.
+    pub(super) fn detect(&mut self, at: Timestamp, record: u64) -> u32 {
+        if !self.side.has_sack {
+            return 0;
+        }
+        self.board.detect(at, record, &self.side.retransmissions)
+    }
+
+    pub(super) fn enter(
+        &mut self,
+        kind: RecoveryKind,
+        at: Timestamp,
+        rows: &mut impl Extend<SenderRow>,
+    ) {
+        let Some(nxt) = self.nxt else {
+            return;
+        };
+        // What was known before a timeout that interrupts a recovery is what the recovery knew.
+        let before = (self.window.cwnd, self.window.is_filled);
+        let ssthresh = self.window.ssthresh;
+        if let Some(interrupted) = self.recovery.end() {
+            self.report(&interrupted, Some(at), None, false, rows);
+        }
+        self.settle(None, rows);
+        self.recovery
+            .begin(kind, at, self.una.unwrap_or(nxt)..nxt, before, ssthresh);
+        self.window.reduce();
+        self.hints.lose();
+        self.counts.recoveries += 1;
+        self.counts.timeouts += u32::from(kind == RecoveryKind::Timeout);
+        self.reduction = Reduction::new(before.0, self.factor);
+    }
+
+    /// Whether all is repaired that was sent when the recovery began.
+    ///
+    /// Without SACK more than that must be acknowledged, or duplicate ACKs of the same number would
+    /// begin another recovery (RFC 6582, section 4).
+    pub(super) fn is_repaired_by(&self, una: StreamOffset) -> bool {
+        let high = self.recovery.running.map(|running| running.high);
+        high.is_some_and(|high| una > high || una == high && self.side.has_sack)
+    }
+
+    /// Whether all is acknowledged that was to be repaired, but no more than that: then a sender
+    /// without SACK waits. What duplicate ACKs stood for counts as outstanding again.
+    pub(super) fn is_held(&self, una: StreamOffset) -> bool {
+        let high = self.recovery.running.map(|running| running.high);
+        !self.side.has_sack && high == Some(una)
+    }
+
+    /// Whether the ACK shows that nothing was lost, by when the sender takes its reduction back: at
+    /// once, unless copies of what was not lost are still in the network.
+    pub(super) fn was_needless(&self, acked: &Acked, advanced: bool) -> bool {
+        let is_late = advanced && self.recovery.answers_original(acked.echo);
+        let is_known = match self.recovery.state {
+            State::Recovery => !self.board.has_retransmitted() || self.is_repaired_by(acked.ack),
+            _ => true,
+        };
+        is_late && is_known || self.recovery.is_refuted()
+    }
+
+    pub(super) fn leave(&mut self, acked: &Acked, undone: bool, rows: &mut impl Extend<SenderRow>) {
+        let Some(running) = self.recovery.end() else {
+            return;
+        };
+        if undone {
+            self.window
+                .undo(running.cwnd_before, running.ssthresh_before);
+            self.board.undo();
+            self.report(&running, Some(acked.at), None, true, rows);
+        } else if running.kind == RecoveryKind::Timeout {
+            // It ends in slow start, and the threshold shows only where that ends.
+            let threshold = self
+                .factor
+                .map(|factor| scaled(running.cwnd_before, factor));
+            self.window.resume(self.board.pipe(), threshold);
+            self.report(&running, Some(acked.at), threshold, false, rows);
+        } else if let Some(threshold) = self.unreached(&running) {
+            self.window.settle_unfilled(threshold);
+            if running.was_filled {
+                self.factor = factor(running.cwnd_before, threshold).or(self.factor);
+                if self.reduction.unreached().is_none() {
+                    self.hints.reduced(running.cwnd_before, threshold);
+                }
+            }
+            self.report(&running, Some(acked.at), Some(threshold), false, rows);
+        } else {
+            self.window.settle(self.board.pipe());
+            self.settling = Some((running, acked.at));
+        }
+    }
+
+    /// The threshold of a recovery that does not show in what the sender fills after it: because
+    /// something else held it back, or because without SACK all that duplicate ACKs stood for
+    /// counts as outstanding again.
+    fn unreached(&self, running: &Running) -> Option<u32> {
+        let is_blurred = !self.side.has_sack && running.kind == RecoveryKind::Fast;
+        let last = is_blurred.then(|| self.reduction.latest());
+        self.reduction.unreached().or(last)
+    }
+
+    /// What the sender fills right after a recovery is the threshold that the recovery set.
+    pub(super) fn settle(&mut self, filled: Option<u32>, rows: &mut impl Extend<SenderRow>) {
+        if let Some((running, ended)) = self.settling.take() {
+            if let Some(filled) = filled {
+                self.window.settle(filled);
+                if running.was_filled {
+                    self.hints.reduced(running.cwnd_before, filled);
+                    self.factor = factor(running.cwnd_before, filled).or(self.factor);
+                }
+            }
+            self.report(&running, Some(ended), filled, false, rows);
+        }
+    }
+
+    pub(super) fn report(
+        &self,
+        running: &Running,
+        ended: Option<Timestamp>,
+        ssthresh: Option<u32>,
+        was_undone: bool,
+        rows: &mut impl Extend<SenderRow>,
+    ) {
+        rows.extend([SenderRow::Recovery(RecoveryEpoch {
+            flow: self.flow,
+            direction: self.direction,
+            epoch: running.epoch,
+            kind: running.kind,
+            began: running.began,
+            ended,
+            high: running.high,
+            cwnd_before_segments: Some(running.cwnd_before),
+            ssthresh_segments: ssthresh,
+            was_undone,
+        })]);
+    }
+}

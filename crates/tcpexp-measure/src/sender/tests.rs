@@ -1,0 +1,404 @@
+//! Short traces, and what is told of their senders.
+
+use std::convert::Infallible;
+use std::fmt::Write;
+
+use insta::assert_snapshot;
+use tcpexp_flow::Direction;
+
+use super::*;
+use crate::scripted::Scripted;
+
+/// All rows of a script's senders.
+fn rows(text: &str, options: SenderOptions) -> Vec<SenderRow> {
+    let hindsight = Hindsight::of(&mut Scripted::new(text));
+    let mut rows = Vec::new();
+    let measured: Result<_, Infallible> =
+        sender_state(&mut Scripted::new(text), &hindsight, options, |batch| {
+            rows.extend(batch);
+            Ok(())
+        });
+    assert!(measured.is_ok());
+    rows
+}
+
+/// Rows of a capture taken at the client, which sends; samples as
+/// `una+flight pipe cwnd source phase`, counted in bytes from the first byte and in segments.
+fn told(text: &str) -> String {
+    tell(rows(
+        text,
+        SenderOptions {
+            position: Some(Position::Sender),
+            ..SenderOptions::default()
+        },
+    ))
+}
+
+fn tell(rows: Vec<SenderRow>) -> String {
+    let mut lines = String::new();
+    let mut first = None;
+    for row in rows {
+        match row {
+            SenderRow::Sample(s) if s.direction == Direction::Forward => {
+                let first = *first.get_or_insert(s.snd_una.unwrap());
+                let una = s.snd_una.unwrap().since(first);
+                let flight = s.flight_size_bytes.unwrap();
+                let number = |n: Option<u32>| n.map_or("-".to_owned(), |n| n.to_string());
+                let (pipe, cwnd) = (number(s.pipe_segments), number(s.cwnd_segments));
+                let phase = s.phase.map_or("-", Phase::name);
+                let source = s.cwnd_source.name();
+                writeln!(
+                    lines,
+                    "{una}+{flight} pipe {pipe} cwnd {cwnd} {source} {phase}"
+                )
+                .unwrap();
+            }
+            SenderRow::Recovery(epoch) => {
+                let ssthresh = epoch.ssthresh_segments;
+                let undone = if epoch.was_undone { " undone" } else { "" };
+                let kind = epoch.kind.name();
+                writeln!(
+                    lines,
+                    "recovery {} {kind} to {ssthresh:?}{undone}",
+                    epoch.epoch
+                )
+                .unwrap();
+            }
+            SenderRow::Resent(resent) => writeln!(lines, "resent {}", resent.cause.name()).unwrap(),
+            SenderRow::Sample(_) | SenderRow::Summary(_) => {}
+        }
+    }
+    lines
+}
+
+fn summary(text: &str) -> SenderSummary {
+    let rows = rows(text, SenderOptions::default());
+    let found = rows.into_iter().find_map(|row| match row {
+        SenderRow::Summary(summary) if summary.direction == Direction::Forward => Some(summary),
+        _ => None,
+    });
+    found.unwrap()
+}
+
+const HANDSHAKE: &str = "
+    0.000000 > S 0 mss 1000 sackok wscale 7 ts 1 0
+    0.040000 < S. 0 ack 1 win 65535 mss 1000 sackok wscale 7 ts 900 1
+    0.040010 > . 1 ack 1 win 512 ts 41 900
+";
+
+#[test]
+fn window_shows_in_what_is_in_the_network_while_acks_are_answered() {
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900
+        0.041003 > 2965:3953(988) ts 41 900
+        0.081000 < ack 989 ts 940 41
+        0.081010 > 3953:4941(988) ts 81 940
+        0.081011 > 4941:5929(988) ts 81 940
+        0.082000 < ack 1977 ts 941 41
+        0.082010 > 5929:6917(988) ts 82 941
+        0.083000 < ack 2965 ts 942 41
+        0.083010 > 6917:7905(988) ts 83 942
+        0.084000 < ack 3953 ts 943 41
+        0.084010 > 7905:8893(988) ts 84 943
+        0.125000 < ack 8893 ts 984 84
+        "
+    );
+    assert_snapshot!(told(&text), @r"
+    0+3952 pipe 4 cwnd 10 application_limited slow_start
+    988+4940 pipe 5 cwnd 10 application_limited slow_start
+    1976+4940 pipe 5 cwnd 10 application_limited slow_start
+    2964+4940 pipe 5 cwnd 5 filled slow_start
+    3952+4940 pipe 5 cwnd 5 filled congestion_avoidance
+    ");
+}
+
+#[test]
+fn selective_acknowledgments_begin_a_recovery_that_reduces_the_window() {
+    assert_snapshot!(told(&lossy("")), @r"
+    0+4940 pipe 5 cwnd 10 application_limited slow_start
+    0+4940 pipe 4 cwnd 10 application_limited slow_start
+    0+4940 pipe 3 cwnd 10 application_limited slow_start
+    resent fast_retransmit
+    0+4940 pipe 2 cwnd 2 recovery fast_recovery
+    0+5928 pipe 2 cwnd 2 recovery fast_recovery
+    recovery 0 fast to Some(2)
+    4940+1976 pipe 2 cwnd 2 filled congestion_avoidance
+    ");
+}
+
+/// Five segments, of which the first is lost and sent again when three others have arrived.
+fn lossy(rest: &str) -> String {
+    format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900
+        0.041003 > 2965:3953(988) ts 41 900
+        0.041004 > 3953:4941(988) ts 41 900
+        0.082000 < ack 1 sack 989:1977 ts 941 41
+        0.083000 < ack 1 sack 989:2965 ts 942 41
+        0.084000 < ack 1 sack 989:3953 ts 943 41
+        0.084010 > 1:989(988) ts 84 943
+        0.085000 < ack 1 sack 989:4941 ts 944 41
+        0.085010 > 4941:5929(988) ts 85 944
+        0.125000 < ack 4941 ts 984 84
+        0.125010 > 5929:6917(988) ts 125 984
+        0.166000 < ack 6917 ts 1025 125
+        {rest}"
+    )
+}
+
+#[test]
+fn timeout_backs_off_and_leaves_one_segment_in_the_network() {
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900
+        0.041003 > 2965:3953(988) ts 41 900
+        0.285000 > 1:989(988) ts 285 900
+        0.790000 > 1:989(988) ts 790 900
+        0.830000 < ack 989 ts 1700 790
+        0.830010 > 989:1977(988) ts 830 1700
+        0.830011 > 1977:2965(988) ts 830 1700
+        0.870000 < ack 3953 ts 1740 830
+        0.870010 > 3953:4941(988) ts 870 1740
+        0.910000 < ack 4941 ts 1780 870
+        "
+    );
+    assert_snapshot!(told(&text), @r"
+    resent timeout
+    resent timeout
+    0+3952 pipe 1 cwnd 1 recovery loss_recovery
+    resent after_timeout
+    resent after_timeout
+    988+2964 pipe 2 cwnd 2 recovery loss_recovery
+    recovery 0 timeout to None
+    3952+988 pipe 1 cwnd 1 filled slow_start
+    ");
+    assert_eq!(summary(&text).timeouts, 1);
+}
+
+#[test]
+fn probe_of_the_tail_is_no_recovery() {
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900
+        0.041003 > 2965:3953(988) ts 41 900
+        0.081000 < ack 2965 ts 940 41
+        0.169000 > 2965:3953(988) ts 169 940
+        0.209000 < ack 3953 ts 1068 169
+        "
+    );
+    assert_snapshot!(told(&text), @r"
+    0+3952 pipe 4 cwnd 10 application_limited slow_start
+    resent tail_loss_probe
+    2964+988 pipe 1 cwnd 10 application_limited slow_start
+    ");
+}
+
+#[test]
+fn reduction_is_taken_back_when_the_original_turns_out_to_have_arrived() {
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900
+        0.041003 > 2965:3953(988) ts 41 900
+        0.041004 > 3953:4941(988) ts 41 900
+        0.082000 < ack 1 sack 989:1977 ts 941 41
+        0.083000 < ack 1 sack 989:2965 ts 942 41
+        0.084000 < ack 1 sack 989:3953 ts 943 41
+        0.084010 > 1:989(988) ts 84 943
+        0.085000 < ack 4941 ts 944 41
+        0.085010 > 4941:5929(988) ts 85 944
+        0.126000 < ack 5929 sack 1:989 ts 985 85
+        "
+    );
+    assert_snapshot!(told(&text), @r"
+    0+4940 pipe 5 cwnd 10 application_limited slow_start
+    0+4940 pipe 4 cwnd 10 application_limited slow_start
+    0+4940 pipe 3 cwnd 10 application_limited slow_start
+    resent fast_retransmit
+    0+4940 pipe 2 cwnd 2 recovery fast_recovery
+    recovery 0 fast to None undone
+    4940+988 pipe 1 cwnd 10 application_limited slow_start
+    ");
+}
+
+#[test]
+fn offsets_go_on_when_sequence_numbers_wrap() {
+    let wrapping = "
+        0.000 > S 4294965295 mss 1000 sackok
+        0.040 < S. 0 ack 4294965296 mss 1000 sackok
+        0.040 > . 4294965296 ack 1
+        0.041 > 4294965296:4294966296(1000)
+        0.041 > 4294966296:0(1000)
+        0.041 > 0:1000(1000)
+        0.041 > 1000:2000(1000)
+        0.081 < ack 4294966296
+        0.081 < ack 0
+        0.082 < ack 2000
+    ";
+    assert_snapshot!(told(wrapping), @r"
+    0+4000 pipe 4 cwnd 10 application_limited slow_start
+    1000+3000 pipe 3 cwnd 10 application_limited slow_start
+    2000+2000 pipe 2 cwnd 10 application_limited slow_start
+    ");
+}
+
+#[test]
+fn without_sack_each_duplicate_ack_stands_for_a_segment() {
+    let text = "
+        0.000000 > S 0 mss 1000
+        0.040000 < S. 0 ack 1 mss 1000
+        0.040010 > . 1 ack 1
+        0.041000 > 1:1001(1000)
+        0.041001 > 1001:2001(1000)
+        0.041002 > 2001:3001(1000)
+        0.041003 > 3001:4001(1000)
+        0.041004 > 4001:5001(1000)
+        0.041005 > 5001:6001(1000)
+        0.082000 < ack 1
+        0.083000 < ack 1
+        0.084000 < ack 1
+        0.084010 > 1:1001(1000)
+        0.085000 < ack 1
+        0.125000 < ack 2001             // partial: the next one is missing too
+        0.125010 > 2001:3001(1000)
+        0.166000 < ack 6001
+        0.166010 > 6001:7001(1000)
+        0.206000 < ack 7001
+    ";
+    assert_snapshot!(told(text), @r"
+    0+6000 pipe 6 cwnd 10 application_limited slow_start
+    0+6000 pipe 5 cwnd 10 application_limited slow_start
+    0+6000 pipe 4 cwnd 10 application_limited slow_start
+    resent fast_retransmit
+    0+6000 pipe 3 cwnd 3 recovery fast_recovery
+    0+6000 pipe 2 cwnd 2 recovery fast_recovery
+    resent fast_retransmit
+    2000+4000 pipe 1 cwnd 1 recovery fast_recovery
+    6000+1000 pipe 1 cwnd 1 recovery fast_recovery
+    recovery 0 fast to Some(1)
+    ");
+}
+
+#[test]
+fn nothing_is_claimed_of_a_window_before_the_first_captured_data_is_acknowledged() {
+    let text = "
+        1.000 > 10001:11001(1000)
+        1.001 < ack 9001
+        1.001 > 11001:12001(1000)
+        1.002 < ack 10001
+        1.002 > 12001:13001(1000)
+        1.040 < ack 11001
+        1.040 > 13001:14001(1000)
+        1.041 < ack 12001
+        1.041 > 14001:15001(1000)
+        1.042 < ack 13001
+        1.042 > 15001:16001(1000)
+        1.043 < ack 14001
+        1.043 > 16001:17001(1000)
+        1.044 < ack 15001
+    ";
+    assert_snapshot!(told(text), @r"
+    0+1000 pipe 1 cwnd - warm_up slow_start
+    0+2000 pipe 2 cwnd - warm_up slow_start
+    0+3000 pipe 3 cwnd - warm_up slow_start
+    1000+3000 pipe 3 cwnd 3 filled slow_start
+    2000+3000 pipe 3 cwnd 3 filled slow_start
+    3000+3000 pipe 3 cwnd 3 filled slow_start
+    4000+3000 pipe 3 cwnd 3 filled slow_start
+    ");
+}
+
+#[test]
+fn window_of_unknown_scale_leaves_its_room_unknown() {
+    let text = "
+        1.000 > 1:1001(1000)
+        1.001 < ack 1 win 2
+        1.001 > 1001:2001(1000)
+        1.001 > 2001:3001(1000)
+        1.001 > 3001:4001(1000)
+        1.040 < ack 4001 win 2
+    ";
+    for row in rows(text, SenderOptions::default()) {
+        if let SenderRow::Sample(sample) = row {
+            assert_eq!(sample.usable_window_bytes, None);
+        }
+    }
+}
+
+#[test]
+fn what_the_capture_missed_was_sent_all_the_same() {
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900   // one is missing before it
+        0.041003 > 2965:3953(988) ts 41 900
+        0.041004 > 3953:4941(988) ts 41 900
+        0.081000 < ack 5929 ts 940 41         // and one behind
+        0.081010 > 5929:6917(988) ts 81 940
+        0.121000 < ack 6917 ts 980 81
+        "
+    );
+    assert_snapshot!(told(&text), @r"
+    0+5928 pipe 6 cwnd 10 application_limited slow_start
+    5928+988 pipe 1 cwnd 16 application_limited slow_start
+    ");
+}
+
+#[test]
+fn at_a_receiver_without_timestamps_nothing_is_claimed() {
+    let text = "
+        0.000000 > S 0 mss 1000 sackok
+        0.000010 < S. 0 ack 1 mss 1000 sackok
+        0.040000 > . 1 ack 1
+        0.041000 > 1:1001(1000)
+        0.041001 > 1001:2001(1000)
+        0.041002 > 2001:3001(1000)
+        0.041003 > 3001:4001(1000)
+        0.041010 < ack 4001
+    ";
+    let told = tell(rows(text, SenderOptions::default()));
+    assert_snapshot!(told, @r"
+    0+4000 pipe - cwnd - not_seen -
+    ");
+}
+
+#[test]
+fn at_a_receiver_timestamps_tell_what_the_sender_knew() {
+    let text = "
+        0.000000 > S 0 mss 1000 sackok ts 1 0
+        0.000010 < S. 0 ack 1 mss 1000 sackok ts 900 1
+        0.040000 > . 1 ack 1 ts 41 900
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041010 < ack 989 ts 941 41
+        0.042000 < ack 1977 ts 942 41
+        0.041002 > 1977:2965(988) ts 41 900     // left before either ACK was heard
+        0.041003 > 2965:3953(988) ts 41 900
+        0.081010 > 3953:4941(988) ts 81 941
+        0.082000 > 4941:5929(988) ts 82 942
+        0.082010 < ack 5929 ts 982 82
+    ";
+    let told = tell(rows(text, SenderOptions::default()));
+    assert_snapshot!(told, @r"
+    0+3952 pipe 4 cwnd 10 application_limited slow_start
+    988+3952 pipe 4 cwnd 10 application_limited slow_start
+    1976+3952 pipe 4 cwnd 10 application_limited slow_start
+    ");
+}
+
+#[test]
+fn time_with_data_outstanding_is_busy() {
+    let times = summary(&lossy("")).limited;
+    assert_eq!(times.busy.as_nanos(), 125_000_000);
+    assert_eq!(times.receiver_window.as_nanos(), 0);
+}
