@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use score::{Reconstruction, Score};
 use tcpexp::Recording;
 use tcpexp::measure::Position;
-use tcpexp::measure::sender::SenderOptions;
+use tcpexp::measure::sender::{CongestionFamily, SenderOptions};
+use tcpexp::units::TimeDelta;
 use truth::KernelLog;
 
 /// The most that may be lost of a flow's data for its receiver to tell the window within 3 %.
@@ -87,9 +88,12 @@ impl Experiment {
         }
     }
 
+    fn found(&self, position: Position) -> Reconstruction {
+        Reconstruction::of(&self.recording(position), SenderOptions::default())
+    }
+
     fn score(&self, position: Position) -> Score {
-        let recording = self.recording(position);
-        let found = Reconstruction::of(&recording, SenderOptions::default());
+        let found = self.found(position);
         let is_exact = position == Position::Sender;
         Score::of(&found, &KernelLog::read(&self.folder), is_exact)
     }
@@ -170,6 +174,49 @@ fn recoveries_from_a_senders_capture_are_those_of_the_kernel() {
             assert!(matched * 100 >= found * 97, "{name}: precision");
             assert!(matched * 100 >= truth * 97, "{name}: recall");
             assert_eq!(score.right_kinds, matched, "{name}");
+        }
+    }
+}
+
+#[test]
+fn times_that_limits_took_are_those_of_the_kernel() {
+    for experiment in Experiment::all() {
+        let Some(times) = KernelLog::read(&experiment.folder).times else {
+            continue;
+        };
+        let found = experiment.found(Position::Sender);
+        let summary = found
+            .summaries
+            .values()
+            .max_by_key(|s| s.limited.busy)
+            .unwrap();
+        let off = |found: TimeDelta, truth: i64| (found.as_nanos() / 1_000 - truth).abs();
+        let busy = off(summary.limited.busy, times.busy);
+        let closed = off(summary.limited.receiver_window, times.rwnd_limited);
+        println!(
+            "{}: busy {busy} µs off, closed {closed} µs off",
+            experiment.name
+        );
+        // 2 % of what each took, 15 s.
+        assert!(busy <= 300_000, "{}", experiment.name);
+        assert!(closed <= 300_000, "{}", experiment.name);
+    }
+}
+
+#[test]
+fn hint_at_the_congestion_control_is_right_or_missing() {
+    for experiment in Experiment::all() {
+        let truth = match experiment.name.split(['-', '_']).next().unwrap() {
+            "reno" | "adsl" => CongestionFamily::Reno,
+            "cubic" | "two" => CongestionFamily::Cubic,
+            "bbr" => CongestionFamily::ModelBased,
+            _ => CongestionFamily::DelayBased,
+        };
+        for position in [Position::Sender, Position::Receiver] {
+            for summary in experiment.found(position).summaries.values() {
+                let hint = summary.hint.family;
+                assert!(hint.is_none_or(|hint| hint == truth), "{}", experiment.name);
+            }
         }
     }
 }

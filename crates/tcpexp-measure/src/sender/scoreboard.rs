@@ -409,3 +409,63 @@ impl Scoreboard {
         self.lost = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tcpexp_wire::SeqNum;
+
+    use super::*;
+
+    const SMSS: u32 = 100;
+
+    fn offset(segment: u32) -> StreamOffset {
+        StreamOffset::first(SeqNum(u32::MAX - 500)).plus(segment * SMSS)
+    }
+
+    /// The counters, counted anew.
+    fn recount(board: &Scoreboard) -> (u32, u32, u32) {
+        let count = |is: fn(&Segment) -> bool| {
+            u32::try_from(board.segments.iter().filter(|s| is(s)).count()).unwrap()
+        };
+        (
+            count(|s| s.sacked),
+            count(|s| s.lost),
+            count(|s| s.retransmitted),
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn counters_say_what_the_segments_say(steps in prop::collection::vec((0..5_u8, 0..40_u32, 1..8_u32), 1..200)) {
+            let mut board = Scoreboard::default();
+            let (mut una, mut nxt) = (0, 0);
+            for (millis, (kind, from, count)) in (0..).zip(steps) {
+                let at = Timestamp::from_nanos(millis * 1_000_000);
+                let (left, right) = (una + from, (una + from + count).min(nxt));
+                match kind {
+                    0 => {
+                        board.append(at, offset(nxt), offset(nxt + count), SMSS);
+                        nxt += count;
+                    }
+                    1 if left < right => {
+                        let block = [(offset(left), offset(right))];
+                        board.acknowledge(at, offset(una), block.into_iter());
+                    }
+                    2 => {
+                        una = (una + count).min(nxt);
+                        board.acknowledge(at, offset(una), std::iter::empty());
+                    }
+                    3 => {
+                        board.send_again(at, offset(left), offset(right.max(left)));
+                    }
+                    _ if from == 0 => board.time_out(at, true),
+                    _ => {}
+                }
+                prop_assert_eq!(recount(&board), (board.sacked, board.lost, board.retransmitted));
+                prop_assert_eq!(board.outstanding(), nxt - una);
+                prop_assert!(board.pipe() <= board.outstanding() + board.retransmitted);
+            }
+        }
+    }
+}

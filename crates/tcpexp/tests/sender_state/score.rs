@@ -6,8 +6,8 @@ use std::convert::Infallible;
 use tcpexp::Recording;
 use tcpexp::flow::{Flow, FlowId, Segment};
 use tcpexp::measure::sender::{
-    CwndSource, Hindsight, RecoveryEpoch, RecoveryKind, SenderOptions, SenderRow, SenderSample, SenderSummary,
-    sender_state,
+    CwndSource, Hindsight, RecoveryEpoch, RecoveryKind, SenderOptions, SenderRow, SenderSample,
+    SenderSummary, sender_state,
 };
 use tcpexp::measure::{Meter, meter};
 use tcpexp::wire::Tunnels;

@@ -35,12 +35,20 @@ pub(crate) struct Epoch {
     pub(crate) is_timeout: bool,
 }
 
+/// The last line of `TCP_INFO`: times in microseconds since the connection began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    pub(crate) busy: i64,
+    pub(crate) rwnd_limited: i64,
+}
+
 /// All that was logged of one experiment.
 #[derive(Debug, Default)]
 pub(crate) struct KernelLog {
     pub(crate) probes: Vec<Probe>,
     /// `None` where congestion states were not logged.
     pub(crate) epochs: Option<Vec<Epoch>>,
+    pub(crate) times: Option<Times>,
 }
 
 fn lines(path: &Path) -> impl Iterator<Item = String> {
@@ -58,7 +66,12 @@ impl KernelLog {
                 ..Self::default()
             };
         }
-        Self::read_trace(&folder.join("trace.txt.gz"))
+        Self {
+            times: lines(&folder.join("tcpinfo.csv.gz"))
+                .last()
+                .map(|line| times(&line)),
+            ..Self::read_trace(&folder.join("trace.txt.gz"))
+        }
     }
 
     fn read_trace(path: &Path) -> Self {
@@ -93,6 +106,7 @@ impl KernelLog {
         Self {
             probes,
             epochs: Some(epochs),
+            times: None,
         }
     }
 }
@@ -122,6 +136,14 @@ fn probe(line: &str) -> Probe {
         cwnd: narrow(5),
         ssthresh: narrow(6),
         srtt_micros: narrow(8),
+    }
+}
+
+fn times(line: &str) -> Times {
+    let fields: Vec<&str> = line.split(',').collect();
+    Times {
+        busy: fields[11].parse().unwrap(),
+        rwnd_limited: fields[12].parse().unwrap(),
     }
 }
 
