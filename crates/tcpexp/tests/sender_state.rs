@@ -193,12 +193,19 @@ fn times_that_limits_took_are_those_of_the_kernel() {
         let off = |found: TimeDelta, truth: i64| (found.as_nanos() / 1_000 - truth).abs();
         let busy = off(summary.limited.busy, times.busy);
         let closed = off(summary.limited.receiver_window, times.rwnd_limited);
+        // What was still queued was sent after the kernel was asked for the last time.
+        let samples = found
+            .samples
+            .values()
+            .max_by_key(|samples| samples.len())
+            .unwrap();
+        let after = (samples.last().unwrap().at.as_nanos() - times.at).max(0) / 1_000;
         println!(
             "{}: busy {busy} µs off, closed {closed} µs off",
             experiment.name
         );
         // 2 % of what each took, 15 s.
-        assert!(busy <= 300_000, "{}", experiment.name);
+        assert!(busy <= 300_000 + after, "{}", experiment.name);
         assert!(closed <= 300_000, "{}", experiment.name);
     }
 }

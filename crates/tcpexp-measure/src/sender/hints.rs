@@ -66,6 +66,7 @@ pub(super) struct Hints {
     factors: Vec<u32>,
     halves: Vec<u32>,
     lossless: u32,
+    losses: u32,
     rounds: u32,
     growth: i64,
     steady_rounds: u32,
@@ -84,6 +85,12 @@ impl Hints {
         }
         self.round_began = Some(at);
         if let Some(before) = self.epoch.last() {
+            // A tenth or more: super-packets leave some room now and then.
+            if u64::from(cwnd) * 10 <= u64::from(*before) * 9 {
+                self.lossless += 1;
+                self.epoch.clear();
+                return;
+            }
             self.rounds += 1;
             self.steady_rounds += 1;
             self.growth += i64::from(cwnd) - i64::from(*before);
@@ -91,12 +98,6 @@ impl Hints {
         if self.epoch.len() < KEPT_ROUNDS {
             self.epoch.push(cwnd);
         }
-    }
-
-    /// The window was reduced without a loss.
-    pub(super) fn reduce(&mut self) {
-        self.lossless += 1;
-        self.forget();
     }
 
     /// The window is not seen for a while.
@@ -108,6 +109,7 @@ impl Hints {
     /// A loss ends an epoch of growth.
     pub(super) fn lose(&mut self) {
         self.steady_rounds = 0;
+        self.losses += 1;
         let rounds = &self.epoch;
         if rounds.len() >= LEAST_SHAPED_ROUNDS
             && let (Some(&first), Some(&last)) = (rounds.first(), rounds.last())
@@ -153,10 +155,9 @@ impl Hints {
         if is_paced {
             return Some(CongestionFamily::ModelBased);
         }
-        let is_still = self.growth.abs() * 10 < i64::from(self.rounds);
+        let is_still = self.growth.abs() * 5 < i64::from(self.rounds);
         let holds = reductions == 0 && self.steady_rounds >= LEAST_STEADY_ROUNDS && is_still;
-        let reduces = self.lossless >= LEAST_LOSSLESS
-            && usize::try_from(self.lossless).is_ok_and(|lossless| lossless > 2 * reductions);
+        let reduces = self.lossless >= LEAST_LOSSLESS && self.lossless / 2 > self.losses;
         if holds || reduces {
             return Some(CongestionFamily::DelayBased);
         }

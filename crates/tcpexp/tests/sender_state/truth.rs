@@ -38,6 +38,7 @@ pub(crate) struct Epoch {
 /// The last line of `TCP_INFO`: times in microseconds since the connection began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
+    pub(crate) at: i64,
     pub(crate) busy: i64,
     pub(crate) rwnd_limited: i64,
 }
@@ -142,6 +143,7 @@ fn probe(line: &str) -> Probe {
 fn times(line: &str) -> Times {
     let fields: Vec<&str> = line.split(',').collect();
     Times {
+        at: nanos(fields[0]),
         busy: fields[11].parse().unwrap(),
         rwnd_limited: fields[12].parse().unwrap(),
     }

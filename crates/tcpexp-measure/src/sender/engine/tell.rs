@@ -38,9 +38,6 @@ impl Engine<'_> {
                     && let Some(reduced) = self.undecided.decide(now.pipe, rows)
                 {
                     self.window.reduced(reduced);
-                    if !self.side.is_bursty {
-                        self.hints.reduce();
-                    }
                 }
                 self.undecided.give_up(rows);
                 self.watch(now, cwnd, source);
