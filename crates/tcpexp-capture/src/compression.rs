@@ -56,6 +56,21 @@ impl Compression {
     }
 }
 
+/// What `input` holds, decompressed if it is compressed: for files that are no captures but come
+/// compressed as these do.
+pub fn decompressed<'a>(
+    mut input: impl BufRead + Send + 'a,
+) -> io::Result<Box<dyn Read + Send + 'a>> {
+    let mut start = Vec::new();
+    (&mut input).take(4).read_to_end(&mut start)?;
+    let compression = Compression::sniff(&start);
+    let whole = io::Cursor::new(start).chain(input);
+    match compression {
+        Some(compression) => compression.decode(whole),
+        None => Ok(Box::new(whole)),
+    }
+}
+
 /// All LZ4 frames of a file: the library's decoder stops at the end of each, and takes a file that
 /// is cut between two blocks of a frame for complete.
 struct Lz4Frames<R: Read> {
@@ -159,6 +174,24 @@ mod tests {
         let skippable = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
         let file = [&skippable[..], &zstd(b"data")].concat();
         assert_eq!(decoded(&file), (b"data".to_vec(), None));
+    }
+
+    #[test]
+    fn what_is_not_compressed_stays_as_it_is() {
+        for text in ["", "abc", "time,src,dst"] {
+            for file in [
+                text.as_bytes().to_vec(),
+                gzip(text.as_bytes()),
+                zstd(text.as_bytes()),
+            ] {
+                let mut out = String::new();
+                decompressed(&file[..])
+                    .unwrap()
+                    .read_to_string(&mut out)
+                    .unwrap();
+                assert_eq!(out, text);
+            }
+        }
     }
 
     #[test]

@@ -51,7 +51,7 @@ mod laws;
 
 pub use capture::Capture;
 pub use clock::Resolution;
-pub use compression::Compression;
+pub use compression::{Compression, decompressed};
 pub use damage::Damage;
 pub use error::{Error, FirstBytes, Foreign};
 pub use format::{ByteOrder, Format};
