@@ -42,6 +42,19 @@ fn outcome(format: Format, log: &[u8]) -> Option<Report> {
     }
 }
 
+#[test]
+fn the_format_of_a_log_is_guessed_from_its_beginning() {
+    use Format::{Iperf3, Siftr, Ss, TcpInfo, TcpProbe, Web10g};
+    let formats = LOGS.map(|log| Format::guess(lines(log).as_bytes()).unwrap());
+    let written_by = [
+        TcpProbe, TcpProbe, TcpProbe, TcpInfo, Ss, Siftr, Web10g, Iperf3,
+    ];
+    assert_eq!(formats, written_by);
+    for foreign in ["", "Dear colleague,\n", "1,2,3\n4,5,6\n"] {
+        assert_eq!(Format::guess(foreign.as_bytes()), None);
+    }
+}
+
 fn any_format() -> impl Strategy<Value = Format> {
     prop::sample::select(Format::ALL.to_vec())
 }

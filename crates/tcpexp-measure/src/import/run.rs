@@ -1,5 +1,6 @@
 //! Reading a whole log.
 
+use std::cmp::Reverse;
 use std::io::BufRead;
 use std::mem;
 
@@ -69,6 +70,29 @@ impl Format {
             Self::Web10g => "web10g",
             Self::Iperf3 => "iperf3",
         }
+    }
+}
+
+impl Format {
+    /// Which format a log has, by its `beginning`: the one that can use most of its lines. `None` if
+    /// none can use any.
+    pub fn guess(beginning: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(beginning);
+        if text.trim_start().starts_with('{') {
+            return Some(Self::Iperf3);
+        }
+        let used = |format: Self| {
+            let report = import(format, beginning, |_| Ok::<_, Error>(()));
+            report.map_or(0, |report| report.used)
+        };
+        let by_line = Self::ALL
+            .into_iter()
+            .filter(|format| *format != Self::Iperf3);
+        let (used, format) = by_line
+            .map(|format| (used(format), format))
+            // The first of those that can use as many.
+            .max_by_key(|(used, format)| (*used, Reverse(*format)))?;
+        (used > 0).then_some(format)
     }
 }
 
