@@ -58,6 +58,21 @@ fn grouped(n: u64) -> String {
     text
 }
 
+/// Millions with up to three decimals, so that it takes no more than `width` characters.
+pub(crate) fn mega(value: u64, width: usize) -> String {
+    let millions = value as f64 / 1e6;
+    (0..=3)
+        .rev()
+        .map(|decimals| format!("{millions:.decimals$}"))
+        .find(|text| text.len() <= width)
+        .unwrap_or_else(|| format!("{millions:.1e}"))
+}
+
+/// A number of segments, as far as it is known.
+pub(crate) fn number(segments: Option<u32>) -> String {
+    segments.map_or(NO_VALUE.to_owned(), |segments| segments.to_string())
+}
+
 /// The unit of all times in one table, so that columns compare at a glance.
 pub(crate) struct Unit {
     pub(crate) name: &'static str,

@@ -188,6 +188,23 @@ impl<R: 'static> Builder<R> {
         })
     }
 
+    /// Yes or no.
+    pub(crate) fn flag(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            Arc::new(
+                rows.iter()
+                    .map(|row| Some(value(row)))
+                    .collect::<BooleanArray>(),
+            )
+        };
+        self.required(name, DataType::Boolean, description, array)
+    }
+
     /// Yes, no, or not known.
     pub(crate) fn maybe_flag(
         self,

@@ -3,7 +3,7 @@
 use tcpexp_flow::{Direction, Protocol};
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 
-use crate::cells::{NO_VALUE, Unit, count, wrapped};
+use crate::cells::{NO_VALUE, Unit, count, mega, wrapped};
 use crate::connections::rate_bps;
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
@@ -134,14 +134,4 @@ fn line(summary: &ConnectionSummary, direction: Direction, unit: &Unit) -> Optio
         ],
         &rtt,
     ))
-}
-
-/// Millions with up to three decimals, so that it takes no more than `width` characters.
-fn mega(value: u64, width: usize) -> String {
-    let millions = value as f64 / 1e6;
-    (0..=3)
-        .rev()
-        .map(|decimals| format!("{millions:.decimals$}"))
-        .find(|text| text.len() <= width)
-        .unwrap_or_else(|| format!("{millions:.1e}"))
 }

@@ -1,8 +1,11 @@
 //! The flow that a row is about.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tcpexp_flow::{Flow, FlowId, Protocol};
+use tcpexp_measure::import::ImportedFlow;
+use tcpexp_measure::spp::Point;
 
 use crate::columns::Builder;
 
@@ -19,11 +22,24 @@ pub struct FlowLabel {
     pub responder: String,
 }
 
+/// Whose state a table of senders tells, which may be a log's that names no endpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderLabel {
+    /// The flow's number.
+    pub flow: FlowId,
+    /// Transport protocol.
+    pub protocol: Protocol,
+    /// Address and port of the initiator and of the responder.
+    pub ends: Option<(SocketAddr, SocketAddr)>,
+    /// The capture that tells it; `None` for a log.
+    pub capture: Option<Point>,
+}
+
 /// A row with the flow that it is about.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Labelled<R> {
+pub struct Labelled<R, L = FlowLabel> {
     /// The flow.
-    pub flow: Arc<FlowLabel>,
+    pub flow: Arc<L>,
     /// The row.
     pub row: R,
 }
@@ -38,6 +54,49 @@ impl FlowLabel {
             responder: flow.responder().to_string(),
         }
     }
+}
+
+impl SenderLabel {
+    /// The label of a flow that a log tells of.
+    pub fn of_log(flow: &ImportedFlow) -> Self {
+        Self {
+            flow: flow.flow,
+            protocol: flow.protocol,
+            ends: flow.local.zip(flow.remote),
+            capture: None,
+        }
+    }
+}
+
+/// The columns that every table about senders has.
+pub(crate) fn sender_label_columns<R: 'static>(
+    columns: Builder<R>,
+    label: fn(&R) -> &SenderLabel,
+) -> Builder<R> {
+    columns
+        .id(
+            "flow_id",
+            "The flow's number in this run, counted from 0 in order of first appearance.",
+            move |row| label(row).flow.0,
+        )
+        .text("protocol", "Transport protocol: tcp or udp.", move |row| {
+            label(row).protocol.name()
+        })
+        .maybe_text(
+            "initiator",
+            "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443. In a log, of the end that the log calls its own. Null where a log names no endpoints.",
+            move |row| Some(label(row).ends?.0.to_string()),
+        )
+        .maybe_text(
+            "responder",
+            "Address and port of the responder, or of the end that a log calls the other one. Null where a log names no endpoints.",
+            move |row| Some(label(row).ends?.1.to_string()),
+        )
+        .maybe_text(
+            "capture",
+            "The capture that tells it, and on whose clock its times are: src or dst. Null for a log.",
+            move |row| label(row).capture.map(Point::name),
+        )
 }
 
 /// The columns that every table about flows has.

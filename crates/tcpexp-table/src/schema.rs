@@ -121,7 +121,10 @@ pub(crate) fn named(name: &str, columns: Vec<Field>) -> SchemaRef {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{connection_columns, single_rtt_columns};
+    use crate::{
+        connection_columns, interval_columns, sender_columns, sender_event_columns,
+        single_rtt_columns,
+    };
 
     /// The schema as a reader of the documentation would write it down.
     fn written_out(schema: &Schema) -> String {
@@ -156,6 +159,21 @@ mod tests {
     #[test]
     fn the_schema_of_single_capture_rtt_is_part_of_the_interface() {
         insta::assert_snapshot!(written_out(&single_rtt_columns().schema()));
+    }
+
+    #[test]
+    fn the_sender_schema_is_part_of_the_interface() {
+        insta::assert_snapshot!(written_out(&sender_columns().schema()));
+    }
+
+    #[test]
+    fn the_schema_of_sender_events_is_part_of_the_interface() {
+        insta::assert_snapshot!(written_out(&sender_event_columns().schema()));
+    }
+
+    #[test]
+    fn the_schema_of_intervals_is_part_of_the_interface() {
+        insta::assert_snapshot!(written_out(&interval_columns().schema()));
     }
 
     #[test]

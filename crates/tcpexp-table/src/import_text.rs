@@ -1,0 +1,193 @@
+//! What a kernel's log tells of senders, for humans.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_measure::Quantiles;
+use tcpexp_measure::import::SenderCounters;
+use tcpexp_measure::sender::SenderSample;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use crate::cells::{NO_VALUE, Unit, count, number, wrapped};
+use crate::distribution::Distribution;
+use crate::labels::SenderLabel;
+use crate::text::FLOW_TABLE_WIDTH;
+use crate::top::Top;
+
+/// Sums up what a log tells of each sender.
+#[derive(Clone, Debug, Default)]
+pub struct ImportTable {
+    senders: BTreeMap<(FlowId, usize), Sender>,
+}
+
+/// One sender.
+#[derive(Clone, Debug)]
+struct Sender {
+    label: Arc<SenderLabel>,
+    direction: Direction,
+    samples: u64,
+    times: Option<(Timestamp, Timestamp)>,
+    cwnd: Distribution,
+    ssthresh: Distribution,
+    srtt: Quantiles,
+    /// Told one by one.
+    retransmits: Option<u64>,
+    /// Told as a total.
+    retransmitted: Option<u64>,
+    changes: Option<u64>,
+}
+
+impl ImportTable {
+    /// Adds the state of a sender.
+    pub fn sample(&mut self, label: &Arc<SenderLabel>, row: &SenderSample) {
+        let sender = self.sender(label, row.direction);
+        sender.samples += 1;
+        let (first, last) = sender.times.get_or_insert((row.at, row.at));
+        *first = (*first).min(row.at);
+        *last = (*last).max(row.at);
+        if let Some(cwnd) = row.cwnd_segments {
+            sender.cwnd.add(cwnd);
+        }
+        if let Some(ssthresh) = row.ssthresh_segments {
+            sender.ssthresh.add(ssthresh);
+        }
+        if let Some(srtt) = row.srtt {
+            sender.srtt.add(srtt);
+        }
+    }
+
+    /// A sender's congestion control sets its state.
+    pub fn state_change(&mut self, label: &Arc<SenderLabel>, direction: Direction) {
+        *self.sender(label, direction).changes.get_or_insert(0) += 1;
+    }
+
+    /// A sender sends data again.
+    pub fn retransmit(&mut self, label: &Arc<SenderLabel>, direction: Direction) {
+        *self.sender(label, direction).retransmits.get_or_insert(0) += 1;
+    }
+
+    /// Totals of a sender.
+    pub fn totals(&mut self, label: &Arc<SenderLabel>, totals: &SenderCounters) {
+        let sender = self.sender(label, totals.direction);
+        sender.retransmitted = sender.retransmitted.max(totals.retransmitted_segments);
+    }
+
+    fn sender(&mut self, label: &Arc<SenderLabel>, direction: Direction) -> &mut Sender {
+        let key = (label.flow, direction.index());
+        self.senders.entry(key).or_insert_with(|| Sender {
+            label: Arc::clone(label),
+            direction,
+            samples: 0,
+            times: None,
+            cwnd: Distribution::default(),
+            ssthresh: Distribution::default(),
+            srtt: Quantiles::default(),
+            retransmits: None,
+            retransmitted: None,
+            changes: None,
+        })
+    }
+
+    /// The table for a terminal of `width` columns, 80 at least: the `most` senders with most
+    /// samples first, the rest as one line.
+    pub fn into_text(self, most: usize, width: usize) -> String {
+        let width = width.max(FLOW_TABLE_WIDTH);
+        let mut top = Top::new(most, |sender: &Sender| {
+            (sender.samples, sender.label.flow.0)
+        });
+        self.senders
+            .into_values()
+            .for_each(|sender| top.add(sender));
+        let (mut shown, rest) = top.into_rows();
+        let medians: Vec<Option<TimeDelta>> = shown
+            .iter_mut()
+            .map(|sender| Some(sender.srtt.summary()?.median))
+            .collect();
+        let unit = Unit::of(medians.iter().flatten().map(|srtt| (*srtt, *srtt)));
+        let mut lines = vec![header(&unit)];
+        let mut before = None;
+        for (sender, srtt) in shown.iter().zip(medians) {
+            if before != Some(sender.label.flow) {
+                lines.extend(title(&sender.label, width));
+            }
+            before = Some(sender.label.flow);
+            lines.push(sender.line(srtt, &unit));
+        }
+        if rest.rows > 0 {
+            let senders = if rest.rows == 1 { "sender" } else { "senders" };
+            lines.push(format!(
+                "and {} more {senders} ({} samples)",
+                count(rest.rows, usize::MAX),
+                count(rest.weight, usize::MAX)
+            ));
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+impl Sender {
+    fn line(&self, srtt: Option<TimeDelta>, unit: &Unit) -> String {
+        let span = self.times.map(|(first, last)| last - first);
+        let [min, median, max] = [0, 50, 100].map(|percent| number(self.cwnd.quantile(percent)));
+        let told = |count_of: Option<u64>| count_of.map_or(NO_VALUE.to_owned(), |n| count(n, 6));
+        row(
+            self.direction.name(),
+            [
+                count(self.samples, 9),
+                span.map_or(NO_VALUE.to_owned(), |span| format!("{span:.1}")),
+                min,
+                median,
+                max,
+                number(self.ssthresh.quantile(50)),
+                srtt.map_or(NO_VALUE.to_owned(), |srtt| unit.show(srtt)),
+                told(self.retransmitted.or(self.retransmits)),
+                told(self.changes),
+            ],
+        )
+    }
+}
+
+fn header(unit: &Unit) -> String {
+    let cells = [
+        "samples", "span", "cwnd min", "median", "max", "ssthresh", "SRTT", "resent", "states",
+    ];
+    row(&format!("segs, {}", unit.name), cells.map(str::to_owned))
+}
+
+/// One line of numbers, 80 columns wide.
+fn row(name: &str, cells: [String; 9]) -> String {
+    let [
+        samples,
+        span,
+        min,
+        median,
+        max,
+        ssthresh,
+        srtt,
+        resent,
+        states,
+    ] = cells;
+    let name = if name.contains(',') {
+        name.to_owned()
+    } else {
+        format!("  {name}")
+    };
+    format!(
+        "{name:9} {samples:>9} {span:>8} {min:>8} {median:>6} {max:>5} {ssthresh:>8} {srtt:>6} {resent:>6} {states:>6}"
+    )
+}
+
+/// A flow's number and who talks to whom.
+pub(crate) fn title(label: &SenderLabel, width: usize) -> Vec<String> {
+    match label.ends {
+        None => vec![format!("{} endpoints not told", label.flow)],
+        Some((initiator, responder)) => wrapped(
+            &[
+                format!("{} {initiator}", label.flow),
+                format!("> {responder}"),
+            ],
+            width,
+        ),
+    }
+}

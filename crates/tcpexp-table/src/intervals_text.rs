@@ -1,0 +1,157 @@
+//! What a load generator tells of its intervals, for humans.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_measure::Quantiles;
+use tcpexp_measure::import::IntervalSample;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use crate::cells::{NO_VALUE, Unit, count, mega};
+use crate::import_text::title;
+use crate::labels::SenderLabel;
+use crate::text::FLOW_TABLE_WIDTH;
+use crate::top::Top;
+
+/// Sums up what a load generator tells of each stream; what it omits is left out.
+#[derive(Clone, Debug, Default)]
+pub struct IntervalTable {
+    streams: BTreeMap<(FlowId, usize), Stream>,
+}
+
+#[derive(Clone, Debug)]
+struct Stream {
+    label: Arc<SenderLabel>,
+    direction: Direction,
+    intervals: u64,
+    times: Option<(Timestamp, Timestamp)>,
+    bytes: Option<u64>,
+    slowest_bps: Option<u64>,
+    fastest_bps: Option<u64>,
+    retransmitted: Option<u64>,
+    srtt: Quantiles,
+}
+
+impl IntervalTable {
+    /// Adds an interval.
+    pub fn add(&mut self, label: &Arc<SenderLabel>, row: &IntervalSample) {
+        if row.omitted {
+            return;
+        }
+        let key = (label.flow, row.direction.index());
+        let stream = self.streams.entry(key).or_insert_with(|| Stream {
+            label: Arc::clone(label),
+            direction: row.direction,
+            intervals: 0,
+            times: None,
+            bytes: None,
+            slowest_bps: None,
+            fastest_bps: None,
+            retransmitted: None,
+            srtt: Quantiles::default(),
+        });
+        stream.intervals += 1;
+        let end = row.start + row.length;
+        let (first, last) = stream.times.get_or_insert((row.start, end));
+        *first = (*first).min(row.start);
+        *last = (*last).max(end);
+        let sum = |sum: Option<u64>, more: Option<u64>| match more {
+            Some(more) => Some(sum.unwrap_or(0) + more),
+            None => sum,
+        };
+        stream.bytes = sum(stream.bytes, row.bytes);
+        stream.retransmitted = sum(stream.retransmitted, row.retransmitted_segments);
+        stream.fastest_bps = stream.fastest_bps.max(row.goodput_bps);
+        stream.slowest_bps = match stream.slowest_bps.zip(row.goodput_bps) {
+            Some((slowest, bps)) => Some(slowest.min(bps)),
+            None => stream.slowest_bps.or(row.goodput_bps),
+        };
+        if let Some(srtt) = row.srtt {
+            stream.srtt.add(srtt);
+        }
+    }
+
+    /// The table for a terminal of `width` columns, 80 at least: the `most` streams with most
+    /// bytes first, the rest as one line.
+    pub fn into_text(self, most: usize, width: usize) -> String {
+        let width = width.max(FLOW_TABLE_WIDTH);
+        let mut top = Top::new(most, |stream: &Stream| {
+            (stream.bytes.unwrap_or(0), stream.label.flow.0)
+        });
+        self.streams
+            .into_values()
+            .for_each(|stream| top.add(stream));
+        let (mut shown, rest) = top.into_rows();
+        let medians: Vec<Option<TimeDelta>> = shown
+            .iter_mut()
+            .map(|stream| Some(stream.srtt.summary()?.median))
+            .collect();
+        let unit = Unit::of(medians.iter().flatten().map(|srtt| (*srtt, *srtt)));
+        let mut lines = vec![header(&unit)];
+        let mut before = None;
+        for (stream, srtt) in shown.iter().zip(medians) {
+            if before != Some(stream.label.flow) {
+                lines.extend(title(&stream.label, width));
+            }
+            before = Some(stream.label.flow);
+            lines.push(stream.line(srtt, &unit));
+        }
+        if rest.rows > 0 {
+            let streams = if rest.rows == 1 { "stream" } else { "streams" };
+            lines.push(format!(
+                "and {} more {streams} ({} bytes)",
+                count(rest.rows, usize::MAX),
+                count(rest.weight, usize::MAX)
+            ));
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+impl Stream {
+    fn line(&self, srtt: Option<TimeDelta>, unit: &Unit) -> String {
+        let span = self.times.map(|(first, last)| last - first);
+        let told = |n: Option<u64>, width| n.map_or(NO_VALUE.to_owned(), |n| count(n, width));
+        let rate = |bps: Option<u64>| bps.map_or(NO_VALUE.to_owned(), |bps| mega(bps, 8));
+        let mean = self.bytes.zip(span).and_then(|(bytes, span)| {
+            let nanos = u128::try_from(span.as_nanos()).ok()?;
+            u64::try_from((u128::from(bytes) * 8_000_000_000).checked_div(nanos)?).ok()
+        });
+        row(
+            &format!("  {}", self.direction),
+            [
+                count(self.intervals, 9),
+                span.map_or(NO_VALUE.to_owned(), |span| format!("{span:.1}")),
+                told(self.bytes, 13),
+                rate(mean),
+                rate(self.slowest_bps),
+                rate(self.fastest_bps),
+                told(self.retransmitted, 7),
+                srtt.map_or(NO_VALUE.to_owned(), |srtt| unit.show(srtt)),
+            ],
+        )
+    }
+}
+
+fn header(unit: &Unit) -> String {
+    let cells = [
+        "intervals",
+        "span",
+        "bytes",
+        "Mbit/s",
+        "min",
+        "max",
+        "resent",
+        "SRTT",
+    ];
+    row(&format!("SRTT {}", unit.name), cells.map(str::to_owned))
+}
+
+/// One line of numbers, 80 columns wide.
+fn row(name: &str, cells: [String; 8]) -> String {
+    let [intervals, span, bytes, mean, min, max, resent, srtt] = cells;
+    format!(
+        "{name:9} {intervals:>9} {span:>8} {bytes:>13} {mean:>8} {min:>7} {max:>7} {resent:>6} {srtt:>6}"
+    )
+}

@@ -1,0 +1,99 @@
+//! The table of what happens to senders: recoveries, retransmissions, changes of state.
+
+use tcpexp_flow::{Direction, StreamOffset};
+use tcpexp_measure::import::{RetransmitEvent, StateChange};
+use tcpexp_measure::sender::{RecoveryEpoch, Resent};
+use tcpexp_units::Timestamp;
+
+use crate::columns::Columns;
+use crate::labels::{Labelled, SenderLabel, sender_label_columns};
+use crate::sender::wire;
+
+/// Something that happens to a sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SenderEvent {
+    /// A recovery, reconstructed.
+    Recovery(RecoveryEpoch),
+    /// Data sent again, as captured.
+    Resent(Resent),
+    /// A kernel's congestion control sets its state.
+    StateChange(StateChange),
+    /// A kernel sends data again.
+    Retransmit(RetransmitEvent),
+}
+
+/// An event with the sender that it happens to.
+pub type SenderEventRow = Labelled<SenderEvent, SenderLabel>;
+
+/// The columns of `--events`.
+pub fn sender_event_columns() -> Columns<SenderEventRow> {
+    sender_label_columns(Columns::named("sender_events"), |row: &SenderEventRow| &row.flow)
+        .text("direction", "Which way the sender's data goes: forward (initiator to responder) or reverse.", |row| row.row.direction().name())
+        .text("event", "What happens: recovery (the window is reduced, losses are repaired), retransmission (data is sent again), or, from a log, state (congestion control sets its state).", |row| row.row.name())
+        .time("time_ns", "When, or when it began: nanoseconds since 1970-01-01 UTC, or since what a log counts from.", |row| row.row.at())
+        .maybe_signed("ended_ns", "When a recovery was over. Null for other events, and if the capture ended before.", |row| row.row.recovery()?.ended.map(Timestamp::as_nanos))
+        .maybe_text("kind", "Of a recovery why it began: fast (duplicate or selective ACKs), timeout or congestion_echo. Of a retransmission: fast_retransmit, reordering_timer, timeout, after_timeout, tail_loss_probe or needless. Of a state: open, disorder, window_reduction, recovery or loss. Null where a log does not tell.", |row| row.row.kind())
+        .maybe_id("recovery_epoch", "The recovery's number among this sender's, counted from 0. Null for other events.", |row| row.row.recovery().map(|recovery| recovery.epoch))
+        .maybe_id("start_seq", "First sequence number sent again, as it is on the wire. Null for other events and for a log's.", |row| row.row.resent().map(|resent| wire(resent.start)))
+        .maybe_id("end_seq", "The sequence number after the last one sent again; of a recovery, the one at which all before it is repaired. Null for other events and for a log's.", |row| row.row.end().map(wire))
+        .maybe_id("cwnd_before_segments", "Congestion window before the recovery in segments, an estimate. Null for other events and where it is not known.", |row| row.row.recovery()?.cwnd_before_segments)
+        .maybe_id("ssthresh_segments", "Slow start threshold that the recovery set, in segments. Null for other events and where it is not known.", |row| row.row.recovery()?.ssthresh_segments)
+        .maybe_flag("was_undone", "Whether the sender learnt that nothing was lost and took the reduction back. Null for other events.", |row| row.row.recovery().map(|recovery| recovery.was_undone))
+        .done()
+}
+
+impl SenderEvent {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Recovery(_) => "recovery",
+            Self::Resent(_) | Self::Retransmit(_) => "retransmission",
+            Self::StateChange(_) => "state",
+        }
+    }
+
+    const fn direction(&self) -> Direction {
+        match self {
+            Self::Recovery(recovery) => recovery.direction,
+            Self::Resent(resent) => resent.direction,
+            Self::StateChange(change) => change.direction,
+            Self::Retransmit(retransmit) => retransmit.direction,
+        }
+    }
+
+    const fn at(&self) -> Timestamp {
+        match self {
+            Self::Recovery(recovery) => recovery.began,
+            Self::Resent(resent) => resent.at,
+            Self::StateChange(change) => change.at,
+            Self::Retransmit(retransmit) => retransmit.at,
+        }
+    }
+
+    const fn kind(&self) -> Option<&'static str> {
+        match self {
+            Self::Recovery(recovery) => Some(recovery.kind.name()),
+            Self::Resent(resent) => Some(resent.cause.name()),
+            Self::StateChange(change) => Some(change.state.name()),
+            Self::Retransmit(_) => None,
+        }
+    }
+
+    const fn recovery(&self) -> Option<&RecoveryEpoch> {
+        match self {
+            Self::Recovery(recovery) => Some(recovery),
+            _ => None,
+        }
+    }
+
+    const fn resent(&self) -> Option<&Resent> {
+        match self {
+            Self::Resent(resent) => Some(resent),
+            _ => None,
+        }
+    }
+
+    fn end(&self) -> Option<StreamOffset> {
+        let recovered = self.recovery().map(|recovery| recovery.high);
+        recovered.or(self.resent().map(|resent| resent.end))
+    }
+}
