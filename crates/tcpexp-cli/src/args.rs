@@ -7,6 +7,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tcpexp::Recording;
 use tcpexp::flow::FlowId;
+use tcpexp::measure::import;
 use tcpexp::table;
 use tcpexp::units::TimeDelta;
 use tcpexp::wire::Tunnels;
@@ -26,6 +27,7 @@ pub(crate) enum Command {
     Rtt(RttArgs),
     Flows(FlowsArgs),
     Info(InfoArgs),
+    Import(ImportArgs),
     /// Print the completion script of a shell
     ///
     /// For bash: tcpexp completions bash > ~/.local/share/bash-completion/completions/tcpexp
@@ -127,6 +129,32 @@ pub(crate) struct FlowsArgs {
     pub(crate) output: OutputArgs,
 }
 
+/// Sender state from the log of a kernel or a tool
+///
+/// Gives the same table as a reconstruction from packets, with what the kernel itself knew. A log of
+/// iperf3 gives a table of intervals. Logs may be compressed.
+#[derive(clap::Args)]
+pub(crate) struct ImportArgs {
+    /// What wrote the log
+    #[arg(value_name = "FORMAT")]
+    pub(crate) log_format: LogFormat,
+
+    /// The log; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) log: PathBuf,
+
+    /// Write a table of retransmissions and changes of the congestion state
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+
+    /// Senders in the table at the most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
 /// Which flows.
 #[derive(clap::Args)]
 pub(crate) struct SelectArgs {
@@ -212,6 +240,39 @@ pub(crate) enum Compat {
     /// SPP 0.4.2, including its window, its clamping and its lost last pair
     #[value(name = "spp-0.4.2")]
     Spp042,
+}
+
+/// The logs that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Linux's `tcp_probe`: a trace with its events, the old /proc/net/tcpprobe, or CSV
+    #[value(name = "tcp_probe")]
+    TcpProbe,
+    /// `TCP_INFO` polled into CSV
+    #[value(name = "tcpinfo")]
+    TcpInfo,
+    /// `ss -tin` again and again
+    Ss,
+    /// FreeBSD's SIFTR
+    Siftr,
+    /// CSV of web10g's logger
+    Web10g,
+    /// JSON of iperf3
+    Iperf3,
+}
+
+impl LogFormat {
+    /// The library's name for it.
+    pub(crate) const fn of_import(self) -> import::Format {
+        match self {
+            Self::TcpProbe => import::Format::TcpProbe,
+            Self::TcpInfo => import::Format::TcpInfo,
+            Self::Ss => import::Format::Ss,
+            Self::Siftr => import::Format::Siftr,
+            Self::Web10g => import::Format::Web10g,
+            Self::Iperf3 => import::Format::Iperf3,
+        }
+    }
 }
 
 impl ReadArgs {

@@ -4,6 +4,7 @@ mod args;
 mod compat;
 mod failure;
 mod flows;
+mod import;
 mod info;
 mod output;
 mod picture;
@@ -12,6 +13,7 @@ mod report;
 mod results;
 mod rtt;
 mod sheet;
+mod side_table;
 mod single_rtt;
 
 use std::process::ExitCode;
@@ -29,6 +31,7 @@ fn run() -> anyhow::Result<()> {
         Command::Rtt(args) => rtt::run(&args),
         Command::Flows(args) => flows::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Import(args) => import::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "tcpexp", &mut script);

@@ -41,6 +41,20 @@ pub enum Error {
         /// Counts and damage, in words.
         why: String,
     },
+    /// The log cannot be read, or holds nothing of use.
+    #[error("cannot read {}", path.display())]
+    Log {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: tcpexp_measure::import::Error,
+    },
+    /// Nothing tells what kind of log it is.
+    #[error("{} is no log of a known format", path.display())]
+    UnknownLog {
+        /// Which file.
+        path: PathBuf,
+    },
     /// The two captures cannot be measured together.
     #[error("cannot compare {} with {}", src.display(), dst.display())]
     Compare {

@@ -2,8 +2,9 @@
 //!
 //! The few calls that join the crates: open captures ([`Recording`]), look what is in one
 //! ([`CaptureInfo`]), measure round-trip times between two ([`rtt`](fn@rtt)) or in one ([`single_rtt`](fn@single_rtt),
-//! [`live_rtt`]), what became of each packet between two ([`path`](fn@path)), and rates
-//! ([`throughput`](fn@throughput)). The crates themselves are here under short names.
+//! [`live_rtt`]), what became of each packet between two ([`path`](fn@path)), rates
+//! ([`throughput`](fn@throughput)), and read the logs of kernels and tools ([`LogFile`]). The
+//! crates themselves are here under short names.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -26,6 +27,7 @@ mod compat;
 mod error;
 mod flows;
 mod info;
+mod log;
 mod path;
 mod recording;
 mod rtt;
@@ -36,6 +38,7 @@ pub use compat::spp_pairs;
 pub use error::Error;
 pub use flows::flows;
 pub use info::CaptureInfo;
+pub use log::{LogFile, LogReport};
 pub use path::{PathOptions, PathReport, path};
 pub use recording::{Recording, Walk};
 pub use rtt::{RttOptions, RttReport, rtt};

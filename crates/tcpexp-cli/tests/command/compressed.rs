@@ -4,13 +4,7 @@ use std::io::Write;
 
 use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 
-use crate::desk::{Desk, reason, text};
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    out.write_all(bytes).unwrap();
-    out.finish().unwrap()
-}
+use crate::desk::{Desk, gzip, reason, text};
 
 fn lz4(bytes: &[u8]) -> Vec<u8> {
     // In small blocks, so that a part of the file is a part of the data.

@@ -1,5 +1,6 @@
 //! A folder with captures in it, where the command is typed.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::LazyLock;
@@ -125,6 +126,13 @@ pub(crate) fn reason(output: &Output) -> String {
 
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// `bytes` as gzip.
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    out.write_all(bytes).unwrap();
+    out.finish().unwrap()
 }
 
 /// A file of the real capture pairs in this repository.

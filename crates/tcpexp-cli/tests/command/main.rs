@@ -11,6 +11,7 @@ mod compressed;
 mod cut_short;
 mod formats;
 mod help;
+mod import;
 mod info;
 mod readme;
 mod strange_captures;

@@ -1,0 +1,183 @@
+//! `tcpexp import FORMAT FILE`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use anyhow::bail;
+use tcpexp::flow::FlowId;
+use tcpexp::measure::import::{Batch, Format, ImportedFlow, Report};
+use tcpexp::table::{
+    FLOW_TABLE_WIDTH, ImportTable, IntervalRow, IntervalTable, Labelled, SenderEvent,
+    SenderEventRow, SenderLabel, SenderSampleRow, interval_columns, sender_columns,
+    sender_event_columns,
+};
+use tcpexp::{LogFile, LogReport};
+
+use crate::args::{ImportArgs, wrong_usage};
+use crate::output::Output;
+use crate::sheet::Sheet;
+use crate::side_table::SideTable;
+use crate::{failure, report};
+
+pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<()> {
+    match args.log_format.of_import() {
+        Format::Iperf3 => intervals(args),
+        format => senders(args, format),
+    }
+}
+
+/// A log of senders.
+fn senders(args: &ImportArgs, format: Format) -> anyhow::Result<()> {
+    let mut results = Senders {
+        labels: Labels::default(),
+        sheet: Sheet::create(&args.output, sender_columns())?,
+        events: match &args.events {
+            Some(path) => Some(SideTable::create(path, sender_event_columns())?),
+            None => None,
+        },
+        table: ImportTable::default(),
+    };
+    let log = LogFile::open(&args.log)?;
+    let name = log.name().display().to_string();
+    let report = log.read(format, |batch| results.take(batch))?;
+    warn(&report, &name);
+    let text = results.table.into_text(args.limit, FLOW_TABLE_WIDTH);
+    let events = results.events.map(SideTable::complete).transpose()?;
+    results
+        .sheet
+        .finish(&with_remarks(args, text, &report.lines))?;
+    events.map_or(Ok(()), Output::finish)
+}
+
+/// What has been read so far of a log of senders.
+struct Senders {
+    labels: Labels,
+    sheet: Sheet<SenderSampleRow>,
+    events: Option<SideTable<SenderEventRow>>,
+    table: ImportTable,
+}
+
+impl Senders {
+    fn take(&mut self, batch: Batch) -> anyhow::Result<()> {
+        self.labels.learn(&batch.flows);
+        for row in batch.samples {
+            let flow = self.labels.of(row.flow);
+            self.table.sample(&flow, &row);
+            if self.sheet.takes_rows() {
+                self.sheet.add([Labelled { flow, row }])?;
+            }
+        }
+        for totals in &batch.counters {
+            let flow = self.labels.of(totals.flow);
+            self.table.totals(&flow, totals);
+        }
+        let mut events = Vec::new();
+        for change in batch.state_changes {
+            let flow = self.labels.of(change.flow);
+            self.table.state_change(&flow, change.direction);
+            let row = SenderEvent::StateChange(change);
+            events.push((change.at, Labelled { flow, row }));
+        }
+        for retransmit in batch.retransmits {
+            let flow = self.labels.of(retransmit.flow);
+            self.table.retransmit(&flow, retransmit.direction);
+            let row = SenderEvent::Retransmit(retransmit);
+            events.push((retransmit.at, Labelled { flow, row }));
+        }
+        // A log's batch has each kind in its order.
+        events.sort_by_key(|(at, _)| *at);
+        match &mut self.events {
+            Some(table) => table.add(events.into_iter().map(|(_, event)| event)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A log of a load generator.
+fn intervals(args: &ImportArgs) -> anyhow::Result<()> {
+    if args.events.is_some() {
+        return Err(wrong_usage("a log of iperf3 tells no events"));
+    }
+    let mut labels = Labels::default();
+    let mut sheet: Sheet<IntervalRow> = Sheet::create(&args.output, interval_columns())?;
+    let mut table = IntervalTable::default();
+    let log = LogFile::open(&args.log)?;
+    let name = log.name().display().to_string();
+    let report = log.read(Format::Iperf3, |batch| {
+        labels.learn(&batch.flows);
+        for row in batch.intervals {
+            let flow = labels.of(row.flow);
+            table.add(&flow, &row);
+            sheet.add([Labelled { flow, row }])?;
+        }
+        Ok::<(), anyhow::Error>(())
+    })?;
+    if report.lines.used == 0 {
+        bail!("cannot read {name}: it has no intervals");
+    }
+    warn(&report, &name);
+    let text = table.into_text(args.limit, FLOW_TABLE_WIDTH);
+    sheet.finish(&with_remarks(args, text, &report.lines))
+}
+
+/// The flows that a log has told of so far.
+#[derive(Default)]
+struct Labels(HashMap<FlowId, Arc<SenderLabel>>);
+
+impl Labels {
+    fn learn(&mut self, flows: &[ImportedFlow]) {
+        let labels = flows
+            .iter()
+            .map(|flow| (flow.flow, Arc::new(SenderLabel::of_log(flow))));
+        self.0.extend(labels);
+    }
+
+    fn of(&self, flow: FlowId) -> Arc<SenderLabel> {
+        let label = self.0.get(&flow);
+        Arc::clone(label.expect("a flow stands no later than its first row"))
+    }
+}
+
+/// Says what is wrong with a log.
+pub(crate) fn warn(report: &LogReport, name: &str) {
+    if report.breaks_off {
+        failure::tell(&format!(
+            "warning: {name}: compressed data breaks off after line {}; the rest was used",
+            report.lines.lines
+        ));
+    }
+}
+
+fn with_remarks(args: &ImportArgs, mut text: String, lines: &Report) -> String {
+    if !args.output.quiet {
+        text.push('\n');
+        text += &remarks(lines);
+    }
+    text
+}
+
+/// What became of the lines of a log.
+fn remarks(lines: &Report) -> String {
+    let mut text = String::new();
+    let mut counts = vec![
+        format!("{} read", lines.lines),
+        format!("{} used", lines.used),
+    ];
+    if lines.passed_over > 0 {
+        counts.push(format!(
+            "{} passed over (headers, comments)",
+            lines.passed_over
+        ));
+    }
+    report::line(&mut text, "lines", &counts.join(", "));
+    let mut heading = "not used";
+    for (reason, count) in &lines.reasons {
+        report::line(&mut text, heading, &format!("{count}: {reason}"));
+        heading = "";
+    }
+    if let Some(first) = &lines.first_unusable {
+        let what = format!("line {}: {}", first.line, first.begins.trim());
+        report::line(&mut text, "first of these", &what);
+    }
+    text
+}

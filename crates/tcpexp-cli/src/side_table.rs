@@ -1,0 +1,39 @@
+//! A table beside the one that a command is about.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use tcpexp::table::{Columns, RowsWriter};
+
+use crate::args::Format;
+use crate::output::Output;
+use crate::results::without_wrapping;
+
+/// A table on its way to a file whose ending says the format.
+pub(crate) struct SideTable<R> {
+    name: PathBuf,
+    table: RowsWriter<R, Output>,
+}
+
+impl<R> SideTable<R> {
+    /// Fails right away if there is no place for the file.
+    pub(crate) fn create(path: &Path, columns: Columns<R>) -> anyhow::Result<Self> {
+        let format = Format::of_table(path)?;
+        Ok(Self {
+            name: path.to_owned(),
+            table: RowsWriter::new(format, columns, Output::create(Some(path))?)?,
+        })
+    }
+
+    /// Adds rows.
+    pub(crate) fn add(&mut self, rows: impl IntoIterator<Item = R>) -> anyhow::Result<()> {
+        let written = self.table.write(rows).map_err(without_wrapping);
+        written.with_context(|| format!("cannot write {}", self.name.display()))
+    }
+
+    /// Completes the table; it gets its name when the output is finished.
+    pub(crate) fn complete(self) -> anyhow::Result<Output> {
+        let written = self.table.finish().map_err(without_wrapping);
+        written.with_context(|| format!("cannot write {}", self.name.display()))
+    }
+}

@@ -1,0 +1,177 @@
+//! `tcpexp import`.
+
+use std::fmt::Write as _;
+
+use insta::assert_snapshot;
+
+use crate::desk::{Desk, gzip, reason, text};
+
+/// A window that grows, is reduced by a loss and grows again, as tracefs prints it.
+const TRACE: &str = "\
+# tracer: nop
+#
+ iperf3-77 [001] ..s1.  10.000100: tcp_probe: family=AF_INET src=10.0.0.1:40000 dest=10.0.0.2:5201 mark=0x0 data_len=0 snd_nxt=0x3a98 snd_una=0x3e8 snd_cwnd=10 ssthresh=2147483647 snd_wnd=65160 srtt=40050 rcv_wnd=64512 sock_cookie=9
+ iperf3-77 [001] ..s1.  10.040100: tcp_probe: family=AF_INET src=10.0.0.1:40000 dest=10.0.0.2:5201 mark=0x0 data_len=0 snd_nxt=0x6d60 snd_una=0x3a98 snd_cwnd=20 ssthresh=2147483647 snd_wnd=65160 srtt=41000 rcv_wnd=64512 sock_cookie=9
+ iperf3-77 [001] ..s1.  10.080100: tcp_cong_state_set: family=AF_INET sport=40000 dport=5201 saddr=10.0.0.1 daddr=10.0.0.2 saddrv6=::ffff:10.0.0.1 daddrv6=::ffff:10.0.0.2 cong_state=3
+ iperf3-77 [001] ..s1.  10.080200: tcp_retransmit_skb: family=AF_INET sport=40000 dport=5201 saddr=10.0.0.1 daddr=10.0.0.2 saddrv6=::ffff:10.0.0.1 daddrv6=::ffff:10.0.0.2 state=TCP_ESTABLISHED
+ iperf3-77 [001] ..s1.  10.081000: tcp_probe: family=AF_INET src=10.0.0.1:40000 dest=10.0.0.2:5201 mark=0x0 data_len=0 snd_nxt=0x6d60 snd_una=0x3a98 snd_cwnd=18 ssthresh=14 snd_wnd=65160 srtt=42000 rcv_wnd=64512 sock_cookie=9
+ iperf3-77 [001] ..s1.  10.120100: tcp_cong_state_set: family=AF_INET sport=40000 dport=5201 saddr=10.0.0.1 daddr=10.0.0.2 saddrv6=::ffff:10.0.0.1 daddrv6=::ffff:10.0.0.2 cong_state=0
+ iperf3-77 [001] ..s1.  10.121000: tcp_probe: family=AF_INET src=10.0.0.1:40000 dest=10.0.0.2:5201 mark=0x0 data_len=0 snd_nxt=0x9c40 snd_una=0x6d60 snd_cwnd=14 ssthresh=14 snd_wnd=65160 srtt=42500 rcv_wnd=64512 sock_cookie=9
+";
+
+const IPERF3: &str = r#"{"start": {"connected": [{"socket": 5, "local_host": "10.0.0.1", "local_port": 33504, "remote_host": "10.0.0.2", "remote_port": 5201}],
+"timestamp": {"timesecs": 1767225609}, "test_start": {"protocol": "TCP"}}, "intervals": [
+{"streams": [{"socket": 5, "start": 0, "end": 1, "bytes": 900000, "retransmits": 0, "snd_cwnd": 14480, "rtt": 40500, "rttvar": 120, "omitted": true, "sender": true}]},
+{"streams": [{"socket": 5, "start": 1, "end": 2, "bytes": 1250000, "retransmits": 7, "snd_cwnd": 151552, "rtt": 60021, "rttvar": 120, "omitted": false, "sender": true}]},
+{"streams": [{"socket": 5, "start": 2, "end": 3, "bytes": 750000, "retransmits": 2, "snd_cwnd": 131552, "rtt": 50021, "rttvar": 90, "omitted": false, "sender": true}]}
+]}
+"#;
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.put("trace.txt", TRACE.as_bytes());
+    desk
+}
+
+#[test]
+fn a_trace_is_summed_up_for_people() {
+    assert_snapshot!(desk().text("import tcp_probe trace.txt"), @r"
+    segs, ms    samples     span cwnd min median   max ssthresh   SRTT resent states
+    0 10.0.0.1:40000 > 10.0.0.2:5201
+      forward         4 120.9 ms       10     14    20       14  41.00      1      2
+
+    lines           9 read, 7 used, 2 passed over (headers, comments)
+    ");
+}
+
+#[test]
+fn compressed_logs_and_standard_input_are_the_same_log() {
+    let desk = desk();
+    let table = desk.text("import tcp_probe trace.txt");
+    desk.put("log", &gzip(TRACE.as_bytes()));
+    assert_eq!(desk.text("import tcp_probe log"), table);
+    let mut piped = desk.command("import tcp_probe -");
+    let output = piped.write_stdin(gzip(TRACE.as_bytes())).output().unwrap();
+    assert_eq!(text(&output.stdout), table);
+}
+
+#[test]
+fn rows_and_events_are_tables() {
+    let desk = desk();
+    desk.bytes("import tcp_probe trace.txt -o state.csv --events events.csv -q");
+    let rows = text(&desk.get("state.csv"));
+    assert_eq!(rows.lines().count(), 1 + 4);
+    assert_snapshot!(rows.lines().nth(3).unwrap(), @"0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,10081000000,15000,28000,,13000,,,18,,measured,14,fast_recovery,0,42000000,,52160,");
+    assert_snapshot!(text(&desk.get("events.csv")), @r"
+    flow_id,protocol,initiator,responder,capture,direction,event,time_ns,ended_ns,kind,recovery_epoch,start_seq,end_seq,cwnd_before_segments,ssthresh_segments,was_undone
+    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,state,10080100000,,recovery,,,,,,
+    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,retransmission,10080200000,,,,,,,,
+    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,state,10120100000,,open,,,,,,
+    ");
+    for format in ["parquet", "arrow", "json"] {
+        desk.bytes(&format!("import tcp_probe trace.txt -q -o state.{format}"));
+        assert!(!desk.get(&format!("state.{format}")).is_empty());
+    }
+}
+
+#[test]
+fn intervals_of_iperf3_are_a_table_of_their_own() {
+    let desk = Desk::new();
+    desk.put("iperf3.json", IPERF3.as_bytes());
+    assert_snapshot!(desk.text("import iperf3 iperf3.json"), @r"
+    SRTT ms   intervals     span         bytes   Mbit/s     min     max resent   SRTT
+    0 10.0.0.1:33504 > 10.0.0.2:5201
+      forward         2    2.0 s     2 000 000    8.000   6.000  10.000      9  50.02
+
+    lines           3 read, 3 used
+    ");
+    let rows = desk.text("import iperf3 iperf3.json --format csv");
+    assert_snapshot!(rows.lines().nth(2).unwrap(), @"0,tcp,10.0.0.1:33504,10.0.0.2:5201,,forward,1767225610000000000,1000000000,1250000,10000000,7,151552,60021000,120000,false");
+    assert_snapshot!(desk.misuse("import iperf3 iperf3.json --events events.csv"), @"error: a log of iperf3 tells no events");
+}
+
+#[test]
+fn what_is_no_such_log_is_refused_by_name() {
+    let desk = desk();
+    desk.put("empty", b"");
+    desk.put("letter", b"Dear colleague,\nattached is the trace.\n");
+    desk.put("garbage", &[0xFE, 0xDC, 0x00, 0x0A, 0x1F].repeat(500));
+    std::fs::create_dir(desk.path("folder")).unwrap();
+    let reasons = [
+        "tcp_probe missing",
+        "tcp_probe folder",
+        "tcp_probe empty",
+        "tcp_probe letter",
+        "tcp_probe garbage",
+        "siftr trace.txt",
+        "iperf3 trace.txt",
+        "iperf3 empty",
+        "tcp_probe src.pcap",
+    ]
+    .map(|line| desk.failure(&format!("import {line} -o out.parquet --quiet")));
+    assert_eq!(
+        desk.written(),
+        ["empty", "folder", "garbage", "letter", "trace.txt"]
+    );
+    assert_snapshot!(reasons.join("\n"), @r"
+    cannot open missing: No such file or directory (os error 2)
+    cannot open folder: is a directory
+    cannot read empty: none of 0 lines can be used
+    cannot read letter: none of 2 lines can be used; line 1 is not a line of this format
+    cannot read garbage: none of 501 lines can be used; line 1 is not UTF-8 text
+    cannot read trace.txt: none of 9 lines can be used; line 3 is not a line of this format
+    cannot read trace.txt: line 1, column 1 is not JSON: expected value at line 1 column 1
+    cannot read empty: none of 0 lines can be used
+    cannot read src.pcap: none of 12246 lines can be used; line 1 is not UTF-8 text
+    ");
+    assert_snapshot!(desk.misuse("import tcpdump trace.txt"), @"error: invalid value 'tcpdump' for '<FORMAT>'");
+}
+
+#[test]
+fn lines_that_cannot_be_used_are_counted_with_their_reason() {
+    let desk = Desk::new();
+    let mut log = TRACE.to_owned();
+    writeln!(log, "CPU:1 [LOST 27 EVENTS]").unwrap();
+    writeln!(
+        log,
+        " x-1 [000] 11.0: tcp_probe: src=10.0.0.1:40000 dest=10.0.0.2:5201 snd_nxt=0x1"
+    )
+    .unwrap();
+    desk.put("trace.txt", log.as_bytes());
+    let table = desk.text("import tcp_probe trace.txt");
+    assert_snapshot!(table.split_once("\n\n").unwrap().1, @r"
+    lines           11 read, 7 used, 2 passed over (headers, comments)
+    not used        1: not a line of this format
+                    1: snd_una is missing
+    first of these  line 10: CPU:1 [LOST 27 EVENTS]
+    ");
+}
+
+#[test]
+fn a_log_that_breaks_off_keeps_what_is_whole() {
+    let desk = Desk::new();
+    desk.put("trace.txt", &TRACE.as_bytes()[..TRACE.len() - 30]);
+    let table = desk.text("import tcp_probe trace.txt");
+    assert_snapshot!(table.split_once("\n\n").unwrap().1, @r"
+    lines           9 read, 6 used, 2 passed over (headers, comments)
+    not used        1: cut off, as the file ends before the line does
+    first of these  line 9: iperf3-77 [001] ..s1.  10.121000: tcp_probe:
+                    family=AF_INET src=10.0.0.1:40000
+    ");
+
+    // Enough of it to come out of the decompressor before the end.
+    let mut long = String::new();
+    for number in 0..5_000_u32 {
+        let scattered = number.wrapping_mul(2_654_435_761);
+        writeln!(long, "1.{number:04} 10.0.0.1:4 10.0.0.2:5 1480 0x{scattered:x} 0x{scattered:x} 10 20 65160 400").unwrap();
+    }
+    let packed = gzip(long.as_bytes());
+    desk.put("log.gz", &packed[..packed.len() / 2]);
+    let output = desk.run("import tcp_probe log.gz");
+    assert_eq!(output.status.code(), Some(0));
+    let warning = reason(&output);
+    assert!(
+        warning.starts_with("warning: log.gz: compressed data breaks off after line "),
+        "{warning}"
+    );
+}

@@ -1,0 +1,143 @@
+//! Logs of kernels and tools.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tcpexp_capture::decompressed;
+use tcpexp_measure::import::{self, Batch, Format, Report, import};
+
+use crate::Error;
+
+/// As much of a log is looked at to tell its format.
+const GUESSED_BYTES: u64 = 1 << 16;
+
+/// A log that is open, decompressed if it is compressed.
+pub struct LogFile {
+    name: PathBuf,
+    reader: Box<dyn BufRead>,
+    breaks_off: Arc<AtomicBool>,
+}
+
+/// What was read of a log.
+#[derive(Clone, Debug)]
+pub struct LogReport {
+    /// What became of its lines.
+    pub lines: Report,
+    /// Whether its compressed data ends before it is complete.
+    pub breaks_off: bool,
+}
+
+impl LogFile {
+    /// The log at `path`; `-` is standard input.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        if path.as_os_str() == "-" {
+            return Self::new("standard input".into(), BufReader::new(io::stdin()));
+        }
+        let named = |source| Error::Open {
+            path: path.to_owned(),
+            source,
+        };
+        let file = File::open(path).map_err(named)?;
+        if file.metadata().map_err(named)?.is_dir() {
+            return Err(named(io::ErrorKind::IsADirectory.into()));
+        }
+        Self::new(path.to_owned(), BufReader::new(file))
+    }
+
+    fn new(name: PathBuf, input: impl BufRead + Send + 'static) -> Result<Self, Error> {
+        let breaks_off = Arc::new(AtomicBool::new(false));
+        match decompressed(input) {
+            Ok(input) => Ok(Self {
+                name,
+                reader: Box::new(BufReader::new(UntilItBreaksOff {
+                    input,
+                    breaks_off: Arc::clone(&breaks_off),
+                })),
+                breaks_off,
+            }),
+            Err(source) => Err(Error::Open { path: name, source }),
+        }
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Its format by its beginning.
+    pub fn guess(&mut self) -> Result<Format, Error> {
+        let mut beginning = Vec::new();
+        let read = (&mut self.reader)
+            .take(GUESSED_BYTES)
+            .read_to_end(&mut beginning);
+        read.map_err(|source| Error::Log {
+            path: self.name.clone(),
+            source: import::Error::Read { line: 0, source },
+        })?;
+        let format = Format::guess(&beginning);
+        let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+        self.reader = Box::new(io::Cursor::new(beginning).chain(rest));
+        format.ok_or_else(|| Error::UnknownLog {
+            path: self.name.clone(),
+        })
+    }
+
+    /// Reads it and hands its rows to `sink`, in the order of the log; the sink's error ends it.
+    pub fn read<E: From<Error>>(
+        self,
+        format: Format,
+        mut sink: impl FnMut(Batch) -> Result<(), E>,
+    ) -> Result<LogReport, E> {
+        let lines = import(format, self.reader, |batch| {
+            sink(batch).map_err(Ended::Sink)
+        });
+        match lines {
+            Ok(lines) => Ok(LogReport {
+                lines,
+                breaks_off: self.breaks_off.load(Ordering::Relaxed),
+            }),
+            Err(Ended::Sink(error)) => Err(error),
+            Err(Ended::Log(source)) => Err(Error::Log {
+                path: self.name,
+                source,
+            }
+            .into()),
+        }
+    }
+}
+
+/// Why a log is not read on.
+enum Ended<E> {
+    Log(import::Error),
+    Sink(E),
+}
+
+impl<E> From<import::Error> for Ended<E> {
+    fn from(error: import::Error) -> Self {
+        Self::Log(error)
+    }
+}
+
+/// Compressed data that breaks off ends where it does; what came before is whole.
+struct UntilItBreaksOff<R> {
+    input: R,
+    breaks_off: Arc<AtomicBool>,
+}
+
+impl<R: Read> Read for UntilItBreaksOff<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.breaks_off.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        match self.input.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                self.breaks_off.store(true, Ordering::Relaxed);
+                Ok(0)
+            }
+            read => read,
+        }
+    }
+}
