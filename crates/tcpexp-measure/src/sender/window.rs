@@ -27,6 +27,8 @@ pub(super) struct Moment {
     pub(super) has_sent: bool,
     /// Whether it was sent at once, as if the ACK had made room for it.
     pub(super) is_answer: bool,
+    /// Whether the ACK before could have been answered by now, and not only together with this one.
+    pub(super) had_time: bool,
     pub(super) srtt: Option<TimeDelta>,
 }
 
@@ -94,7 +96,9 @@ impl Window {
             self.is_filled = true;
             return Opinion::Undecided;
         }
-        self.judge(now);
+        if now.has_sent || now.had_time {
+            self.judge(now);
+        }
         if !self.is_filling() || !now.is_answer {
             self.cover(now);
             return Opinion::Sure(self.cwnd, CwndSource::ApplicationLimited);

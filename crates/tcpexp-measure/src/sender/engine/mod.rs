@@ -37,6 +37,16 @@ pub(super) enum Order {
     NotSeen,
 }
 
+impl Order {
+    /// What is answered to an ACK leaves within this time.
+    fn answer(self) -> TimeDelta {
+        match self {
+            Self::Seen => ANSWER,
+            Self::Replayed | Self::NotSeen => REPLAYED_ANSWER,
+        }
+    }
+}
+
 /// What is counted.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
@@ -150,10 +160,7 @@ impl<'a> Engine<'a> {
         }
         if !self.has_sent {
             // What the other end asked for is not sent because of room in the window.
-            let answer = match self.order {
-                Order::Seen => ANSWER,
-                _ => REPLAYED_ANSWER,
-            };
+            let answer = self.order.answer();
             self.is_answer = !self.was_asked
                 && self
                     .last_heard

@@ -137,6 +137,9 @@ impl Engine<'_> {
                 .is_some_and(|usable| usable < i64::from(self.side.smss_bytes)),
             has_sent: self.has_sent,
             is_answer: self.is_answer,
+            had_time: self
+                .last_heard
+                .is_none_or(|heard| at - heard >= self.order.answer()),
             srtt: self.timer.srtt(),
         }
     }
