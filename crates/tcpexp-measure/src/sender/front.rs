@@ -5,7 +5,7 @@ use tcpexp_units::Timestamp;
 
 use super::engine::{Engine, Order};
 use super::event::{Acked, Sent};
-use super::hindsight::{Hindsight, Side, is_copy, is_keepalive};
+use super::hindsight::{Hindsight, Mark, Side, is_keepalive};
 use super::receiver::Replay;
 use super::scale::WindowScale;
 use super::{SenderOptions, SenderRow};
@@ -24,7 +24,7 @@ struct Front<'a> {
     /// At the receiver events are put in the sender's order first.
     replay: Option<Replay>,
     furthest: Option<StreamOffset>,
-    latest: Option<Segment>,
+    latest: Option<Mark>,
 }
 
 impl<'a> FlowReplay<'a> {
@@ -84,15 +84,14 @@ impl<'a> Front<'a> {
 
     fn send(&mut self, segment: &Segment, rows: &mut impl Extend<SenderRow>) {
         let stamps = segment.timestamps;
-        if !segment.is_numbered()
-            || self
-                .latest
-                .as_ref()
-                .is_some_and(|latest| is_copy(latest, segment))
-        {
+        if !segment.is_numbered() {
             return;
         }
-        self.latest = Some(*segment);
+        let mark = Mark::of(segment);
+        if self.latest.is_some_and(|latest| mark.is_copy_of(&latest)) {
+            return;
+        }
+        self.latest = Some(mark);
         if segment.flags.syn() {
             self.engine.open(segment.seen.at, segment.start);
         }

@@ -141,7 +141,7 @@ struct SideSurvey {
     again: Retransmissions,
     /// Timestamp and IP ID of what came furthest, to tell what was overtaken.
     newest: Option<(Option<u32>, Option<u16>)>,
-    latest: Option<Segment>,
+    latest: Option<Mark>,
     /// This direction's packets echoed by the other one's.
     echoes: Echoes,
     scale: WindowScaleSearch,
@@ -178,11 +178,14 @@ impl Meter for FlowSurvey {
         if let Some(ack) = segment.ack {
             other.hear(segment, ack);
         }
-        if own.is_copy(segment) {
-            return;
+        if segment.is_numbered() {
+            let mark = Mark::of(segment);
+            if own.latest.is_some_and(|latest| mark.is_copy_of(&latest)) {
+                return;
+            }
+            own.latest = Some(mark);
         }
         own.send(segment);
-        own.latest = Some(*segment);
     }
 
     fn end(self, _flow: &Flow, rows: &mut impl Extend<Self::Row>) {
@@ -230,13 +233,6 @@ impl Handshake {
 }
 
 impl SideSurvey {
-    /// Whether `segment` is a packet that the capture has twice.
-    fn is_copy(&self, segment: &Segment) -> bool {
-        self.latest
-            .as_ref()
-            .is_some_and(|latest| is_copy(latest, segment))
-    }
-
     fn send(&mut self, segment: &Segment) {
         if let Some((stamp, _)) = segment.timestamps {
             self.echoes.send(stamp, segment.seen.at);
@@ -339,13 +335,35 @@ impl SideSurvey {
     }
 }
 
-/// Whether `segment` is the packet captured before it once more.
-pub(super) fn is_copy(latest: &Segment, segment: &Segment) -> bool {
-    let same = |s: &Segment| (s.seen.ip_id, s.start, s.seen.payload_bytes, s.timestamps);
-    segment.seen.payload_bytes > 0
-        && segment.seen.ip_id.is_some_and(|id| id != 0)
-        && same(latest) == same(segment)
-        && segment.seen.at - latest.seen.at < COPY_SPAN
+/// By what a packet is known again that a capture has twice.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    at: Timestamp,
+    start: StreamOffset,
+    payload_bytes: u32,
+    ip_id: Option<u16>,
+    timestamps: Option<(u32, u32)>,
+}
+
+impl Mark {
+    pub(super) fn of(segment: &Segment) -> Self {
+        Self {
+            at: segment.seen.at,
+            start: segment.start,
+            payload_bytes: segment.seen.payload_bytes,
+            ip_id: segment.seen.ip_id,
+            timestamps: segment.timestamps,
+        }
+    }
+
+    /// Whether this is the data packet captured right before, once more.
+    pub(super) fn is_copy_of(&self, latest: &Self) -> bool {
+        let same = |mark: &Self| (mark.ip_id, mark.start, mark.payload_bytes, mark.timestamps);
+        self.payload_bytes > 0
+            && self.ip_id.is_some_and(|id| id != 0)
+            && same(self) == same(latest)
+            && self.at - latest.at < COPY_SPAN
+    }
 }
 
 /// Whether `segment` sends nothing, but asks whether the other end is there: one byte that was

@@ -13,6 +13,25 @@ const JUDGED: usize = 8;
 /// Fewer tell nothing.
 const LEAST_JUDGED: usize = 3;
 
+/// What followed the ACK before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// Data was sent at once, as if the ACK had made room for it.
+    AtOnce,
+    /// Data was sent, for another reason.
+    Otherwise,
+    /// Nothing was sent.
+    Nothing,
+    /// Nothing was sent, but this ACK came too soon for that to mean anything.
+    NothingYet,
+}
+
+impl Reply {
+    fn has_sent(self) -> bool {
+        matches!(self, Self::AtOnce | Self::Otherwise)
+    }
+}
+
 /// What is known when an ACK arrives, before it is processed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
@@ -23,12 +42,7 @@ pub(super) struct Moment {
     pub(super) nxt: StreamOffset,
     /// Whether the receiver's window has no room for a segment.
     pub(super) is_closed: bool,
-    /// Whether anything was sent since the ACK before.
-    pub(super) has_sent: bool,
-    /// Whether it was sent at once, as if the ACK had made room for it.
-    pub(super) is_answer: bool,
-    /// Whether the ACK before could have been answered by now, and not only together with this one.
-    pub(super) had_time: bool,
+    pub(super) reply: Reply,
     pub(super) srtt: Option<TimeDelta>,
 }
 
@@ -92,14 +106,14 @@ impl Window {
             self.cover(now);
             return Opinion::Sure(self.cwnd, CwndSource::ReceiverLimited);
         }
-        if self.is_filling() && !now.has_sent {
+        if self.is_filling() && !now.reply.has_sent() {
             self.is_filled = true;
             return Opinion::Undecided;
         }
-        if now.has_sent || now.had_time {
+        if now.reply != Reply::NothingYet {
             self.judge(now);
         }
-        if !self.is_filling() || !now.is_answer {
+        if !self.is_filling() || now.reply != Reply::AtOnce {
             self.cover(now);
             return Opinion::Sure(self.cwnd, CwndSource::ApplicationLimited);
         }
@@ -122,14 +136,14 @@ impl Window {
 
     /// What was sent fits into the window.
     fn cover(&mut self, now: &Moment) {
-        if now.has_sent {
+        if now.reply.has_sent() {
             self.cwnd = self.cwnd.max(now.pipe);
         }
     }
 
     fn judge(&mut self, now: &Moment) {
         self.judged
-            .push_back((now.is_answer && !now.is_closed, now.pipe));
+            .push_back((now.reply == Reply::AtOnce && !now.is_closed, now.pipe));
         if self.judged.len() > JUDGED {
             self.judged.pop_front();
         }
@@ -164,7 +178,7 @@ impl Window {
 
     /// Notes how much of the window the sender used since the last ACK.
     pub(super) fn validate(&mut self, now: &Moment) {
-        if !now.has_sent {
+        if !now.reply.has_sent() {
             return;
         }
         let is_limited = now.pipe >= self.cwnd;

@@ -203,7 +203,7 @@ impl<'a> Engine<'a> {
         let nxt = self.admit(acked, una, nxt);
         let now = self.moment(acked.at, una, nxt);
         self.window.validate(&now);
-        if self.settling.is_some() && now.has_sent {
+        if self.settling.is_some() && self.has_sent {
             self.settle(Some(now.pipe), rows);
         }
         if !acked.is_syn {

@@ -9,7 +9,7 @@ use crate::sender::hints::CongestionHint;
 use crate::sender::recovery::State;
 use crate::sender::sample::{CwndSource, Limit, Phase, SenderSample};
 use crate::sender::summary::SenderSummary;
-use crate::sender::window::{Moment, Opinion};
+use crate::sender::window::{Moment, Opinion, Reply};
 
 impl Engine<'_> {
     /// Tells the state, at once or when it is known.
@@ -104,6 +104,16 @@ impl Engine<'_> {
         }
     }
 
+    fn reply(&self, at: Timestamp) -> Reply {
+        let is_soon = |heard| at - heard < self.order.answer();
+        match (self.has_sent, self.is_answer) {
+            (true, true) => Reply::AtOnce,
+            (true, false) => Reply::Otherwise,
+            (false, _) if self.last_heard.is_some_and(is_soon) => Reply::NothingYet,
+            (false, _) => Reply::Nothing,
+        }
+    }
+
     /// From now on the sender is limited by this.
     pub(super) fn note_limit(&mut self) {
         let (Some(una), Some(nxt)) = (self.una, self.nxt) else {
@@ -135,11 +145,7 @@ impl Engine<'_> {
             is_closed: self
                 .usable(una, nxt)
                 .is_some_and(|usable| usable < i64::from(self.side.smss_bytes)),
-            has_sent: self.has_sent,
-            is_answer: self.is_answer,
-            had_time: self
-                .last_heard
-                .is_none_or(|heard| at - heard >= self.order.answer()),
+            reply: self.reply(at),
             srtt: self.timer.srtt(),
         }
     }
