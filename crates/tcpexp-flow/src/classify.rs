@@ -342,7 +342,7 @@ mod tests {
     use tcpexp_wire::{LinkType, Tunnels, decode};
 
     use super::*;
-    use crate::{Direction, FlowPacket, FlowTable};
+    use crate::{Arrival, Direction, FlowPacket, FlowTable};
 
     /// What each numbered segment and each probe of a script is; the round trip is 40 ms.
     fn classes(text: &str) -> String {
@@ -352,8 +352,7 @@ mod tests {
         for (at, frame) in script::packets(text) {
             let wire_bytes = u32::try_from(frame.len()).unwrap();
             let packet = decode(LinkType::ETHERNET, &frame, wire_bytes, Tunnels::Closed).unwrap();
-            let tracked = table.track(at, &packet);
-            let packet = FlowPacket::new(&table, &tracked, 0, at, wire_bytes, &packet);
+            let (_, packet) = table.place(Arrival::new(0, at, wire_bytes, &packet));
             let FlowPacket::Tcp(segment) = packet else {
                 continue;
             };

@@ -3,12 +3,33 @@
 use std::net::SocketAddr;
 
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{SeqNum, Tcp};
+use tcpexp_wire::{SeqNum, Tcp, TcpFlags};
 
 use crate::{Direction, End, FlowId, FlowKey, StreamOffset};
 
 /// The most sequence numbers that a SYN can take: its own and those of one IP packet's data.
 const MAX_SYN_BYTES: u32 = 1 << 16;
+
+/// What a segment's header tells of its place in the connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    pub(crate) seq: SeqNum,
+    pub(crate) ack: SeqNum,
+    pub(crate) flags: TcpFlags,
+    pub(crate) payload_bytes: u32,
+}
+
+impl Numbers {
+    #[inline]
+    pub(crate) fn of(tcp: &Tcp<'_>, payload_bytes: u32) -> Self {
+        Self {
+            seq: tcp.seq,
+            ack: tcp.ack,
+            flags: tcp.flags,
+            payload_bytes,
+        }
+    }
+}
 
 /// How the initiator of a flow is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,7 +125,7 @@ impl Flow {
     /// Ports are reused (RFC 9293, section 3.4.1): a SYN with another initial sequence number than
     /// the one seen is not a retransmission, and one in the middle of a connection is not part of
     /// it. Where the other end has sent a bare SYN only, both may be opening at once (section 3.5).
-    pub(crate) fn is_reused_by(&self, sender: End, tcp: &Tcp<'_>) -> bool {
+    pub(crate) fn is_reused_by(&self, sender: End, tcp: &Numbers) -> bool {
         let own = &self.streams[sender as usize];
         let other = &self.streams[sender.opposite() as usize];
         if !tcp.flags.syn() || own.isn == Some(tcp.seq) {
@@ -154,14 +175,14 @@ impl Stream {
 
     /// Whether `answer`, a SYN with ACK, acknowledges its SYN, perhaps with data that the SYN
     /// carried (RFC 7413).
-    fn opened_for(&self, answer: &Tcp<'_>) -> bool {
+    fn opened_for(&self, answer: &Numbers) -> bool {
         self.isn
             .is_some_and(|isn| (1..=MAX_SYN_BYTES).contains(&answer.ack.0.wrapping_sub(isn.0)))
     }
 
     /// Takes in a segment and tells the offset of its first byte.
     #[inline]
-    pub(crate) fn advance(&mut self, tcp: &Tcp<'_>, payload_bytes: u32) -> StreamOffset {
+    pub(crate) fn advance(&mut self, tcp: &Numbers) -> StreamOffset {
         let flags = tcp.flags;
         let start = self.place(tcp.seq);
         if flags.rst() && self.is_heard() {
@@ -174,7 +195,7 @@ impl Stream {
         self.finished |= flags.fin();
         // SYN and FIN take a sequence number each (RFC 9293, section 3.4).
         let numbered = u32::from(flags.syn()) + u32::from(flags.fin());
-        let end = start.plus(payload_bytes).plus(numbered);
+        let end = start.plus(tcp.payload_bytes).plus(numbered);
         if !self.heard || self.furthest.is_none_or(|furthest| end > furthest) {
             self.furthest = Some(end);
         }

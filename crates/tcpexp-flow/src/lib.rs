@@ -27,6 +27,7 @@ mod flow;
 mod identity;
 mod key;
 mod offset;
+mod prefetch;
 mod segment;
 mod table;
 
@@ -41,5 +42,6 @@ pub use flow::{Flow, InitiatorKnown};
 pub use identity::Order;
 pub use key::{Direction, End, FlowId, FlowKey, Protocol};
 pub use offset::StreamOffset;
-pub use segment::{Datagram, FlowPacket, Seen, Segment, SynOptions};
+pub use prefetch::prefetch;
+pub use segment::{Arrival, Datagram, FlowPacket, Seen, Segment, SynOptions};
 pub use table::{FlowTable, Slot, Timeouts, Tracked};

@@ -1,10 +1,11 @@
 //! One TCP segment or UDP datagram in its flow.
 
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{Packet, Tcp, TcpFlags, Transport};
+use tcpexp_wire::{Packet, SeqNum, Tcp, TcpFlags, Transport};
 
-use crate::table::{FlowTable, Tracked};
-use crate::{Direction, StreamOffset};
+use crate::flow::Numbers;
+use crate::table::{Tracked, hash};
+use crate::{Direction, End, FlowKey, StreamOffset};
 
 /// The most blocks that fit into the options of one TCP header (RFC 2018, section 3).
 const MAX_SACK_BLOCKS: usize = 4;
@@ -90,17 +91,20 @@ struct SackBlocks {
     count: u8,
 }
 
-impl FlowPacket {
-    /// The packet that `table` has just tracked.
+/// A packet whose flow has not been looked up; its numbers are still those on the wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    pub(crate) key: FlowKey,
+    pub(crate) hash: u64,
+    pub(crate) sender: End,
+    pub(crate) packet: FlowPacket,
+}
+
+impl Arrival {
+    /// The packet of record number `record`, `wire_bytes` long with its link header.
     #[inline]
-    pub fn new(
-        table: &FlowTable,
-        tracked: &Tracked,
-        record: u64,
-        at: Timestamp,
-        wire_bytes: u32,
-        packet: &Packet<'_>,
-    ) -> Self {
+    pub fn new(record: u64, at: Timestamp, wire_bytes: u32, packet: &Packet<'_>) -> Self {
+        let (key, sender) = FlowKey::of(packet);
         let seen = Seen {
             record,
             at,
@@ -109,16 +113,21 @@ impl FlowPacket {
             payload_bytes: packet.payload_bytes,
             ip_id: packet.ip_id,
             traffic_class: packet.traffic_class,
-            direction: tracked.direction,
+            direction: Direction::Forward,
         };
-        match (&packet.transport, tracked.start) {
-            (Transport::Tcp(tcp), Some(start)) => {
-                Self::Tcp(Segment::new(table, tracked, seen, start, tcp))
-            }
-            _ => Self::Udp(Datagram { seen }),
+        Self {
+            hash: hash(&key),
+            key,
+            sender,
+            packet: match &packet.transport {
+                Transport::Tcp(tcp) => FlowPacket::Tcp(Segment::on_the_wire(seen, tcp)),
+                Transport::Udp(_) => FlowPacket::Udp(Datagram { seen }),
+            },
         }
     }
+}
 
+impl FlowPacket {
     /// Place and sizes.
     pub const fn seen(&self) -> &Seen {
         match self {
@@ -129,18 +138,10 @@ impl FlowPacket {
 }
 
 impl Segment {
+    /// A segment as it is on the wire, not yet placed in its streams.
     #[inline]
-    fn new(
-        table: &FlowTable,
-        tracked: &Tracked,
-        seen: Seen,
-        start: StreamOffset,
-        tcp: &Tcp<'_>,
-    ) -> Self {
-        let ack = tcp
-            .flags
-            .ack()
-            .then(|| table.place_ack(tracked.slot, seen.direction, tcp.ack));
+    fn on_the_wire(seen: Seen, tcp: &Tcp<'_>) -> Self {
+        let ack = tcp.flags.ack().then_some(StreamOffset::first(tcp.ack));
         let options = &tcp.options;
         let timestamps = options.timestamps();
         // Most segments have the timestamps option and nothing else.
@@ -161,7 +162,7 @@ impl Segment {
         });
         Self {
             seen,
-            start,
+            start: StreamOffset::first(tcp.seq),
             ack,
             window: tcp.window,
             flags: tcp.flags,
@@ -170,6 +171,25 @@ impl Segment {
             options_cut: options.is_cut(),
             sack,
         }
+    }
+
+    /// What its header tells of its place in the connection.
+    #[inline]
+    pub(crate) fn numbers(&self) -> Numbers {
+        Numbers {
+            seq: self.start.seq(),
+            ack: self.ack.map_or(SeqNum(0), StreamOffset::seq),
+            flags: self.flags,
+            payload_bytes: self.seen.payload_bytes,
+        }
+    }
+
+    /// Puts it where its flow has it.
+    #[inline]
+    pub(crate) fn place(&mut self, tracked: &Tracked, ack: impl Fn(SeqNum) -> StreamOffset) {
+        self.seen.direction = tracked.direction;
+        self.start = tracked.start.unwrap_or(self.start);
+        self.ack = self.ack.map(|wire| ack(wire.seq()));
     }
 
     /// One past the last sequence number it takes; SYN and FIN take one each (RFC 9293, section 3.4).

@@ -5,10 +5,14 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use tcpexp_units::{TimeDelta, Timestamp};
-use tcpexp_wire::{Packet, SeqNum, Transport};
+use tcpexp_wire::{Packet, Transport};
 
-use crate::flow::Stream;
-use crate::{Direction, End, Flow, FlowId, FlowKey, InitiatorKnown, Protocol, StreamOffset};
+use crate::flow::{Numbers, Stream};
+use crate::prefetch::prefetch;
+use crate::{
+    Arrival, Direction, End, Flow, FlowId, FlowKey, FlowPacket, InitiatorKnown, Protocol,
+    StreamOffset,
+};
 
 /// When a flow that nothing is heard of is over, by capture time.
 #[derive(Clone, Copy, Debug)]
@@ -124,29 +128,76 @@ impl FlowTable {
     /// Takes in the capture's next packet and tells its flow.
     #[inline]
     pub fn track(&mut self, at: Timestamp, packet: &Packet<'_>) -> Tracked {
-        let now = self.pass(at);
         let (key, sender) = FlowKey::of(packet);
-        let (slot, is_first) = match self.find(&key) {
-            Some(slot) if !self.is_over(slot, now, sender, packet) => (slot, false),
+        let numbers = match &packet.transport {
+            Transport::Tcp(tcp) => Some(Numbers::of(tcp, packet.payload_bytes)),
+            Transport::Udp(_) => None,
+        };
+        self.admit(at, &key, hash(&key), sender, numbers)
+    }
+
+    /// Tells the processor that [`place`](Self::place) will soon be called for `arrival`.
+    #[inline]
+    pub fn expect(&self, arrival: &Arrival) {
+        // Nearly always the first candidate is the right one.
+        self.slots.find(arrival.hash, |slot| {
+            prefetch(&self.flows[slot.index()]);
+            true
+        });
+    }
+
+    /// Takes in the capture's next packet; tells its flow and its place in it.
+    #[inline]
+    pub fn place(&mut self, arrival: Arrival) -> (Tracked, FlowPacket) {
+        let Arrival {
+            key,
+            hash,
+            sender,
+            mut packet,
+        } = arrival;
+        let numbers = match &packet {
+            FlowPacket::Tcp(segment) => Some(segment.numbers()),
+            FlowPacket::Udp(_) => None,
+        };
+        let tracked = self.admit(packet.seen().at, &key, hash, sender, numbers);
+        match &mut packet {
+            FlowPacket::Tcp(segment) => {
+                let acked = &self.flows[tracked.slot.index()].streams[sender.opposite() as usize];
+                segment.place(&tracked, |ack| acked.place(ack));
+            }
+            FlowPacket::Udp(datagram) => datagram.seen.direction = tracked.direction,
+        }
+        (tracked, packet)
+    }
+
+    #[inline]
+    fn admit(
+        &mut self,
+        at: Timestamp,
+        key: &FlowKey,
+        hash: u64,
+        sender: End,
+        numbers: Option<Numbers>,
+    ) -> Tracked {
+        let now = self.pass(at);
+        let (slot, is_first) = match self.find(key, hash) {
+            Some(slot) if !self.is_over(slot, now, sender, numbers) => (slot, false),
             Some(slot) => {
                 self.end(slot);
-                (self.open(at, key, sender, packet), true)
+                (self.open(at, *key, hash, sender, numbers), true)
             }
-            None => (self.open(at, key, sender, packet), true),
+            None => (self.open(at, *key, hash, sender, numbers), true),
         };
         self.latest = Some(slot);
         let flow = &mut self.flows[slot.index()];
         flow.last_seen = flow.last_seen.max(at);
-        let start = match &packet.transport {
-            Transport::Tcp(tcp) => {
-                flow.reset |= tcp.flags.rst();
-                if tcp.flags.ack() && !tcp.flags.rst() {
-                    flow.streams[sender.opposite() as usize].acknowledge(tcp.ack);
-                }
-                Some(flow.streams[sender as usize].advance(tcp, packet.payload_bytes))
+        let start = numbers.map(|tcp| {
+            flow.reset |= tcp.flags.rst();
+            if tcp.flags.ack() && !tcp.flags.rst() {
+                flow.streams[sender.opposite() as usize].acknowledge(tcp.ack);
             }
-            Transport::Udp(_) => None,
-        };
+            flow.streams[sender as usize].advance(&tcp)
+        });
         Tracked {
             flow: flow.id,
             slot,
@@ -163,18 +214,6 @@ impl FlowTable {
     /// If `slot` is not one that this table gave out.
     pub fn flow(&self, slot: Slot) -> &Flow {
         &self.flows[slot.index()]
-    }
-
-    /// Where an acknowledgment number of a packet that goes `direction` lies in the opposite
-    /// direction's stream.
-    #[inline]
-    pub(crate) fn place_ack(&self, slot: Slot, direction: Direction, ack: SeqNum) -> StreamOffset {
-        let flow = &self.flows[slot.index()];
-        let receiver = match direction {
-            Direction::Forward => flow.initiator.opposite(),
-            Direction::Reverse => flow.initiator,
-        };
-        flow.streams[receiver as usize].place(ack)
     }
 
     /// How many flows are alive.
@@ -209,22 +248,20 @@ impl FlowTable {
     }
 
     #[inline]
-    fn find(&self, key: &FlowKey) -> Option<Slot> {
+    fn find(&self, key: &FlowKey, hash: u64) -> Option<Slot> {
         match self.latest {
             Some(slot) if self.flows[slot.index()].key == *key => Some(slot),
             _ => {
                 let is_of = |slot: &Slot| self.flows[slot.index()].key == *key;
-                self.slots.find(hash(key), is_of).copied()
+                self.slots.find(hash, is_of).copied()
             }
         }
     }
 
-    fn is_over(&self, slot: Slot, now: Timestamp, sender: End, packet: &Packet<'_>) -> bool {
+    #[inline]
+    fn is_over(&self, slot: Slot, now: Timestamp, sender: End, numbers: Option<Numbers>) -> bool {
         let flow = &self.flows[slot.index()];
-        match &packet.transport {
-            Transport::Tcp(tcp) if flow.is_reused_by(sender, tcp) => true,
-            _ => self.is_idle(flow, now),
-        }
+        numbers.is_some_and(|tcp| flow.is_reused_by(sender, &tcp)) || self.is_idle(flow, now)
     }
 
     fn is_idle(&self, flow: &Flow, now: Timestamp) -> bool {
@@ -237,12 +274,20 @@ impl FlowTable {
         now - flow.last_seen > timeout
     }
 
-    fn open(&mut self, at: Timestamp, key: FlowKey, sender: End, packet: &Packet<'_>) -> Slot {
-        let (initiator, initiator_known) = match &packet.transport {
-            Transport::Tcp(tcp) if tcp.flags.syn() && tcp.flags.ack() => {
+    #[cold]
+    fn open(
+        &mut self,
+        at: Timestamp,
+        key: FlowKey,
+        hash: u64,
+        sender: End,
+        numbers: Option<Numbers>,
+    ) -> Slot {
+        let (initiator, initiator_known) = match numbers {
+            Some(tcp) if tcp.flags.syn() && tcp.flags.ack() => {
                 (sender.opposite(), InitiatorKnown::SynAck)
             }
-            Transport::Tcp(tcp) if tcp.flags.syn() => (sender, InitiatorKnown::Syn),
+            Some(tcp) if tcp.flags.syn() => (sender, InitiatorKnown::Syn),
             _ => (sender, InitiatorKnown::FirstPacket),
         };
         let flow = Flow {
@@ -266,7 +311,7 @@ impl FlowTable {
         };
         let flows = &self.flows;
         self.slots
-            .insert_unique(hash(&key), slot, |slot| hash(&flows[slot.index()].key));
+            .insert_unique(hash, slot, |slot| self::hash(&flows[slot.index()].key));
         slot
     }
 
@@ -320,7 +365,7 @@ impl FlowTable {
 
 // The state is fixed, so that the same capture is walked the same way every time.
 #[inline]
-fn hash(key: &FlowKey) -> u64 {
+pub(crate) fn hash(key: &FlowKey) -> u64 {
     FixedState::default().hash_one(key)
 }
 

@@ -20,7 +20,7 @@ pub fn meter_live<M: Meter, E>(
     let mut rows = Vec::new();
     loop {
         let shown = packets.show(1, |sighted| {
-            let tracked = table.track(sighted.at, sighted.packet);
+            let (tracked, packet) = table.place(sighted.arrival());
             end(&mut table, &mut meters, &mut rows);
             let place = tracked.slot.index();
             if meters.len() <= place {
@@ -32,15 +32,6 @@ pub fn meter_live<M: Meter, E>(
             let Some(meter) = &mut meters[place] else {
                 return;
             };
-            let (record, wire_bytes) = (sighted.record, sighted.wire_bytes);
-            let packet = FlowPacket::new(
-                &table,
-                &tracked,
-                record,
-                sighted.at,
-                wire_bytes,
-                sighted.packet,
-            );
             match &packet {
                 FlowPacket::Tcp(segment) => meter.segment(segment, &mut rows),
                 FlowPacket::Udp(datagram) => meter.datagram(datagram, &mut rows),

@@ -1,7 +1,9 @@
 //! One measurement per flow of a capture, all flows side by side.
 
+use std::collections::VecDeque;
+
 use rayon::prelude::*;
-use tcpexp_flow::{Datagram, Flow, FlowPacket, FlowTable, Segment, Slot};
+use tcpexp_flow::{Arrival, Datagram, Flow, FlowPacket, FlowTable, Segment, Slot, prefetch};
 
 use crate::Packets;
 
@@ -9,6 +11,11 @@ use crate::Packets;
 const CHUNK: usize = 8_192;
 /// Flows are spread over so many shards, whatever the number of threads.
 const SHARDS: usize = 16;
+
+/// So many flows' states fit into a processor's cache.
+const MANY_FLOWS: usize = 1_024;
+/// Of more, a flow's state is asked for so many packets before it is needed.
+const AHEAD: usize = 8;
 
 /// What is measured of one flow, packet by packet.
 pub trait Meter: Send {
@@ -45,6 +52,7 @@ pub fn meter<M: Meter, E: Send>(
     let mut reader = Reader {
         packets,
         table: FlowTable::default(),
+        ahead: VecDeque::with_capacity(AHEAD + 1),
         is_at_end: false,
     };
     let mut shards: Vec<Shard<M>> = Vec::new();
@@ -83,8 +91,8 @@ fn in_order<Row>(shards: Vec<Vec<(u64, Row)>>) -> Vec<Row> {
 #[derive(Default)]
 struct Queue {
     packets: Vec<(Slot, FlowPacket)>,
-    /// Flows that begin, each with the place of its first packet.
-    began: Vec<(usize, Slot, Flow)>,
+    /// Flows that begin.
+    began: Vec<(Slot, Flow)>,
     ended: Vec<(Slot, Flow)>,
 }
 
@@ -97,6 +105,8 @@ fn new_queues() -> Vec<Queue> {
 struct Reader<'a, P> {
     packets: &'a mut P,
     table: FlowTable,
+    /// Packets whose flows are on their way into the cache.
+    ahead: VecDeque<Arrival>,
     is_at_end: bool,
 }
 
@@ -106,24 +116,24 @@ impl<P: Packets> Reader<'_, P> {
         if self.is_at_end {
             return false;
         }
-        let table = &mut self.table;
+        let Self { table, ahead, .. } = self;
         let shown = self.packets.show(CHUNK, |sighted| {
-            let tracked = table.track(sighted.at, sighted.packet);
-            let queue = &mut queues[tracked.slot.index() % SHARDS];
-            if tracked.is_first {
-                let flow = *table.flow(tracked.slot);
-                queue.began.push((queue.packets.len(), tracked.slot, flow));
+            let arrival = sighted.arrival();
+            if table.len() < MANY_FLOWS && ahead.is_empty() {
+                place(table, arrival, queues);
+                return;
             }
-            let packet = FlowPacket::new(
-                table,
-                &tracked,
-                sighted.record,
-                sighted.at,
-                sighted.wire_bytes,
-                sighted.packet,
-            );
-            queue.packets.push((tracked.slot, packet));
+            table.expect(&arrival);
+            ahead.push_back(arrival);
+            if ahead.len() > AHEAD
+                && let Some(arrival) = ahead.pop_front()
+            {
+                place(table, arrival, queues);
+            }
         });
+        for arrival in ahead.drain(..) {
+            place(table, arrival, queues);
+        }
         if shown < CHUNK {
             self.is_at_end = true;
             table.end_all();
@@ -135,41 +145,65 @@ impl<P: Packets> Reader<'_, P> {
     }
 }
 
+/// Puts a packet into the queue of its flow's shard.
+#[inline]
+fn place(table: &mut FlowTable, arrival: Arrival, queues: &mut [Queue]) {
+    let (tracked, packet) = table.place(arrival);
+    let queue = &mut queues[tracked.slot.index() % SHARDS];
+    if tracked.is_first {
+        let flow = *table.flow(tracked.slot);
+        queue.began.push((tracked.slot, flow));
+    }
+    queue.packets.push((tracked.slot, packet));
+}
+
 /// Some of the flows that are alive.
 struct Shard<M> {
     /// By slot, divided by the number of shards.
     meters: Vec<Option<M>>,
+    chains: Chains,
 }
 
 impl<M> Default for Shard<M> {
     fn default() -> Self {
-        Self { meters: Vec::new() }
+        Self {
+            meters: Vec::new(),
+            chains: Chains::default(),
+        }
     }
 }
 
 impl<M: Meter> Shard<M> {
-    fn measure(&mut self, queue: &mut Queue, begin: &impl Fn(&Flow) -> M) -> Vec<(u64, M::Row)> {
+    fn measure(&mut self, queue: &mut Queue, new: &impl Fn(&Flow) -> M) -> Vec<(u64, M::Row)> {
         let mut rows = Rows {
             record: 0,
             rows: Vec::new(),
         };
-        let mut starting = queue.began.drain(..).peekable();
-        for (index, (slot, packet)) in queue.packets.iter().enumerate() {
-            while let Some((_, slot, flow)) = starting.next_if(|(place, ..)| *place == index) {
-                self.begin(slot, begin(&flow));
+        // A slot is not used again within a chunk, so its packets all belong to what begins there.
+        for (slot, flow) in queue.began.drain(..) {
+            self.begin(slot, new(&flow));
+        }
+        self.chains.link(&queue.packets, self.meters.len());
+        for (turn, &first) in self.chains.firsts.iter().enumerate() {
+            let place_of = |first: u32| queue.packets[first as usize].0.index() / SHARDS;
+            if let Some(next) = self.chains.firsts.get(turn + 1) {
+                prefetch(&self.meters[place_of(*next)]);
             }
-            let place = slot.index() / SHARDS;
-            let Some(Some(meter)) = self.meters.get_mut(place) else {
+            let Some(meter) = &mut self.meters[place_of(first)] else {
                 continue;
             };
-            rows.record = packet.seen().record;
-            match packet {
-                FlowPacket::Tcp(segment) => meter.segment(segment, &mut rows),
-                FlowPacket::Udp(datagram) => meter.datagram(datagram, &mut rows),
+            let mut index = first;
+            while let Some((_, packet)) = queue.packets.get(index as usize) {
+                rows.record = packet.seen().record;
+                match packet {
+                    FlowPacket::Tcp(segment) => meter.segment(segment, &mut rows),
+                    FlowPacket::Udp(datagram) => meter.datagram(datagram, &mut rows),
+                }
+                index = self.chains.next[index as usize];
             }
         }
-        rows.record = u64::MAX;
         queue.packets.clear();
+        rows.record = u64::MAX;
         for (slot, flow) in queue.ended.drain(..) {
             let meter = self.meters.get_mut(slot.index() / SHARDS);
             if let Some(meter) = meter.and_then(Option::take) {
@@ -185,6 +219,40 @@ impl<M: Meter> Shard<M> {
             self.meters.resize_with(place + 1, || None);
         }
         self.meters[place] = Some(meter);
+    }
+}
+
+/// The packets of each flow of one queue, as chains: measured flow by flow, a chunk brings each
+/// flow's state into the cache once.
+#[derive(Default)]
+struct Chains {
+    /// The first packet of each flow.
+    firsts: Vec<u32>,
+    /// By packet, the next one of its flow, or [`END`].
+    next: Vec<u32>,
+    /// By place of a flow, its latest packet, or [`END`].
+    lasts: Vec<u32>,
+}
+
+/// No packet.
+const END: u32 = u32::MAX;
+
+impl Chains {
+    fn link(&mut self, packets: &[(Slot, FlowPacket)], places: usize) {
+        self.firsts.clear();
+        self.next.clear();
+        self.lasts.resize(places, END);
+        for (index, (slot, _)) in (0..).zip(packets) {
+            let last = std::mem::replace(&mut self.lasts[slot.index() / SHARDS], index);
+            match self.next.get_mut(last as usize) {
+                Some(next) => *next = index,
+                None => self.firsts.push(index),
+            }
+            self.next.push(END);
+        }
+        for &first in &self.firsts {
+            self.lasts[packets[first as usize].0.index() / SHARDS] = END;
+        }
     }
 }
 

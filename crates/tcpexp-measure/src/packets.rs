@@ -1,5 +1,6 @@
 //! Where packets come from.
 
+use tcpexp_flow::Arrival;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::Packet;
 
@@ -14,6 +15,14 @@ pub struct Sighted<'a> {
     pub wire_bytes: u32,
     /// The packet.
     pub packet: &'a Packet<'a>,
+}
+
+impl Sighted<'_> {
+    /// The packet by itself, on its way to its flow.
+    #[inline]
+    pub fn arrival(&self) -> Arrival {
+        Arrival::new(self.record, self.at, self.wire_bytes, self.packet)
+    }
 }
 
 /// One capture's usable packets in file order.

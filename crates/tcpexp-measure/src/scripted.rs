@@ -31,16 +31,7 @@ pub(crate) fn segments(text: &str) -> Vec<Segment> {
     let mut table = FlowTable::default();
     let mut segments = Vec::new();
     Scripted::new(text).show(usize::MAX, |sighted| {
-        let tracked = table.track(sighted.at, sighted.packet);
-        let (record, at) = (sighted.record, sighted.at);
-        let packet = FlowPacket::new(
-            &table,
-            &tracked,
-            record,
-            at,
-            sighted.wire_bytes,
-            sighted.packet,
-        );
+        let (_, packet) = table.place(sighted.arrival());
         if let FlowPacket::Tcp(segment) = packet {
             segments.push(segment);
         }

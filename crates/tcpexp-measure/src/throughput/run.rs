@@ -102,16 +102,8 @@ impl Counter {
         sighted: &Sighted<'_>,
         sink: &mut impl FnMut(ThroughputRow) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (at, wire_bytes) = (sighted.at, sighted.wire_bytes);
-        let tracked = self.table.track(at, sighted.packet);
-        let packet = FlowPacket::new(
-            &self.table,
-            &tracked,
-            sighted.record,
-            at,
-            wire_bytes,
-            sighted.packet,
-        );
+        let at = sighted.at;
+        let (tracked, packet) = self.table.place(sighted.arrival());
         let grid = *self.grid.get_or_insert_with(|| match self.options.origin {
             Origin::FirstPacket => Grid::new(self.options.width, at),
             Origin::At(origin) => Grid::new(self.options.width, origin),
