@@ -1,7 +1,8 @@
 //! What the benches read: captures of bulk transfers, made in memory.
 //!
 //! `cargo bench -p tcpexp-benches` runs all stages, each on top of those before it: `reader` walks
-//! records, `wire` decodes them too, `flow` also tracks flows, and `spp` measures round-trip times.
+//! records, `wire` decodes them too, `flow` also tracks flows; `single` measures what one capture
+//! tells, and `spp` round-trip times between two.
 //! Throughput is in packets.
 
 use tcpexp_testkit::{

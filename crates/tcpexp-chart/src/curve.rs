@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::ptr;
 
 use plotters::style::RGBColor;
-use tcpexp_measure::spp::RttSummary;
+use tcpexp_measure::RttSummary;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::axis::Unit;

@@ -1,6 +1,14 @@
-//! Flows to samples: synthetic packet pairs between two measurement points.
+//! Flows to samples.
 //!
 //! Pure functions of packets: what reads captures implements [`Packets`], and gets samples.
+//!
+//! - From two captures: round-trip times by synthetic packet pairs ([`spp`]), and what became of each
+//!   packet on the path ([`path`]).
+//! - From one capture, a [`Meter`] for each flow: what each connection was ([`flows`]), round-trip
+//!   times by ACKs and timestamps ([`rtt`]), rates in bins ([`throughput`]), and the sender's
+//!   congestion state ([`sender`]).
+//! - From logs of kernels and tools, the same rows ([`import`]), and how far a reconstruction is from
+//!   them ([`score`]).
 //!
 //! ```
 //! use tcpexp_measure::Packets;
@@ -27,10 +35,6 @@
 //! ```
 
 pub mod compat;
-/// Where it was before; the flow crate has it.
-pub mod first_copies {
-    pub use tcpexp_flow::FirstCopies;
-}
 pub mod flows;
 pub mod import;
 mod live;

@@ -5,7 +5,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::out_of_sequence::OutOfSequence;
 use super::outstanding::Outstanding;
-use crate::spp::Quantiles;
+use crate::Quantiles;
 
 /// ECN field of a packet that a router marked (RFC 3168, section 5).
 const CONGESTION_EXPERIENCED: u8 = 3;

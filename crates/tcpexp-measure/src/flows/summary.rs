@@ -7,8 +7,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::half::{Counts, Half};
 use super::{Ending, Retransmitted};
-use crate::spp::RttSummary;
-use crate::{Position, Vantage};
+use crate::{Position, RttSummary, Vantage};
 
 /// One connection, or the UDP datagrams between two endpoints.
 #[derive(Clone, Debug)]
