@@ -22,6 +22,7 @@ mod clock;
 mod grid;
 mod run;
 mod series;
+mod tally;
 
 #[cfg(test)]
 mod tests;
@@ -29,3 +30,4 @@ mod tests;
 pub use bin::{ThroughputBin, ThroughputFlow, ThroughputRow, ThroughputTotals, Volume};
 pub use grid::{BinWidth, Origin};
 pub use run::{ThroughputOptions, throughput};
+pub use tally::BinTally;

@@ -1,0 +1,67 @@
+//! What the bins of one flow and direction come to.
+
+use super::ThroughputBin;
+
+/// Sums over the bins of one flow and direction, or of all flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BinTally {
+    /// How many bins.
+    pub bins: u64,
+    /// In how many of them nothing passed.
+    pub empty_bins: u64,
+    /// The highest rate of a bin in bits on the wire per second, link headers included. Of a bin
+    /// wider than the traffic is long it is less than the rate was.
+    pub peak_wire_rate_bps: u64,
+}
+
+impl BinTally {
+    /// Takes in a bin.
+    #[inline]
+    pub fn add(&mut self, bin: &ThroughputBin) {
+        self.bins += 1;
+        self.empty_bins += u64::from(bin.volume.packets == 0);
+        self.peak_wire_rate_bps = self.peak_wire_rate_bps.max(bin.wire_rate_bps());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use tcpexp_units::TimeDelta;
+
+    use super::*;
+    use crate::scripted::Scripted;
+    use crate::throughput::{BinWidth, ThroughputOptions, ThroughputRow, throughput};
+
+    #[test]
+    fn empty_bins_are_counted_and_the_fullest_one_is_the_peak() {
+        let mut packets = Scripted::new(
+            "
+            0.000 > udp 972
+            0.100 > udp 972
+            2.500 > udp 472
+            ",
+        );
+        let mut tally = BinTally::default();
+        let width = BinWidth::new(TimeDelta::from_seconds(1)).unwrap();
+        let counted = throughput(&mut packets, &ThroughputOptions::new(width), |row| {
+            if let ThroughputRow::Bin(bin) = row
+                && bin.flow.is_none()
+                && bin.direction.is_none()
+            {
+                tally.add(&bin);
+            }
+            Ok::<(), Infallible>(())
+        });
+        let Ok(totals) = counted;
+        let per_packet = 14 + 20 + 8;
+        assert_eq!(totals.binned.packets, 3);
+        let expected = BinTally {
+            bins: 3,
+            empty_bins: 1,
+            peak_wire_rate_bps: 8 * 2 * (972 + per_packet),
+        };
+        assert_eq!(tally, expected);
+    }
+}
