@@ -109,17 +109,74 @@ impl Unit {
 
     /// Four significant digits but no more than three decimals; at most six characters.
     pub(crate) fn show(&self, span: TimeDelta) -> String {
-        let value = span.as_nanos() as f64 / self.nanos;
-        let decimals = match value.abs() {
-            0.0..9.9995 => 3,
-            9.9995..99.995 => 2,
-            99.995..999.95 => 1,
-            999.95..99_999.5 => 0,
-            // Nobody's path is this long: a clock jumped. The magnitude is what matters.
-            _ => return magnitude(value),
-        };
-        format!("{value:.decimals$}")
+        four_digits(span.as_nanos() as f64 / self.nanos)
     }
+}
+
+/// The unit of all rates in one table.
+pub(crate) struct RateUnit {
+    pub(crate) name: &'static str,
+    bps: f64,
+}
+
+impl RateUnit {
+    /// For rates up to `highest_bps`: megabits per second, unless that is below one or above ten
+    /// thousand of them.
+    pub(crate) fn of(highest_bps: u64) -> Self {
+        let (name, bps) = match highest_bps {
+            0..1_000_000 => ("kbit/s", 1e3),
+            1_000_000..10_000_000_000 => ("Mbit/s", 1e6),
+            _ => ("Gbit/s", 1e9),
+        };
+        Self { name, bps }
+    }
+
+    /// Four significant digits but no more than three decimals; at most six characters. Only
+    /// nothing at all is 0.
+    pub(crate) fn show(&self, bps: u64) -> String {
+        let value = bps as f64 / self.bps;
+        match bps {
+            0 => "0".to_owned(),
+            _ if value < 0.0005 => "<0.001".to_owned(),
+            _ => four_digits(value),
+        }
+    }
+}
+
+/// A share in percent with one decimal; `None` of nothing.
+///
+/// What rounds to none or all without being it is said to be below or above.
+pub(crate) fn percent(part: u64, whole: u64) -> Option<String> {
+    if whole == 0 {
+        return None;
+    }
+    let percent = part as f64 / whole as f64 * 100.0;
+    Some(if part == 0 {
+        "0 %".to_owned()
+    } else if part == whole {
+        "100 %".to_owned()
+    } else if percent < 0.05 {
+        "<0.1 %".to_owned()
+    } else if part < whole && percent >= 99.95 {
+        ">99.9 %".to_owned()
+    } else if percent < 9999.5 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{} %", magnitude(percent))
+    })
+}
+
+/// Four significant digits but no more than three decimals; at most six characters.
+fn four_digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        0.0..9.9995 => 3,
+        9.9995..99.995 => 2,
+        99.995..999.95 => 1,
+        999.95..99_999.5 => 0,
+        // Nobody's path is this long: a clock jumped. The magnitude is what matters.
+        _ => return magnitude(value),
+    };
+    format!("{value:.decimals$}")
 }
 
 fn magnitude(value: f64) -> String {
@@ -128,5 +185,42 @@ fn magnitude(value: f64) -> String {
         shown
     } else {
         format!("{value:.0e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_none_or_all_only_if_it_is() {
+        let shares = [
+            (0, 7),
+            (7, 7),
+            (1, 3000),
+            (9_999_999, 10_000_000),
+            (1, 3),
+            (21, 20),
+            (u64::MAX, 3),
+        ];
+        let shown = shares.map(|(part, whole)| percent(part, whole).unwrap());
+        assert_eq!(
+            shown,
+            [
+                "0 %", "100 %", "<0.1 %", ">99.9 %", "33.3 %", "105.0 %", "6.1e20 %"
+            ]
+        );
+        assert_eq!(percent(0, 0), None);
+    }
+
+    #[test]
+    fn rates_of_one_table_have_one_unit() {
+        let shown = [999_999, 1_000_000, 10_000_000_000].map(|highest| {
+            let unit = RateUnit::of(highest);
+            format!("{} {}", unit.show(highest), unit.name)
+        });
+        assert_eq!(shown, ["1000 kbit/s", "1.000 Mbit/s", "10.00 Gbit/s"]);
+        let shown = [0, 499, 500].map(|bps| RateUnit::of(1_000_000).show(bps));
+        assert_eq!(shown, ["0", "<0.001", "0.001"]);
     }
 }

@@ -35,6 +35,8 @@ mod sender_events;
 mod single_rtt;
 mod single_rtt_text;
 mod text;
+mod throughput;
+mod throughput_text;
 mod top;
 mod writer;
 
@@ -58,5 +60,7 @@ pub use sender_events::{SenderEvent, SenderEventRow, sender_event_columns};
 pub use single_rtt::single_rtt_columns;
 pub use single_rtt_text::TopSingleRtt;
 pub use text::FLOW_TABLE_WIDTH;
+pub use throughput::{BinRow, throughput_columns};
+pub use throughput_text::TopThroughput;
 pub use top::TopFlows;
 pub use writer::{BATCH_ROWS, Format, TableWriter};

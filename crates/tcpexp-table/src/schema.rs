@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use crate::{
         connection_columns, interval_columns, sender_columns, sender_event_columns,
-        single_rtt_columns,
+        single_rtt_columns, throughput_columns,
     };
 
     /// The schema as a reader of the documentation would write it down.
@@ -174,6 +174,11 @@ mod tests {
     #[test]
     fn the_schema_of_intervals_is_part_of_the_interface() {
         insta::assert_snapshot!(written_out(&interval_columns().schema()));
+    }
+
+    #[test]
+    fn the_throughput_schema_is_part_of_the_interface() {
+        insta::assert_snapshot!(written_out(&throughput_columns().schema()));
     }
 
     #[test]
