@@ -98,6 +98,24 @@ impl Canvas<'_> {
         )
     }
 
+    /// A dashed line from left to right at height `y`.
+    pub(crate) fn dashes(
+        &self,
+        (left, right): (i32, i32),
+        y: i32,
+        colour: RGBColor,
+    ) -> Result<(), Error> {
+        const DASH: i32 = 12;
+        const WIDTH: u32 = 3;
+        let mut start = left;
+        while start < right {
+            let end = (start + DASH).min(right);
+            self.line(&[(start, y), (end, y)], colour, WIDTH)?;
+            start += 5 * DASH / 3;
+        }
+        Ok(())
+    }
+
     pub(crate) fn dot(&self, at: At, colour: RGBColor, radius: u32) -> Result<(), Error> {
         checked(self.area.draw(&Circle::new(at, radius, colour.filled())))
     }

@@ -8,21 +8,10 @@ use tcpexp_measure::RttSummary;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::axis::Unit;
+use crate::colours::{COLOURS, GREYS};
+use crate::legend::Key;
 use crate::panel::Panel;
 use crate::{Error, RttSeries};
-
-/// The Okabe-Ito palette, which readers of any colour vision tell apart, without its yellow,
-/// which white paper swallows.
-const COLOURS: [RGBColor; 7] = [
-    RGBColor(0x00, 0x72, 0xB2),
-    RGBColor(0xD5, 0x5E, 0x00),
-    RGBColor(0x00, 0x9E, 0x73),
-    RGBColor(0xCC, 0x79, 0xA7),
-    RGBColor(0x56, 0xB4, 0xE9),
-    RGBColor(0xE6, 0x9F, 0x00),
-    RGBColor(0x00, 0x00, 0x00),
-];
-const OTHERS: RGBColor = RGBColor(0xAA, 0xAA, 0xAA);
 
 /// Bins of a drawn series over time, of up to four samples: more than seven per millimetre.
 const MOST_BINS: usize = 700;
@@ -50,7 +39,7 @@ pub(crate) fn curves(series: &[RttSeries]) -> Result<Vec<Curve>, Error> {
     let others = take_others(&mut coloured);
     let coloured = coloured.into_iter().zip(COLOURS);
     let curves: Vec<Curve> = coloured
-        .chain(others.as_ref().map(|others| (others, OTHERS)))
+        .chain(others.as_ref().map(|others| (others, GREYS[0])))
         .filter_map(|(series, colour)| Curve::of(series, colour))
         .collect();
     if curves.is_empty() {
@@ -93,8 +82,8 @@ impl Curve {
         })
     }
 
-    pub(crate) fn legend(&self, unit: Unit) -> (String, RGBColor) {
-        (
+    pub(crate) fn legend(&self, unit: Unit) -> Key {
+        Key::line(
             format!("{}: median {}", self.label, unit.show(self.rtt.median)),
             self.colour,
         )
@@ -153,7 +142,7 @@ fn staircase(steps: impl IntoIterator<Item = (f64, f64)>, end: f64) -> Vec<(f64,
 }
 
 /// A label without characters that XML cannot hold.
-fn printable(label: &str) -> String {
+pub(crate) fn printable(label: &str) -> String {
     let unprintable = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
     label.replace(unprintable, "\u{fffd}")
 }

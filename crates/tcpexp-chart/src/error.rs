@@ -13,6 +13,9 @@ pub enum Error {
     /// Nothing to draw.
     #[error("there are no round-trip time samples to draw")]
     NoSamples,
+    /// Not one bin to draw.
+    #[error("there are no rates to draw")]
+    NoRates,
     /// The figure's frame, labels and legend leave no room for data.
     #[error(
         "a figure of {} mm by {} mm has no room for {series} series",

@@ -13,28 +13,54 @@ const GAP: i32 = 12;
 /// Between two entries.
 const SPACE: i32 = 40;
 
+/// What a text of the legend stands for.
+pub(crate) struct Key {
+    text: String,
+    colour: RGBColor,
+    is_dashed: bool,
+}
+
+impl Key {
+    /// A line.
+    pub(crate) const fn line(text: String, colour: RGBColor) -> Self {
+        Self {
+            text,
+            colour,
+            is_dashed: false,
+        }
+    }
+
+    /// A dashed line.
+    pub(crate) const fn dashes(text: String, colour: RGBColor) -> Self {
+        Self {
+            text,
+            colour,
+            is_dashed: true,
+        }
+    }
+}
+
 /// Entries in rows.
 pub(crate) struct Legend {
     rows: Vec<Vec<Entry>>,
 }
 
 struct Entry {
-    text: String,
-    colour: RGBColor,
+    key: Key,
     left: i32,
 }
 
 impl Legend {
-    /// Puts the entries into as few rows between `left` and `right` as they need.
+    /// Puts the keys into as few rows between `left` and `right` as they need.
     pub(crate) fn new(
         canvas: &Canvas<'_>,
-        entries: impl IntoIterator<Item = (String, RGBColor)>,
+        keys: impl IntoIterator<Item = Key>,
         (left, right): (i32, i32),
     ) -> Self {
         let mut rows: Vec<Vec<Entry>> = vec![Vec::new()];
         let mut next = left;
-        for (text, colour) in entries {
-            let text = shortened(&text, |text| {
+        for key in keys {
+            let text = shortened(&key.text, |text| {
                 canvas.text_width(text) <= right - left - SAMPLE_LENGTH - GAP
             });
             let width = SAMPLE_LENGTH + GAP + canvas.text_width(&text);
@@ -43,8 +69,7 @@ impl Legend {
                 rows.push(Vec::new());
             }
             let entry = Entry {
-                text,
-                colour,
+                key: Key { text, ..key },
                 left: next,
             };
             next += width + SPACE;
@@ -62,10 +87,14 @@ impl Legend {
     pub(crate) fn draw(&self, canvas: &Canvas<'_>, top: i32) -> Result<(), Error> {
         let mut y = top + ROW_HEIGHT / 2;
         for row in &self.rows {
-            for Entry { text, colour, left } in row {
+            for Entry { key, left } in row {
                 let end = left + SAMPLE_LENGTH;
-                canvas.line(&[(*left, y), (end, y)], *colour, SAMPLE_WIDTH)?;
-                canvas.text(text, (end + GAP, y), Align::Left)?;
+                if key.is_dashed {
+                    canvas.dashes((*left, end), y, key.colour)?;
+                } else {
+                    canvas.line(&[(*left, y), (end, y)], key.colour, SAMPLE_WIDTH)?;
+                }
+                canvas.text(&key.text, (end + GAP, y), Align::Left)?;
             }
             y += ROW_HEIGHT;
         }

@@ -21,16 +21,19 @@
 
 mod axis;
 mod canvas;
+mod colours;
 mod curve;
 mod error;
 mod legend;
 mod panel;
+mod rates;
 mod rtt;
 mod series;
 mod svg;
 mod thinned;
 
 pub use error::Error;
+pub use rates::{RateSeries, rate_figure};
 pub use rtt::rtt_figure;
 pub use series::RttSeries;
 pub use svg::{FigureSize, Svg};

@@ -126,6 +126,13 @@ impl<'c, 'a> Panel<'c, 'a> {
         self.canvas.line(&path, colour, width)
     }
 
+    /// A dashed line at height `y`, from one side to the other.
+    pub(crate) fn draw_level(&self, y: f64, colour: RGBColor) -> Result<(), Error> {
+        let (_, y) = self.at((self.x.low, y));
+        self.canvas
+            .dashes((self.frame.left, self.frame.right), y, colour)
+    }
+
     /// A dot at `point`.
     pub(crate) fn draw_dot(&self, point: (f64, f64), colour: RGBColor) -> Result<(), Error> {
         self.canvas.dot(self.at(point), colour, 4)

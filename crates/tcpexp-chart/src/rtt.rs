@@ -12,13 +12,13 @@ use crate::panel::{Frame, Panel};
 use crate::{Error, FigureSize, RttSeries, Svg};
 
 /// White margin around the figure.
-const MARGIN: i32 = 12;
+pub(crate) const MARGIN: i32 = 12;
 /// Between the panels.
 const BETWEEN: i32 = 40;
 /// Part of the width that the time panel gets, in percent.
 const TIME_PERCENT: i32 = 62;
 /// Less room for data than this says nothing.
-const LEAST_INSIDE: i32 = 150;
+pub(crate) const LEAST_INSIDE: i32 = 150;
 
 /// Draws round-trip times over time (left) and their empirical distribution (right).
 ///
@@ -84,8 +84,8 @@ impl Figure {
 
     fn draw(&self, canvas: &Canvas<'_>, size: FigureSize) -> Result<(), Error> {
         let (width, height) = Canvas::extent(size);
-        let entries = self.curves.iter().map(|curve| curve.legend(self.unit));
-        let legend = Legend::new(canvas, entries, (MARGIN, width - MARGIN));
+        let keys = self.curves.iter().map(|curve| curve.legend(self.unit));
+        let legend = Legend::new(canvas, keys, (MARGIN, width - MARGIN));
         let top = legend.height().saturating_add(2 * MARGIN);
         let outer = Frame {
             left: MARGIN,
@@ -151,7 +151,7 @@ impl Figure {
 }
 
 /// As many ticks as an axis has room for, within reason.
-fn ticks(length: i32, room: i32) -> u32 {
+pub(crate) fn ticks(length: i32, room: i32) -> u32 {
     (length / room).clamp(1, 20).unsigned_abs()
 }
 
@@ -177,15 +177,8 @@ mod tests {
         series
     }
 
-    /// The texts of a figure, in the order they are drawn: legend, then each panel's horizontal
-    /// labels, vertical labels and names.
     fn texts(figure: &Svg) -> String {
-        let elements = figure.as_str().split("<text").skip(1);
-        let text = |element: &str| {
-            let (_, inside) = element.split_once('>').unwrap();
-            inside.split_once('<').unwrap().0.trim().to_owned()
-        };
-        elements.map(text).collect::<Vec<_>>().join(" | ")
+        figure.texts()
     }
 
     #[test]

@@ -65,6 +65,20 @@ impl Svg {
     }
 }
 
+#[cfg(test)]
+impl Svg {
+    /// The texts of a figure, in the order they are drawn: legend, then each panel's horizontal
+    /// labels, vertical labels and names.
+    pub(crate) fn texts(&self) -> String {
+        let elements = self.0.split("<text").skip(1);
+        let text = |element: &str| {
+            let (_, inside) = element.split_once('>').unwrap();
+            inside.split_once('<').unwrap().0.trim().to_owned()
+        };
+        elements.map(text).collect::<Vec<_>>().join(" | ")
+    }
+}
+
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

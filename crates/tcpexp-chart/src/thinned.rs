@@ -14,26 +14,26 @@ const FIRST_SHIFT: u32 = 10;
 /// memory is bounded, and up to 4096 samples more than a microsecond apart are all kept. The order
 /// of adding does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Thinned {
+pub struct Thinned<V = TimeDelta> {
     /// A bin is the `time >> shift` of its samples.
     shift: u32,
     /// In order of time; none is empty.
-    bins: Vec<Bin>,
+    bins: Vec<Bin<V>>,
 }
 
-type Point = (Timestamp, TimeDelta);
+type Point<V> = (Timestamp, V);
 /// A point that compares by its value.
-type Peak = (TimeDelta, Timestamp);
+type Peak<V> = (V, Timestamp);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Bin {
-    first: Point,
-    smallest: Peak,
-    largest: Peak,
-    last: Point,
+struct Bin<V> {
+    first: Point<V>,
+    smallest: Peak<V>,
+    largest: Peak<V>,
+    last: Point<V>,
 }
 
-impl Default for Thinned {
+impl<V> Default for Thinned<V> {
     fn default() -> Self {
         Self {
             shift: FIRST_SHIFT,
@@ -42,9 +42,9 @@ impl Default for Thinned {
     }
 }
 
-impl Thinned {
+impl<V: Copy + Ord> Thinned<V> {
     /// Adds one sample.
-    pub fn add(&mut self, time: Timestamp, value: TimeDelta) {
+    pub fn add(&mut self, time: Timestamp, value: V) {
         self.absorb(Bin::of((time, value)));
         self.widen(MOST_BINS);
     }
@@ -61,10 +61,10 @@ impl Thinned {
     }
 
     /// The kept samples in order of time, from at most `most_bins` bins of four.
-    pub fn points(&self, most_bins: usize) -> Vec<(Timestamp, TimeDelta)> {
+    pub fn points(&self, most_bins: usize) -> Vec<(Timestamp, V)> {
         let mut thinner = self.clone();
         thinner.widen(most_bins);
-        let mut points: Vec<Point> = thinner.bins.iter().flat_map(Bin::points).collect();
+        let mut points: Vec<Point<V>> = thinner.bins.iter().flat_map(Bin::points).collect();
         points.dedup();
         points
     }
@@ -75,14 +75,14 @@ impl Thinned {
     }
 
     /// The smallest and the largest sample.
-    pub fn extremes(&self) -> Option<(TimeDelta, TimeDelta)> {
+    pub fn extremes(&self) -> Option<(V, V)> {
         let smallest = self.bins.iter().map(|bin| bin.smallest.0).min()?;
         let largest = self.bins.iter().map(|bin| bin.largest.0).max()?;
         Some((smallest, largest))
     }
 
     /// Samples come nearly in order of time, so their bin is the last one or a new one after it.
-    fn absorb(&mut self, bin: Bin) {
+    fn absorb(&mut self, bin: Bin<V>) {
         let key = bin.key(self.shift);
         match self.bins.last_mut() {
             Some(last) if last.key(self.shift) == key => last.absorb(bin),
@@ -118,8 +118,8 @@ impl Thinned {
     }
 }
 
-impl Bin {
-    const fn of((time, value): Point) -> Self {
+impl<V: Copy + Ord> Bin<V> {
+    fn of((time, value): Point<V>) -> Self {
         let (point, peak) = ((time, value), (value, time));
         Self {
             first: point,
@@ -129,7 +129,7 @@ impl Bin {
         }
     }
 
-    const fn key(&self, shift: u32) -> i64 {
+    fn key(&self, shift: u32) -> i64 {
         self.first.0.as_nanos() >> shift
     }
 
@@ -140,7 +140,7 @@ impl Bin {
         self.last = self.last.max(other.last);
     }
 
-    fn points(&self) -> [Point; 4] {
+    fn points(&self) -> [Point<V>; 4] {
         let [a, b] = [self.smallest, self.largest].map(|(value, time)| (time, value));
         [self.first, a.min(b), a.max(b), self.last]
     }
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn nothing_added_has_no_times_and_no_extremes() {
-        let nothing = Thinned::default();
+        let nothing: Thinned = Thinned::default();
         assert_eq!((nothing.times(), nothing.extremes()), (None, None));
         assert_eq!(nothing.points(10), []);
     }

@@ -1,0 +1,328 @@
+//! Rates over time.
+
+use std::cmp::Reverse;
+
+use plotters::style::RGBColor;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use crate::axis::{Axis, RateUnit};
+use crate::canvas::{BLACK_INK, Canvas};
+use crate::colours::{COLOURS, GREYS};
+use crate::curve::printable;
+use crate::legend::{Key, Legend};
+use crate::panel::{Frame, Panel};
+use crate::rtt::{LEAST_INSIDE, MARGIN, ticks};
+use crate::{Error, FigureSize, Svg, Thinned};
+
+/// Flows with a colour: the palette's black is the link's.
+const COLOURED: usize = COLOURS.len() - 1;
+/// Groups of bins that are drawn, of up to four bins: five per millimetre.
+const MOST_BINS: usize = 800;
+/// With a line of more corners than this all lines are drawn thin: five per millimetre.
+const MANY_CORNERS: usize = 800;
+/// A flow whose highest rate is a smaller part of the highest flow's than this would nowhere rise
+/// by more than a millimetre from the axis.
+const LEAST_SEEN: u64 = 50;
+/// Totals are wider than the lines on them, so that both are seen where they are one.
+const TOTAL_WIDTH: u32 = 9;
+
+/// The rates of one flow, or of several together, in bins of one width.
+#[derive(Clone, Debug, Default)]
+pub struct RateSeries {
+    /// What the legend calls it.
+    pub label: String,
+    over_time: Thinned<u64>,
+    /// Where the last bin ends.
+    end: Option<Timestamp>,
+    highest_bps: u64,
+    /// All rates added up, which orders series of one figure by how much they carried.
+    sum_bps: u128,
+}
+
+impl RateSeries {
+    /// A series without bins.
+    pub fn new(label: impl Into<String>) -> Self {
+        Self {
+            label: label.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a bin, which comes after those added before; what lies between is zero.
+    pub fn add(&mut self, start: Timestamp, width: TimeDelta, rate_bps: u64) {
+        if let Some(end) = self.end.filter(|end| *end < start) {
+            self.over_time.add(end, 0);
+        }
+        self.over_time.add(start, rate_bps);
+        self.end = Some(start + width);
+        self.highest_bps = self.highest_bps.max(rate_bps);
+        self.sum_bps += u128::from(rate_bps);
+    }
+
+    /// All rates added up: which of two series with bins of one width carried more.
+    pub const fn sum_bps(&self) -> u128 {
+        self.sum_bps
+    }
+
+    /// From the first bin's start to the last one's end.
+    fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        Some((self.over_time.times()?.0, self.end?))
+    }
+
+    /// The corners of its steps, in seconds since `start`.
+    fn steps(&self, start: Timestamp, unit: RateUnit) -> Vec<(f64, f64)> {
+        let seconds = |time: Timestamp| (time - start).as_seconds_f64();
+        let mut line = Vec::new();
+        let mut height = None;
+        for (time, rate_bps) in self.over_time.points(MOST_BINS) {
+            let (x, y) = (seconds(time), unit.value(rate_bps));
+            line.extend(height.map(|height| (x, height)));
+            line.push((x, y));
+            height = Some(y);
+        }
+        line.extend(self.end.map(seconds).zip(height));
+        line
+    }
+}
+
+/// Draws rates over time: a stepped line for each of `flows`, grey ones for `totals`, and a dashed
+/// one for what the link carries.
+///
+/// Time is seconds since the first bin of any series, so all series must be on one clock. With more
+/// than six flows only those that carried most are drawn; the totals hold the others. Two totals
+/// can be told apart, more cannot.
+pub fn rate_figure(
+    flows: &[RateSeries],
+    totals: &[RateSeries],
+    link_rate_bps: Option<u64>,
+    size: FigureSize,
+) -> Result<Svg, Error> {
+    let figure = Figure::of(flows, totals, link_rate_bps).ok_or(Error::NoRates)?;
+    Canvas::draw(size, |canvas| figure.draw(canvas, size))
+}
+
+/// A figure before it has a size.
+struct Figure<'a> {
+    flows: Vec<(&'a RateSeries, RGBColor)>,
+    totals: Vec<(&'a RateSeries, RGBColor)>,
+    link_rate_bps: Option<u64>,
+    unit: RateUnit,
+    highest: f64,
+    start: Timestamp,
+    end: Timestamp,
+}
+
+impl<'a> Figure<'a> {
+    /// `None` if there is nothing to draw.
+    fn of(
+        flows: &'a [RateSeries],
+        totals: &'a [RateSeries],
+        link_rate_bps: Option<u64>,
+    ) -> Option<Self> {
+        let highest_flow = flows.iter().map(|series| series.highest_bps).max();
+        let is_seen = |series: &RateSeries| {
+            highest_flow.is_some_and(|highest| series.highest_bps >= highest / LEAST_SEEN)
+        };
+        let mut most: Vec<usize> = (0..flows.len()).filter(|&i| is_seen(&flows[i])).collect();
+        most.sort_by_key(|&index| Reverse(flows[index].sum_bps));
+        most.truncate(COLOURED);
+        // In the order given.
+        most.sort_unstable();
+        let flows: Vec<_> = most
+            .iter()
+            .map(|&index| &flows[index])
+            .zip(COLOURS)
+            .collect();
+        let totals: Vec<_> = totals.iter().zip(GREYS.into_iter().cycle()).collect();
+        let all = flows.iter().chain(&totals).map(|(series, _)| *series);
+        let spans = all.clone().filter_map(RateSeries::span);
+        let highest_bps = all
+            .map(|series| series.highest_bps)
+            .chain(link_rate_bps)
+            .max()?;
+        let unit = RateUnit::of(highest_bps);
+        Some(Self {
+            link_rate_bps,
+            unit,
+            highest: unit.value(highest_bps.max(1)),
+            start: spans.clone().map(|(start, _)| start).min()?,
+            end: spans.map(|(_, end)| end).max()?,
+            flows,
+            totals,
+        })
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        let link = self.link_rate_bps.map(|bps| {
+            let text = format!("link: {}", self.unit.show(bps));
+            Key::dashes(text, BLACK_INK)
+        });
+        let series = self.flows.iter().chain(&self.totals);
+        series
+            .map(|(series, colour)| Key::line(printable(&series.label), *colour))
+            .chain(link)
+            .collect()
+    }
+
+    fn draw(&self, canvas: &Canvas<'_>, size: FigureSize) -> Result<(), Error> {
+        let (width, height) = Canvas::extent(size);
+        let legend = Legend::new(canvas, self.keys(), (MARGIN, width - MARGIN));
+        let outer = Frame {
+            left: MARGIN,
+            right: width - MARGIN,
+            top: legend.height().saturating_add(2 * MARGIN),
+            bottom: height - MARGIN,
+        };
+        let span = self.end - self.start;
+        let seconds = if span > TimeDelta::ZERO {
+            span.as_seconds_f64()
+        } else {
+            1.0
+        };
+        let name = format!("wire rate ({})", self.unit.name);
+        let panel = Panel::new(
+            canvas,
+            outer,
+            Axis::new("time (s)", (0.0, seconds), ticks(outer.width(), 110)),
+            Axis::new(name, (0.0, self.highest * 1.05), ticks(outer.height(), 90)),
+        );
+        if panel.room() < LEAST_INSIDE {
+            return Err(Error::TooSmall {
+                size,
+                series: self.flows.len() + self.totals.len(),
+            });
+        }
+        legend.draw(canvas, MARGIN)?;
+        panel.draw_axes()?;
+        for (series, colour) in &self.totals {
+            let steps = series.steps(self.start, self.unit);
+            panel.draw_line(&steps, *colour, TOTAL_WIDTH)?;
+        }
+        if let Some(bps) = self.link_rate_bps {
+            panel.draw_level(self.unit.value(bps), BLACK_INK)?;
+        }
+        // What carried little would drown in what carried much.
+        let mut most_first = self.flows.clone();
+        most_first.sort_by_key(|(series, _)| Reverse(series.sum_bps));
+        let lines: Vec<_> = most_first
+            .into_iter()
+            .map(|(series, colour)| (series.steps(self.start, self.unit), colour))
+            .collect();
+        let corners = lines.iter().map(|(steps, _)| steps.len()).max();
+        let width = if corners > Some(MANY_CORNERS) { 2 } else { 4 };
+        for (steps, colour) in lines {
+            panel.draw_line(&steps, colour, width)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    const SIZE: FigureSize = FigureSize {
+        width_mm: 180,
+        height_mm: 70,
+    };
+    const WIDTH: TimeDelta = TimeDelta::from_millis(500);
+
+    /// Bins of half a second from second `start` on.
+    fn series(label: &str, start: i64, rates_bps: &[u64]) -> RateSeries {
+        let mut series = RateSeries::new(label);
+        for (place, rate_bps) in (0..).zip(rates_bps) {
+            let start = Timestamp::from_nanos((start * 2 + place) * WIDTH.as_nanos());
+            series.add(start, WIDTH, *rate_bps);
+        }
+        series
+    }
+
+    fn legend(flows: &[RateSeries]) -> String {
+        let texts = rate_figure(flows, &[], None, SIZE).unwrap().texts();
+        let labels: Vec<_> = texts
+            .split(" | ")
+            .take_while(|text| *text != "0.0")
+            .collect();
+        labels.join(", ")
+    }
+
+    #[test]
+    fn axes_have_quantities_and_units_and_all_lines_a_name() {
+        let flows = [
+            series("cubic 5201", 0, &[9_800_000; 40]),
+            series("bbr <5202>", 5, &[2_500_000; 20]),
+        ];
+        let total = [series("all 3 flows", 0, &[10_100_000; 40])];
+        let figure = rate_figure(&flows, &total, Some(12_500_000), SIZE).unwrap();
+        assert_snapshot!(figure.texts(), @"cubic 5201 | bbr &lt;5202&gt; | all 3 flows | link: 12.5 Mbit/s | 0 | 2 | 4 | 6 | 8 | 10 | 12 | 14 | 16 | 18 | 20 | 0 | 5 | 10 | time (s) | wire rate (Mbit/s)");
+    }
+
+    #[test]
+    fn a_bin_is_a_step_and_what_lies_between_bins_is_zero() {
+        let mut flow = series("on and off", 0, &[1_000_000, 3_000_000]);
+        flow.add(Timestamp::from_nanos(2_000_000_000), WIDTH, 2_000_000);
+        let steps = flow.steps(Timestamp::from_nanos(0), RateUnit::of(3_000_000));
+        let steps: Vec<String> = steps.iter().map(|(x, y)| format!("{x}:{y}")).collect();
+        assert_snapshot!(steps.join(" "), @"0:1 0.5:1 0.5:3 1:3 1:0 2:0 2:2 2.5:2");
+    }
+
+    #[test]
+    fn flows_beyond_the_colours_are_in_the_total_only() {
+        let flows: Vec<_> = (1..=8)
+            .map(|n| series(&format!("flow {n}"), 0, &[n * 100_000; 4]))
+            .collect();
+        assert_snapshot!(legend(&flows), @"flow 3, flow 4, flow 5, flow 6, flow 7, flow 8");
+    }
+
+    #[test]
+    fn a_flow_that_would_lie_on_the_axis_is_not_drawn() {
+        let flows = [
+            series("ACKs", 0, &[199_999; 4]),
+            series("control", 0, &[200_000; 4]),
+            series("data", 0, &[10_000_000; 4]),
+        ];
+        assert_snapshot!(legend(&flows).split(", 0").next().unwrap(), @"control, data");
+    }
+
+    #[test]
+    fn nothing_but_zeros_has_a_figure_and_no_bins_have_none() {
+        rate_figure(&[series("idle", 0, &[0])], &[], None, SIZE).unwrap();
+        let error = rate_figure(&[], &[], Some(1_000), SIZE).unwrap_err();
+        assert_eq!(error.to_string(), "there are no rates to draw");
+    }
+
+    #[test]
+    fn times_that_no_capture_has_are_drawn_too() {
+        let mut flow = RateSeries::new("nonsense");
+        for nanos in [i64::MIN, -1, i64::MAX] {
+            flow.add(Timestamp::from_nanos(nanos), WIDTH, u64::MAX);
+        }
+        let figure = rate_figure(&[flow], &[], None, SIZE).unwrap();
+        figure.to_png(1.0).unwrap();
+        let lonely = series("late", i64::MAX / 2 / WIDTH.as_nanos(), &[1]);
+        rate_figure(&[lonely], &[], None, SIZE).unwrap();
+    }
+
+    #[test]
+    fn a_figure_without_room_is_an_error() {
+        let size = FigureSize {
+            width_mm: 40,
+            height_mm: 20,
+        };
+        let error = rate_figure(&[series("flow", 0, &[1])], &[], None, size).unwrap_err();
+        assert!(matches!(error, Error::TooSmall { .. }), "{error}");
+    }
+
+    #[test]
+    fn long_captures_in_short_bins_are_thinned() {
+        let rates: Vec<u64> = (0..100_000).map(|n| n * 7919 % 1_000_003).collect();
+        let flow = series("noise", 0, &rates);
+        let steps = flow.steps(Timestamp::from_nanos(0), RateUnit::of(1_000_003));
+        assert!(steps.len() < 8 * MOST_BINS);
+        let highest = steps.iter().map(|(_, y)| *y).fold(0.0, f64::max);
+        let most = rates.iter().max().copied().unwrap();
+        assert!((highest - RateUnit::of(1_000_003).value(most)).abs() < 1e-9);
+    }
+}
