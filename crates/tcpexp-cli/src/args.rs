@@ -13,6 +13,8 @@ use tcpexp::units::TimeDelta;
 use tcpexp::wire::Tunnels;
 
 use crate::picture::Picture;
+use crate::throughput::ThroughputArgs;
+use crate::values::parse_time;
 
 /// Runs TCP experiments and reads them back from packets.
 #[derive(Parser)]
@@ -26,6 +28,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Rtt(RttArgs),
     Flows(FlowsArgs),
+    Throughput(ThroughputArgs),
     Info(InfoArgs),
     Import(ImportArgs),
     /// Print the completion script of a shell
@@ -198,7 +201,7 @@ pub(crate) struct InfoArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct OutputArgs {
-    /// Write the samples to a file; its ending says the format
+    /// Write the rows to a file; its ending says the format
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -213,9 +216,9 @@ pub(crate) struct OutputArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Quantiles per flow, for people
+    /// A summary per flow, for people
     Table,
-    /// One JSON object per sample and line
+    /// One JSON object per row and line
     Json,
     /// Comma-separated values
     Csv,
@@ -223,7 +226,7 @@ pub(crate) enum Format {
     Parquet,
     /// Arrow IPC file
     Arrow,
-    /// What SPP prints with -p -O: time, RTT, turnaround, delay out and back, in seconds
+    /// For rtt: what SPP prints with -p -O: time, RTT, turnaround, delay out and back, in seconds
     Spp,
 }
 
@@ -392,27 +395,6 @@ pub(crate) fn man_page(command: Option<&str>) -> anyhow::Result<()> {
     crate::output::print(&roff)
 }
 
-/// A time with its unit: `250ms`, `30s`, `2min`.
-fn parse_time(text: &str) -> Result<TimeDelta, String> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let wrong = || format!("\"{text}\" is no time: write it as 250ms, 30s or 2min");
-    let number: i64 = number.parse().map_err(|_| wrong())?;
-    let span = match unit.trim() {
-        "us" => TimeDelta::from_micros(number),
-        "ms" => TimeDelta::from_millis(number),
-        "s" => TimeDelta::from_seconds(number),
-        "min" => TimeDelta::from_seconds(number.saturating_mul(60)),
-        _ => return Err(wrong()),
-    };
-    if span == TimeDelta::ZERO {
-        return Err("it must be longer than nothing".into());
-    }
-    Ok(span)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -420,22 +402,5 @@ mod tests {
     #[test]
     fn the_definition_of_the_arguments_is_consistent() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn a_time_needs_a_number_and_a_unit() {
-        assert_eq!(parse_time("250ms"), Ok(TimeDelta::from_millis(250)));
-        assert_eq!(parse_time("2min"), Ok(TimeDelta::from_seconds(120)));
-        for wrong in [
-            "",
-            "5",
-            "ms",
-            "-5s",
-            "5 parsecs",
-            "0s",
-            "99999999999999999999s",
-        ] {
-            assert!(parse_time(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -9,12 +9,15 @@ mod info;
 mod output;
 mod picture;
 mod progress;
+mod rate_chart;
 mod report;
 mod results;
 mod rtt;
 mod sheet;
 mod side_table;
 mod single_rtt;
+mod throughput;
+mod values;
 
 use std::process::ExitCode;
 
@@ -30,6 +33,7 @@ fn run() -> anyhow::Result<()> {
     match Args::parse().command {
         Command::Rtt(args) => rtt::run(&args),
         Command::Flows(args) => flows::run(&args),
+        Command::Throughput(args) => throughput::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Completions { shell } => {

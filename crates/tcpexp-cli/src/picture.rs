@@ -6,14 +6,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use tcpexp::chart::{FigureSize, RttSeries, rtt_figure};
+use tcpexp::chart::{self, FigureSize, RttSeries, Svg, rtt_figure};
 use tcpexp::flow::{Direction, FlowId};
 use tcpexp::units::{TimeDelta, Timestamp};
 
 use crate::output::Output;
 
 /// Flows that are followed one by one; beyond it the smallest are pooled.
-const FOLLOWED: usize = 256;
+pub(crate) const FOLLOWED: usize = 256;
 /// Pixels per CSS pixel: print resolution.
 const PNG_SCALE: f32 = 3.0;
 
@@ -46,10 +46,39 @@ impl Picture {
     }
 }
 
-/// The samples of a chart, thinned as they come, and the file it will be in.
-pub(crate) struct Chart {
+/// A picture that is yet to be drawn, and the file it will be in.
+pub(crate) struct Blank {
     picture: Picture,
     out: Output,
+}
+
+impl Blank {
+    /// Fails right away if there is no place for the file.
+    pub(crate) fn create(picture: &Picture) -> anyhow::Result<Self> {
+        Ok(Self {
+            picture: picture.clone(),
+            out: Output::create(Some(&picture.path))?,
+        })
+    }
+
+    /// Puts the figure into the file, which gets its name when the output is finished.
+    pub(crate) fn fill(self, figure: Result<Svg, chart::Error>) -> anyhow::Result<Output> {
+        let Self { picture, mut out } = self;
+        let name = picture.path.display();
+        let figure = figure.with_context(|| format!("cannot draw {name}"))?;
+        match picture.kind {
+            Kind::Svg => out.write_all(figure.as_str().as_bytes()),
+            Kind::Png => out.write_all(&figure.to_png(PNG_SCALE)?),
+        }
+        .and_then(|()| out.flush())
+        .with_context(|| format!("cannot write {name}"))?;
+        Ok(out)
+    }
+}
+
+/// The samples of a chart, thinned as they come, and the file it will be in.
+pub(crate) struct Chart {
+    blank: Blank,
     names: BTreeMap<FlowId, String>,
     followed: BTreeMap<(FlowId, Direction), RttSeries>,
     others: RttSeries,
@@ -59,8 +88,7 @@ impl Chart {
     /// Fails right away if there is no place for the file.
     pub(crate) fn create(picture: &Picture) -> anyhow::Result<Self> {
         Ok(Self {
-            picture: picture.clone(),
-            out: Output::create(Some(&picture.path))?,
+            blank: Blank::create(picture)?,
             names: BTreeMap::new(),
             followed: BTreeMap::new(),
             others: RttSeries::default(),
@@ -80,12 +108,8 @@ impl Chart {
     pub(crate) fn add(&mut self, flow: FlowId, way: Direction, at: Timestamp, rtt: TimeDelta) {
         if !self.followed.contains_key(&(flow, way)) {
             self.make_room();
-            let name = self.names.get(&flow).cloned().unwrap_or_default();
-            let back = match way {
-                Direction::Forward => "",
-                Direction::Reverse => " (reverse)",
-            };
-            let series = RttSeries::new(name + back);
+            let name = self.names.get(&flow).map_or("", String::as_str);
+            let series = RttSeries::new(with_direction(name, way));
             self.followed.insert((flow, way), series);
         }
         if let Some(series) = self.followed.get_mut(&(flow, way)) {
@@ -101,17 +125,7 @@ impl Chart {
             others.label = "other flows".into();
             series.push(others);
         }
-        let name = self.picture.path.display();
-        let figure = rtt_figure(&series, FigureSize::default())
-            .with_context(|| format!("cannot draw {name}"))?;
-        let mut out = self.out;
-        match self.picture.kind {
-            Kind::Svg => out.write_all(figure.as_str().as_bytes()),
-            Kind::Png => out.write_all(&figure.to_png(PNG_SCALE)?),
-        }
-        .and_then(|()| out.flush())
-        .with_context(|| format!("cannot write {name}"))?;
-        Ok(out)
+        self.blank.fill(rtt_figure(&series, FigureSize::default()))
     }
 
     /// Pools the flow with fewest samples if there are many.
@@ -128,5 +142,13 @@ impl Chart {
         {
             self.others.merge(&series);
         }
+    }
+}
+
+/// What the legend calls one direction of a flow.
+pub(crate) fn with_direction(flow: &str, direction: Direction) -> String {
+    match direction {
+        Direction::Forward => flow.to_owned(),
+        Direction::Reverse => format!("{flow} (reverse)"),
     }
 }

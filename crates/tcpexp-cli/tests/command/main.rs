@@ -16,3 +16,4 @@ mod info;
 mod readme;
 mod strange_captures;
 mod table;
+mod throughput;

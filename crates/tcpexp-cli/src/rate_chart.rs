@@ -1,0 +1,99 @@
+//! The chart of `tcpexp throughput --plot`.
+
+use std::collections::BTreeMap;
+
+use tcpexp::chart::{FigureSize, RateSeries, rate_figure};
+use tcpexp::flow::{Direction, FlowId};
+use tcpexp::measure::throughput::{ThroughputBin, ThroughputFlow};
+use tcpexp::table::FlowLabel;
+
+use crate::output::Output;
+use crate::picture::{Blank, FOLLOWED, Picture, with_direction};
+
+/// The rates of the flows that carry most, thinned as they come.
+pub(crate) struct RateChart {
+    blank: Blank,
+    link_rate_bps: Option<u64>,
+    followed: BTreeMap<(FlowId, Direction), RateSeries>,
+    /// All flows of the capture, by [`Direction::index`].
+    totals: [RateSeries; 2],
+    /// How many flows sent anything that way.
+    senders: [u64; 2],
+}
+
+impl RateChart {
+    /// Fails right away if there is no place for the file.
+    pub(crate) fn create(picture: &Picture, link_rate_bps: Option<u64>) -> anyhow::Result<Self> {
+        Ok(Self {
+            blank: Blank::create(picture)?,
+            link_rate_bps,
+            followed: BTreeMap::new(),
+            totals: Default::default(),
+            senders: [0; 2],
+        })
+    }
+
+    /// Adds a bin of a flow that is to be drawn, or of all flows.
+    pub(crate) fn add(&mut self, flow: Option<&FlowLabel>, bin: &ThroughputBin) {
+        let Some(direction) = bin.direction else {
+            return;
+        };
+        let (start, width, rate_bps) = (bin.start, bin.width, bin.wire_rate_bps());
+        let Some(flow) = flow else {
+            self.totals[direction.index()].add(start, width, rate_bps);
+            return;
+        };
+        let series = match self.followed.get_mut(&(flow.flow, direction)) {
+            Some(series) => series,
+            // One that has not sent yet is zero.
+            None if rate_bps == 0 => return,
+            None => {
+                self.make_room();
+                let name = format!("{} > {}", flow.initiator, flow.responder);
+                let series = RateSeries::new(with_direction(&name, direction));
+                self.followed
+                    .entry((flow.flow, direction))
+                    .or_insert(series)
+            }
+        };
+        series.add(start, width, rate_bps);
+    }
+
+    /// Counts a finished flow, drawn or not.
+    pub(crate) fn end(&mut self, flow: &ThroughputFlow) {
+        for (senders, volume) in self.senders.iter_mut().zip(&flow.directions) {
+            *senders += u64::from(volume.packets > 0);
+        }
+    }
+
+    /// Draws the chart; it gets its name when the output is finished.
+    pub(crate) fn draw(self) -> anyhow::Result<Output> {
+        let names = ["all %, forward", "all %, reverse"];
+        let totals = self.totals.into_iter().zip(self.senders).zip(names);
+        let totals: Vec<RateSeries> = totals
+            // One flow is its own total.
+            .filter(|((_, senders), _)| *senders > 1)
+            .map(|((mut total, senders), name)| {
+                total.label = name.replace('%', &format!("{senders} flows"));
+                total
+            })
+            .collect();
+        let flows: Vec<RateSeries> = self.followed.into_values().collect();
+        let figure = rate_figure(&flows, &totals, self.link_rate_bps, FigureSize::default());
+        self.blank.fill(figure)
+    }
+
+    /// Gives up the flow that carried least if there are many; it is far from being drawn.
+    fn make_room(&mut self) {
+        if self.followed.len() < FOLLOWED {
+            return;
+        }
+        let least = self
+            .followed
+            .iter()
+            .min_by_key(|(_, series)| series.sum_bps());
+        if let Some(flow) = least.map(|(&flow, _)| flow) {
+            self.followed.remove(&flow);
+        }
+    }
+}

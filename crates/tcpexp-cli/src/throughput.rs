@@ -1,0 +1,202 @@
+//! `tcpexp throughput CAPTURE`.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::bail;
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use tcpexp::flow::FlowId;
+use tcpexp::measure::throughput::{
+    BinWidth, Origin, ThroughputBin, ThroughputOptions, ThroughputRow,
+};
+use tcpexp::table::{BinRow, FLOW_TABLE_WIDTH, FlowLabel, TopThroughput, throughput_columns};
+use tcpexp::units::TimeDelta;
+use tcpexp::{ThroughputReport, throughput};
+
+use crate::args::{OutputArgs, ReadArgs, SelectArgs, wrong_usage};
+use crate::flows::warn;
+use crate::picture::Picture;
+use crate::progress::Progress;
+use crate::rate_chart::RateChart;
+use crate::report;
+use crate::sheet::Sheet;
+use crate::values::{parse_origin, parse_rate, parse_time};
+
+/// Wire rate, throughput and goodput of a capture over time, in bins
+///
+/// One row per bin, flow and direction, and for all flows together; where nothing passed, a bin is
+/// zero. The wire rate counts bytes on the wire, link headers included, the throughput bytes of IP
+/// packets, and the goodput bytes of payload that came for the first time. A packet is in the bin
+/// of its capture time, whole; packets that come more than 50 ms too late for theirs are in none
+/// and are counted.
+#[derive(clap::Args)]
+pub(crate) struct ThroughputArgs {
+    /// Capture file; `-` is standard input
+    capture: PathBuf,
+
+    /// How long a bin is (us, ms, s, min)
+    #[arg(long, value_name = "WIDTH", default_value = "1s", value_parser = parse_time)]
+    bin: TimeDelta,
+
+    /// Where a bin begins: at the first packet, or at seconds since 1970; 0 has whole multiples of
+    /// the width, so that captures share their bins
+    #[arg(long, value_name = "first|TIME", default_value = "first", value_parser = parse_origin)]
+    origin: Origin,
+
+    /// What the link carries (bit, kbit, Mbit, Gbit), for the share of it that is used
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    rate: Option<u64>,
+
+    #[command(flatten)]
+    select: SelectArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    /// Draw the wire rate of each flow and direction against time, all flows and the link
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
+    plot: Option<Picture>,
+
+    #[command(flatten)]
+    reading: ReadArgs,
+}
+
+pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
+    let Some(width) = BinWidth::new(args.bin) else {
+        return Err(wrong_usage("a bin must be longer than nothing"));
+    };
+    let options = ThroughputOptions {
+        origin: args.origin,
+        link_rate_bps: args.rate,
+        ..ThroughputOptions::new(width)
+    };
+    let create_chart = |picture| RateChart::create(picture, args.rate);
+    let mut results = Results {
+        flows: HashMap::new(),
+        sheet: Sheet::create(&args.output, throughput_columns())?,
+        chart: args.plot.as_ref().map(create_chart).transpose()?,
+        table: TopThroughput::new(args.select.limit, args.rate),
+        found: 0,
+    };
+    let recording = args.reading.open(&args.capture)?;
+    let progress = Progress::watch(&[&recording], 1, args.output.quiet);
+    let report = throughput(&recording, args.reading.tunnels(), &options, |row| {
+        results.take(args, &row)
+    })?;
+    drop(progress);
+    warn(&report.capture, &args.capture);
+    if results.found == 0 {
+        bail!(
+            "no flow in {} matches {}",
+            args.capture.display(),
+            args.select.flow.join(" or ")
+        );
+    }
+    let remarks = if args.output.quiet {
+        String::new()
+    } else {
+        remarks(&options, &report)
+    };
+    results.finish(&remarks)
+}
+
+/// What has been counted so far.
+struct Results {
+    /// Those asked for that are not over.
+    flows: HashMap<FlowId, Arc<FlowLabel>>,
+    sheet: Sheet<BinRow>,
+    chart: Option<RateChart>,
+    table: TopThroughput,
+    /// How many flows were asked for.
+    found: u64,
+}
+
+impl Results {
+    fn take(&mut self, args: &ThroughputArgs, row: &ThroughputRow) -> anyhow::Result<()> {
+        match row {
+            ThroughputRow::Began(flow) => {
+                let (initiator, responder) = (flow.initiator(), flow.responder());
+                if args.select.wants(flow.id, initiator, responder) {
+                    self.found += 1;
+                    self.flows.insert(flow.id, Arc::new(FlowLabel::of(flow)));
+                }
+            }
+            ThroughputRow::Bin(bin) => self.add(*bin)?,
+            ThroughputRow::Ended(flow) => {
+                self.flows.remove(&flow.flow.id);
+                self.table.end(flow);
+                if let Some(chart) = &mut self.chart {
+                    chart.end(flow);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, bin: ThroughputBin) -> anyhow::Result<()> {
+        let flow = match bin.flow {
+            None => None,
+            Some(flow) => match self.flows.get(&flow) {
+                Some(label) => Some(Arc::clone(label)),
+                None => return Ok(()),
+            },
+        };
+        self.table.bin(&bin);
+        if let Some(chart) = &mut self.chart {
+            chart.add(flow.as_deref(), &bin);
+        }
+        self.sheet.add([BinRow { flow, bin }])
+    }
+
+    fn finish(self, remarks: &str) -> anyhow::Result<()> {
+        let chart = self.chart.map(RateChart::draw).transpose()?;
+        let text = self.table.into_text(FLOW_TABLE_WIDTH) + remarks;
+        self.sheet.finish(&text)?;
+        chart.map_or(Ok(()), crate::output::Output::finish)
+    }
+}
+
+/// What stands under the table: what the bins are, and what is in none.
+fn remarks(options: &ThroughputOptions, report: &ThroughputReport) -> String {
+    let mut text = "\n".to_owned();
+    let from = match options.origin {
+        Origin::FirstPacket => "from the first packet on".to_owned(),
+        Origin::At(_) => "from the origin given".to_owned(),
+    };
+    let width = short(options.width.get());
+    let what = format!(
+        "{width} long {from}; peak is the wire rate of the fullest, empty the share of those in which nothing passed"
+    );
+    report::line(&mut text, "bins", &what);
+    let late = report.totals.late;
+    if late.packets > 0 {
+        let packets = if late.packets == 1 {
+            "packet"
+        } else {
+            "packets"
+        };
+        let what = format!(
+            "{} {packets} ({} bytes on the wire) too late for their bins, or more than a day ahead",
+            late.packets, late.wire_bytes
+        );
+        report::line(&mut text, "in no bin", &what);
+    }
+    let skipped = report::skipped(&report.capture.tally);
+    if !skipped.is_empty() {
+        report::line(&mut text, "skipped", &skipped);
+    }
+    text
+}
+
+/// A time with no more decimals than it has: `100 ms`, `1 s`.
+fn short(span: TimeDelta) -> String {
+    let nanos = span.as_nanos();
+    for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")] {
+        if nanos % unit == 0 {
+            return format!("{} {name}", nanos / unit);
+        }
+    }
+    format!("{nanos} ns")
+}

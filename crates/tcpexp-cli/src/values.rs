@@ -1,0 +1,140 @@
+//! Times and rates as they are typed.
+
+use tcpexp::measure::throughput::Origin;
+use tcpexp::units::{TimeDelta, Timestamp};
+
+/// A time with its unit: `250ms`, `30s`, `2min`.
+pub(crate) fn parse_time(text: &str) -> Result<TimeDelta, String> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let wrong = || format!("\"{text}\" is no time: write it as 250ms, 30s or 2min");
+    let number: i64 = number.parse().map_err(|_| wrong())?;
+    let span = match unit.trim() {
+        "us" => TimeDelta::from_micros(number),
+        "ms" => TimeDelta::from_millis(number),
+        "s" => TimeDelta::from_seconds(number),
+        "min" => TimeDelta::from_seconds(number.saturating_mul(60)),
+        _ => return Err(wrong()),
+    };
+    if span == TimeDelta::ZERO {
+        return Err("it must be longer than nothing".into());
+    }
+    Ok(span)
+}
+
+/// A rate in bits per second with its unit: `800kbit`, `2.5Gbit/s`.
+pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
+    let wrong = || format!("\"{text}\" is no rate: write it as 800kbit, 10Mbit or 2.5Gbit/s");
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim().to_ascii_lowercase();
+    let zeros = match unit.strip_suffix("/s").unwrap_or(&unit) {
+        "bit" => 0,
+        "kbit" => 3,
+        "mbit" => 6,
+        "gbit" => 9,
+        "tbit" => 12,
+        _ => return Err(wrong()),
+    };
+    let bps = scaled(number, zeros).and_then(|bps| u64::try_from(bps).ok());
+    match bps.ok_or_else(wrong)? {
+        0 => Err("it must be more than nothing".into()),
+        bps => Ok(bps),
+    }
+}
+
+/// Where bins begin: at the `first` packet, or at seconds since 1970 with up to nine decimals.
+pub(crate) fn parse_origin(text: &str) -> Result<Origin, String> {
+    if text == "first" {
+        return Ok(Origin::FirstPacket);
+    }
+    let nanos = scaled(text, 9).and_then(|nanos| i64::try_from(nanos).ok());
+    let at = nanos.map(|nanos| Origin::At(Timestamp::from_nanos(nanos)));
+    at.ok_or_else(|| {
+        format!("\"{text}\" is no origin: write first, or seconds since 1970 as 1767225609.5")
+    })
+}
+
+/// A decimal number times a power of ten, if that is a whole number: `2.5` with 3 zeros is 2500.
+fn scaled(number: &str, zeros: usize) -> Option<u128> {
+    let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
+    let is_number = [whole, decimals]
+        .iter()
+        .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    let decimals = decimals.trim_end_matches('0');
+    if !is_number || decimals.len() > zeros {
+        return None;
+    }
+    format!("{whole}{decimals:0<zeros$}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_needs_a_number_and_a_unit() {
+        assert_eq!(parse_time("250ms"), Ok(TimeDelta::from_millis(250)));
+        assert_eq!(parse_time("2min"), Ok(TimeDelta::from_seconds(120)));
+        for wrong in [
+            "",
+            "5",
+            "ms",
+            "-5s",
+            "5 parsecs",
+            "0s",
+            "99999999999999999999s",
+        ] {
+            assert!(parse_time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_rate_needs_a_number_and_a_unit() {
+        assert_eq!(parse_rate("800kbit"), Ok(800_000));
+        assert_eq!(parse_rate("2.5 Gbit/s"), Ok(2_500_000_000));
+        assert_eq!(parse_rate("0.0350mbit"), Ok(35_000));
+        assert_eq!(parse_rate("1bit"), Ok(1));
+        for wrong in [
+            "",
+            "10",
+            "Mbit",
+            "-1Mbit",
+            "10MB",
+            "0kbit",
+            "1.5bit",
+            "1.kbit",
+            ".5kbit",
+            "1.2.3kbit",
+            "1e3bit",
+            "99999999999Tbit",
+        ] {
+            assert!(parse_rate(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_the_first_packet_or_a_time_that_keeps_its_nanoseconds() {
+        assert_eq!(parse_origin("first"), Ok(Origin::FirstPacket));
+        let at = |nanos| Ok(Origin::At(Timestamp::from_nanos(nanos)));
+        assert_eq!(parse_origin("0"), at(0));
+        assert_eq!(
+            parse_origin("1767225609.000000001"),
+            at(1_767_225_609_000_000_001)
+        );
+        for wrong in [
+            "",
+            "last",
+            "-1",
+            "1.0000000001",
+            "99999999999",
+            "2026-01-01",
+        ] {
+            assert!(parse_origin(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! `tcpexp throughput`.
+
+use std::collections::BTreeMap;
+
+use insta::assert_snapshot;
+use tcpexp_testkit::{Scenario, UdpLoad, script, simulate};
+
+use crate::desk::{Desk, fixture, ordinary, reason, text};
+
+fn desk_with(trace: &str) -> Desk {
+    let desk = Desk::new();
+    desk.put("trace.pcap", &script::capture(trace));
+    desk
+}
+
+fn rows(desk: &Desk, line: &str) -> Vec<BTreeMap<String, serde_json::Value>> {
+    let lines = desk.text(&format!("{line} --format json"));
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_table_shows_rates_per_flow_and_direction_and_of_all() {
+    let capture = fixture("adsl-udp-upload/src.pcap.gz");
+    let line = format!("throughput {capture} --rate 1Mbit --bin 500ms");
+    let table = Desk::new().text(&line);
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
+    assert_snapshot!(table);
+}
+
+#[test]
+fn a_row_is_a_bin_of_a_flow_and_direction_or_of_all() {
+    let desk = desk_with(
+        "
+        0.000 > udp 958
+        0.100 < udp 58
+        2.050 > udp 458
+        ",
+    );
+    assert_snapshot!(desk.text("throughput trace.pcap --rate 100kbit --format csv"));
+}
+
+#[test]
+fn bins_of_flows_add_up_to_those_of_all() {
+    let desk = Desk::new();
+    let (mut flows, mut all) = (BTreeMap::new(), BTreeMap::new());
+    for row in rows(&desk, "throughput src.pcap --bin 100ms") {
+        let sums = if row["flow_id"].is_null() {
+            &mut all
+        } else {
+            &mut flows
+        };
+        let bin = (row["start_ns"].as_i64(), row["direction"].to_string());
+        let sum = sums.entry(bin).or_insert([0; 4]);
+        for (sum, name) in
+            sum.iter_mut()
+                .zip(["packets", "wire_bytes", "ip_bytes", "goodput_bytes"])
+        {
+            *sum += row[name].as_u64().unwrap();
+        }
+    }
+    all.retain(|(_, direction), _| direction != "null");
+    assert!(all.len() > 20, "{}", all.len());
+    for (bin, sum) in all {
+        assert_eq!(flows.get(&bin).copied().unwrap_or_default(), sum, "{bin:?}");
+    }
+}
+
+#[test]
+fn an_origin_moves_the_bins_and_keeps_what_is_in_them() {
+    let desk = Desk::new();
+    let starts = |options: &str| -> Vec<i64> {
+        let rows = rows(&desk, &format!("throughput src.pcap --bin 200ms {options}"));
+        rows.iter()
+            .map(|row| row["start_ns"].as_i64().unwrap())
+            .collect()
+    };
+    let remainder = |start: &i64| start.rem_euclid(200_000_000);
+    assert!(
+        starts("--origin 0")
+            .iter()
+            .all(|start| remainder(start) == 0)
+    );
+    let at = starts("--origin 1700000000.123456789");
+    assert!(at.iter().all(|start| remainder(start) == 123_456_789));
+    assert!(starts("").iter().any(|start| remainder(start) != 0));
+}
+
+#[test]
+fn a_flow_is_chosen_and_the_total_stays() {
+    let desk = Desk::new();
+    let all = rows(&desk, "throughput src.pcap");
+    let chosen = rows(&desk, "throughput src.pcap --flow 0");
+    let of = |rows: &[BTreeMap<String, serde_json::Value>], flow: serde_json::Value| {
+        rows.iter().filter(|row| row["flow_id"] == flow).count()
+    };
+    assert!(of(&all, 1.into()) > 0);
+    assert_eq!(of(&chosen, 1.into()), 0);
+    for flow in [0.into(), serde_json::Value::Null] {
+        assert_eq!(of(&chosen, flow.clone()), of(&all, flow));
+    }
+    assert_snapshot!(
+        desk.failure("throughput src.pcap --flow 77 -o rates.csv --plot rates.svg"),
+        @"no flow in src.pcap matches 77"
+    );
+    assert_eq!(desk.written(), [""; 0]);
+}
+
+#[test]
+fn every_format_holds_the_same_rows() {
+    let desk = Desk::new();
+    let table = desk.text("throughput src.pcap");
+    for name in ["rates.csv", "rates.parquet", "rates.arrow", "rates.json"] {
+        let line = format!("throughput src.pcap -o {name}");
+        assert_eq!(desk.text(&line), table, "the table is there as well");
+        assert_eq!(desk.text(&format!("{line} -q")), "");
+    }
+    let lines = |name| text(&desk.get(name)).lines().count();
+    assert_eq!(lines("rates.csv"), lines("rates.json") + 1);
+    assert!(desk.get("rates.parquet").starts_with(b"PAR1"));
+    assert!(desk.get("rates.arrow").starts_with(b"ARROW1"));
+}
+
+#[test]
+fn traffic_one_way_has_no_line_of_the_other() {
+    let captures = simulate(&Scenario {
+        tcp: vec![],
+        udp: vec![UdpLoad {
+            reverse: false,
+            ..UdpLoad::default()
+        }],
+        ..ordinary()
+    });
+    let table = Desk::with(&captures).text("throughput src.pcap --quiet");
+    assert!(
+        table.contains("forward") && !table.contains("reverse"),
+        "{table}"
+    );
+}
+
+#[test]
+fn packets_that_are_in_no_bin_are_told() {
+    let desk = desk_with(
+        "
+        0.000 > udp 100
+        5.000 > udp 100
+        5.001 > udp 100
+        1.000 > udp 100
+        5.002 > udp 100
+        ",
+    );
+    let table = desk.text("throughput trace.pcap");
+    assert!(
+        table.contains("in no bin       1 packet (142 bytes"),
+        "{table}"
+    );
+}
+
+#[test]
+fn a_chart_is_drawn_in_either_format_and_always_the_same() {
+    let desk = Desk::new();
+    let table = desk.text("throughput src.pcap --rate 10Mbit");
+    for round in ["1", "2"] {
+        for ending in ["svg", "png"] {
+            let line = format!("throughput src.pcap --rate 10Mbit --plot {round}.{ending}");
+            assert_eq!(desk.text(&line), table);
+        }
+    }
+    assert!(desk.get("1.svg").starts_with(b"<svg "));
+    assert!(desk.get("1.png").starts_with(b"\x89PNG\r\n"));
+    for ending in ["svg", "png"] {
+        assert_eq!(
+            desk.get(&format!("1.{ending}")),
+            desk.get(&format!("2.{ending}"))
+        );
+    }
+    let drawn = text(&desk.get("1.svg"));
+    for label in [
+        "wire rate (Mbit/s)",
+        "time (s)",
+        "link: 10 Mbit/s",
+        "all 2 flows, forward",
+    ] {
+        assert!(drawn.contains(label), "{label}");
+    }
+}
+
+#[test]
+fn what_is_no_capture_is_refused_by_name() {
+    let desk = Desk::new();
+    desk.put("empty", b"");
+    desk.put("garbage", &[0xFE, 0xDC, 0xBA, 0x98].repeat(500));
+    desk.put("header.pcap", &desk.get("src.pcap")[..24]);
+    let reasons = ["missing", "empty", "garbage", "header.pcap"]
+        .map(|name| desk.failure(&format!("throughput {name} -o rates.csv --plot rates.svg")));
+    assert_snapshot!(reasons.join("\n"));
+    assert_eq!(desk.written(), ["empty", "garbage", "header.pcap"]);
+}
+
+#[test]
+fn a_capture_cut_short_gives_a_result_and_a_warning_that_says_where() {
+    let desk = Desk::new();
+    let src = desk.get("src.pcap");
+    desk.put("cut.pcap", &src[..src.len() / 2]);
+    let output = desk.run("throughput cut.pcap");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).contains("all 2 flows"));
+    let warning = reason(&output);
+    assert!(warning.starts_with("warning: cut.pcap: "), "{warning}");
+    assert!(warning.contains("at byte "), "{warning}");
+}
+
+#[test]
+fn what_makes_no_sense_ends_with_2_and_says_why() {
+    let desk = Desk::new();
+    assert_snapshot!(
+        [
+            "throughput",
+            "throughput src.pcap dst.pcap",
+            "throughput src.pcap --bin 0s",
+            "throughput src.pcap --bin 5",
+            "throughput src.pcap --origin last",
+            "throughput src.pcap --rate 10",
+            "throughput src.pcap --rate 0bit",
+            "throughput src.pcap -o rates.xlsx",
+            "throughput src.pcap --format spp",
+            "throughput src.pcap --plot rates.pdf",
+        ]
+        .map(|line| desk.misuse(line))
+        .join("\n")
+    );
+    assert_eq!(desk.written(), [""; 0]);
+}
+
+#[test]
+fn standard_input_is_read_as_a_file_is() {
+    let desk = Desk::new();
+    let named = desk.text("throughput src.pcap");
+    let piped = desk
+        .command("throughput -")
+        .write_stdin(desk.get("src.pcap"))
+        .unwrap();
+    assert_eq!(text(&piped.stdout), named);
+}
+
+#[test]
+fn help_fits_on_a_screen() {
+    assert_snapshot!(Desk::new().text("throughput -h"));
+}
