@@ -1,4 +1,35 @@
 //! The sender's congestion state: reconstructed from packets, or read from a kernel's log.
+//!
+//! A capture at the sender shows every segment that leaves and every ACK that arrives, so what is in
+//! the network can be counted as the sender's kernel counts it (RFC 6675, RFC 8985). A sender that
+//! fills its congestion window has just as much in the network. Where it does not, its kernel's
+//! rules are replayed, and the sample says so ([`CwndSource`]).
+//!
+//! A capture elsewhere shows events in another order than the sender's. With timestamps (RFC 7323)
+//! the order is known all the same: data echoes the latest ACK that its sender had heard.
+//!
+//! Which segments a sender took for lost depends on rules that packets do not show. But it sends
+//! them again: so a first pass ([`Hindsight`]) collects what is sent again, and a second one replays
+//! the sender with that knowledge.
+//!
+//! ```
+//! use tcpexp_measure::Packets;
+//! use tcpexp_measure::sender::{Hindsight, SenderOptions, SenderRow, sender_state};
+//!
+//! /// Prints the windows of all senders in a capture; `open` starts at its first packet.
+//! fn print<P: Packets>(open: impl Fn() -> P) -> Result<(), std::fmt::Error> {
+//!     let hindsight = Hindsight::of(&mut open());
+//!     sender_state(&mut open(), &hindsight, SenderOptions::default(), |rows| {
+//!         for row in rows {
+//!             if let SenderRow::Sample(sample) = row {
+//!                 println!("{} {:?} {}", sample.flow, sample.cwnd_segments, sample.cwnd_source.name());
+//!             }
+//!         }
+//!         Ok(())
+//!     })?;
+//!     Ok(())
+//! }
+//! ```
 
 mod delivery;
 mod drain;
@@ -33,6 +64,7 @@ pub use profile::Profile;
 pub use recovery::{RecoveryEpoch, RecoveryKind};
 pub use resent::{Resent, ResentCause};
 pub use sample::{CwndSource, Limit, Phase, SenderSample};
+pub use scale::WindowScale;
 pub use summary::SenderSummary;
 
 use front::FlowReplay;
@@ -65,7 +97,9 @@ pub enum SenderRow {
 /// Reconstructs the state of all TCP senders of a capture: the second pass, after that of
 /// [`Hindsight::of`] over the same packets.
 ///
-/// Rows come in the order of the packets; `sink`'s error ends the measurement.
+/// The rows of one sender come in order of time. A sample whose window shows only in what the sender
+/// does next comes that much later, so rows of several flows may be slightly out of order. `sink`'s
+/// error ends the measurement.
 pub fn sender_state<E: Send>(
     packets: &mut impl Packets,
     hindsight: &Hindsight,

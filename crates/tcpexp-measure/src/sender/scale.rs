@@ -9,9 +9,9 @@ const BELIEVED_HITS: u32 = 20;
 /// Data that ends so close below the edge fills the window.
 const EDGE_BYTES: i64 = 1_460;
 
-/// Shift of a receiver's window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WindowScale {
+/// Shift of a receiver's window (RFC 7323, section 2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WindowScale {
     /// By the handshake, or by data that stops at the window's edge again and again.
     Known(u8),
     /// Not known; a smaller one would have let the sender overrun the window.

@@ -5,6 +5,7 @@ use tcpexp_units::TimeDelta;
 
 use super::hints::CongestionHint;
 use super::limits::LimitedTime;
+use super::scale::WindowScale;
 use crate::Position;
 
 /// One sender, over the whole capture.
@@ -20,6 +21,8 @@ pub struct SenderSummary {
     pub smss_bytes: u32,
     /// Whether the receiver acknowledged selectively.
     pub has_sack: bool,
+    /// Scale of the receiver's window. Where it is not known, nor is the room in the window.
+    pub window_scale: WindowScale,
     /// How often data was sent again.
     pub resent: u64,
     /// Recoveries of any kind.

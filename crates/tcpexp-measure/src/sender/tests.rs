@@ -336,6 +336,19 @@ fn window_of_unknown_scale_leaves_its_room_unknown() {
 }
 
 #[test]
+fn scale_that_was_not_captured_is_bounded_by_what_the_sender_sent() {
+    let text = "
+        1.000 > 1:1001(1000)
+        1.001 < ack 1 win 1000
+        1.001 > 1001:2001(1000)
+        1.001 > 2001:3001(1000)
+        1.001 > 3001:4001(1000)         // four times as much as is written in the header
+        1.040 < ack 4001 win 1000
+    ";
+    assert_eq!(summary(text).window_scale, WindowScale::AtLeast(2));
+}
+
+#[test]
 fn what_the_capture_missed_was_sent_all_the_same() {
     let text = format!(
         "{HANDSHAKE}

@@ -159,6 +159,7 @@ impl Engine<'_> {
             position: self.side.position,
             smss_bytes,
             has_sack: self.side.has_sack,
+            window_scale: self.side.window_scale,
             resent: self.counts.resent,
             recoveries: self.counts.recoveries,
             timeouts: self.counts.timeouts,
