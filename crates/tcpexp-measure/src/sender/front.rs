@@ -5,7 +5,7 @@ use tcpexp_units::Timestamp;
 
 use super::engine::{Engine, Order};
 use super::event::{Acked, Sent};
-use super::hindsight::{Hindsight, Mark, Side, is_keepalive};
+use super::hindsight::{Hindsight, Mark, Newest, Side, is_keepalive, is_older};
 use super::receiver::Replay;
 use super::scale::WindowScale;
 use super::{SenderOptions, SenderRow};
@@ -24,6 +24,7 @@ struct Front<'a> {
     /// At the receiver events are put in the sender's order first.
     replay: Option<Replay>,
     furthest: Option<StreamOffset>,
+    newest: Option<Newest>,
     latest: Option<Mark>,
 }
 
@@ -78,6 +79,7 @@ impl<'a> Front<'a> {
             engine: Engine::new(flow, direction, side, options.profile, order),
             replay: (order == Order::Replayed).then(|| Replay::new(side.least_echo, side.tick)),
             furthest: None,
+            newest: None,
             latest: None,
         }
     }
@@ -102,6 +104,15 @@ impl<'a> Front<'a> {
             || start == end
         {
             return;
+        }
+        if self.furthest.is_some_and(|furthest| start < furthest) {
+            // What comes behind its place because it was overtaken was sent in its place.
+            let is_overtaken = self.newest.is_some_and(|newest| is_older(segment, newest));
+            if self.replay.is_some() && is_overtaken {
+                return;
+            }
+        } else {
+            self.newest = Some((stamps.map(|(stamp, _)| stamp), segment.seen.ip_id));
         }
         self.furthest = Some(self.furthest.map_or(end, |furthest| furthest.max(end)));
         let sent = Sent {

@@ -140,7 +140,7 @@ struct SideSurvey {
     has_blocks: bool,
     again: Retransmissions,
     /// Timestamp and IP ID of what came furthest, to tell what was overtaken.
-    newest: Option<(Option<u32>, Option<u16>)>,
+    newest: Option<Newest>,
     latest: Option<Mark>,
     /// This direction's packets echoed by the other one's.
     echoes: Echoes,
@@ -375,8 +375,11 @@ pub(super) fn is_keepalive(segment: &Segment, furthest: StreamOffset) -> bool {
         && furthest.since(segment.payload_start()) == 1
 }
 
+/// Timestamp and IPv4 identification of the packet that came furthest in the stream.
+pub(super) type Newest = (Option<u32>, Option<u16>);
+
 /// Whether `segment` left before the packet of which `newest` is: it was overtaken on its way.
-fn is_older(segment: &Segment, newest: (Option<u32>, Option<u16>)) -> bool {
+pub(super) fn is_older(segment: &Segment, newest: Newest) -> bool {
     if let (Some(id), Some(newest)) = (segment.seen.ip_id, newest.1)
         && (id, newest) != (0, 0)
         && id != newest

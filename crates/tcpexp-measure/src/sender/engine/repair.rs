@@ -3,7 +3,7 @@
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::Timestamp;
 
-use super::{ANSWER, Engine};
+use super::{ANSWER, Engine, Order};
 use crate::sender::SenderRow;
 use crate::sender::event::{Acked, Sent};
 use crate::sender::recovery::{RecoveryEpoch, RecoveryKind, Running, State};
@@ -33,6 +33,9 @@ impl Engine<'_> {
                 }
                 self.resend(sent);
             }
+        }
+        if self.order == Order::NotSeen {
+            return;
         }
         rows.extend([SenderRow::Resent(Resent {
             flow: self.flow,
@@ -219,6 +222,9 @@ impl Engine<'_> {
         was_undone: bool,
         rows: &mut impl Extend<SenderRow>,
     ) {
+        if self.order == Order::NotSeen {
+            return;
+        }
         rows.extend([SenderRow::Recovery(RecoveryEpoch {
             flow: self.flow,
             direction: self.direction,
