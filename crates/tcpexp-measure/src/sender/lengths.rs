@@ -6,6 +6,8 @@ const KEPT: usize = 16;
 const COMMON_PERCENT: u64 = 2;
 /// The longest payload of a packet that is not merged from several, on Ethernet.
 const LONGEST_SINGLE_BYTES: u32 = 8_960;
+/// What any path carries (RFC 9293, section 3.7.1); segments that are smaller are not full.
+const LEAST_SMSS_BYTES: u32 = 536;
 /// Assumed where nothing tells: an Ethernet segment with timestamps.
 const USUAL_SMSS_BYTES: u32 = 1_448;
 
@@ -53,7 +55,10 @@ impl Lengths {
         };
         let merged = self.counts.iter().filter(|(length, _)| *length > limit);
         let longest = self.counts.iter().filter(common).map(|&(length, _)| length);
-        let single = longest.clone().filter(|&length| length <= limit).max();
+        let single = longest
+            .clone()
+            .filter(|&length| (LEAST_SMSS_BYTES..=limit).contains(&length))
+            .max();
         match (allowed, single) {
             // Full segments were merged into super-packets; what is left are the ends of writes.
             (Some(allowed), Some(single)) if single < allowed => {

@@ -13,6 +13,9 @@ use super::engine::Engine;
 use super::event::{Acked, Sent};
 use super::stamps::{Ticks, is_after};
 
+/// More ACKs are never waited for.
+const MOST_DEPARTED: usize = 1 << 16;
+
 /// ACKs that have left the receiver, and of which no data yet tells that the sender heard them.
 ///
 /// The sender's clock is one that runs late by the time that ACKs take: an ACK is heard when it
@@ -41,6 +44,10 @@ impl Replay {
 
     /// An ACK leaves the receiver.
     pub(super) fn depart(&mut self, stamp: u32, acked: Acked) {
+        if self.departed.len() == MOST_DEPARTED {
+            // A later one repeats what it acknowledged.
+            self.departed.pop_front();
+        }
         self.departed.push_back((stamp, acked));
     }
 

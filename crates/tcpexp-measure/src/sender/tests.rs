@@ -336,6 +336,25 @@ fn window_of_unknown_scale_leaves_its_room_unknown() {
 }
 
 #[test]
+fn gap_of_a_gigabyte_starts_the_state_anew() {
+    let text = "
+        1.000 > 1:1001(1000)
+        1.001 > 1001:2001(1000)
+        1.040 < ack 2001
+        1.041 > 1000000001:1000001001(1000)
+        1.042 > 1000001001:1000002001(1000)
+        1.081 < ack 1000002001
+        1.082 > 1000002001:1000003001(1000)
+        1.121 < ack 1000003001
+    ";
+    assert_snapshot!(told(text), @r"
+    0+2000 pipe 2 cwnd - warm_up slow_start
+    1000000000+2000 pipe 2 cwnd - warm_up slow_start
+    1000002000+1000 pipe 1 cwnd 4 application_limited slow_start
+    ");
+}
+
+#[test]
 fn scale_that_was_not_captured_is_bounded_by_what_the_sender_sent() {
     let text = "
         1.000 > 1:1001(1000)

@@ -23,6 +23,10 @@ use crate::sender::window::Window;
 /// What is answered to an ACK leaves within this time.
 const ANSWER: TimeDelta = TimeDelta::from_millis(1);
 
+/// Where more than this is missing in the capture, the sender's state starts anew: nobody has that
+/// much in flight, and each segment of it would take memory.
+const LONGEST_GAP_BYTES: i64 = 1 << 26;
+
 /// The same where times are known by ticks of a millisecond.
 const REPLAYED_ANSWER: TimeDelta = TimeDelta::from_millis(3);
 
@@ -178,6 +182,14 @@ impl<'a> Engine<'a> {
             self.una = Some(start);
             self.warming_up = Some(start);
         }
+        if let Some(nxt) = self.nxt
+            && start.since(nxt) > LONGEST_GAP_BYTES
+        {
+            self.board = Scoreboard::default();
+            self.una = Some(start);
+            self.nxt = Some(start);
+            self.warming_up = Some(start);
+        }
         *self.nxt.get_or_insert(start)
     }
 
@@ -231,7 +243,7 @@ impl<'a> Engine<'a> {
             .map(|block| block.1)
             .fold(acked.ack, StreamOffset::max);
         // A window's worth may have been missed, not more: else it is no acknowledgment.
-        if furthest > nxt && furthest.since(nxt) < 1 << 30 {
+        if furthest > nxt && furthest.since(nxt) < LONGEST_GAP_BYTES {
             self.send_new(acked.at, nxt, furthest);
             return furthest;
         }
