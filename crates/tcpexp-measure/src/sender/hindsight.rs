@@ -1,6 +1,7 @@
 //! What the first pass over a capture finds out for the second one.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 
 use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, Flow, FlowId, Segment, StreamOffset};
@@ -23,7 +24,15 @@ const COPY_SPAN: TimeDelta = TimeDelta::from_millis(2);
 /// Its size follows the number of flows and of retransmissions, not that of packets.
 #[derive(Debug, Default)]
 pub struct Hindsight {
-    flows: HashMap<FlowId, [Option<Side>; 2], FixedState>,
+    flows: HashMap<FlowId, Surveyed, FixedState>,
+}
+
+/// What was found out of one flow.
+#[derive(Clone, Debug)]
+struct Surveyed {
+    initiator: SocketAddr,
+    responder: SocketAddr,
+    sides: [Option<Side>; 2],
 }
 
 /// What was found out of one direction's data and its sender.
@@ -65,9 +74,27 @@ impl Hindsight {
         }
     }
 
+    /// All flows with address and port of initiator and responder, in no order.
+    pub fn flows(&self) -> impl Iterator<Item = (FlowId, SocketAddr, SocketAddr)> + '_ {
+        self.flows
+            .iter()
+            .map(|(id, flow)| (*id, flow.initiator, flow.responder))
+    }
+
+    /// Whether so much data goes `direction` that its sender is reconstructed.
+    pub fn has_sender(&self, flow: FlowId, direction: Direction) -> bool {
+        self.side(flow, direction).is_some()
+    }
+
+    /// Where the capture was taken, from the view of the data that goes `direction`; `None` if
+    /// nothing tells.
+    pub fn position(&self, flow: FlowId, direction: Direction) -> Option<Position> {
+        self.side(flow, direction)?.position
+    }
+
     /// What was found of the data that goes `direction`; `None` where there is hardly any.
     pub(super) fn side(&self, flow: FlowId, direction: Direction) -> Option<&Side> {
-        self.flows.get(&flow)?[direction.index()].as_ref()
+        self.flows.get(&flow)?.sides[direction.index()].as_ref()
     }
 }
 
@@ -163,7 +190,7 @@ impl FlowSurvey {
 }
 
 impl Meter for FlowSurvey {
-    type Row = (FlowId, [Option<Side>; 2]);
+    type Row = (FlowId, Surveyed);
 
     fn segment(&mut self, segment: &Segment, _rows: &mut impl Extend<Self::Row>) {
         if segment.flags.rst() {
@@ -188,14 +215,19 @@ impl Meter for FlowSurvey {
         own.send(segment);
     }
 
-    fn end(self, _flow: &Flow, rows: &mut impl Extend<Self::Row>) {
+    fn end(self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
         let vantage = self.vantage();
         let [forward, reverse] = self.sides;
         let sides = [
             forward.side(&reverse, vantage.map(|v| v.of(Direction::Forward))),
             reverse.side(&forward, vantage.map(|v| v.of(Direction::Reverse))),
         ];
-        rows.extend([(self.flow, sides)]);
+        let surveyed = Surveyed {
+            initiator: flow.initiator(),
+            responder: flow.responder(),
+            sides,
+        };
+        rows.extend([(self.flow, surveyed)]);
     }
 }
 
