@@ -7,7 +7,8 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tcpexp::Recording;
 use tcpexp::flow::FlowId;
-use tcpexp::measure::import;
+use tcpexp::measure::sender::{Profile, SenderOptions};
+use tcpexp::measure::{Position, import};
 use tcpexp::table;
 use tcpexp::units::TimeDelta;
 use tcpexp::wire::Tunnels;
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Flows(FlowsArgs),
     Throughput(ThroughputArgs),
     Info(InfoArgs),
+    Cwnd(CwndArgs),
     Import(ImportArgs),
     /// Print the completion script of a shell
     ///
@@ -130,6 +132,88 @@ pub(crate) struct FlowsArgs {
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// The state of TCP senders: congestion window, threshold, phase, recoveries
+///
+/// Replays what each sender did when an ACK reached it. The window is what the sender fills, or what
+/// its rules make of it while the application or the receiver holds it back; each row says which,
+/// and has none where the window cannot be known, as with BBR. A capture taken at the sender tells
+/// most; one taken elsewhere needs timestamps.
+#[derive(clap::Args)]
+pub(crate) struct CwndArgs {
+    /// Capture, best taken at the sender; `-` is standard input
+    pub(crate) src: PathBuf,
+
+    /// Capture at the other end, for what is sent from there; `-` is standard input
+    pub(crate) dst: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+
+    #[command(flatten)]
+    pub(crate) sender: SenderArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+
+    /// Write a table of recoveries and retransmissions
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+}
+
+/// How a sender is replayed.
+#[derive(clap::Args)]
+pub(crate) struct SenderArgs {
+    /// Where the capture was taken, from the view of the data [default: told from the packets]
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) position: Option<PositionArg>,
+
+    /// Whose rules the sender follows
+    #[arg(long, value_name = "SYSTEM", default_value = "linux")]
+    pub(crate) profile: ProfileArg,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PositionArg {
+    /// Where the data is sent
+    Sender,
+    /// Where it is received
+    Receiver,
+    /// On the way
+    Between,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileArg {
+    /// Linux from 4.0 on
+    Linux,
+    /// Linux before 3.13
+    OldLinux,
+    /// FreeBSD
+    #[value(name = "freebsd")]
+    FreeBsd,
+}
+
+impl SenderArgs {
+    /// The library's options.
+    pub(crate) fn options(&self) -> SenderOptions {
+        SenderOptions {
+            position: self.position.map(|position| match position {
+                PositionArg::Sender => Position::Sender,
+                PositionArg::Receiver => Position::Receiver,
+                PositionArg::Between => Position::Between,
+            }),
+            profile: match self.profile {
+                ProfileArg::Linux => Profile::Linux,
+                ProfileArg::OldLinux => Profile::OldLinux,
+                ProfileArg::FreeBsd => Profile::FreeBsd,
+            },
+        }
+    }
 }
 
 /// Sender state from the log of a kernel or a tool

@@ -2,6 +2,7 @@
 
 mod args;
 mod compat;
+mod cwnd;
 mod failure;
 mod flows;
 mod import;
@@ -35,6 +36,7 @@ fn run() -> anyhow::Result<()> {
         Command::Flows(args) => flows::run(&args),
         Command::Throughput(args) => throughput::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Cwnd(args) => cwnd::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

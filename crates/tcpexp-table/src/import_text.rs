@@ -13,7 +13,7 @@ use crate::cells::{NO_VALUE, Unit, count, number, wrapped};
 use crate::distribution::Distribution;
 use crate::labels::SenderLabel;
 use crate::text::FLOW_TABLE_WIDTH;
-use crate::top::Top;
+use crate::top::{Top, together};
 
 /// Sums up what a log tells of each sender.
 #[derive(Clone, Debug, Default)]
@@ -100,6 +100,7 @@ impl ImportTable {
             .into_values()
             .for_each(|sender| top.add(sender));
         let (mut shown, rest) = top.into_rows();
+        together(&mut shown, |sender| sender.label.flow);
         let medians: Vec<Option<TimeDelta>> = shown
             .iter_mut()
             .map(|sender| Some(sender.srtt.summary()?.median))
@@ -156,7 +157,7 @@ fn header(unit: &Unit) -> String {
 }
 
 /// One line of numbers, 80 columns wide.
-fn row(name: &str, cells: [String; 9]) -> String {
+pub(crate) fn row(name: &str, cells: [String; 9]) -> String {
     let [
         samples,
         span,

@@ -12,7 +12,7 @@ use crate::cells::{NO_VALUE, Unit, count, mega};
 use crate::import_text::title;
 use crate::labels::SenderLabel;
 use crate::text::FLOW_TABLE_WIDTH;
-use crate::top::Top;
+use crate::top::{Top, together};
 
 /// Sums up what a load generator tells of each stream; what it omits is left out.
 #[derive(Clone, Debug, Default)]
@@ -83,6 +83,7 @@ impl IntervalTable {
             .into_values()
             .for_each(|stream| top.add(stream));
         let (mut shown, rest) = top.into_rows();
+        together(&mut shown, |stream| stream.label.flow);
         let medians: Vec<Option<TimeDelta>> = shown
             .iter_mut()
             .map(|stream| Some(stream.srtt.summary()?.median))

@@ -1,7 +1,9 @@
 //! The rows worth a line in a table for humans.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
+use tcpexp_flow::FlowId;
 use tcpexp_measure::spp::FlowSummary;
 
 use crate::text::{RestOfFlows, flow_table};
@@ -60,6 +62,16 @@ impl<R> Top<R> {
             self.rest.weight += weigh(&row).0;
         }
     }
+}
+
+/// Brings rows of one flow together, at the place of the first of them.
+pub(crate) fn together<R>(rows: &mut [R], flow: impl Fn(&R) -> FlowId) {
+    let mut places = HashMap::new();
+    for row in rows.iter() {
+        let next = places.len();
+        places.entry(flow(row)).or_insert(next);
+    }
+    rows.sort_by_key(|row| places[&flow(row)]);
 }
 
 /// The flows with most round-trip time samples.

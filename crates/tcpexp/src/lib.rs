@@ -3,7 +3,8 @@
 //! The few calls that join the crates: open captures ([`Recording`]), look what is in one
 //! ([`CaptureInfo`]), measure round-trip times between two ([`rtt`](fn@rtt)) or in one ([`single_rtt`](fn@single_rtt),
 //! [`live_rtt`]), what became of each packet between two ([`path`](fn@path)), rates
-//! ([`throughput`](fn@throughput)), and read the logs of kernels and tools ([`LogFile`]). The
+//! ([`throughput`](fn@throughput)), and the state of senders ([`cwnd`](fn@cwnd)), and read the logs
+//! of kernels and tools ([`LogFile`]). The
 //! crates themselves are here under short names.
 //!
 //! ```no_run
@@ -24,6 +25,7 @@
 //! ```
 
 mod compat;
+mod cwnd;
 mod error;
 mod flows;
 mod info;
@@ -35,6 +37,7 @@ mod single_rtt;
 mod throughput;
 
 pub use compat::spp_pairs;
+pub use cwnd::{LabelledSenderRow, cwnd};
 pub use error::Error;
 pub use flows::flows;
 pub use info::CaptureInfo;

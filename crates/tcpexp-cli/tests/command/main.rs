@@ -9,6 +9,7 @@ mod bad_outputs;
 mod compressed;
 #[cfg(unix)]
 mod cut_short;
+mod cwnd;
 mod formats;
 mod help;
 mod import;

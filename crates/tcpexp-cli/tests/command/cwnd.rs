@@ -1,0 +1,148 @@
+//! `tcpexp cwnd`.
+
+use insta::assert_snapshot;
+
+use crate::desk::{Desk, fixture, gzip, reason, text};
+
+fn reno(options: &str) -> String {
+    let src = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
+    Desk::new().text(&format!("cwnd {src} {options}"))
+}
+
+#[test]
+fn a_sender_is_told_with_what_its_window_rests_on() {
+    assert_snapshot!(reno("--flow :54058"), @r"
+    segs, ms       ACKs     span cwnd p25 median   p75 ssthresh   SRTT resent recov.
+    1 172.16.10.3:54058 > 172.16.11.2:5201
+      forward     2 969   30.3 s       36     44    52       28  267.4     63      5
+        captured    at the sender; segments of 1448 bytes
+        window      87.2 % of the ACKs filled, 12.3 % recovery, 0.4 % application
+                    limited, 0.1 % receiver limited
+        recoveries  5 fast
+        busy        30.3 s; cwnd-limited 99.4 %, rwnd-limited 0.1 %
+        control     may be Reno: 3 reductions of a full window, median to 50 %
+    ");
+}
+
+#[test]
+fn what_is_sent_from_the_other_end_is_told_by_the_capture_there() {
+    let desk = Desk::new();
+    let [src, dst] = ["src", "dst"].map(|at| fixture(&format!("reno-2mbit-40ms-50p/{at}.pcap.gz")));
+    let rows = desk.text(&format!("cwnd {src} {dst} --format csv"));
+    let told = |direction: &str, capture: &str| {
+        let is_so = |row: &&str| {
+            let cells: Vec<&str> = row.split(',').collect();
+            cells[4] == capture && cells[5] == direction
+        };
+        rows.lines().filter(is_so).count()
+    };
+    assert!(told("forward", "src") > 2_000);
+    assert_eq!(told("forward", "dst"), 0);
+    assert!(told("reverse", "dst") > 10);
+    assert_eq!(told("reverse", "src"), 0);
+    // The first flow of the capture has this number wherever it is told from.
+    assert!(
+        rows.lines()
+            .any(|row| row.starts_with("0,tcp,") && row.contains(",dst,reverse,"))
+    );
+    let table = desk.text(&format!("cwnd {src} {dst}"));
+    assert_eq!(table.matches("at the sender").count(), 3, "{table}");
+    assert_eq!(table.matches("at the receiver").count(), 0, "{table}");
+}
+
+#[test]
+fn rows_and_events_are_tables() {
+    let desk = Desk::new();
+    let src = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
+    let printed = desk.text(&format!(
+        "cwnd {src} --flow 1 -o state.csv --events events.csv"
+    ));
+    assert!(printed.contains("may be Reno"));
+    let rows = text(&desk.get("state.csv"));
+    assert_snapshot!(rows.lines().nth(1000).unwrap(), @"1,tcp,172.16.10.3:54058,172.16.11.2:5201,src,forward,1767225618936255000,3532581265,3532662353,1448,81088,81088,56,56,81088,filled,28,congestion_avoidance,,334600000,536000000,750144,congestion_window");
+    let events = text(&desk.get("events.csv"));
+    let is = |event: &str| events.lines().filter(|row| row.contains(event)).count();
+    assert_eq!((is(",recovery,"), is(",retransmission,")), (5, 63));
+    assert_snapshot!(events.lines().find(|row| row.contains(",recovery,")).unwrap(), @"1,tcp,172.16.10.3:54058,172.16.11.2:5201,src,forward,recovery,1767225610578694000,1767225611263024000,fast,0,,3530749545,114,58,false");
+    for format in ["parquet", "arrow", "json"] {
+        desk.bytes(&format!("cwnd {src} -q -o state.{format}"));
+        assert!(!desk.get(&format!("state.{format}")).is_empty());
+    }
+}
+
+#[test]
+fn where_a_capture_was_taken_is_found_or_said() {
+    let dst = fixture("reno-2mbit-40ms-50p/dst.pcap.gz");
+    let desk = Desk::new();
+    let found = desk.text(&format!("cwnd {dst} --flow 1"));
+    assert!(found.contains("captured    at the receiver; "), "{found}");
+    let said = desk.text(&format!(
+        "cwnd {dst} --flow 1 --position sender --profile freebsd"
+    ));
+    assert!(
+        said.contains("captured    at the sender, as was said; "),
+        "{said}"
+    );
+    let second = |table: &str| table.lines().nth(2).unwrap().to_owned();
+    assert_ne!(second(&found), second(&said));
+}
+
+#[test]
+fn what_cannot_be_measured_is_told_by_name() {
+    let desk = Desk::new();
+    desk.put("empty", b"");
+    desk.put("letter", b"Dear colleague,\nattached is the trace.\n");
+    desk.put("header.pcap", &desk.get("src.pcap")[..24]);
+    let reasons = [
+        "empty",
+        "letter",
+        "header.pcap",
+        "missing",
+        "src.pcap --flow 77",
+    ]
+    .map(|line| desk.failure(&format!("cwnd {line} -o out.csv --events events.csv")));
+    assert_snapshot!(reasons.join("\n"), @r#"
+    cannot read empty: the file is empty
+    cannot read letter: not a capture: it starts with 44 65 61 72 20 63 6f 6c ("Dear col")
+    nothing usable in header.pcap: no records
+    cannot open missing: No such file or directory (os error 2)
+    no sender in src.pcap: no data was acknowledged in a TCP flow that was asked for
+    "#);
+    assert_eq!(desk.written(), ["empty", "header.pcap", "letter"]);
+    let misuses = [
+        "cwnd - -",
+        "cwnd src.pcap dst.pcap --position sender",
+        "cwnd src.pcap --profile windows",
+        "cwnd src.pcap --events events.txt",
+    ]
+    .map(|line| desk.misuse(line));
+    assert_snapshot!(misuses.join("\n"), @r"
+    error: only one of the two captures can be standard input
+    error: two captures are taken at two places: use --position with one
+    error: invalid value 'windows' for '--profile <SYSTEM>'
+    error: the ending of events.txt names no table format: use .parquet, .csv, .json or .arrow
+    ");
+}
+
+#[test]
+fn a_capture_cut_short_gives_a_result_and_a_warning() {
+    let desk = Desk::new();
+    let src = desk.get("src.pcap");
+    desk.put("cut.pcap", &src[..src.len() / 2]);
+    let output = desk.run("cwnd cut.pcap");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).starts_with("segs, ms"));
+    assert!(reason(&output).starts_with("warning: cut.pcap: "));
+}
+
+#[test]
+fn standard_input_and_compressed_captures_are_read() {
+    let desk = Desk::new();
+    let table = desk.text("cwnd src.pcap");
+    let mut piped = desk.command("cwnd -");
+    let output = piped
+        .write_stdin(gzip(&desk.get("src.pcap")))
+        .output()
+        .unwrap();
+    assert_eq!(text(&output.stdout), table);
+}

@@ -1,0 +1,339 @@
+//! Reconstructed senders for humans.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_measure::sender::{
+    CongestionFamily, CongestionHint, CwndSource, RecoveryKind, SenderRow, SenderSample,
+    SenderSummary,
+};
+use tcpexp_measure::{Position, Quantiles};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use crate::cells::{NO_VALUE, Unit, count, number, percent};
+use crate::distribution::Distribution;
+use crate::import_text::{row, title};
+use crate::labels::{Labelled, SenderLabel};
+use crate::text::FLOW_TABLE_WIDTH;
+use crate::top::{Top, together};
+
+/// Sums up reconstructed senders.
+#[derive(Clone, Debug)]
+pub struct CwndTable {
+    /// Where all captures are said to have been taken, if somebody said so.
+    position: Option<Position>,
+    going_on: HashMap<(FlowId, Direction), Sender>,
+    over: Top<Over>,
+    acks: u64,
+}
+
+/// What is collected of one sender.
+#[derive(Clone, Debug, Default)]
+struct Sender {
+    acks: u64,
+    times: Option<(Timestamp, Timestamp)>,
+    cwnd: Distribution,
+    ssthresh: Distribution,
+    srtt: Quantiles,
+    sources: BTreeMap<CwndSource, u64>,
+    recoveries: BTreeMap<RecoveryKind, u64>,
+    undone: u64,
+}
+
+/// A sender whose flow is over.
+#[derive(Clone, Debug)]
+struct Over {
+    label: Arc<SenderLabel>,
+    sender: Sender,
+    summary: SenderSummary,
+}
+
+impl CwndTable {
+    /// For `most` senders shown. `position` is where all captures are said to have been taken, if
+    /// somebody said so.
+    pub fn new(most: usize, position: Option<Position>) -> Self {
+        Self {
+            position,
+            going_on: HashMap::new(),
+            over: Top::new(most, |over| (over.sender.acks, over.label.flow.0)),
+            acks: 0,
+        }
+    }
+
+    /// Adds a row.
+    pub fn add(&mut self, row: &Labelled<SenderRow, SenderLabel>) {
+        match &row.row {
+            SenderRow::Sample(sample) => {
+                self.acks += 1;
+                self.sender(sample.flow, sample.direction).add(sample);
+            }
+            SenderRow::Recovery(epoch) => {
+                let sender = self.sender(epoch.flow, epoch.direction);
+                *sender.recoveries.entry(epoch.kind).or_default() += 1;
+                sender.undone += u64::from(epoch.was_undone);
+            }
+            SenderRow::Resent(_) => {}
+            SenderRow::Summary(summary) => {
+                let key = (summary.flow, summary.direction);
+                self.over.add(Over {
+                    label: Arc::clone(&row.flow),
+                    sender: self.going_on.remove(&key).unwrap_or_default(),
+                    summary: *summary,
+                });
+            }
+        }
+    }
+
+    /// How many ACKs have been added.
+    pub const fn acks(&self) -> u64 {
+        self.acks
+    }
+
+    fn sender(&mut self, flow: FlowId, direction: Direction) -> &mut Sender {
+        self.going_on.entry((flow, direction)).or_default()
+    }
+
+    /// The table for a terminal of `width` columns, 80 at least: the senders that heard most ACKs
+    /// first, the rest as one line.
+    pub fn into_text(self, width: usize) -> String {
+        let width = width.max(FLOW_TABLE_WIDTH);
+        let (mut shown, rest) = self.over.into_rows();
+        together(&mut shown, |over| over.label.flow);
+        let medians: Vec<Option<TimeDelta>> = shown
+            .iter_mut()
+            .map(|over| Some(over.sender.srtt.summary()?.median))
+            .collect();
+        let unit = Unit::of(medians.iter().flatten().map(|srtt| (*srtt, *srtt)));
+        let mut lines = vec![header(&unit)];
+        let mut before = None;
+        for (over, srtt) in shown.iter().zip(medians) {
+            if before != Some(over.label.flow) {
+                lines.extend(title(&over.label, width));
+            }
+            before = Some(over.label.flow);
+            lines.push(over.numbers(srtt, &unit));
+            for (heading, what) in over.remarks(self.position) {
+                lines.extend(remark(heading, &what, width));
+            }
+        }
+        if rest.rows > 0 {
+            let senders = if rest.rows == 1 { "sender" } else { "senders" };
+            lines.push(format!(
+                "and {} more {senders} ({} ACKs)",
+                count(rest.rows, usize::MAX),
+                count(rest.weight, usize::MAX)
+            ));
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+impl Sender {
+    fn add(&mut self, sample: &SenderSample) {
+        self.acks += 1;
+        let (first, last) = self.times.get_or_insert((sample.at, sample.at));
+        *first = (*first).min(sample.at);
+        *last = (*last).max(sample.at);
+        *self.sources.entry(sample.cwnd_source).or_default() += 1;
+        if let Some(cwnd) = sample.cwnd_segments {
+            self.cwnd.add(cwnd);
+        }
+        if let Some(ssthresh) = sample.ssthresh_segments {
+            self.ssthresh.add(ssthresh);
+        }
+        if let Some(srtt) = sample.srtt {
+            self.srtt.add(srtt);
+        }
+    }
+
+    fn span(&self) -> Option<TimeDelta> {
+        self.times.map(|(first, last)| last - first)
+    }
+}
+
+impl Over {
+    fn numbers(&self, srtt: Option<TimeDelta>, unit: &Unit) -> String {
+        let sender = &self.sender;
+        let [p25, median, p75] = [25, 50, 75].map(|share| number(sender.cwnd.quantile(share)));
+        row(
+            self.summary.direction.name(),
+            [
+                count(sender.acks, 9),
+                sender
+                    .span()
+                    .map_or(NO_VALUE.to_owned(), |span| format!("{span:.1}")),
+                p25,
+                median,
+                p75,
+                number(sender.ssthresh.quantile(50)),
+                srtt.map_or(NO_VALUE.to_owned(), |srtt| unit.show(srtt)),
+                count(self.summary.resent, 6),
+                count(self.summary.recoveries.into(), 6),
+            ],
+        )
+    }
+
+    fn remarks(&self, position: Option<Position>) -> Vec<(&'static str, String)> {
+        let mut remarks = vec![
+            ("captured", self.captured(position)),
+            ("window", self.window()),
+        ];
+        if let Some(recoveries) = self.recoveries() {
+            remarks.push(("recoveries", recoveries));
+        }
+        remarks.extend(self.limited().map(|limited| ("busy", limited)));
+        remarks.push((
+            "control",
+            control(&self.summary.hint, self.summary.model_window_segments),
+        ));
+        remarks
+    }
+
+    fn captured(&self, said: Option<Position>) -> String {
+        let at = |position| match position {
+            Position::Sender => "at the sender",
+            Position::Receiver => "at the receiver",
+            Position::Between => "between sender and receiver",
+        };
+        let place = match (said, self.summary.position) {
+            (Some(said), _) => format!("{}, as was said", at(said)),
+            (None, Some(found)) => at(found).to_owned(),
+            (None, None) => "at a place that cannot be told, taken for the sender's".to_owned(),
+        };
+        let sack = if self.summary.has_sack {
+            ""
+        } else {
+            ", without SACK"
+        };
+        format!(
+            "{place}; segments of {} bytes{sack}",
+            self.summary.smss_bytes
+        )
+    }
+
+    /// How the window is known, by share of the ACKs.
+    fn window(&self) -> String {
+        let mut sources: Vec<_> = self.sender.sources.iter().collect();
+        sources.sort_by_key(|(source, acks)| (std::cmp::Reverse(**acks), **source));
+        let shares: Vec<String> = sources
+            .into_iter()
+            .enumerate()
+            .map(|(place, (source, acks))| {
+                let part = share(*acks, self.sender.acks);
+                let of = if place == 0 { " of the ACKs" } else { "" };
+                format!("{part}{of} {}", source.name().replace('_', " "))
+            })
+            .collect();
+        if shares.is_empty() {
+            return "no ACK was heard".to_owned();
+        }
+        shares.join(", ")
+    }
+
+    fn recoveries(&self) -> Option<String> {
+        let of = |kind| self.sender.recoveries.get(&kind).copied().unwrap_or(0);
+        let mut parts: Vec<String> = [
+            (of(RecoveryKind::Fast), "fast"),
+            (of(RecoveryKind::Timeout), "after a timeout"),
+            (of(RecoveryKind::CongestionEcho), "after congestion echoes"),
+        ]
+        .into_iter()
+        .filter(|(recoveries, _)| *recoveries > 0)
+        .map(|(recoveries, what)| format!("{recoveries} {what}"))
+        .collect();
+        if self.sender.undone > 0 {
+            parts.push(format!("{} of them undone", self.sender.undone));
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
+    fn limited(&self) -> Option<String> {
+        let limited = &self.summary.limited;
+        let nanos = |span: TimeDelta| u64::try_from(span.as_nanos()).unwrap_or(0);
+        let busy = nanos(limited.busy);
+        if busy == 0 {
+            return None;
+        }
+        let span = self.sender.span().map_or(0, nanos);
+        let of_span = if span >= busy {
+            format!(", {} of the span", share(busy, span))
+        } else {
+            String::new()
+        };
+        let by_window = share(nanos(limited.congestion_window), busy);
+        let by_receiver = share(nanos(limited.receiver_window), busy);
+        Some(format!(
+            "{:.1}{of_span}; cwnd-limited {by_window}, rwnd-limited {by_receiver}",
+            limited.busy
+        ))
+    }
+}
+
+fn share(part: u64, whole: u64) -> String {
+    percent(part, whole).unwrap_or(NO_VALUE.to_owned())
+}
+
+/// Which congestion control it may be, or why that is not told.
+fn control(hint: &CongestionHint, model_window: Option<u32>) -> String {
+    let times = |n: u32, what: &str| match n {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    };
+    let reductions = || {
+        let median = hint.reduction_percent.unwrap_or_default();
+        format!(
+            "{} of a full window, median to {median} %",
+            times(hint.reductions, "reduction")
+        )
+    };
+    match hint.family {
+        Some(CongestionFamily::Reno) => format!("may be Reno: {}", reductions()),
+        Some(CongestionFamily::Cubic) => format!("may be CUBIC: {}", reductions()),
+        Some(CongestionFamily::DelayBased) if hint.lossless_reductions > 0 => format!(
+            "may be delay-based (Vegas, CDG): {} without a loss",
+            times(hint.lossless_reductions, "reduction")
+        ),
+        Some(CongestionFamily::DelayBased) => {
+            "may be delay-based (Vegas, CDG): holds its window, no loss".to_owned()
+        }
+        Some(CongestionFamily::ModelBased) => {
+            let window = model_window.map_or(String::new(), |segments| {
+                format!("; 2 x rate x least RTT = {segments} segments")
+            });
+            format!("may be model-based (BBR){window}")
+        }
+        None if hint.reductions == 0 => "not told: no reduction of a full window".to_owned(),
+        None if hint.reductions == 1 => format!("not told: only {}", reductions()),
+        None => format!("not told: {} fit none", reductions()),
+    }
+}
+
+fn header(unit: &Unit) -> String {
+    let cells = [
+        "ACKs", "span", "cwnd p25", "median", "p75", "ssthresh", "SRTT", "resent", "recov.",
+    ];
+    row(&format!("segs, {}", unit.name), cells.map(str::to_owned))
+}
+
+/// A remark under its sender, wrapped at `width`.
+fn remark(heading: &str, what: &str, width: usize) -> Vec<String> {
+    const INDENT: usize = 16;
+    let mut lines = vec![format!("    {heading:12}")];
+    let mut column = INDENT;
+    for word in what.split(' ') {
+        let letters = word.chars().count();
+        if column > INDENT && column + 1 + letters > width {
+            lines.push(" ".repeat(INDENT));
+            column = INDENT;
+        }
+        let line = lines.last_mut().expect("one was there from the start");
+        if column > INDENT {
+            line.push(' ');
+            column += 1;
+        }
+        line.push_str(word);
+        column += letters;
+    }
+    lines
+}

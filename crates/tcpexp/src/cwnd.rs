@@ -1,0 +1,181 @@
+//! The state of TCP senders from one capture or two.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tcpexp_flow::{Direction, FlowId, Protocol};
+use tcpexp_measure::Position;
+use tcpexp_measure::sender::{Hindsight, SenderOptions, SenderRow, sender_state};
+use tcpexp_measure::spp::Point;
+use tcpexp_table::{Labelled, SenderLabel};
+use tcpexp_wire::Tunnels;
+
+use crate::{CaptureInfo, Error, Recording};
+
+/// A row of a reconstruction with its flow.
+pub type LabelledSenderRow = Labelled<SenderRow, SenderLabel>;
+
+/// Reconstructs the state of the senders of a capture, or of two.
+///
+/// Reads each capture twice. With two captures each sender is reconstructed from the one that was
+/// taken where it sends, or from the first one if neither was or both were; a flow has the number that
+/// it has in the first capture. `sink` gets the rows of one capture after those of the other one,
+/// each in the order of its packets; its error ends the measurement.
+pub fn cwnd<E: From<Error> + Send>(
+    src: &Recording,
+    dst: Option<&Recording>,
+    tunnels: Tunnels,
+    options: SenderOptions,
+    mut sink: impl FnMut(Vec<LabelledSenderRow>) -> Result<(), E> + Send,
+) -> Result<Vec<CaptureInfo>, E> {
+    let (src_survey, dst_survey) = rayon::join(
+        || survey(src, tunnels),
+        || dst.map(|dst| survey(dst, tunnels)).transpose(),
+    );
+    let (at_src, src_info) = src_survey?;
+    let surveyed_dst = dst_survey?;
+    let at_dst = surveyed_dst.as_ref().map(|(hindsight, _)| hindsight);
+    let [from_src, from_dst] = choose(&at_src, at_dst);
+    replay(src, tunnels, &at_src, options, &from_src, &mut sink)?;
+    if let (Some(dst), Some(at_dst)) = (dst, at_dst)
+        && !from_dst.is_empty()
+    {
+        replay(dst, tunnels, at_dst, options, &from_dst, &mut sink)?;
+    }
+    let dst_info = surveyed_dst.map(|(_, info)| info);
+    Ok([Some(src_info), dst_info].into_iter().flatten().collect())
+}
+
+fn survey(recording: &Recording, tunnels: Tunnels) -> Result<(Hindsight, CaptureInfo), Error> {
+    let mut walk = recording.walk(tunnels)?;
+    let hindsight = Hindsight::of(&mut walk);
+    let info = CaptureInfo::of(&walk);
+    info.require_packets(recording)?;
+    Ok((hindsight, info))
+}
+
+/// Whose rows are taken from one capture: by its number and direction of the flow, the flow's label
+/// and direction in the output.
+type Chosen = HashMap<(FlowId, Direction), (Arc<SenderLabel>, Direction)>;
+
+/// A flow as its capture has it.
+#[derive(Clone, Copy)]
+struct Captured {
+    flow: FlowId,
+    ends: (SocketAddr, SocketAddr),
+}
+
+impl Captured {
+    fn all(hindsight: &Hindsight) -> Vec<Self> {
+        let mut all: Vec<Self> = hindsight
+            .flows()
+            .map(|(flow, initiator, responder)| Self {
+                flow,
+                ends: (initiator, responder),
+            })
+            .collect();
+        all.sort_by_key(|captured| captured.flow);
+        all
+    }
+
+    fn label(self, flow: FlowId, capture: Point) -> Arc<SenderLabel> {
+        Arc::new(SenderLabel {
+            flow,
+            protocol: Protocol::Tcp,
+            ends: Some(self.ends),
+            capture: Some(capture),
+        })
+    }
+
+    /// The ends without their roles, which a capture that began late may have got wrong.
+    fn key(self) -> (SocketAddr, SocketAddr) {
+        let (a, b) = self.ends;
+        (a.min(b), a.max(b))
+    }
+}
+
+/// Which sender is reconstructed from which capture.
+fn choose(at_src: &Hindsight, at_dst: Option<&Hindsight>) -> [Chosen; 2] {
+    let [mut from_src, mut from_dst] = [Chosen::new(), Chosen::new()];
+    let flows = Captured::all(at_src);
+    let mut next_new = flows.last().map_or(0, |last| last.flow.0 + 1);
+    // Where ports are used again, the first flow of the one capture is the first of the other one.
+    let mut partners: HashMap<_, Vec<Captured>> = HashMap::new();
+    for captured in flows {
+        let label = captured.label(captured.flow, Point::Src);
+        for direction in Direction::BOTH {
+            let key = (captured.flow, direction);
+            from_src.insert(key, (Arc::clone(&label), direction));
+        }
+        partners.entry(captured.key()).or_default().push(captured);
+    }
+    let Some(at_dst) = at_dst else {
+        return [from_src, from_dst];
+    };
+    for list in partners.values_mut() {
+        list.reverse();
+    }
+    for captured in Captured::all(at_dst) {
+        let partner = partners.get_mut(&captured.key()).and_then(Vec::pop);
+        let label = match partner {
+            // The same roles in all rows of a flow.
+            Some(partner) => partner.label(partner.flow, Point::Dst),
+            None => captured.label(FlowId(next_new), Point::Dst),
+        };
+        next_new += u32::from(partner.is_none());
+        for direction in Direction::BOTH {
+            let is_turned = partner.is_some_and(|partner| partner.ends != captured.ends);
+            let told = if is_turned {
+                direction.opposite()
+            } else {
+                direction
+            };
+            if let Some(partner) = partner {
+                let is_better = at_dst.position(captured.flow, direction) == Some(Position::Sender)
+                    && at_src.position(partner.flow, told) != Some(Position::Sender);
+                if !is_better && at_src.has_sender(partner.flow, told) {
+                    continue;
+                }
+                from_src.remove(&(partner.flow, told));
+            }
+            let key = (captured.flow, direction);
+            from_dst.insert(key, (Arc::clone(&label), told));
+        }
+    }
+    [from_src, from_dst]
+}
+
+fn replay<E: From<Error> + Send>(
+    recording: &Recording,
+    tunnels: Tunnels,
+    hindsight: &Hindsight,
+    options: SenderOptions,
+    chosen: &Chosen,
+    sink: &mut (impl FnMut(Vec<LabelledSenderRow>) -> Result<(), E> + Send),
+) -> Result<(), E> {
+    let mut walk = recording.walk_once(tunnels)?;
+    sender_state(&mut walk, hindsight, options, |rows| {
+        let labelled = rows.into_iter().filter_map(|mut row| {
+            let (flow, direction) = of(&mut row);
+            let (label, told) = chosen.get(&(*flow, *direction))?;
+            (*flow, *direction) = (label.flow, *told);
+            Some(Labelled {
+                flow: Arc::clone(label),
+                row,
+            })
+        });
+        sink(labelled.collect())
+    })?;
+    Ok(())
+}
+
+/// The sender that a row is about.
+fn of(row: &mut SenderRow) -> (&mut FlowId, &mut Direction) {
+    match row {
+        SenderRow::Sample(row) => (&mut row.flow, &mut row.direction),
+        SenderRow::Recovery(row) => (&mut row.flow, &mut row.direction),
+        SenderRow::Resent(row) => (&mut row.flow, &mut row.direction),
+        SenderRow::Summary(row) => (&mut row.flow, &mut row.direction),
+    }
+}
