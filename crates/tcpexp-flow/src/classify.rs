@@ -352,8 +352,9 @@ mod tests {
         for (at, frame) in script::packets(text) {
             let wire_bytes = u32::try_from(frame.len()).unwrap();
             let packet = decode(LinkType::ETHERNET, &frame, wire_bytes, Tunnels::Closed).unwrap();
-            let (_, packet) = table.place(Arrival::new(0, at, wire_bytes, &packet));
-            let FlowPacket::Tcp(segment) = packet else {
+            let mut arrival = Arrival::new(0, at, wire_bytes, &packet);
+            table.place(&mut arrival);
+            let &FlowPacket::Tcp(segment) = arrival.packet() else {
                 continue;
             };
             let direction = segment.seen.direction;

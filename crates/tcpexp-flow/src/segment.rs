@@ -91,7 +91,8 @@ struct SackBlocks {
     count: u8,
 }
 
-/// A packet whose flow has not been looked up; its numbers are still those on the wire.
+/// A packet on its way to its flow. Until [`FlowTable::place`](crate::FlowTable::place) has given it
+/// its place, its numbers are those on the wire and its direction means nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub(crate) key: FlowKey,
@@ -124,6 +125,12 @@ impl Arrival {
                 Transport::Udp(_) => FlowPacket::Udp(Datagram { seen }),
             },
         }
+    }
+
+    /// The packet.
+    #[inline]
+    pub const fn packet(&self) -> &FlowPacket {
+        &self.packet
     }
 }
 

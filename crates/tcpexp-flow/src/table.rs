@@ -90,6 +90,7 @@ pub struct FlowTable {
     previous: Timestamp,
     swept: Timestamp,
     sweep_interval: TimeDelta,
+    shortest_timeout: TimeDelta,
     tracked_since_sweep: usize,
 }
 
@@ -121,6 +122,7 @@ impl FlowTable {
             swept: Timestamp::MIN,
             // A flow stays that much too long at the most.
             sweep_interval: TimeDelta::from_nanos(shortest.as_nanos() / 4),
+            shortest_timeout: shortest,
             tracked_since_sweep: 0,
         }
     }
@@ -146,28 +148,28 @@ impl FlowTable {
         });
     }
 
-    /// Takes in the capture's next packet; tells its flow and its place in it.
+    /// Takes in the capture's next packet and gives it its place in its flow.
     #[inline]
-    pub fn place(&mut self, arrival: Arrival) -> (Tracked, FlowPacket) {
+    pub fn place(&mut self, arrival: &mut Arrival) -> Tracked {
         let Arrival {
             key,
             hash,
             sender,
-            mut packet,
+            packet,
         } = arrival;
-        let numbers = match &packet {
+        let numbers = match packet {
             FlowPacket::Tcp(segment) => Some(segment.numbers()),
             FlowPacket::Udp(_) => None,
         };
-        let tracked = self.admit(packet.seen().at, &key, hash, sender, numbers);
-        match &mut packet {
+        let tracked = self.admit(packet.seen().at, key, *hash, *sender, numbers);
+        match packet {
             FlowPacket::Tcp(segment) => {
                 let acked = &self.flows[tracked.slot.index()].streams[sender.opposite() as usize];
                 segment.place(&tracked, |ack| acked.place(ack));
             }
             FlowPacket::Udp(datagram) => datagram.seen.direction = tracked.direction,
         }
-        (tracked, packet)
+        tracked
     }
 
     #[inline]
@@ -261,7 +263,9 @@ impl FlowTable {
     #[inline]
     fn is_over(&self, slot: Slot, now: Timestamp, sender: End, numbers: Option<Numbers>) -> bool {
         let flow = &self.flows[slot.index()];
-        numbers.is_some_and(|tcp| flow.is_reused_by(sender, &tcp)) || self.is_idle(flow, now)
+        // Nearly every packet is neither a SYN nor comes after a silence.
+        (now - flow.last_seen > self.shortest_timeout && self.is_idle(flow, now))
+            || numbers.is_some_and(|tcp| tcp.flags.syn() && flow.is_reused_by(sender, &tcp))
     }
 
     fn is_idle(&self, flow: &Flow, now: Timestamp) -> bool {

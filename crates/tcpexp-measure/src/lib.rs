@@ -34,6 +34,7 @@
 //! }
 //! ```
 
+mod chunk;
 pub mod compat;
 pub mod flows;
 pub mod import;

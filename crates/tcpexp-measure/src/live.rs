@@ -20,7 +20,8 @@ pub fn meter_live<M: Meter, E>(
     let mut rows = Vec::new();
     loop {
         let shown = packets.show(1, |sighted| {
-            let (tracked, packet) = table.place(sighted.arrival());
+            let mut arrival = sighted.arrival();
+            let tracked = table.place(&mut arrival);
             end(&mut table, &mut meters, &mut rows);
             let place = tracked.slot.index();
             if meters.len() <= place {
@@ -32,7 +33,7 @@ pub fn meter_live<M: Meter, E>(
             let Some(meter) = &mut meters[place] else {
                 return;
             };
-            match &packet {
+            match arrival.packet() {
                 FlowPacket::Tcp(segment) => meter.segment(segment, &mut rows),
                 FlowPacket::Udp(datagram) => meter.datagram(datagram, &mut rows),
             }

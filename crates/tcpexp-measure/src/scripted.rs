@@ -31,8 +31,9 @@ pub(crate) fn segments(text: &str) -> Vec<Segment> {
     let mut table = FlowTable::default();
     let mut segments = Vec::new();
     Scripted::new(text).show(usize::MAX, |sighted| {
-        let (_, packet) = table.place(sighted.arrival());
-        if let FlowPacket::Tcp(segment) = packet {
+        let mut arrival = sighted.arrival();
+        table.place(&mut arrival);
+        if let &FlowPacket::Tcp(segment) = arrival.packet() {
             segments.push(segment);
         }
     });

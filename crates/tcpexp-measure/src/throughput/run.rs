@@ -103,7 +103,9 @@ impl Counter {
         sink: &mut impl FnMut(ThroughputRow) -> Result<(), E>,
     ) -> Result<(), E> {
         let at = sighted.at;
-        let (tracked, packet) = self.table.place(sighted.arrival());
+        let mut arrival = sighted.arrival();
+        let tracked = self.table.place(&mut arrival);
+        let packet = arrival.packet();
         let grid = *self.grid.get_or_insert_with(|| match self.options.origin {
             Origin::FirstPacket => Grid::new(self.options.width, at),
             Origin::At(origin) => Grid::new(self.options.width, origin),
@@ -124,7 +126,7 @@ impl Counter {
             return Ok(());
         };
         let direction = tracked.direction;
-        let volume = bins.volume(&packet);
+        let volume = bins.volume(packet);
         bins.volumes[direction.index()] += volume;
         let index = grid.index(at);
         if !is_believed || self.closed_before.is_some_and(|closed| index < closed) {

@@ -1,0 +1,151 @@
+//! Some thousand packets of a capture, each in its flow.
+
+use tcpexp_flow::{Arrival, Flow, FlowPacket, FlowTable, Slot, prefetch};
+
+use crate::Packets;
+
+/// Flows are spread over so many shards, whatever the number of threads.
+pub(crate) const SHARDS: usize = 16;
+/// Packets read at a time.
+const CHUNK: usize = 4_096;
+/// So many flows' states fit into a processor's cache.
+const MANY_FLOWS: usize = 1_024;
+/// Of more, a flow's state is asked for so many packets before it is needed.
+const AHEAD: usize = 8;
+/// No packet.
+const END: u32 = u32::MAX;
+
+/// Packets in the order of the capture, and each flow's as a chain: measured flow by flow, a chunk
+/// brings each flow's state into the cache once.
+///
+/// Used again and again, so that memory is asked for only once.
+#[derive(Default)]
+pub(crate) struct Chunk {
+    packets: Vec<Arrival>,
+    /// By packet, the next one of its flow, or [`END`].
+    next: Vec<u32>,
+    parts: [Part; SHARDS],
+}
+
+/// One shard's part of a chunk.
+#[derive(Default)]
+pub(crate) struct Part {
+    /// Flows that begin.
+    pub(crate) began: Vec<(Slot, Flow)>,
+    /// Flows that have packets, each with its first one.
+    pub(crate) chains: Vec<(Slot, u32)>,
+    /// Flows that are over; their slots are used again in the next chunk at the earliest.
+    pub(crate) ended: Vec<(Slot, Flow)>,
+}
+
+impl Chunk {
+    /// The parts of all shards.
+    pub(crate) fn parts(&self) -> &[Part; SHARDS] {
+        &self.parts
+    }
+
+    /// A flow's packets from `first` on.
+    pub(crate) fn chain(&self, first: u32) -> impl Iterator<Item = &FlowPacket> {
+        let mut index = first;
+        std::iter::from_fn(move || {
+            let packet = self.packets.get(index as usize)?;
+            index = self.next[index as usize];
+            Some(packet.packet())
+        })
+    }
+
+    fn clear(&mut self) {
+        self.packets.clear();
+        self.next.clear();
+        for part in &mut self.parts {
+            part.began.clear();
+            part.chains.clear();
+            part.ended.clear();
+        }
+    }
+}
+
+/// One capture on its way into chunks.
+pub(crate) struct Chunks<'a, P> {
+    packets: &'a mut P,
+    table: FlowTable,
+    /// By slot, the flow's latest packet in the chunk, or [`END`].
+    latest: Vec<u32>,
+    is_at_end: bool,
+}
+
+impl<'a, P: Packets> Chunks<'a, P> {
+    pub(crate) fn of(packets: &'a mut P) -> Self {
+        Self {
+            packets,
+            table: FlowTable::default(),
+            latest: Vec::new(),
+            is_at_end: false,
+        }
+    }
+
+    /// How many flows there have been.
+    pub(crate) fn flows_seen(&self) -> u32 {
+        self.table.flows_seen()
+    }
+
+    /// Fills `chunk` with what comes next, unless the capture is at its end.
+    pub(crate) fn read(&mut self, chunk: &mut Chunk) -> bool {
+        if self.is_at_end {
+            return false;
+        }
+        chunk.clear();
+        let shown = self
+            .packets
+            .show(CHUNK, |sighted| chunk.packets.push(sighted.arrival()));
+        for index in 0..chunk.packets.len() {
+            if self.table.len() > MANY_FLOWS
+                && let Some(arrival) = chunk.packets.get(index + AHEAD)
+            {
+                self.table.expect(arrival);
+            }
+            self.place(chunk, index);
+        }
+        for (slot, _) in chunk.parts.iter().flat_map(|part| &part.chains) {
+            self.latest[slot.index()] = END;
+        }
+        if shown < CHUNK {
+            self.is_at_end = true;
+            self.table.end_all();
+        }
+        self.table.drain_ended(|slot, flow| {
+            chunk.parts[slot.index() % SHARDS].ended.push((slot, *flow));
+        });
+        true
+    }
+
+    #[inline]
+    fn place(&mut self, chunk: &mut Chunk, index: usize) {
+        let tracked = self.table.place(&mut chunk.packets[index]);
+        let slot = tracked.slot;
+        let part = &mut chunk.parts[slot.index() % SHARDS];
+        if tracked.is_first {
+            part.began.push((slot, *self.table.flow(slot)));
+        }
+        if self.latest.len() <= slot.index() {
+            self.latest.resize(slot.index() + 1, END);
+        }
+        let index = u32::try_from(index).expect("a chunk is some thousand packets");
+        let before = std::mem::replace(&mut self.latest[slot.index()], index);
+        match chunk.next.get_mut(before as usize) {
+            Some(next) => *next = index,
+            None => part.chains.push((slot, index)),
+        }
+        chunk.next.push(END);
+    }
+}
+
+/// Asks for what a flow's state is kept in.
+#[inline]
+pub(crate) fn expect<T>(states: &[T], slot: Slot) {
+    if states.len() > MANY_FLOWS / SHARDS
+        && let Some(state) = states.get(slot.index() / SHARDS)
+    {
+        prefetch(state);
+    }
+}
