@@ -122,8 +122,8 @@ pub(crate) fn named(name: &str, columns: Vec<Field>) -> SchemaRef {
 mod tests {
     use super::*;
     use crate::{
-        connection_columns, interval_columns, sender_columns, sender_event_columns,
-        single_rtt_columns, throughput_columns,
+        connection_columns, interval_columns, path_columns, path_flow_columns, sender_columns,
+        sender_event_columns, single_rtt_columns, throughput_columns,
     };
 
     /// The schema as a reader of the documentation would write it down.
@@ -179,6 +179,16 @@ mod tests {
     #[test]
     fn the_throughput_schema_is_part_of_the_interface() {
         insta::assert_snapshot!(written_out(&throughput_columns().schema()));
+    }
+
+    #[test]
+    fn the_path_schema_is_part_of_the_interface() {
+        insta::assert_snapshot!(written_out(&path_columns().schema()));
+    }
+
+    #[test]
+    fn the_path_flows_schema_is_part_of_the_interface() {
+        insta::assert_snapshot!(written_out(&path_flow_columns().schema()));
     }
 
     #[test]

@@ -193,6 +193,7 @@ impl Books {
         });
         PathFlow {
             summary,
+            forward: flow.way,
             directions,
         }
     }

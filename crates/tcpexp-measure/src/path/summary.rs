@@ -1,11 +1,12 @@
 //! What is said of all packets of a direction together.
 
+use tcpexp_flow::Direction;
 use tcpexp_units::TimeDelta;
 
 use super::bottleneck::Bottleneck;
 use super::losses::LossRuns;
 use super::reordering::Order;
-use crate::spp::{DirectionCounts, FlowSummary};
+use crate::spp::{DirectionCounts, FlowSummary, Way};
 use crate::{Quantiles, RttSummary};
 
 /// The quantiles of a delay.
@@ -16,6 +17,8 @@ pub type DelaySummary = RttSummary;
 pub struct PathFlow {
     /// Which flow it was, its round-trip times and the packets counted.
     pub summary: FlowSummary,
+    /// Which way its forward direction goes between the points; `None` if no packet showed it.
+    pub forward: Option<Way>,
     /// What its packets met, by [`Direction::index`](tcpexp_flow::Direction::index).
     pub directions: [PathSummary; 2],
 }
@@ -38,6 +41,16 @@ pub struct PathSummary {
     /// The rate at which the narrowest link of the path passes on IP packets, headers from IP on
     /// included, in bits per second. `None` if too few packets queued for it, or at too many rates.
     pub bottleneck_bps: Option<u64>,
+}
+
+impl PathFlow {
+    /// Which way the packets of `direction` go between the points, if one showed it.
+    pub fn way(&self, direction: Direction) -> Option<Way> {
+        match direction {
+            Direction::Forward => self.forward,
+            Direction::Reverse => self.forward.map(Way::opposite),
+        }
+    }
 }
 
 impl PathSummary {

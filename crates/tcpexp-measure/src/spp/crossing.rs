@@ -31,6 +31,14 @@ impl Way {
         self as usize
     }
 
+    /// The name used in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Out => "out",
+            Self::Back => "back",
+        }
+    }
+
     /// The point such a packet passes first.
     pub const fn upstream(self) -> Point {
         match self {

@@ -1,0 +1,61 @@
+//! The table of `tcpexp path`: a row per packet.
+
+use tcpexp_measure::path::PathPacket;
+use tcpexp_measure::spp::PairedFlow;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use crate::columns::{Builder, Columns};
+use crate::labels::{FlowLabel, Labelled, flow_columns};
+
+impl FlowLabel {
+    /// The label of a flow found at two points, as it is at the source.
+    pub fn of_pair(flow: &PairedFlow) -> Self {
+        Self {
+            flow: flow.flow,
+            protocol: flow.protocol,
+            initiator: flow.initiator.to_string(),
+            responder: flow.responder.to_string(),
+        }
+    }
+}
+
+/// The columns of `tcpexp path`.
+pub fn path_columns() -> Columns<Labelled<PathPacket>> {
+    let columns = flow_columns(
+        Columns::named("path"),
+        |row: &Labelled<PathPacket>| &row.flow,
+    )
+        .text("direction", "Which way the packet went within its flow: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
+        .text("way", "Which way it went between the points: out (first capture to second) or back.", |row| row.row.way.name())
+        .text("fate", "What became of it: delivered (seen at both points), lost (it left and never arrived, though that capture was running), ambiguous (like another one in every field that identifies a packet), outside (the other capture may not have been running), copy (a second record of it where it left), duplicate (it arrived once more) or unseen (it arrived and was not seen leaving).", |row| row.row.fate.name());
+    let columns = delays(places(columns));
+    reordering(columns)
+        .count("packets", "How many packets of the path the row stands for: more than one for those that a host's segmentation offload (TSO, GRO) had in one piece, and for those that cannot be told apart.", |row| row.row.packets)
+        .count("payload_bytes", "Bytes of transport payload of all these packets.", |row| row.row.payload_bytes)
+        .count("ip_bytes", "Bytes of all these packets with their headers from IP on.", |row| row.row.ip_bytes)
+        .done()
+}
+
+fn places(columns: Builder<Labelled<PathPacket>>) -> Builder<Labelled<PathPacket>> {
+    const TIMELINE: &str = "nanoseconds since 1970-01-01 UTC on the source's clock without its steps, to which the destination's is brought by the estimate of offset and skew";
+    let nanos = |at: Timestamp| at.as_nanos();
+    columns
+        .maybe_count("number", "The packet's place in the order in which its flow's packets of this direction left, from 0. Null if that is not known, and for copies.", |row| row.row.number)
+        .maybe_count("sent_record", "Its record in the capture of the point that it passed first, from 0. Null if it was not seen there.", |row| row.row.sent_record)
+        .maybe_count("received_record", "Its record in the capture of the point that it passed second, from 0. Null if it was not seen there.", |row| row.row.received_record)
+        .maybe_signed("sent_ns", &format!("When it passed the first point: {TIMELINE}. Null if it was not seen there."), move |row| row.row.sent_at.map(nanos))
+        .maybe_signed("received_ns", &format!("When it passed the second point: {TIMELINE}. Null if it was not seen there."), move |row| row.row.received_at.map(nanos))
+}
+
+fn delays(columns: Builder<Labelled<PathPacket>>) -> Builder<Labelled<PathPacket>> {
+    let nanos = |span: TimeDelta| span.as_nanos();
+    columns
+        .maybe_signed("one_way_delay_ns", "received_ns less sent_ns, in nanoseconds. Off by the error of the clocks' offset: by as much for all packets of the run, with the other sign for those that go the other way, and by no more than half the sum of the smallest delays both ways; with packets one way only there is no bound. Null if the packet was not seen at both points, or a clock was set in between.", move |row| row.row.one_way_delay.map(nanos))
+        .maybe_signed("queueing_delay_ns", "one_way_delay_ns less the smallest of all packets that go the same way between the points, in nanoseconds; an error of the clocks' offset cancels. In it are the queues, and what a large packet takes longer to send than the smallest. Null where one_way_delay_ns is.", move |row| row.row.queueing_delay.map(nanos))
+}
+
+fn reordering(columns: Builder<Labelled<PathPacket>>) -> Builder<Labelled<PathPacket>> {
+    columns
+        .maybe_flag("reordered", "Whether a packet of its flow that left later arrived earlier (RFC 4737, section 3). Null if it did not arrive or did so as a copy.", |row| row.row.reordered)
+        .maybe_count("reordering_extent_packets", "How many of the flow's packets arrived from the first one that left later on until this one (reordering extent, RFC 4737, section 4.2). Null if it is not reordered.", |row| row.row.reordering_extent_packets)
+}

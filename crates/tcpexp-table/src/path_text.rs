@@ -1,0 +1,406 @@
+//! What packets met on a path, for humans.
+
+use tcpexp_flow::Direction;
+use tcpexp_measure::path::{PathFlow, PathSummary};
+use tcpexp_units::TimeDelta;
+
+use crate::cells::{NO_VALUE, RateUnit, Unit, count, percent, wrapped};
+use crate::text::FLOW_TABLE_WIDTH;
+use crate::top::{Rest, Top};
+
+/// What the lines of all flows together are called, by [`Way::index`](tcpexp_measure::spp::Way::index).
+const WAYS: [&str; 2] = ["src > dst", "dst > src"];
+
+/// The flows with most packets on the path.
+#[derive(Clone, Debug)]
+pub struct TopPath {
+    top: Top<PathFlow>,
+    flows: u64,
+}
+
+impl TopPath {
+    /// For `most` flows shown.
+    pub fn new(most: usize) -> Self {
+        Self {
+            top: Top::new(most, |flow| {
+                let packets = flow.directions.iter().map(PathSummary::sent).sum();
+                (packets, flow.summary.flow.flow.0)
+            }),
+            flows: 0,
+        }
+    }
+
+    /// Counts a finished flow among all.
+    pub fn count(&mut self) {
+        self.flows += 1;
+    }
+
+    /// Adds a finished flow that is to be shown.
+    pub fn add(&mut self, flow: PathFlow) {
+        self.top.add(flow);
+    }
+
+    /// The tables for a terminal of `width` columns, 80 at least: packets, then delays; flows with
+    /// most packets first, the rest as one line, and `ways`, which are all flows together.
+    ///
+    /// The share of lost packets is that of those whose fate is known. One-way delays are not shown
+    /// if nothing bounds the error of the clocks' offset.
+    pub fn into_text(self, ways: &[PathSummary; 2], is_offset_known: bool, width: usize) -> String {
+        let (flows, rest) = self.top.into_rows();
+        let width = width.max(FLOW_TABLE_WIDTH);
+        let sections: Vec<Section> = flows
+            .iter()
+            .map(|flow| Section::of(flow, width))
+            .chain((self.flows > 1).then(|| Section::of_all(self.flows, ways)))
+            .collect();
+        let units = Units::of(&sections);
+        let mut packets = vec![packets_header()];
+        let mut delays = units.header();
+        for (place, section) in sections.iter().enumerate() {
+            if place == flows.len() {
+                packets.extend(remainder(rest));
+            }
+            for lines in [&mut packets, &mut delays] {
+                lines.extend_from_slice(&section.title);
+            }
+            for (name, path) in &section.lines {
+                packets.push(packets_line(name, path));
+                delays.push(units.line(name, path, is_offset_known));
+            }
+        }
+        packets.push(String::new());
+        packets.append(&mut delays);
+        packets.join("\n") + "\n"
+    }
+}
+
+/// A flow, or all of them, and its lines.
+struct Section<'a> {
+    title: Vec<String>,
+    lines: Vec<(&'static str, &'a PathSummary)>,
+}
+
+impl<'a> Section<'a> {
+    fn of(flow: &'a PathFlow, width: usize) -> Self {
+        let pair = &flow.summary.flow;
+        let names = Direction::BOTH.map(Direction::name);
+        Self {
+            title: wrapped(
+                &[
+                    format!("{} {} {}", pair.flow, pair.protocol, pair.initiator),
+                    format!("> {}", pair.responder),
+                    format!(" {:.1}", flow.summary.duration),
+                ],
+                width,
+            ),
+            lines: with_packets(names, &flow.directions),
+        }
+    }
+
+    fn of_all(flows: u64, ways: &'a [PathSummary; 2]) -> Self {
+        Self {
+            title: vec![format!("all {} flows", count(flows, usize::MAX))],
+            lines: with_packets(WAYS, ways),
+        }
+    }
+}
+
+/// Those that had any packet.
+fn with_packets<'a>(
+    lines: [&'static str; 2],
+    paths: &'a [PathSummary; 2],
+) -> Vec<(&'static str, &'a PathSummary)> {
+    let has_packets = |path: &PathSummary| path.counts.seen > 0 || path.counts.arrived > 0;
+    lines
+        .into_iter()
+        .zip(paths)
+        .filter(|(_, path)| has_packets(path))
+        .collect()
+}
+
+fn remainder(rest: Rest) -> Option<String> {
+    let flows = if rest.rows == 1 { "flow" } else { "flows" };
+    let [rows, packets] = [rest.rows, rest.weight].map(|n| count(n, usize::MAX));
+    (rest.rows > 0).then(|| format!("and {rows} more {flows} ({packets} packets)"))
+}
+
+/// One line of counts, 80 columns wide.
+fn packets_row(name: &str, cells: [&str; 8]) -> String {
+    let [sent, received, unknown, lost, share, reordered, twice, run] = cells;
+    format!(
+        "{name:11} {sent:>8} {received:>8} {unknown:>7} {lost:>7} {share:>7} {reordered:>9} {twice:>6} {run:>8}"
+    )
+}
+
+fn packets_header() -> String {
+    let cells = [
+        "sent",
+        "received",
+        "unknown",
+        "lost",
+        "",
+        "reordered",
+        "twice",
+        "loss run",
+    ];
+    packets_row("packets", cells)
+}
+
+fn packets_line(name: &str, path: &PathSummary) -> String {
+    let known = path.delivered() + path.lost();
+    let longest = path.losses.longest;
+    packets_row(
+        &format!("  {name}"),
+        [
+            &count(path.sent(), 8),
+            &count(path.delivered(), 8),
+            &count(path.unknown(), 7),
+            &count(path.lost(), 7),
+            &percent(path.lost(), known).unwrap_or(NO_VALUE.to_owned()),
+            &count(path.reordered, 9),
+            &count(path.duplicated(), 6),
+            &longest.map_or(NO_VALUE.to_owned(), |run| count(run, 8)),
+        ],
+    )
+}
+
+/// The units of one table of delays.
+struct Units {
+    delay: Unit,
+    rate: RateUnit,
+}
+
+impl Units {
+    fn of(sections: &[Section<'_>]) -> Self {
+        let paths = || sections.iter().flat_map(|section| &section.lines);
+        let delays =
+            paths().flat_map(|(_, path)| path.one_way_delay.into_iter().chain(path.queueing_delay));
+        let highest = paths().filter_map(|(_, path)| path.bottleneck_bps).max();
+        Self {
+            delay: Unit::of(delays.map(|delay| (delay.min, delay.max))),
+            rate: RateUnit::of(highest.unwrap_or(1_000_000)),
+        }
+    }
+
+    fn header(&self) -> Vec<String> {
+        vec![
+            format!(
+                "{:11} {:>30}   {:>23}  {:>10}",
+                "", "one-way delay", "queueing delay", "bottleneck"
+            )
+            .trim_end()
+            .to_owned(),
+            delays_row(
+                &format!("in {}", self.delay.name),
+                [
+                    "min",
+                    "median",
+                    "p95",
+                    "max",
+                    "median",
+                    "p95",
+                    "max",
+                    self.rate.name,
+                ],
+            ),
+        ]
+    }
+
+    fn line(&self, name: &str, path: &PathSummary, is_offset_known: bool) -> String {
+        let show = |span: Option<TimeDelta>| {
+            span.map_or(NO_VALUE.to_owned(), |span| self.delay.show(span))
+        };
+        let one_way = path.one_way_delay.filter(|_| is_offset_known);
+        let queueing = path.queueing_delay;
+        let bottleneck = path.bottleneck_bps;
+        delays_row(
+            &format!("  {name}"),
+            [
+                &show(one_way.map(|delay| delay.min)),
+                &show(one_way.map(|delay| delay.median)),
+                &show(one_way.map(|delay| delay.p95)),
+                &show(one_way.map(|delay| delay.max)),
+                &show(queueing.map(|delay| delay.median)),
+                &show(queueing.map(|delay| delay.p95)),
+                &show(queueing.map(|delay| delay.max)),
+                &bottleneck.map_or(NO_VALUE.to_owned(), |bps| self.rate.show(bps)),
+            ],
+        )
+    }
+}
+
+/// One line of delays, 80 columns wide.
+fn delays_row(name: &str, cells: [&str; 8]) -> String {
+    let [
+        min,
+        median,
+        p95,
+        max,
+        queue_median,
+        queue_p95,
+        queue_max,
+        bottleneck,
+    ] = cells;
+    format!(
+        "{name:11} {min:>6}  {median:>6}  {p95:>6}  {max:>6}   {queue_median:>7} {queue_p95:>7} {queue_max:>7}  {bottleneck:>10}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use tcpexp_measure::path::LossRuns;
+    use tcpexp_measure::spp::{DirectionCounts, Way};
+
+    use super::*;
+    use crate::testdata::{acks, bulk, rtt_micros};
+
+    /// An upload through a queue, and its ACKs.
+    fn upload(id: u32) -> PathFlow {
+        let summary = bulk(id);
+        let [data, acks] = summary.counts;
+        PathFlow {
+            summary,
+            forward: Some(Way::Out),
+            directions: [queued(data), straight(acks)],
+        }
+    }
+
+    fn queued(counts: DirectionCounts) -> PathSummary {
+        let delays = [0, 60, 43_191, 72_914, 74_104, 75_628];
+        PathSummary {
+            counts,
+            reordered: 12,
+            largest_extent_packets: Some(3),
+            losses: LossRuns {
+                runs: 9,
+                packets: 28,
+                longest: Some(7),
+            },
+            one_way_delay: Some(rtt_micros(25_979, delays.map(|micros| micros + 20_016))),
+            queueing_delay: Some(rtt_micros(25_979, delays)),
+            bottleneck_bps: Some(9_907_123),
+        }
+    }
+
+    fn straight(counts: DirectionCounts) -> PathSummary {
+        let delays = [0, 0, 1, 2, 24, 31];
+        PathSummary {
+            counts,
+            reordered: 0,
+            largest_extent_packets: None,
+            losses: LossRuns::default(),
+            one_way_delay: Some(rtt_micros(13_340, delays.map(|micros| micros + 20_016))),
+            queueing_delay: Some(rtt_micros(13_340, delays)),
+            bottleneck_bps: None,
+        }
+    }
+
+    fn table(flows: Vec<PathFlow>, most: usize, is_offset_known: bool) -> String {
+        let mut top = TopPath::new(most);
+        let ways = flows[0].directions.clone();
+        for flow in flows {
+            top.count();
+            top.add(flow);
+        }
+        top.into_text(&ways, is_offset_known, 80)
+    }
+
+    #[test]
+    fn a_flow_has_its_packets_and_its_delays() {
+        assert_snapshot!(table(vec![upload(0)], 10, true), @r"
+        packets         sent received unknown    lost         reordered  twice loss run
+        0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          forward     26 012   25 979       5      28   0.1 %        12      0        7
+          reverse     13 340   13 340       0       0     0 %         0      0        -
+
+                                     one-way delay            queueing delay  bottleneck
+        in ms          min  median     p95     max    median     p95     max      Mbit/s
+        0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          forward    20.02   63.21   92.93   95.64     43.19   72.91   75.63       9.907
+          reverse    20.02   20.02   20.02   20.05     0.001   0.002   0.031           -
+        ");
+    }
+
+    #[test]
+    fn all_flows_are_told_by_the_way_they_go_and_those_beyond_the_limit_are_one_line() {
+        assert_snapshot!(table(vec![upload(0), upload(1), upload(2)], 1, true), @r"
+        packets         sent received unknown    lost         reordered  twice loss run
+        0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          forward     26 012   25 979       5      28   0.1 %        12      0        7
+          reverse     13 340   13 340       0       0     0 %         0      0        -
+        and 2 more flows (78 704 packets)
+        all 3 flows
+          src > dst   26 012   25 979       5      28   0.1 %        12      0        7
+          dst > src   13 340   13 340       0       0     0 %         0      0        -
+
+                                     one-way delay            queueing delay  bottleneck
+        in ms          min  median     p95     max    median     p95     max      Mbit/s
+        0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          forward    20.02   63.21   92.93   95.64     43.19   72.91   75.63       9.907
+          reverse    20.02   20.02   20.02   20.05     0.001   0.002   0.031           -
+        all 3 flows
+          src > dst  20.02   63.21   92.93   95.64     43.19   72.91   75.63       9.907
+          dst > src  20.02   20.02   20.02   20.05     0.001   0.002   0.031           -
+        ");
+    }
+
+    #[test]
+    fn without_packets_back_one_way_delays_are_not_known_and_queueing_delays_are() {
+        let mut flow = upload(0);
+        flow.directions[1] = straight(DirectionCounts::default());
+        assert_snapshot!(table(vec![flow], 10, false), @r"
+        packets         sent received unknown    lost         reordered  twice loss run
+        0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          forward     26 012   25 979       5      28   0.1 %        12      0        7
+
+                                     one-way delay            queueing delay  bottleneck
+        in ms          min  median     p95     max    median     p95     max      Mbit/s
+        0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          forward        -       -       -       -     43.19   72.91   75.63       9.907
+        ");
+    }
+
+    #[test]
+    fn what_is_of_unknown_fate_is_neither_lost_nor_received() {
+        let mut flow = upload(0);
+        flow.directions[1].counts = DirectionCounts {
+            seen: 100,
+            ambiguous: 60,
+            outside: 40,
+            ..acks(0)
+        };
+        flow.directions[1].one_way_delay = None;
+        flow.directions[1].queueing_delay = None;
+        assert_snapshot!(table(vec![flow], 10, true), @r"
+        packets         sent received unknown    lost         reordered  twice loss run
+        0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          forward     26 012   25 979       5      28   0.1 %        12      0        7
+          reverse        100        0     100       0       -         0      0        -
+
+                                     one-way delay            queueing delay  bottleneck
+        in ms          min  median     p95     max    median     p95     max      Mbit/s
+        0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
+          forward    20.02   63.21   92.93   95.64     43.19   72.91   75.63       9.907
+          reverse        -       -       -       -         -       -       -           -
+        ");
+    }
+
+    #[test]
+    fn no_line_is_wider_than_a_terminal() {
+        let mut flow = upload(u32::MAX);
+        for path in &mut flow.directions {
+            path.counts = acks(u64::MAX / 4);
+            path.reordered = u64::MAX;
+            path.losses.longest = Some(u64::MAX);
+            path.bottleneck_bps = Some(u64::MAX);
+            path.one_way_delay = Some(rtt_micros(
+                1,
+                [i64::MIN / 1000, -1, 0, 1, 1, i64::MAX / 1000],
+            ));
+        }
+        let text = table(vec![flow.clone(), flow], 10, true);
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{text}");
+    }
+}
