@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::{env, error, fs};
 
-use tcpexp_chart::{FigureSize, RttSeries, rtt_figure};
+use tcpexp_chart::{DelaySeries, FigureSize, rtt_figure};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 fn main() -> Result<(), Box<dyn error::Error>> {
@@ -32,12 +32,12 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     Ok(())
 }
 
-fn read(path: &str) -> Result<RttSeries, Box<dyn error::Error>> {
+fn read(path: &str) -> Result<DelaySeries, Box<dyn error::Error>> {
     let name = Path::new(path)
         .file_stem()
         .unwrap_or_default()
         .to_string_lossy();
-    let mut series = RttSeries::new(name);
+    let mut series = DelaySeries::new(name);
     for line in fs::read_to_string(path)?.lines() {
         let mut columns = line.split_whitespace().map(nanos);
         let (Some(time), Some(rtt)) = (columns.next(), columns.next()) else {

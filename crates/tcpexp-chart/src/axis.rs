@@ -74,7 +74,7 @@ pub(crate) fn range(least: f64, most: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// The unit of the round-trip times in one chart.
+/// The unit of the delays in one chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Micros,

@@ -1,4 +1,4 @@
-//! What a chart of round-trip times draws of each series.
+//! What a chart of delays draws of each series.
 
 use std::cmp::Reverse;
 use std::ptr;
@@ -11,7 +11,7 @@ use crate::axis::Unit;
 use crate::colours::{COLOURS, GREYS};
 use crate::legend::Key;
 use crate::panel::Panel;
-use crate::{Error, RttSeries};
+use crate::{DelaySeries, Error};
 
 /// Bins of a drawn series over time, of up to four samples: more than seven per millimetre.
 const MOST_BINS: usize = 700;
@@ -26,16 +26,19 @@ const JOINED: f64 = 0.02;
 pub(crate) struct Curve {
     colour: RGBColor,
     label: String,
+    /// Of the first and the last packet, lost or not.
     pub(crate) times: (Timestamp, Timestamp),
-    pub(crate) rtt: RttSummary,
+    pub(crate) delay: RttSummary,
     over_time: Vec<(Timestamp, TimeDelta)>,
+    lost_at: Vec<Timestamp>,
+    pub(crate) lost: u64,
     distribution: Vec<(TimeDelta, f64)>,
 }
 
 /// One curve for each series with samples, in their order, and one in grey for those that are too
 /// many to have a colour.
-pub(crate) fn curves(series: &[RttSeries]) -> Result<Vec<Curve>, Error> {
-    let mut coloured: Vec<&RttSeries> = series.iter().filter(|s| s.samples() > 0).collect();
+pub(crate) fn curves(series: &[DelaySeries]) -> Result<Vec<Curve>, Error> {
+    let mut coloured: Vec<&DelaySeries> = series.iter().filter(|s| s.samples() > 0).collect();
     let others = take_others(&mut coloured);
     let coloured = coloured.into_iter().zip(COLOURS);
     let curves: Vec<Curve> = coloured
@@ -50,11 +53,11 @@ pub(crate) fn curves(series: &[RttSeries]) -> Result<Vec<Curve>, Error> {
 }
 
 /// Removes the series with fewest samples until there is a colour for each; pools the removed.
-fn take_others(series: &mut Vec<&RttSeries>) -> Option<RttSeries> {
+fn take_others(series: &mut Vec<&DelaySeries>) -> Option<DelaySeries> {
     let mut by_samples = series.clone();
     by_samples.sort_by_key(|series| Reverse(series.samples()));
     let (_, pooled) = by_samples.split_at_checked(COLOURS.len())?;
-    let mut others = RttSeries::new(match pooled.len() {
+    let mut others = DelaySeries::new(match pooled.len() {
         0 => return None,
         1 => "1 other flow".to_owned(),
         number => format!("{number} other flows"),
@@ -67,26 +70,47 @@ fn take_others(series: &mut Vec<&RttSeries>) -> Option<RttSeries> {
 }
 
 impl Curve {
-    fn of(series: &RttSeries, colour: RGBColor) -> Option<Self> {
+    fn of(series: &DelaySeries, colour: RGBColor) -> Option<Self> {
         let mut quantiles = series.distribution.clone();
-        let rtt = quantiles.summary()?;
-        let mut distribution = vec![(rtt.min, 0.0)];
+        let delay = quantiles.summary()?;
+        let mut distribution = vec![(delay.min, 0.0)];
         distribution.extend(quantiles.ecdf(STEPS));
+        let (first, last) = series.over_time.times()?;
+        let times = series
+            .lost_at
+            .times()
+            .map_or((first, last), |lost| (first.min(lost.0), last.max(lost.1)));
+        let lost_at = series.lost_at.points(MOST_BINS).into_iter();
         Some(Self {
             colour,
             label: printable(&series.label),
-            times: series.over_time.times()?,
-            rtt,
+            times,
+            delay,
             over_time: series.over_time.points(MOST_BINS),
+            lost_at: lost_at.map(|(time, ())| time).collect(),
+            lost: series.lost,
             distribution,
         })
     }
 
     pub(crate) fn legend(&self, unit: Unit) -> Key {
+        let lost = match self.lost {
+            0 => String::new(),
+            lost => format!(", {lost} lost"),
+        };
+        let median = unit.show(self.delay.median);
         Key::line(
-            format!("{}: median {}", self.label, unit.show(self.rtt.median)),
+            format!("{}: median {median}{lost}", self.label),
             self.colour,
         )
+    }
+
+    /// Draws a mark for each loss, over seconds since `start`.
+    pub(crate) fn draw_losses(&self, panel: &Panel, start: Timestamp) -> Result<(), Error> {
+        for &time in &self.lost_at {
+            panel.draw_mark((time - start).as_seconds_f64(), self.colour)?;
+        }
+        Ok(())
     }
 
     /// Draws the samples over seconds since `start`.
@@ -100,9 +124,9 @@ impl Curve {
         let points: Vec<(f64, f64)> = self
             .over_time
             .iter()
-            .map(|&(time, rtt)| (seconds(time), unit.value(rtt)))
+            .map(|&(time, delay)| (seconds(time), unit.value(delay)))
             .collect();
-        let apart = if self.rtt.samples < LEAST_JOINED {
+        let apart = if self.delay.samples < LEAST_JOINED {
             0.0
         } else {
             panel.x.high * JOINED
@@ -121,7 +145,7 @@ impl Curve {
         let steps = self
             .distribution
             .iter()
-            .map(|&(rtt, share)| (unit.value(rtt), share));
+            .map(|&(delay, share)| (unit.value(delay), share));
         panel.draw_line(&staircase(steps, panel.x.high), self.colour, 4)
     }
 }

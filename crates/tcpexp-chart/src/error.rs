@@ -11,7 +11,7 @@ use crate::FigureSize;
 #[non_exhaustive]
 pub enum Error {
     /// Nothing to draw.
-    #[error("there are no round-trip time samples to draw")]
+    #[error("there are no delays to draw")]
     NoSamples,
     /// Not one bin to draw.
     #[error("there are no rates to draw")]

@@ -4,10 +4,10 @@
 //! on every machine and the same samples give the same bytes.
 //!
 //! ```
-//! use tcpexp_chart::{FigureSize, RttSeries, rtt_figure};
+//! use tcpexp_chart::{FigureSize, DelaySeries, rtt_figure};
 //! use tcpexp_units::{TimeDelta, Timestamp};
 //!
-//! let mut series = RttSeries::new("cubic 5201");
+//! let mut series = DelaySeries::new("cubic 5201");
 //! for step in 0..1000 {
 //!     let time = Timestamp::from_nanos(step * 10_000_000);
 //!     series.add(time, TimeDelta::from_micros(40_000 + step * 70));
@@ -23,18 +23,18 @@ mod axis;
 mod canvas;
 mod colours;
 mod curve;
+mod delays;
 mod error;
 mod legend;
 mod panel;
 mod rates;
-mod rtt;
 mod series;
 mod svg;
 mod thinned;
 
+pub use delays::{queueing_figure, rtt_figure};
 pub use error::Error;
 pub use rates::{RateSeries, rate_figure};
-pub use rtt::rtt_figure;
-pub use series::RttSeries;
+pub use series::DelaySeries;
 pub use svg::{FigureSize, Svg};
 pub use thinned::Thinned;

@@ -11,6 +11,11 @@ const TICK_LENGTH: i32 = 8;
 /// Between a tick and its label, and between the labels and the axis' name.
 const GAP: i32 = 10;
 
+/// A mark stands for something at a time; it has no height.
+const MARK_LENGTH: i32 = 20;
+/// Between the marks and the frame.
+const MARK_GAP: i32 = 6;
+
 /// A rectangle on the figure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
@@ -41,6 +46,8 @@ pub(crate) struct Panel<'c, 'a> {
 }
 
 impl<'c, 'a> Panel<'c, 'a> {
+    /// Room above the frame for marks.
+    pub(crate) const MARKS: i32 = MARK_GAP + MARK_LENGTH;
     /// Room below the frame for the horizontal axis.
     pub(crate) const BELOW: i32 = TICK_LENGTH + 2 * (GAP + TEXT_HEIGHT);
 
@@ -131,6 +138,21 @@ impl<'c, 'a> Panel<'c, 'a> {
         let (_, y) = self.at((self.x.low, y));
         self.canvas
             .dashes((self.frame.left, self.frame.right), y, colour)
+    }
+
+    /// A mark above the frame, in the room left for [`marks`](Self::MARKS).
+    pub(crate) fn draw_mark(&self, x: f64, colour: RGBColor) -> Result<(), Error> {
+        let (x, top) = self.at((x, self.y.high));
+        let bottom = top - MARK_GAP;
+        self.canvas
+            .line(&[(x, bottom - MARK_LENGTH), (x, bottom)], colour, 2)
+    }
+
+    /// What the marks above the frame are, at their left.
+    pub(crate) fn draw_marks_name(&self, name: &str) -> Result<(), Error> {
+        let y = self.frame.top - MARK_GAP - MARK_LENGTH / 2;
+        let x = self.frame.left - TICK_LENGTH - GAP;
+        self.canvas.text(name, (x, y), Align::Right)
     }
 
     /// A dot at `point`.

@@ -9,9 +9,9 @@ use crate::axis::{Axis, RateUnit};
 use crate::canvas::{BLACK_INK, Canvas};
 use crate::colours::{COLOURS, GREYS};
 use crate::curve::printable;
+use crate::delays::{LEAST_INSIDE, MARGIN, ticks};
 use crate::legend::{Key, Legend};
 use crate::panel::{Frame, Panel};
-use crate::rtt::{LEAST_INSIDE, MARGIN, ticks};
 use crate::{Error, FigureSize, Svg, Thinned};
 
 /// Flows with a colour: the palette's black is the link's.

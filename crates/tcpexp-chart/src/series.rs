@@ -5,17 +5,20 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::Thinned;
 
-/// Round-trip times of one flow, collected as they are measured, in bounded memory.
+/// Delays of one flow, round trip or one way, and packets lost instead of delayed, collected as
+/// they are measured, in bounded memory.
 #[derive(Clone, Debug, Default)]
-pub struct RttSeries {
+pub struct DelaySeries {
     /// What the legend calls it.
     pub label: String,
     pub(crate) over_time: Thinned,
     pub(crate) distribution: Quantiles,
     pub(crate) samples: u64,
+    pub(crate) lost_at: Thinned<()>,
+    pub(crate) lost: u64,
 }
 
-impl RttSeries {
+impl DelaySeries {
     /// A series without samples.
     pub fn new(label: impl Into<String>) -> Self {
         Self {
@@ -25,10 +28,16 @@ impl RttSeries {
     }
 
     /// Adds one sample. All series of one figure tell time on one clock.
-    pub fn add(&mut self, time: Timestamp, rtt: TimeDelta) {
-        self.over_time.add(time, rtt);
-        self.distribution.add(rtt);
+    pub fn add(&mut self, time: Timestamp, delay: TimeDelta) {
+        self.over_time.add(time, delay);
+        self.distribution.add(delay);
         self.samples += 1;
+    }
+
+    /// Adds `packets` lost that left at `time`.
+    pub fn lose(&mut self, time: Timestamp, packets: u64) {
+        self.lost_at.add(time, ());
+        self.lost += packets;
     }
 
     /// Adds the samples of `other`.
@@ -36,6 +45,8 @@ impl RttSeries {
         self.over_time.merge(&other.over_time);
         self.distribution.merge(&other.distribution);
         self.samples += other.samples;
+        self.lost_at.merge(&other.lost_at);
+        self.lost += other.lost;
     }
 
     /// How many samples were added.

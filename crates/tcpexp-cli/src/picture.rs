@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use tcpexp::chart::{self, FigureSize, RttSeries, Svg, rtt_figure};
+use tcpexp::chart::{self, DelaySeries, FigureSize, Svg};
 use tcpexp::flow::{Direction, FlowId};
 use tcpexp::units::{TimeDelta, Timestamp};
 
@@ -76,12 +76,15 @@ impl Blank {
     }
 }
 
-/// The samples of a chart, thinned as they come, and the file it will be in.
+/// How delays are drawn.
+pub(crate) type Figure = fn(&[DelaySeries], FigureSize) -> Result<Svg, chart::Error>;
+
+/// The delays of a chart, thinned as they come, and the file it will be in.
 pub(crate) struct Chart {
     blank: Blank,
     names: BTreeMap<FlowId, String>,
-    followed: BTreeMap<(FlowId, Direction), RttSeries>,
-    others: RttSeries,
+    followed: BTreeMap<(FlowId, Direction), DelaySeries>,
+    others: DelaySeries,
 }
 
 impl Chart {
@@ -91,7 +94,7 @@ impl Chart {
             blank: Blank::create(picture)?,
             names: BTreeMap::new(),
             followed: BTreeMap::new(),
-            others: RttSeries::default(),
+            others: DelaySeries::default(),
         })
     }
 
@@ -105,27 +108,34 @@ impl Chart {
     }
 
     /// Adds a sample; those of one flow and way make one line.
-    pub(crate) fn add(&mut self, flow: FlowId, way: Direction, at: Timestamp, rtt: TimeDelta) {
-        if !self.followed.contains_key(&(flow, way)) {
-            self.make_room();
-            let name = self.names.get(&flow).map_or("", String::as_str);
-            let series = RttSeries::new(with_direction(name, way));
-            self.followed.insert((flow, way), series);
-        }
-        if let Some(series) = self.followed.get_mut(&(flow, way)) {
-            series.add(at, rtt);
-        }
+    pub(crate) fn add(&mut self, flow: FlowId, way: Direction, at: Timestamp, delay: TimeDelta) {
+        self.series(flow, way).add(at, delay);
     }
 
-    /// Draws the chart; it gets its name when the output is finished.
-    pub(crate) fn draw(self) -> anyhow::Result<Output> {
-        let mut series: Vec<RttSeries> = self.followed.into_values().collect();
+    /// Adds `packets` lost that left at `at`. A way of a flow without any delay is not drawn.
+    pub(crate) fn lose(&mut self, flow: FlowId, way: Direction, at: Timestamp, packets: u64) {
+        self.series(flow, way).lose(at, packets);
+    }
+
+    /// Draws the chart as `figure`; it gets its name when the output is finished.
+    pub(crate) fn draw(self, figure: Figure) -> anyhow::Result<Output> {
+        let mut series: Vec<DelaySeries> = self.followed.into_values().collect();
         let mut others = self.others;
         if others.samples() > 0 {
             others.label = "other flows".into();
             series.push(others);
         }
-        self.blank.fill(rtt_figure(&series, FigureSize::default()))
+        self.blank.fill(figure(&series, FigureSize::default()))
+    }
+
+    fn series(&mut self, flow: FlowId, way: Direction) -> &mut DelaySeries {
+        if !self.followed.contains_key(&(flow, way)) {
+            self.make_room();
+        }
+        self.followed.entry((flow, way)).or_insert_with(|| {
+            let name = self.names.get(&flow).map_or("", String::as_str);
+            DelaySeries::new(with_direction(name, way))
+        })
     }
 
     /// Pools the flow with fewest samples if there are many.

@@ -2,15 +2,54 @@
 
 use std::fmt::Write;
 
-use tcpexp::measure::spp::{FlowSummary, Point, RttSample};
+use tcpexp::measure::spp::{ClockModel, FlowSummary, Identification, Point, RttSample, Totals};
 use tcpexp::units::TimeDelta;
 use tcpexp::wire::Tally;
-use tcpexp::{CaptureInfo, RttReport};
+use tcpexp::{CaptureInfo, PathReport, RttReport};
 
 const NO_BREAK: &str = "\u{a0}";
 
+/// What two captures say about each other, whatever is measured between them.
+pub(crate) struct Basis<'a> {
+    pub(crate) captures: &'a [CaptureInfo; 2],
+    identification: &'a Identification,
+    clock: &'a ClockModel,
+    /// How far the clocks' offset may be off.
+    offset_error: Option<TimeDelta>,
+    pub(crate) totals: &'a Totals,
+}
+
+impl<'a> From<&'a RttReport> for Basis<'a> {
+    fn from(report: &'a RttReport) -> Self {
+        let offset = report.clock.offset();
+        let bounds = offset.lower.zip(offset.upper);
+        let error = |(lower, upper): (TimeDelta, TimeDelta)| {
+            TimeDelta::from_nanos((upper - lower).abs().as_nanos() / 2)
+        };
+        Self {
+            captures: &report.captures,
+            identification: &report.identification,
+            clock: &report.clock,
+            offset_error: bounds.map(error),
+            totals: &report.totals,
+        }
+    }
+}
+
+impl<'a> From<&'a PathReport> for Basis<'a> {
+    fn from(report: &'a PathReport) -> Self {
+        Self {
+            captures: &report.captures,
+            identification: &report.identification,
+            clock: &report.clock,
+            offset_error: report.offset_error,
+            totals: &report.totals.totals,
+        }
+    }
+}
+
 /// The remarks under the table: clocks, identification, and what was left out.
-pub(crate) fn remarks(report: &RttReport, seen: &Seen) -> String {
+pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
     let mut text = String::new();
     line(&mut text, "clocks", &clocks(report));
     for step in report.clock.steps() {
@@ -49,7 +88,7 @@ pub(crate) fn remarks(report: &RttReport, seen: &Seen) -> String {
 
 /// What is wrong with the captures, a line each.
 pub(crate) fn warnings(
-    report: &RttReport,
+    report: &Basis<'_>,
     seen: &Seen,
     names: [&std::path::Path; 2],
 ) -> Vec<String> {
@@ -80,7 +119,7 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
 }
 
 /// Why there is not one sample.
-pub(crate) fn why_empty(report: &RttReport, seen: &Seen) -> String {
+pub(crate) fn why_empty(report: &Basis<'_>, seen: &Seen) -> String {
     if seen.flows == 0 {
         let [src, dst] = report.totals.unpaired;
         return format!(
@@ -145,13 +184,12 @@ pub(crate) fn skipped(tally: &Tally) -> String {
     reasons.join(", ")
 }
 
-fn clocks(report: &RttReport) -> String {
+fn clocks(report: &Basis<'_>) -> String {
     let offset = report.clock.offset();
     let mut text = format!("dst is {}", offset.middle.abs());
-    if let (Some(lower), Some(upper)) = (offset.lower, offset.upper) {
-        let half = TimeDelta::from_nanos((upper - lower).abs().as_nanos() / 2);
+    if let Some(error) = report.offset_error {
         // Writing to a string cannot fail.
-        let _ = write!(text, " ± {half}");
+        let _ = write!(text, " ± {error}");
     }
     let mut text = unbroken(&text);
     text += if offset.middle < TimeDelta::ZERO {
@@ -179,7 +217,7 @@ fn unbroken(text: &str) -> String {
 }
 
 /// Packets found at both points, or that should have been, without a part in any pair.
-fn not_used(text: &mut String, report: &RttReport, seen: &Seen) {
+fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
     let reasons = [
         (seen.ambiguous, "packets like another one in all of these"),
         (seen.copies, "further copies of a packet"),
@@ -188,7 +226,10 @@ fn not_used(text: &mut String, report: &RttReport, seen: &Seen) {
             seen.unseen_upstream,
             "packets captured further on but not where they came from",
         ),
-        (report.totals.across_steps, "pairs across a clock step"),
+        (
+            report.totals.across_steps,
+            "packets and pairs across a clock step",
+        ),
     ];
     let mut heading = "not used";
     for (count, what) in reasons.iter().filter(|(count, _)| *count > 0) {
@@ -197,7 +238,7 @@ fn not_used(text: &mut String, report: &RttReport, seen: &Seen) {
     }
 }
 
-fn left_out(text: &mut String, report: &RttReport, point: Point) {
+fn left_out(text: &mut String, report: &Basis<'_>, point: Point) {
     let unpaired = report.totals.unpaired[point.index()];
     if unpaired.flows > 0 {
         let flows = if unpaired.flows == 1 { "flow" } else { "flows" };

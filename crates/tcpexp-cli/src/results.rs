@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use tcpexp::RttReport;
+use tcpexp::chart::rtt_figure;
 use tcpexp::flow::{Direction, FlowId};
 use tcpexp::measure::compat::{Columns, Pair};
 use tcpexp::measure::spp::{Batch, FlowSummary, Point, RttSample};
@@ -168,7 +169,7 @@ impl Results {
         if self.seen.flows == 0 && !self.wanted.is_empty() {
             return Some(format!("no flow matches {}", self.wanted.join(" or ")));
         }
-        Some(report::why_empty(report, &self.seen))
+        Some(report::why_empty(&report.into(), &self.seen))
     }
 
     /// Completes the files, and only when all are complete gives them their names.
@@ -176,7 +177,7 @@ impl Results {
         let mut text = self.table.into_text(FLOW_TABLE_WIDTH);
         if !quiet {
             text += "\n";
-            text += &report::remarks(report, &self.seen);
+            text += &report::remarks(&report.into(), &self.seen);
         }
         let is_table = matches!(self.out, Out::Table(_));
         let cannot = || format!("cannot write {}", self.out_name.display());
@@ -194,7 +195,7 @@ impl Results {
         out.flush().with_context(cannot)?;
         let shows_table = !is_table && !out.is_stdout() && !quiet;
         let flows = self.flows.map(FlowsFile::complete).transpose()?;
-        let chart = self.chart.map(Chart::draw).transpose()?;
+        let chart = self.chart.map(|chart| chart.draw(rtt_figure)).transpose()?;
         out.finish()?;
         if let Some(flows) = flows {
             flows.finish()?;

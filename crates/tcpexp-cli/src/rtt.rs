@@ -35,7 +35,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     let progress = Progress::watch(&[&src, &dst], 2, args.output.quiet);
     let report = rtt(&src, &dst, &options, |batch| results.take(batch))?;
     drop(progress);
-    for warning in report::warnings(&report, results.seen(), [src.name(), dst.name()]) {
+    for warning in report::warnings(&(&report).into(), results.seen(), [src.name(), dst.name()]) {
         failure::tell(&format!("warning: {warning}"));
     }
     if let Some(why) = results.why_empty(&report) {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use tcpexp::chart::rtt_figure;
 use tcpexp::flow::{Flow, FlowId};
 use tcpexp::measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
 use tcpexp::table::{FLOW_TABLE_WIDTH, FlowLabel, Labelled, TopSingleRtt, single_rtt_columns};
@@ -98,7 +99,7 @@ impl Results {
     }
 
     fn finish(self) -> anyhow::Result<()> {
-        let chart = self.chart.map(Chart::draw).transpose()?;
+        let chart = self.chart.map(|chart| chart.draw(rtt_figure)).transpose()?;
         self.sheet.finish(&self.table.into_text(FLOW_TABLE_WIDTH))?;
         chart.map_or(Ok(()), crate::output::Output::finish)
     }

@@ -1,4 +1,4 @@
-//! Round-trip times over time and their distribution.
+//! Delays over time and their distribution.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use crate::canvas::Canvas;
 use crate::curve::{Curve, curves};
 use crate::legend::Legend;
 use crate::panel::{Frame, Panel};
-use crate::{Error, FigureSize, RttSeries, Svg};
+use crate::{DelaySeries, Error, FigureSize, Svg};
 
 /// White margin around the figure.
 pub(crate) const MARGIN: i32 = 12;
@@ -22,28 +22,47 @@ pub(crate) const LEAST_INSIDE: i32 = 150;
 
 /// Draws round-trip times over time (left) and their empirical distribution (right).
 ///
-/// Time is seconds since the first sample of any series, so all series must be on one clock. With
+/// Time is seconds since the first packet of any series, so all series must be on one clock. With
 /// more than seven series, those with most samples have colours and the rest is pooled in grey.
 /// Samples close in time are joined by a line, few or lonely ones are dots. All samples are in the
 /// time panel; the distributions leave theirs at the right where a rare outlier, more than three
-/// times all 99th percentiles, would press them into a corner.
-pub fn rtt_figure(series: &[RttSeries], size: FigureSize) -> Result<Svg, Error> {
-    let figure = Figure::of(curves(series)?);
+/// times all 99th percentiles, would press them into a corner. Losses are marks above the time
+/// panel; a series of losses alone is not drawn.
+pub fn rtt_figure(series: &[DelaySeries], size: FigureSize) -> Result<Svg, Error> {
+    figure(series, "RTT", "samples", size)
+}
+
+/// The same for queueing delays, each at the time when its packet left.
+pub fn queueing_figure(series: &[DelaySeries], size: FigureSize) -> Result<Svg, Error> {
+    figure(series, "queueing delay", "packets", size)
+}
+
+fn figure(
+    series: &[DelaySeries],
+    quantity: &'static str,
+    samples: &'static str,
+    size: FigureSize,
+) -> Result<Svg, Error> {
+    let figure = Figure::of(curves(series)?, quantity, samples);
     Canvas::draw(size, |canvas| figure.draw(canvas, size))
 }
 
 /// A figure before it has a size.
 struct Figure {
     curves: Vec<Curve>,
+    /// What the delays are.
+    quantity: &'static str,
+    /// What has them.
+    samples: &'static str,
     unit: Unit,
     start: Timestamp,
     end: Timestamp,
-    rtt_range: (f64, f64),
+    delay_range: (f64, f64),
     distribution_range: (f64, f64),
 }
 
 impl Figure {
-    fn of(curves: Vec<Curve>) -> Self {
+    fn of(curves: Vec<Curve>, quantity: &'static str, samples: &'static str) -> Self {
         let start = curves
             .iter()
             .map(|curve| curve.times.0)
@@ -56,26 +75,28 @@ impl Figure {
             .unwrap_or_default();
         let least = curves
             .iter()
-            .map(|curve| curve.rtt.min)
+            .map(|curve| curve.delay.min)
             .min()
             .unwrap_or_default();
         let most = curves
             .iter()
-            .map(|curve| curve.rtt.max)
+            .map(|curve| curve.delay.max)
             .max()
             .unwrap_or_default();
         let p99 = curves
             .iter()
-            .map(|curve| curve.rtt.p99)
+            .map(|curve| curve.delay.p99)
             .max()
             .unwrap_or_default();
         let unit = Unit::of(least, most);
         let range_to = |most: TimeDelta| range(unit.value(least), unit.value(most));
         let outlying = p99 > TimeDelta::ZERO && most > p99 + p99 + p99;
         Self {
-            rtt_range: range_to(most),
+            delay_range: range_to(most),
             distribution_range: range_to(if outlying { p99 + p99 } else { most }),
             curves,
+            quantity,
+            samples,
             unit,
             start,
             end,
@@ -86,7 +107,9 @@ impl Figure {
         let (width, height) = Canvas::extent(size);
         let keys = self.curves.iter().map(|curve| curve.legend(self.unit));
         let legend = Legend::new(canvas, keys, (MARGIN, width - MARGIN));
-        let top = legend.height().saturating_add(2 * MARGIN);
+        let has_losses = self.curves.iter().any(|curve| curve.lost > 0);
+        let marks = if has_losses { Panel::MARKS } else { 0 };
+        let top = legend.height().saturating_add(2 * MARGIN + marks);
         let outer = Frame {
             left: MARGIN,
             right: width - MARGIN,
@@ -103,11 +126,15 @@ impl Figure {
         legend.draw(canvas, MARGIN)?;
         over_time.draw_axes()?;
         distribution.draw_axes()?;
+        if has_losses {
+            over_time.draw_marks_name("lost")?;
+        }
         // A series of few samples would drown in one of many.
         let mut many_first: Vec<&Curve> = self.curves.iter().collect();
-        many_first.sort_by_key(|curve| Reverse(curve.rtt.samples));
+        many_first.sort_by_key(|curve| Reverse(curve.delay.samples));
         for curve in many_first {
             curve.draw_over_time(&over_time, self.start, self.unit)?;
+            curve.draw_losses(&over_time, self.start)?;
             curve.draw_distribution(&distribution, self.unit)?;
         }
         Ok(())
@@ -127,7 +154,8 @@ impl Figure {
             left: middle + BETWEEN / 2,
             ..outer
         };
-        let rtt = format!("RTT ({})", self.unit.name());
+        let delay = format!("{} ({})", self.quantity, self.unit.name());
+        let share = format!("fraction of {}", self.samples);
         let span = self.end - self.start;
         let seconds = if span > TimeDelta::ZERO {
             span.as_seconds_f64()
@@ -138,13 +166,13 @@ impl Figure {
             canvas,
             left,
             Axis::new("time (s)", (0.0, seconds), ticks(left.width(), 110)),
-            Axis::new(rtt.clone(), self.rtt_range, ticks(left.height(), 90)),
+            Axis::new(delay.clone(), self.delay_range, ticks(left.height(), 90)),
         );
         let distribution = Panel::new(
             canvas,
             right,
-            Axis::new(rtt, self.distribution_range, ticks(right.width(), 110)),
-            Axis::new("fraction of samples", (0.0, 1.0), ticks(right.height(), 90)),
+            Axis::new(delay, self.distribution_range, ticks(right.width(), 110)),
+            Axis::new(share, (0.0, 1.0), ticks(right.height(), 90)),
         );
         (over_time, distribution)
     }
@@ -168,8 +196,8 @@ mod tests {
     };
 
     /// A queue that fills and drains every five seconds on top of `base_micros`.
-    fn sawtooth(label: &str, base_micros: i64, samples: i64) -> RttSeries {
-        let mut series = RttSeries::new(label);
+    fn sawtooth(label: &str, base_micros: i64, samples: i64) -> DelaySeries {
+        let mut series = DelaySeries::new(label);
         for n in 0..samples {
             let time = Timestamp::from_nanos(1_767_225_609_778_130_000 + n * 10_000_000);
             series.add(time, TimeDelta::from_micros(base_micros + n % 500 * 150));
@@ -188,6 +216,24 @@ mod tests {
             sawtooth("bbr <5202>", 41_000, 1000),
         ];
         assert_snapshot!(texts(&rtt_figure(&series, SIZE).unwrap()), @r"cubic 5201: median 77.3 ms | bbr &lt;5202&gt;: median 78.3 ms | 0 | 5 | 10 | 15 | 20 | 25 | 0 | 50 | 100 | time (s) | RTT (ms) | 0 | 50 | 100 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of samples");
+    }
+
+    #[test]
+    fn losses_are_marks_and_a_number_in_the_legend() {
+        let mut series = sawtooth("upload", 0, 1000);
+        let start = Timestamp::from_nanos(1_767_225_609_778_130_000);
+        for (second, packets) in [(2, 1), (3, 5), (11, 2)] {
+            series.lose(start + TimeDelta::from_seconds(second), packets);
+        }
+        let figure = queueing_figure(&[series.clone()], SIZE).unwrap();
+        assert_snapshot!(texts(&figure), @"upload: median 37.4 ms, 8 lost | 0 | 2 | 4 | 6 | 8 | 10 | 0 | 20 | 40 | 60 | time (s) | queueing delay (ms) | 0 | 20 | 40 | 60 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | queueing delay (ms) | fraction of packets | lost");
+        let without = queueing_figure(&[sawtooth("upload", 0, 1000)], SIZE).unwrap();
+        let lines = |figure: &Svg| figure.as_str().matches("<polyline").count();
+        assert!(lines(&figure) >= lines(&without) + 3);
+        let mut pooled = DelaySeries::new("both");
+        pooled.merge(&series);
+        pooled.merge(&series);
+        assert!(texts(&queueing_figure(&[pooled], SIZE).unwrap()).contains("16 lost"));
     }
 
     #[test]
@@ -241,7 +287,7 @@ mod tests {
 
     #[test]
     fn times_that_no_path_has_are_drawn_too() {
-        let mut series = RttSeries::new("nonsense");
+        let mut series = DelaySeries::new("nonsense");
         for nanos in [i64::MIN, -1, 0, i64::MAX] {
             series.add(Timestamp::from_nanos(nanos), TimeDelta::from_nanos(nanos));
         }
@@ -250,12 +296,9 @@ mod tests {
 
     #[test]
     fn no_samples_are_an_error_that_says_so() {
-        for series in [&[][..], &[RttSeries::new("idle")]] {
+        for series in [&[][..], &[DelaySeries::new("idle")]] {
             let error = rtt_figure(series, SIZE).unwrap_err();
-            assert_eq!(
-                error.to_string(),
-                "there are no round-trip time samples to draw"
-            );
+            assert_eq!(error.to_string(), "there are no delays to draw");
         }
     }
 
