@@ -13,6 +13,7 @@ use tcpexp::table;
 use tcpexp::units::TimeDelta;
 use tcpexp::wire::Tunnels;
 
+use crate::path::PathArgs;
 use crate::picture::Picture;
 use crate::throughput::ThroughputArgs;
 use crate::values::parse_time;
@@ -28,6 +29,7 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Rtt(RttArgs),
+    Path(PathArgs),
     Flows(FlowsArgs),
     Throughput(ThroughputArgs),
     Info(InfoArgs),

@@ -8,6 +8,7 @@ mod flows;
 mod import;
 mod info;
 mod output;
+mod path;
 mod picture;
 mod progress;
 mod rate_chart;
@@ -34,6 +35,7 @@ fn run() -> anyhow::Result<()> {
     match Args::parse().command {
         Command::Rtt(args) => rtt::run(&args),
         Command::Flows(args) => flows::run(&args),
+        Command::Path(args) => path::run(&args),
         Command::Throughput(args) => throughput::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Cwnd(args) => cwnd::run(&args),

@@ -14,6 +14,7 @@ mod formats;
 mod help;
 mod import;
 mod info;
+mod path;
 mod readme;
 mod strange_captures;
 mod table;

@@ -1,0 +1,223 @@
+//! `tcpexp path SRC DST`.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::bail;
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use tcpexp::chart::queueing_figure;
+use tcpexp::flow::FlowId;
+use tcpexp::measure::path::{PathBatch, PathFlow, PathPacket};
+use tcpexp::measure::spp::{self, Fate, PairedFlow};
+use tcpexp::table::{
+    FLOW_TABLE_WIDTH, FlowLabel, Labelled, PathFlowRow, TopPath, path_columns, path_flow_columns,
+};
+use tcpexp::units::TimeDelta;
+use tcpexp::{PathOptions, PathReport, path};
+
+use crate::args::{OutputArgs, ReadArgs, SelectArgs, wrong_usage};
+use crate::failure;
+use crate::output::Output;
+use crate::picture::{Chart, Picture};
+use crate::progress::Progress;
+use crate::report::{self, Seen};
+use crate::sheet::Sheet;
+use crate::side_table::SideTable;
+use crate::values::parse_time;
+
+/// What became of each packet between two captures: delays, losses, reordering, duplicates
+///
+/// Finds each packet in the captures of two measurement points. The clocks need not agree: their
+/// offset and skew are estimated from the packets themselves, as well as packets both ways bound
+/// them. One-way delays are off by as much as the offset is; queueing delays, which are one-way
+/// delays less the smallest that way, are not. Losses are told from what arrived while the other
+/// capture may not have been running, and from packets that cannot be told apart.
+#[derive(clap::Args)]
+pub(crate) struct PathArgs {
+    /// Capture at the source point; `-` is standard input
+    src: PathBuf,
+
+    /// Capture at the destination point; `-` is standard input
+    dst: PathBuf,
+
+    #[command(flatten)]
+    select: SelectArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    /// Draw queueing delay against time, losses as marks, and its distribution
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
+    plot: Option<Picture>,
+
+    /// Write a table of flows: packets by their fate, reordering, loss runs, quantiles of the
+    /// delays and the bottleneck's rate, per direction
+    #[arg(long, value_name = "FILE")]
+    flows: Option<PathBuf>,
+
+    #[command(flatten)]
+    reading: ReadArgs,
+
+    /// Wait this long for a packet at the other point before it counts as lost (ms, s, min); the
+    /// longer, the more memory
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    max_owd: TimeDelta,
+}
+
+pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
+    if args.src.as_os_str() == "-" && args.dst.as_os_str() == "-" {
+        return Err(wrong_usage(
+            "only one of the two captures can be standard input",
+        ));
+    }
+    // First, so that what cannot be written is known before standard input is read.
+    let mut results = Results::new(args)?;
+    let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(&args.dst)?);
+    let options = PathOptions {
+        tunnels: args.reading.tunnels(),
+        spp: spp::Options {
+            max_owd: args.max_owd,
+            ..spp::Options::default()
+        },
+    };
+    let progress = Progress::watch(&[&src, &dst], 3, args.output.quiet);
+    let report = path(&src, &dst, &options, |batch| results.take(args, batch))?;
+    drop(progress);
+    for warning in report::warnings(&(&report).into(), &results.seen, [src.name(), dst.name()]) {
+        failure::tell(&format!("warning: {warning}"));
+    }
+    if results.seen.flows == 0 {
+        let why = if args.select.flow.is_empty() {
+            report::why_empty(&(&report).into(), &results.seen)
+        } else {
+            format!("no flow matches {}", args.select.flow.join(" or "))
+        };
+        bail!(
+            "nothing to tell of the path between {} and {}: {why}",
+            src.name().display(),
+            dst.name().display()
+        );
+    }
+    results.finish(&report, args.output.quiet)
+}
+
+/// What has been found so far.
+struct Results {
+    /// Those asked for that are not over.
+    labels: HashMap<FlowId, Arc<FlowLabel>>,
+    sheet: Sheet<Labelled<PathPacket>>,
+    flows: Option<SideTable<PathFlowRow>>,
+    chart: Option<Chart>,
+    table: TopPath,
+    seen: Seen,
+}
+
+impl Results {
+    fn new(args: &PathArgs) -> anyhow::Result<Self> {
+        let create_flows = |path: &PathBuf| SideTable::create(path, path_flow_columns());
+        Ok(Self {
+            labels: HashMap::new(),
+            sheet: Sheet::create(&args.output, path_columns())?,
+            flows: args.flows.as_ref().map(create_flows).transpose()?,
+            chart: args.plot.as_ref().map(Chart::create).transpose()?,
+            table: TopPath::new(args.select.limit),
+            seen: Seen::default(),
+        })
+    }
+
+    fn take(&mut self, args: &PathArgs, batch: PathBatch) -> anyhow::Result<()> {
+        for flow in &batch.flows {
+            self.begin(args, flow);
+        }
+        for packet in batch.packets {
+            self.add(packet)?;
+        }
+        self.seen.add_samples(&batch.samples);
+        batch.ended.into_iter().try_for_each(|flow| self.end(flow))
+    }
+
+    fn begin(&mut self, args: &PathArgs, flow: &PairedFlow) {
+        let (initiator, responder) = (flow.initiator, flow.responder);
+        if args.select.wants(flow.flow, initiator, responder) {
+            let label = Arc::new(FlowLabel::of_pair(flow));
+            self.labels.insert(flow.flow, label);
+            if let Some(chart) = &mut self.chart {
+                chart.begin(flow.flow, initiator, responder);
+            }
+        }
+    }
+
+    fn add(&mut self, packet: PathPacket) -> anyhow::Result<()> {
+        let Some(flow) = self.labels.get(&packet.flow) else {
+            return Ok(());
+        };
+        if let Some(chart) = &mut self.chart {
+            draw(chart, &packet);
+        }
+        self.sheet.add([Labelled {
+            flow: Arc::clone(flow),
+            row: packet,
+        }])
+    }
+
+    fn end(&mut self, flow: PathFlow) -> anyhow::Result<()> {
+        self.table.count();
+        let number = flow.summary.flow.flow;
+        if self.labels.remove(&number).is_none() {
+            return Ok(());
+        }
+        self.seen.add_flow(&flow.summary);
+        if let Some(chart) = &mut self.chart {
+            chart.end(number);
+        }
+        if let Some(flows) = &mut self.flows {
+            flows.add(PathFlowRow::of(flow.clone()))?;
+        }
+        self.table.add(flow);
+        Ok(())
+    }
+
+    /// Completes the files, and only when all are complete gives them their names.
+    fn finish(self, report: &PathReport, quiet: bool) -> anyhow::Result<()> {
+        let is_offset_known = report.offset_error.is_some();
+        let ways = &report.totals.ways;
+        let mut text = self
+            .table
+            .into_text(ways, is_offset_known, FLOW_TABLE_WIDTH);
+        if !quiet {
+            text += "\n";
+            text += &report::remarks(&report.into(), &self.seen);
+            report::line(&mut text, "one-way delay", &one_way_delays(report));
+        }
+        let flows = self.flows.map(SideTable::complete).transpose()?;
+        let draw = |chart: Chart| chart.draw(queueing_figure);
+        let chart = self.chart.map(draw).transpose()?;
+        self.sheet.finish(&text)?;
+        let others = flows.into_iter().chain(chart);
+        others.into_iter().try_for_each(Output::finish)
+    }
+}
+
+fn draw(chart: &mut Chart, packet: &PathPacket) {
+    let (flow, direction) = (packet.flow, packet.direction);
+    let Some(sent_at) = packet.sent_at else {
+        return;
+    };
+    if let Some(delay) = packet.queueing_delay {
+        chart.add(flow, direction, sent_at, delay);
+    } else if packet.fate == Fate::Lost {
+        chart.lose(flow, direction, sent_at, packet.packets);
+    }
+}
+
+/// How true one-way delays are.
+fn one_way_delays(report: &PathReport) -> String {
+    match report.offset_error {
+        Some(error) => format!(
+            "off by up to {error} with the clocks' offset: as much too long one way as too short the other; queueing delays are not"
+        ),
+        None => "not known: packets went one way only, which does not bound the clocks' offset; queueing delays do not depend on it".to_owned(),
+    }
+}

@@ -1,0 +1,313 @@
+//! `tcpexp path SRC DST`.
+
+use std::collections::BTreeMap;
+
+use insta::assert_snapshot;
+use tcpexp::units::TimeDelta;
+use tcpexp_testkit::{Scenario, UdpLoad, simulate};
+
+use crate::desk::{Desk, fixture, ordinary, reason, text};
+
+type Row = BTreeMap<String, serde_json::Value>;
+
+fn rows(json: &[u8]) -> Vec<Row> {
+    let lines = text(json);
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// Packets of each fate, by way between the points.
+fn fates(rows: &[Row]) -> BTreeMap<(String, String), u64> {
+    let mut fates = BTreeMap::new();
+    for row in rows {
+        let cell = |name: &str| row[name].as_str().unwrap().to_owned();
+        let packets = row["packets"].as_u64().unwrap();
+        *fates.entry((cell("way"), cell("fate"))).or_default() += packets;
+    }
+    fates
+}
+
+fn one_way() -> Desk {
+    Desk::with(&simulate(&Scenario {
+        tcp: vec![],
+        udp: vec![UdpLoad {
+            reverse: false,
+            ..UdpLoad::default()
+        }],
+        ..ordinary()
+    }))
+}
+
+#[test]
+fn tables_show_packets_and_delays_per_flow_and_direction() {
+    let [src, dst] =
+        ["src", "dst"].map(|point| fixture(&format!("adsl-udp-upload/{point}.pcap.gz")));
+    let table = Desk::new().text(&format!("path {src} {dst}"));
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
+    assert_snapshot!(table);
+}
+
+#[test]
+fn reordered_packets_are_counted() {
+    let [src, dst] =
+        ["snd", "rcv"].map(|point| fixture(&format!("short-cubic-reordering/{point}.pcap.gz")));
+    assert_snapshot!(Desk::new().text(&format!("path {src} {dst} --quiet")));
+}
+
+#[test]
+fn rows_of_packets_add_up_to_the_table_of_flows() {
+    let desk = Desk::new();
+    desk.text("path src.pcap dst.pcap -q -o packets.json --flows flows.json");
+    let found = fates(&rows(&desk.get("packets.json")));
+    let mut expected = BTreeMap::new();
+    for flow in rows(&desk.get("flows.json")) {
+        let way = flow["way"].as_str().unwrap().to_owned();
+        for (fate, column) in [
+            ("delivered", "delivered_packets"),
+            ("lost", "lost_packets"),
+            ("ambiguous", "ambiguous_packets"),
+            ("outside", "outside_packets"),
+        ] {
+            let packets = flow[column].as_u64().unwrap();
+            *expected.entry((way.clone(), fate.to_owned())).or_default() += packets;
+        }
+    }
+    expected.retain(|_, packets| *packets > 0);
+    assert!(expected[&("out".to_owned(), "lost".to_owned())] > 0);
+    let left = |fates: &BTreeMap<(String, String), u64>| {
+        let mut left = fates.clone();
+        left.retain(|(_, fate), _| fate != "duplicate" && fate != "unseen");
+        left
+    };
+    assert_eq!(left(&found), expected);
+}
+
+#[test]
+fn a_row_of_a_packet_has_its_times_and_delays() {
+    let desk = Desk::new();
+    let rows = rows(&desk.bytes("path src.pcap dst.pcap --format json"));
+    let of = |fate: &str| {
+        rows.iter()
+            .filter(|row| row["fate"] == fate)
+            .collect::<Vec<_>>()
+    };
+    let nanos = |row: &Row, name: &str| row[name].as_i64().unwrap();
+    for row in of("delivered") {
+        let delay = nanos(row, "received_ns") - nanos(row, "sent_ns");
+        assert_eq!(nanos(row, "one_way_delay_ns"), delay);
+        assert!((0..=delay).contains(&nanos(row, "queueing_delay_ns")));
+    }
+    for row in of("lost") {
+        assert!(row["sent_ns"].is_i64());
+        for unknown in [
+            "received_ns",
+            "received_record",
+            "one_way_delay_ns",
+            "queueing_delay_ns",
+            "reordered",
+        ] {
+            assert!(row[unknown].is_null(), "{unknown}");
+        }
+    }
+    assert!(of("delivered").len() > 1000 && !of("lost").is_empty());
+}
+
+#[test]
+fn every_format_holds_the_same_rows() {
+    let desk = Desk::new();
+    let table = desk.text("path src.pcap dst.pcap");
+    for name in ["path.csv", "path.parquet", "path.arrow", "path.json"] {
+        let line = format!("path src.pcap dst.pcap -o {name}");
+        assert_eq!(desk.text(&line), table, "the table is there as well");
+        assert_eq!(desk.text(&format!("{line} -q")), "");
+    }
+    let lines = |name| text(&desk.get(name)).lines().count();
+    assert_eq!(lines("path.csv"), lines("path.json") + 1);
+    assert!(desk.get("path.parquet").starts_with(b"PAR1"));
+    assert!(desk.get("path.arrow").starts_with(b"ARROW1"));
+}
+
+#[test]
+fn captures_in_the_wrong_order_tell_the_same_with_the_ways_exchanged() {
+    let desk = Desk::new();
+    let fates_of = |order| fates(&rows(&desk.bytes(&format!("path {order} --format json"))));
+    let exchanged = |way: &str| if way == "out" { "back" } else { "out" }.to_owned();
+    let wrong = fates_of("dst.pcap src.pcap");
+    let right: BTreeMap<_, _> = fates_of("src.pcap dst.pcap")
+        .into_iter()
+        .map(|((way, fate), packets)| ((exchanged(&way), fate), packets))
+        .collect();
+    assert_eq!(wrong, right);
+}
+
+#[test]
+fn clocks_that_disagree_give_the_same_queueing_delays() {
+    let queueing = |offset| {
+        let captures = simulate(&Scenario {
+            offset,
+            ..ordinary()
+        });
+        let rows = rows(&Desk::with(&captures).bytes("path src.pcap dst.pcap --format json"));
+        rows.iter()
+            .map(|row| row["queueing_delay_ns"].as_i64())
+            .collect::<Vec<_>>()
+    };
+    let one_clock = queueing(TimeDelta::ZERO);
+    assert_eq!(queueing(TimeDelta::from_seconds(-7_000)), one_clock);
+}
+
+#[test]
+fn traffic_one_way_has_queueing_delays_and_no_one_way_delays() {
+    assert_snapshot!(one_way().text("path src.pcap dst.pcap"));
+}
+
+#[test]
+fn a_flow_is_chosen_and_the_total_stays() {
+    let desk = Desk::new();
+    desk.text("path src.pcap dst.pcap -q --flow 1 -o packets.json --flows flows.json");
+    for name in ["packets.json", "flows.json"] {
+        let rows = rows(&desk.get(name));
+        assert!(
+            !rows.is_empty() && rows.iter().all(|row| row["flow_id"] == 1),
+            "{name}"
+        );
+    }
+    let totals = |options: &str| {
+        let table = desk.text(&format!("path src.pcap dst.pcap -q {options}"));
+        let totals = table.lines().filter(|line| line.contains(" > dst  "));
+        totals.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(totals("--flow 1"), totals(""));
+    assert_snapshot!(
+        desk.failure("path src.pcap dst.pcap --flow 77"),
+        @"nothing to tell of the path between src.pcap and dst.pcap: no flow matches 77"
+    );
+}
+
+#[test]
+fn a_chart_is_drawn_in_either_format_and_always_the_same() {
+    let desk = Desk::new();
+    let table = desk.text("path src.pcap dst.pcap");
+    for round in ["1", "2"] {
+        for ending in ["svg", "png"] {
+            let line = format!("path src.pcap dst.pcap --plot {round}.{ending}");
+            assert_eq!(desk.text(&line), table);
+        }
+    }
+    assert!(desk.get("1.png").starts_with(b"\x89PNG\r\n"));
+    for ending in ["svg", "png"] {
+        assert_eq!(
+            desk.get(&format!("1.{ending}")),
+            desk.get(&format!("2.{ending}"))
+        );
+    }
+    let drawn = text(&desk.get("1.svg"));
+    for label in [
+        "queueing delay (ms)",
+        "time (s)",
+        "fraction of packets",
+        " lost",
+        "(reverse)",
+    ] {
+        assert!(drawn.contains(label), "{label}");
+    }
+}
+
+#[test]
+fn what_is_no_capture_is_refused_by_name() {
+    let desk = Desk::new();
+    desk.put("empty", b"");
+    desk.put("garbage", &[0xFE, 0xDC, 0xBA, 0x98].repeat(500));
+    desk.put("header.pcap", &desk.get("src.pcap")[..24]);
+    let outputs = "-o path.csv --flows flows.csv --plot path.svg";
+    let reasons = ["missing", "empty", "garbage", "header.pcap"].map(|name| {
+        let reason = desk.failure(&format!("path {name} dst.pcap {outputs}"));
+        assert_eq!(desk.failure(&format!("path src.pcap {name}")), reason);
+        reason
+    });
+    assert_snapshot!(reasons.join("\n"));
+    assert_eq!(desk.written(), ["empty", "garbage", "header.pcap"]);
+}
+
+#[test]
+fn captures_of_different_traffic_are_told_so() {
+    let desk = Desk::new();
+    let other = simulate(&Scenario {
+        seed: 99,
+        ..ordinary()
+    });
+    desk.put("other.pcap", &other.dst);
+    assert_snapshot!(desk.failure("path src.pcap other.pcap -o path.csv"));
+    assert_eq!(desk.written(), ["other.pcap"]);
+}
+
+#[test]
+fn the_same_capture_twice_is_measured_with_a_warning() {
+    let output = Desk::new().run("path src.pcap src.pcap");
+    assert_eq!(output.status.code(), Some(0));
+    assert_snapshot!(
+        reason(&output),
+        @"warning: every round-trip time is 0: is one capture a copy of the other one?"
+    );
+}
+
+#[test]
+fn a_capture_cut_short_gives_a_result_and_no_losses_for_what_is_missing() {
+    let desk = Desk::new();
+    let dst = desk.get("dst.pcap");
+    desk.put("cut.pcap", &dst[..dst.len() / 2]);
+    let lost = |rows: Vec<Row>| fates(&rows)[&("out".to_owned(), "lost".to_owned())];
+    let whole = lost(rows(&desk.bytes("path src.pcap dst.pcap --format json")));
+    let output = desk.run("path src.pcap cut.pcap --format json");
+    assert_eq!(output.status.code(), Some(0));
+    let rows = rows(&output.stdout);
+    let outside = fates(&rows)[&("out".to_owned(), "outside".to_owned())];
+    assert!(outside > 100 && lost(rows) <= whole, "{outside}");
+    let warning = reason(&output);
+    assert!(warning.starts_with("warning: cut.pcap: "), "{warning}");
+    assert!(warning.contains("at byte "), "{warning}");
+}
+
+#[test]
+fn what_makes_no_sense_ends_with_2_and_says_why() {
+    let desk = Desk::new();
+    assert_snapshot!(
+        [
+            "path",
+            "path src.pcap",
+            "path src.pcap dst.pcap third.pcap",
+            "path - -",
+            "path src.pcap dst.pcap --max-owd 0s",
+            "path src.pcap dst.pcap -o path.xlsx",
+            "path src.pcap dst.pcap --flows flows",
+            "path src.pcap dst.pcap --format spp",
+            "path src.pcap dst.pcap --plot path.pdf",
+        ]
+        .map(|line| desk.misuse(line))
+        .join("\n")
+    );
+    assert_eq!(desk.written(), [""; 0]);
+}
+
+#[test]
+fn standard_input_is_read_as_a_file_is() {
+    let desk = Desk::new();
+    let named = desk.text("path src.pcap dst.pcap");
+    for (line, file) in [
+        ("path - dst.pcap", "src.pcap"),
+        ("path src.pcap -", "dst.pcap"),
+    ] {
+        let piped = desk.command(line).write_stdin(desk.get(file)).unwrap();
+        assert_eq!(text(&piped.stdout), named);
+    }
+}
+
+#[test]
+fn help_fits_on_a_screen() {
+    assert_snapshot!(Desk::new().text("path -h"));
+}
