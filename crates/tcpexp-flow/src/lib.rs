@@ -45,3 +45,6 @@ pub use offset::StreamOffset;
 pub use prefetch::prefetch;
 pub use segment::{Arrival, Datagram, FlowPacket, Seen, Segment, SynOptions};
 pub use table::{FlowTable, Slot, Timeouts, Tracked};
+
+// Offsets are made of it.
+pub use tcpexp_wire::SeqNum;

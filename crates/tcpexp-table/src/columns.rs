@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, UInt32Array, UInt64Array};
+use arrow::array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt32Array, UInt64Array,
+};
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -146,6 +148,19 @@ impl<R: 'static> Builder<R> {
             Arc::new(rows.iter().map(&value).collect::<Int64Array>())
         };
         self.optional(name, DataType::Int64, description, array)
+    }
+
+    /// A score, which may not be known. Measurements are whole numbers.
+    pub(crate) fn maybe_float(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> Option<f64> + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            Arc::new(rows.iter().map(&value).collect::<Float64Array>())
+        };
+        self.optional(name, DataType::Float64, description, array)
     }
 
     /// A point in time; the column is in nanoseconds since 1970.

@@ -22,6 +22,25 @@ pub enum Error {
     /// The rows do not fit their schema or format.
     #[error("cannot encode the table")]
     Encode(#[source] ArrowError),
+    /// A table cannot be read back.
+    #[error("cannot read the table")]
+    Read(#[source] ArrowError),
+    /// A table does not have a column, or has it of another type.
+    #[error("the table has no column {column} as `tcpexp cwnd` and `tcpexp import` write it")]
+    NoColumn {
+        /// Which one.
+        column: &'static str,
+    },
+    /// A table has something in a cell that is never there.
+    #[error("row {row} has {value} as its {column}")]
+    Cell {
+        /// Counted from 0.
+        row: usize,
+        /// Which column.
+        column: &'static str,
+        /// What is there.
+        value: String,
+    },
     /// The rows do not fit the Parquet format.
     #[error("cannot encode the table as Parquet")]
     Parquet(#[source] ParquetError),

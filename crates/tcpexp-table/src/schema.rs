@@ -122,8 +122,8 @@ pub(crate) fn named(name: &str, columns: Vec<Field>) -> SchemaRef {
 mod tests {
     use super::*;
     use crate::{
-        connection_columns, interval_columns, path_columns, path_flow_columns, sender_columns,
-        sender_event_columns, single_rtt_columns, throughput_columns,
+        connection_columns, interval_columns, path_columns, path_flow_columns, score_columns,
+        sender_columns, sender_event_columns, single_rtt_columns, throughput_columns,
     };
 
     /// The schema as a reader of the documentation would write it down.
@@ -169,6 +169,11 @@ mod tests {
     #[test]
     fn the_schema_of_sender_events_is_part_of_the_interface() {
         insta::assert_snapshot!(written_out(&sender_event_columns().schema()));
+    }
+
+    #[test]
+    fn the_schema_of_scores_is_part_of_the_interface() {
+        insta::assert_snapshot!(written_out(&score_columns().schema()));
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod record;
 mod rows;
 mod same_state;
 mod sum;
+mod tabled;
 mod threshold;
 
 #[cfg(test)]
@@ -43,3 +44,4 @@ pub use reconstructed::Reconstructed;
 pub use record::{Epoch, SenderRecord, Totals};
 pub use rows::ScoreRow;
 pub use sum::{Counts, Options, Score, Share};
+pub use tabled::tabled_records;

@@ -98,6 +98,18 @@ pub enum Limit {
 }
 
 impl CwndSource {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Measured,
+        Self::Filled,
+        Self::Recovery,
+        Self::ReceiverLimited,
+        Self::ApplicationLimited,
+        Self::WarmUp,
+        Self::Paced,
+        Self::NotSeen,
+    ];
+
     /// The name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -114,6 +126,15 @@ impl CwndSource {
 }
 
 impl Phase {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::SlowStart,
+        Self::CongestionAvoidance,
+        Self::FastRecovery,
+        Self::LossRecovery,
+        Self::WindowReduction,
+    ];
+
     /// The name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -127,6 +148,13 @@ impl Phase {
 }
 
 impl Limit {
+    /// All of them.
+    pub const ALL: [Self; 3] = [
+        Self::CongestionWindow,
+        Self::ReceiverWindow,
+        Self::Application,
+    ];
+
     /// The name used in tables.
     pub const fn name(self) -> &'static str {
         match self {

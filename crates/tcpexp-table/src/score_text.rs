@@ -1,0 +1,204 @@
+//! Scores of reconstructions for humans.
+
+use tcpexp_measure::score::{Score, ScoreRow, SenderScore};
+
+use crate::cells::{NO_VALUE, count, wrapped};
+
+/// A score with the name of the experiment that it is of.
+#[derive(Clone, Debug)]
+pub struct ScoredSender {
+    /// What the experiment is called.
+    pub name: String,
+    /// The score.
+    pub score: SenderScore,
+}
+
+/// Senders of whose window the truth tells less often are left out of the text.
+const LEAST_ACKS: u64 = 100;
+/// Width of the name in the table of several senders.
+const NAME: usize = 27;
+
+/// All numbers of a single sender, or a line for each of several.
+///
+/// A sender with less than 100 rows of truth is only counted, if there are others.
+pub fn score_text(scored: &[ScoredSender]) -> String {
+    let (mut shown, mut few): (Vec<_>, Vec<_>) = scored
+        .iter()
+        .partition(|sender| acks(&sender.score.score) >= LEAST_ACKS);
+    if shown.is_empty() {
+        std::mem::swap(&mut shown, &mut few);
+    }
+    let mut lines = match shown.as_slice() {
+        [] => vec!["the truth tells of no sender".to_owned()],
+        [only] => single(only),
+        _ => several(&shown),
+    };
+    if !few.is_empty() {
+        let senders = if few.len() == 1 { "sender" } else { "senders" };
+        lines.push(format!(
+            "and {} {senders} of whom the truth has less than {LEAST_ACKS} windows",
+            few.len()
+        ));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn acks(score: &Score) -> u64 {
+    score.cwnd.all.estimate.truth
+}
+
+fn single(sender: &ScoredSender) -> Vec<String> {
+    let mut lines = title(sender);
+    if !sender.score.is_reconstructed {
+        lines.push("  not in the reconstruction, so that nothing matches".to_owned());
+    }
+    lines.push(row(
+        "number",
+        [
+            "error", "<=5 %", "<=10%", "matched", "truth", "flight", "<=5 %",
+        ]
+        .map(str::to_owned),
+    ));
+    let numbers = sender.score.score.rows();
+    // A mean error and the shares within 5 % and 10 % stand side by side.
+    for of in numbers.chunk_by(|_, next| next.metric.contains("_within_")) {
+        if of[0].truth > 0 || of[0].matched > 0 {
+            lines.push(line(of));
+        }
+    }
+    lines
+}
+
+fn title(sender: &ScoredSender) -> Vec<String> {
+    let name = sender.name.clone();
+    match sender.score.ends {
+        None => vec![name],
+        Some((from, to)) => wrapped(&[name, from.to_string(), format!("> {to}")], 80),
+    }
+}
+
+/// A number, with those of the shares within 5 % and 10 % behind it if it is an error.
+fn line(of: &[ScoreRow]) -> String {
+    let number = &of[0];
+    let (name, unit) = [
+        ("_error_ratio", " %"),
+        ("_ratio", " %"),
+        ("_ms", " ms"),
+        ("_segments", ""),
+    ]
+    .into_iter()
+    .find_map(|(ending, unit)| Some((number.metric.strip_suffix(ending)?, unit)))
+    .unwrap_or((number.metric, ""));
+    let value = number
+        .value
+        .map_or(NO_VALUE.to_owned(), |value| match unit {
+            " %" => format!("{} %", percent(value)),
+            "" => format!("{value:+}"),
+            _ => format!("{value:.1}{unit}"),
+        });
+    let share = |place: usize, pick: fn(&ScoreRow) -> Option<f64>| {
+        of.get(place).and_then(pick).map_or(String::new(), percent)
+    };
+    let subset = match number.subset {
+        "all" => String::new(),
+        subset => format!(", {}", subset.replace('_', " ")),
+    };
+    row(
+        &format!("{}{subset}", name.replace('_', " ")),
+        [
+            value,
+            share(1, |row| row.value),
+            share(2, |row| row.value),
+            count(number.matched, 8),
+            count(number.truth, 7),
+            share(0, |row| row.flight_size_value),
+            share(1, |row| row.flight_size_value),
+        ],
+    )
+}
+
+/// One line of numbers, 80 columns wide.
+fn row(name: &str, cells: [String; 7]) -> String {
+    let [
+        value,
+        within_5,
+        within_10,
+        matched,
+        truth,
+        flight_size,
+        flight_size_within_5,
+    ] = cells;
+    let line = format!(
+        "  {name:25} {value:>8} {within_5:>5} {within_10:>5} {matched:>8} {truth:>7} {flight_size:>7} {flight_size_within_5:>5}"
+    );
+    line.trim_end().to_owned()
+}
+
+fn several(shown: &[&ScoredSender]) -> Vec<String> {
+    let mut lines = vec![
+        summary(
+            "error in %",
+            ["ACKs", "known", "cwnd", "within", "flight", "SRTT"],
+            "epochs",
+        ),
+        summary("", ["", "", "", "5 %", "size", ""], "hit/found/is"),
+    ];
+    for sender in shown {
+        let Score {
+            cwnd, epochs, srtt, ..
+        } = &sender.score.score;
+        let (ours, naive) = (&cwnd.all.estimate, &cwnd.all.flight_size);
+        let show = |value: Option<f64>| value.map_or(NO_VALUE.to_owned(), percent);
+        let known = (ours.truth > 0).then(|| ours.matched as f64 / ours.truth as f64);
+        lines.push(summary(
+            &name_of(sender, shown),
+            [
+                &count(ours.truth, 7),
+                &show(known),
+                &show(ours.mean),
+                &show(ours.within_5_percent),
+                &show(naive.mean),
+                &show(srtt.mean),
+            ],
+            &format!("{}/{}/{}", epochs.matched, epochs.found, epochs.truth),
+        ));
+    }
+    lines
+}
+
+/// The experiment, and the sender's port where the experiment has several.
+fn name_of(sender: &ScoredSender, shown: &[&ScoredSender]) -> String {
+    let same = shown.iter().filter(|other| other.name == sender.name);
+    let port = match sender.score.ends {
+        Some((from, _)) if same.count() > 1 => format!(":{}", from.port()),
+        _ => String::new(),
+    };
+    let room = NAME - port.chars().count();
+    let name = &sender.name;
+    let letters = name.chars().count();
+    if letters <= room {
+        return format!("{name}{port}");
+    }
+    // The end of a path tells more than its beginning.
+    let end: String = name.chars().skip(letters - room + 1).collect();
+    format!("…{end}{port}")
+}
+
+/// One line of a summary, 80 columns wide.
+fn summary(name: &str, cells: [&str; 6], epochs: &str) -> String {
+    let [acks, known, cwnd, within, flight_size, srtt] = cells;
+    let line = format!(
+        "{name:NAME$} {acks:>7} {known:>5} {cwnd:>5} {within:>6} {flight_size:>6} {srtt:>4} {epochs:>12}"
+    );
+    line.trim_end().to_owned()
+}
+
+/// A ratio in percent with two significant digits or one decimal, and at most five characters.
+fn percent(ratio: f64) -> String {
+    let percent = ratio * 100.0;
+    match percent {
+        0.0 | 9.95.. => format!("{percent:.0}"),
+        ..0.995 => format!("{percent:.2}"),
+        _ => format!("{percent:.1}"),
+    }
+}

@@ -1,0 +1,358 @@
+//! Tables of sender state, read back.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray};
+
+use arrow::csv::ReaderBuilder as CsvReader;
+use arrow::datatypes::{ArrowPrimitiveType, Int64Type, UInt32Type, UInt64Type};
+use arrow::error::ArrowError;
+use arrow::ipc::reader::FileReader;
+use arrow::json::ReaderBuilder as JsonReader;
+use arrow::record_batch::RecordBatch;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use tcpexp_flow::{Direction, FlowId, Protocol, SeqNum, StreamOffset};
+use tcpexp_measure::sender::{CwndSource, Limit, Phase, SenderSample};
+use tcpexp_measure::spp::Point;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use crate::labels::{Labelled, SenderLabel};
+use crate::sender::{SenderSampleRow, sender_columns};
+use crate::{Error, Format};
+
+/// The format of a file that starts so and is a table of sender state, if it is one.
+pub fn table_format(start: &[u8]) -> Option<Format> {
+    let is = |magic: &[u8]| start.starts_with(magic);
+    [
+        (is(b"PAR1"), Format::Parquet),
+        (is(b"ARROW1"), Format::Arrow),
+        (is(b"flow_id,protocol,"), Format::Csv),
+        (is(b"{\"flow_id\":"), Format::Json),
+    ]
+    .into_iter()
+    .find_map(|(is_it, format)| is_it.then_some(format))
+}
+
+/// Reads a table that was written with [`sender_columns`]. Further columns are not looked at.
+pub fn read_senders(format: Format, file: File) -> Result<Vec<SenderSampleRow>, Error> {
+    let mut rows = Rows::default();
+    let schema = sender_columns().schema();
+    match format {
+        Format::Parquet => {
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+                .and_then(ParquetRecordBatchReaderBuilder::build);
+            let reader = reader.map_err(|source| Error::Read(source.into()))?;
+            reader.into_iter().try_for_each(|batch| rows.add(batch))?;
+        }
+        Format::Arrow => {
+            let reader = FileReader::try_new(file, None).map_err(Error::Read)?;
+            reader.into_iter().try_for_each(|batch| rows.add(batch))?;
+        }
+        Format::Csv => {
+            let reader = CsvReader::new(schema).with_header(true).build(file);
+            let reader = reader.map_err(Error::Read)?;
+            reader.into_iter().try_for_each(|batch| rows.add(batch))?;
+        }
+        Format::Json => {
+            let lines = std::io::BufReader::new(file);
+            let reader = JsonReader::new(schema).build(lines).map_err(Error::Read)?;
+            reader.into_iter().try_for_each(|batch| rows.add(batch))?;
+        }
+    }
+    Ok(rows.read)
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct Rows {
+    read: Vec<SenderSampleRow>,
+    labels: HashMap<FlowId, Arc<SenderLabel>>,
+    /// The latest `SND.UNA` of each sender, to count how often its numbers have wrapped.
+    una: HashMap<(FlowId, Direction), StreamOffset>,
+}
+
+impl Rows {
+    fn add(&mut self, batch: Result<RecordBatch, ArrowError>) -> Result<(), Error> {
+        let batch = batch.map_err(Error::Read)?;
+        let first = self.read.len();
+        for row in 0..batch.num_rows() {
+            let cells = Cells {
+                batch: &batch,
+                row,
+                number: first + row,
+            };
+            let read = self.row(&cells)?;
+            self.read.push(read);
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, cells: &Cells<'_>) -> Result<SenderSampleRow, Error> {
+        let flow = FlowId(cells.must("flow_id", Cells::id)?);
+        let direction = cells.must_be("direction", &Direction::BOTH, Direction::name)?;
+        let snd_una = cells.id("snd_una_seq")?.map(|una| {
+            let una = match self.una.get(&(flow, direction)) {
+                Some(before) => before.nearest(SeqNum(una)),
+                None => StreamOffset::first(SeqNum(una)),
+            };
+            self.una.insert((flow, direction), una);
+            una
+        });
+        let snd_nxt = cells.id("snd_nxt_seq")?;
+        let row = SenderSample {
+            at: Timestamp::from_nanos(cells.must("time_ns", Cells::signed)?),
+            flow,
+            direction,
+            snd_una,
+            snd_nxt: snd_una
+                .zip(snd_nxt)
+                .map(|(una, nxt)| una.nearest(SeqNum(nxt))),
+            smss_bytes: cells.id("smss_bytes")?,
+            flight_size_bytes: cells.count("flight_size_bytes")?,
+            pipe_bytes: cells.count("pipe_bytes")?,
+            pipe_segments: cells.id("pipe_segments")?,
+            cwnd_segments: cells.id("cwnd_segments")?,
+            cwnd_bytes: cells.count("cwnd_bytes")?,
+            cwnd_source: cells.must_be("cwnd_source", &CwndSource::ALL, CwndSource::name)?,
+            ssthresh_segments: cells.id("ssthresh_segments")?,
+            phase: cells.may_be("phase", &Phase::ALL, Phase::name)?,
+            recovery_epoch: cells.id("recovery_epoch")?,
+            srtt: cells.signed("srtt_ns")?.map(TimeDelta::from_nanos),
+            rto: cells.signed("rto_ns")?.map(TimeDelta::from_nanos),
+            usable_window_bytes: cells.signed("usable_window_bytes")?,
+            limit: cells.may_be("limit", &Limit::ALL, Limit::name)?,
+        };
+        let label = match self.labels.get(&flow) {
+            Some(label) => Arc::clone(label),
+            None => self.label(cells, flow)?,
+        };
+        Ok(Labelled { flow: label, row })
+    }
+
+    fn label(&mut self, cells: &Cells<'_>, flow: FlowId) -> Result<Arc<SenderLabel>, Error> {
+        let protocols = [Protocol::Tcp, Protocol::Udp];
+        let ends = cells.end("initiator")?.zip(cells.end("responder")?);
+        let label = Arc::new(SenderLabel {
+            flow,
+            protocol: cells.must_be("protocol", &protocols, Protocol::name)?,
+            ends,
+            capture: cells.may_be("capture", &Point::BOTH, Point::name)?,
+        });
+        self.labels.insert(flow, Arc::clone(&label));
+        Ok(label)
+    }
+}
+
+/// One row of a batch.
+struct Cells<'a> {
+    batch: &'a RecordBatch,
+    row: usize,
+    /// Its number in the whole table.
+    number: usize,
+}
+
+impl<'a> Cells<'a> {
+    fn array(&self, column: &'static str) -> Result<&'a dyn Array, Error> {
+        let found = self.batch.column_by_name(column);
+        let array = found.ok_or(Error::NoColumn { column })?;
+        Ok(array.as_ref())
+    }
+
+    fn number<T: ArrowPrimitiveType>(
+        &self,
+        column: &'static str,
+    ) -> Result<Option<T::Native>, Error> {
+        let array = self.array(column)?.as_primitive_opt::<T>();
+        let array = array.ok_or(Error::NoColumn { column })?;
+        Ok(array.is_valid(self.row).then(|| array.value(self.row)))
+    }
+
+    fn id(&self, column: &'static str) -> Result<Option<u32>, Error> {
+        self.number::<UInt32Type>(column)
+    }
+
+    fn count(&self, column: &'static str) -> Result<Option<u64>, Error> {
+        self.number::<UInt64Type>(column)
+    }
+
+    fn signed(&self, column: &'static str) -> Result<Option<i64>, Error> {
+        self.number::<Int64Type>(column)
+    }
+
+    fn text(&self, column: &'static str) -> Result<Option<&'a str>, Error> {
+        let array = self.array(column)?.as_string_opt::<i32>();
+        let array = array.ok_or(Error::NoColumn { column })?;
+        Ok(array.is_valid(self.row).then(|| array.value(self.row)))
+    }
+
+    fn end(&self, column: &'static str) -> Result<Option<SocketAddr>, Error> {
+        let text = self.text(column)?;
+        text.map(|text| text.parse().map_err(|_| self.wrong(column, text)))
+            .transpose()
+    }
+
+    /// One of these, by its name.
+    fn may_be<T: Copy>(
+        &self,
+        column: &'static str,
+        all: &[T],
+        name: impl Fn(T) -> &'static str,
+    ) -> Result<Option<T>, Error> {
+        let Some(text) = self.text(column)? else {
+            return Ok(None);
+        };
+        let named = all.iter().copied().find(|one| name(*one) == text);
+        named.map(Some).ok_or_else(|| self.wrong(column, text))
+    }
+
+    fn must_be<T: Copy>(
+        &self,
+        column: &'static str,
+        all: &[T],
+        name: impl Fn(T) -> &'static str,
+    ) -> Result<T, Error> {
+        let found = self.may_be(column, all, name)?;
+        found.ok_or_else(|| self.wrong(column, "nothing"))
+    }
+
+    fn must<T>(
+        &self,
+        column: &'static str,
+        read: impl Fn(&Self, &'static str) -> Result<Option<T>, Error>,
+    ) -> Result<T, Error> {
+        read(self, column)?.ok_or_else(|| self.wrong(column, "nothing"))
+    }
+
+    fn wrong(&self, column: &'static str, value: &str) -> Error {
+        Error::Cell {
+            row: self.number,
+            column,
+            value: value.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, Write};
+
+    use super::*;
+    use crate::RowsWriter;
+
+    fn rows() -> Vec<SenderSampleRow> {
+        let label = |flow, ends: Option<(&str, &str)>, capture| {
+            Arc::new(SenderLabel {
+                flow: FlowId(flow),
+                protocol: Protocol::Tcp,
+                ends: ends.map(|(from, to)| (from.parse().unwrap(), to.parse().unwrap())),
+                capture,
+            })
+        };
+        let una = StreamOffset::first(SeqNum(u32::MAX - 9));
+        let full = SenderSample {
+            at: Timestamp::from_nanos(1_767_225_609_778_130_000),
+            flow: FlowId(0),
+            direction: Direction::Reverse,
+            snd_una: Some(una),
+            snd_nxt: Some(una.plus(30)),
+            smss_bytes: Some(1448),
+            flight_size_bytes: Some(30),
+            pipe_bytes: Some(20),
+            pipe_segments: Some(1),
+            cwnd_segments: Some(10),
+            cwnd_bytes: Some(14_480),
+            cwnd_source: CwndSource::Filled,
+            ssthresh_segments: Some(7),
+            phase: Some(Phase::FastRecovery),
+            recovery_epoch: Some(3),
+            srtt: Some(TimeDelta::from_millis(40)),
+            rto: Some(TimeDelta::from_millis(240)),
+            usable_window_bytes: Some(-5),
+            limit: Some(Limit::Application),
+        };
+        let wrapped = SenderSample {
+            snd_una: Some(una.plus(20)),
+            ..full
+        };
+        let empty = SenderSample {
+            flow: FlowId(1),
+            snd_una: None,
+            snd_nxt: None,
+            smss_bytes: None,
+            flight_size_bytes: None,
+            pipe_bytes: None,
+            pipe_segments: None,
+            cwnd_segments: None,
+            cwnd_bytes: None,
+            cwnd_source: CwndSource::NotSeen,
+            ssthresh_segments: None,
+            phase: None,
+            recovery_epoch: None,
+            srtt: None,
+            rto: None,
+            usable_window_bytes: None,
+            limit: None,
+            ..full
+        };
+        let named = label(0, Some(("10.0.0.1:4", "[2001:db8::2]:5")), Some(Point::Dst));
+        let unnamed = label(1, None, None);
+        [(&named, full), (&named, wrapped), (&unnamed, empty)]
+            .map(|(flow, row)| Labelled {
+                flow: Arc::clone(flow),
+                row,
+            })
+            .to_vec()
+    }
+
+    fn file(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file.rewind().unwrap();
+        file
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_from_each_format() {
+        for format in Format::ALL {
+            let mut table = RowsWriter::new(format, sender_columns(), Vec::new()).unwrap();
+            table.write(rows()).unwrap();
+            let bytes = table.finish().unwrap();
+            assert_eq!(table_format(&bytes), Some(format));
+            assert_eq!(
+                read_senders(format, file(&bytes)).unwrap(),
+                rows(),
+                "{format}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_files_are_no_tables_of_senders() {
+        assert_eq!(table_format(b"time,src,dst,snd_nxt"), None);
+        let message = |format, bytes: &[u8]| {
+            let error = read_senders(format, file(bytes)).unwrap_err();
+            error.to_string()
+        };
+        assert_eq!(
+            message(Format::Arrow, b"ARROW1 and more"),
+            "cannot read the table"
+        );
+        assert_eq!(message(Format::Parquet, b"PAR1"), "cannot read the table");
+        let rtt = crate::single_rtt_columns();
+        let mut table = RowsWriter::new(Format::Csv, sender_columns(), Vec::new()).unwrap();
+        table.write(rows()).unwrap();
+        let text = String::from_utf8(table.finish().unwrap()).unwrap();
+        let wrong = text.replace(",filled,", ",guessed,");
+        assert_eq!(
+            message(Format::Csv, wrong.as_bytes()),
+            "row 0 has guessed as its cwnd_source"
+        );
+        let mut table = RowsWriter::new(Format::Arrow, rtt, Vec::new()).unwrap();
+        table.write([]).unwrap();
+        let bytes = table.finish().unwrap();
+        assert_eq!(read_senders(Format::Arrow, file(&bytes)).unwrap(), []);
+    }
+}
