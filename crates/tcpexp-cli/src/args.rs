@@ -35,6 +35,7 @@ pub(crate) enum Command {
     Info(InfoArgs),
     Cwnd(CwndArgs),
     Import(ImportArgs),
+    Score(ScoreArgs),
     /// Print the completion script of a shell
     ///
     /// For bash: tcpexp completions bash > ~/.local/share/bash-completion/completions/tcpexp
@@ -242,6 +243,33 @@ pub(crate) struct ImportArgs {
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// How far reconstructed sender state is from what the kernel logged
+///
+/// Compares the two at the same ACK. What most tools take for the window, all bytes sent and not
+/// acknowledged, is scored beside it. Each pair is a reconstruction and its truth: a capture, or a
+/// table of `tcpexp cwnd`, and a log, or a table of `tcpexp import`. A folder stands for the pair in
+/// it (src or snd.pcap and probe.csv or trace.txt, with tcpinfo.csv if it is there; dst or rcv.pcap
+/// with --position receiver), or for those in the folders below.
+#[derive(clap::Args)]
+pub(crate) struct ScoreArgs {
+    /// Reconstruction and truth, again and again; or folders
+    #[arg(required = true, value_name = "RECONSTRUCTED TRUTH|FOLDER")]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// What wrote the logs [default: told by their beginnings]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) truth_format: Option<LogFormat>,
+
+    #[command(flatten)]
+    pub(crate) sender: SenderArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
 }
 
 /// Which flows.

@@ -15,6 +15,8 @@ mod rate_chart;
 mod report;
 mod results;
 mod rtt;
+mod score;
+mod score_pairs;
 mod sheet;
 mod side_table;
 mod single_rtt;
@@ -40,6 +42,7 @@ fn run() -> anyhow::Result<()> {
         Command::Info(args) => info::run(&args),
         Command::Cwnd(args) => cwnd::run(&args),
         Command::Import(args) => import::run(&args),
+        Command::Score(args) => score::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "tcpexp", &mut script);

@@ -49,6 +49,14 @@ pub enum Error {
         /// Why.
         source: tcpexp_measure::import::Error,
     },
+    /// The table cannot be read.
+    #[error("cannot read {}", path.display())]
+    Table {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: tcpexp_table::Error,
+    },
     /// Nothing tells what kind of log it is.
     #[error("{} is no log of a known format", path.display())]
     UnknownLog {

@@ -3,8 +3,8 @@
 //! The few calls that join the crates: open captures ([`Recording`]), look what is in one
 //! ([`CaptureInfo`]), measure round-trip times between two ([`rtt`](fn@rtt)) or in one ([`single_rtt`](fn@single_rtt),
 //! [`live_rtt`]), what became of each packet between two ([`path`](fn@path)), rates
-//! ([`throughput`](fn@throughput)), and the state of senders ([`cwnd`](fn@cwnd)), and read the logs
-//! of kernels and tools ([`LogFile`]). The
+//! ([`throughput`](fn@throughput)), and the state of senders ([`cwnd`](fn@cwnd)), read the logs of
+//! kernels and tools ([`LogFile`]), and hold the two against each other ([`logged_senders`]). The
 //! crates themselves are here under short names.
 //!
 //! ```no_run
@@ -33,6 +33,7 @@ mod log;
 mod path;
 mod recording;
 mod rtt;
+mod score;
 mod single_rtt;
 mod throughput;
 
@@ -45,6 +46,7 @@ pub use log::{LogFile, LogReport};
 pub use path::{PathOptions, PathReport, path};
 pub use recording::{Recording, Walk};
 pub use rtt::{RttOptions, RttReport, rtt};
+pub use score::{Truth, logged_senders, reconstructed_senders, sender_table, tabled_senders};
 pub use single_rtt::{live_rtt, single_rtt};
 pub use throughput::{ThroughputReport, throughput};
 

@@ -16,6 +16,7 @@ mod import;
 mod info;
 mod path;
 mod readme;
+mod score;
 mod strange_captures;
 mod table;
 mod throughput;

@@ -1,0 +1,94 @@
+//! `tcpexp score RECONSTRUCTED TRUTH`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::bail;
+use tcpexp::measure::score::{NamedRecord, Options, SenderScore, score_all};
+use tcpexp::table::{ScoredRow, ScoredSender, score_columns, score_text};
+use tcpexp::{Truth, logged_senders, reconstructed_senders, sender_table, tabled_senders};
+
+use crate::args::{LogFormat, PositionArg, ScoreArgs, wrong_usage};
+use crate::flows::warn;
+use crate::import;
+use crate::progress::Progress;
+use crate::score_pairs::{Pair, pairs};
+use crate::sheet::Sheet;
+
+pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
+    if args
+        .inputs
+        .iter()
+        .filter(|input| input.as_os_str() == "-")
+        .count()
+        > 1
+    {
+        return Err(wrong_usage("only one file can be standard input"));
+    }
+    let at_receiver = args.sender.position == Some(PositionArg::Receiver);
+    let pairs = pairs(&args.inputs, at_receiver)?;
+    let mut sheet = Sheet::create(&args.output, score_columns())?;
+    let mut all = Vec::new();
+    for pair in pairs {
+        let reconstructed = reconstructed(args, &pair)?;
+        let truth = logged_senders(&pair.truth, args.truth_format.map(LogFormat::of_import))?;
+        warn_of_logs(&truth);
+        let scores = score_all(&reconstructed, &truth.senders, Options::default());
+        sheet.add(rows(&pair, &scores))?;
+        all.extend(scores.into_iter().map(|score| ScoredSender {
+            name: pair.name.clone(),
+            score,
+        }));
+    }
+    if !all.iter().any(|scored| scored.score.is_reconstructed) {
+        bail!("nothing to compare: no sender of the truth is in the reconstruction");
+    }
+    sheet.finish(&score_text(&all))
+}
+
+/// The senders of a table, or of a capture that is reconstructed now.
+fn reconstructed(args: &ScoreArgs, pair: &Pair) -> anyhow::Result<Vec<NamedRecord>> {
+    let path = &pair.reconstructed;
+    if path.as_os_str() != "-"
+        && let Some(rows) = sender_table(path)?
+    {
+        return Ok(tabled_senders(&rows));
+    }
+    let recording = args.reading.open(path)?;
+    let progress = Progress::watch(&[&recording], 2, args.output.quiet);
+    let (senders, info) =
+        reconstructed_senders(&recording, args.reading.tunnels(), args.sender.options())?;
+    drop(progress);
+    warn(&info, path);
+    Ok(senders)
+}
+
+/// Says what is wrong with the logs of a truth.
+pub(crate) fn warn_of_logs(truth: &Truth) {
+    for (path, report) in &truth.logs {
+        import::warn(report, &path.display().to_string());
+    }
+}
+
+fn rows(pair: &Pair, scores: &[SenderScore]) -> Vec<ScoredRow> {
+    let names: Vec<String> = pair
+        .truth
+        .iter()
+        .map(|path: &PathBuf| path.display().to_string())
+        .collect();
+    let reconstructed: Arc<str> = pair.reconstructed.display().to_string().into();
+    let truth: Arc<str> = names.join(",").into();
+    let numbers = scores.iter().flat_map(|sender| {
+        let rows = sender.score.rows();
+        rows.into_iter().map(move |row| (sender, row))
+    });
+    numbers
+        .map(|(sender, row)| ScoredRow {
+            reconstructed: Arc::clone(&reconstructed),
+            truth: Arc::clone(&truth),
+            ends: sender.ends,
+            is_reconstructed: sender.is_reconstructed,
+            row,
+        })
+        .collect()
+}

@@ -1,0 +1,181 @@
+//! `tcpexp score`.
+
+use std::fmt::Write as _;
+
+use insta::assert_snapshot;
+
+use crate::desk::{Desk, fixture, gzip, reason, text};
+
+/// What the kernel of the sender in `src.pcap` would have logged if all of the reconstruction were
+/// right but each tenth window, which is 10 % larger than that.
+fn log(desk: &Desk) -> String {
+    let rows = desk.text("cwnd src.pcap --flow 1 --format csv");
+    let mut log = "time,src,dst,snd_nxt,snd_una,snd_cwnd,ssthresh,snd_wnd,srtt_us\n".to_owned();
+    for (number, row) in rows.lines().skip(1).enumerate() {
+        let cells: Vec<&str> = row.split(',').collect();
+        let &[_, _, src, dst, _, "forward", time, una, nxt, ..] = cells.as_slice() else {
+            panic!("{row}");
+        };
+        let (cwnd, ssthresh, srtt) = (cells[13], cells[16], cells[19]);
+        let (seconds, fraction) = time.split_at(time.len() - 9);
+        let mut cwnd: u32 = cwnd.parse().unwrap();
+        if number % 10 == 0 {
+            cwnd = cwnd * 11 / 10;
+        }
+        let ssthresh = if ssthresh.is_empty() {
+            "2147483647"
+        } else {
+            ssthresh
+        };
+        let srtt_us = srtt.parse::<u64>().unwrap_or(0) / 1_000;
+        writeln!(
+            log,
+            "{seconds}.{fraction},{src},{dst},{nxt},{una},{cwnd},{ssthresh},999999,{srtt_us}"
+        )
+        .unwrap();
+    }
+    log
+}
+
+/// With a real capture in `src.pcap`, and the log in `probe.csv`.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let capture = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
+    desk.put("src.pcap", &std::fs::read(capture).unwrap());
+    let log = log(&desk);
+    desk.put("probe.csv", log.as_bytes());
+    desk
+}
+
+#[test]
+fn a_reconstruction_is_held_against_the_kernels_log() {
+    assert_snapshot!(desk().text("score src.pcap probe.csv"), @r"
+    src.pcap 172.16.10.3:54058 > 172.16.11.2:5201
+      number                       error <=5 % <=10%  matched   truth  flight <=5 %
+      cwnd                        0.82 %    90   100    2 969   2 969     9.1    80
+      cwnd, filled                0.82 %    90   100    2 590   2 590    0.82    90
+      cwnd, recovery              0.80 %    90   100      364     364      68   5.2
+      cwnd, receiver limited         0 %   100   100        3       3     1.4   100
+      cwnd, application limited    1.4 %    83   100       12      12     8.3    83
+      cwnd, not filled             1.1 %    87   100       15      15     7.0    87
+      rtt mean cwnd               0.88 %   100   100      114     114     5.8    90
+      rtt max cwnd                 7.4 %   7.9   100      114     114      13   4.4
+      epoch precision                  -                    0       5
+      srtt                           0 %   100   100    2 969   2 969
+    ");
+}
+
+#[test]
+fn tables_on_either_side_give_the_same_windows() {
+    let desk = desk();
+    let windows = |table: &str| {
+        let lines = table
+            .lines()
+            .filter(|line| line.starts_with("  cwnd") || line.starts_with("  rtt"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let whole = windows(&desk.text("score src.pcap probe.csv"));
+    for format in ["parquet", "arrow", "csv", "json"] {
+        desk.bytes(&format!("cwnd src.pcap -q -o ours.{format}"));
+        desk.bytes(&format!("import tcp_probe probe.csv -q -o theirs.{format}"));
+        let table = desk.text(&format!("score ours.{format} theirs.{format}"));
+        assert_eq!(windows(&table), whole, "{format}");
+    }
+}
+
+#[test]
+fn folders_and_pairs_make_a_table_with_a_line_for_each() {
+    let desk = desk();
+    for name in ["one", "two/inside"] {
+        std::fs::create_dir_all(desk.path(name)).unwrap();
+        desk.put(&format!("{name}/src.pcap"), &desk.get("src.pcap"));
+        desk.put(
+            &format!("{name}/probe.csv.gz"),
+            &gzip(&desk.get("probe.csv")),
+        );
+    }
+    assert_snapshot!(desk.text("score one two"), @r"
+    error in %                     ACKs known  cwnd within flight SRTT       epochs
+                                                       5 %   size      hit/found/is
+    one                           2 969   100  0.82     90    9.1    0        0/5/0
+    inside                        2 969   100  0.82     90    9.1    0        0/5/0
+    ");
+    let pairs = desk.text("score src.pcap probe.csv one/src.pcap two/inside/probe.csv.gz");
+    assert_eq!(pairs.lines().count(), 4);
+    let rows = desk.text("score one two --format csv");
+    assert_snapshot!(rows.lines().take(2).collect::<Vec<_>>().join("\n"), @r"
+    reconstructed,truth,sender,receiver,is_reconstructed,metric,subset,matched,truth_count,value,flight_size_matched,flight_size_value
+    one/src.pcap,one/probe.csv.gz,172.16.10.3:54058,172.16.11.2:5201,true,cwnd_error_ratio,all,2969,2969,0.008165744917488674,2969,0.09052747636210769
+    ");
+}
+
+#[test]
+fn what_cannot_be_compared_is_told_by_name() {
+    let desk = desk();
+    desk.put("empty", b"");
+    desk.put("letter", b"Dear colleague,\nattached is the trace.\n");
+    desk.put("garbage", &[0xFE, 0xDC, 0x00, 0x0A, 0x1F].repeat(500));
+    desk.put("cut.parquet", b"PAR1 and no more");
+    desk.bytes("rtt src.pcap -q -o rtt.parquet");
+    std::fs::create_dir(desk.path("folder")).unwrap();
+    let other = text(&desk.get("probe.csv")).replace("172.16.10.3", "172.16.10.9");
+    desk.put("other.csv", other.as_bytes());
+    let reasons = [
+        "missing probe.csv",
+        "src.pcap missing",
+        "empty probe.csv",
+        "src.pcap empty",
+        "letter probe.csv",
+        "src.pcap letter",
+        "src.pcap garbage",
+        "src.pcap probe.csv --truth-format siftr",
+        "cut.parquet probe.csv",
+        "rtt.parquet probe.csv",
+        "src.pcap other.csv",
+        "folder",
+    ]
+    .map(|line| desk.failure(&format!("score {line} -q")));
+    assert_snapshot!(reasons.join("\n"), @r#"
+    cannot open missing: No such file or directory (os error 2)
+    cannot open missing: No such file or directory (os error 2)
+    cannot read empty: the file is empty
+    empty is no log of a known format
+    cannot read letter: not a capture: it starts with 44 65 61 72 20 63 6f 6c ("Dear col")
+    letter is no log of a known format
+    garbage is no log of a known format
+    cannot read probe.csv: none of 2970 lines can be used; line 1 is not a line of this format
+    cannot read cut.parquet: cannot read the table: Parquet argument error: Parquet error: Invalid Parquet file. Corrupt footer
+    cannot read rtt.parquet: the table has no column snd_una_seq as `tcpexp cwnd` and `tcpexp import` write it
+    nothing to compare: no sender of the truth is in the reconstruction
+    folder holds no capture with a kernel's log beside it, nor do the folders in it
+    "#);
+    let misuses = [
+        "score src.pcap",
+        "score src.pcap folder",
+        "score - -",
+        "score",
+    ]
+    .map(|line| desk.misuse(line));
+    assert_snapshot!(misuses.join("\n"), @r"
+    error: a reconstruction and its truth make a pair: name two files each, or folders only
+    error: a reconstruction and its truth make a pair: name two files each, or folders only
+    error: only one file can be standard input
+    error: the following required arguments were not provided:
+    ");
+}
+
+#[test]
+fn a_log_cut_short_is_scored_as_far_as_it_goes() {
+    let desk = desk();
+    let log = desk.get("probe.csv");
+    desk.put("cut.csv", &log[..log.len() / 2]);
+    let table = desk.text("score src.pcap cut.csv");
+    assert!(
+        table.lines().nth(2).unwrap().starts_with("  cwnd "),
+        "{table}"
+    );
+    desk.put("cut.csv.gz", &gzip(&log)[..9_000]);
+    let output = desk.run("score src.pcap cut.csv.gz");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(reason(&output).starts_with("warning: cut.csv.gz: compressed data breaks off"));
+}

@@ -1,0 +1,112 @@
+//! Both sides of a comparison of sender state with its truth.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::{Path, PathBuf};
+
+use tcpexp_measure::import::{Batch, Format};
+use tcpexp_measure::score::{NamedRecord, Reconstructed, kernel_records, tabled_records};
+use tcpexp_measure::sender::SenderOptions;
+use tcpexp_table::{SenderSampleRow, read_senders, table_format};
+use tcpexp_wire::Tunnels;
+
+use crate::{CaptureInfo, Error, LogFile, LogReport, Recording, cwnd};
+
+/// As much of a file tells whether it is a table.
+const START_BYTES: u64 = 32;
+
+/// What logs or a table of a kernel tell.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    /// Each sender.
+    pub senders: Vec<NamedRecord>,
+    /// What became of the logs' lines, by file; none of a table.
+    pub logs: Vec<(PathBuf, LogReport)>,
+}
+
+/// The rows at `path` if it is a table of sender state.
+pub fn sender_table(path: &Path) -> Result<Option<Vec<SenderSampleRow>>, Error> {
+    let named = |source| Error::Open {
+        path: path.to_owned(),
+        source,
+    };
+    if !std::fs::metadata(path).map_err(named)?.is_file() {
+        return Ok(None);
+    }
+    let mut file = File::open(path).map_err(named)?;
+    let mut start = Vec::new();
+    let read = (&mut file).take(START_BYTES).read_to_end(&mut start);
+    read.map_err(named)?;
+    let Some(format) = table_format(&start) else {
+        return Ok(None);
+    };
+    file.rewind().map_err(named)?;
+    let rows = read_senders(format, file);
+    rows.map(Some).map_err(|source| Error::Table {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Reconstructs all senders of a capture, to be held against the truth.
+///
+/// Memory follows the number of ACKs.
+pub fn reconstructed_senders(
+    recording: &Recording,
+    tunnels: Tunnels,
+    options: SenderOptions,
+) -> Result<(Vec<NamedRecord>, CaptureInfo), Error> {
+    let mut collected = Reconstructed::default();
+    let mut infos = cwnd(recording, None, tunnels, options, |rows| {
+        for row in &rows {
+            if let Some(ends) = row.flow.ends {
+                collected.add(ends, &row.row);
+            }
+        }
+        Ok::<(), Error>(())
+    })?;
+    Ok((collected.finish(), infos.swap_remove(0)))
+}
+
+/// The senders that the rows of a table tell of.
+pub fn tabled_senders(rows: &[SenderSampleRow]) -> Vec<NamedRecord> {
+    tabled_records(rows.iter().map(|row| (row.flow.ends, row.row)))
+}
+
+/// What the logs of one host tell, or one table of them. The format is that of all logs; without it
+/// each is told by its beginning.
+pub fn logged_senders(paths: &[PathBuf], format: Option<Format>) -> Result<Truth, Error> {
+    if let [path] = paths
+        && path.as_os_str() != "-"
+        && let Some(rows) = sender_table(path)?
+    {
+        return Ok(Truth {
+            senders: tabled_senders(&rows),
+            logs: Vec::new(),
+        });
+    }
+    let (mut batches, mut logs) = (Vec::new(), Vec::new());
+    for path in paths {
+        let mut log = LogFile::open(path)?;
+        let format = match format {
+            Some(format) => format,
+            None => log.guess()?,
+        };
+        let name = log.name().to_owned();
+        let mut whole = Batch::default();
+        let report = log.read(format, |batch| {
+            whole.flows.extend(batch.flows);
+            whole.samples.extend(batch.samples);
+            whole.state_changes.extend(batch.state_changes);
+            whole.retransmits.extend(batch.retransmits);
+            whole.counters.extend(batch.counters);
+            Ok::<(), Error>(())
+        })?;
+        batches.push(whole);
+        logs.push((name, report));
+    }
+    Ok(Truth {
+        senders: kernel_records(&batches),
+        logs,
+    })
+}
