@@ -30,6 +30,13 @@ fn a_reader_that_stops_early_is_no_failure() {
             assert_quiet_end(run, format);
         }
     }
+    for command in ["path src.pcap dst.pcap", "throughput src.pcap --bin 1ms"] {
+        for format in ["table", "csv"] {
+            let mut run = piped(&desk, &format!("{command} --format {format}"));
+            drop(run.stdout.take());
+            assert_quiet_end(run, command);
+        }
+    }
     for line in ["info src.pcap dst.pcap", "man", "completions bash"] {
         let mut run = piped(&desk, line);
         drop(run.stdout.take());

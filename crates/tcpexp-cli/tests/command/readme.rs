@@ -11,24 +11,26 @@ fn in_repository(name: &str) -> String {
     std::fs::read_to_string(root.join(name)).unwrap()
 }
 
-fn rtt(desk: &Desk, options: &str) -> String {
+fn measured(desk: &Desk, command: &str, options: &str) -> String {
     let [src, dst] = ["src", "dst"].map(|point| fixture(&format!("{PAIR}/{point}.pcap.gz")));
-    desk.text(&format!("rtt {src} {dst} {options}"))
+    desk.text(&format!("{command} {src} {dst} {options}"))
 }
 
 #[test]
-fn the_table_in_the_readme_is_what_the_command_prints() {
-    let table = rtt(&Desk::new(), "");
-    assert!(
-        in_repository("README.md").contains(&format!("```text\n{table}```\n")),
-        "the README needs this table:\n{table}"
-    );
+fn the_tables_in_the_readme_are_what_the_commands_print() {
+    for (command, options) in [("rtt", ""), ("path", "--flow 1 --quiet")] {
+        let table = measured(&Desk::new(), command, options);
+        assert!(
+            in_repository("README.md").contains(&format!("```text\n{table}```\n")),
+            "the README needs this table:\n{table}"
+        );
+    }
 }
 
 #[test]
 fn the_picture_in_the_readme_is_what_the_command_draws() {
     let desk = Desk::new();
-    rtt(&desk, "--quiet --flow 1 --plot rtt.svg");
+    measured(&desk, "rtt", "--quiet --flow 1 --plot rtt.svg");
     assert!(
         desk.get("rtt.svg") == in_repository(".readme/rtt.svg").as_bytes(),
         "draw it again with the command that the README names"

@@ -36,19 +36,21 @@ fn strange_captures_are_read_or_refused_in_words() {
             Some(1) => assert!(!reason(&output).is_empty()),
             other => panic!("info {}: {other:?}", file.display()),
         }
-        let mut command = desk.command("rtt --format csv");
-        let output = command.arg(&file).arg(&file).output().unwrap();
-        let said = text(&output.stderr);
-        match output.status.code() {
-            Some(0) => assert!(text(&output.stdout).lines().count() > 1),
-            Some(1) => {
-                assert!(output.stdout.is_empty());
-                assert!(
-                    said.lines().all(|line| line.starts_with("tcpexp: ")),
-                    "{said}"
-                );
+        for (command, captures) in [("rtt", 2), ("path", 2), ("throughput", 1)] {
+            let mut run = desk.command(&format!("{command} --format csv"));
+            let output = run.args(vec![&file; captures]).output().unwrap();
+            let said = text(&output.stderr);
+            match output.status.code() {
+                Some(0) => assert!(text(&output.stdout).lines().count() > 1),
+                Some(1) => {
+                    assert!(output.stdout.is_empty());
+                    assert!(
+                        said.lines().all(|line| line.starts_with("tcpexp: ")),
+                        "{said}"
+                    );
+                }
+                other => panic!("{command} {}: {other:?} {said}", file.display()),
             }
-            other => panic!("rtt {}: {other:?} {said}", file.display()),
         }
         assert!(began.elapsed() < LIMIT, "{}", file.display());
     }
