@@ -65,10 +65,22 @@ pub fn meter<M: Meter, E: Send>(
 }
 
 /// The rows of all shards in the order of their packets.
-fn in_order<Row>(shards: Vec<Vec<(u64, Row)>>) -> Vec<Row> {
-    let mut rows: Vec<_> = shards.into_iter().flatten().collect();
-    rows.sort_by_key(|(record, _)| *record);
-    rows.into_iter().map(|(_, row)| row).collect()
+///
+/// Rows are large, so their records are sorted and each row is moved once.
+fn in_order<Row>(shards: Vec<Rows<Row>>) -> Vec<Row> {
+    let mut order = Vec::new();
+    let mut rows = Vec::new();
+    for mut shard in shards {
+        order.extend(
+            (rows.len()..)
+                .zip(shard.records)
+                .map(|(place, record)| (record, place)),
+        );
+        rows.append(&mut shard.rows);
+    }
+    order.sort_unstable();
+    let mut take = |(_, place): (u64, usize)| rows[place].take();
+    order.into_iter().filter_map(&mut take).collect()
 }
 
 /// Some of the flows that are alive.
@@ -84,14 +96,10 @@ impl<M> Default for Shard<M> {
 }
 
 impl<M: Meter> Shard<M> {
-    fn measure(
-        &mut self,
-        chunk: &Chunk,
-        part: &Part,
-        new: &impl Fn(&Flow) -> M,
-    ) -> Vec<(u64, M::Row)> {
+    fn measure(&mut self, chunk: &Chunk, part: &Part, new: &impl Fn(&Flow) -> M) -> Rows<M::Row> {
         let mut rows = Rows {
             record: 0,
+            records: Vec::new(),
             rows: Vec::new(),
         };
         // A slot is not used again within a chunk, so its packets all belong to what begins there.
@@ -120,7 +128,7 @@ impl<M: Meter> Shard<M> {
                 meter.end(flow, &mut rows);
             }
         }
-        rows.rows
+        rows
     }
 
     fn begin(&mut self, slot: Slot, meter: M) {
@@ -134,13 +142,18 @@ impl<M: Meter> Shard<M> {
 
 /// Rows, each with the packet that it is due to.
 struct Rows<Row> {
+    /// The packet that rows are due to now.
     record: u64,
-    rows: Vec<(u64, Row)>,
+    records: Vec<u64>,
+    /// All of them are there until they are put in order.
+    rows: Vec<Option<Row>>,
 }
 
 impl<Row> Extend<Row> for Rows<Row> {
     fn extend<I: IntoIterator<Item = Row>>(&mut self, rows: I) {
-        self.rows
-            .extend(rows.into_iter().map(|row| (self.record, row)));
+        for row in rows {
+            self.records.push(self.record);
+            self.rows.push(Some(row));
+        }
     }
 }
