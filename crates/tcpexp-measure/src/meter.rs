@@ -67,7 +67,7 @@ pub fn meter<M: Meter, E: Send>(
 /// The rows of all shards in the order of their packets.
 ///
 /// Rows are large, so their records are sorted and each row is moved once.
-fn in_order<Row>(shards: Vec<Rows<Row>>) -> Vec<Row> {
+fn in_order<Row>(shards: Vec<Yield<Row>>) -> Vec<Row> {
     let mut order = Vec::new();
     let mut rows = Vec::new();
     for mut shard in shards {
@@ -96,8 +96,8 @@ impl<M> Default for Shard<M> {
 }
 
 impl<M: Meter> Shard<M> {
-    fn measure(&mut self, chunk: &Chunk, part: &Part, new: &impl Fn(&Flow) -> M) -> Rows<M::Row> {
-        let mut rows = Rows {
+    fn measure(&mut self, chunk: &Chunk, part: &Part, new: &impl Fn(&Flow) -> M) -> Yield<M::Row> {
+        let mut rows = Yield {
             record: 0,
             records: Vec::new(),
             rows: Vec::new(),
@@ -141,7 +141,7 @@ impl<M: Meter> Shard<M> {
 }
 
 /// Rows, each with the packet that it is due to.
-struct Rows<Row> {
+struct Yield<Row> {
     /// The packet that rows are due to now.
     record: u64,
     records: Vec<u64>,
@@ -149,7 +149,7 @@ struct Rows<Row> {
     rows: Vec<Option<Row>>,
 }
 
-impl<Row> Extend<Row> for Rows<Row> {
+impl<Row> Extend<Row> for Yield<Row> {
     fn extend<I: IntoIterator<Item = Row>>(&mut self, rows: I) {
         for row in rows {
             self.records.push(self.record);
