@@ -23,8 +23,8 @@ const MANY_CORNERS: usize = 800;
 /// A flow whose highest rate is a smaller part of the highest flow's than this would nowhere rise
 /// by more than a millimetre from the axis.
 const LEAST_SEEN: u64 = 50;
-/// Totals are wider than the lines on them, so that both are seen where they are one.
-const TOTAL_WIDTH: u32 = 9;
+/// Totals are by this wider than the lines on them, so that both are seen where they are one.
+const WIDER: u32 = 4;
 
 /// The rates of one flow, or of several together, in bins of one width.
 #[derive(Clone, Debug, Default)]
@@ -194,23 +194,26 @@ impl<'a> Figure<'a> {
         }
         legend.draw(canvas, MARGIN)?;
         panel.draw_axes()?;
-        for (series, colour) in &self.totals {
-            let steps = series.steps(self.start, self.unit);
-            panel.draw_line(&steps, *colour, TOTAL_WIDTH)?;
+        let lines = |series: &[(&RateSeries, RGBColor)]| -> Vec<_> {
+            let line = |(series, colour): &(&RateSeries, RGBColor)| {
+                (series.steps(self.start, self.unit), *colour)
+            };
+            series.iter().map(line).collect()
+        };
+        // What carried little would drown in what carried much.
+        let mut most_first = self.flows.clone();
+        most_first.sort_by_key(|(series, _)| Reverse(series.sum_bps));
+        let (flows, totals) = (lines(&most_first), lines(&self.totals));
+        let corners = flows.iter().chain(&totals).map(|(steps, _)| steps.len());
+        let is_crowded = corners.max() > Some(MANY_CORNERS);
+        let width = if is_crowded { 2 } else { 4 };
+        for (steps, colour) in totals {
+            panel.draw_line(&steps, colour, width + WIDER)?;
         }
         if let Some(bps) = self.link_rate_bps {
             panel.draw_level(self.unit.value(bps), BLACK_INK)?;
         }
-        // What carried little would drown in what carried much.
-        let mut most_first = self.flows.clone();
-        most_first.sort_by_key(|(series, _)| Reverse(series.sum_bps));
-        let lines: Vec<_> = most_first
-            .into_iter()
-            .map(|(series, colour)| (series.steps(self.start, self.unit), colour))
-            .collect();
-        let corners = lines.iter().map(|(steps, _)| steps.len()).max();
-        let width = if corners > Some(MANY_CORNERS) { 2 } else { 4 };
-        for (steps, colour) in lines {
+        for (steps, colour) in flows {
             panel.draw_line(&steps, colour, width)?;
         }
         Ok(())
