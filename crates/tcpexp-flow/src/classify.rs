@@ -142,11 +142,11 @@ impl Classifier {
         let start = segment.payload_start();
         let end = start.plus(segment.seen.payload_bytes);
         let fresh_bytes = self.copies.take(start, end);
-        (self.class(segment, fresh_bytes > 0), fresh_bytes)
+        (self.class(segment, fresh_bytes), fresh_bytes)
     }
 
     #[inline]
-    fn class(&mut self, segment: &Segment, is_fresh: bool) -> Class {
+    fn class(&mut self, segment: &Segment, fresh_bytes: u32) -> Class {
         let Some(sent) = self.sent else {
             self.go_on(segment);
             return if segment.is_numbered() {
@@ -160,7 +160,7 @@ impl Classifier {
             return self.empty(ahead, segment);
         }
         if ahead < 0 {
-            return self.behind(sent, segment, is_fresh);
+            return self.behind(sent, segment, fresh_bytes);
         }
         if ahead > 0 {
             self.gap_left = Some(segment.seen.at);
@@ -245,7 +245,7 @@ impl Classifier {
     }
 
     #[cold]
-    fn behind(&mut self, sent: Sent, segment: &Segment, is_fresh: bool) -> Class {
+    fn behind(&mut self, sent: Sent, segment: &Segment, fresh_bytes: u32) -> Class {
         let nxt = sent.nxt;
         let is_acknowledged = self.una().is_some_and(|una| segment.end() <= una);
         let is_last_byte = segment.seen.payload_bytes == 1 && segment.end() == nxt;
@@ -264,8 +264,12 @@ impl Classifier {
         }
         let (order, known_by) = match self.identity.out_of_order(segment) {
             // A late copy that the path made; one sent again would have later numbers.
-            (Order::Earlier, KnownBy::IpId) if !is_fresh => return Class::Copy,
-            _ if !is_fresh => (Order::Later, KnownBy::Bytes),
+            (Order::Earlier, KnownBy::IpId) if fresh_bytes == 0 => return Class::Copy,
+            _ if fresh_bytes == 0 => (Order::Later, KnownBy::Bytes),
+            // Bytes captured before, sent again together with others.
+            (Order::Unknown, _) if fresh_bytes < segment.seen.payload_bytes => {
+                (Order::Later, KnownBy::Bytes)
+            }
             (Order::Unknown, _) => self.by_time(segment),
             known => known,
         };
@@ -501,6 +505,19 @@ mod tests {
         0.002 > sent Earlier by Time, FastRetransmit
         0.003 > New
         0.060 > sent Later by Time, FastRetransmit
+        ");
+    }
+
+    #[test]
+    fn bytes_captured_before_that_come_with_others_were_sent_again() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000) id 0
+            0.001 > 2001:3001(1000) id 0
+            0.002 > 2001:4001(2000) id 0
+        "), @r"
+        0.000 > New
+        0.001 > New
+        0.002 > sent Later by Bytes, FastRetransmit
         ");
     }
 
