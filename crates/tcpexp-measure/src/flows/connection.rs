@@ -46,7 +46,6 @@ impl Connection {
             let offer = self.handshake.offers[direction.index()];
             DirectionSummary::of(&mut self.halves[direction.index()], position, offer)
         });
-        let is_answered = directions.iter().all(|direction| direction.packets > 0);
         ConnectionSummary {
             flow: flow.id,
             protocol: flow.key.protocol(),
@@ -55,7 +54,7 @@ impl Connection {
             initiator_known: flow.initiator_known,
             first_at: flow.first_seen,
             duration: flow.last_seen - flow.first_seen,
-            ending: self.closing.ending(is_answered),
+            ending: self.closing.ending(),
             vantage,
             handshake_rtt: self.handshake.rtt(),
             sack: self.handshake.agreed(|offer| offer.sack_permitted),

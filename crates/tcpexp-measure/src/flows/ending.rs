@@ -11,7 +11,8 @@ pub enum Ending {
     HalfClosed(Direction),
     /// A RST that goes this way cut it.
     Reset(Direction),
-    /// A SYN was never answered.
+    /// A SYN was never answered: neither is an answer in the capture, nor does the initiator
+    /// acknowledge one.
     Unanswered,
     /// Nothing ended it while the capture ran.
     Open,
@@ -37,12 +38,19 @@ impl Ending {
 pub(super) struct Closing {
     finished: [bool; 2],
     reset: Option<Direction>,
+    /// Whether a SYN asks for a connection.
+    is_asked: bool,
+    /// Whether an end acknowledges something, so that it must have heard of the other one even if
+    /// that was not captured.
+    is_answered: bool,
 }
 
 impl Closing {
     #[inline]
     pub(super) fn observe(&mut self, segment: &Segment) {
         let direction = segment.seen.direction;
+        self.is_asked |= segment.flags.syn();
+        self.is_answered |= segment.ack.is_some();
         if segment.flags.fin() {
             self.finished[direction.index()] = true;
         }
@@ -52,14 +60,14 @@ impl Closing {
         }
     }
 
-    pub(super) fn ending(self, is_answered: bool) -> Ending {
+    pub(super) fn ending(self) -> Ending {
         match (self.reset, self.finished) {
             (Some(direction), _) => Ending::Reset(direction),
             (None, [true, true]) => Ending::Closed,
             (None, [true, false]) => Ending::HalfClosed(Direction::Forward),
             (None, [false, true]) => Ending::HalfClosed(Direction::Reverse),
-            (None, [false, false]) if is_answered => Ending::Open,
-            (None, [false, false]) => Ending::Unanswered,
+            (None, [false, false]) if self.is_asked && !self.is_answered => Ending::Unanswered,
+            (None, [false, false]) => Ending::Open,
         }
     }
 }

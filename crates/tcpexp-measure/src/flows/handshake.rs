@@ -62,10 +62,10 @@ impl Handshake {
         Some(self.far? + self.near?)
     }
 
-    /// Whether both ends agreed on an option.
+    /// Whether both ends agreed on an option; `None` without both SYNs.
     pub(super) fn agreed(&self, has: impl Fn(&SynOptions) -> bool) -> Option<bool> {
-        let [forward, reverse] = self.offers;
-        Some(has(&forward?) && has(&reverse?))
+        let (forward, reverse) = (self.offers[0]?, self.offers[1]?);
+        Some(has(&forward) && has(&reverse))
     }
 
     /// Whether both ends agreed on ECN (RFC 3168, section 6.1.1).

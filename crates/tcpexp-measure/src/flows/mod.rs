@@ -7,6 +7,8 @@ mod handshake;
 mod out_of_sequence;
 mod outstanding;
 mod summary;
+#[cfg(test)]
+mod tests;
 
 pub use connection::Connection;
 pub use ending::Ending;
