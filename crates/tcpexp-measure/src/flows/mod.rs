@@ -7,6 +7,9 @@ mod handshake;
 mod out_of_sequence;
 mod outstanding;
 mod summary;
+
+#[cfg(test)]
+mod laws;
 #[cfg(test)]
 mod tests;
 

@@ -214,6 +214,21 @@ pub(crate) fn captures_in(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     .find(|(src, dst)| src.exists() && dst.exists())
 }
 
+/// The capture pairs of this repository, and those next to it if they are at hand.
+pub(crate) fn pair_folders() -> Vec<PathBuf> {
+    let parents = ["captures", "captures/short"]
+        .into_iter()
+        .filter_map(shared);
+    let mut folders: Vec<PathBuf> = std::iter::once(fixture(""))
+        .chain(parents)
+        .flat_map(|parent| std::fs::read_dir(parent).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|folder| captures_in(folder).is_some())
+        .collect();
+    folders.sort();
+    folders
+}
+
 /// Packets that the path is known to have dropped.
 pub(crate) fn known_drops(folder: &Path) -> Option<u64> {
     // These two are cut: the first by us, the second by its capture.

@@ -1,0 +1,155 @@
+//! What `tcpexp flows` counts, against tcptrace: a program that many papers rest on.
+
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+mod common;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+
+use common::{captures_in, pair_folders};
+use flate2::read::MultiGzDecoder;
+use tcpexp::flow::{Direction, Protocol};
+use tcpexp::wire::Tunnels;
+use tcpexp::{Error, Recording, flows};
+
+/// By sender and receiver.
+type Counts = HashMap<(SocketAddr, SocketAddr), Sent>;
+
+/// What both programs count of one direction of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sent {
+    packets: u64,
+    payload_bytes: u64,
+    unique_bytes: u64,
+    retransmitted_packets: u64,
+    retransmitted_bytes: u64,
+}
+
+impl Sent {
+    /// Where the number with this name in tcptrace's report goes.
+    fn named(&mut self, name: &str) -> Option<&mut u64> {
+        Some(match name {
+            "total packets" => &mut self.packets,
+            "actual data bytes" => &mut self.payload_bytes,
+            "unique bytes sent" => &mut self.unique_bytes,
+            "rexmt data pkts" => &mut self.retransmitted_packets,
+            "rexmt data bytes" => &mut self.retransmitted_bytes,
+            _ => return None,
+        })
+    }
+}
+
+fn ours(path: &Path) -> Counts {
+    let mut counts = Counts::new();
+    flows(
+        &Recording::open(path).unwrap(),
+        Tunnels::default(),
+        |found| {
+            for connection in found {
+                if connection.protocol != Protocol::Tcp {
+                    continue;
+                }
+                let ends = [connection.initiator, connection.responder];
+                for direction in Direction::BOTH {
+                    let of = &connection.directions[direction.index()];
+                    let resent = of.retransmissions();
+                    let from = ends[direction.index()];
+                    let to = ends[direction.opposite().index()];
+                    let sent = Sent {
+                        packets: of.packets,
+                        payload_bytes: of.payload_bytes,
+                        unique_bytes: of.unique_bytes,
+                        retransmitted_packets: resent.packets,
+                        retransmitted_bytes: resent.bytes,
+                    };
+                    assert_eq!(counts.insert((from, to), sent), None, "{from} > {to} twice");
+                }
+            }
+            Ok::<(), Error>(())
+        },
+    )
+    .unwrap();
+    counts
+}
+
+/// What tcptrace says of an uncompressed capture; `None` if it is not installed.
+fn theirs(path: &Path) -> Option<Counts> {
+    let report = match Command::new("tcptrace")
+        .args(["-l", "-r", "-n"])
+        .arg(path)
+        .output()
+    {
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        report => report.unwrap(),
+    };
+    assert!(
+        report.status.success(),
+        "{}",
+        String::from_utf8_lossy(&report.stderr)
+    );
+    let report = String::from_utf8(report.stdout).unwrap();
+    // The part before the first connection is about the file.
+    let connections = report.split("TCP connection ").skip(1);
+    Some(connections.filter_map(connection).flatten().collect())
+}
+
+/// Both directions of one connection. The report has two columns, one for each.
+fn connection(report: &str) -> Option<[((SocketAddr, SocketAddr), Sent); 2]> {
+    let mut hosts = Vec::new();
+    let mut sent = [Sent::default(); 2];
+    for line in report.lines() {
+        let Some((name, value)) = line.trim().split_once(':') else {
+            continue;
+        };
+        if name.starts_with("host ") {
+            hosts.push(value.trim().parse().unwrap());
+        }
+        let Some((one, other)) = value.split_once(&format!(" {name}:")) else {
+            continue;
+        };
+        for (sent, column) in sent.iter_mut().zip([one, other]) {
+            if let Some(number) = sent.named(name) {
+                *number = column.trim().parse().unwrap();
+            }
+        }
+    }
+    let [a, b] = hosts[..] else {
+        return None;
+    };
+    Some([((a, b), sent[0]), ((b, a), sent[1])])
+}
+
+#[test]
+fn senders_are_counted_as_tcptrace_counts_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let unpacked = folder.path().join("capture.pcap");
+    let (mut directions, mut retransmitted) = (0, 0);
+    for pair in pair_folders() {
+        let (at_sender, _) = captures_in(&pair).unwrap();
+        let mut packed = MultiGzDecoder::new(File::open(&at_sender).unwrap());
+        io::copy(&mut packed, &mut File::create(&unpacked).unwrap()).unwrap();
+        let Some(theirs) = theirs(&unpacked) else {
+            assert!(
+                std::env::var_os("TCPEXP_NEED_TOOLS").is_none(),
+                "tcptrace is not installed, and TCPEXP_NEED_TOOLS is set"
+            );
+            eprintln!("skipped: tcptrace is not installed");
+            return;
+        };
+        let ours = ours(&unpacked);
+        assert!(!ours.is_empty());
+        assert_eq!(ours.len(), theirs.len(), "{}", pair.display());
+        for (ends, sent) in &ours {
+            assert_eq!(Some(sent), theirs.get(ends), "{}: {ends:?}", pair.display());
+            directions += 1;
+            retransmitted += sent.retransmitted_packets;
+        }
+    }
+    println!("{directions} directions with {retransmitted} retransmissions are counted alike");
+    assert!(retransmitted > 100);
+}
