@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
-use common::{captures_in, pair_folders};
+use common::{captures_in, fixture_folders, shared_folders};
 use flate2::read::MultiGzDecoder;
 use tcpexp::flow::{Direction, Protocol};
 use tcpexp::wire::Tunnels;
@@ -129,7 +129,7 @@ fn senders_are_counted_as_tcptrace_counts_them() {
     let folder = tempfile::tempdir().unwrap();
     let unpacked = folder.path().join("capture.pcap");
     let (mut directions, mut retransmitted) = (0, 0);
-    for pair in pair_folders() {
+    for pair in fixture_folders().into_iter().chain(shared_folders()) {
         let (at_sender, _) = captures_in(&pair).unwrap();
         let mut packed = MultiGzDecoder::new(File::open(&at_sender).unwrap());
         io::copy(&mut packed, &mut File::create(&unpacked).unwrap()).unwrap();

@@ -214,14 +214,22 @@ pub(crate) fn captures_in(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     .find(|(src, dst)| src.exists() && dst.exists())
 }
 
-/// The capture pairs of this repository, and those next to it if they are at hand.
-pub(crate) fn pair_folders() -> Vec<PathBuf> {
+/// Folders with capture pairs in this repository.
+pub(crate) fn fixture_folders() -> Vec<PathBuf> {
+    pairs_in(&fixture(""))
+}
+
+/// Folders with capture pairs next to this repository, if they are at hand.
+pub(crate) fn shared_folders() -> Vec<PathBuf> {
     let parents = ["captures", "captures/short"]
         .into_iter()
         .filter_map(shared);
-    let mut folders: Vec<PathBuf> = std::iter::once(fixture(""))
-        .chain(parents)
-        .flat_map(|parent| std::fs::read_dir(parent).unwrap())
+    parents.flat_map(|parent| pairs_in(&parent)).collect()
+}
+
+fn pairs_in(parent: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(parent).unwrap();
+    let mut folders: Vec<PathBuf> = entries
         .map(|entry| entry.unwrap().path())
         .filter(|folder| captures_in(folder).is_some())
         .collect();

@@ -15,6 +15,8 @@ pub(crate) type Ends = (SocketAddr, SocketAddr);
 /// One packet at one point.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
+    /// Record number in the capture, from 0.
+    pub(crate) record: u64,
     pub(crate) at: Timestamp,
     pub(crate) ends: Ends,
     pub(crate) is_tcp: bool,
@@ -40,7 +42,9 @@ pub(crate) struct Same {
 pub(crate) fn read(path: &Path) -> Vec<Seen> {
     let mut capture = Capture::from_file(File::open(path).unwrap()).unwrap();
     let mut packets = Vec::new();
+    let mut records = 0..;
     while let Some(record) = capture.next_record() {
+        let number = records.next().unwrap();
         let link = LinkType(record.link_type);
         let Ok(packet) = decode(link, record.captured, record.wire_bytes, Tunnels::default())
         else {
@@ -48,6 +52,7 @@ pub(crate) fn read(path: &Path) -> Vec<Seen> {
         };
         let end = |address, port| SocketAddr::new(address, port);
         let mut seen = Seen {
+            record: number,
             at: record.at.unwrap(),
             ends: (
                 end(packet.addresses.source(), packet.ports.source),
