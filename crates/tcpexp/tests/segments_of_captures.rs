@@ -221,16 +221,23 @@ impl Score {
 fn score(folder: &Path) -> Score {
     let (at_sender, at_receiver) = captures_in(folder).unwrap();
     let departures = departures(&read(&at_sender));
+    let again: Vec<_> = departures
+        .iter()
+        .flat_map(|(ends, sent)| sent.iter().map(move |departure| (ends, departure)))
+        .filter(|(_, departure)| departure.is_retransmission)
+        .collect();
     let verdicts = verdicts(&at_receiver);
     let mut score = Score::default();
     let is_data = |packet: &Seen| packet.is_tcp && packet.payload_bytes > 0;
     for arrival in read(&at_receiver).into_iter().filter(is_data) {
-        let departures = departures.get(&arrival.ends).map_or(&[][..], Vec::as_slice);
         let Some(verdict) = verdicts.get(&arrival.record) else {
-            let mut again = departures.iter().filter(|d| d.is_retransmission);
-            score.in_place += u64::from(again.any(|again| is_carrier(again, &arrival)));
+            let is_again = again
+                .iter()
+                .any(|(ends, again)| **ends == arrival.ends && is_carrier(again, &arrival));
+            score.in_place += u64::from(is_again);
             continue;
         };
+        let departures = departures.get(&arrival.ends).map_or(&[][..], Vec::as_slice);
         let carriers: Vec<_> = departures
             .iter()
             .filter(|d| is_carrier(d, &arrival))
