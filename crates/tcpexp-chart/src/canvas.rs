@@ -116,6 +116,11 @@ impl Canvas<'_> {
         Ok(())
     }
 
+    /// A filled rectangle between two corners.
+    pub(crate) fn area(&self, from: At, to: At, colour: RGBColor) -> Result<(), Error> {
+        checked(self.area.draw(&Rectangle::new([from, to], colour.filled())))
+    }
+
     pub(crate) fn dot(&self, at: At, colour: RGBColor, radius: u32) -> Result<(), Error> {
         checked(self.area.draw(&Circle::new(at, radius, colour.filled())))
     }

@@ -13,6 +13,9 @@ pub enum Error {
     /// Nothing to draw.
     #[error("there are no delays to draw")]
     NoSamples,
+    /// Not one window and no flight size to draw.
+    #[error("there are no congestion windows to draw")]
+    NoWindows,
     /// Not one bin to draw.
     #[error("there are no rates to draw")]
     NoRates,

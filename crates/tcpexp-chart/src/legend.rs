@@ -17,7 +17,14 @@ const SPACE: i32 = 40;
 pub(crate) struct Key {
     text: String,
     colour: RGBColor,
-    is_dashed: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Line,
+    Dashes,
+    Area,
 }
 
 impl Key {
@@ -26,7 +33,7 @@ impl Key {
         Self {
             text,
             colour,
-            is_dashed: false,
+            kind: Kind::Line,
         }
     }
 
@@ -35,7 +42,16 @@ impl Key {
         Self {
             text,
             colour,
-            is_dashed: true,
+            kind: Kind::Dashes,
+        }
+    }
+
+    /// A shaded area.
+    pub(crate) const fn area(text: String, colour: RGBColor) -> Self {
+        Self {
+            text,
+            colour,
+            kind: Kind::Area,
         }
     }
 }
@@ -89,10 +105,13 @@ impl Legend {
         for row in &self.rows {
             for Entry { key, left } in row {
                 let end = left + SAMPLE_LENGTH;
-                if key.is_dashed {
-                    canvas.dashes((*left, end), y, key.colour)?;
-                } else {
-                    canvas.line(&[(*left, y), (end, y)], key.colour, SAMPLE_WIDTH)?;
+                match key.kind {
+                    Kind::Line => canvas.line(&[(*left, y), (end, y)], key.colour, SAMPLE_WIDTH)?,
+                    Kind::Dashes => canvas.dashes((*left, end), y, key.colour)?,
+                    Kind::Area => {
+                        let half = TEXT_HEIGHT / 2;
+                        canvas.area((*left, y - half), (end, y + half), key.colour)?;
+                    }
                 }
                 canvas.text(&key.text, (end + GAP, y), Align::Left)?;
             }

@@ -23,6 +23,7 @@ mod axis;
 mod canvas;
 mod colours;
 mod curve;
+mod cwnd;
 mod delays;
 mod error;
 mod legend;
@@ -32,6 +33,7 @@ mod series;
 mod svg;
 mod thinned;
 
+pub use cwnd::{CwndSeries, cwnd_figure};
 pub use delays::{queueing_figure, rtt_figure};
 pub use error::Error;
 pub use rates::{RateSeries, rate_figure};

@@ -8,6 +8,8 @@ use crate::canvas::{Align, At, BLACK_INK, Canvas, TEXT_HEIGHT};
 
 const GRID: RGBColor = RGBColor(0xDD, 0xDD, 0xDD);
 const TICK_LENGTH: i32 = 8;
+/// As wide as a shade is at the least: a fifth of a millimetre.
+const LEAST_SHADE: i32 = 2;
 /// Between a tick and its label, and between the labels and the axis' name.
 const GAP: i32 = 10;
 
@@ -71,6 +73,17 @@ impl<'c, 'a> Panel<'c, 'a> {
             x,
             y,
             y_labels,
+        }
+    }
+
+    /// Gives panels one above the other the same left edge, so that their times compare.
+    pub(crate) fn align(panels: &mut [Self]) {
+        let left = panels.iter().map(|panel| panel.frame.left).max();
+        for panel in panels {
+            let more = left.map_or(0, |left| left - panel.frame.left);
+            panel.frame.left += more;
+            // The name stays at the very left.
+            panel.y_labels += more;
         }
     }
 
@@ -153,6 +166,19 @@ impl<'c, 'a> Panel<'c, 'a> {
         let y = self.frame.top - MARK_GAP - MARK_LENGTH / 2;
         let x = self.frame.left - TICK_LENGTH - GAP;
         self.canvas.text(name, (x, y), Align::Right)
+    }
+
+    /// Shades all of the height from one time to another, as far as it is within the panel, and
+    /// visibly however short it is.
+    pub(crate) fn shade(&self, (start, end): (f64, f64), colour: RGBColor) -> Result<(), Error> {
+        let (start, end) = (start.max(self.x.low), end.min(self.x.high));
+        if start > end {
+            return Ok(());
+        }
+        let (left, top) = self.at((start, self.y.high));
+        let (right, bottom) = self.at((end, self.y.low));
+        self.canvas
+            .area((left, top), (right.max(left + LEAST_SHADE), bottom), colour)
     }
 
     /// A dot at `point`.

@@ -164,6 +164,20 @@ pub(crate) struct CwndArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
 
+    /// Draw window, threshold and flight size against time, recoveries shaded
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
+    pub(crate) plot: Option<Picture>,
+
+    /// What the kernel logged, or a table of `tcpexp import`: to draw beside the estimate, and to
+    /// tell how far off it is
+    #[arg(long, value_name = "LOG")]
+    pub(crate) truth: Option<PathBuf>,
+
+    /// What wrote the log [default: told by its beginning]
+    #[arg(long, value_name = "FORMAT", requires = "truth")]
+    pub(crate) truth_format: Option<LogFormat>,
+
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
 }

@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use anyhow::bail;
+use tcpexp::measure::score::{Options, Reconstructed, score_all};
 use tcpexp::measure::sender::SenderRow;
 use tcpexp::table::{
-    CwndTable, FLOW_TABLE_WIDTH, Labelled, SenderEvent, SenderEventRow, SenderLabel,
-    SenderSampleRow, sender_columns, sender_event_columns,
+    CwndTable, FLOW_TABLE_WIDTH, Labelled, ScoredSender, SenderEvent, SenderEventRow, SenderLabel,
+    SenderSampleRow, score_text, sender_columns, sender_event_columns,
 };
-use tcpexp::{LabelledSenderRow, cwnd};
+use tcpexp::{LabelledSenderRow, Truth, cwnd, logged_senders};
 
-use crate::args::{CwndArgs, SelectArgs, wrong_usage};
+use crate::args::{CwndArgs, LogFormat, SelectArgs, wrong_usage};
+use crate::cwnd_chart::CwndChart;
 use crate::flows::warn;
-use crate::output::Output;
 use crate::progress::Progress;
+use crate::score::warn_of_logs;
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 
@@ -31,6 +33,12 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
         }
     }
     let mut results = Results::create(args)?;
+    // First, so that a log that cannot be read is known before long work.
+    let truth = args.truth.as_ref().map(|path| {
+        let format = args.truth_format.map(LogFormat::of_import);
+        logged_senders(std::slice::from_ref(path), format)
+    });
+    let truth = truth.transpose()?;
     let src = args.reading.open(&args.src)?;
     let dst = args.dst.as_deref().map(|dst| args.reading.open(dst));
     let dst = dst.transpose()?;
@@ -50,7 +58,7 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
             args.src.display()
         );
     }
-    results.finish()
+    results.finish(truth)
 }
 
 /// What has been reconstructed so far.
@@ -58,7 +66,10 @@ struct Results<'a> {
     select: &'a SelectArgs,
     sheet: Sheet<SenderSampleRow>,
     events: Option<SideTable<SenderEventRow>>,
+    chart: Option<CwndChart>,
     table: CwndTable,
+    /// To be held against the truth, if there is one.
+    collected: Option<Reconstructed>,
 }
 
 impl<'a> Results<'a> {
@@ -71,7 +82,9 @@ impl<'a> Results<'a> {
                 Some(path) => Some(SideTable::create(path, sender_event_columns())?),
                 None => None,
             },
+            chart: args.plot.as_ref().map(CwndChart::create).transpose()?,
             table: CwndTable::new(args.select.limit, position),
+            collected: args.truth.is_some().then(Reconstructed::default),
         })
     }
 
@@ -80,6 +93,12 @@ impl<'a> Results<'a> {
             return Ok(());
         }
         self.table.add(&row);
+        if let Some(chart) = &mut self.chart {
+            chart.add(&row);
+        }
+        if let (Some(collected), Some(ends)) = (&mut self.collected, row.flow.ends) {
+            collected.add(ends, &row.row);
+        }
         let flow = row.flow;
         let event = match row.row {
             SenderRow::Sample(row) if self.sheet.takes_rows() => {
@@ -95,11 +114,41 @@ impl<'a> Results<'a> {
         }
     }
 
-    fn finish(self) -> anyhow::Result<()> {
+    fn finish(mut self, truth: Option<Truth>) -> anyhow::Result<()> {
+        let mut text = self.table.into_text(FLOW_TABLE_WIDTH);
+        if let (Some(truth), Some(collected)) = (truth, self.collected) {
+            warn_of_logs(&truth);
+            if let Some(chart) = &mut self.chart {
+                chart.add_truth(&truth.senders);
+            }
+            text.push('\n');
+            text += &score(collected, &truth)?;
+        }
         let events = self.events.map(SideTable::complete).transpose()?;
-        self.sheet.finish(&self.table.into_text(FLOW_TABLE_WIDTH))?;
-        events.map_or(Ok(()), Output::finish)
+        let chart = self.chart.map(CwndChart::draw).transpose()?;
+        self.sheet.finish(&text)?;
+        for file in [events, chart].into_iter().flatten() {
+            file.finish()?;
+        }
+        Ok(())
     }
+}
+
+/// How far the senders that were reconstructed are from the truth.
+fn score(collected: Reconstructed, truth: &Truth) -> anyhow::Result<String> {
+    let scores = score_all(&collected.finish(), &truth.senders, Options::default());
+    let named: Vec<ScoredSender> = scores
+        .into_iter()
+        .filter(|score| score.is_reconstructed)
+        .map(|score| ScoredSender {
+            name: "against the log:".to_owned(),
+            score,
+        })
+        .collect();
+    if named.is_empty() {
+        bail!("the log tells of no sender in the capture that was asked for");
+    }
+    Ok(score_text(&named))
 }
 
 fn wants(select: &SelectArgs, label: &Arc<SenderLabel>) -> bool {

@@ -3,6 +3,7 @@
 mod args;
 mod compat;
 mod cwnd;
+mod cwnd_chart;
 mod failure;
 mod flows;
 mod import;

@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::desk::{Desk, fixture, gzip, reason, text};
+use crate::score::desk as desk_with_log;
 
 fn reno(options: &str) -> String {
     let src = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
@@ -145,4 +146,60 @@ fn standard_input_and_compressed_captures_are_read() {
         .output()
         .unwrap();
     assert_eq!(text(&output.stdout), table);
+}
+
+#[test]
+fn windows_are_drawn() {
+    let desk = desk_with_log();
+    desk.bytes("cwnd src.pcap -q --plot cwnd.svg");
+    desk.bytes("cwnd src.pcap -q --plot cwnd.png");
+    let svg = text(&desk.get("cwnd.svg"));
+    for said in [
+        "cwnd, estimated",
+        "ssthresh",
+        "flight size",
+        "fast recovery",
+        "172.16.10.3:54058",
+    ] {
+        assert!(svg.contains(said), "{said}");
+    }
+    // The control connection has too little to show.
+    assert!(!svg.contains("cwnd, measured") && !svg.contains("54048"));
+    assert!(desk.get("cwnd.png").starts_with(b"\x89PNG"));
+    assert_snapshot!(
+        desk.misuse("cwnd src.pcap --plot cwnd.pdf"),
+        @"error: invalid value 'cwnd.pdf' for '--plot <FILE.svg|FILE.png>': the name must end in .svg or .png"
+    );
+}
+
+#[test]
+fn the_kernels_own_window_is_drawn_and_scored_beside_the_estimate() {
+    let desk = desk_with_log();
+    let table = desk.text("cwnd src.pcap --flow 1 --truth probe.csv --plot cwnd.svg");
+    let (_, score) = table.split_once("\n\n").unwrap();
+    assert_snapshot!(score.lines().take(3).collect::<Vec<_>>().join("\n"), @r"
+    against the log: 172.16.10.3:54058 > 172.16.11.2:5201
+      number                       error <=5 % <=10%  matched   truth  flight <=5 %
+      cwnd                        0.82 %    90   100    2 969   2 969     9.1    80
+    ");
+    assert!(text(&desk.get("cwnd.svg")).contains("cwnd, measured"));
+    desk.bytes("import tcp_probe probe.csv -q -o truth.parquet");
+    let told = "cwnd src.pcap --flow 1 --truth probe.csv --truth-format tcp_probe";
+    assert_eq!(desk.text(told), table);
+    assert_eq!(
+        desk.text("cwnd src.pcap --flow 1 --truth truth.parquet"),
+        table
+    );
+    let reasons = [
+        "--truth missing",
+        "--truth probe.csv --flow 0",
+        "--truth probe.csv --truth-format ss",
+    ]
+    .map(|options| desk.failure(&format!("cwnd src.pcap -q --plot none.svg {options}")));
+    assert_snapshot!(reasons.join("\n"), @r"
+    cannot open missing: No such file or directory (os error 2)
+    the log tells of no sender in the capture that was asked for
+    cannot read probe.csv: none of 2970 lines can be used; line 1 is not a line of this format
+    ");
+    assert!(!desk.path("none.svg").exists());
 }

@@ -8,7 +8,7 @@ use crate::desk::{Desk, fixture, gzip, reason, text};
 
 /// What the kernel of the sender in `src.pcap` would have logged if all of the reconstruction were
 /// right but each tenth window, which is 10 % larger than that.
-fn log(desk: &Desk) -> String {
+pub(crate) fn log(desk: &Desk) -> String {
     let rows = desk.text("cwnd src.pcap --flow 1 --format csv");
     let mut log = "time,src,dst,snd_nxt,snd_una,snd_cwnd,ssthresh,snd_wnd,srtt_us\n".to_owned();
     for (number, row) in rows.lines().skip(1).enumerate() {
@@ -38,7 +38,7 @@ fn log(desk: &Desk) -> String {
 }
 
 /// With a real capture in `src.pcap`, and the log in `probe.csv`.
-fn desk() -> Desk {
+pub(crate) fn desk() -> Desk {
     let desk = Desk::new();
     let capture = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
     desk.put("src.pcap", &std::fs::read(capture).unwrap());

@@ -1,0 +1,456 @@
+//! The congestion window of senders over time.
+
+use std::collections::BTreeMap;
+
+use plotters::style::RGBColor;
+use tcpexp_measure::sender::{RecoveryEpoch, RecoveryKind, SenderSample};
+use tcpexp_units::Timestamp;
+
+use crate::axis::Axis;
+use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
+use crate::colours::{COLOURS, GREYS};
+use crate::curve::printable;
+use crate::delays::{LEAST_INSIDE, MARGIN, ticks};
+use crate::legend::{Key, Legend};
+use crate::panel::{Frame, Panel};
+use crate::{Error, FigureSize, Svg, Thinned};
+
+const ESTIMATE: RGBColor = COLOURS[0];
+const THRESHOLD: RGBColor = COLOURS[2];
+const FLIGHT_SIZE: RGBColor = COLOURS[5];
+const MEASURED: RGBColor = GREYS[0];
+/// Light, so that lines on it are seen.
+const FAST_RECOVERY: RGBColor = RGBColor(0xF6, 0xE4, 0xEF);
+const LOSS_RECOVERY: RGBColor = RGBColor(0xE3, 0xB4, 0xCF);
+/// The estimate's line is on the measured one, so that both are seen where they are one.
+const MEASURED_WIDTH: u32 = 9;
+
+/// Bins of a drawn line, of up to four samples: more than four per millimetre.
+const MOST_BINS: usize = 700;
+/// Samples that are further apart than this part of the time axis are not joined by a line.
+const JOINED: f64 = 0.02;
+/// Room for the name of a sender above its panel.
+const TITLE: i32 = TEXT_HEIGHT + 14;
+/// Between panels.
+const BETWEEN: i32 = 10;
+
+/// What one sender's window was over time, collected in bounded memory but for its recoveries.
+#[derive(Clone, Debug, Default)]
+pub struct CwndSeries {
+    /// What stands above its panel.
+    pub label: String,
+    /// Series with the same number tell time on the same clock.
+    pub clock: usize,
+    cwnd: Thinned<u32>,
+    ssthresh: Thinned<u32>,
+    flight_size: Thinned<u32>,
+    measured: Thinned<u32>,
+    epochs: Vec<Epoch>,
+    samples: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    kind: RecoveryKind,
+    began: Timestamp,
+    ended: Option<Timestamp>,
+}
+
+impl CwndSeries {
+    /// A series without samples.
+    pub fn new(label: impl Into<String>, clock: usize) -> Self {
+        Self {
+            label: label.into(),
+            clock,
+            ..Self::default()
+        }
+    }
+
+    /// Adds a reconstructed state.
+    pub fn add(&mut self, sample: &SenderSample) {
+        self.samples += 1;
+        if let Some(cwnd) = sample.cwnd_segments {
+            self.cwnd.add(sample.at, cwnd);
+        }
+        if let Some(ssthresh) = sample.ssthresh_segments {
+            self.ssthresh.add(sample.at, ssthresh);
+        }
+        let smss = sample.smss_bytes.filter(|smss| *smss > 0);
+        if let Some((bytes, smss)) = sample.flight_size_bytes.zip(smss) {
+            let segments = u32::try_from(bytes.div_ceil(smss.into())).unwrap_or(u32::MAX);
+            self.flight_size.add(sample.at, segments);
+        }
+    }
+
+    /// Adds a state that the sender's kernel logged.
+    pub fn add_measured(&mut self, sample: &SenderSample) {
+        if let Some(cwnd) = sample.cwnd_segments {
+            self.measured.add(sample.at, cwnd);
+        }
+    }
+
+    /// Adds a recovery.
+    pub fn add_recovery(&mut self, epoch: &RecoveryEpoch) {
+        self.epochs.push(Epoch {
+            kind: epoch.kind,
+            began: epoch.began,
+            ended: epoch.ended,
+        });
+    }
+
+    /// How many reconstructed states were added.
+    pub const fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// What the sender did, and not what its kernel logged before or after.
+    fn times(&self) -> Option<(Timestamp, Timestamp)> {
+        let times = [&self.cwnd, &self.flight_size]
+            .map(Thinned::times)
+            .into_iter()
+            .flatten();
+        let (first, last) = (
+            times.clone().map(|times| times.0).min()?,
+            times.map(|times| times.1).max()?,
+        );
+        Some((first, last))
+    }
+
+    /// Where its panel ends; a threshold above all windows is not in it.
+    fn high(&self) -> f64 {
+        let most = [&self.cwnd, &self.flight_size, &self.measured]
+            .into_iter()
+            .filter_map(|line| Some(line.extremes()?.1))
+            .max();
+        f64::from(most.unwrap_or(0).max(1)) * 1.05
+    }
+}
+
+/// Draws a panel for each series: estimated and measured window, threshold and flight size in
+/// segments over time, recoveries shaded.
+///
+/// Time is seconds since the first sample of all series on one clock. Lines are steps, as a number
+/// holds until the next ACK; a line ends where the number is not known for a while.
+pub fn cwnd_figure(series: &[CwndSeries], size: FigureSize) -> Result<Svg, Error> {
+    let figure = Figure::of(series).ok_or(Error::NoWindows)?;
+    Canvas::draw(size, |canvas| figure.draw(canvas, size))
+}
+
+/// A figure before it has a size.
+struct Figure<'a> {
+    series: Vec<&'a CwndSeries>,
+    /// When time begins on each clock.
+    starts: BTreeMap<usize, Timestamp>,
+    seconds: f64,
+}
+
+impl<'a> Figure<'a> {
+    /// `None` if there is nothing to draw.
+    fn of(series: &'a [CwndSeries]) -> Option<Self> {
+        let series: Vec<_> = series
+            .iter()
+            .filter(|series| series.times().is_some())
+            .collect();
+        let mut starts = BTreeMap::new();
+        for (clock, (first, _)) in series
+            .iter()
+            .filter_map(|series| Some((series.clock, series.times()?)))
+        {
+            let start = starts.entry(clock).or_insert(first);
+            *start = first.min(*start);
+        }
+        let seconds = series
+            .iter()
+            .filter_map(|series| Some((series.times()?.1 - starts[&series.clock]).as_seconds_f64()))
+            .reduce(f64::max)?;
+        Some(Self {
+            series,
+            starts,
+            seconds: if seconds > 0.0 { seconds } else { 1.0 },
+        })
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        let any = |has: fn(&CwndSeries) -> bool| self.series.iter().any(|series| has(series));
+        let has_kind = |is_timeout: bool| {
+            let mut epochs = self.series.iter().flat_map(|series| &series.epochs);
+            epochs.any(|epoch| (epoch.kind == RecoveryKind::Timeout) == is_timeout)
+        };
+        [
+            (
+                any(|series| series.measured.times().is_some()),
+                Key::line("cwnd, measured".to_owned(), MEASURED),
+            ),
+            (
+                any(|series| series.cwnd.times().is_some()),
+                Key::line("cwnd, estimated".to_owned(), ESTIMATE),
+            ),
+            (
+                any(|series| series.ssthresh.times().is_some()),
+                Key::line("ssthresh".to_owned(), THRESHOLD),
+            ),
+            (true, Key::line("flight size".to_owned(), FLIGHT_SIZE)),
+            (
+                has_kind(false),
+                Key::area("fast recovery".to_owned(), FAST_RECOVERY),
+            ),
+            (
+                has_kind(true),
+                Key::area("recovery after a timeout".to_owned(), LOSS_RECOVERY),
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(is_there, key)| is_there.then_some(key))
+        .collect()
+    }
+
+    fn draw(&self, canvas: &Canvas<'_>, size: FigureSize) -> Result<(), Error> {
+        let (width, height) = Canvas::extent(size);
+        let legend = Legend::new(canvas, self.keys(), (MARGIN, width - MARGIN));
+        let top = legend.height().saturating_add(MARGIN);
+        let panels = i32::try_from(self.series.len()).unwrap_or(i32::MAX);
+        let each = (height - MARGIN - top) / panels;
+        legend.draw(canvas, MARGIN)?;
+        let frame = |place: i32| Frame {
+            left: MARGIN,
+            right: width - MARGIN,
+            top: top + place * each + TITLE,
+            bottom: top + (place + 1) * each - if place + 1 < panels { BETWEEN } else { 0 },
+        };
+        let mut drawn: Vec<_> = (0..)
+            .zip(&self.series)
+            .map(|(place, series)| self.panel(canvas, frame(place), series))
+            .collect();
+        Panel::align(&mut drawn);
+        for ((place, series), panel) in (0..).zip(&self.series).zip(&drawn) {
+            if panel.room() < LEAST_INSIDE {
+                return Err(Error::TooSmall {
+                    size,
+                    series: self.series.len(),
+                });
+            }
+            let title = (MARGIN, frame(place).top - TITLE / 2);
+            canvas.text(&printable(&series.label), title, Align::Left)?;
+            self.draw_series(series, panel)?;
+        }
+        Ok(())
+    }
+
+    fn panel<'c, 'd>(
+        &self,
+        canvas: &'c Canvas<'d>,
+        outer: Frame,
+        series: &CwndSeries,
+    ) -> Panel<'c, 'd> {
+        let x = Axis::new("time (s)", (0.0, self.seconds), ticks(outer.width(), 110));
+        let y = Axis::new("segments", (0.0, series.high()), ticks(outer.height(), 90));
+        Panel::new(canvas, outer, x, y)
+    }
+
+    fn draw_series(&self, series: &CwndSeries, panel: &Panel<'_, '_>) -> Result<(), Error> {
+        let start = self.starts[&series.clock];
+        let seconds = |at: Timestamp| (at - start).as_seconds_f64();
+        for epoch in &series.epochs {
+            let colour = match epoch.kind {
+                RecoveryKind::Timeout => LOSS_RECOVERY,
+                RecoveryKind::Fast | RecoveryKind::CongestionEcho => FAST_RECOVERY,
+            };
+            let ended = epoch.ended.map_or(self.seconds, seconds);
+            panel.shade((seconds(epoch.began), ended), colour)?;
+        }
+        panel.draw_axes()?;
+        for (line, colour, width) in [
+            (&series.measured, MEASURED, MEASURED_WIDTH),
+            (&series.flight_size, FLIGHT_SIZE, 2),
+            (&series.ssthresh, THRESHOLD, 3),
+            (&series.cwnd, ESTIMATE, 3),
+        ] {
+            let points: Vec<(f64, f64)> = line
+                .points(MOST_BINS)
+                .into_iter()
+                .map(|(at, segments)| (seconds(at), f64::from(segments)))
+                // A log may begin before the capture, and a threshold be above all windows.
+                .filter(|(x, y)| (0.0..=self.seconds).contains(x) && *y <= series.high())
+                .collect();
+            for run in points.chunk_by(|a, b| b.0 - a.0 < self.seconds * JOINED) {
+                match run {
+                    [lonely] => panel.draw_dot(*lonely, colour)?,
+                    _ => panel.draw_line(&steps(run), colour, width)?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The corners of a line that holds each value until the next.
+fn steps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut line: Vec<(f64, f64)> = Vec::with_capacity(2 * points.len());
+    for &(x, y) in points {
+        if let Some(&(_, before)) = line.last() {
+            line.push((x, before));
+        }
+        line.push((x, y));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use tcpexp_flow::{Direction, FlowId, SeqNum, StreamOffset};
+    use tcpexp_measure::sender::CwndSource;
+    use tcpexp_units::TimeDelta;
+
+    use super::*;
+
+    const SIZE: FigureSize = FigureSize {
+        width_mm: 180,
+        height_mm: 75,
+    };
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_nanos(1_767_225_609_778_130_000) + TimeDelta::from_millis(millis)
+    }
+
+    fn sample(millis: i64, cwnd: Option<u32>, flight_size: u64) -> SenderSample {
+        SenderSample {
+            at: at(millis),
+            flow: FlowId(0),
+            direction: Direction::Forward,
+            snd_una: None,
+            snd_nxt: None,
+            smss_bytes: Some(1448),
+            flight_size_bytes: Some(flight_size * 1448),
+            pipe_bytes: None,
+            pipe_segments: None,
+            cwnd_segments: cwnd,
+            cwnd_bytes: None,
+            cwnd_source: CwndSource::Filled,
+            ssthresh_segments: cwnd.map(|_| 20),
+            phase: None,
+            recovery_epoch: None,
+            srtt: None,
+            rto: None,
+            usable_window_bytes: None,
+            limit: None,
+        }
+    }
+
+    fn recovery(began: i64, ended: Option<i64>, kind: RecoveryKind) -> RecoveryEpoch {
+        RecoveryEpoch {
+            flow: FlowId(0),
+            direction: Direction::Forward,
+            epoch: 0,
+            kind,
+            began: at(began),
+            ended: ended.map(at),
+            high: StreamOffset::first(SeqNum(9)),
+            cwnd_before_segments: None,
+            ssthresh_segments: None,
+            was_undone: false,
+        }
+    }
+
+    /// A window that grows for ten seconds and is reduced twice.
+    fn sawtooth(label: &str, clock: usize) -> CwndSeries {
+        let mut series = CwndSeries::new(label, clock);
+        for step in 0..1000 {
+            let cwnd = 20 + u32::try_from(step % 400).unwrap() / 20;
+            series.add(&sample(step * 10, Some(cwnd), cwnd.into()));
+        }
+        series.add_recovery(&recovery(4_000, Some(4_100), RecoveryKind::Fast));
+        series.add_recovery(&recovery(8_000, None, RecoveryKind::Timeout));
+        series
+    }
+
+    /// All texts of a figure in the order they were drawn.
+    fn texts(figure: &Svg) -> String {
+        let texts = figure.as_str().split("</text>");
+        let last_line = |text: &str| text.rsplit('>').next().map(|text| text.trim().to_owned());
+        let mut texts: Vec<String> = texts.filter_map(last_line).collect();
+        texts.pop();
+        texts.join(" | ")
+    }
+
+    #[test]
+    fn a_figure_says_what_its_lines_and_shades_are() {
+        let mut series = sawtooth("10.0.0.1:4 > 10.0.0.2:5", 0);
+        series.add_measured(&sample(5_000, Some(25), 0));
+        assert_snapshot!(texts(&cwnd_figure(&[series], SIZE).unwrap()), @"cwnd, measured | cwnd, estimated | ssthresh | flight size | fast recovery | recovery after a timeout | 10.0.0.1:4 &gt; 10.0.0.2:5 | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 0 | 10 | 20 | 30 | 40 | time (s) | segments");
+        let mut paced = CwndSeries::new("paced", 0);
+        paced.add(&sample(0, None, 10));
+        paced.add(&sample(100, None, 12));
+        assert_snapshot!(texts(&cwnd_figure(&[paced], SIZE).unwrap()), @"flight size | paced | 0.00 | 0.01 | 0.02 | 0.03 | 0.04 | 0.05 | 0.06 | 0.07 | 0.08 | 0.09 | 0.10 | 0 | 2 | 4 | 6 | 8 | 10 | 12 | time (s) | segments");
+    }
+
+    #[test]
+    fn panels_of_several_senders_have_one_time_axis() {
+        let mut wide = sawtooth("wide", 0);
+        wide.add(&sample(20_000, Some(12_345), 12_345));
+        let size = FigureSize {
+            height_mm: 150,
+            ..SIZE
+        };
+        let figure = cwnd_figure(&[wide, sawtooth("narrow", 0)], size).unwrap();
+        // The upright axes begin the two longest black lines, at the same place.
+        let lefts: Vec<&str> = figure
+            .as_str()
+            .split("<polyline")
+            .filter(|line| line.contains("stroke=\"#222222\""))
+            .filter_map(|line| {
+                let points = line.split("points=\"").nth(1)?.split('"').next()?;
+                let corners: Vec<&str> = points.split_whitespace().collect();
+                (corners.len() == 3).then(|| corners[0].split(',').next())?
+            })
+            .collect();
+        assert_eq!(lefts.len(), 2);
+        assert_eq!(lefts[0], lefts[1]);
+    }
+
+    #[test]
+    fn what_lies_outside_of_the_capture_is_not_drawn() {
+        let mut series = sawtooth("10.0.0.1:4 > 10.0.0.2:5", 0);
+        let plain = cwnd_figure(&[series.clone()], SIZE).unwrap();
+        series.add_recovery(&recovery(-5_000, Some(-4_000), RecoveryKind::Fast));
+        assert_eq!(cwnd_figure(&[series], SIZE).unwrap(), plain);
+    }
+
+    #[test]
+    fn each_clock_begins_at_zero() {
+        let mut late = CwndSeries::new("late", 1);
+        for step in 0..1000 {
+            late.add(&sample(3_600_000 + step * 10, Some(10), 10));
+        }
+        let size = FigureSize {
+            height_mm: 150,
+            ..SIZE
+        };
+        let figure = cwnd_figure(&[sawtooth("soon", 0), late], size).unwrap();
+        assert!(!texts(&figure).contains("3600"));
+    }
+
+    #[test]
+    fn nothing_to_draw_and_no_room_are_errors_that_say_so() {
+        let nothing = [CwndSeries::new("idle", 0)];
+        let error = cwnd_figure(&nothing, SIZE).unwrap_err();
+        assert_eq!(error.to_string(), "there are no congestion windows to draw");
+        let many: Vec<_> = (0..9).map(|_| sawtooth("one of many", 0)).collect();
+        assert!(matches!(
+            cwnd_figure(&many, SIZE),
+            Err(Error::TooSmall { .. })
+        ));
+    }
+
+    #[test]
+    fn any_times_and_windows_make_a_picture() {
+        let mut series = CwndSeries::new("nonsense \u{1}", 0);
+        for nanos in [i64::MIN, -1, 0, i64::MAX] {
+            let mut odd = sample(0, Some(u32::MAX), u64::MAX / 2000);
+            odd.at = Timestamp::from_nanos(nanos);
+            odd.smss_bytes = Some(0);
+            series.add(&odd);
+        }
+        cwnd_figure(&[series], SIZE).unwrap().to_png(1.0).unwrap();
+    }
+}

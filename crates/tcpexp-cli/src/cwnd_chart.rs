@@ -1,0 +1,120 @@
+//! The chart of `tcpexp cwnd --plot`.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use tcpexp::chart::{CwndSeries, FigureSize, cwnd_figure};
+use tcpexp::flow::{Direction, FlowId};
+use tcpexp::measure::score::NamedRecord;
+use tcpexp::measure::sender::SenderRow;
+use tcpexp::measure::spp::Point;
+use tcpexp::table::SenderLabel;
+use tcpexp::{LabelledSenderRow, measure::sender::RecoveryEpoch};
+
+use crate::output::Output;
+use crate::picture::{Blank, FOLLOWED, Picture, with_direction};
+
+/// Panels of one figure: as many as fit on a page.
+const MOST_PANELS: usize = 4;
+/// A sender that heard fewer ACKs than this part of those of the busiest one is left out.
+const LEAST_PART: u64 = 50;
+/// Height of the first panel with the legend, and of each further one.
+const HEIGHTS_MM: [u32; 2] = [75, 60];
+
+/// The windows of the senders that hear most, thinned as they come.
+pub(crate) struct CwndChart {
+    blank: Blank,
+    followed: BTreeMap<(FlowId, Direction), Followed>,
+}
+
+struct Followed {
+    label: SenderLabel,
+    series: CwndSeries,
+}
+
+impl CwndChart {
+    /// Fails right away if there is no place for the file.
+    pub(crate) fn create(picture: &Picture) -> anyhow::Result<Self> {
+        Ok(Self {
+            blank: Blank::create(picture)?,
+            followed: BTreeMap::new(),
+        })
+    }
+
+    /// Adds a row.
+    pub(crate) fn add(&mut self, row: &LabelledSenderRow) {
+        match &row.row {
+            SenderRow::Sample(sample) => self.series(&row.flow, sample.direction).add(sample),
+            SenderRow::Recovery(epoch) => self.recovery(&row.flow, epoch),
+            SenderRow::Resent(_) | SenderRow::Summary(_) => {}
+        }
+    }
+
+    fn recovery(&mut self, label: &SenderLabel, epoch: &RecoveryEpoch) {
+        self.series(label, epoch.direction).add_recovery(epoch);
+    }
+
+    fn series(&mut self, label: &SenderLabel, direction: Direction) -> &mut CwndSeries {
+        let key = (label.flow, direction);
+        if !self.followed.contains_key(&key) && self.followed.len() >= FOLLOWED {
+            self.give_up_least();
+        }
+        let followed = self.followed.entry(key).or_insert_with(|| {
+            let ends = label.ends.map_or(String::new(), |(initiator, responder)| {
+                format!("{initiator} > {responder}")
+            });
+            let clock = label.capture.map_or(0, Point::index);
+            Followed {
+                label: *label,
+                series: CwndSeries::new(with_direction(&ends, direction), clock),
+            }
+        });
+        &mut followed.series
+    }
+
+    /// Adds what the kernels logged of these senders.
+    pub(crate) fn add_truth(&mut self, truth: &[NamedRecord]) {
+        let only = self.followed.len() == 1;
+        for ((_, direction), followed) in &mut self.followed {
+            let ends = followed.label.ends.map(|(initiator, responder)| {
+                [(initiator, responder), (responder, initiator)][direction.index()]
+            });
+            let of = truth
+                .iter()
+                .find(|record| record.ends == ends || record.ends.is_none() && only);
+            for sample in of.into_iter().flat_map(|of| &of.record.samples) {
+                followed.series.add_measured(sample);
+            }
+        }
+    }
+
+    /// Draws the chart; it gets its name when the output is finished.
+    pub(crate) fn draw(self) -> anyhow::Result<Output> {
+        let mut series: Vec<CwndSeries> = self
+            .followed
+            .into_values()
+            .map(|followed| followed.series)
+            .collect();
+        series.sort_by_key(|series| Reverse(series.samples()));
+        let most = series.first().map_or(0, CwndSeries::samples);
+        series.retain(|series| series.samples() >= most / LEAST_PART);
+        series.truncate(MOST_PANELS);
+        let further = u32::try_from(series.len()).unwrap_or(1).saturating_sub(1);
+        let size = FigureSize {
+            height_mm: HEIGHTS_MM[0] + further * HEIGHTS_MM[1],
+            ..FigureSize::default()
+        };
+        self.blank.fill(cwnd_figure(&series, size))
+    }
+
+    /// It is far from being drawn.
+    fn give_up_least(&mut self) {
+        let least = self
+            .followed
+            .iter()
+            .min_by_key(|(_, followed)| followed.series.samples());
+        if let Some(key) = least.map(|(key, _)| *key) {
+            self.followed.remove(&key);
+        }
+    }
+}
