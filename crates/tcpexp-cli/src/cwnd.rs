@@ -141,7 +141,7 @@ fn score(collected: Reconstructed, truth: &Truth) -> anyhow::Result<String> {
         .into_iter()
         .filter(|score| score.is_reconstructed)
         .map(|score| ScoredSender {
-            name: "against the log:".to_owned(),
+            name: "against the log".to_owned(),
             score,
         })
         .collect();

@@ -178,7 +178,7 @@ fn the_kernels_own_window_is_drawn_and_scored_beside_the_estimate() {
     let table = desk.text("cwnd src.pcap --flow 1 --truth probe.csv --plot cwnd.svg");
     let (_, score) = table.split_once("\n\n").unwrap();
     assert_snapshot!(score.lines().take(3).collect::<Vec<_>>().join("\n"), @r"
-    against the log: 172.16.10.3:54058 > 172.16.11.2:5201
+    against the log 172.16.10.3:54058 > 172.16.11.2:5201
       number                       error <=5 % <=10%  matched   truth  flight <=5 %
       cwnd                        0.82 %    90   100    2 969   2 969     9.1    80
     ");
