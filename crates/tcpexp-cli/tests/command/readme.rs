@@ -18,8 +18,14 @@ fn measured(desk: &Desk, command: &str, options: &str) -> String {
 
 #[test]
 fn the_tables_in_the_readme_are_what_the_commands_print() {
-    for (command, options) in [("rtt", ""), ("path", "--flow 1 --quiet")] {
-        let table = measured(&Desk::new(), command, options);
+    let src = fixture(&format!("{PAIR}/src.pcap.gz"));
+    let desk = Desk::new();
+    for table in [
+        measured(&desk, "rtt", ""),
+        measured(&desk, "path", "--flow 1 --quiet"),
+        desk.text(&format!("flows {src} --quiet")),
+        desk.text(&format!("cwnd {src} --flow 1 --quiet")),
+    ] {
         assert!(
             in_repository("README.md").contains(&format!("```text\n{table}```\n")),
             "the README needs this table:\n{table}"
