@@ -16,19 +16,38 @@ use crate::{failure, report};
 pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
     let mut sheet = Sheet::create(&args.output, connection_columns())?;
     let mut parts = Vec::new();
+    let mut found = 0;
     for path in &args.captures {
-        let text = one(args, path, &mut sheet)?;
+        let (text, of_it) = one(args, path, &mut sheet)?;
+        found += of_it;
         parts.push(if args.captures.len() > 1 {
             format!("{}\n{text}", path.display())
         } else {
             text
         });
     }
+    if found == 0 {
+        let names: Vec<_> = args
+            .captures
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        bail!(
+            "no flow in {} matches {}",
+            names.join(" or "),
+            args.select.flow.join(" or ")
+        );
+    }
     sheet.finish(&parts.join("\n"))
 }
 
-/// Adds one capture's connections to the sheet; returns what a person is told of them.
-fn one(args: &FlowsArgs, path: &Path, sheet: &mut Sheet<ConnectionRow>) -> anyhow::Result<String> {
+/// Adds one capture's connections to the sheet; returns what a person is told of them, and how many
+/// were asked for.
+fn one(
+    args: &FlowsArgs,
+    path: &Path,
+    sheet: &mut Sheet<ConnectionRow>,
+) -> anyhow::Result<(String, u64)> {
     let recording = args.reading.open(path)?;
     let name: Arc<str> = recording.name().display().to_string().into();
     let mut table = TopConnections::new(args.select.limit);
@@ -48,20 +67,13 @@ fn one(args: &FlowsArgs, path: &Path, sheet: &mut Sheet<ConnectionRow>) -> anyho
     })?;
     drop(progress);
     warn(&info, path);
-    if found == 0 {
-        bail!(
-            "no flow in {} matches {}",
-            path.display(),
-            args.select.flow.join(" or ")
-        );
-    }
     let mut text = table.into_text(FLOW_TABLE_WIDTH);
     let skipped = report::skipped(&info.tally);
     if !skipped.is_empty() && !args.output.quiet {
         text += "\n";
         report::line(&mut text, "skipped", &skipped);
     }
-    Ok(text)
+    Ok((text, found))
 }
 
 fn wants(args: &FlowsArgs, connection: &ConnectionSummary) -> bool {

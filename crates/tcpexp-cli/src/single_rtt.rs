@@ -29,6 +29,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
         chart: args.plot.as_ref().map(Chart::create).transpose()?,
         table: TopSingleRtt::new(args.select.limit),
         samples: 0,
+        chosen: 0,
     };
     let recording = args.reading.open(&args.src)?;
     let progress = Progress::watch(&[&recording], 1, args.output.quiet);
@@ -38,10 +39,13 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     drop(progress);
     warn(&info, &args.src);
     if results.samples == 0 {
-        bail!(
-            "no round-trip time in {}: no segment was answered in a flow that was asked for",
-            args.src.display()
-        );
+        let flow = &args.select.flow;
+        let why = match (flow.is_empty(), results.chosen) {
+            (true, _) => "no TCP segment was answered".to_owned(),
+            (false, 0) => format!("no TCP flow matches {}", flow.join(" or ")),
+            (false, _) => format!("no TCP segment of {} was answered", flow.join(" or ")),
+        };
+        bail!("no round-trip time in {}: {why}", args.src.display());
     }
     results.finish()
 }
@@ -53,6 +57,8 @@ struct Results {
     chart: Option<Chart>,
     table: TopSingleRtt,
     samples: u64,
+    /// Flows that were asked for.
+    chosen: u64,
 }
 
 impl Results {
@@ -76,6 +82,7 @@ impl Results {
         {
             return;
         }
+        self.chosen += 1;
         self.flows.insert(flow.id, Arc::new(FlowLabel::of(flow)));
         if let Some(chart) = &mut self.chart {
             chart.begin(flow.id, flow.initiator(), flow.responder());

@@ -77,10 +77,11 @@ fn table(shown: &[SingleRttFlow], rest: Rest, width: usize) -> String {
         }
     }
     if rest.rows > 0 {
+        let more = if shown.is_empty() { "" } else { "more " };
         let flows = if rest.rows == 1 { "flow" } else { "flows" };
         let rows = count(rest.rows, usize::MAX);
         lines.push(format!(
-            "and {rows} more {flows} ({} samples)",
+            "and {rows} {more}{flows} ({} samples)",
             count(rest.weight, usize::MAX)
         ));
     }
