@@ -20,12 +20,20 @@ fn files_under(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-#[test]
-fn strange_captures_are_read_or_refused_in_words() {
+fn strange_files() -> Vec<PathBuf> {
     let mut files = Vec::new();
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     files_under(&shared, &mut files);
     files.sort();
+    if files.is_empty() {
+        eprintln!("skipped: no strange captures at hand");
+    }
+    files
+}
+
+#[test]
+fn strange_captures_are_read_or_refused_in_words() {
+    let files = strange_files();
     let desk = Desk::new();
     for file in files {
         let began = Instant::now();
@@ -36,7 +44,7 @@ fn strange_captures_are_read_or_refused_in_words() {
             Some(1) => assert!(!reason(&output).is_empty()),
             other => panic!("info {}: {other:?}", file.display()),
         }
-        for (command, captures) in [("rtt", 2), ("path", 2), ("throughput", 1)] {
+        for (command, captures) in [("rtt", 2), ("rtt", 1), ("path", 2), ("throughput", 1)] {
             let mut run = desk.command(&format!("{command} --format csv"));
             let output = run.args(vec![&file; captures]).output().unwrap();
             let said = text(&output.stderr);
@@ -54,4 +62,37 @@ fn strange_captures_are_read_or_refused_in_words() {
         }
         assert!(began.elapsed() < LIMIT, "{}", file.display());
     }
+}
+
+#[test]
+fn flows_of_strange_captures_hold_every_packet_used() {
+    let desk = Desk::new();
+    let mut packets_of_all = 0;
+    for file in strange_files() {
+        let info = desk.command("info --format json").arg(&file).output();
+        let info = info.unwrap();
+        let flows = desk.command("flows --format json").arg(&file).output();
+        let flows = flows.unwrap();
+        let mut packets = 0;
+        for line in text(&flows.stdout).lines() {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            let count = |name: &str| row[name].as_u64().unwrap();
+            packets += count("packets");
+            assert!(count("unique_bytes") <= count("payload_bytes"), "{line}");
+            let behind = ["retransmitted", "reordered", "undecided", "copied"]
+                .map(|what| count(&format!("{what}_packets")));
+            assert!(behind.iter().sum::<u64>() <= count("packets"), "{line}");
+        }
+        let used = match info.status.code() {
+            Some(0) => serde_json::from_slice::<serde_json::Value>(&info.stdout).unwrap()["used"]
+                .as_u64()
+                .unwrap(),
+            _ => 0,
+        };
+        assert_eq!(packets, used, "{}", file.display());
+        let expected = if used > 0 { Some(0) } else { Some(1) };
+        assert_eq!(flows.status.code(), expected, "{}", file.display());
+        packets_of_all += packets;
+    }
+    println!("{packets_of_all} packets");
 }

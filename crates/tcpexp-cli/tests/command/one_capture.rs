@@ -1,0 +1,513 @@
+//! `tcpexp flows` and `tcpexp rtt` with one capture.
+
+use std::collections::HashMap;
+use std::fs::File;
+#[cfg(unix)]
+use std::io::{BufRead, BufReader, Read, Write};
+#[cfg(unix)]
+use std::process::{Child, Stdio};
+
+use arrow::ipc::reader::FileReader;
+use arrow::record_batch::RecordBatch;
+use arrow::util::display::array_value_to_string;
+use insta::assert_snapshot;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use tcpexp_testkit::script;
+
+use crate::desk::{Desk, fixture, fixtures, reason, text};
+
+/// Both commands; each takes a capture.
+const COMMANDS: [&str; 2] = ["flows", "rtt"];
+
+/// A table as text, cell by cell, the header first, whatever the format was.
+type Rows = Vec<Vec<String>>;
+
+fn csv(bytes: &[u8]) -> Rows {
+    let cells = |line: &str| line.split(',').map(str::to_owned).collect();
+    text(bytes).lines().map(cells).collect()
+}
+
+fn json(bytes: &[u8], header: &[String]) -> Rows {
+    let row = |line: &str| {
+        let object: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(line).unwrap();
+        assert_eq!(object.len(), header.len());
+        let cell = |column: &String| match &object[column] {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Null => String::new(),
+            other => other.to_string(),
+        };
+        header.iter().map(cell).collect()
+    };
+    let mut rows = vec![header.to_vec()];
+    rows.extend(text(bytes).lines().map(row));
+    rows
+}
+
+fn batches(batches: impl Iterator<Item = RecordBatch>) -> Rows {
+    let mut rows = Rows::new();
+    for batch in batches {
+        if rows.is_empty() {
+            let schema = batch.schema();
+            rows.push(schema.fields().iter().map(|f| f.name().clone()).collect());
+        }
+        for row in 0..batch.num_rows() {
+            let cells = batch.columns().iter();
+            rows.push(
+                cells
+                    .map(|c| array_value_to_string(c, row).unwrap())
+                    .collect(),
+            );
+        }
+    }
+    rows
+}
+
+/// The values of some columns.
+fn columns(rows: &Rows, names: &[&str]) -> Vec<Vec<String>> {
+    let place = |name: &&str| rows[0].iter().position(|column| column == name).unwrap();
+    let places: Vec<usize> = names.iter().map(place).collect();
+    let pick = |row: &Vec<String>| places.iter().map(|place| row[*place].clone()).collect();
+    rows[1..].iter().map(pick).collect()
+}
+
+fn assert_fits(table: &str) {
+    for line in table.lines() {
+        assert!(line.chars().count() <= 80, "too wide: {line}");
+        assert_eq!(line.trim_end(), line, "blanks at the end");
+    }
+}
+
+#[test]
+fn tables_show_each_connection_and_both_its_directions() {
+    let desk = Desk::new();
+    let udp_too = fixture("adsl-udp-upload/src.pcap.gz");
+    assert_snapshot!(desk.text(&format!("flows {udp_too}")));
+    assert_snapshot!(desk.text(&format!("rtt {udp_too}")));
+    let reordered = fixture("short-cubic-reordering/rcv.pcap.gz");
+    assert_snapshot!(desk.text(&format!("flows {reordered}")));
+    assert_snapshot!(desk.text(&format!("rtt {reordered}")));
+}
+
+#[test]
+fn tables_fit_a_terminal_of_80_columns() {
+    let desk = Desk::new();
+    for capture in fixtures().iter().flatten() {
+        for command in COMMANDS {
+            assert_fits(&desk.text(&format!("{command} {capture}")));
+        }
+    }
+}
+
+#[test]
+fn a_row_of_flows_has_all_that_is_known_of_a_direction() {
+    let desk = Desk::new();
+    let capture = fixture("short-cubic-reordering/rcv.pcap.gz");
+    let rows = csv(&desk.bytes(&format!("flows {capture} --format csv")));
+    let told: Vec<String> = (1..rows[0].len())
+        .map(|column| {
+            let [name, forward, reverse] = [0, 1, 2].map(|row| rows[row][column].as_str());
+            format!("{name}: {forward} | {reverse}")
+        })
+        .collect();
+    assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn every_format_holds_the_same_rows() {
+    let desk = Desk::new();
+    for command in COMMANDS {
+        let table = desk.text(&format!("{command} src.pcap"));
+        let written = |name: &str| {
+            let shown = desk.text(&format!("{command} src.pcap -o {name}"));
+            assert_eq!(shown, table, "beside a file there is the table");
+            desk.get(name)
+        };
+        let rows = csv(&written("rows.csv"));
+        assert!(rows.len() > 2, "{command}");
+        assert!(json(&written("rows.json"), &rows[0]) == rows, "{command}");
+        written("rows.arrow");
+        let arrow = FileReader::try_new(File::open(desk.path("rows.arrow")).unwrap(), None);
+        assert!(
+            batches(arrow.unwrap().map(Result::unwrap)) == rows,
+            "{command}"
+        );
+        written("rows.parquet");
+        let file = File::open(desk.path("rows.parquet")).unwrap();
+        let parquet = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let parquet = parquet.build().unwrap();
+        assert!(batches(parquet.map(Result::unwrap)) == rows, "{command}");
+        for format in ["csv", "json", "arrow", "parquet"] {
+            let printed = desk.bytes(&format!("{command} src.pcap --format {format}"));
+            assert!(printed == desk.get(&format!("rows.{format}")), "{format}");
+        }
+        assert_eq!(desk.text(&format!("{command} src.pcap -o rows.txt")), "");
+        assert_eq!(text(&desk.get("rows.txt")), table);
+        assert_eq!(
+            desk.misuse(&format!("{command} src.pcap --format spp")),
+            "error: the format spp is for round-trip times between two captures"
+        );
+    }
+}
+
+#[test]
+fn several_captures_make_one_sheet_and_a_table_each() {
+    let desk = Desk::new();
+    let tables = ["src.pcap", "dst.pcap"].map(|name| {
+        let table = desk.text(&format!("flows {name}"));
+        format!("{name}\n{table}")
+    });
+    assert_eq!(desk.text("flows src.pcap dst.pcap"), tables.join("\n"));
+    let both = csv(&desk.bytes("flows src.pcap dst.pcap --format csv"));
+    let [src, dst] = ["src.pcap", "dst.pcap"]
+        .map(|name| csv(&desk.bytes(&format!("flows {name} --format csv"))));
+    assert_eq!(both, [&src[..], &dst[1..]].concat());
+    assert_eq!(columns(&both, &["capture"])[0], ["src.pcap"]);
+}
+
+#[test]
+fn round_trip_times_of_the_table_are_those_of_the_rows() {
+    let desk = Desk::new();
+    let rows = csv(&desk.bytes("rtt src.pcap --format csv"));
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for row in columns(&rows, &["direction", "method", "ack_class"]) {
+        let method = match (row[1].as_str(), row[2].as_str()) {
+            (_, "unasked") => "unasked",
+            ("timestamps", _) => "timestamp",
+            _ => "ACK",
+        };
+        *counts.entry(format!("{} {method}", row[0])).or_default() += 1;
+    }
+    let table = desk.text("rtt src.pcap");
+    let lines: Vec<&str> = table
+        .lines()
+        .filter(|line| line.starts_with("  "))
+        .collect();
+    assert_eq!(lines.len(), counts.len());
+    for line in lines {
+        let (name, numbers) = line.split_at(19);
+        let samples: String = numbers[..10].chars().filter(char::is_ascii_digit).collect();
+        assert_eq!(samples, counts[name.trim()].to_string(), "{line}");
+    }
+}
+
+#[test]
+fn a_flow_is_chosen_by_its_number_or_by_a_part_of_its_addresses() {
+    let desk = Desk::new();
+    let capture = fixture("adsl-udp-upload/src.pcap.gz");
+    for command in COMMANDS {
+        let all = csv(&desk.bytes(&format!("{command} {capture} --format csv")));
+        for flow in ["1", "172.16.10.3:57866"] {
+            let line = format!("{command} {capture} --format csv --flow {flow}");
+            let chosen = csv(&desk.bytes(&line));
+            let mut expected = all.clone();
+            let place = all[0]
+                .iter()
+                .position(|column| column == "flow_id")
+                .unwrap();
+            expected.retain(|row| row[place] == "1" || row[place] == "flow_id");
+            assert!(expected.len() > 1);
+            assert_eq!(chosen, expected, "{line}");
+        }
+        let table = desk.text(&format!("{command} {capture} --flow 1"));
+        assert!(
+            table.contains("57866") && !table.contains("57878"),
+            "{table}"
+        );
+    }
+}
+
+#[test]
+fn a_flow_that_is_not_there_is_an_error() {
+    let desk = Desk::new();
+    assert_snapshot!(
+        desk.failure("flows src.pcap --flow 77 --flow 192.0.2.1"),
+        @"no flow in src.pcap matches 77 or 192.0.2.1"
+    );
+    assert_snapshot!(
+        desk.failure("rtt src.pcap --flow 77 --flow 192.0.2.1"),
+        @"no round-trip time in src.pcap: no TCP flow matches 77 or 192.0.2.1"
+    );
+}
+
+#[test]
+fn a_flow_may_be_in_one_of_several_captures() {
+    let desk = Desk::new();
+    let call = script::capture("0.0 > udp 100 flow 9");
+    desk.put("call.pcap", &call);
+    let table = desk.text("flows src.pcap call.pcap --flow :40009");
+    let (src, call) = table.split_once("\n\n").unwrap();
+    assert_eq!(src, "src.pcap\nno flows");
+    assert!(call.contains("10.0.0.1:40009 > 10.0.0.2:80"), "{call}");
+    assert_snapshot!(
+        desk.failure("flows src.pcap call.pcap --flow 77"),
+        @"no flow in src.pcap or call.pcap matches 77"
+    );
+}
+
+#[test]
+fn flows_beyond_the_limit_are_counted_in_one_line() {
+    let desk = Desk::new();
+    let capture = fixture("adsl-udp-upload/src.pcap.gz");
+    let last = |line: &str| {
+        let table = desk.text(&format!("{line} {capture} -q"));
+        table.lines().last().unwrap().to_owned()
+    };
+    assert_snapshot!(last("flows --limit 1"), @"and 2 more flows (306 751 bytes of payload)");
+    assert_snapshot!(last("flows --limit 2"), @"and 1 more flow (799 bytes of payload)");
+    assert_snapshot!(last("flows --limit 0"), @"and 3 flows (3 919 548 bytes of payload)");
+    assert_snapshot!(last("rtt --limit 1"), @"and 1 more flow (33 samples)");
+    assert_snapshot!(last("rtt --limit 0"), @"and 2 flows (4 467 samples)");
+}
+
+#[test]
+fn quiet_leaves_the_numbers_and_nothing_else() {
+    let desk = Desk::new();
+    let mut frames = script::capture("0.0 > S\n0.1 < S.\n0.1 > .");
+    // A record of 20 bytes that hold no packet.
+    frames.extend([1_u32, 0, 20, 20].map(u32::to_le_bytes).concat());
+    frames.extend([0; 20]);
+    desk.put("odd.pcap", &frames);
+    let (loud, quiet) = (desk.text("flows odd.pcap"), desk.text("flows odd.pcap -q"));
+    assert_snapshot!(loud, @r"
+    Mbit/s, ms   packets   payload B  goodput  resent reordered RTTmin median    p95
+    0 tcp 10.0.0.1:40000 > 10.0.0.2:80  100.0 ms, open, seen at initiator
+      forward          2           0    0.000       0         0  100.0  100.0  100.0
+      reverse          1           0    0.000       0         0  0.000  0.000  0.000
+
+    skipped         1 not IP
+    ");
+    assert!(loud.starts_with(&quiet) && !quiet.contains("skipped"));
+    for command in COMMANDS {
+        assert_eq!(desk.text(&format!("{command} odd.pcap -q -o rows.csv")), "");
+    }
+}
+
+#[test]
+fn what_is_no_capture_is_refused_by_name() {
+    let desk = Desk::new();
+    desk.put("empty", b"");
+    desk.put("letter.txt", b"Dear colleague,\nattached is the trace.\n");
+    desk.put("header.pcap", &desk.get("src.pcap")[..24]);
+    desk.put("half-a-header.pcap", &desk.get("src.pcap")[..13]);
+    let names = [
+        "missing",
+        "empty",
+        "letter.txt",
+        "header.pcap",
+        "half-a-header.pcap",
+    ];
+    let mut reasons = Vec::new();
+    for name in names {
+        let reason = desk.failure(&format!("flows {name} -o rows.csv"));
+        assert_eq!(desk.failure(&format!("rtt {name} --format csv")), reason);
+        assert_eq!(desk.failure(&format!("rtt {name} --live")), reason);
+        assert_eq!(desk.failure(&format!("flows src.pcap {name}")), reason);
+        reasons.push(reason);
+    }
+    assert!(!desk.path("rows.csv").exists());
+    assert_snapshot!(reasons.join("\n"), @r#"
+    cannot open missing: No such file or directory (os error 2)
+    cannot read empty: the file is empty
+    cannot read letter.txt: not a capture: it starts with 44 65 61 72 20 63 6f 6c ("Dear col")
+    nothing usable in header.pcap: no records
+    cannot read half-a-header.pcap: the file ends after 13 of the 24 bytes of its header
+    "#);
+}
+
+#[test]
+fn a_capture_cut_short_gives_a_result_and_a_warning_that_says_where() {
+    let desk = Desk::new();
+    let src = desk.get("src.pcap");
+    desk.put("cut.pcap", &src[..src.len() - 1]);
+    for line in [
+        "flows cut.pcap",
+        "flows cut.pcap -q",
+        "rtt cut.pcap",
+        "rtt cut.pcap --live",
+    ] {
+        let output = desk.run(line);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(text(&output.stdout).lines().count() > 2, "{line}");
+        let warning = reason(&output);
+        assert!(warning.starts_with("warning: cut.pcap: "), "{warning}");
+        assert!(warning.contains("at byte "), "{warning}");
+    }
+}
+
+#[test]
+fn a_capture_without_answers_has_flows_and_no_round_trip() {
+    let desk = Desk::new();
+    desk.put(
+        "asked.pcap",
+        &script::capture("0.0 > S\n1.0 > S\n1.5 > udp 10 flow 1"),
+    );
+    assert_snapshot!(desk.text("flows asked.pcap"), @r"
+    Mbit/s, ms   packets   payload B  goodput  resent reordered RTTmin median    p95
+    1 udp 10.0.0.1:40001 > 10.0.0.2:80  0 ns
+      forward          1          10        -       -         -      -      -      -
+    0 tcp 10.0.0.1:40000 > 10.0.0.2:80  1.0 s, unanswered
+      forward          2           0    0.000       1         0      -      -      -
+    ");
+    assert_snapshot!(desk.failure("rtt asked.pcap -o rows.csv"), @"no round-trip time in asked.pcap: no TCP segment was answered");
+    assert_snapshot!(
+        desk.failure("rtt asked.pcap --flow 0"),
+        @"no round-trip time in asked.pcap: no TCP segment of 0 was answered"
+    );
+    assert_snapshot!(
+        desk.failure("rtt asked.pcap --flow 1"),
+        @"no round-trip time in asked.pcap: no TCP flow matches 1"
+    );
+    assert_eq!(desk.text("rtt asked.pcap --live"), "");
+    assert_eq!(desk.written(), ["asked.pcap"]);
+}
+
+#[test]
+fn a_capture_may_come_from_standard_input() {
+    let desk = Desk::new();
+    for line in ["flows", "rtt", "rtt --live"] {
+        let piped = desk
+            .command(&format!("{line} -"))
+            .write_stdin(desk.get("src.pcap"))
+            .unwrap();
+        assert_eq!(text(&piped.stdout), desk.text(&format!("{line} src.pcap")));
+    }
+}
+
+#[test]
+fn live_prints_the_round_trip_times_of_the_rows() {
+    let desk = Desk::new();
+    let rows = csv(&desk.bytes("rtt src.pcap --format csv"));
+    let mut expected: Vec<String> = columns(&rows, &["method"]).concat();
+    let live = desk.text("rtt src.pcap --live");
+    let method = |line: &str| line.split_whitespace().nth(4).unwrap().to_owned();
+    let mut methods: Vec<String> = live.lines().map(method).collect();
+    methods.sort();
+    expected.sort();
+    assert!(methods == expected);
+    let first: Vec<&str> = live.lines().take(3).collect();
+    assert_snapshot!(first.join("\n"), @r"
+    0.000000 s  20.032 ms sequence_ack 10.1.0.1:10000 > 203.0.113.1:5001
+    0.000000 s  20.032 ms timestamps   10.1.0.1:10000 > 203.0.113.1:5001
+    0.000020 s  20.052 µs sequence_ack 203.0.113.1:5001 > 10.1.0.1:10000
+    ");
+    assert_eq!(desk.text("rtt src.pcap --live --flow 77"), "");
+}
+
+#[test]
+fn live_goes_with_nothing_that_waits_for_the_end() {
+    let desk = Desk::new();
+    for more in [
+        "dst.pcap",
+        "-o rows.csv",
+        "--format csv",
+        "--plot rtt.svg",
+        "--flows f.csv",
+    ] {
+        let said = desk.misuse(&format!("rtt src.pcap {more} --live"));
+        assert!(said.contains("--live"), "{said}");
+    }
+}
+
+#[cfg(unix)]
+fn piped(desk: &Desk, line: &str) -> Child {
+    std::process::Command::new(env!("CARGO_BIN_EXE_tcpexp"))
+        .args(line.split(' '))
+        .current_dir(desk.path("."))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn live_answers_before_the_input_ends() {
+    let mut run = piped(&Desk::new(), "rtt - --live");
+    let mut input = run.stdin.take().unwrap();
+    let mut output = BufReader::new(run.stdout.take().unwrap());
+    let mut next_line = || {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        line.split_whitespace()
+            .skip(2)
+            .take(3)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let whole = script::capture("0.00 > S\n0.04 < S.\n0.05 > .\n1.0 > 1:101(100)\n1.03 < .");
+    // Without payload a record has 16 bytes in front of 54.
+    let (shaken, rest) = whole.split_at(24 + 3 * 70);
+    input.write_all(shaken).unwrap();
+    assert_eq!(next_line(), "40.000 ms sequence_ack");
+    assert_eq!(next_line(), "10.000 ms sequence_ack");
+    input.write_all(rest).unwrap();
+    assert_eq!(next_line(), "30.000 ms sequence_ack");
+    drop(input);
+    assert_eq!(next_line(), "");
+    assert_quiet_end(run, "live");
+}
+
+#[cfg(unix)]
+fn assert_quiet_end(mut run: Child, what: &str) {
+    let mut stderr = String::new();
+    run.stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut stderr)
+        .unwrap();
+    let code = run.wait().unwrap().code();
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{what}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_stops_early_is_no_failure() {
+    let desk = Desk::new();
+    let formats = ["table", "csv", "json", "parquet", "arrow"];
+    let lines = COMMANDS
+        .iter()
+        .flat_map(|command| formats.map(|format| format!("{command} src.pcap --format {format}")));
+    for line in lines.chain(["rtt src.pcap --live".to_owned()]) {
+        for bytes in [0, 1] {
+            let mut run = piped(&desk, &line);
+            let mut stdout = run.stdout.take().unwrap();
+            stdout.read_exact(&mut vec![0; bytes]).unwrap();
+            drop(stdout);
+            assert_quiet_end(run, &line);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_an_error() {
+    let desk = Desk::new();
+    let formats = ["table", "csv", "json", "parquet", "arrow"];
+    let lines = COMMANDS
+        .iter()
+        .flat_map(|command| formats.map(|format| format!("{command} src.pcap --format {format}")));
+    for line in lines.chain(["rtt src.pcap --live".to_owned()]) {
+        if !line.ends_with("--live") {
+            assert_eq!(
+                desk.failure(&format!("{line} -o /dev/full")),
+                "cannot write /dev/full: No space left on device (os error 28)",
+                "{line}"
+            );
+        }
+        let full = File::options().write(true).open("/dev/full");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_tcpexp"))
+            .args(line.split(' '))
+            .current_dir(desk.path("."))
+            .stdout(full.unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert_eq!(
+            reason(&output),
+            "cannot write standard output: No space left on device (os error 28)",
+            "{line}"
+        );
+    }
+}
