@@ -11,11 +11,12 @@ use tcpexp::table::{
 };
 use tcpexp::{LabelledSenderRow, Truth, cwnd, logged_senders};
 
-use crate::args::{CwndArgs, LogFormat, SelectArgs, wrong_usage};
+use crate::args::{SelectArgs, wrong_usage};
 use crate::cwnd_chart::CwndChart;
 use crate::flows::warn;
 use crate::progress::Progress;
 use crate::score::warn_of_logs;
+use crate::sender_args::{CwndArgs, LogFormat};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 

@@ -13,8 +13,9 @@ use tcpexp::table::{
 };
 use tcpexp::{LogFile, LogReport};
 
-use crate::args::{ImportArgs, wrong_usage};
+use crate::args::wrong_usage;
 use crate::output::Output;
+use crate::sender_args::ImportArgs;
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 use crate::{failure, report};

@@ -18,6 +18,7 @@ mod results;
 mod rtt;
 mod score;
 mod score_pairs;
+mod sender_args;
 mod sheet;
 mod side_table;
 mod single_rtt;

@@ -8,11 +8,12 @@ use tcpexp::measure::score::{NamedRecord, Options, SenderScore, score_all};
 use tcpexp::table::{ScoredRow, ScoredSender, score_columns, score_text};
 use tcpexp::{Truth, logged_senders, reconstructed_senders, sender_table, tabled_senders};
 
-use crate::args::{LogFormat, PositionArg, ScoreArgs, wrong_usage};
+use crate::args::wrong_usage;
 use crate::flows::warn;
 use crate::import;
 use crate::progress::Progress;
 use crate::score_pairs::{Pair, pairs};
+use crate::sender_args::{LogFormat, PositionArg, ScoreArgs};
 use crate::sheet::Sheet;
 
 pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
