@@ -152,6 +152,36 @@ fn lossy(rest: &str) -> String {
 }
 
 #[test]
+fn what_is_sent_after_a_silence_is_no_threshold_of_the_recovery_before() {
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900
+        0.041003 > 2965:3953(988) ts 41 900
+        0.041004 > 3953:4941(988) ts 41 900
+        0.082000 < ack 1 sack 989:1977 ts 941 41
+        0.083000 < ack 1 sack 989:2965 ts 942 41
+        0.084000 < ack 1 sack 989:3953 ts 943 41
+        0.084010 > 1:989(988) ts 84 943
+        0.125000 < ack 4941 ts 984 84
+        1.125000 > 4941:5929(988) ts 1125 984
+        1.125001 > 5929:6917(988) ts 1125 984
+        1.166000 < ack 6917 ts 2025 1125
+        "
+    );
+    assert_snapshot!(told(&text), @r"
+    0+4940 pipe 5 cwnd 10 application_limited slow_start
+    0+4940 pipe 4 cwnd 10 application_limited slow_start
+    0+4940 pipe 3 cwnd 10 application_limited slow_start
+    resent fast_retransmit
+    0+4940 pipe 2 cwnd 2 recovery fast_recovery
+    recovery 0 fast to None
+    4940+1976 pipe 2 cwnd 2 application_limited slow_start
+    ");
+}
+
+#[test]
 fn timeout_backs_off_and_leaves_one_segment_in_the_network() {
     let text = format!(
         "{HANDSHAKE}

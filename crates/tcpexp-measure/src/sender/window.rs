@@ -222,13 +222,14 @@ impl Window {
         }
     }
 
-    /// The sender starts again after a silence of `idle` (RFC 2861; `tcp_cwnd_restart`).
-    pub(super) fn restart(&mut self, idle: TimeDelta, rto: TimeDelta) {
+    /// The sender starts again after a silence of `idle` (RFC 2861; `tcp_cwnd_restart`); tells
+    /// whether that was long enough to lower the window.
+    pub(super) fn restart(&mut self, idle: TimeDelta, rto: TimeDelta) -> bool {
         let restart = self.initial.min(self.cwnd);
         let mut left = idle - rto;
         let mut cwnd = self.cwnd;
         if left <= TimeDelta::ZERO {
-            return;
+            return false;
         }
         self.keep_threshold();
         while left > TimeDelta::ZERO && cwnd > restart {
@@ -238,6 +239,7 @@ impl Window {
         self.cwnd = cwnd.max(restart);
         self.usage = Usage::default();
         self.forget();
+        true
     }
 
     /// Slow start takes the window back to three quarters of what it was (`tcp_current_ssthresh`).

@@ -96,7 +96,16 @@ pub(super) struct Engine<'a> {
     /// A tail loss probe was sent and not answered yet.
     has_probed: bool,
     /// The recovery that ended with the last ACK; its threshold shows with the next one.
-    settling: Option<(Running, Timestamp)>,
+    settling: Option<Settling>,
+}
+
+/// A recovery that has ended, and whose threshold is not known yet.
+#[derive(Clone, Copy, Debug)]
+struct Settling {
+    running: Running,
+    ended: Timestamp,
+    /// The sender was silent since and starts again with a smaller window, which is no threshold.
+    has_restarted: bool,
 }
 
 impl<'a> Engine<'a> {
@@ -199,7 +208,10 @@ impl<'a> Engine<'a> {
             && self.recovery.is_open()
             && let Some(last) = self.last_sent
         {
-            self.window.restart(at - last, self.timer.rto());
+            let has_restarted = self.window.restart(at - last, self.timer.rto());
+            if let Some(settling) = &mut self.settling {
+                settling.has_restarted |= has_restarted;
+            }
         }
         let segments = self.board.append(at, from, to, self.side.smss_bytes);
         self.reduction.send(segments);

@@ -3,7 +3,7 @@
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::Timestamp;
 
-use super::{ANSWER, Engine, Order};
+use super::{ANSWER, Engine, Order, Settling};
 use crate::sender::SenderRow;
 use crate::sender::event::{Acked, Sent};
 use crate::sender::recovery::{RecoveryEpoch, RecoveryKind, Running, State};
@@ -187,7 +187,11 @@ impl Engine<'_> {
             self.report(&running, Some(acked.at), Some(threshold), false, rows);
         } else {
             self.window.settle(self.board.pipe());
-            self.settling = Some((running, acked.at));
+            self.settling = Some(Settling {
+                running,
+                ended: acked.at,
+                has_restarted: false,
+            });
         }
     }
 
@@ -202,16 +206,25 @@ impl Engine<'_> {
 
     /// What the sender fills right after a recovery is the threshold that the recovery set.
     pub(super) fn settle(&mut self, filled: Option<u32>, rows: &mut impl Extend<SenderRow>) {
-        if let Some((running, ended)) = self.settling.take() {
-            if let Some(filled) = filled {
+        let Some(settling) = self.settling.take() else {
+            return;
+        };
+        let running = settling.running;
+        let mut threshold = filled;
+        if let Some(filled) = filled {
+            if settling.has_restarted {
+                let factor = self.factor;
+                threshold = factor.map(|factor| scaled(running.cwnd_before, factor));
+                self.window.resume(filled, threshold);
+            } else {
                 self.window.settle(filled);
                 if running.was_filled {
                     self.hints.reduced(running.cwnd_before, filled);
                     self.factor = factor(running.cwnd_before, filled).or(self.factor);
                 }
             }
-            self.report(&running, Some(ended), filled, false, rows);
         }
+        self.report(&running, Some(settling.ended), threshold, false, rows);
     }
 
     pub(super) fn report(
