@@ -19,9 +19,6 @@ pub(super) struct Stream {
     cookie: Option<u64>,
     unwrapped: Unwrapped,
     state: Option<CongestionState>,
-    /// The latest state other than [`CongestionState::Disorder`], which ends nothing: a sender in
-    /// recovery may pass through it with each ACK.
-    settled: Option<CongestionState>,
     epochs: u32,
 }
 
@@ -101,7 +98,6 @@ impl Stream {
             cookie: None,
             unwrapped: Unwrapped::default(),
             state: None,
-            settled: None,
             epochs: 0,
         }
     }
@@ -122,10 +118,7 @@ impl Stream {
 
     /// Takes in the state that is set at `at`. One set again, as by a second timeout, begins nothing.
     pub(super) fn set(&mut self, at: Timestamp, state: CongestionState) -> StateChange {
-        if state != CongestionState::Disorder {
-            self.epochs += u32::from(self.settled != Some(state) && state.is_reducing());
-            self.settled = Some(state);
-        }
+        self.epochs += u32::from(self.state != Some(state) && state.is_reducing());
         self.state = Some(state);
         StateChange {
             at,

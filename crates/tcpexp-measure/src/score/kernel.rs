@@ -160,15 +160,16 @@ fn counted(retransmits: &mut [Timestamp]) -> Vec<Totals> {
         .collect()
 }
 
-/// Each stay in a state that reduces is an epoch, until the sender is in order again.
+/// Each stay in a state that reduces is an epoch; a state set again goes on.
 ///
-/// A state set again goes on, and so does one that passes through disorder: where nothing but
-/// duplicate ACKs tells of losses a sender may do so with each ACK.
+/// Disorder ends it: a sender that leaves a recovery for it has taken the reduction back, and the
+/// next recovery is a new reduction, even at the same ACK, as is found where nothing but duplicate
+/// ACKs tells of losses.
 fn from_states(states: &[StateChange]) -> Vec<Epoch> {
     let mut epochs: Vec<Epoch> = Vec::new();
     let mut current = None;
     for change in states {
-        if current == Some(change.state) || change.state == CongestionState::Disorder {
+        if current == Some(change.state) {
             continue;
         }
         current = Some(change.state);
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn stays_in_a_state_are_epochs_and_disorder_interrupts_none() {
+    fn stays_in_a_state_are_epochs_and_disorder_ends_them() {
         let log = [
             set(1, 1),
             set(2, 3),
@@ -291,7 +292,8 @@ mod tests {
         ];
         assert_snapshot!(told(&kernel_records(&[batch(Format::TcpProbe, &log.concat())])), @r"
         10.0.0.1:4 to 10.0.0.2:5
-        fast_recovery at 2 to Some(5), threshold Some(14)
+        fast_recovery at 2 to Some(3), threshold Some(14)
+        fast_recovery at 4 to Some(5), threshold Some(14)
         fast_recovery at 6 to Some(7), threshold None
         loss_recovery at 7 to None, threshold Some(7)
         3 samples, Some(1) again
