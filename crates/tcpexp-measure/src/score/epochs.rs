@@ -11,9 +11,9 @@ use crate::sender::Phase;
 /// How well reductions of the window are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EpochScore {
-    /// Epochs of the truth.
+    /// Epochs of the truth that began while the reconstruction lasted.
     pub truth: u64,
-    /// Epochs of the reconstruction.
+    /// Epochs of the reconstruction that began while the truth lasted.
     pub found: u64,
     /// Whether the truth knows all epochs, so that one it does not know is none.
     pub truth_is_complete: bool,
@@ -58,7 +58,8 @@ impl EpochScore {
         tolerance: TimeDelta,
     ) -> Self {
         let truth_is_complete = truth.epochs_complete;
-        let (found, truth) = (&reconstructed.epochs[..], &truth.epochs[..]);
+        let found = common(reconstructed, truth, clock_offset, tolerance);
+        let truth = common(truth, reconstructed, -clock_offset, tolerance);
         let pairs = pairs(found, truth, clock_offset, tolerance);
         let mut score = Self {
             truth: truth.len() as u64,
@@ -92,6 +93,27 @@ impl EpochScore {
         [score.ssthresh, score.ssthresh_after_timeout] = ssthresh.map(|sum| sum.finish());
         score
     }
+}
+
+/// The epochs that began while the other side was there: what a log goes on to tell after the
+/// capture was over is not missing from it.
+fn common<'a>(
+    record: &'a SenderRecord,
+    other: &SenderRecord,
+    offset: TimeDelta,
+    tolerance: TimeDelta,
+) -> &'a [Epoch] {
+    let epochs = &record.epochs[..];
+    let ([first, .., last] | [first @ last]) = &other.samples[..] else {
+        return epochs;
+    };
+    // The last timeout may follow the last ACK.
+    let last_epoch = other.epochs.last().map_or(last.at, |epoch| epoch.began);
+    let from = first.at + offset - tolerance;
+    let until = last.at.max(last_epoch) + offset + tolerance;
+    let begin = epochs.partition_point(|epoch| epoch.began < from);
+    let end = epochs.partition_point(|epoch| epoch.began <= until);
+    epochs.get(begin..end).unwrap_or_default()
 }
 
 /// For each epoch of the truth by its number, the number of the one that was found for it.
@@ -140,6 +162,7 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 mod tests {
     use tcpexp_units::Timestamp;
 
+    use super::super::script::{Row, record};
     use super::*;
 
     fn epoch(began: i64, ended: i64, kind: Phase, ssthresh: u32) -> Epoch {
@@ -199,6 +222,38 @@ mod tests {
             epoch(102, 150, Phase::FastRecovery, 10),
         ];
         assert_eq!(score(&found, &truth).kind_right, 1);
+    }
+
+    #[test]
+    fn only_epochs_of_the_time_that_both_sides_tell_of_count() {
+        let [ours, theirs] = [[100, 500, 600], [90, 500, 900]]
+            .map(|began| began.map(|began| epoch(began, began + 40, Phase::FastRecovery, 10)));
+        let over = |epochs: [Epoch; 3], from: i64, until: i64| SenderRecord {
+            epochs: epochs.to_vec(),
+            epochs_complete: true,
+            ..record(&[Row::at(from), Row::at(until)])
+        };
+        let score = |ours: &SenderRecord, theirs: &SenderRecord| {
+            let score = EpochScore::of(ours, theirs, TimeDelta::ZERO, TimeDelta::from_millis(20));
+            [score.truth, score.found, score.matched]
+        };
+        assert_eq!(
+            score(&over(ours, 0, 1000), &over(theirs, 0, 1000)),
+            [3, 3, 2]
+        );
+        // The capture was over before the last of the truth, the log before the last of ours.
+        assert_eq!(
+            score(&over(ours, 0, 650), &over(theirs, 0, 1000)),
+            [2, 3, 2]
+        );
+        let early = theirs.map(|epoch| Epoch {
+            began: epoch.began - TimeDelta::from_millis(400),
+            ..epoch
+        });
+        assert_eq!(
+            score(&over(ours, 0, 650), &over(early, -400, 505)),
+            [2, 2, 2]
+        );
     }
 
     #[test]

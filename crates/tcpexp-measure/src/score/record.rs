@@ -51,23 +51,28 @@ impl Totals {
     ///
     /// `resent` is when data was sent again and in how many segments, in order of time. A sender is
     /// busy between two ACKs if data was outstanding behind the first one; if none was, it is since
-    /// a round-trip time before the second one, about when it sent what that one acknowledges. It
-    /// is limited by the receiver between two ACKs if the second one found it so.
+    /// it sent what the second one acknowledges, a round-trip time before. It is limited by the
+    /// receiver between two ACKs if the second one found it so.
     pub fn at_acks(samples: &[SenderSample], resent: &[(Timestamp, u64)]) -> Vec<Self> {
         let mut resent = resent.iter().copied().peekable();
         let mut segments = 0;
         let (mut busy, mut receiver_limited) = (TimeDelta::ZERO, TimeDelta::ZERO);
         let mut before: Option<&SenderSample> = None;
         let mut totals = Vec::with_capacity(samples.len());
-        for row in samples {
+        for (number, row) in samples.iter().enumerate() {
             while let Some((_, more)) = resent.next_if(|(at, _)| *at <= row.at) {
                 segments += more;
             }
             if let Some(before) = before {
                 let interval = row.at - before.at;
                 let was_outstanding = before.snd_nxt > row.snd_una;
-                let since_sent = row.srtt.filter(|_| !was_outstanding).unwrap_or(interval);
-                busy += interval.min(since_sent);
+                let rtt = || measured_rtt(row, samples.get(number + 1)?);
+                busy += if was_outstanding {
+                    interval
+                } else {
+                    let since_sent = rtt().or(row.srtt).unwrap_or(interval);
+                    interval.min(since_sent)
+                };
                 if row.limit == Some(Limit::ReceiverWindow) {
                     receiver_limited += interval;
                 }
@@ -82,6 +87,39 @@ impl Totals {
         }
         totals
     }
+
+    /// What came together until `at`: between two of `totals` the times run on evenly. None before
+    /// the first.
+    pub(super) fn at(totals: &[Self], at: Timestamp) -> Option<Self> {
+        let next = totals.partition_point(|totals| totals.at <= at);
+        let last = totals[..next].last()?;
+        let Some(next) = totals.get(next) else {
+            return Some(*last);
+        };
+        let nanos = |span: TimeDelta| i128::from(span.as_nanos());
+        // Not zero, as the next one is later.
+        let (part, whole) = (nanos(at - last.at), nanos(next.at - last.at));
+        let run_on = |of: fn(&Self) -> Option<TimeDelta>| {
+            let (from, to) = (of(last)?, of(next)?);
+            let more = i64::try_from(nanos(to - from) * part / whole).ok()?;
+            Some(from + TimeDelta::from_nanos(more))
+        };
+        Some(Self {
+            at,
+            retransmitted_segments: last.retransmitted_segments,
+            busy: run_on(|totals| totals.busy),
+            receiver_limited: run_on(|totals| totals.receiver_limited),
+        })
+    }
+}
+
+/// The round-trip time that the ACK of `row` measured, by what it did to the smoothed one: an
+/// eighth of the difference is added to it (RFC 6298, section 2.3). That itself, if it measured
+/// none.
+fn measured_rtt(row: &SenderSample, next: &SenderSample) -> Option<TimeDelta> {
+    let (srtt, smoothed) = (row.srtt?, next.srtt?);
+    let gain = (smoothed - srtt).as_nanos().checked_mul(8)?;
+    Some(srtt + TimeDelta::from_nanos(gain))
 }
 
 #[cfg(test)]
@@ -105,6 +143,48 @@ mod tests {
             .map(|row| row.retransmitted_segments)
             .collect();
         assert_eq!(segments, [Some(1), Some(3), Some(7)]);
+    }
+
+    #[test]
+    fn after_a_silence_a_sender_is_busy_since_it_sent_what_the_ack_measured() {
+        let samples = [
+            Row::at(0).seq(0, 1000).srtt(40).sample(),
+            Row::at(900).seq(1000, 2000).srtt(40).sample(), // Took 80 ms.
+            Row::at(930).seq(1500, 2000).srtt(45).sample(),
+        ];
+        let last = Totals::at_acks(&samples, &[])[2];
+        assert_eq!(last.busy, Some(TimeDelta::from_millis(80 + 30)));
+    }
+
+    #[test]
+    fn times_run_on_evenly_between_two_totals() {
+        let at = |millis| Timestamp::from_nanos(0) + TimeDelta::from_millis(millis);
+        let totals =
+            [(0, 1, 0), (100, 2, 40), (200, 9, 140)].map(|(millis, segments, busy)| Totals {
+                at: at(millis),
+                retransmitted_segments: Some(segments),
+                busy: Some(TimeDelta::from_millis(busy)),
+                receiver_limited: None,
+            });
+        let told = [-1, 0, 50, 100, 150, 300].map(|millis| {
+            let told = Totals::at(&totals, at(millis))?;
+            assert_eq!(told.receiver_limited, None);
+            Some((
+                told.retransmitted_segments?,
+                told.busy?.as_nanos() / 1_000_000,
+            ))
+        });
+        assert_eq!(
+            told,
+            [
+                None,
+                Some((1, 0)),
+                Some((1, 20)),
+                Some((2, 40)),
+                Some((2, 90)),
+                Some((9, 140))
+            ]
+        );
     }
 
     #[test]

@@ -9,8 +9,7 @@ use super::record::{SenderRecord, Totals};
 use super::same_state::{BySeq, following, wire};
 use crate::sender::SenderSample;
 
-/// Beginnings of one epoch are this near, or within a quarter of the round-trip time if that is
-/// more.
+/// Beginnings of one epoch are this near at the most, where the round-trip time is short.
 const EPOCH_TOLERANCE: TimeDelta = TimeDelta::from_millis(20);
 
 /// How to compare.
@@ -22,6 +21,9 @@ pub struct Options {
     /// How far apart two rows of the same state may be: 50 ms unless said otherwise. A host may
     /// handle an ACK that late after it was captured.
     pub tolerance: TimeDelta,
+    /// How far apart the beginnings of one epoch may be. Unless it is said: 20 ms, or a quarter of
+    /// the truth's median round-trip time if that is more.
+    pub epoch_tolerance: Option<TimeDelta>,
 }
 
 impl Default for Options {
@@ -29,6 +31,7 @@ impl Default for Options {
         Self {
             clock_offset: TimeDelta::ZERO,
             tolerance: TimeDelta::from_millis(50),
+            epoch_tolerance: None,
         }
     }
 }
@@ -110,20 +113,22 @@ impl Score {
         } else {
             &by_poll
         };
-        let quarter = median_srtt(by_srtt).map(|srtt| TimeDelta::from_nanos(srtt.as_nanos() / 4));
-        let (ours, theirs) = totals(reconstructed, truth, options);
+        let epoch_tolerance = options.epoch_tolerance.unwrap_or_else(|| {
+            let srtt = median_srtt(by_srtt).unwrap_or(TimeDelta::ZERO);
+            TimeDelta::from_nanos(srtt.as_nanos() / 4).max(EPOCH_TOLERANCE)
+        });
+        let theirs = truth.totals.last();
+        let ours = theirs.and_then(|theirs| {
+            let until = theirs.at + options.clock_offset;
+            Totals::at(&reconstructed.totals, until)
+        });
         let whole = whole(truth, theirs);
         let times = |of: fn(&Totals) -> Option<TimeDelta>| {
-            Share::of(ours.and_then(of), theirs.and_then(of), whole)
+            Share::of(ours.as_ref().and_then(of), theirs.and_then(of), whole)
         };
         Self {
             cwnd: CwndScore::of(&by_ack),
-            epochs: EpochScore::of(
-                reconstructed,
-                truth,
-                options.clock_offset,
-                quarter.map_or(EPOCH_TOLERANCE, |quarter| quarter.max(EPOCH_TOLERANCE)),
-            ),
+            epochs: EpochScore::of(reconstructed, truth, options.clock_offset, epoch_tolerance),
             srtt: spans(by_srtt, |row| row.srtt),
             rto: spans(&by_poll, |row| row.rto),
             retransmitted_segments: Counts {
@@ -138,23 +143,6 @@ impl Score {
             receiver_limited: times(|totals| totals.receiver_limited),
         }
     }
-}
-
-/// The truth's last totals, and those of the reconstruction at that time: a log that polls ends
-/// before the connection does.
-fn totals<'a>(
-    reconstructed: &'a SenderRecord,
-    truth: &'a SenderRecord,
-    options: Options,
-) -> (Option<&'a Totals>, Option<&'a Totals>) {
-    let Some(theirs) = truth.totals.last() else {
-        return (None, None);
-    };
-    let until = theirs.at + options.clock_offset;
-    let reached = reconstructed
-        .totals
-        .partition_point(|ours| ours.at <= until);
-    (reconstructed.totals[..reached].last(), Some(theirs))
 }
 
 fn by_ack<'a>(
