@@ -2,7 +2,8 @@
 //!
 //! Truth is what a kernel logged ([`import`](mod@crate::import)). Both sides tell the state when an
 //! ACK arrives, before it is processed, so two rows of the same sequence numbers at the same time
-//! speak of the same state. How many rows of the truth found their like is part of each score: what
+//! speak of the same state; where a reconstruction knows `snd_nxt` otherwise, those of the same
+//! `snd_una`. How many rows of the truth found their like is part of each score: what
 //! a reconstruction does not tell must not look like what it tells rightly.
 //!
 //! The window that is read off by most tools, all bytes from `snd_una` to `snd_nxt`, is scored
