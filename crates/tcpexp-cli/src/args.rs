@@ -53,11 +53,11 @@ pub(crate) enum Command {
 
 /// Round-trip times between two captures of the same traffic, or from one
 ///
-/// With two captures, takes the captures of two measurement points and finds the packets that passed both. Each
-/// packet that went out and the first one back after it make a pair; the time that passed at the
-/// far point in between is taken out, so what remains is the path's: RTT = time between the two at
-/// one point - time between the two at the other. Each difference is read on one clock, so the
-/// clocks need not agree. Works on any TCP or UDP traffic, both directions, for every flow.
+/// With two captures, finds the packets that passed both measurement points. Each packet that went
+/// out and the first one back after it make a pair; the time that passed at the far point in
+/// between is taken out, so what remains is the path's: RTT = time between the two at one point -
+/// time between the two at the other. Each difference is read on one clock, so the clocks need not
+/// agree. Works on any TCP or UDP traffic, both directions, for every flow.
 ///
 /// With one capture, takes the time from a TCP segment to its ACK and from a timestamp to its echo:
 /// the round trip between the capture and either end, what the end takes to answer included.

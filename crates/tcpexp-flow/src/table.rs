@@ -234,11 +234,18 @@ impl FlowTable {
     }
 
     /// Hands out the flows that ended since the last call; their slots may be used again after it.
-    pub fn drain_ended(&mut self, mut each: impl FnMut(Slot, &Flow)) {
-        for slot in self.ended.drain(..) {
+    pub fn drain_ended(&mut self, each: impl FnMut(Slot, &Flow)) {
+        self.drain_some(usize::MAX, each);
+    }
+
+    /// Hands out `most` of the flows that ended, or fewer; tells whether more are left.
+    pub fn drain_some(&mut self, most: usize, mut each: impl FnMut(Slot, &Flow)) -> bool {
+        let some = most.min(self.ended.len());
+        for slot in self.ended.drain(..some) {
             each(slot, &self.flows[slot.index()]);
             self.free.push(slot);
         }
+        !self.ended.is_empty()
     }
 
     /// Ends all flows, for the end of the capture.

@@ -71,7 +71,16 @@ pub(crate) struct Chunks<'a, P> {
     table: FlowTable,
     /// By slot, the flow's latest packet in the chunk, or [`END`].
     latest: Vec<u32>,
-    is_at_end: bool,
+    state: State,
+}
+
+/// How far a capture has been read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Reading,
+    /// To its end, but not all flows have been told to be over.
+    Ending,
+    Over,
 }
 
 impl<'a, P: Packets> Chunks<'a, P> {
@@ -80,7 +89,7 @@ impl<'a, P: Packets> Chunks<'a, P> {
             packets,
             table: FlowTable::default(),
             latest: Vec::new(),
-            is_at_end: false,
+            state: State::Reading,
         }
     }
 
@@ -91,10 +100,23 @@ impl<'a, P: Packets> Chunks<'a, P> {
 
     /// Fills `chunk` with what comes next, unless the capture is at its end.
     pub(crate) fn read(&mut self, chunk: &mut Chunk) -> bool {
-        if self.is_at_end {
-            return false;
-        }
         chunk.clear();
+        match self.state {
+            State::Reading => self.fill(chunk),
+            State::Ending => {}
+            State::Over => return false,
+        }
+        // A capture may end with a million flows: what is told of them comes in portions too.
+        let has_more = self.table.drain_some(CHUNK, |slot, flow| {
+            chunk.parts[slot.index() % SHARDS].ended.push((slot, *flow));
+        });
+        if self.state == State::Ending && !has_more {
+            self.state = State::Over;
+        }
+        true
+    }
+
+    fn fill(&mut self, chunk: &mut Chunk) {
         let shown = self
             .packets
             .show(CHUNK, |sighted| chunk.packets.push(sighted.arrival()));
@@ -110,13 +132,9 @@ impl<'a, P: Packets> Chunks<'a, P> {
             self.latest[slot.index()] = END;
         }
         if shown < CHUNK {
-            self.is_at_end = true;
+            self.state = State::Ending;
             self.table.end_all();
         }
-        self.table.drain_ended(|slot, flow| {
-            chunk.parts[slot.index() % SHARDS].ended.push((slot, *flow));
-        });
-        true
     }
 
     #[inline]
