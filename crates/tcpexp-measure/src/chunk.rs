@@ -25,6 +25,8 @@ pub(crate) struct Chunk {
     /// By packet, the next one of its flow, or [`END`].
     next: Vec<u32>,
     parts: [Part; SHARDS],
+    /// Whether the capture ends with it.
+    is_last: bool,
 }
 
 /// One shard's part of a chunk.
@@ -65,61 +67,61 @@ impl Chunk {
     }
 }
 
-/// One capture on its way into chunks.
-pub(crate) struct Chunks<'a, P> {
+/// One capture on its way into chunks of packets that have no flow yet.
+pub(crate) struct Arrivals<'a, P> {
     packets: &'a mut P,
+    is_at_end: bool,
+}
+
+impl<'a, P: Packets> Arrivals<'a, P> {
+    pub(crate) fn of(packets: &'a mut P) -> Self {
+        let is_at_end = false;
+        Self { packets, is_at_end }
+    }
+
+    /// Fills `chunk` with what comes next; with nothing once the capture is at its end.
+    pub(crate) fn read(&mut self, chunk: &mut Chunk) {
+        chunk.clear();
+        if !self.is_at_end {
+            let shown = self
+                .packets
+                .show(CHUNK, |sighted| chunk.packets.push(sighted.arrival()));
+            self.is_at_end = shown < CHUNK;
+        }
+        chunk.is_last = self.is_at_end;
+    }
+}
+
+/// The flows of the capture that a chunk's packets get their places in.
+#[derive(Default)]
+pub(crate) struct Places {
     table: FlowTable,
     /// By slot, the flow's latest packet in the chunk, or [`END`].
     latest: Vec<u32>,
     state: State,
 }
 
-/// How far a capture has been read.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// How far a capture's flows have been told of.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum State {
-    Reading,
-    /// To its end, but not all flows have been told to be over.
+    #[default]
+    Alive,
+    /// The capture is at its end, but not all flows have been told to be over.
     Ending,
     Over,
 }
 
-impl<'a, P: Packets> Chunks<'a, P> {
-    pub(crate) fn of(packets: &'a mut P) -> Self {
-        Self {
-            packets,
-            table: FlowTable::default(),
-            latest: Vec::new(),
-            state: State::Reading,
-        }
-    }
-
+impl Places {
     /// How many flows there have been.
     pub(crate) fn flows_seen(&self) -> u32 {
         self.table.flows_seen()
     }
 
-    /// Fills `chunk` with what comes next, unless the capture is at its end.
-    pub(crate) fn read(&mut self, chunk: &mut Chunk) -> bool {
-        chunk.clear();
-        match self.state {
-            State::Reading => self.fill(chunk),
-            State::Ending => {}
-            State::Over => return false,
+    /// Gives the packets of `chunk` their places; tells whether there was anything to tell.
+    pub(crate) fn fill(&mut self, chunk: &mut Chunk) -> bool {
+        if self.state == State::Over {
+            return false;
         }
-        // A capture may end with a million flows: what is told of them comes in portions too.
-        let has_more = self.table.drain_some(CHUNK, |slot, flow| {
-            chunk.parts[slot.index() % SHARDS].ended.push((slot, *flow));
-        });
-        if self.state == State::Ending && !has_more {
-            self.state = State::Over;
-        }
-        true
-    }
-
-    fn fill(&mut self, chunk: &mut Chunk) {
-        let shown = self
-            .packets
-            .show(CHUNK, |sighted| chunk.packets.push(sighted.arrival()));
         for index in 0..chunk.packets.len() {
             if self.table.len() > MANY_FLOWS
                 && let Some(arrival) = chunk.packets.get(index + AHEAD)
@@ -131,10 +133,18 @@ impl<'a, P: Packets> Chunks<'a, P> {
         for (slot, _) in chunk.parts.iter().flat_map(|part| &part.chains) {
             self.latest[slot.index()] = END;
         }
-        if shown < CHUNK {
+        if chunk.is_last && self.state == State::Alive {
             self.state = State::Ending;
             self.table.end_all();
         }
+        // A capture may end with a million flows: what is told of them comes in portions too.
+        let has_more = self.table.drain_some(CHUNK, |slot, flow| {
+            chunk.parts[slot.index() % SHARDS].ended.push((slot, *flow));
+        });
+        if self.state == State::Ending && !has_more {
+            self.state = State::Over;
+        }
+        true
     }
 
     #[inline]

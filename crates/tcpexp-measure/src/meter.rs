@@ -4,7 +4,10 @@ use rayon::prelude::*;
 use tcpexp_flow::{Datagram, Flow, FlowPacket, Segment, Slot};
 
 use crate::Packets;
-use crate::chunk::{Chunk, Chunks, Part, SHARDS, expect};
+use crate::chunk::{Arrivals, Chunk, Part, Places, SHARDS, expect};
+
+/// So many flows ahead a meter is asked for.
+const FLOWS_AHEAD: usize = 3;
 
 /// What is measured of one flow, packet by packet.
 pub trait Meter: Send {
@@ -31,36 +34,47 @@ pub struct Metered {
 /// Measures each flow with a meter of its own and hands the rows to `sink` as they come.
 ///
 /// The rows come in the order of the packets that they are due to; those of a flow's end come some
-/// thousand packets after it. They are the same whatever the number of threads. Reading and measuring
-/// go on at the same time; memory follows the flows alive.
+/// thousand packets after it. They are the same whatever the number of threads. Memory follows the
+/// flows alive.
 pub fn meter<M: Meter, E: Send>(
     packets: &mut impl Packets,
     begin: impl Fn(&Flow) -> M + Sync,
     mut sink: impl FnMut(Vec<M::Row>) -> Result<(), E> + Send,
 ) -> Result<Metered, E> {
-    let mut chunks = Chunks::of(packets);
+    let mut arrivals = Arrivals::of(packets);
+    let mut places = Places::default();
     let mut shards: Vec<Shard<M>> = Vec::new();
     shards.resize_with(SHARDS, Shard::default);
-    let [mut chunk, mut next] = [(); 2].map(|()| Chunk::default());
-    let mut has_next = chunks.read(&mut next);
-    while has_next {
-        std::mem::swap(&mut chunk, &mut next);
-        let (is_read, rows) = rayon::join(
-            || chunks.read(&mut next),
+    // Three chunks are under way at a time: one is read, one is spread over the flows, and one is
+    // measured.
+    let [mut read, mut placed, mut measured] = [(); 3].map(|()| Chunk::default());
+    arrivals.read(&mut placed);
+    loop {
+        let (is_placed, ((), rows)) = rayon::join(
+            || places.fill(&mut placed),
             || {
-                let rows = shards
-                    .par_iter_mut()
-                    .zip(chunk.parts())
-                    .map(|(shard, part)| shard.measure(&chunk, part, &begin))
-                    .collect();
-                in_order(rows)
+                rayon::join(
+                    || arrivals.read(&mut read),
+                    || {
+                        let rows = shards
+                            .par_iter_mut()
+                            .zip(measured.parts())
+                            .map(|(shard, part)| shard.measure(&measured, part, &begin))
+                            .collect();
+                        in_order(rows)
+                    },
+                )
             },
         );
         sink(rows)?;
-        has_next = is_read;
+        if !is_placed {
+            break;
+        }
+        std::mem::swap(&mut measured, &mut placed);
+        std::mem::swap(&mut placed, &mut read);
     }
     Ok(Metered {
-        flows: chunks.flows_seen(),
+        flows: places.flows_seen(),
     })
 }
 
@@ -107,7 +121,7 @@ impl<M: Meter> Shard<M> {
             self.begin(*slot, new(flow));
         }
         for (turn, (slot, first)) in part.chains.iter().enumerate() {
-            if let Some((slot, _)) = part.chains.get(turn + 1) {
+            if let Some((slot, _)) = part.chains.get(turn + FLOWS_AHEAD) {
                 expect(&self.meters, *slot);
             }
             let Some(Some(meter)) = self.meters.get_mut(slot.index() / SHARDS) else {

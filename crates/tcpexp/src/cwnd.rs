@@ -48,7 +48,7 @@ pub fn cwnd<E: From<Error> + Send>(
 }
 
 fn survey(recording: &Recording, tunnels: Tunnels) -> Result<(Hindsight, CaptureInfo), Error> {
-    let mut walk = recording.walk(tunnels)?;
+    let mut walk = recording.walk_once(tunnels)?;
     let hindsight = Hindsight::of(&mut walk);
     let info = CaptureInfo::of(&walk);
     info.require_packets(recording)?;

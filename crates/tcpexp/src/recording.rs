@@ -132,7 +132,8 @@ impl Recording {
         Ok(walk)
     }
 
-    /// Starts a pass after which there is no other one: memory does not grow with the file.
+    /// The same, but what the pass has read leaves the memory, which so does not grow with the file; a
+    /// pass that follows looks it up again.
     pub fn walk_once(&self, tunnels: Tunnels) -> Result<Walk<'_>, Error> {
         let mut walk = self.walk(tunnels)?;
         if let Some((_, passage)) = &mut walk.mapped {
