@@ -42,7 +42,7 @@ pub fn meter<M: Meter, E: Send>(
     mut sink: impl FnMut(Vec<M::Row>) -> Result<(), E> + Send,
 ) -> Result<Metered, E> {
     let mut arrivals = Arrivals::of(packets);
-    let mut places = Places::default();
+    let mut flows = Places::default();
     let mut shards: Vec<Shard<M>> = Vec::new();
     shards.resize_with(SHARDS, Shard::default);
     // Three chunks are under way at a time: one is read, one is spread over the flows, and one is
@@ -51,7 +51,7 @@ pub fn meter<M: Meter, E: Send>(
     arrivals.read(&mut placed);
     loop {
         let (is_placed, ((), rows)) = rayon::join(
-            || places.fill(&mut placed),
+            || flows.fill(&mut placed),
             || {
                 rayon::join(
                     || arrivals.read(&mut read),
@@ -74,7 +74,7 @@ pub fn meter<M: Meter, E: Send>(
         std::mem::swap(&mut placed, &mut read);
     }
     Ok(Metered {
-        flows: places.flows_seen(),
+        flows: flows.flows_seen(),
     })
 }
 
