@@ -73,15 +73,7 @@ pub(crate) fn sender_label_columns<R: 'static>(
     columns: Builder<R>,
     label: fn(&R) -> &SenderLabel,
 ) -> Builder<R> {
-    columns
-        .id(
-            "flow_id",
-            "The flow's number in this run, counted from 0 in order of first appearance.",
-            move |row| label(row).flow.0,
-        )
-        .text("protocol", "Transport protocol: tcp or udp.", move |row| {
-            label(row).protocol.name()
-        })
+    numbered(columns, move |row| (label(row).flow, label(row).protocol))
         .maybe_text(
             "initiator",
             "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443. In a log, of the end that the log calls its own. Null where a log names no endpoints.",
@@ -104,15 +96,7 @@ pub(crate) fn flow_columns<R: 'static>(
     columns: Builder<R>,
     label: fn(&R) -> &FlowLabel,
 ) -> Builder<R> {
-    columns
-        .id(
-            "flow_id",
-            "The flow's number in this run, counted from 0 in order of first appearance.",
-            move |row| label(row).flow.0,
-        )
-        .text("protocol", "Transport protocol: tcp or udp.", move |row| {
-            label(row).protocol.name()
-        })
+    numbered(columns, move |row| (label(row).flow, label(row).protocol))
         .text(
             "initiator",
             "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443.",
@@ -123,4 +107,20 @@ pub(crate) fn flow_columns<R: 'static>(
             "Address and port of the responder.",
             move |row| label(row).responder.clone(),
         )
+}
+
+/// The columns of a flow's number and protocol.
+fn numbered<R: 'static>(
+    columns: Builder<R>,
+    of: impl Fn(&R) -> (FlowId, Protocol) + Copy + Send + Sync + 'static,
+) -> Builder<R> {
+    columns
+        .id(
+            "flow_id",
+            "The flow's number in this run, counted from 0 in order of first appearance.",
+            move |row| of(row).0.0,
+        )
+        .text("protocol", "Transport protocol: tcp or udp.", move |row| {
+            of(row).1.name()
+        })
 }
