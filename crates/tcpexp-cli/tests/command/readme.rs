@@ -34,11 +34,17 @@ fn the_tables_in_the_readme_are_what_the_commands_print() {
 }
 
 #[test]
-fn the_picture_in_the_readme_is_what_the_command_draws() {
+fn the_pictures_in_the_readme_are_what_the_commands_draw() {
     let desk = Desk::new();
     measured(&desk, "rtt", "--quiet --flow 1 --plot rtt.svg");
-    assert!(
-        desk.get("rtt.svg") == in_repository(".readme/rtt.svg").as_bytes(),
-        "draw it again with the command that the README names"
-    );
+    let [src, log] = ["src.pcap", "probe.csv"].map(|file| fixture(&format!("{PAIR}/{file}.gz")));
+    desk.text(&format!(
+        "cwnd {src} --flow 1 --truth {log} --plot cwnd.svg --quiet"
+    ));
+    for picture in ["rtt.svg", "cwnd.svg"] {
+        assert!(
+            desk.get(picture) == in_repository(&format!(".readme/{picture}")).as_bytes(),
+            "draw {picture} again with the command that the README names"
+        );
+    }
 }
