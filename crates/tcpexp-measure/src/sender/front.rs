@@ -5,7 +5,8 @@ use tcpexp_units::Timestamp;
 
 use super::engine::{Engine, Order};
 use super::event::{Acked, Sent};
-use super::hindsight::{Hindsight, Mark, Newest, Side, is_keepalive, is_older};
+use super::hindsight::{Hindsight, Side};
+use super::known_again::{Mark, Newest, is_keepalive, is_older};
 use super::receiver::Replay;
 use super::scale::WindowScale;
 use super::{SenderOptions, SenderRow};

@@ -6,6 +6,7 @@ use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::hindsight::Retransmissions;
+use super::progress::Progress;
 
 /// The segments between `snd_una` and `snd_nxt`, as the sender's kernel counts them.
 ///
@@ -47,28 +48,6 @@ pub(super) struct Segment {
     pub(super) retransmitted: bool,
     /// Whether it was ever sent again.
     pub(super) again: bool,
-}
-
-/// What an ACK newly tells.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Progress {
-    /// Segments newly acknowledged, be it selectively.
-    pub(super) delivered: u32,
-    /// Segments that the cumulative acknowledgment covers for the first time.
-    pub(super) cumulative: u32,
-    /// Whether one of these had been sent again.
-    pub(super) has_retransmitted: bool,
-    /// When the first of those was sent that were sent once and newly acknowledged.
-    first_acked: Option<Timestamp>,
-    first_sacked: Option<Timestamp>,
-}
-
-impl Progress {
-    /// When what the round-trip time is measured on was sent, as Linux chooses it.
-    pub(super) fn timed(&self) -> Option<Timestamp> {
-        let acked = self.first_acked.filter(|_| !self.has_retransmitted);
-        acked.or(self.first_sacked)
-    }
 }
 
 impl Scoreboard {
