@@ -124,34 +124,6 @@ impl Unit {
     }
 }
 
-/// The unit of the rates in one chart; as in the tables.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct RateUnit {
-    pub(crate) name: &'static str,
-    bps: f64,
-}
-
-impl RateUnit {
-    /// Megabits per second, unless the highest rate is below one or above ten thousand of them.
-    pub(crate) fn of(highest_bps: u64) -> Self {
-        let (name, bps) = match highest_bps {
-            0..1_000_000 => ("kbit/s", 1e3),
-            1_000_000..10_000_000_000 => ("Mbit/s", 1e6),
-            _ => ("Gbit/s", 1e9),
-        };
-        Self { name, bps }
-    }
-
-    pub(crate) fn value(self, bps: u64) -> f64 {
-        bps as f64 / self.bps
-    }
-
-    /// With no more decimals than it has: `2.5 Gbit/s`.
-    pub(crate) fn show(self, bps: u64) -> String {
-        format!("{} {}", self.value(bps), self.name)
-    }
-}
-
 /// The sign as it is printed, not the hyphen that stands for it on keyboards.
 fn with_minus(number: &str) -> String {
     number.replace('-', "\u{2212}")

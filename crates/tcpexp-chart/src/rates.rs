@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 
 use plotters::style::RGBColor;
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{RateUnit, TimeDelta, Timestamp};
 
-use crate::axis::{Axis, RateUnit};
+use crate::axis::Axis;
 use crate::canvas::{BLACK_INK, Canvas};
 use crate::colours::{COLOURS, GREYS};
 use crate::curve::printable;
@@ -154,7 +154,7 @@ impl<'a> Figure<'a> {
 
     fn keys(&self) -> Vec<Key> {
         let link = self.link_rate_bps.map(|bps| {
-            let text = format!("link: {}", self.unit.show(bps));
+            let text = format!("link: {} {}", self.unit.value(bps), self.unit.name());
             Key::dashes(text, BLACK_INK)
         });
         let series = self.flows.iter().chain(&self.totals);
@@ -179,7 +179,7 @@ impl<'a> Figure<'a> {
         } else {
             1.0
         };
-        let name = format!("wire rate ({})", self.unit.name);
+        let name = format!("wire rate ({})", self.unit.name());
         let panel = Panel::new(
             canvas,
             outer,

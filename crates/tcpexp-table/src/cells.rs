@@ -1,6 +1,6 @@
 //! Numbers and names in the cells of a table for humans.
 
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{RateUnit, TimeDelta};
 
 /// What a cell shows that has no value.
 pub(crate) const NO_VALUE: &str = "-";
@@ -113,33 +113,14 @@ impl Unit {
     }
 }
 
-/// The unit of all rates in one table.
-pub(crate) struct RateUnit {
-    pub(crate) name: &'static str,
-    bps: f64,
-}
-
-impl RateUnit {
-    /// For rates up to `highest_bps`: megabits per second, unless that is below one or above ten
-    /// thousand of them.
-    pub(crate) fn of(highest_bps: u64) -> Self {
-        let (name, bps) = match highest_bps {
-            0..1_000_000 => ("kbit/s", 1e3),
-            1_000_000..10_000_000_000 => ("Mbit/s", 1e6),
-            _ => ("Gbit/s", 1e9),
-        };
-        Self { name, bps }
-    }
-
-    /// Four significant digits but no more than three decimals; at most six characters. Only
-    /// nothing at all is 0.
-    pub(crate) fn show(&self, bps: u64) -> String {
-        let value = bps as f64 / self.bps;
-        match bps {
-            0 => "0".to_owned(),
-            _ if value < 0.0005 => "<0.001".to_owned(),
-            _ => four_digits(value),
-        }
+/// A rate with four significant digits but no more than three decimals; at most six characters.
+/// Only nothing at all is 0.
+pub(crate) fn show_rate(unit: RateUnit, bps: u64) -> String {
+    let value = unit.value(bps);
+    match bps {
+        0 => "0".to_owned(),
+        _ if value < 0.0005 => "<0.001".to_owned(),
+        _ => four_digits(value),
     }
 }
 
@@ -217,10 +198,10 @@ mod tests {
     fn rates_of_one_table_have_one_unit() {
         let shown = [999_999, 1_000_000, 10_000_000_000].map(|highest| {
             let unit = RateUnit::of(highest);
-            format!("{} {}", unit.show(highest), unit.name)
+            format!("{} {}", show_rate(unit, highest), unit.name())
         });
         assert_eq!(shown, ["1000 kbit/s", "1.000 Mbit/s", "10.00 Gbit/s"]);
-        let shown = [0, 499, 500].map(|bps| RateUnit::of(1_000_000).show(bps));
+        let shown = [0, 499, 500].map(|bps| show_rate(RateUnit::of(1_000_000), bps));
         assert_eq!(shown, ["0", "<0.001", "0.001"]);
     }
 }

@@ -2,9 +2,9 @@
 
 use tcpexp_flow::Direction;
 use tcpexp_measure::path::{PathFlow, PathSummary};
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{RateUnit, TimeDelta};
 
-use crate::cells::{NO_VALUE, RateUnit, Unit, count, percent, wrapped};
+use crate::cells::{NO_VALUE, Unit, count, percent, show_rate, wrapped};
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
@@ -200,7 +200,7 @@ impl Units {
                     "median",
                     "p95",
                     "max",
-                    self.rate.name,
+                    self.rate.name(),
                 ],
             ),
         ]
@@ -223,7 +223,7 @@ impl Units {
                 &show(queueing.map(|delay| delay.median)),
                 &show(queueing.map(|delay| delay.p95)),
                 &show(queueing.map(|delay| delay.max)),
-                &bottleneck.map_or(NO_VALUE.to_owned(), |bps| self.rate.show(bps)),
+                &bottleneck.map_or(NO_VALUE.to_owned(), |bps| show_rate(self.rate, bps)),
             ],
         )
     }

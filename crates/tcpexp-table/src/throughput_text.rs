@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::throughput::{BinTally, ThroughputBin, ThroughputFlow, Volume};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::{RateUnit, TimeDelta, Timestamp};
 
-use crate::cells::{NO_VALUE, RateUnit, count, percent, wrapped};
+use crate::cells::{NO_VALUE, count, percent, show_rate, wrapped};
 use crate::connections::rate_bps;
 use crate::labels::FlowLabel;
 use crate::text::FLOW_TABLE_WIDTH;
@@ -190,7 +190,7 @@ impl Text {
             "empty",
             "of link",
         ];
-        self.row(self.unit.name, names.map(str::to_owned))
+        self.row(self.unit.name(), names.map(str::to_owned))
     }
 
     /// The lines of all flows together.
@@ -246,7 +246,7 @@ impl Text {
     }
 
     fn rate(&self, bps: Option<u64>) -> String {
-        bps.map_or(NO_VALUE.to_owned(), |bps| self.unit.show(bps))
+        bps.map_or(NO_VALUE.to_owned(), |bps| show_rate(self.unit, bps))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Time, and only the arithmetic that makes sense.
+//! Time and the units of rates, and only the arithmetic that makes sense.
 //!
 //! A [`Timestamp`] is a point on one capture's clock, a [`TimeDelta`] is a span. Two timestamps
 //! subtract to a span; adding them does not compile. Both are whole nanoseconds in an `i64`, so
@@ -14,7 +14,9 @@
 //! ```
 
 mod clock;
+mod rate;
 mod time;
 
 pub use clock::Skew;
+pub use rate::RateUnit;
 pub use time::{TimeDelta, Timestamp};

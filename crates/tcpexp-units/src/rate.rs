@@ -1,0 +1,44 @@
+//! The units that rates are shown in.
+
+/// The unit of all rates in one table or chart, so that they compare at a glance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateUnit {
+    name: &'static str,
+    bps: f64,
+}
+
+impl RateUnit {
+    /// For rates up to `highest_bps`: megabits per second, unless that is below one or above ten
+    /// thousand of them.
+    pub fn of(highest_bps: u64) -> Self {
+        let (name, bps) = match highest_bps {
+            0..1_000_000 => ("kbit/s", 1e3),
+            1_000_000..10_000_000_000 => ("Mbit/s", 1e6),
+            _ => ("Gbit/s", 1e9),
+        };
+        Self { name, bps }
+    }
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// A rate in this unit.
+    pub fn value(self, bps: u64) -> f64 {
+        bps as f64 / self.bps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unit_fits_the_highest_rate() {
+        let names = [999_999, 1_000_000, 9_999_999_999, 10_000_000_000]
+            .map(|highest| RateUnit::of(highest).name());
+        assert_eq!(names, ["kbit/s", "Mbit/s", "Mbit/s", "Gbit/s"]);
+        assert!((RateUnit::of(2_500_000).value(2_500_000) - 2.5).abs() < 1e-12);
+    }
+}
