@@ -67,7 +67,8 @@ impl Identity {
 
     /// Whether `segment` has the very numbers of the one taken in last.
     pub(crate) fn is_of(&self, segment: &Segment) -> bool {
-        segment.seen.ip_id.is_some()
+        // A stack that sends 0 in every packet identifies none.
+        segment.seen.ip_id.is_some_and(|id| id != 0)
             && segment.seen.ip_id == self.ip_id
             && segment.timestamps.map(|(tsval, _)| tsval) == self.tsval
     }

@@ -1,12 +1,13 @@
 //! From packets to what a sender does and hears.
 
-use tcpexp_flow::{Direction, Flow, FlowId, Segment, StreamOffset};
+use tcpexp_flow::{
+    Class, Classifier, Direction, Flow, FlowId, Order as SentOrder, Segment, StreamOffset,
+};
 use tcpexp_units::Timestamp;
 
 use super::engine::{Engine, Order};
 use super::event::{Acked, Sent};
 use super::hindsight::{Hindsight, Side};
-use super::known_again::{Mark, Newest, is_keepalive, is_older};
 use super::receiver::Replay;
 use super::scale::WindowScale;
 use super::{SenderOptions, SenderRow};
@@ -24,9 +25,7 @@ struct Front<'a> {
     engine: Engine<'a>,
     /// At the receiver events are put in the sender's order first.
     replay: Option<Replay>,
-    furthest: Option<StreamOffset>,
-    newest: Option<Newest>,
-    latest: Option<Mark>,
+    classifier: Classifier,
 }
 
 impl<'a> FlowReplay<'a> {
@@ -79,9 +78,7 @@ impl<'a> Front<'a> {
             side,
             engine: Engine::new(flow, direction, side, options.profile, order),
             replay: (order == Order::Replayed).then(|| Replay::new(side.least_echo, side.tick)),
-            furthest: None,
-            newest: None,
-            latest: None,
+            classifier: Classifier::default(),
         }
     }
 
@@ -90,32 +87,26 @@ impl<'a> Front<'a> {
         if !segment.is_numbered() {
             return;
         }
-        let mark = Mark::of(segment);
-        if self.latest.is_some_and(|latest| mark.is_copy_of(&latest)) {
-            return;
-        }
-        self.latest = Some(mark);
+        let is_new = self
+            .classifier
+            .nxt()
+            .is_none_or(|nxt| segment.payload_start() >= nxt);
+        let (class, _) = self.classifier.segment(segment);
         if segment.flags.syn() {
             self.engine.open(segment.seen.at, segment.start);
         }
         let (start, end) = (segment.payload_start(), segment.end());
-        if self
-            .furthest
-            .is_some_and(|furthest| is_keepalive(segment, furthest))
-            || start == end
-        {
+        let brings_nothing = match class {
+            Class::Empty | Class::Copy | Class::KeepAlive => true,
+            // It may carry the next byte.
+            Class::WindowProbe => !is_new,
+            // What comes behind its place because it was overtaken was sent in its place.
+            Class::Behind(behind) => self.replay.is_some() && behind.sent == SentOrder::Earlier,
+            Class::New => false,
+        };
+        if brings_nothing || start == end {
             return;
         }
-        if self.furthest.is_some_and(|furthest| start < furthest) {
-            // What comes behind its place because it was overtaken was sent in its place.
-            let is_overtaken = self.newest.is_some_and(|newest| is_older(segment, newest));
-            if self.replay.is_some() && is_overtaken {
-                return;
-            }
-        } else {
-            self.newest = Some((stamps.map(|(stamp, _)| stamp), segment.seen.ip_id));
-        }
-        self.furthest = Some(self.furthest.map_or(end, |furthest| furthest.max(end)));
         let sent = Sent {
             at: segment.seen.at,
             record: segment.seen.record,
@@ -132,6 +123,7 @@ impl<'a> Front<'a> {
     }
 
     fn hear(&mut self, segment: &Segment, ack: StreamOffset, rows: &mut impl Extend<SenderRow>) {
+        self.classifier.acknowledge(segment);
         let window = u64::from(segment.window);
         let window_bytes = match self.side.window_scale {
             // RFC 7323, section 2.2: the window of a SYN is never scaled.

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use foldhash::fast::FixedState;
-use tcpexp_flow::{Direction, Flow, FlowId, Segment, StreamOffset};
+use tcpexp_flow::{Class, Classifier, Direction, Flow, FlowId, Order, Segment, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::drain::Drains;
-use super::known_again::{Mark, Newest, is_keepalive, is_older};
 use super::lengths::Lengths;
 use super::pacing::Pacing;
 use super::scale::{WindowScale, WindowScaleSearch};
@@ -158,16 +157,16 @@ struct Handshake {
 /// What is collected of one direction.
 #[derive(Default)]
 struct SideSurvey {
-    furthest: Option<StreamOffset>,
     data_segments: u64,
     lengths: Lengths,
     syn: Option<tcpexp_flow::SynOptions>,
     /// Whether its packets carry SACK blocks.
     has_blocks: bool,
     again: Retransmissions,
-    /// Timestamp and IP ID of what came furthest, to tell what was overtaken.
-    newest: Option<Newest>,
-    latest: Option<Mark>,
+    /// Tells what is new, and of what is not whether it was overtaken.
+    classifier: Classifier,
+    /// Whether its data carries timestamps.
+    has_stamps: bool,
     /// This direction's packets echoed by the other one's.
     echoes: Echoes,
     scale: WindowScaleSearch,
@@ -203,13 +202,6 @@ impl Meter for FlowSurvey {
         };
         if let Some(ack) = segment.ack {
             other.hear(segment, ack);
-        }
-        if segment.is_numbered() {
-            let mark = Mark::of(segment);
-            if own.latest.is_some_and(|latest| mark.is_copy_of(&latest)) {
-                return;
-            }
-            own.latest = Some(mark);
         }
         own.send(segment);
     }
@@ -265,6 +257,14 @@ impl Handshake {
 
 impl SideSurvey {
     fn send(&mut self, segment: &Segment) {
+        let is_new = self
+            .classifier
+            .nxt()
+            .is_none_or(|nxt| segment.payload_start() >= nxt);
+        let (class, _) = self.classifier.segment(segment);
+        if class == Class::Copy {
+            return;
+        }
         if let Some((stamp, _)) = segment.timestamps {
             self.echoes.send(stamp, segment.seen.at);
             self.ticks.send(stamp, segment.seen.at);
@@ -278,42 +278,36 @@ impl SideSurvey {
         }
         let (start, end) = (segment.payload_start(), segment.end());
         let bytes = segment.seen.payload_bytes;
-        let newest = (
-            segment.timestamps.map(|(stamp, _)| stamp),
-            segment.seen.ip_id,
-        );
         if bytes > 0 {
             self.data_segments += 1;
             self.lengths.add(bytes);
         }
-        match self.furthest {
-            Some(furthest) if start < furthest => {
-                if is_keepalive(segment, furthest) {
-                    return;
-                }
+        match class {
+            Class::Behind(behind) => {
                 self.drains.send_again();
                 self.again.push(Again {
                     start,
                     end,
                     record: segment.seen.record,
-                    was_overtaken: self.newest.is_some_and(|newest| is_older(segment, newest)),
+                    was_overtaken: behind.sent == Order::Earlier,
                 });
-                self.furthest = Some(furthest.max(end));
             }
-            _ => {
+            Class::Empty | Class::Copy | Class::KeepAlive => {}
+            Class::WindowProbe if !is_new => {}
+            Class::New | Class::WindowProbe => {
                 self.pacing.send(segment.seen.at);
                 self.scale.send(end);
                 if let Some(heard) = self.heard.by(segment.timestamps.map(|(_, echo)| echo)) {
                     self.drains.send(segment.seen.at, end.since(heard));
                 }
-                self.furthest = Some(end);
-                self.newest = Some(newest);
+                self.has_stamps = segment.timestamps.is_some();
             }
         }
     }
 
     /// The other direction acknowledges this one's data.
     fn hear(&mut self, segment: &Segment, ack: StreamOffset) {
+        self.classifier.acknowledge(segment);
         if let Some((_, echo)) = segment.timestamps {
             self.echoes.hear(echo, segment.seen.at);
         }
@@ -351,8 +345,7 @@ impl SideSurvey {
             is_bursty: self.lengths.is_above(smss_bytes),
             tick: self.ticks.found(),
             position,
-            has_timestamps: timestamps
-                .unwrap_or(self.newest.is_some_and(|(stamp, _)| stamp.is_some())),
+            has_timestamps: timestamps.unwrap_or(self.has_stamps),
             has_sack: match both {
                 Some((own, other)) => own.sack_permitted && other.sack_permitted,
                 None => other.has_blocks || self.again.sent.is_empty(),

@@ -38,7 +38,6 @@ mod event;
 mod front;
 mod hindsight;
 mod hints;
-mod known_again;
 mod lengths;
 mod limits;
 mod pacing;
