@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate behind all those that it may use, and what it may use of ours.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 11] = [
     ("tcpexp-units", &[]),
     ("tcpexp-capture", &["tcpexp-units"]),
     ("tcpexp-wire", &[]),
@@ -37,6 +37,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
             "tcpexp-chart",
         ],
     ),
+    ("tcpexp-sweep", &[]),
     (
         "tcpexp-cli",
         &[
@@ -48,6 +49,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
             "tcpexp-table",
             "tcpexp-chart",
             "tcpexp",
+            "tcpexp-sweep",
         ],
     ),
 ];
