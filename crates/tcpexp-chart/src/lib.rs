@@ -27,6 +27,7 @@ mod cwnd;
 mod delays;
 mod error;
 mod legend;
+pub mod page;
 mod panel;
 mod rates;
 mod series;
