@@ -9,6 +9,8 @@
 //!   congestion state ([`sender`]).
 //! - From logs of kernels and tools, the same rows ([`import`]), and how far a reconstruction is from
 //!   them ([`score`]).
+//! - From rates and times of any source: how flows share a path ([`fairness`]), what transfers make
+//!   of it ([`transfer`]) and of its changes ([`response`]), and medians over runs ([`repetition`]).
 //!
 //! ```
 //! use tcpexp_measure::Packets;
@@ -36,6 +38,7 @@
 
 mod chunk;
 pub mod compat;
+pub mod fairness;
 pub mod flows;
 pub mod import;
 mod live;
@@ -43,6 +46,8 @@ mod meter;
 mod packets;
 pub mod path;
 mod quantiles;
+pub mod repetition;
+pub mod response;
 pub mod rto;
 pub mod rtt;
 pub mod score;
@@ -51,6 +56,7 @@ mod scripted;
 pub mod sender;
 pub mod spp;
 pub mod throughput;
+pub mod transfer;
 mod vantage;
 
 pub use live::meter_live;
