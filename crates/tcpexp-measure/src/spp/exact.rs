@@ -128,12 +128,12 @@ pub(super) struct Expired {
 }
 
 impl InFlight {
-    /// A packet left. `false` if it is a second capture of one that is in flight: one that follows at
+    /// A packet left as the `number`th of its direction. `false` if it is a second capture of one that is in flight: one that follows at
     /// once is, where the capture `doubles` each packet, but no third.
     pub(super) fn depart(
         &mut self,
         event: &Event,
-        departure: Departure,
+        number: u64,
         min_rtt: TimeDelta,
         doubles: bool,
     ) -> bool {
@@ -141,13 +141,12 @@ impl InFlight {
         let identity = Identity::new(event.flow, mark.digest);
         let latest = match self.apart.get_mut(&identity) {
             Some(departed) => Some(departed.latest_mut()),
-            None => self.queue.get_mut(&identity),
+            None => self.queue.push(identity, || Departure::of(event, number)),
         };
         let Some(latest) = latest else {
-            self.queue.push(identity, departure);
             return true;
         };
-        let gap = departure.at - latest.at;
+        let gap = event.sighting.at - latest.at;
         let is_twin = doubles && !latest.has_twin && gap < COPY_GAP;
         latest.has_twin |= is_twin;
         if is_twin || mark.is_copy_after(gap, min_rtt) {
@@ -155,7 +154,7 @@ impl InFlight {
         }
         self.set_one_apart(identity);
         if let Some(departed) = self.apart.get_mut(&identity) {
-            departed.add(departure);
+            departed.add(Departure::of(event, number));
         }
         true
     }
@@ -166,18 +165,16 @@ impl InFlight {
         let sighting = &event.sighting;
         let identity = Identity::new(event.flow, sighting.mark.digest);
         let latest = usual.latest_departure(sighting.at);
-        if let Some(departure) = self.queue.get(&identity) {
-            if usual.is_over(departure.at, sighting.at) {
-                return Outcome::Unknown;
-            }
-            let departure = *departure;
-            if departure.at <= latest && !seems_unseen(&departure, sighting, usual) {
-                return self
-                    .queue
-                    .take(&identity)
-                    .map_or(Outcome::Unknown, Outcome::Matched);
-            }
-            self.set_one_apart(identity);
+        let taken = self.queue.take_if(&identity, |departure| {
+            !usual.is_over(departure.at, sighting.at)
+                && departure.at <= latest
+                && !seems_unseen(departure, sighting, usual)
+        });
+        match taken {
+            Some(Ok(departure)) => return Outcome::Matched(departure),
+            Some(Err(left)) if usual.is_over(left, sighting.at) => return Outcome::Unknown,
+            Some(Err(_)) => self.set_one_apart(identity),
+            None => {}
         }
         self.arrive_apart(identity, sighting, usual)
     }

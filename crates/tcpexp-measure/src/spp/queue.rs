@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use tcpexp_units::Timestamp;
 
 use super::exact::{Departure, Identity};
@@ -22,45 +23,46 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Adds a packet that is not in the queue.
+    /// Adds a packet unless there is one like it; that one then, to look at and to change.
     #[inline]
-    pub(super) fn push(&mut self, identity: Identity, departure: Departure) {
+    pub(super) fn push(
+        &mut self,
+        identity: Identity,
+        departure: impl FnOnce() -> Departure,
+    ) -> Option<&mut Departure> {
         let Self {
             packets,
             passed,
             places,
         } = self;
-        let length = u32::try_from(packets.len()).expect("memory ends before 2^32 packets");
-        let hash_at = |&place: &u32| {
-            let packet = packets[place.wrapping_sub(*passed) as usize];
-            packet.map_or(0, |(identity, _)| identity.hash())
+        let packet = |&place: &u32| packets[place.wrapping_sub(*passed) as usize];
+        let is = |place: &u32| packet(place).is_some_and(|(one, _)| one == identity);
+        let hash = |place: &u32| packet(place).map_or(0, |(one, _)| one.hash());
+        let found = match places.entry(identity.hash(), is, hash) {
+            Entry::Occupied(found) => *found.get(),
+            Entry::Vacant(vacant) => {
+                let length = u32::try_from(packets.len()).expect("2^32 packets fill any memory");
+                vacant.insert(passed.wrapping_add(length));
+                packets.push_back(Some((identity, departure())));
+                return None;
+            }
         };
-        places.insert_unique(identity.hash(), passed.wrapping_add(length), hash_at);
-        self.packets.push_back(Some((identity, departure)));
-    }
-
-    /// When and where a packet left.
-    #[inline]
-    pub(super) fn get(&self, identity: &Identity) -> Option<&Departure> {
-        let place = *self
-            .places
-            .find(identity.hash(), |&place| self.is(place, identity))?;
-        let packet = &self.packets[place.wrapping_sub(self.passed) as usize];
-        packet.as_ref().map(|(_, departure)| departure)
-    }
-
-    /// When and where a packet left, to change it.
-    pub(super) fn get_mut(&mut self, identity: &Identity) -> Option<&mut Departure> {
-        let place = *self
-            .places
-            .find(identity.hash(), |&place| self.is(place, identity))?;
-        let packet = &mut self.packets[place.wrapping_sub(self.passed) as usize];
+        let packet = &mut packets[found.wrapping_sub(*passed) as usize];
         packet.as_mut().map(|(_, departure)| departure)
     }
 
     /// Takes a packet out.
-    #[inline]
     pub(super) fn take(&mut self, identity: &Identity) -> Option<Departure> {
+        self.take_if(identity, |_| true)?.ok()
+    }
+
+    /// Takes a packet out if `is_it`, and says when it left if not.
+    #[inline]
+    pub(super) fn take_if(
+        &mut self,
+        identity: &Identity,
+        is_it: impl FnOnce(&Departure) -> bool,
+    ) -> Option<Result<Departure, Timestamp>> {
         let Self {
             packets,
             passed,
@@ -68,10 +70,16 @@ impl Queue {
         } = self;
         let index = |place: u32| place.wrapping_sub(*passed) as usize;
         let is = |&place: &u32| packets[index(place)].is_some_and(|packet| packet.0 == *identity);
-        let (place, _) = places.find_entry(identity.hash(), is).ok()?.remove();
-        let packet = packets[index(place)].take();
+        let found = places.find_entry(identity.hash(), is).ok()?;
+        let packet = &mut packets[index(*found.get())];
+        let (_, departure) = packet.as_ref()?;
+        if !is_it(departure) {
+            return Some(Err(departure.at));
+        }
+        let (_, departure) = packet.take()?;
+        found.remove();
         self.trim();
-        packet.map(|(_, departure)| departure)
+        Some(Ok(departure))
     }
 
     /// Takes out the packet that left first, if that was before `due`.
@@ -82,11 +90,6 @@ impl Queue {
             .front()?
             .filter(|(_, departure)| departure.at < due)?;
         self.take(&identity).map(|departure| (identity, departure))
-    }
-
-    fn is(&self, place: u32, identity: &Identity) -> bool {
-        let packet = &self.packets[place.wrapping_sub(self.passed) as usize];
-        packet.as_ref().is_some_and(|packet| packet.0 == *identity)
     }
 
     fn trim(&mut self) {
@@ -133,8 +136,11 @@ mod tests {
             let mut arrivals = order.into_iter();
             for number in 0..60 {
                 let (identity, departure) = packet(number);
-                queue.push(identity, departure);
-                prop_assert_eq!(queue.get(&identity).map(|departure| departure.at), Some(departure.at));
+                prop_assert!(queue.push(identity, || departure).is_none());
+                let like_it = queue.push(identity, || departure).map(|departure| departure.at);
+                prop_assert_eq!(like_it, Some(departure.at));
+                let kept = queue.take_if(&identity, |_| false).map(|taken| taken.map(|_| ()));
+                prop_assert_eq!(kept, Some(Err(departure.at)));
                 // Some of those meant to arrive have not left yet.
                 if number >= lag && let Some(arrival) = arrivals.next() {
                     let (identity, departure) = packet(arrival);

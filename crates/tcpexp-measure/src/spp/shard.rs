@@ -161,7 +161,7 @@ impl Shard {
         let upstream = event.way.upstream();
         pair.pass(upstream, sighting.at);
         let departed = &mut pair.departed[event.direction.index()];
-        let departure = Departure::of(event, *departed);
+        let number = *departed;
         *departed += 1;
         // One that left while the other capture did not run is kept too: by how much, only the
         // clocks tell, and its like may be what arrives.
@@ -169,11 +169,11 @@ impl Shard {
         pair.pairings[upstream.opposite().index()].depart(self.settled, sighting.at);
         let is_new = if sighting.mark.by_range {
             let ranges = pair.ranges(event.direction);
-            ranges.depart(sighting, departure, setting.min_rtt)
+            ranges.depart(sighting, Departure::of(event, number), setting.min_rtt)
         } else {
             let doubles = setting.doubles[upstream.index()];
             let in_flight = &mut self.in_flight[event.way.index()];
-            in_flight.depart(event, departure, setting.min_rtt, doubles)
+            in_flight.depart(event, number, setting.min_rtt, doubles)
         };
         if !is_new {
             let counts = &mut pair.counts[event.direction.index()];
@@ -181,6 +181,7 @@ impl Shard {
             counts.copies += 1;
             pair.departed[event.direction.index()] -= 1;
             if let Some(outcomes) = &mut self.outcomes {
+                let departure = Departure::of(event, number);
                 let outcome = PacketOutcome::of_copy(event.flow, &departure, setting);
                 outcomes.push(outcome);
             }
