@@ -1,4 +1,4 @@
-//! Time and the units of rates, and only the arithmetic that makes sense.
+//! Time, rates and sizes, and only the arithmetic that makes sense.
 //!
 //! A [`Timestamp`] is a point on one capture's clock, a [`TimeDelta`] is a span. Two timestamps
 //! subtract to a span; adding them does not compile. Both are whole nanoseconds in an `i64`, so
@@ -12,11 +12,26 @@
 //! assert_eq!((received - sent).as_nanos(), 20_017_000);
 //! assert_eq!((received - sent).to_string(), "20.017 ms");
 //! ```
+//!
+//! Plans write quantities with their units. They are read exactly, never through a float.
+//!
+//! ```
+//! use tcpexp_units::{BitRate, Buffer};
+//!
+//! let rate: BitRate = "1.5mbit".parse()?;
+//! assert_eq!(rate.as_bps(), 1_500_000);
+//! assert_eq!("90p".parse(), Ok(Buffer::Packets(90)));
+//! # Ok::<(), tcpexp_units::QuantityError>(())
+//! ```
 
 mod clock;
+mod decimal;
+mod quantity;
 mod rate;
 mod time;
 
 pub use clock::Skew;
+pub use decimal::QuantityError;
+pub use quantity::{BitRate, Buffer, ByteCount, Share};
 pub use rate::RateUnit;
 pub use time::{TimeDelta, Timestamp};

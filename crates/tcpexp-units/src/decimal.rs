@@ -1,0 +1,132 @@
+//! Decimal numbers with a unit, read and printed without rounding.
+
+use thiserror::Error;
+
+/// A quantity that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("\"{text}\" is no {what}: expected {expected}")]
+pub struct QuantityError {
+    text: String,
+    what: &'static str,
+    expected: &'static str,
+}
+
+/// A kind of quantity: its name, an example of how it is written, and its units.
+pub(crate) struct Kind {
+    pub(crate) what: &'static str,
+    pub(crate) expected: &'static str,
+    /// Lower-case unit and how many of the smallest unit it is. The first one of a size is the one
+    /// that is printed.
+    pub(crate) units: &'static [(&'static str, u64)],
+}
+
+impl Kind {
+    /// Reads a decimal number and its unit, as a whole number of the smallest unit.
+    pub(crate) fn parse(&self, text: &str) -> Result<u64, QuantityError> {
+        self.value(text.trim()).ok_or_else(|| self.error(text))
+    }
+
+    pub(crate) fn error(&self, text: &str) -> QuantityError {
+        QuantityError {
+            text: text.to_owned(),
+            what: self.what,
+            expected: self.expected,
+        }
+    }
+
+    fn value(&self, text: &str) -> Option<u64> {
+        let split = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, unit) = text.split_at(split);
+        let unit = unit.trim_start();
+        let (_, scale) = self.units.iter().find(|(name, _)| *name == unit)?;
+        scaled(number, *scale)
+    }
+
+    /// The largest unit that leaves at least one whole, with all decimals that there are.
+    pub(crate) fn print(&self, value: u64) -> String {
+        let fitting = self.units.iter().filter(|(_, scale)| *scale <= value);
+        let exact = fitting.filter(|(_, scale)| is_power_of_ten(*scale));
+        let smallest = self.units.iter().min_by_key(|(_, scale)| *scale);
+        // Of units of one size the last maximum would win; the first is the one to print.
+        let best = exact.fold(None::<&(&str, u64)>, |best, unit| match best {
+            Some(best) if best.1 >= unit.1 => Some(best),
+            _ => Some(unit),
+        });
+        let Some((name, scale)) = best.or(smallest) else {
+            return value.to_string();
+        };
+        let digits = scale.ilog10() as usize;
+        let decimals = format!("{:0digits$}", value % scale);
+        match decimals.trim_end_matches('0') {
+            "" => format!("{}{name}", value / scale),
+            decimals => format!("{}.{decimals}{name}", value / scale),
+        }
+    }
+}
+
+fn is_power_of_ten(scale: u64) -> bool {
+    10_u64.checked_pow(scale.ilog10()) == Some(scale)
+}
+
+/// A decimal number times `scale`, if that is a whole number: "1.5" times 1000 is 1500.
+fn scaled(number: &str, scale: u64) -> Option<u64> {
+    let (whole, decimals) = match number.split_once('.') {
+        Some((whole, decimals)) if !decimals.is_empty() => (whole, decimals),
+        Some(_) => return None,
+        None => (number, ""),
+    };
+    let decimals = decimals.trim_end_matches('0');
+    if whole.is_empty() || decimals.contains('.') {
+        return None;
+    }
+    let digits: u128 = format!("{whole}{decimals}").parse().ok()?;
+    let parts = 10_u128.checked_pow(u32::try_from(decimals.len()).ok()?)?;
+    let product = digits.checked_mul(u128::from(scale))?;
+    let is_whole = product.is_multiple_of(parts);
+    is_whole.then(|| u64::try_from(product / parts).ok())?
+}
+
+/// Gives a type with `FromStr` and `Display` the matching serde: it is a string.
+macro_rules! text_serde {
+    ($type:ty) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                $crate::decimal::from_text(from, stringify!($type))
+            }
+        }
+    };
+}
+pub(crate) use text_serde;
+
+/// Reads a string by its `FromStr`; anything else is told what was expected.
+pub(crate) fn from_text<'de, T, D>(from: D, name: &'static str) -> Result<T, D::Error>
+where
+    T: std::str::FromStr<Err = QuantityError>,
+    D: serde::Deserializer<'de>,
+{
+    struct Text<T>(&'static str, std::marker::PhantomData<T>);
+
+    impl<T: std::str::FromStr<Err = QuantityError>> serde::de::Visitor<'_> for Text<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            // What the empty text lacks is what any other kind of value lacks.
+            match T::from_str("") {
+                Err(error) => write!(f, "a string with {}", error.expected),
+                Ok(_) => write!(f, "a string with a {}", self.0),
+            }
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+            text.parse().map_err(E::custom)
+        }
+    }
+
+    from.deserialize_str(Text(name, std::marker::PhantomData))
+}

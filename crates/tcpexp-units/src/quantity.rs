@@ -1,0 +1,433 @@
+//! Quantities as plans write them: rates, sizes, shares and buffers, in whole numbers throughout.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::TimeDelta;
+use crate::decimal::{Kind, QuantityError, text_serde};
+
+/// A rate in bits per second. Which bytes it counts (headers, framing) is its user's to say.
+///
+/// Written `800kbit`, `1.5mbit`, `1gbit`; in bytes `48kB/s`. Units are decimal. What `tc` calls
+/// `mbps` is megabytes per second, which nobody expects: it is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitRate(u64);
+
+/// A number of bytes. Written `1514B`, `64kB` (decimal) or `64KiB` (binary).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ByteCount(u64);
+
+/// A part of a whole, in billionths: a probability, a loss ratio. Written `1%`, `0.001%`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Share(u32);
+
+/// How much a queue may hold, in the unit in which it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Buffer {
+    /// Packets of any size: `90p`.
+    Packets(u64),
+    /// Bytes: `64kB`, `64KiB`.
+    Bytes(ByteCount),
+    /// What the bottleneck sends in this time: `100ms`.
+    Time(TimeDelta),
+    /// Thousandths of the bandwidth-delay product: `1bdp`, `0.5bdp`.
+    Bdp {
+        /// 1000 is one product of the bottleneck's rate and the path's base round-trip time.
+        thousandths: u64,
+    },
+}
+
+const BIT_RATE: Kind = Kind {
+    what: "rate",
+    expected: "bits per second such as \"800kbit\", \"1.5mbit\" or \"1gbit\"",
+    units: &[
+        ("bit", 1),
+        ("kbit", 1_000),
+        ("mbit", 1_000_000),
+        ("gbit", 1_000_000_000),
+        ("tbit", 1_000_000_000_000),
+        ("bit/s", 1),
+        ("kbit/s", 1_000),
+        ("mbit/s", 1_000_000),
+        ("gbit/s", 1_000_000_000),
+        ("tbit/s", 1_000_000_000_000),
+    ],
+};
+
+/// Rates in bytes, in bits: here the letter case tells bytes from bits.
+const BYTE_RATE: Kind = Kind {
+    units: &[
+        ("B/s", 8),
+        ("kB/s", 8_000),
+        ("KB/s", 8_000),
+        ("MB/s", 8_000_000),
+        ("GB/s", 8_000_000_000),
+    ],
+    ..BIT_RATE
+};
+
+const BYTE_COUNT: Kind = Kind {
+    what: "size",
+    expected: "bytes such as \"1514B\", \"64kB\" or \"64KiB\"",
+    units: &[
+        ("B", 1),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("KB", 1_000),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+    ],
+};
+
+const SHARE: Kind = Kind {
+    what: "share",
+    expected: "a percentage from \"0%\" to \"100%\", such as \"0.5%\"",
+    units: &[("%", 10_000_000)],
+};
+
+const SPAN: Kind = Kind {
+    what: "time",
+    expected: "a time such as \"500us\", \"20ms\", \"1.5s\" or \"2min\"",
+    units: &[
+        ("ns", 1),
+        ("us", 1_000),
+        ("ms", 1_000_000),
+        ("s", 1_000_000_000),
+        ("min", 60_000_000_000),
+        ("h", 3_600_000_000_000),
+    ],
+};
+
+const BUFFER: Kind = Kind {
+    what: "buffer",
+    expected: "packets \"90p\", bytes \"64kB\" or \"64KiB\", time \"100ms\" or \"0.5bdp\"",
+    units: &[("p", 1_000)],
+};
+
+const BDP: Kind = Kind {
+    units: &[("bdp", 1_000)],
+    ..BUFFER
+};
+
+impl BitRate {
+    /// A rate of `bps` bits per second.
+    pub const fn from_bps(bps: u64) -> Self {
+        Self(bps)
+    }
+
+    /// Bits per second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// The bytes that pass in `time`, rounded up; nothing for a negative time.
+    pub fn bytes_in(self, time: TimeDelta) -> ByteCount {
+        let nanos = u128::try_from(time.as_nanos()).unwrap_or(0);
+        let bytes = (u128::from(self.0) * nanos).div_ceil(8_000_000_000);
+        ByteCount(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+
+    /// The time that `bytes` take, rounded to nanoseconds; `None` at rate zero.
+    pub fn time_of(self, bytes: ByteCount) -> Option<TimeDelta> {
+        let bits = u128::from(bytes.0) * 8_000_000_000;
+        let nanos = bits.checked_div(u128::from(self.0))?;
+        Some(TimeDelta::from_nanos(
+            i64::try_from(nanos).unwrap_or(i64::MAX),
+        ))
+    }
+}
+
+impl ByteCount {
+    /// A size of `bytes` bytes.
+    pub const fn new(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
+    /// Bytes.
+    pub const fn as_bytes(self) -> u64 {
+        self.0
+    }
+}
+
+impl Share {
+    /// Nothing of it.
+    pub const NONE: Self = Self(0);
+    /// All of it.
+    pub const ALL: Self = Self(1_000_000_000);
+
+    /// A share of `ppb` billionths; `None` above the whole.
+    pub fn from_ppb(ppb: u32) -> Option<Self> {
+        (ppb <= Self::ALL.0).then_some(Self(ppb))
+    }
+
+    /// Billionths.
+    pub const fn as_ppb(self) -> u32 {
+        self.0
+    }
+
+    /// The share as a number from 0 to 1, for text and comparison.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.0) / 1e9
+    }
+
+    /// All but this.
+    #[must_use]
+    pub const fn rest(self) -> Self {
+        Self(Self::ALL.0 - self.0)
+    }
+}
+
+impl TimeDelta {
+    /// The shortest exact text that reads back as this: `20ms`, `1.5s`, `-500us`.
+    ///
+    /// Unlike `Display`, which rounds for readers.
+    pub fn to_exact_text(self) -> String {
+        let sign = if self.as_nanos() < 0 { "-" } else { "" };
+        match self.as_nanos().unsigned_abs() {
+            0 => "0s".to_owned(),
+            nanos => format!("{sign}{}", SPAN.print(nanos)),
+        }
+    }
+}
+
+impl FromStr for BitRate {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let bytes = BYTE_RATE.parse(text);
+        let bps = bytes.or_else(|_| BIT_RATE.parse(&text.to_ascii_lowercase()));
+        bps.map(Self).map_err(|_| BIT_RATE.error(text))
+    }
+}
+
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&BIT_RATE.print(self.0))
+    }
+}
+
+impl FromStr for ByteCount {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        BYTE_COUNT.parse(text).map(Self)
+    }
+}
+
+impl fmt::Display for ByteCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&BYTE_COUNT.print(self.0))
+    }
+}
+
+impl FromStr for Share {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let ppb = SHARE.parse(text)?;
+        let share = u32::try_from(ppb).ok().and_then(Self::from_ppb);
+        share.ok_or_else(|| SHARE.error(text))
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&SHARE.print(self.0.into()))
+    }
+}
+
+impl FromStr for TimeDelta {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let (sign, span) = match text.trim().strip_prefix('-') {
+            Some(span) => (-1, span),
+            None => (1, text),
+        };
+        let nanos = SPAN.parse(span).map_err(|_| SPAN.error(text))?;
+        let nanos = i64::try_from(nanos).map_err(|_| SPAN.error(text))?;
+        Ok(Self::from_nanos(sign * nanos))
+    }
+}
+
+impl FromStr for Buffer {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        if let Ok(thousandths) = BUFFER.parse(text)
+            && thousandths.is_multiple_of(1_000)
+        {
+            return Ok(Self::Packets(thousandths / 1_000));
+        }
+        let bytes = || ByteCount::from_str(text).map(Self::Bytes).ok();
+        let time = || {
+            SPAN.parse(text)
+                .ok()
+                .and_then(|nanos| i64::try_from(nanos).ok())
+        };
+        let time = || time().map(|nanos| Self::Time(TimeDelta::from_nanos(nanos)));
+        let bdp = || BDP.parse(text).map(|thousandths| Self::Bdp { thousandths });
+        bytes().or_else(time).map_or_else(bdp, Ok)
+    }
+}
+
+impl fmt::Display for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packets(packets) => write!(f, "{packets}p"),
+            Self::Bytes(bytes) => bytes.fmt(f),
+            Self::Time(time) => f.write_str(&time.to_exact_text()),
+            Self::Bdp { thousandths } => {
+                let decimals = format!("{:03}", thousandths % 1_000);
+                match decimals.trim_end_matches('0') {
+                    "" => write!(f, "{}bdp", thousandths / 1_000),
+                    decimals => write!(f, "{}.{decimals}bdp", thousandths / 1_000),
+                }
+            }
+        }
+    }
+}
+
+text_serde!(BitRate);
+text_serde!(ByteCount);
+text_serde!(Share);
+text_serde!(Buffer);
+
+impl serde::Serialize for TimeDelta {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.to_exact_text())
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for TimeDelta {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        crate::decimal::from_text(from, "time")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parsed<T: FromStr<Err = QuantityError>>(text: &str) -> Result<T, String> {
+        text.parse()
+            .map_err(|error: QuantityError| error.to_string())
+    }
+
+    #[test]
+    fn rates_are_read_exactly_and_printed_shortest() {
+        for (text, bps, shown) in [
+            ("10mbit", 10_000_000, "10mbit"),
+            ("1.5Mbit/s", 1_500_000, "1.5mbit"),
+            ("800kbit", 800_000, "800kbit"),
+            ("0.8mbit", 800_000, "800kbit"),
+            ("1 gbit", 1_000_000_000, "1gbit"),
+            ("48KB/s", 384_000, "384kbit"),
+            ("12345678bit", 12_345_678, "12.345678mbit"),
+            ("0bit", 0, "0bit"),
+        ] {
+            assert_eq!(parsed(text), Ok(BitRate::from_bps(bps)), "{text}");
+            assert_eq!(BitRate::from_bps(bps).to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn what_is_no_rate_is_told_what_was_expected() {
+        for wrong in [
+            "",
+            "10",
+            "mbit",
+            "-1mbit",
+            "10mbps",
+            "1.2.3kbit",
+            "1.kbit",
+            ".5kbit",
+            "1.5bit",
+            "1e3bit",
+            "10MB",
+            "99999999999tbit",
+        ] {
+            assert!(parsed::<BitRate>(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(
+            parsed::<BitRate>("10Mbps").unwrap_err(),
+            "\"10Mbps\" is no rate: expected bits per second such as \"800kbit\", \"1.5mbit\" or \
+             \"1gbit\""
+        );
+    }
+
+    #[test]
+    fn shares_end_at_the_whole() {
+        assert_eq!(parsed("1%"), Ok(Share(10_000_000)));
+        assert_eq!(parsed("0.0000001%"), Ok(Share(1)));
+        assert_eq!(parsed("100%"), Ok(Share::ALL));
+        assert_eq!(Share(10_000_000).to_string(), "1%");
+        assert_eq!(Share(5_000).to_string(), "0.0005%");
+        for wrong in ["101%", "0.01", "1", "-1%", "0.00000001%"] {
+            assert!(parsed::<Share>(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_buffer_keeps_the_unit_it_was_asked_for_in() {
+        let kib = Buffer::Bytes(ByteCount::new(65_536));
+        for (text, buffer, shown) in [
+            ("90p", Buffer::Packets(90), "90p"),
+            ("64kB", Buffer::Bytes(ByteCount::new(64_000)), "64kB"),
+            ("64KiB", kib, "65.536kB"),
+            ("100ms", Buffer::Time(TimeDelta::from_millis(100)), "100ms"),
+            ("1bdp", Buffer::Bdp { thousandths: 1_000 }, "1bdp"),
+            ("0.25bdp", Buffer::Bdp { thousandths: 250 }, "0.25bdp"),
+        ] {
+            assert_eq!(parsed(text), Ok(buffer), "{text}");
+            assert_eq!(buffer.to_string(), shown);
+        }
+        for wrong in ["90", "1.5p", "0.0001bdp", "-5p", "90 packets please"] {
+            assert!(parsed::<Buffer>(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_read_back_exactly() {
+        for (text, nanos, shown) in [
+            ("20ms", 20_000_000, "20ms"),
+            ("1.5s", 1_500_000_000, "1.5s"),
+            ("500us", 500_000, "500us"),
+            ("-2ms", -2_000_000, "-2ms"),
+            ("2min", 120_000_000_000, "120s"),
+            ("0ms", 0, "0s"),
+        ] {
+            assert_eq!(parsed(text), Ok(TimeDelta::from_nanos(nanos)), "{text}");
+            assert_eq!(TimeDelta::from_nanos(nanos).to_exact_text(), shown);
+        }
+        assert!(parsed::<TimeDelta>("20").is_err());
+        assert!(parsed::<TimeDelta>("0.5ns").is_err());
+    }
+
+    #[test]
+    fn rate_and_time_give_bytes_and_bytes_give_time_back() {
+        let rate = BitRate::from_bps(10_000_000);
+        let bdp = rate.bytes_in(TimeDelta::from_millis(40));
+        assert_eq!(bdp, ByteCount::new(50_000));
+        assert_eq!(rate.time_of(bdp), Some(TimeDelta::from_millis(40)));
+        assert_eq!(BitRate::default().time_of(bdp), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_back(value in any::<u64>(), nanos in any::<i64>()) {
+            let rate = BitRate::from_bps(value);
+            prop_assert_eq!(parsed(&rate.to_string()), Ok(rate));
+            let size = ByteCount::new(value);
+            prop_assert_eq!(parsed(&size.to_string()), Ok(size));
+            let time = TimeDelta::from_nanos(nanos.max(-i64::MAX));
+            prop_assert_eq!(parsed(&time.to_exact_text()), Ok(time));
+            let share = Share(u32::try_from(value % 1_000_000_001).unwrap_or(0));
+            prop_assert_eq!(parsed(&share.to_string()), Ok(share));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".{0,12}") {
+            let _ = (parsed::<BitRate>(&text), parsed::<Buffer>(&text));
+            let _ = (parsed::<Share>(&text), parsed::<TimeDelta>(&text));
+        }
+    }
+}
