@@ -25,6 +25,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
         "tcpexp-chart",
         &["tcpexp-units", "tcpexp-measure", "tcpexp-table"],
     ),
+    ("netem-ctl", &["tcpexp-units"]),
     (
         "tcpexp",
         &[

@@ -1,0 +1,101 @@
+//! Flows that have a delay of their own.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use tcpexp_units::TimeDelta;
+use thiserror::Error;
+
+/// Packets that take another delay than the rest and share its queue.
+///
+/// All that is named must match. The first of several that match counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowDelay {
+    /// Where they come from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Prefix>,
+    /// Where they go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destination: Option<Prefix>,
+    /// TCP or UDP port that they come from. Of fragments, only the first one is seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_port: Option<u16>,
+    /// TCP or UDP port that they go to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destination_port: Option<u16>,
+    /// Their one-way delay. Jitter, loss and the like are the path's.
+    pub delay: TimeDelta,
+}
+
+/// Addresses that begin alike: `172.16.10.3`, `172.16.10.0/24`, `fd00::/64`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Prefix {
+    address: IpAddr,
+    bits: u8,
+}
+
+/// Text that is no prefix.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("\"{0}\" is no address: expected one such as \"172.16.10.3\" or \"172.16.10.0/24\"")]
+pub struct PrefixError(String);
+
+impl FlowDelay {
+    /// The same flows seen in the other direction.
+    #[must_use]
+    pub fn mirrored(&self) -> Self {
+        Self {
+            source: self.destination,
+            destination: self.source,
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+            delay: self.delay,
+        }
+    }
+}
+
+impl Prefix {
+    /// Whether its addresses are those of IPv6.
+    pub const fn is_ipv6(&self) -> bool {
+        self.address.is_ipv6()
+    }
+}
+
+impl FromStr for Prefix {
+    type Err = PrefixError;
+
+    fn from_str(text: &str) -> Result<Self, PrefixError> {
+        let wrong = || PrefixError(text.to_owned());
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| wrong())?;
+        let most = if address.is_ipv6() { 128 } else { 32 };
+        let bits = bits.map_or(Ok(most), str::parse).map_err(|_| wrong())?;
+        (bits <= most)
+            .then_some(Self { address, bits })
+            .ok_or_else(wrong)
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.bits)
+    }
+}
+
+impl Serialize for Prefix {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Prefix {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,82 @@
+//! How packets get lost before the queue.
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use tcpexp_units::Share;
+
+/// Packets that get lost, whatever the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Loss {
+    /// Each packet with this probability, by itself: `loss = "1%"`.
+    Random(Share),
+    /// In bursts: `loss = { enter_bad = "0.1%", leave_bad = "20%" }`.
+    Bursts(GilbertElliott),
+}
+
+/// The Gilbert-Elliott model: a good and a bad state, each with its own loss.
+///
+/// The state changes with each packet. A stay in the bad state lasts 1/`leave_bad` packets on
+/// average.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliott {
+    /// Probability to go from good to bad, with each packet (p of the literature).
+    pub enter_bad: Share,
+    /// Probability to go from bad to good, with each packet (r).
+    pub leave_bad: Share,
+    /// Probability that a packet is lost in the bad state (1-h); all are where nothing is said.
+    #[serde(default = "all")]
+    pub in_bad: Share,
+    /// Probability that a packet is lost in the good state (1-k); none are where nothing is said.
+    #[serde(default)]
+    pub in_good: Share,
+}
+
+const fn all() -> Share {
+    Share::ALL
+}
+
+impl Loss {
+    /// Share of packets lost in the long run, from 0 to 1; `None` for a model that never changes
+    /// state.
+    pub fn mean(&self) -> Option<f64> {
+        match self {
+            Self::Random(share) => Some(share.as_f64()),
+            Self::Bursts(model) => {
+                let (p, r) = (model.enter_bad.as_f64(), model.leave_bad.as_f64());
+                let lost = p * model.in_bad.as_f64() + r * model.in_good.as_f64();
+                (p + r > 0.0).then(|| lost / (p + r))
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Loss {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = Loss;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a percentage such as \"1%\", or { enter_bad = \"0.1%\", leave_bad = \"20%\" }",
+                )
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Loss, E> {
+                text.parse().map(Loss::Random).map_err(E::custom)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Loss, A::Error> {
+                GilbertElliott::deserialize(MapAccessDeserializer::new(map)).map(Loss::Bursts)
+            }
+        }
+
+        from.deserialize_any(Either)
+    }
+}

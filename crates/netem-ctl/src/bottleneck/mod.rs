@@ -1,0 +1,171 @@
+//! What a path is to be like, as a user writes it.
+
+mod flow;
+mod loss;
+mod queue;
+
+use serde::{Deserialize, Serialize};
+use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
+
+pub use flow::{FlowDelay, Prefix, PrefixError};
+pub use loss::{GilbertElliott, Loss};
+pub use queue::{Distribution, Isolation, Queue};
+
+/// A router's behaviour towards the traffic that crosses it, each direction on its own.
+///
+/// `forward` is from the router's left interface to its right one: from source to sink.
+///
+/// ```
+/// let bottleneck = netem_ctl::Bottleneck::from_toml(r#"
+///     [forward]
+///     rate = "10mbit"
+///     delay = "20ms"
+///     buffer = "1bdp"
+/// "#)?;
+/// assert_eq!(bottleneck.base_rtt().to_string(), "40.000 ms");
+/// # Ok::<(), netem_ctl::ReadError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bottleneck {
+    /// From left to right.
+    pub forward: Path,
+    /// From right to left. Where nothing is said, the delay and the delays of flows are those of
+    /// `forward`, and nothing else is.
+    #[serde(default)]
+    pub reverse: Path,
+}
+
+/// One direction. A packet is first delayed (or lost, duplicated, overtaken), then it waits for its
+/// turn at the rate: the queue is the last stage, and nothing but the queue drops for lack of room.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Path {
+    /// Rate of the bottleneck, counted as Linux does: Ethernet frames without preamble, checksum
+    /// and gap (1514 bytes for a full one). On FreeBSD, IP packets without the Ethernet header.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// One-way delay of the path without its queue. Default: none forward; in reverse, as forward.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<TimeDelta>,
+    /// How far the delay varies to either side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<TimeDelta>,
+    /// How the jitter is distributed; uniformly where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter_distribution: Option<Distribution>,
+    /// Lets packets overtake each other when their delays differ. Without it a packet leaves no
+    /// earlier than the one before it, which makes delays longer where packets are closer together
+    /// than the jitter.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub jitter_reorders: bool,
+    /// Packets lost before the queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
+    /// Share of packets that skip the delay, and so overtake.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Share>,
+    /// Share of packets that come twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<Share>,
+    /// Room in the queue; needed by `pfifo`, `bfifo`, `red` and `sfq`, optional for the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Buffer>,
+    /// How the queue is managed; `pfifo` where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
+    /// Whether the queue marks instead of dropping. Default: no, but `cake` always does. The hosts'
+    /// own use of ECN is another matter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+    /// Delay that the queue management aims for (`codel`, `fq_codel`, `pie`, `fq_pie`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<TimeDelta>,
+    /// Time within which it expects a reaction (`codel`, `fq_codel`), for `cake` its `rtt`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<TimeDelta>,
+    /// How often the drop probability is computed (`pie`, `fq_pie`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub update_interval: Option<TimeDelta>,
+    /// Marks all packets that waited longer than this (`codel`, `fq_codel`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ce_threshold: Option<TimeDelta>,
+    /// Number of queues that flows are hashed to (`fq_codel`, `fq_pie`, `sfq`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_queues: Option<u32>,
+    /// Average queue at which `red` begins to drop; a twelfth of the buffer where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub red_min: Option<ByteCount>,
+    /// Average queue at which `red` drops with its highest probability; three times the minimum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub red_max: Option<ByteCount>,
+    /// Highest drop probability of `red`; 10 % where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub red_probability: Option<Share>,
+    /// Between whom `cake` shares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+    /// Flows with a delay of their own. They share the queue with all others. In reverse, where
+    /// nothing is said: those of `forward` with source and destination exchanged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<FlowDelay>>,
+}
+
+/// A description of a bottleneck that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} ({text}): {message}")]
+pub struct ReadError {
+    /// Where, from 1.
+    pub line: usize,
+    /// That line.
+    pub text: String,
+    /// What is wrong and what was expected.
+    pub message: String,
+}
+
+impl ReadError {
+    fn new(error: &toml::de::Error, text: &str) -> Self {
+        let start = error.span().map_or(0, |span| span.start);
+        let before = text.get(..start).unwrap_or(text);
+        let line = before.matches('\n').count();
+        Self {
+            line: line + 1,
+            text: text.lines().nth(line).unwrap_or("").trim().to_owned(),
+            message: error.message().replace('\n', " "),
+        }
+    }
+}
+
+impl Bottleneck {
+    /// Reads a `bottleneck.toml`.
+    pub fn from_toml(text: &str) -> Result<Self, ReadError> {
+        toml::from_str(text).map_err(|error| ReadError::new(&error, text))
+    }
+
+    /// The same with everything filled in that is said by saying nothing.
+    #[must_use]
+    pub fn resolved(&self) -> Self {
+        let mut all = self.clone();
+        let delay = all.forward.delay.get_or_insert(TimeDelta::ZERO);
+        all.reverse.delay.get_or_insert(*delay);
+        let flows = all.forward.flows.get_or_insert_default();
+        let mirrored = || flows.iter().map(FlowDelay::mirrored).collect();
+        all.reverse.flows.get_or_insert_with(mirrored);
+        for path in [&mut all.forward, &mut all.reverse] {
+            if path.rate.is_some() {
+                path.queue.get_or_insert(Queue::Pfifo);
+            }
+        }
+        all
+    }
+
+    /// Round-trip time with empty queues, for flows without a delay of their own.
+    pub fn base_rtt(&self) -> TimeDelta {
+        let all = self.resolved();
+        let delays = [all.forward.delay, all.reverse.delay];
+        delays.into_iter().flatten().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! One emulated bottleneck: described, turned into commands, applied to a router and read back.
+//!
+//! A [`Bottleneck`] says what a path is to be like. What must be typed on a [`Router`] for that is a
+//! pure function of the two. A [`Runner`] takes scripts to a host.
+//!
+//! ```no_run
+//! use netem_ctl::{Local, Runner, Script};
+//!
+//! let rtr = Local::in_namespace("rtr");
+//! let output = rtr.run(&Script::new("tc -s qdisc show\n").as_root())?;
+//! println!("{}", output.text());
+//! # Ok::<(), netem_ctl::RunError>(())
+//! ```
+
+mod bottleneck;
+mod router;
+mod runner;
+
+pub use bottleneck::{
+    Bottleneck, Distribution, FlowDelay, GilbertElliott, Isolation, Loss, Path, Prefix,
+    PrefixError, Queue, ReadError,
+};
+pub use router::{Interface, InterfaceError, Os, Router};
+pub use runner::{
+    Background, Local, Output, RunError, Runner, Script, Ssh, SshHost, SshHostError, SshOptions,
+    SshProblem, quote,
+};

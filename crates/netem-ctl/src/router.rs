@@ -1,0 +1,106 @@
+//! Where a bottleneck is made.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A host that forwards between the sources on its left and the sinks on its right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Router {
+    /// Which commands it understands.
+    #[serde(default)]
+    pub os: Os,
+    /// Interface towards the sources. With several of them, the bridge that they are on.
+    pub left: Interface,
+    /// Interface towards the sinks.
+    pub right: Interface,
+}
+
+/// An operating system whose emulation we know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Os {
+    /// `tc` of iproute2.
+    #[default]
+    Linux,
+    /// `ipfw` and dummynet.
+    FreeBsd,
+}
+
+/// Name of a network interface, in letters that mean nothing to a shell.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Interface(String);
+
+/// Text that cannot be the name of an interface.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "\"{0}\" is no interface: expected 1 to 15 of letters, digits, '_', '.', ':' and '-', not \
+     beginning with '-'"
+)]
+pub struct InterfaceError(String);
+
+impl Interface {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Interface {
+    type Err = InterfaceError;
+
+    fn from_str(text: &str) -> Result<Self, InterfaceError> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
+        let is_name = (1..=15).contains(&text.len())
+            && text.bytes().all(is_plain)
+            && !text.starts_with(['-', '.']);
+        is_name
+            .then(|| Self(text.to_owned()))
+            .ok_or_else(|| InterfaceError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Interface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Interface {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Interface {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_nothing_that_a_shell_or_tc_would_take_for_something_else() {
+        for name in ["eth0", "enp3s0f1", "br-lan", "eth0.100", "vtnet0", "a"] {
+            assert!(Interface::from_str(name).is_ok(), "{name}");
+        }
+        for wrong in [
+            "",
+            "-dev",
+            "eth0;reboot",
+            "$(id)",
+            "eth 0",
+            "..",
+            "sixteen_letters_",
+        ] {
+            assert!(Interface::from_str(wrong).is_err(), "{wrong}");
+        }
+    }
+}

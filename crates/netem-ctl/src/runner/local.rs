@@ -1,0 +1,152 @@
+//! This machine, or a network namespace of it.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::process::{self, Sink, Source};
+use super::script::{Output, Script};
+use super::shell::{self, Input};
+use super::{RunError, Runner};
+
+/// This machine.
+#[derive(Clone, Debug, Default)]
+pub struct Local {
+    namespace: Option<String>,
+}
+
+impl Local {
+    /// Scripts run in this process's own network namespace.
+    pub const fn new() -> Self {
+        Self { namespace: None }
+    }
+
+    /// Scripts run in the network namespace called `name` (`ip netns`). It needs root to enter.
+    pub fn in_namespace(name: impl Into<String>) -> Self {
+        Self {
+            namespace: Some(name.into()),
+        }
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = match &self.namespace {
+            None => Command::new("/bin/sh"),
+            Some(name) => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", name, "/bin/sh"]);
+                command
+            }
+        };
+        command.args(["-c", line]);
+        command
+    }
+}
+
+impl Runner for Local {
+    fn host(&self) -> &str {
+        self.namespace.as_deref().unwrap_or("localhost")
+    }
+
+    fn run(&self, script: &Script) -> Result<Output, RunError> {
+        let line = shell::line(script, &Input::Script);
+        let output = process::run(
+            self.command(&line),
+            self.host(),
+            Source::Text(script.text.clone()),
+            Sink::Memory,
+            script.timeout + shell::MARGIN,
+        )?;
+        shell::judge(output, self.host(), script)
+    }
+
+    fn fetch(&self, remote: &str, local: &Path, _: Duration) -> Result<(), RunError> {
+        copy(Path::new(remote), local)
+    }
+
+    fn upload(&self, local: &Path, remote: &str, _: Duration) -> Result<(), RunError> {
+        copy(local, Path::new(remote))
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), RunError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        |source| RunError::File { path, source }
+    };
+    let partial = partial(to);
+    let mut source = File::open(from).map_err(failed(from))?;
+    let mut target = File::create(&partial).map_err(failed(&partial))?;
+    io::copy(&mut source, &mut target).map_err(failed(&partial))?;
+    fs::rename(&partial, to).map_err(failed(to))
+}
+
+/// The name of a file that is not complete yet.
+pub(crate) fn partial(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".partial");
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    fn run(text: &str) -> Output {
+        Local::new().run(&Script::new(text)).unwrap()
+    }
+
+    #[test]
+    fn output_and_exit_code_come_back_with_the_time() {
+        let output = run("echo out; echo err >&2; exit 7\n");
+        assert_eq!(output.text(), "out\n");
+        assert_eq!((output.code, output.complaint().as_str()), (7, "err"));
+        assert!(output.finished > output.started);
+    }
+
+    #[test]
+    fn the_first_command_that_fails_ends_a_script() {
+        let output = run("echo one; false; echo two\n");
+        assert_eq!((output.code, output.text().as_str()), (1, "one\n"));
+    }
+
+    #[test]
+    fn a_script_that_hangs_is_ended_with_its_children() {
+        let started = Instant::now();
+        let script = Script::new("sleep 3600 & sleep 3600\n").within(Duration::from_secs(1));
+        let error = Local::new().run(&script).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "localhost: no end after 1 s, so it was ended"
+        );
+        assert!(started.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn a_process_left_in_the_background_holds_nobody_up() {
+        let started = Instant::now();
+        assert_eq!(run("sleep 30 & echo $!\n").code, 0);
+        assert!(started.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn files_are_copied_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let [from, to] = ["a", "b"].map(|name| folder.path().join(name));
+        fs::write(&from, "bytes").unwrap();
+        let local = Local::new();
+        local
+            .upload(&from, to.to_str().unwrap(), Duration::from_secs(1))
+            .unwrap();
+        assert_eq!(fs::read(&to).unwrap(), b"bytes");
+        assert!(!partial(&to).exists());
+        let missing = local.fetch("/does/not/exist", &to, Duration::from_secs(1));
+        assert_eq!(
+            missing.unwrap_err().to_string(),
+            "cannot copy /does/not/exist"
+        );
+    }
+}

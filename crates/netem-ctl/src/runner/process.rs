@@ -1,0 +1,144 @@
+//! A child process that cannot outlive its time.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tcpexp_units::Timestamp;
+
+use super::error::RunError;
+use super::script::Output;
+
+/// Where standard output goes.
+pub(crate) enum Sink {
+    Memory,
+    File(File),
+}
+
+/// What standard input is.
+pub(crate) enum Source {
+    Text(String),
+    File(File),
+}
+
+/// How long a pipe may stay open after its process ended: something in the background holds it.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Runs `command` on behalf of `host` for `timeout` at the most.
+pub(crate) fn run(
+    mut command: Command,
+    host: &str,
+    stdin: Source,
+    stdout: Sink,
+    timeout: Duration,
+) -> Result<Output, RunError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let started = now();
+    let (text, stdin) = match stdin {
+        Source::Text(text) => (Some(text), Stdio::piped()),
+        Source::File(file) => (None, Stdio::from(file)),
+    };
+    let stdout = match stdout {
+        Sink::Memory => Stdio::piped(),
+        Sink::File(file) => Stdio::from(file),
+    };
+    // In a group of its own: Ctrl-C is for us, who clear up with the help of such processes.
+    command.process_group(0).stdin(stdin).stdout(stdout);
+    let mut child = command
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|source| RunError::Spawn {
+            host: host.to_owned(),
+            program,
+            source,
+        })?;
+    if let (Some(mut pipe), Some(text)) = (child.stdin.take(), text) {
+        // A script that ends before it was read is told by its exit code.
+        thread::spawn(move || pipe.write_all(text.as_bytes()));
+    }
+    let stdout = child.stdout.take().map(Collector::of);
+    let stderr = child.stderr.take().map(Collector::of);
+    let pipe = |source| RunError::Pipe {
+        host: host.to_owned(),
+        source,
+    };
+    let Some(status) = wait(&mut child, timeout).map_err(pipe)? else {
+        return Err(RunError::Timeout {
+            host: host.to_owned(),
+            seconds: timeout.as_secs(),
+        });
+    };
+    let signalled = status.signal().map_or(-1, |signal| 128 + signal);
+    Ok(Output {
+        code: status.code().unwrap_or(signalled),
+        stdout: stdout.map(Collector::finish).unwrap_or_default(),
+        stderr: stderr.map(Collector::finish).unwrap_or_default(),
+        started,
+        finished: now(),
+    })
+}
+
+/// Waits for the end; after `timeout` makes one, of the whole group.
+fn wait(child: &mut Child, timeout: Duration) -> io::Result<Option<std::process::ExitStatus>> {
+    let deadline = Instant::now() + timeout;
+    let mut pause = Duration::from_micros(500);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= deadline {
+            if let Ok(id) = i32::try_from(child.id())
+                && let Some(group) = Pid::from_raw(id)
+            {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+/// Reads a pipe to its end in the background.
+struct Collector {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: thread::JoinHandle<()>,
+}
+
+impl Collector {
+    fn of(mut pipe: impl Read + Send + 'static) -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let to = Arc::clone(&bytes);
+        let reader = thread::spawn(move || {
+            let mut chunk = [0; 16_384];
+            while let Ok(read @ 1..) = pipe.read(&mut chunk) {
+                to.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .extend_from_slice(&chunk[..read]);
+            }
+        });
+        Self { bytes, reader }
+    }
+
+    /// All there is, once the process ended.
+    fn finish(self) -> Vec<u8> {
+        let deadline = Instant::now() + GRACE;
+        while !self.reader.is_finished() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+        std::mem::take(&mut self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The time on this machine's clock.
+pub(crate) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanos = since.map_or(0, |since| since.as_nanos());
+    Timestamp::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,69 @@
+//! The line that a host's shell is started with.
+
+use std::time::Duration;
+
+use super::RunError;
+use super::script::{Output, Script};
+
+/// How much later than the host's own time limit the one on this side ends it all.
+pub(crate) const MARGIN: Duration = Duration::from_secs(4);
+
+/// What the shell reads its commands from.
+pub(crate) enum Input {
+    /// The script, on standard input.
+    Script,
+    /// Given here; standard input is data. It must have no single quotes.
+    Command(String),
+}
+
+const NO_SUDO: &str = "there is no sudo, and the user is not root";
+const SUDO_ASKS: &str = "sudo wants a password (sudo -n does not work), and the user is not root";
+const REFUSED: i32 = 97;
+
+/// A line without single quotes that runs `script` with the rights and the time it asks for.
+///
+/// The time limit holds on the host too: a script does not outlive a lost connection by much.
+pub(crate) fn line(script: &Script, input: &Input) -> String {
+    let seconds = script.timeout.as_secs().max(1);
+    let shell = match input {
+        Input::Script => "/bin/sh -eu -s".to_owned(),
+        Input::Command(command) => format!("/bin/sh -euc \"{command}\""),
+    };
+    let limit = format!("t=; command -v timeout >/dev/null 2>&1 && t=\"timeout -k 2 {seconds}\"");
+    let paths = "PATH=\"$PATH:/usr/local/sbin:/usr/sbin:/sbin\"; LC_ALL=C; export PATH LC_ALL";
+    let root = if script.as_root {
+        format!(
+            "if [ \"$(id -u)\" != 0 ]; then \
+             command -v sudo >/dev/null 2>&1 || {{ echo \"tcpexp: {NO_SUDO}\" >&2; exit {REFUSED}; }}; \
+             sudo -n true 2>/dev/null || {{ echo \"tcpexp: {SUDO_ASKS}\" >&2; exit {REFUSED}; }}; \
+             exec sudo -n -- $t {shell}; fi; "
+        )
+    } else {
+        String::new()
+    };
+    format!("{paths}; {limit}; {root}exec $t {shell}")
+}
+
+/// Tells what the line itself had to complain of from what the script did.
+pub(crate) fn judge(output: Output, host: &str, script: &Script) -> Result<Output, RunError> {
+    let host = || host.to_owned();
+    if output.code == REFUSED && script.as_root {
+        let said = String::from_utf8_lossy(&output.stderr);
+        if let Some(why) = [NO_SUDO, SUDO_ASKS]
+            .into_iter()
+            .find(|why| said.contains(*why))
+        {
+            return Err(RunError::NoRoot { host: host(), why });
+        }
+    }
+    let taken = (output.finished - output.started).as_nanos();
+    let allowed = script.timeout.as_nanos();
+    let was_ended = [124, 137].contains(&output.code);
+    if was_ended && u128::try_from(taken).is_ok_and(|taken| taken >= allowed) {
+        return Err(RunError::Timeout {
+            host: host(),
+            seconds: script.timeout.as_secs(),
+        });
+    }
+    Ok(output)
+}

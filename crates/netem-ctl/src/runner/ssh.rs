@@ -1,0 +1,278 @@
+//! A host reached by the system's `ssh`.
+//!
+//! The program and not a library, so that agents, jump hosts, hardware keys and `~/.ssh/config`
+//! work as they do by hand; driven here and not by a crate, since all of those bring an
+//! asynchronous runtime along that nothing else would use.
+
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::local::partial;
+use super::process::{self, Sink, Source};
+use super::script::{Output, Script, quote};
+use super::shell::{self, Input};
+use super::ssh_error::SshProblem;
+use super::{RunError, Runner};
+
+/// A host reached by SSH. All runners of one user to one host share a connection.
+#[derive(Clone, Debug)]
+pub struct Ssh {
+    host: SshHost,
+    options: SshOptions,
+    sockets: PathBuf,
+}
+
+/// Name of a host as `ssh` takes it: `rtr`, `root@192.0.2.1`. What it stands for is up to the
+/// user's configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SshHost(String);
+
+/// Text that is no name of a host.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("\"{0}\" is no host: expected a name or an address as ssh takes it, such as \"rtr\"")]
+pub struct SshHostError(String);
+
+/// How to connect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SshOptions {
+    /// Configuration to read instead of the user's.
+    pub config: Option<PathBuf>,
+    /// How long connecting may take, and how long the host may be silent before it counts as gone.
+    pub patience: Duration,
+}
+
+impl Default for SshOptions {
+    fn default() -> Self {
+        Self {
+            config: None,
+            patience: Duration::from_secs(15),
+        }
+    }
+}
+
+impl Ssh {
+    /// A runner for `host`. Nothing is connected yet.
+    pub fn new(host: SshHost, options: SshOptions) -> Result<Self, RunError> {
+        let sockets = socket_folder()?;
+        Ok(Self {
+            host,
+            options,
+            sockets,
+        })
+    }
+
+    /// `ssh` with all options, about to run `line` in a POSIX shell, whatever the user's own is.
+    fn command(&self, line: &str) -> Command {
+        let seconds = self.options.patience.as_secs().max(3);
+        let mut command = Command::new("ssh");
+        if let Some(config) = &self.options.config {
+            command.arg("-F").arg(config);
+        }
+        let control = format!("ControlPath={}/%C", self.sockets.display());
+        let connect = format!("ConnectTimeout={seconds}");
+        let alive = format!("ServerAliveInterval={}", seconds.div_ceil(3));
+        let options = [
+            "BatchMode=yes",
+            "StrictHostKeyChecking=yes",
+            "RequestTTY=no",
+            "ForwardAgent=no",
+            "ForwardX11=no",
+            "ClearAllForwardings=yes",
+            "PermitLocalCommand=no",
+            "LogLevel=ERROR",
+            "ServerAliveCountMax=3",
+            "ControlMaster=auto",
+            "ControlPersist=20",
+            &control,
+            &connect,
+            &alive,
+        ];
+        for option in options {
+            command.args(["-o", option]);
+        }
+        let line = format!("/bin/sh -c '{line}'");
+        command.args(["-T", "--", &self.host.0, &line]);
+        command
+    }
+
+    fn exchange(
+        &self,
+        script: &Script,
+        input: &Input,
+        stdin: Source,
+        stdout: Sink,
+    ) -> Result<Output, RunError> {
+        let command = self.command(&shell::line(script, input));
+        let timeout = script.timeout + self.options.patience + shell::MARGIN;
+        let output = process::run(command, &self.host.0, stdin, stdout, timeout);
+        let output = output.map_err(|error| match error {
+            // It was the connection that hung: the host would have ended the script before.
+            RunError::Timeout { .. } => self.problem(SshProblem::Silent),
+            error => error,
+        })?;
+        if output.code == 255 {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(self.problem(SshProblem::from_text(&said)));
+        }
+        shell::judge(output, &self.host.0, script)
+    }
+
+    fn problem(&self, problem: SshProblem) -> RunError {
+        let host = self.host.0.clone();
+        RunError::Ssh { host, problem }
+    }
+
+    /// Runs a command whose input or output is a file of ours.
+    fn transfer(
+        &self,
+        command: String,
+        stdin: Source,
+        stdout: Sink,
+        timeout: Duration,
+    ) -> Result<(), RunError> {
+        let script = Script::new("").within(timeout);
+        let output = self.exchange(&script, &Input::Command(command), stdin, stdout)?;
+        if output.is_success() {
+            return Ok(());
+        }
+        Err(RunError::Exit {
+            host: self.host.0.clone(),
+            code: output.code,
+            message: output.complaint(),
+        })
+    }
+}
+
+impl Runner for Ssh {
+    fn host(&self) -> &str {
+        &self.host.0
+    }
+
+    fn run(&self, script: &Script) -> Result<Output, RunError> {
+        let text = Source::Text(script.text.clone());
+        self.exchange(script, &Input::Script, text, Sink::Memory)
+    }
+
+    fn fetch(&self, remote: &str, local: &Path, timeout: Duration) -> Result<(), RunError> {
+        let remote = self.remote_path(remote)?;
+        let partial = partial(local);
+        let file = File::create(&partial).map_err(failed(&partial))?;
+        let nothing = Source::Text(String::new());
+        let copied = self.transfer(format!("cat {remote}"), nothing, Sink::File(file), timeout);
+        if copied.is_err() {
+            let _ = fs::remove_file(&partial);
+        }
+        copied?;
+        fs::rename(&partial, local).map_err(failed(local))
+    }
+
+    fn upload(&self, local: &Path, remote: &str, timeout: Duration) -> Result<(), RunError> {
+        let remote = self.remote_path(remote)?;
+        let file = File::open(local).map_err(failed(local))?;
+        let command = format!("cat >{remote}.partial; mv {remote}.partial {remote}");
+        self.transfer(command, Source::File(file), Sink::Memory, timeout)
+    }
+}
+
+impl Ssh {
+    /// A path that needs no quotes: it goes through two shells.
+    fn remote_path<'a>(&self, path: &'a str) -> Result<&'a str, RunError> {
+        if quote(path) == path && !path.starts_with('-') {
+            return Ok(path);
+        }
+        Err(RunError::StrangePath {
+            host: self.host.0.clone(),
+            path: path.to_owned(),
+        })
+    }
+}
+
+fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> RunError {
+    let path = path.to_owned();
+    |source| RunError::File { path, source }
+}
+
+/// Where the sockets of shared connections are: a folder of the user's own, with a short name, as
+/// the system allows about a hundred characters. A connection that nobody uses for 20 seconds ends.
+fn socket_folder() -> Result<PathBuf, RunError> {
+    let user = rustix::process::geteuid().as_raw();
+    let folder = PathBuf::from(format!("/tmp/tcpexp-ssh-{user}"));
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            return Err(failed(&folder)(error));
+        }
+        _ => {}
+    }
+    let found = fs::symlink_metadata(&folder).map_err(failed(&folder))?;
+    if found.is_dir() && found.uid() == user && found.mode().trailing_zeros() >= 6 {
+        return Ok(folder);
+    }
+    Err(RunError::NotOurs { path: folder })
+}
+
+impl SshHost {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for SshHost {
+    type Err = SshHostError;
+
+    fn from_str(text: &str) -> Result<Self, SshHostError> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:@%-[]".contains(&byte);
+        let is_host = !text.is_empty() && text.bytes().all(is_plain) && !text.starts_with('-');
+        is_host
+            .then(|| Self(text.to_owned()))
+            .ok_or_else(|| SshHostError(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_nothing_that_ssh_would_take_for_an_option() {
+        for host in ["rtr", "root@192.0.2.1", "fd00::1", "user@host.example"] {
+            assert!(host.parse::<SshHost>().is_ok(), "{host}");
+        }
+        for wrong in [
+            "",
+            "-oProxyCommand=reboot",
+            "a b",
+            "$(reboot)",
+            "a;b",
+            "a'b",
+        ] {
+            assert!(wrong.parse::<SshHost>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ssh_asks_nothing_and_trusts_only_known_hosts() {
+        let ssh = Ssh::new("rtr".parse().unwrap(), SshOptions::default()).unwrap();
+        let command = ssh.command(&shell::line(&Script::new("").as_root(), &Input::Script));
+        let words: Vec<_> = command
+            .get_args()
+            .map(|word| word.to_str().unwrap())
+            .collect();
+        for needed in [
+            "BatchMode=yes",
+            "StrictHostKeyChecking=yes",
+            "ControlMaster=auto",
+        ] {
+            assert!(words.contains(&needed), "{needed}");
+        }
+        let line = words.last().unwrap();
+        assert!(line.contains("exec sudo -n -- $t /bin/sh -eu -s"), "{line}");
+        assert_eq!(line.matches('\'').count(), 2, "{line}");
+    }
+}

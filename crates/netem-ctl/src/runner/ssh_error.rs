@@ -1,0 +1,110 @@
+//! What `ssh` says when it cannot connect, and what that means.
+
+use std::fmt;
+
+/// Why a host cannot be used over SSH.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SshProblem {
+    /// Nothing listens there.
+    Refused,
+    /// The name is unknown.
+    UnknownName,
+    /// No way there.
+    Unreachable,
+    /// It does not answer, or no longer.
+    Silent,
+    /// Its key is another one than before.
+    KeyChanged,
+    /// Its key is not known yet.
+    KeyUnknown,
+    /// It does not let the user in.
+    Denied,
+    /// It ended the connection.
+    Closed,
+    /// Something else; what `ssh` said.
+    Other(String),
+}
+
+impl SshProblem {
+    /// Reads what `ssh` printed on standard error. The texts are those of OpenSSH.
+    pub(crate) fn from_text(said: &str) -> Self {
+        let knows = |text: &str| said.contains(text);
+        if knows("REMOTE HOST IDENTIFICATION HAS CHANGED") {
+            Self::KeyChanged
+        } else if knows("host key is known for") || knows("Host key verification failed") {
+            Self::KeyUnknown
+        } else if knows("Connection refused") {
+            Self::Refused
+        } else if knows("Could not resolve hostname") {
+            Self::UnknownName
+        } else if knows("Permission denied") || knows("Too many authentication failures") {
+            Self::Denied
+        } else if knows("timed out") || knows("not responding") {
+            Self::Silent
+        } else if knows("No route to host") || knows("Network is unreachable") {
+            Self::Unreachable
+        } else if [
+            "Connection closed",
+            "Connection reset",
+            "Broken pipe",
+            "closed by",
+        ]
+        .into_iter()
+        .any(knows)
+        {
+            Self::Closed
+        } else {
+            let last = said.lines().rfind(|line| !line.trim().is_empty());
+            Self::Other(last.unwrap_or("no reason given").trim().to_owned())
+        }
+    }
+}
+
+impl fmt::Display for SshProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Refused => "connection refused: is sshd running there, on this port?",
+            Self::UnknownName => "no such host name, and no entry in the ssh configuration",
+            Self::Unreachable => "no route to it",
+            Self::Silent => "it does not answer",
+            Self::KeyChanged => {
+                "its host key is not the known one; if that is right, remove the old one with \
+                 ssh-keygen -R"
+            }
+            Self::KeyUnknown => "its host key is not known yet; connect once by hand with ssh",
+            Self::Denied => "it does not accept our key (there is nobody to type a password)",
+            Self::Closed => "it closed the connection",
+            Self::Other(said) => said,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ssh_says_becomes_a_cause() {
+        for (said, problem) in [
+            (
+                "ssh: connect to host 127.0.0.1 port 9: Connection refused\r\n",
+                SshProblem::Refused,
+            ),
+            (
+                "Connection timed out during banner exchange\nConnection to 127.0.0.1 port 9 timed out\n",
+                SshProblem::Silent,
+            ),
+            (
+                "No ED25519 host key is known for [127.0.0.1]:9 and you have requested strict checking.\nHost key verification failed.\n",
+                SshProblem::KeyUnknown,
+            ),
+            (
+                "u@127.0.0.1: Permission denied (publickey).\n",
+                SshProblem::Denied,
+            ),
+            ("\nodd\n\n", SshProblem::Other("odd".into())),
+        ] {
+            assert_eq!(SshProblem::from_text(said), problem, "{said}");
+        }
+    }
+}
