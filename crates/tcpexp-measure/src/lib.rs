@@ -10,7 +10,8 @@
 //! - From logs of kernels and tools, the same rows ([`import`]), and how far a reconstruction is from
 //!   them ([`score`]).
 //! - From rates and times of any source: how flows share a path ([`fairness`]), what transfers make
-//!   of it ([`transfer`]) and of its changes ([`response`]), and medians over runs ([`repetition`]).
+//!   of it ([`transfer`]) and of its changes ([`response`]), medians over runs ([`repetition`]), and all of
+//!   that for the runs of many cells ([`compare`]).
 //!
 //! ```
 //! use tcpexp_measure::Packets;
@@ -37,6 +38,7 @@
 //! ```
 
 mod chunk;
+pub mod compare;
 pub mod compat;
 pub mod fairness;
 pub mod flows;

@@ -1,0 +1,164 @@
+//! The runs of a cell put together.
+
+use std::sync::Arc;
+
+use super::measures::{Measure, Values};
+use super::run::ClassRun;
+use crate::fairness::{friendliness, harm_less_is_better, harm_more_is_better};
+use crate::repetition::{Bootstrap, Estimate, median};
+
+/// A run that counts, by the number of its cell.
+#[derive(Clone, Debug)]
+pub struct RunOfCell {
+    /// Which cell it is of.
+    pub cell: usize,
+    /// What it has for each class.
+    pub classes: Vec<ClassRun>,
+}
+
+/// One row: a class of a cell over all its runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellClass {
+    /// Which cell.
+    pub cell: usize,
+    /// The class; `None` for all of them together.
+    pub class: Option<Arc<str>>,
+    /// Runs that have it.
+    pub runs: u64,
+    /// Senders of one run; `None` if it is not the same for all.
+    pub senders: Option<u64>,
+    /// Transfers of all runs whose end was not planned, and how many of them ended.
+    pub transfers: [u64; 2],
+    estimates: Vec<Option<Estimate>>,
+    reached: Vec<u64>,
+}
+
+impl CellClass {
+    /// The median over runs and its interval; infinite where more runs ended before it was reached.
+    pub fn estimate(&self, measure: Measure) -> Option<Estimate> {
+        self.estimates[measure as usize]
+    }
+
+    /// How many runs reached it, of a time to reach.
+    pub fn reached_runs(&self, measure: Measure) -> u64 {
+        self.reached[measure as usize]
+    }
+}
+
+/// One row for each cell and class, cells in order and classes in order of first appearance.
+///
+/// `baselines` has the cell that each cell is held against, if there is one. The runs' own values
+/// of what a baseline is needed for are filled in.
+pub fn compare(
+    runs: &mut [RunOfCell],
+    baselines: &[Option<usize>],
+    bootstrap: &Bootstrap,
+) -> Vec<CellClass> {
+    hold_against(runs, baselines);
+    let mut rows = Vec::new();
+    for cell in 0..baselines.len() {
+        let of_cell = || runs.iter().filter(|run| run.cell == cell);
+        let mut classes: Vec<&Option<Arc<str>>> = Vec::new();
+        for class in of_cell().flat_map(|run| &run.classes) {
+            if !classes.contains(&&class.class) {
+                classes.push(&class.class);
+            }
+        }
+        rows.extend(classes.into_iter().map(|class| {
+            let of_class = of_cell().flat_map(|run| &run.classes);
+            let of_class: Vec<&ClassRun> = of_class.filter(|run| run.class == *class).collect();
+            row(cell, &of_class, bootstrap)
+        }));
+    }
+    rows
+}
+
+fn row(cell: usize, runs: &[&ClassRun], bootstrap: &Bootstrap) -> CellClass {
+    let values = |measure| -> Vec<f64> {
+        runs.iter()
+            .filter_map(|run| run.values.value(measure))
+            .collect()
+    };
+    let senders = runs.first().map(|run| run.senders);
+    CellClass {
+        cell,
+        class: runs.first().and_then(|run| run.class.clone()),
+        runs: runs.len() as u64,
+        senders: senders.filter(|first| runs.iter().all(|run| run.senders == *first)),
+        transfers: [0, 1].map(|which| runs.iter().map(|run| run.transfers[which]).sum()),
+        estimates: Measure::ALL
+            .map(|measure| bootstrap.estimate(&values(measure)))
+            .to_vec(),
+        reached: Measure::ALL
+            .map(|measure| {
+                values(measure)
+                    .iter()
+                    .filter(|value| value.is_finite())
+                    .count() as u64
+            })
+            .to_vec(),
+    }
+}
+
+/// Fills in what needs the medians of the baseline.
+fn hold_against(runs: &mut [RunOfCell], baselines: &[Option<usize>]) {
+    let medians = |cell: usize, class: &Option<Arc<str>>| {
+        let of_class = runs
+            .iter()
+            .filter(|run| run.cell == cell)
+            .flat_map(|run| &run.classes);
+        let of_class: Vec<&ClassRun> = of_class.filter(|run| run.class == *class).collect();
+        [
+            Measure::FlowGoodput,
+            Measure::RttMedian,
+            Measure::CompletionMedian,
+        ]
+        .map(|measure| {
+            let values: Vec<f64> = of_class
+                .iter()
+                .filter_map(|run| run.values.value(measure))
+                .collect();
+            median(&values).filter(|median| median.is_finite())
+        })
+    };
+    let bases: Vec<Vec<_>> = runs
+        .iter()
+        .map(|run| {
+            let baseline = baselines.get(run.cell).copied().flatten();
+            let of = |class: &ClassRun| baseline.map(|cell| medians(cell, &class.class));
+            run.classes.iter().map(of).collect()
+        })
+        .collect();
+    for (run, bases) in runs.iter_mut().zip(bases) {
+        for (class, bases) in run.classes.iter_mut().zip(bases) {
+            if let Some(bases) = bases {
+                harm(&mut class.values, bases);
+            }
+        }
+    }
+}
+
+fn harm(values: &mut Values, [goodput, rtt, completion]: [Option<f64>; 3]) {
+    let with = |base: Option<f64>, measure| base.zip(values.value(measure));
+    let goodputs = with(goodput, Measure::FlowGoodput);
+    let rtts = with(rtt, Measure::RttMedian);
+    // Where most transfers did not end, the harm is not known: it may be any.
+    let completions =
+        with(completion, Measure::CompletionMedian).filter(|(_, now)| now.is_finite());
+    values.set(
+        Measure::Friendliness,
+        goodputs.and_then(|(base, now)| friendliness(now, base)),
+    );
+    values.set(
+        Measure::GoodputHarm,
+        goodputs.and_then(|(base, now)| harm_more_is_better(base, now)),
+    );
+    values.set(
+        Measure::RttHarm,
+        rtts.and_then(|(base, now)| harm_less_is_better(base, now)),
+    );
+    values.set(
+        Measure::CompletionHarm,
+        completions.and_then(|(base, now)| harm_less_is_better(base, now)),
+    );
+}

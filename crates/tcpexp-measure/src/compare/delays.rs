@@ -1,0 +1,38 @@
+//! Round-trip times, and what queues add to them.
+
+use tcpexp_units::TimeDelta;
+
+use super::measures::{Measure, Values};
+use super::rates::{mean, nearest_rank};
+use super::run::Group;
+use crate::transfer::buffer_delay_percent;
+
+pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
+    let bases = group.senders.iter().filter_map(|sender| sender.base_rtt);
+    let base = bases.min().map(TimeDelta::as_millis_f64);
+    values.set(Measure::BaseRtt, base);
+    let (mut rtts, mut induced, mut delays) = (Vec::new(), Vec::new(), Vec::new());
+    for sender in &group.senders {
+        let window = sender.active.meet(group.window);
+        for (_, rtt) in sender.rtts.iter().filter(|(at, _)| window.holds(*at)) {
+            rtts.push(rtt.as_millis_f64());
+            if let Some(base) = sender.base_rtt {
+                induced.push((*rtt - base).as_millis_f64());
+                let base = base.as_millis_f64();
+                delays.extend(buffer_delay_percent(rtt.as_millis_f64(), base));
+            }
+        }
+    }
+    values.set(Measure::RttMean, mean(&rtts));
+    for (measure, percent) in [
+        (Measure::RttMin, 0),
+        (Measure::RttMedian, 50),
+        (Measure::RttP95, 95),
+        (Measure::RttP99, 99),
+    ] {
+        values.set(measure, nearest_rank(&mut rtts, percent));
+    }
+    values.set(Measure::InducedRttMedian, nearest_rank(&mut induced, 50));
+    values.set(Measure::InducedRttP95, nearest_rank(&mut induced, 95));
+    values.set(Measure::BufferDelay, mean(&delays));
+}

@@ -1,0 +1,227 @@
+//! What is compared: the name, unit and meaning of each number.
+
+use Measure as M;
+use tcpexp_units::TimeDelta;
+
+/// A number that each run has for each class of traffic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Measure {
+    /// Payload of the class per second.
+    Goodput,
+    /// The same of one of its senders.
+    FlowGoodput,
+    /// Share of the link.
+    Utilisation,
+    /// Smallest round-trip time between the hosts.
+    BaseRtt,
+    /// Smallest round-trip time.
+    RttMin,
+    /// Median round-trip time.
+    RttMedian,
+    /// Its 95th percentile.
+    RttP95,
+    /// Its 99th percentile.
+    RttP99,
+    /// Mean round-trip time.
+    RttMean,
+    /// Median of what queues add to it.
+    InducedRttMedian,
+    /// The 95th percentile of that.
+    InducedRttP95,
+    /// Share of packets lost.
+    LossRatio,
+    /// Share of bytes sent again.
+    RetransmissionRatio,
+    /// Jain's index.
+    Jain,
+    /// The lowest of many windows.
+    JainWindowMin,
+    /// Their median.
+    JainWindowMedian,
+    /// Share of fair windows.
+    JainWindowFairShare,
+    /// The largest goodput over the smallest.
+    MaxMinRatio,
+    /// One less the smallest over the largest.
+    Epsilon,
+    /// Time until flows share.
+    Convergence,
+    /// How rates fall with round-trip times.
+    RttUnfairness,
+    /// What a sender gets over what those of other classes get.
+    ShareRatio,
+    /// What a sender gets over what it gets in the baseline.
+    Friendliness,
+    /// Share of the baseline's goodput that is lost.
+    GoodputHarm,
+    /// Share of the round-trip time that was added to the baseline's.
+    RttHarm,
+    /// Share of the completion time that was added to the baseline's.
+    CompletionHarm,
+    /// Time until the rate follows a change.
+    RateResponse,
+    /// Time until the round-trip time follows a change.
+    RttResponse,
+    /// Median completion time.
+    CompletionMedian,
+    /// Its 95th percentile.
+    CompletionP95,
+    /// Median slowdown.
+    SlowdownMedian,
+    /// Its 95th percentile.
+    SlowdownP95,
+    /// Ideal over actual goodput.
+    TransferTimeRatio,
+    /// Share of bytes that were not sent again.
+    TcpEfficiency,
+    /// How much longer than the base the mean round-trip time is.
+    BufferDelay,
+}
+
+/// A value for each [`Measure`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values([Option<f64>; Measure::ALL.len()]);
+
+impl Default for Values {
+    fn default() -> Self {
+        Self([None; Measure::ALL.len()])
+    }
+}
+
+impl Values {
+    /// The value; infinite if the run ended before it was reached.
+    pub fn value(&self, measure: Measure) -> Option<f64> {
+        self.0[measure as usize]
+    }
+
+    pub(super) fn set(&mut self, measure: Measure, value: Option<f64>) {
+        self.0[measure as usize] = value;
+    }
+}
+
+/// A time to reach as a value, in seconds.
+pub(super) fn reached(time: Option<TimeDelta>) -> f64 {
+    time.map_or(f64::INFINITY, TimeDelta::as_seconds_f64)
+}
+
+impl Measure {
+    /// All of them, in the order of a table's columns, which is that of the declaration.
+    pub const ALL: [Self; 35] = [
+        M::Goodput,
+        M::FlowGoodput,
+        M::Utilisation,
+        M::BaseRtt,
+        M::RttMin,
+        M::RttMedian,
+        M::RttP95,
+        M::RttP99,
+        M::RttMean,
+        M::InducedRttMedian,
+        M::InducedRttP95,
+        M::LossRatio,
+        M::RetransmissionRatio,
+        M::Jain,
+        M::JainWindowMin,
+        M::JainWindowMedian,
+        M::JainWindowFairShare,
+        M::MaxMinRatio,
+        M::Epsilon,
+        M::Convergence,
+        M::RttUnfairness,
+        M::ShareRatio,
+        M::Friendliness,
+        M::GoodputHarm,
+        M::RttHarm,
+        M::CompletionHarm,
+        M::RateResponse,
+        M::RttResponse,
+        M::CompletionMedian,
+        M::CompletionP95,
+        M::SlowdownMedian,
+        M::SlowdownP95,
+        M::TransferTimeRatio,
+        M::TcpEfficiency,
+        M::BufferDelay,
+    ];
+
+    /// Whether a run can end before it is reached. Such a run counts as one that takes longer than
+    /// any that reached it.
+    pub const fn is_time_to_reach(self) -> bool {
+        matches!(self, M::Convergence | M::RateResponse | M::RttResponse)
+    }
+
+    /// The name of its column without the unit.
+    pub const fn stem(self) -> &'static str {
+        self.about().0
+    }
+
+    /// The unit that the name of its column ends in; `None` for a pure number.
+    pub const fn unit(self) -> Option<&'static str> {
+        let unit = self.about().1;
+        if unit.is_empty() { None } else { Some(unit) }
+    }
+
+    /// What it is, with its source.
+    pub const fn definition(self) -> &'static str {
+        self.about().2
+    }
+
+    /// Stem, unit and definition.
+    #[rustfmt::skip]
+    const fn about(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            M::Goodput => ("goodput", "bps", "Payload of all the class's senders that arrived for the first time, over the class's window, in bits per second (RFC 2647, section 3.17; RFC 7928, section 2.5)."),
+            M::FlowGoodput => ("flow_goodput", "bps", "The same of one sender over the time that both it and the window last, in bits per second; of several senders the mean."),
+            M::Utilisation => ("utilisation", "", "Bytes of the class's data that came out of the bottleneck, headers included as the bottleneck counts them, over its capacity during the window: 1 is full (RFC 5166, section 2.1.1). Of all classes together, all bytes that came out, acknowledgments included."),
+            M::BaseRtt => ("base_rtt", "ms", "Smallest round-trip time between the senders' hosts during the whole run, warm-up included, in milliseconds: the path without a queue (baseline RTT of RFC 6349, section 3.2.1). Too long by the queue that was never empty. Of senders on several paths the smallest."),
+            M::RttMin => ("rtt_min", "ms", "Smallest round-trip time of the class's data in the window, in milliseconds."),
+            M::RttMedian => ("rtt_median", "ms", "Median round-trip time of the class's data in the window, in milliseconds, by nearest rank over the samples of all its senders."),
+            M::RttP95 => ("rtt_p95", "ms", "95th percentile of the same, in milliseconds."),
+            M::RttP99 => ("rtt_p99", "ms", "99th percentile of the same, in milliseconds."),
+            M::RttMean => ("rtt_mean", "ms", "Mean round-trip time of the class's data in the window, in milliseconds."),
+            M::InducedRttMedian => ("induced_rtt_median", "ms", "Median of the round-trip times less the base of their sender's path, in milliseconds: what queues add."),
+            M::InducedRttP95 => ("induced_rtt_p95", "ms", "95th percentile of the same, in milliseconds."),
+            M::LossRatio => ("loss_ratio", "", "Packets sent in the window that never arrived, over all packets sent in it whose fate is known (RFC 7680, section 4.1), in the direction of the data. Null without captures of both ends."),
+            M::RetransmissionRatio => ("retransmission_ratio", "", "Bytes of payload sent again in the window, over all bytes of payload sent in it."),
+            M::Jain => ("jain", "", "Jain's fairness index of the senders' goodputs over the time in which all of them were active: from 1/n to 1, which is fair (Jain, Chiu, Hawe 1984; RFC 5166, section 2.3.1). Of all classes together, of bulk senders only. Null for a single sender."),
+            M::JainWindowMin => ("jain_window_min", "", "The lowest of Jain's indices of that time cut into windows."),
+            M::JainWindowMedian => ("jain_window_median", "", "The median of these indices."),
+            M::JainWindowFairShare => ("jain_window_fair_share", "", "The share of these windows with an index of 0.9 or more."),
+            M::MaxMinRatio => ("max_min_ratio", "", "The largest of the goodputs that the index is of, over the smallest. Null if a sender got nothing."),
+            M::Epsilon => ("epsilon", "", "The smallest epsilon for which these goodputs are epsilon-fair: one less the smallest over the largest (RFC 5166, section 2.3.1)."),
+            M::Convergence => ("convergence", "s", "Time from the start of the last of these senders until each of them has, window after window for as long as asked, a share of what all of them get that is within delta of an equal one, in seconds (after the delta-fair convergence time of RFC 5166, section 2.3, with the rates that the senders start from). Warm-up is not left out."),
+            M::RttUnfairness => ("rtt_unfairness_exponent", "", "The exponent a for which these goodputs fall as 1/RTT^a with their senders' base RTTs; of more than two senders by least squares of the logarithms. Null if these RTTs differ by less than a tenth."),
+            M::ShareRatio => ("share_ratio", "", "Mean goodput of the class's bulk senders over that of all other classes' bulk senders, in the time in which all were active. 1 is an equal share."),
+            M::Friendliness => ("friendliness", "", "flow_goodput_bps over its median in the same class of the baseline cell: 1 is what the class gets there, less is what it loses here (RFC 5166, section 2.3). Null without a baseline, as the next three."),
+            M::GoodputHarm => ("goodput_harm", "", "The share of the baseline's median flow_goodput_bps that is lost here; below 0 it gained (Ware, Mukerjee, Seshan, Sherry, HotNets 2019)."),
+            M::RttHarm => ("rtt_harm", "", "The share of rtt_median_ms here that exceeds the baseline's median; below 0 it gained (ibid.)."),
+            M::CompletionHarm => ("completion_harm", "", "The share of completion_median_s here that exceeds the baseline's median; below 0 it gained (ibid.)."),
+            M::RateResponse => ("rate_response", "s", "Time from a change of the path until all that comes out of the bottleneck stays within the tolerance of the capacity, in seconds; of several changes the longest. Only of all classes together (the concern is that of RFC 5166, section 2.2.1)."),
+            M::RttResponse => ("rtt_response", "s", "Time from a change of the path until the median RTT of a window stays at twice base_rtt_ms or below, in seconds; of several changes the longest."),
+            M::CompletionMedian => ("completion_median", "s", "Median time that a transfer took, from its first packet to its last, in seconds (flow completion time, RFC 7928, section 2.1). Transfers that did not end are longer than all others. Null for traffic whose end was planned."),
+            M::CompletionP95 => ("completion_p95", "s", "95th percentile of the same, in seconds. Null also if more than that did not end."),
+            M::SlowdownMedian => ("slowdown_median", "", "Median of a transfer's completion time over the least possible: two base RTTs, and its payload in full segments at the capacity of the bottleneck."),
+            M::SlowdownP95 => ("slowdown_p95", "", "95th percentile of the same."),
+            M::TransferTimeRatio => ("transfer_time_ratio", "", "TCP transfer time ratio: goodput of full segments back to back at the capacity of the bottleneck, over goodput_bps (RFC 6349, section 4.1)."),
+            M::TcpEfficiency => ("tcp_efficiency", "percent", "Share of the bytes of payload sent in the window that were not sent again, in percent (RFC 6349, section 4.2)."),
+            M::BufferDelay => ("buffer_delay", "percent", "Mean of how much longer than the base of its path a round trip in the window was, in percent of that base (RFC 6349, section 4.3)."),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_measure_has_a_place_a_name_and_a_definition() {
+        for (place, measure) in Measure::ALL.into_iter().enumerate() {
+            assert_eq!(measure as usize, place, "{measure:?}");
+            assert!(measure.definition().ends_with('.'), "{measure:?}");
+            let twice = Measure::ALL
+                .iter()
+                .filter(|other| other.stem() == measure.stem());
+            assert_eq!(twice.count(), 1, "{measure:?}");
+        }
+    }
+}

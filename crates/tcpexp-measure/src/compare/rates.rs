@@ -1,0 +1,134 @@
+//! Goodput, utilisation, losses, and what transfers make of the path.
+
+use super::measures::{Measure, Values, reached};
+use super::run::Group;
+use super::senders::{Sender, Transfer};
+use super::window::{Window, sum};
+use crate::transfer::{
+    ideal_completion_s, ideal_goodput_bps, slowdown, tcp_efficiency_percent, transfer_time_ratio,
+    utilisation,
+};
+
+pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
+    let goodput = group.goodput_bps(&group.senders, group.window);
+    values.set(Measure::Goodput, goodput);
+    values.set(Measure::FlowGoodput, flow_goodput_bps(group));
+    values.set(Measure::Utilisation, utilisation_of(group));
+    values.set(Measure::LossRatio, loss_ratio(group));
+    let rates = ideal_bps(group).zip(goodput);
+    let ratio = rates.and_then(|(ideal, goodput)| transfer_time_ratio(ideal, goodput));
+    values.set(Measure::TransferTimeRatio, ratio);
+    if let Some((sent, resent)) = sent_bytes(group) {
+        let share = (sent > 0).then(|| resent as f64 / sent as f64);
+        values.set(Measure::RetransmissionRatio, share);
+        values.set(Measure::TcpEfficiency, tcp_efficiency_percent(sent, resent));
+    }
+    completions(group, values);
+}
+
+impl Group<'_> {
+    /// Goodput of some senders together; `None` if no bin is in the window.
+    pub(super) fn goodput_bps(&self, senders: &[&Sender], window: Window) -> Option<f64> {
+        let seconds = self.grid?.seconds(window);
+        let arrived = senders.iter().flat_map(|sender| &sender.arrived);
+        let bytes = sum(arrived, window).goodput_bytes;
+        (seconds > 0.0).then(|| bytes as f64 * 8.0 / seconds)
+    }
+}
+
+fn flow_goodput_bps(group: &Group<'_>) -> Option<f64> {
+    let goodput = |sender: &&Sender| group.goodput_bps(&[sender], sender.active.meet(group.window));
+    let goodputs: Vec<f64> = group.senders.iter().filter_map(goodput).collect();
+    mean(&goodputs)
+}
+
+pub(super) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn utilisation_of(group: &Group<'_>) -> Option<f64> {
+    let (link, sum) = if group.class.is_none() {
+        let link = group.run.main_link()?;
+        (link, sum(&link.arrived, group.window))
+    } else {
+        let link = &group.run.links[group.common(|sender| Some(sender.link))?];
+        let arrived = group.senders.iter().flat_map(|sender| &sender.arrived);
+        (link, sum(arrived, group.window))
+    };
+    let seconds = group.grid?.seconds(group.window);
+    utilisation(sum.link_bytes, link.capacity_bps(group.window)?, seconds)
+}
+
+fn loss_ratio(group: &Group<'_>) -> Option<f64> {
+    let (mut sent, mut lost) = (0_u64, 0_u64);
+    for sender in &group.senders {
+        let window = sender.active.meet(group.window);
+        for fate in sender
+            .fates
+            .as_ref()?
+            .iter()
+            .filter(|fate| window.holds(fate.at))
+        {
+            sent += fate.packets;
+            lost += if fate.is_lost { fate.packets } else { 0 };
+        }
+    }
+    (sent > 0).then(|| lost as f64 / sent as f64)
+}
+
+/// Payload sent in the window, and how much of it was sent again.
+fn sent_bytes(group: &Group<'_>) -> Option<(u64, u64)> {
+    let (mut sent, mut resent) = (0, 0);
+    for sender in &group.senders {
+        let window = sender.active.meet(group.window);
+        let again = sender
+            .resent
+            .as_ref()?
+            .iter()
+            .filter(|(at, _)| window.holds(*at));
+        let again: u64 = again.map(|(_, bytes)| bytes).sum();
+        resent += again;
+        sent += again + sum(&sender.sent, window).goodput_bytes;
+    }
+    Some((sent, resent))
+}
+
+/// The goodput of full segments at the capacity of the link.
+fn ideal_bps(group: &Group<'_>) -> Option<f64> {
+    let segment = group.common(|sender| sender.segment)?;
+    let link = &group.run.links[group.common(|sender| Some(sender.link))?];
+    let capacity = link.capacity_bps(group.window)?;
+    ideal_goodput_bps(capacity, segment.payload_bytes, segment.link_bytes)
+}
+
+fn completions(group: &Group<'_>, values: &mut Values) {
+    let (mut times, mut slowdowns) = (Vec::new(), Vec::new());
+    for sender in &group.senders {
+        let counted = |transfer: &&Transfer| transfer.at >= group.window.from;
+        for transfer in sender.transfers.iter().filter(counted) {
+            times.push(reached(transfer.completion));
+            slowdowns.extend(slowdown_of(group, sender, transfer));
+        }
+    }
+    if slowdowns.len() == times.len() {
+        values.set(Measure::SlowdownMedian, nearest_rank(&mut slowdowns, 50));
+        values.set(Measure::SlowdownP95, nearest_rank(&mut slowdowns, 95));
+    }
+    values.set(Measure::CompletionMedian, nearest_rank(&mut times, 50));
+    values.set(Measure::CompletionP95, nearest_rank(&mut times, 95));
+}
+
+fn slowdown_of(group: &Group<'_>, sender: &Sender, transfer: &Transfer) -> Option<f64> {
+    let segment = sender.segment?;
+    let capacity = group.run.links[sender.link].capacity_at(transfer.at)?;
+    let ideal = ideal_goodput_bps(capacity, segment.payload_bytes, segment.link_bytes)?;
+    let ideal = ideal_completion_s(transfer.bytes, ideal, sender.base_rtt?.as_seconds_f64())?;
+    slowdown(reached(transfer.completion), ideal)
+}
+
+/// The smallest value that `percent` of all do not exceed.
+pub(super) fn nearest_rank(values: &mut [f64], percent: usize) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let rank = (values.len() * percent).div_ceil(100).max(1);
+    values.get(rank - 1).copied()
+}

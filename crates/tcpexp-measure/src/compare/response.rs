@@ -1,0 +1,70 @@
+//! How a group follows changes of the path.
+
+use tcpexp_units::Timestamp;
+
+use super::measures::{Measure, Values, reached};
+use super::run::Group;
+use super::window::{Window, rates};
+use crate::repetition::median;
+use crate::response::{delay_response, rate_response};
+
+/// A delay has followed when no more of it is queue than path.
+const MOST_BASE_RTTS: f64 = 2.0;
+
+pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
+    let windows = after_changes(group);
+    let rtts = windows.iter().map(|window| rtt_response(group, *window));
+    values.set(Measure::RttResponse, longest(rtts));
+    if group.class.is_none() {
+        let rates = windows.iter().map(|window| link_response(group, *window));
+        values.set(Measure::RateResponse, longest(rates));
+    }
+}
+
+/// From each change while the group is active to the next one.
+fn after_changes(group: &Group<'_>) -> Vec<Window> {
+    let changes = group.run.changes.iter().copied();
+    let inside: Vec<Timestamp> = changes.filter(|at| group.window.holds(*at)).collect();
+    let ends = inside.iter().skip(1).copied().chain([group.window.until]);
+    let window = |(from, until): (&Timestamp, Timestamp)| Window { from: *from, until };
+    inside.iter().zip(ends).map(window).collect()
+}
+
+/// The longest of all times; `None` if there is none or one is not known.
+fn longest(times: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let times: Option<Vec<f64>> = times.collect();
+    times?.into_iter().reduce(f64::max)
+}
+
+fn link_response(group: &Group<'_>, window: Window) -> Option<f64> {
+    let link = group.run.main_link()?;
+    let capacity = link.capacity_bps(window)?;
+    let options = group.options;
+    let windows = rates(
+        &[&link.arrived],
+        group.grid?,
+        window,
+        options.window,
+        |bin| bin.link_bytes,
+    );
+    let rates: Vec<f64> = windows.into_iter().flatten().collect();
+    let time = rate_response(&rates, capacity, options.tolerance, options.settling());
+    Some(reached(time))
+}
+
+fn rtt_response(group: &Group<'_>, window: Window) -> Option<f64> {
+    let samples = || group.senders.iter().flat_map(|sender| &sender.rtts);
+    let bases = group.senders.iter().filter_map(|sender| sender.base_rtt);
+    let bound = bases.min()?.as_millis_f64() * MOST_BASE_RTTS;
+    let in_part = |part: Window| {
+        let inside = samples().filter(|(at, _)| part.holds(*at));
+        let rtts: Vec<f64> = inside.map(|(_, rtt)| rtt.as_millis_f64()).collect();
+        median(&rtts)
+    };
+    let delays: Vec<Option<f64>> = window.parts(group.options.window).map(in_part).collect();
+    Some(reached(delay_response(
+        &delays,
+        bound,
+        group.options.settling(),
+    )))
+}

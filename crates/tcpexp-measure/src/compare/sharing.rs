@@ -1,0 +1,88 @@
+//! How the senders of a group share what they get.
+
+use super::measures::{Measure, Values, reached};
+use super::rates::mean;
+use super::run::Group;
+use super::senders::Sender;
+use super::window::{Bin, Window, rates};
+use crate::fairness::{
+    convergence_time, epsilon, jain, jain_windows, max_min_ratio, rtt_unfairness_exponent,
+};
+
+pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
+    let sharing: Vec<&Sender> = match group.class {
+        Some(_) => group.senders.clone(),
+        // What wants little gets little, and nobody is to blame.
+        None => bulk(&group.senders),
+    };
+    if sharing.len() > 1 {
+        among(group, &sharing, values);
+    }
+    values.set(Measure::ShareRatio, share_ratio(group));
+}
+
+fn bulk<'a>(senders: &[&'a Sender]) -> Vec<&'a Sender> {
+    senders
+        .iter()
+        .copied()
+        .filter(|sender| sender.is_bulk)
+        .collect()
+}
+
+fn among(group: &Group<'_>, senders: &[&Sender], values: &mut Values) -> Option<()> {
+    let (grid, together) = (group.grid?, all_active(senders)?);
+    let series: Vec<&[Bin]> = senders
+        .iter()
+        .map(|sender| sender.arrived.as_slice())
+        .collect();
+    let cut = |window| {
+        rates(&series, grid, window, group.options.window, |bin| {
+            bin.goodput_bytes
+        })
+    };
+    // Convergence begins where the last one joins, whatever the warm-up.
+    let (delta, settling) = (group.options.delta, group.options.settling());
+    let time = convergence_time(&cut(together), delta, settling);
+    values.set(Measure::Convergence, Some(reached(time)));
+
+    let window = together.meet(group.window);
+    let goodputs = goodputs(group, senders, window)?;
+    values.set(Measure::Jain, jain(&goodputs));
+    values.set(Measure::MaxMinRatio, max_min_ratio(&goodputs));
+    values.set(Measure::Epsilon, epsilon(&goodputs));
+    let bases = senders.iter().map(|sender| sender.base_rtt);
+    let bases: Option<Vec<f64>> = bases.map(|base| Some(base?.as_seconds_f64())).collect();
+    if let Some(bases) = bases {
+        let flows: Vec<(f64, f64)> = bases.into_iter().zip(goodputs).collect();
+        values.set(Measure::RttUnfairness, rtt_unfairness_exponent(&flows));
+    }
+    let in_windows = jain_windows(&cut(window))?;
+    values.set(Measure::JainWindowMin, Some(in_windows.min));
+    values.set(Measure::JainWindowMedian, Some(in_windows.median));
+    values.set(Measure::JainWindowFairShare, Some(in_windows.fair_share));
+    Some(())
+}
+
+fn goodputs(group: &Group<'_>, senders: &[&Sender], window: Window) -> Option<Vec<f64>> {
+    let goodput = |sender: &&Sender| group.goodput_bps(&[sender], window);
+    senders.iter().map(goodput).collect()
+}
+
+/// When all of them were active; `None` if they never were.
+fn all_active(senders: &[&Sender]) -> Option<Window> {
+    let active = senders.iter().map(|sender| sender.active);
+    let together = active.reduce(Window::meet)?;
+    (together.from < together.until).then_some(together)
+}
+
+fn share_ratio(group: &Group<'_>) -> Option<f64> {
+    let class = group.class.as_ref()?;
+    let all: Vec<&Sender> = group.run.senders.iter().collect();
+    let all = bulk(&all);
+    let window = all_active(&all)?.meet(group.window);
+    let (own, others): (Vec<&Sender>, Vec<&Sender>) =
+        all.into_iter().partition(|sender| sender.class == *class);
+    let own = mean(&goodputs(group, &own, window)?)?;
+    let others = mean(&goodputs(group, &others, window)?)?;
+    (others > 0.0).then(|| own / others)
+}

@@ -1,0 +1,419 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::*;
+use crate::repetition::Bootstrap;
+
+const MBIT: u64 = 1_000_000;
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_nanos(millis * 1_000_000)
+}
+
+fn seconds(from: i64, until: i64) -> Window {
+    Window {
+        from: at(from * 1000),
+        until: at(until * 1000),
+    }
+}
+
+/// Bins of one second from a second on, of so many Mbit/s of payload; headers are a twentieth.
+fn bins(from: i64, mbps: &[u64]) -> Vec<Bin> {
+    let bin = |(place, mbps): (i64, &u64)| Bin {
+        start: at((from + place) * 1000),
+        width: TimeDelta::from_seconds(1),
+        link_bytes: mbps * MBIT / 8 * 21 / 20,
+        goodput_bytes: mbps * MBIT / 8,
+    };
+    (0..).zip(mbps).map(bin).collect()
+}
+
+/// A bulk sender that starts at a second and gets so much in each from then on.
+fn sender(class: &str, from: i64, mbps: &[u64]) -> Sender {
+    let until = from + i64::try_from(mbps.len()).unwrap();
+    Sender {
+        class: Arc::from(class),
+        is_bulk: true,
+        link: 0,
+        active: seconds(from, until),
+        segment: Some(Segment {
+            payload_bytes: 1448,
+            link_bytes: 1514,
+        }),
+        base_rtt: Some(TimeDelta::from_millis(40)),
+        arrived: bins(from, mbps),
+        sent: bins(from, mbps),
+        resent: Some(Vec::new()),
+        fates: Some(Vec::new()),
+        rtts: Vec::new(),
+        transfers: Vec::new(),
+    }
+}
+
+/// A run over a link of 20 Mbit/s.
+fn run(senders: Vec<Sender>) -> Run {
+    let link = Link {
+        capacity: vec![(Timestamp::MIN, Some(20 * MBIT))],
+        arrived: senders
+            .iter()
+            .flat_map(|sender| sender.arrived.clone())
+            .collect(),
+    };
+    Run {
+        origin: at(0),
+        links: [link, Link::default()],
+        senders,
+        changes: Vec::new(),
+    }
+}
+
+fn options(warmup: i64) -> Options {
+    Options {
+        warmup: TimeDelta::from_seconds(warmup),
+        hold: TimeDelta::from_seconds(2),
+        ..Options::default()
+    }
+}
+
+fn values(run: &Run, warmup: i64, class: &str) -> Values {
+    let classes = measure_run(run, &options(warmup));
+    let is_it = |found: &ClassRun| found.class.as_deref().unwrap_or("all") == class;
+    classes.into_iter().find(is_it).unwrap().values
+}
+
+fn check(values: &Values, expected: &[(Measure, Option<f64>)]) {
+    for (measure, expected) in expected {
+        let found = values.value(*measure);
+        let is_it = match (found, expected) {
+            (Some(found), Some(expected)) => {
+                found.total_cmp(expected).is_eq()
+                    || (found - expected).abs() <= 1e-9 * expected.abs()
+            }
+            (found, expected) => found.is_none() && expected.is_none(),
+        };
+        assert!(is_it, "{measure:?} is {found:?} and not {expected:?}");
+    }
+}
+
+#[test]
+fn the_warm_up_counts_for_nothing() {
+    let run = run(vec![sender("bulk", 0, &[1, 2, 10, 10, 16])]);
+    check(
+        &values(&run, 2, "bulk"),
+        &[
+            (Measure::Goodput, Some(12e6)),
+            (Measure::FlowGoodput, Some(12e6)),
+            // 12 Mbit/s and a twentieth, of 20.
+            (Measure::Utilisation, Some(0.63)),
+            (
+                Measure::TransferTimeRatio,
+                Some(20e6 * 1448.0 / 1514.0 / 12e6),
+            ),
+        ],
+    );
+    check(&values(&run, 0, "bulk"), &[(Measure::Goodput, Some(7.8e6))]);
+    check(
+        &values(&run, 9, "bulk"),
+        &[(Measure::Goodput, None), (Measure::Utilisation, None)],
+    );
+}
+
+#[test]
+fn a_sender_that_comes_late_is_measured_over_its_own_time() {
+    let run = run(vec![
+        sender("bulk", 0, &[20, 20, 10, 10]),
+        sender("bulk", 2, &[10, 6]),
+    ]);
+    check(
+        &values(&run, 0, "bulk"),
+        &[
+            (Measure::Goodput, Some(76e6 / 4.0)),
+            // 60 in 4 s and 16 in 2 s.
+            (Measure::FlowGoodput, Some(11.5e6)),
+            // While both were there: 10 and 8 Mbit/s.
+            (Measure::Jain, Some(18.0 * 18.0 / (2.0 * 164.0))),
+            (Measure::MaxMinRatio, Some(1.25)),
+            (Measure::Epsilon, Some(0.2)),
+            (Measure::JainWindowMin, Some(256.0 / (2.0 * 136.0))),
+            (Measure::JainWindowFairShare, Some(1.0)),
+        ],
+    );
+}
+
+#[test]
+fn a_sender_that_gets_nothing_is_one_that_does_not_share() {
+    let mut starved = sender("bulk", 0, &[0, 0]);
+    starved.arrived.clear();
+    let run = run(vec![sender("bulk", 0, &[10, 10]), starved]);
+    check(
+        &values(&run, 0, "bulk"),
+        &[
+            (Measure::Jain, Some(0.5)),
+            (Measure::MaxMinRatio, None),
+            (Measure::Epsilon, Some(1.0)),
+            (Measure::FlowGoodput, Some(5e6)),
+        ],
+    );
+}
+
+#[test]
+fn one_sender_shares_with_nobody() {
+    let run = run(vec![sender("bulk", 0, &[10, 10])]);
+    let none = [
+        Measure::Jain,
+        Measure::Convergence,
+        Measure::ShareRatio,
+        Measure::Friendliness,
+    ]
+    .map(|measure| (measure, None));
+    check(&values(&run, 0, "bulk"), &none);
+}
+
+#[test]
+fn convergence_is_timed_from_the_last_start_and_within_the_warm_up_too() {
+    let first = sender("bulk", 0, &[20, 20, 18, 15, 10, 11, 10]);
+    let second = sender("bulk", 2, &[2, 5, 10, 9, 10]);
+    let run = run(vec![first, second]);
+    for warmup in [0, 5] {
+        check(
+            &values(&run, warmup, "bulk"),
+            &[(Measure::Convergence, Some(2.0))],
+        );
+    }
+}
+
+#[test]
+fn flows_that_never_share_have_not_converged() {
+    let run = run(vec![
+        sender("bulk", 0, &[18; 5]),
+        sender("bulk", 0, &[2; 5]),
+    ]);
+    check(
+        &values(&run, 0, "bulk"),
+        &[(Measure::Convergence, Some(f64::INFINITY))],
+    );
+}
+
+#[test]
+fn fairness_among_all_classes_is_that_of_bulk_senders() {
+    let mut stream = sender("voice", 0, &[1, 1]);
+    stream.is_bulk = false;
+    let run = run(vec![
+        sender("new", 0, &[12, 12]),
+        sender("legacy", 0, &[4, 4]),
+        stream,
+    ]);
+    let all = values(&run, 0, "all");
+    check(
+        &all,
+        &[
+            (Measure::Jain, Some(256.0 / (2.0 * 160.0))),
+            (Measure::Goodput, Some(17e6)),
+            (Measure::Utilisation, Some(17.0 * 1.05 / 20.0)),
+            (Measure::ShareRatio, None),
+        ],
+    );
+    check(&values(&run, 0, "new"), &[(Measure::ShareRatio, Some(3.0))]);
+    check(
+        &values(&run, 0, "legacy"),
+        &[(Measure::ShareRatio, Some(1.0 / 3.0))],
+    );
+    check(&values(&run, 0, "voice"), &[(Measure::ShareRatio, None)]);
+}
+
+#[test]
+fn only_what_is_sent_in_the_window_can_be_lost_in_it() {
+    let mut bulk = sender("bulk", 0, &[8, 8, 8]);
+    let fate = |millis, packets, is_lost| Fate {
+        at: at(millis),
+        packets,
+        is_lost,
+    };
+    bulk.fates = Some(vec![
+        fate(900, 5, true),
+        fate(1000, 90, false),
+        fate(1500, 10, true),
+        fate(3000, 1, true),
+    ]);
+    bulk.resent = Some(vec![(at(500), 9_999), (at(1500), 500_000)]);
+    let run = run(vec![bulk]);
+    check(
+        &values(&run, 1, "bulk"),
+        &[
+            (Measure::LossRatio, Some(0.1)),
+            // 2 MB for the first time and half a megabyte again.
+            (Measure::RetransmissionRatio, Some(0.2)),
+            (Measure::TcpEfficiency, Some(80.0)),
+        ],
+    );
+}
+
+#[test]
+fn what_no_capture_tells_is_not_known() {
+    let mut bulk = sender("bulk", 0, &[8, 8]);
+    (bulk.fates, bulk.resent, bulk.segment) = (None, None, None);
+    let mut run = run(vec![bulk, sender("bulk", 0, &[8, 8])]);
+    run.links[0].capacity.clear();
+    let none = [
+        Measure::LossRatio,
+        Measure::RetransmissionRatio,
+        Measure::TransferTimeRatio,
+        Measure::Utilisation,
+        Measure::RttMedian,
+    ];
+    check(
+        &values(&run, 0, "bulk"),
+        &none.map(|measure| (measure, None)),
+    );
+}
+
+#[test]
+fn what_queues_add_is_told_by_the_base_of_each_path() {
+    let mut near = sender("bulk", 0, &[8, 8]);
+    near.rtts = [(100, 99), (1000, 60), (1200, 70)]
+        .map(|(when, rtt)| (at(when), TimeDelta::from_millis(rtt)))
+        .to_vec();
+    let mut far = sender("bulk", 0, &[2, 2]);
+    far.base_rtt = Some(TimeDelta::from_millis(80));
+    far.rtts = vec![(at(1500), TimeDelta::from_millis(120))];
+    let run = run(vec![near, far]);
+    check(
+        &values(&run, 1, "bulk"),
+        &[
+            (Measure::BaseRtt, Some(40.0)),
+            (Measure::RttMin, Some(60.0)),
+            (Measure::RttMedian, Some(70.0)),
+            (Measure::RttP95, Some(120.0)),
+            (Measure::RttMean, Some(250.0 / 3.0)),
+            // 20, 30 and 40 ms.
+            (Measure::InducedRttMedian, Some(30.0)),
+            (Measure::InducedRttP95, Some(40.0)),
+            // 50, 75 and 50 %.
+            (Measure::BufferDelay, Some(175.0 / 3.0)),
+            // Four times the rate at half the RTT.
+            (Measure::RttUnfairness, Some(2.0)),
+        ],
+    );
+}
+
+#[test]
+fn a_transfer_that_did_not_end_took_longer_than_the_others() {
+    let mut files = sender("web", 0, &[8, 8, 8]);
+    let transfer = |millis, completion: Option<i64>| Transfer {
+        at: at(millis),
+        bytes: 1_000_000,
+        completion: completion.map(TimeDelta::from_millis),
+    };
+    files.transfers = vec![
+        transfer(500, Some(9_000)),
+        transfer(1000, Some(1_000)),
+        transfer(1500, Some(2_000)),
+        transfer(2000, None),
+    ];
+    let run = run(vec![files]);
+    // 8 Mbit at 20 Mbit/s less headers, and two round trips of 40 ms.
+    let ideal = 8e6 / (20e6 * 1448.0 / 1514.0) + 0.08;
+    check(
+        &values(&run, 1, "web"),
+        &[
+            (Measure::CompletionMedian, Some(2.0)),
+            (Measure::CompletionP95, Some(f64::INFINITY)),
+            (Measure::SlowdownMedian, Some(2.0 / ideal)),
+        ],
+    );
+    let all = measure_run(&run, &options(1));
+    assert_eq!(all[1].transfers, [4, 3]);
+}
+
+#[test]
+fn the_rate_follows_a_change_and_the_queue_drains() {
+    // The link has 20 Mbit/s, and 10 from second 3 on; what comes out has a twentieth of headers.
+    let mut bulk = sender("bulk", 0, &[19, 19, 19, 14, 9, 9, 10, 9]);
+    let rtts = [40, 60, 60, 120, 110, 75, 70, 79];
+    bulk.rtts = (0..)
+        .zip(rtts)
+        .map(|(second, rtt)| (at(second * 1000 + 500), TimeDelta::from_millis(rtt)))
+        .collect();
+    let mut run = run(vec![bulk]);
+    run.links[0].capacity.push((at(3000), Some(10 * MBIT)));
+    run.changes = vec![at(3000)];
+    check(
+        &values(&run, 0, "all"),
+        &[
+            (Measure::RateResponse, Some(1.0)),
+            (Measure::RttResponse, Some(2.0)),
+            (
+                Measure::Utilisation,
+                Some(108.0 * 1.05 / (3.0 * 20.0 + 5.0 * 10.0)),
+            ),
+        ],
+    );
+    // Changed back, too late to see what comes of it.
+    run.changes.push(at(7000));
+    run.links[0].capacity.push((at(7000), Some(20 * MBIT)));
+    check(
+        &values(&run, 0, "all"),
+        &[(Measure::RateResponse, Some(f64::INFINITY))],
+    );
+}
+
+/// Runs of two cells: what class `legacy` gets in each.
+fn compared(cells: &[(usize, u64)]) -> Vec<CellClass> {
+    let of = |&(cell, mbps): &(usize, u64)| RunOfCell {
+        cell,
+        classes: measure_run(&run(vec![sender("legacy", 0, &[mbps; 3])]), &options(0)),
+    };
+    let mut runs: Vec<RunOfCell> = cells.iter().map(of).collect();
+    compare(&mut runs, &[Some(0), Some(0)], &Bootstrap::default())
+}
+
+#[test]
+fn cells_are_held_against_the_median_of_the_baseline() {
+    let rows = compared(&[(0, 8), (1, 4), (0, 10), (1, 5), (0, 3), (1, 6)]);
+    let classes: Vec<_> = rows
+        .iter()
+        .map(|row| (row.cell, row.class.as_deref(), row.runs))
+        .collect();
+    let expected = [
+        (0, None, 3),
+        (0, Some("legacy"), 3),
+        (1, None, 3),
+        (1, Some("legacy"), 3),
+    ];
+    assert_eq!(classes, expected);
+    let median = |row: usize, measure| rows[row].estimate(measure).unwrap().median;
+    let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
+    assert!(close(median(1, Measure::Goodput), 8e6));
+    assert!(close(median(1, Measure::Friendliness), 1.0));
+    assert!(close(median(3, Measure::Friendliness), 5.0 / 8.0));
+    assert!(close(median(3, Measure::GoodputHarm), 3.0 / 8.0));
+    let harm = rows[3]
+        .estimate(Measure::GoodputHarm)
+        .unwrap()
+        .interval
+        .unwrap();
+    assert!(close(harm.0, 0.25) && close(harm.1, 0.5));
+}
+
+#[test]
+fn a_cell_without_runs_has_no_row() {
+    let rows = compared(&[(1, 4)]);
+    assert!(rows.iter().all(|row| row.cell == 1));
+    // Nor does it make a baseline.
+    assert_eq!(rows[0].estimate(Measure::GoodputHarm), None);
+}
+
+proptest! {
+    #[test]
+    fn shares_do_not_depend_on_where_bins_are_cut(offset in 0_i64..1000) {
+        let (mut a, mut b) = (sender("bulk", 0, &[12; 8]), sender("bulk", 0, &[4; 8]));
+        for bin in a.arrived.iter_mut().chain(&mut b.arrived) {
+            bin.start = bin.start + TimeDelta::from_millis(offset);
+        }
+        let run = run(vec![a, b]);
+        let values = values(&run, 2, "bulk");
+        check(&values, &[(Measure::MaxMinRatio, Some(3.0))]);
+    }
+}
