@@ -13,12 +13,17 @@
 //! ```
 
 mod bottleneck;
+mod plan;
 mod router;
 mod runner;
 
 pub use bottleneck::{
     Bottleneck, Distribution, FlowDelay, GilbertElliott, Isolation, Loss, Path, Prefix,
     PrefixError, Queue, ReadError,
+};
+pub use plan::{
+    ChangeError, Check, Mismatch, Must, Number, OptionFact, OptionValue, Plan, PlanError,
+    QdiscFact, QueueSize, Step, clear, plan,
 };
 pub use router::{Interface, InterfaceError, Os, Router};
 pub use runner::{

@@ -1,0 +1,271 @@
+//! The words of each queue on Linux. Everything that has a default is said, so that what runs does
+//! not depend on the kernel's age.
+
+use std::fmt::Write as _;
+
+use tcpexp_units::{BitRate, ByteCount, TimeDelta};
+
+use super::check::OptionFact;
+use super::size::{FULL_FRAME, QueueSize};
+use crate::bottleneck::{Isolation, Path, Queue};
+
+/// A queue as words behind its kind, what of them cannot be changed in place, and as facts.
+pub(crate) struct Leaf {
+    /// All options, as they are given when it is made.
+    pub(crate) options: String,
+    /// The options that may be given when it is changed.
+    pub(crate) changeable: String,
+    /// The others.
+    pub(crate) fixed: String,
+    /// What reading back must find.
+    pub(crate) facts: Vec<OptionFact>,
+}
+
+/// Default limits, those of the kernel.
+const CODEL_PACKETS: u64 = 1_000;
+const PIE_PACKETS: u64 = 1_000;
+const FLOW_QUEUE_PACKETS: u64 = 10_240;
+
+/// Memory that a full packet takes in the kernel, with what is stored beside its bytes. Where a
+/// limit counts memory, this many bytes stand for one packet.
+const PACKET_MEMORY: u64 = 2_304;
+
+/// 32 MiB, the kernel's own default.
+const QUEUE_MEMORY: u64 = 32 << 20;
+
+/// Packets that one flow can have in `sfq`.
+const SFQ_DEPTH: u64 = 127;
+
+/// Mean packet size that `red` is told.
+const RED_PACKET: u64 = 1_000;
+
+/// Time that kernels with 100 ticks a second may be off where they count in ticks, in µs.
+const TICK_US: f64 = 10_000.0;
+
+/// The queue of `path` with room for `size`; for `cake`, the shaper too.
+pub(crate) fn leaf(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
+    match path.queue.unwrap_or(Queue::Pfifo) {
+        Queue::Pfifo => fifo(size.map_or(1, |size| size.packets)),
+        Queue::Bfifo => fifo(size.map_or(FULL_FRAME, |size| size.bytes)),
+        Queue::Red => red(path, rate, size),
+        Queue::Codel => codel(path, size),
+        Queue::FqCodel => fq_codel(path, size),
+        Queue::Pie => pie(path, size),
+        Queue::FqPie => fq_pie(path, size),
+        Queue::Cake => cake(path, rate, size),
+        Queue::Sfq => sfq(path, size),
+    }
+}
+
+impl Leaf {
+    /// A queue all of whose options can be changed.
+    fn flexible(options: String, facts: Vec<OptionFact>) -> Self {
+        Self {
+            changeable: options.clone(),
+            options,
+            fixed: String::new(),
+            facts,
+        }
+    }
+
+    fn with_fixed(fixed: String, changeable: String, facts: Vec<OptionFact>) -> Self {
+        Self {
+            options: format!("{changeable} {fixed}"),
+            changeable,
+            fixed,
+            facts,
+        }
+    }
+}
+
+fn fifo(limit: u64) -> Leaf {
+    let facts = vec![OptionFact::count("limit", limit)];
+    Leaf::flexible(format!("limit {limit}"), facts)
+}
+
+/// The usual advice: drop from a twelfth of the room on, all from three times that, and average
+/// over as many packets as `tc red` recommends, (2·min + max) / (3·avpkt).
+fn red(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
+    let limit = size.map_or(FULL_FRAME, |size| size.bytes);
+    let asked = |size: Option<ByteCount>| size.map(ByteCount::as_bytes);
+    let min = asked(path.red_min).unwrap_or(limit / 12).max(1);
+    let max = asked(path.red_max).unwrap_or(min * 3);
+    // `tc` cannot average over less than min / avpkt packets.
+    let advised = (2 * min + max).div_ceil(3 * RED_PACKET);
+    let burst = advised.max(min.div_ceil(RED_PACKET)).max(1);
+    let probability = path
+        .red_probability
+        .map_or(0.1, tcpexp_units::Share::as_f64);
+    let ecn = path.ecn == Some(true);
+    let options = format!(
+        "limit {limit} min {min} max {max} avpkt {RED_PACKET} burst {burst} probability \
+         {probability} bandwidth {rate}{}",
+        if ecn { " ecn" } else { "" }
+    );
+    let facts = vec![
+        OptionFact::count("limit", limit),
+        OptionFact::count("min", min),
+        OptionFact::count("max", max),
+        OptionFact::switch("ecn", ecn),
+    ];
+    Leaf::flexible(options, facts)
+}
+
+fn codel(path: &Path, size: Option<QueueSize>) -> Leaf {
+    let (words, mut facts) = codel_options(path);
+    let limit = size.map_or(CODEL_PACKETS, |size| size.packets);
+    facts.push(OptionFact::count("limit", limit));
+    Leaf::flexible(format!("limit {limit} {words}"), facts)
+}
+
+fn fq_codel(path: &Path, size: Option<QueueSize>) -> Leaf {
+    let (words, mut facts) = codel_options(path);
+    let limit = size.map_or(FLOW_QUEUE_PACKETS, |size| size.packets);
+    let flows = u64::from(path.flow_queues.unwrap_or(1_024));
+    let memory = memory_limit(limit);
+    facts.extend([
+        OptionFact::count("limit", limit),
+        OptionFact::count("flows", flows),
+        OptionFact::count("quantum", FULL_FRAME),
+        OptionFact::count("memory_limit", memory),
+    ]);
+    Leaf::with_fixed(
+        format!("flows {flows}"),
+        format!("limit {limit} quantum {FULL_FRAME} memory_limit {memory} {words}"),
+        facts,
+    )
+}
+
+fn codel_options(path: &Path) -> (String, Vec<OptionFact>) {
+    let target = path.target.unwrap_or(TimeDelta::from_millis(5));
+    let interval = path.interval.unwrap_or(TimeDelta::from_millis(100));
+    let ecn = path.ecn == Some(true);
+    let mut words = format!(
+        "target {} interval {} {}",
+        target.to_exact_text(),
+        interval.to_exact_text(),
+        ecn_word(ecn)
+    );
+    let mut facts = vec![
+        micros("target", target),
+        micros("interval", interval),
+        OptionFact::switch("ecn", ecn),
+    ];
+    match path.ce_threshold {
+        None => facts.push(OptionFact::absent("ce_threshold")),
+        Some(threshold) => {
+            let _ = write!(words, " ce_threshold {}", threshold.to_exact_text());
+            facts.push(micros("ce_threshold", threshold));
+        }
+    }
+    (words, facts)
+}
+
+fn pie(path: &Path, size: Option<QueueSize>) -> Leaf {
+    let (words, mut facts) = pie_options(path);
+    let limit = size.map_or(PIE_PACKETS, |size| size.packets);
+    facts.push(OptionFact::count("limit", limit));
+    Leaf::flexible(format!("limit {limit} {words}"), facts)
+}
+
+fn fq_pie(path: &Path, size: Option<QueueSize>) -> Leaf {
+    let (words, mut facts) = pie_options(path);
+    let limit = size.map_or(FLOW_QUEUE_PACKETS, |size| size.packets);
+    let flows = u64::from(path.flow_queues.unwrap_or(1_024));
+    let memory = memory_limit(limit);
+    facts.extend([
+        OptionFact::count("limit", limit),
+        OptionFact::count("flows", flows),
+        OptionFact::count("quantum", FULL_FRAME),
+        OptionFact::count("memory_limit", memory),
+    ]);
+    Leaf::with_fixed(
+        format!("flows {flows}"),
+        format!("limit {limit} quantum {FULL_FRAME} memory_limit {memory} {words}"),
+        facts,
+    )
+}
+
+fn pie_options(path: &Path) -> (String, Vec<OptionFact>) {
+    let target = path.target.unwrap_or(TimeDelta::from_millis(15));
+    let update = path.update_interval.unwrap_or(TimeDelta::from_millis(15));
+    let ecn = path.ecn == Some(true);
+    let words = format!(
+        "target {} tupdate {} alpha 2 beta 20 {}",
+        target.to_exact_text(),
+        update.to_exact_text(),
+        ecn_word(ecn)
+    );
+    let ticks = |path, time: TimeDelta| OptionFact::number(path, us(time), TICK_US);
+    let facts = vec![
+        micros("target", target),
+        ticks("tupdate", update),
+        OptionFact::count("alpha", 2),
+        OptionFact::count("beta", 20),
+        OptionFact::switch("ecn", ecn),
+    ];
+    (words, facts)
+}
+
+/// `raw` charges frames as they are here, with their Ethernet header: the basis of `htb` too.
+fn cake(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
+    let rtt = path.interval.unwrap_or(TimeDelta::from_millis(100));
+    let isolation = path.isolation.unwrap_or(Isolation::TripleIsolate).name();
+    let mut options = format!(
+        "bandwidth {rate} rtt {} besteffort {isolation} nonat nowash no-ack-filter raw",
+        rtt.to_exact_text()
+    );
+    let bytes_per_second = rate.as_bps() as f64 / 8.0;
+    let mut facts = vec![
+        OptionFact::number("bandwidth", bytes_per_second, 1.0),
+        micros("rtt", rtt),
+        OptionFact::word("diffserv", "besteffort"),
+        OptionFact::word("flowmode", isolation),
+        OptionFact::switch("raw", true),
+    ];
+    if let Some(size) = size {
+        let memory = size.packets * PACKET_MEMORY;
+        let _ = write!(options, " memlimit {memory}");
+        facts.push(OptionFact::count("memlimit", memory));
+    }
+    Leaf::flexible(options, facts)
+}
+
+fn sfq(path: &Path, size: Option<QueueSize>) -> Leaf {
+    let limit = size.map_or(SFQ_DEPTH, |size| size.packets);
+    // The kernel silently cuts the limit down to what its flows can hold.
+    let least = limit.div_ceil(SFQ_DEPTH).max(127);
+    let flows = path.flow_queues.map_or(least, u64::from);
+    let fixed =
+        format!("limit {limit} depth {SFQ_DEPTH} flows {flows} divisor 1024 quantum {FULL_FRAME}");
+    let facts = vec![
+        OptionFact::count("limit", limit.min(flows * SFQ_DEPTH)),
+        OptionFact::count("depth", SFQ_DEPTH),
+        OptionFact::count("quantum", FULL_FRAME),
+    ];
+    Leaf {
+        options: fixed.clone(),
+        changeable: String::new(),
+        fixed,
+        facts,
+    }
+}
+
+/// The packets are to be the limit, and not the memory they take.
+fn memory_limit(packets: u64) -> u64 {
+    let needed = packets.saturating_mul(2 * PACKET_MEMORY);
+    needed.clamp(QUEUE_MEMORY, u64::from(u32::MAX))
+}
+
+const fn ecn_word(ecn: bool) -> &'static str {
+    if ecn { "ecn" } else { "noecn" }
+}
+
+fn us(time: TimeDelta) -> f64 {
+    time.as_nanos() as f64 / 1e3
+}
+
+/// Microseconds. The kernel stores units of 1024 ns, so 5 ms come back as 4999 µs.
+fn micros(path: &'static str, time: TimeDelta) -> OptionFact {
+    OptionFact::number(path, us(time), 2.1)
+}

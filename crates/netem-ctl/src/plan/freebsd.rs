@@ -1,0 +1,422 @@
+//! FreeBSD: `ipfw` rules that send packets through dummynet's pipes.
+//!
+//! Packets pass the rules when they leave: first the pipe that delays, then the one that has the
+//! rate and the queue. Both match `out` only, or a forwarded packet would pass them twice. All
+//! rules are in one set of ours, so that nothing is ever flushed.
+
+use tcpexp_units::{BitRate, ByteCount, Share, TimeDelta};
+
+use super::check::{Check, Must};
+use super::error::MOST_FLOWS;
+use super::size::QueueSize;
+use super::{Object, Plan, PlanError, Step};
+use crate::bottleneck::{Bottleneck, FlowDelay, Loss, Path, Prefix, Queue};
+use crate::router::{Interface, Router};
+
+/// The set that all our rules are in.
+const SET: u32 = 17;
+
+/// Numbers of one direction: pipe, queue and scheduler of the bottleneck, the delay pipe just
+/// above it, those of flows above that; the same for the rules.
+struct Own {
+    direction: &'static str,
+    base: u32,
+}
+
+const DIRECTIONS: [Own; 2] = [
+    Own {
+        direction: "forward",
+        base: 7_100,
+    },
+    Own {
+        direction: "reverse",
+        base: 7_300,
+    },
+];
+
+/// Numbers that we use for a direction.
+const SPAN: u32 = 200;
+
+/// Slots of a delay pipe. It has no rate, so packets do not queue in it.
+const DELAY_SLOTS: u64 = 10_000;
+
+/// Least values of dummynet's limits on slots and bytes; its defaults are 100 and 1 MiB.
+const SLOT_LIMIT: u64 = 20_000;
+const BYTE_LIMIT: u64 = 32 << 20;
+
+/// Default limits of the queues, as on Linux, so that the same description means the same.
+const AQM_SLOTS: u64 = 1_000;
+const FLOW_QUEUE_PACKETS: u64 = 10_240;
+
+/// Refuses what dummynet has no words for.
+pub(crate) fn check(direction: &'static str, path: &Path) -> Result<(), PlanError> {
+    let refuse = |key, instead| {
+        Err(PlanError::Unsupported {
+            direction,
+            key,
+            os: "dummynet",
+            instead,
+        })
+    };
+    if path.jitter.is_some() {
+        return refuse("jitter", "its delays are constant");
+    }
+    if path.reorder.is_some() {
+        return refuse("reorder", "it keeps the order");
+    }
+    if path.duplicate.is_some() {
+        return refuse("duplicate", "it copies no packets");
+    }
+    if path.ce_threshold.is_some() {
+        return refuse("ce_threshold", "its CoDel marks by its target only");
+    }
+    if matches!(path.queue, Some(Queue::Cake | Queue::Sfq)) {
+        return refuse(
+            "queue",
+            "it has pfifo, bfifo, red, codel, fq_codel, pie and fq_pie",
+        );
+    }
+    let flows = path.flows.iter().flatten().map(|flow| flow.delay);
+    let mut delays = path.delay.into_iter().chain(flows);
+    if delays.any(|delay| delay.as_nanos() % 1_000_000 != 0) {
+        return refuse("delay", "its delays are whole milliseconds");
+    }
+    Ok(())
+}
+
+pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, PlanError> {
+    let rtt = bottleneck.base_rtt();
+    let mut queues = [None, None];
+    let mut draft = Draft::default();
+    let paths = [
+        (&bottleneck.forward, &router.right),
+        (&bottleneck.reverse, &router.left),
+    ];
+    for (own, (path, leaves)) in DIRECTIONS.iter().zip(paths) {
+        draft.delay(own, path, leaves);
+    }
+    for (size, (own, (path, leaves))) in queues.iter_mut().zip(DIRECTIONS.iter().zip(paths)) {
+        *size = draft.rate(own, path, leaves, rtt)?;
+    }
+    draft.settings(&queues);
+    draft.rules.sort_by_key(|(number, _)| *number);
+    let mut apply = clear();
+    apply.extend(draft.settings);
+    apply.extend(draft.pipes);
+    for (number, rule) in &draft.rules {
+        apply.push(Step::of(&format!("ipfw -q add {number} set {SET} {rule}")));
+    }
+    draft.verify.push(Check {
+        argv: Step::of(&format!("ipfw set {SET} list")).argv,
+        must: Must::Rules(draft.rules.iter().map(|(_, rule)| rule.clone()).collect()),
+    });
+    draft.objects.push(Object {
+        name: "the set of rules".into(),
+        fixed: draft.rules.into_iter().map(|(_, rule)| rule).collect(),
+        change: None,
+    });
+    Ok(Plan {
+        router: router.clone(),
+        apply,
+        verify: draft.verify,
+        clear: clear(),
+        objects: draft.objects,
+        bottleneck,
+        queues,
+    })
+}
+
+/// Takes away our rules by their set, and the pipes by their numbers. Never `flush`: that would
+/// take away what lets us in.
+pub(crate) fn clear() -> Vec<Step> {
+    let mut steps = vec![Step::may_fail(&format!("ipfw -q delete set {SET}"))];
+    for own in &DIRECTIONS {
+        let number = own.base + 1;
+        let delays = own.base + 10..=own.base + 10 + MOST_FLOWS;
+        let delays: Vec<String> = delays.map(|number| number.to_string()).collect();
+        steps.extend([
+            Step::may_fail(&format!("ipfw -q queue delete {number}")),
+            Step::may_fail(&format!("ipfw -q sched delete {number}")),
+            Step::may_fail(&format!(
+                "ipfw -q pipe delete {number} {}",
+                delays.join(" ")
+            )),
+        ]);
+    }
+    steps
+}
+
+#[derive(Default)]
+struct Draft {
+    settings: Vec<Step>,
+    pipes: Vec<Step>,
+    rules: Vec<(u32, String)>,
+    verify: Vec<Check>,
+    objects: Vec<Object>,
+}
+
+impl Draft {
+    /// Packets must come back to the rules after a pipe, go through an empty pipe too, and find
+    /// room: the limits on queues are in kernel variables.
+    fn settings(&mut self, queues: &[Option<QueueSize>; 2]) {
+        let most = |of: fn(&QueueSize) -> u64| queues.iter().flatten().map(of).max().unwrap_or(0);
+        let slots = most(|size| size.packets).max(SLOT_LIMIT);
+        let bytes = most(|size| size.bytes).max(BYTE_LIMIT);
+        let exact = [
+            ("net.inet.ip.fw.one_pass", 0),
+            ("net.inet.ip.dummynet.io_fast", 0),
+        ];
+        let least = [
+            ("net.inet.ip.dummynet.pipe_slot_limit", slots),
+            ("net.inet.ip.dummynet.pipe_byte_limit", bytes),
+        ];
+        // Delays are rounded up to ticks; this one is set at boot.
+        let mut checks = vec![("kern.hz", 1_000, false)];
+        for (name, value) in exact {
+            self.settings
+                .push(Step::of(&format!("sysctl {name}={value}")));
+            checks.push((name, value, true));
+        }
+        for (name, value) in least {
+            self.settings
+                .push(Step::of(&format!("sysctl {name}={value}")));
+            checks.push((name, value, false));
+        }
+        for (name, value, exact) in checks {
+            let name = name.to_owned();
+            self.verify.push(Check {
+                argv: Step::of(&format!("sysctl -n {name}")).argv,
+                must: Must::Setting { name, value, exact },
+            });
+        }
+    }
+
+    fn delay(&mut self, own: &Own, path: &Path, leaves: &Interface) {
+        let delay = path.delay.unwrap_or_default();
+        let flows = path.flows.as_deref().unwrap_or_default();
+        if delay == TimeDelta::ZERO && path.loss.is_none() && flows.is_empty() {
+            return;
+        }
+        let default = own.base + 10;
+        let bottleneck = own.base + SPAN - 1;
+        for (index, flow) in (1..).zip(flows) {
+            let (number, rule) = (default + index, own.base + 2 * index);
+            self.delay_pipe(number, path, flow.delay);
+            let what = flow_match(flow, leaves);
+            self.rules.push((rule, format!("pipe {number} {what}")));
+            // Behind its pipe a packet goes on with the next rule: past the other delays.
+            self.rules
+                .push((rule + 1, format!("skipto {bottleneck} {what}")));
+        }
+        self.delay_pipe(default, path, delay);
+        let all = format!("pipe {default} ip from any to any out via {leaves}");
+        self.rules.push((bottleneck - 1, all));
+    }
+
+    fn delay_pipe(&mut self, number: u32, path: &Path, delay: TimeDelta) {
+        let loss = match path.loss {
+            None => String::new(),
+            Some(Loss::Random(share)) => format!(" plr {}", share.as_f64()),
+            Some(Loss::Bursts(model)) => format!(
+                " plr {},{},{},{}",
+                model.in_good.as_f64(),
+                model.enter_bad.as_f64(),
+                model.in_bad.as_f64(),
+                model.leave_bad.as_f64()
+            ),
+        };
+        let millis = delay.as_nanos() / 1_000_000;
+        let config = format!(
+            "ipfw -q pipe {number} config delay {millis} queue {DELAY_SLOTS}{loss} noerror"
+        );
+        self.pipe(number, &config, String::new());
+        let words = match path.loss {
+            Some(Loss::Random(_)) => vec!["plr".to_owned()],
+            _ => Vec::new(),
+        };
+        self.verify_pipe(number, None, delay, words);
+    }
+
+    fn rate(
+        &mut self,
+        own: &Own,
+        path: &Path,
+        leaves: &Interface,
+        rtt: TimeDelta,
+    ) -> Result<Option<QueueSize>, PlanError> {
+        let Some(rate) = path.rate else {
+            return Ok(None);
+        };
+        let size = path
+            .buffer
+            .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt))
+            .transpose()?;
+        let queue = path.queue.unwrap_or(Queue::Pfifo);
+        let number = own.base + 1;
+        let bps = rate.as_bps();
+        let way = if matches!(queue, Queue::FqCodel | Queue::FqPie) {
+            let pipe = format!("ipfw -q pipe {number} config bw {bps}bit/s noerror");
+            self.pipe(number, &pipe, queue.to_string());
+            let scheduler = format!(
+                "ipfw -q sched {number} config pipe {number} type {queue} {}",
+                flow_queue_words(path, queue, size)
+            );
+            self.object(
+                &format!("the scheduler {number}"),
+                &scheduler,
+                queue.to_string(),
+            );
+            let flow_set = format!("ipfw -q queue {number} config sched {number}");
+            self.object(&format!("the queue {number}"), &flow_set, String::new());
+            "queue"
+        } else {
+            let room = queue_words(path, queue, size);
+            let pipe = format!("ipfw -q pipe {number} config bw {bps}bit/s {room}");
+            self.pipe(number, &pipe, queue.to_string());
+            "pipe"
+        };
+        let rule = format!("{way} {number} ip from any to any out via {leaves}");
+        self.rules.push((own.base + SPAN - 1, rule));
+        let words = shown_queue(queue, size);
+        self.verify_pipe(number, Some(rate), TimeDelta::ZERO, words);
+        Ok(size)
+    }
+
+    fn pipe(&mut self, number: u32, config: &str, fixed: String) {
+        self.object(&format!("the pipe {number}"), config, fixed);
+    }
+
+    /// Configuring again changes in place.
+    fn object(&mut self, name: &str, config: &str, fixed: String) {
+        let step = Step::of(config);
+        self.pipes.push(step.clone());
+        self.objects.push(Object {
+            name: name.to_owned(),
+            fixed: vec![fixed],
+            change: Some(step),
+        });
+    }
+
+    fn verify_pipe(
+        &mut self,
+        number: u32,
+        rate: Option<BitRate>,
+        delay: TimeDelta,
+        words: Vec<String>,
+    ) {
+        self.verify.push(Check {
+            argv: Step::of(&format!("ipfw pipe {number} show")).argv,
+            must: Must::Pipe {
+                number,
+                rate,
+                delay,
+                words,
+            },
+        });
+    }
+}
+
+/// Room and management of a queue, in the order that `ipfw` wants: management comes last.
+fn queue_words(path: &Path, queue: Queue, size: Option<QueueSize>) -> String {
+    let slots = size.map_or(AQM_SLOTS, |size| size.packets);
+    let ecn = path.ecn == Some(true);
+    match queue {
+        Queue::Bfifo => {
+            // Plain bytes: a K would be 1024 of them.
+            let bytes = size.map_or(0, |size| size.bytes);
+            format!("queue {bytes}Bytes droptail noerror")
+        }
+        Queue::Red => {
+            let bytes = size.map_or(0, |size| size.bytes);
+            let min = path.red_min.map_or(bytes / 12, ByteCount::as_bytes).max(1);
+            let max = path.red_max.map_or(min * 3, ByteCount::as_bytes);
+            let most = path.red_probability.map_or(0.1, Share::as_f64);
+            let ecn = if ecn { " ecn" } else { "" };
+            format!("queue {bytes}Bytes noerror red 0.002/{min}/{max}/{most}{ecn}")
+        }
+        Queue::Codel => format!("queue {slots} noerror codel {}", codel_words(path)),
+        Queue::Pie => format!("queue {slots} noerror pie {}", pie_words(path)),
+        _ => format!("queue {slots} droptail noerror"),
+    }
+}
+
+fn flow_queue_words(path: &Path, queue: Queue, size: Option<QueueSize>) -> String {
+    let limit = size.map_or(FLOW_QUEUE_PACKETS, |size| size.packets);
+    let flows = path.flow_queues.unwrap_or(1_024);
+    let words = match queue {
+        Queue::FqPie => pie_words(path),
+        _ => codel_words(path),
+    };
+    format!("{words} quantum 1514 limit {limit} flows {flows}")
+}
+
+fn codel_words(path: &Path) -> String {
+    let target = path.target.unwrap_or(TimeDelta::from_millis(5));
+    let interval = path.interval.unwrap_or(TimeDelta::from_millis(100));
+    format!(
+        "target {} interval {} {}",
+        micros(target),
+        micros(interval),
+        ecn_word(path)
+    )
+}
+
+fn pie_words(path: &Path) -> String {
+    let target = path.target.unwrap_or(TimeDelta::from_millis(15));
+    let update = path.update_interval.unwrap_or(TimeDelta::from_millis(15));
+    format!(
+        "target {} tupdate {} alpha 0.125 beta 1.25 {}",
+        micros(target),
+        micros(update),
+        ecn_word(path)
+    )
+}
+
+fn ecn_word(path: &Path) -> &'static str {
+    match path.ecn {
+        Some(true) => "ecn",
+        _ => "noecn",
+    }
+}
+
+fn micros(time: TimeDelta) -> String {
+    format!("{}us", time.as_nanos() / 1_000)
+}
+
+/// What `ipfw pipe show` says of a queue. From 8 KiB on it says whole KiB.
+fn shown_queue(queue: Queue, size: Option<QueueSize>) -> Vec<String> {
+    let slots = size.map_or(AQM_SLOTS, |size| size.packets);
+    let bytes = size.map_or(0, |size| size.bytes);
+    let shown_bytes = if bytes >= 8_192 {
+        format!("{} KB", bytes / 1_024)
+    } else {
+        format!("{bytes} B")
+    };
+    match queue {
+        Queue::FqCodel | Queue::FqPie => Vec::new(),
+        Queue::Bfifo => vec![shown_bytes, "droptail".into()],
+        Queue::Red => vec![shown_bytes, "RED".into()],
+        Queue::Codel => vec![format!("{slots} sl."), "CoDel".into()],
+        Queue::Pie => vec![format!("{slots} sl."), "PIE".into()],
+        _ => vec![format!("{slots} sl."), "droptail".into()],
+    }
+}
+
+/// The body of a rule for a flow that leaves by an interface.
+fn flow_match(flow: &FlowDelay, leaves: &Interface) -> String {
+    let end = |prefix: Option<Prefix>| prefix.map_or("any".to_owned(), |prefix| prefix.to_string());
+    let is_ipv6 = [flow.source, flow.destination]
+        .iter()
+        .flatten()
+        .any(Prefix::is_ipv6);
+    let protocol = if is_ipv6 { "ip6" } else { "ip" };
+    let port =
+        |word, port: Option<u16>| port.map_or(String::new(), |port| format!(" {word} {port}"));
+    format!(
+        "{protocol} from {} to {} out via {leaves}{}{}",
+        end(flow.source),
+        end(flow.destination),
+        port("src-port", flow.source_port),
+        port("dst-port", flow.destination_port)
+    )
+}

@@ -1,0 +1,324 @@
+//! Linux: delay on a device of its own in front of the router, rate and queue where packets leave.
+//!
+//! Packets that enter the router are redirected to an `ifb` device whose root is the delay stage;
+//! rate and queue are at the root of the interface that they leave by. The two stages are never in
+//! one `netem`: its limit would count the packets under way as queued.
+
+use tcpexp_units::{BitRate, TimeDelta};
+
+use super::aqm;
+use super::check::{Check, Must, OptionFact, QdiscFact};
+use super::size::{FULL_FRAME, QueueSize};
+use super::tc::{
+    FORWARD, GROUP, OFFLOADS, Own, PRIORITIES, REVERSE, needs_netem, netem, netem_fixed,
+};
+use super::{Object, Plan, PlanError, Step};
+use crate::bottleneck::{Bottleneck, FlowDelay, Path, Prefix, Queue};
+use crate::router::{Interface, Router};
+
+/// A plan in the making.
+#[derive(Default)]
+struct Draft {
+    apply: Vec<Step>,
+    verify: Vec<Check>,
+    objects: Vec<Object>,
+}
+
+pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, PlanError> {
+    let mut draft = Draft::default();
+    let mut queues = [None, None];
+    let rtt = bottleneck.base_rtt();
+    draft.offloads(router);
+    draft.apply.extend(clear(router));
+    let directions = [
+        (FORWARD, &bottleneck.forward, &router.left, &router.right),
+        (REVERSE, &bottleneck.reverse, &router.right, &router.left),
+    ];
+    for (own, path, enters, _) in &directions {
+        draft.delay(own, path, enters);
+    }
+    for (size, (own, path, _, leaves)) in queues.iter_mut().zip(&directions) {
+        *size = draft.rate(own, path, leaves, rtt)?;
+    }
+    Ok(Plan {
+        router: router.clone(),
+        clear: clear(router),
+        apply: draft.apply,
+        verify: draft.verify,
+        objects: draft.objects,
+        bottleneck,
+        queues,
+    })
+}
+
+/// Takes away what is ours and nothing else: roots by their handle, devices by their group.
+pub(crate) fn clear(router: &Router) -> Vec<Step> {
+    let Router { left, right, .. } = router;
+    let mut steps = vec![
+        Step::may_fail(&format!(
+            "tc qdisc del dev {right} root handle {}",
+            FORWARD.rate
+        )),
+        Step::may_fail(&format!(
+            "tc qdisc del dev {left} root handle {}",
+            REVERSE.rate
+        )),
+    ];
+    for device in [left, right] {
+        for priority in PRIORITIES {
+            steps.push(Step::may_fail(&format!(
+                "tc filter del dev {device} ingress pref {priority}"
+            )));
+        }
+        steps.push(Step::may_fail(&format!("tc qdisc del dev {device} clsact")));
+    }
+    steps.push(Step::may_fail(&format!("ip link del group {GROUP}")));
+    steps
+}
+
+impl Draft {
+    /// Merged packets would count as one in queues of packets, and be lost as one.
+    fn offloads(&mut self, router: &Router) {
+        for device in [&router.left, &router.right] {
+            for (feature, _) in OFFLOADS {
+                let line = format!("ethtool -K {device} {feature} off");
+                self.apply.push(Step::may_fail(&line));
+            }
+            self.verify.push(Check {
+                argv: Step::of(&format!("ethtool -k {device}")).argv,
+                must: Must::NoOffload {
+                    device: device.to_string(),
+                },
+            });
+        }
+    }
+
+    /// The delay devices of one direction and the filters that fill them.
+    fn delay(&mut self, own: &Own, path: &Path, enters: &Interface) {
+        if !needs_netem(path) {
+            return;
+        }
+        let flows = path.flows.as_deref().unwrap_or_default();
+        self.delay_device(own, own.device, path, path.delay.unwrap_or_default());
+        for (index, flow) in flows.iter().enumerate() {
+            let device = format!("{}{}", own.device, index + 1);
+            self.delay_device(own, &device, path, flow.delay);
+        }
+        self.apply
+            .push(Step::of(&format!("tc qdisc add dev {enters} clsact")));
+        let mut redirects = Vec::new();
+        for (index, flow) in flows.iter().enumerate() {
+            let device = format!("{}{}", own.device, index + 1);
+            for (priority, protocol, matches) in flow_filters(flow) {
+                redirects.push((priority, protocol, matches, device.clone()));
+            }
+        }
+        let all = (PRIORITIES[2], "all", "match u32 0 0".to_owned());
+        redirects.push((all.0, all.1, all.2, own.device.to_owned()));
+        // The order of asking is that of priorities, and within one that of adding.
+        redirects.sort_by_key(|(priority, ..)| *priority);
+        for (priority, protocol, matches, device) in &redirects {
+            self.apply.push(Step::of(&format!(
+                "tc filter add dev {enters} ingress protocol {protocol} pref {priority} u32 \
+                 {matches} action mirred egress redirect dev {device}"
+            )));
+        }
+        self.objects.push(Object {
+            name: format!("the set of delayed flows {}", own.direction),
+            fixed: redirects
+                .iter()
+                .map(|filter| format!("{filter:?}"))
+                .collect(),
+            change: None,
+        });
+        let to = |(priority, protocol, _, device): (u32, &str, String, String)| {
+            (priority, protocol.to_owned(), device)
+        };
+        self.verify.push(Check {
+            argv: Step::of(&format!("tc -j filter show dev {enters} ingress")).argv,
+            must: Must::Redirects {
+                device: enters.to_string(),
+                to: redirects.into_iter().map(to).collect(),
+            },
+        });
+    }
+
+    /// A device that delays what is put into it.
+    fn delay_device(&mut self, own: &Own, device: &str, path: &Path, delay: TimeDelta) {
+        let (words, facts) = netem(path, delay);
+        let add = format!(
+            "tc qdisc add dev {device} root handle {} netem {words}",
+            own.delay
+        );
+        self.apply.extend([
+            Step::of(&format!("ip link add {device} group {GROUP} type ifb")),
+            // Without addresses it sends nothing by itself.
+            Step::may_fail(&format!("ip link set dev {device} addrgenmode none")),
+            Step::of(&format!("ip link set dev {device} txqueuelen 1000 up")),
+            Step::of(&add),
+        ]);
+        self.objects.push(Object {
+            name: format!("the delay stage {device}"),
+            fixed: netem_fixed(path),
+            change: Some(Step::of(&add.replacen(" add ", " change ", 1))),
+        });
+        self.qdiscs(device, vec![root(device, "netem", own.delay, facts)]);
+    }
+
+    /// Rate and queue of one direction.
+    fn rate(
+        &mut self,
+        own: &Own,
+        path: &Path,
+        leaves: &Interface,
+        rtt: TimeDelta,
+    ) -> Result<Option<QueueSize>, PlanError> {
+        let Some(rate) = path.rate else {
+            return Ok(None);
+        };
+        let size = path
+            .buffer
+            .map(|buffer| QueueSize::of(own.direction, buffer, rate, rtt))
+            .transpose()?;
+        if path.queue == Some(Queue::Cake) {
+            self.cake(own, path, leaves, rate, size);
+        } else {
+            self.htb(own, path, leaves, rate, size);
+        }
+        Ok(size)
+    }
+
+    /// `cake` shapes by itself; below another shaper it would be shaped twice.
+    fn cake(
+        &mut self,
+        own: &Own,
+        path: &Path,
+        leaves: &Interface,
+        rate: BitRate,
+        size: Option<QueueSize>,
+    ) {
+        let leaf = aqm::leaf(path, rate, size);
+        let add = format!(
+            "tc qdisc add dev {leaves} root handle {} cake {}",
+            own.rate, leaf.options
+        );
+        self.apply.push(Step::of(&add));
+        self.objects.push(Object {
+            name: format!("the queue {}", own.direction),
+            fixed: vec!["cake".into()],
+            change: Some(Step::of(&add.replacen(" add ", " change ", 1))),
+        });
+        let device = leaves.as_str();
+        self.qdiscs(device, vec![root(device, "cake", own.rate, leaf.facts)]);
+    }
+
+    fn htb(
+        &mut self,
+        own: &Own,
+        path: &Path,
+        leaves: &Interface,
+        rate: BitRate,
+        size: Option<QueueSize>,
+    ) {
+        let leaf = aqm::leaf(path, rate, size);
+        let queue = path.queue.unwrap_or(Queue::Pfifo);
+        let burst = burst(rate);
+        let class = format!(
+            "dev {leaves} parent {handle} classid {handle}10 htb rate {rate} ceil {rate} burst \
+             {burst} cburst {burst} quantum {FULL_FRAME}",
+            handle = own.rate
+        );
+        let below = format!(
+            "dev {leaves} parent {}10 handle {} {queue}",
+            own.rate, own.queue
+        );
+        self.apply.extend([
+            Step::of(&format!(
+                "tc qdisc add dev {leaves} root handle {} htb default 10",
+                own.rate
+            )),
+            Step::of(&format!("tc class add {class}")),
+            Step::of(&format!("tc qdisc add {below} {}", leaf.options)),
+        ]);
+        self.objects.push(Object {
+            name: format!("the rate {}", own.direction),
+            fixed: Vec::new(),
+            change: Some(Step::of(&format!("tc class change {class}"))),
+        });
+        let change = format!("tc qdisc change {below} {}", leaf.changeable);
+        self.objects.push(Object {
+            name: format!("the queue {}", own.direction),
+            fixed: vec![queue.to_string(), leaf.fixed],
+            change: (!leaf.changeable.is_empty()).then(|| Step::of(&change)),
+        });
+        let device = leaves.as_str();
+        let shaper = vec![OptionFact::word("default", "0x10")];
+        let mut facts = vec![root(device, "htb", own.rate, shaper)];
+        facts.push(QdiscFact {
+            parent: Some(format!("{}10", own.rate)),
+            ..root(device, queue.name(), own.queue, leaf.facts)
+        });
+        self.qdiscs(device, facts);
+        self.verify.push(Check {
+            argv: Step::of(&format!("tc -j class show dev {leaves}")).argv,
+            must: Must::Class {
+                device: leaves.to_string(),
+                id: format!("{}10", own.rate),
+                rate,
+            },
+        });
+    }
+
+    fn qdiscs(&mut self, device: &str, facts: Vec<QdiscFact>) {
+        self.verify.push(Check {
+            argv: Step::of(&format!("tc -j -s qdisc show dev {device}")).argv,
+            must: Must::Qdiscs(facts),
+        });
+    }
+}
+
+fn root(device: &str, kind: &str, handle: &str, options: Vec<OptionFact>) -> QdiscFact {
+    QdiscFact {
+        device: device.to_owned(),
+        kind: kind.to_owned(),
+        handle: handle.to_owned(),
+        parent: None,
+        options,
+    }
+}
+
+/// Bytes that may leave at line rate after a pause: as few as keep the rate. Two full packets, or
+/// what 250 µs make, since timers are not exact. Less than a packet would be rounded to nothing.
+fn burst(rate: BitRate) -> u64 {
+    let timer = rate.bytes_in(TimeDelta::from_micros(250)).as_bytes();
+    timer.max(2 * FULL_FRAME)
+}
+
+/// The filters that find a flow: priority, protocol and what must match.
+fn flow_filters(flow: &FlowDelay) -> Vec<(u32, &'static str, String)> {
+    let prefixes = [flow.source, flow.destination];
+    let is_ipv6 = prefixes.iter().flatten().next().map(Prefix::is_ipv6);
+    let families = [
+        (false, PRIORITIES[0], "ip", "ip"),
+        (true, PRIORITIES[1], "ipv6", "ip6"),
+    ];
+    let fitting = families
+        .into_iter()
+        .filter(|(family, ..)| is_ipv6.is_none_or(|is_ipv6| is_ipv6 == *family));
+    fitting
+        .map(|(_, priority, protocol, word)| {
+            let address = |place, prefix| format!("match {word} {place} {prefix}");
+            let port = |place, port| format!("match {word} {place} {port} 0xffff");
+            let matches: Vec<String> = [
+                flow.source.map(|prefix| address("src", prefix)),
+                flow.destination.map(|prefix| address("dst", prefix)),
+                flow.source_port.map(|number| port("sport", number)),
+                flow.destination_port.map(|number| port("dport", number)),
+            ]
+            .into_iter()
+            .flatten()
+            .collect();
+            (priority, protocol, matches.join(" "))
+        })
+        .collect()
+}

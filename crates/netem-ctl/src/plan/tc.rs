@@ -1,0 +1,172 @@
+//! Names and numbers that are ours on a Linux router, and the words of its delay stage.
+
+use std::fmt::Write as _;
+
+use tcpexp_units::{Share, TimeDelta};
+
+use super::check::OptionFact;
+use crate::bottleneck::{Loss, Path};
+
+/// What is ours in one direction.
+pub(crate) struct Own {
+    /// How the direction is called.
+    pub(crate) direction: &'static str,
+    /// Beginning of the names of delay devices.
+    pub(crate) device: &'static str,
+    /// Handle of the rate stage, at the root of the outgoing interface.
+    pub(crate) rate: &'static str,
+    /// Handle of the queue below it.
+    pub(crate) queue: &'static str,
+    /// Handle of the delay stages, each at the root of its own device.
+    pub(crate) delay: &'static str,
+}
+
+/// From left to right.
+pub(crate) const FORWARD: Own = Own {
+    direction: "forward",
+    device: "tcxd-l",
+    rate: "7b1:",
+    queue: "7c1:",
+    delay: "7d1:",
+};
+
+/// From right to left.
+pub(crate) const REVERSE: Own = Own {
+    direction: "reverse",
+    device: "tcxd-r",
+    rate: "7b2:",
+    queue: "7c2:",
+    delay: "7d2:",
+};
+
+/// Device group of all our devices: they go with one command.
+pub(crate) const GROUP: u32 = 7_700;
+
+/// Priorities of our filters: IPv4 flows, IPv6 flows, everything.
+pub(crate) const PRIORITIES: [u32; 3] = [7_101, 7_102, 7_103];
+
+/// Features of an interface that merge or split packets: what `ethtool -K` takes, and what
+/// `ethtool -k` calls it.
+pub(crate) const OFFLOADS: [(&str, &str); 5] = [
+    ("tso", "tcp-segmentation-offload"),
+    ("gso", "generic-segmentation-offload"),
+    ("gro", "generic-receive-offload"),
+    ("lro", "large-receive-offload"),
+    ("tx-udp-segmentation", "tx-udp-segmentation"),
+];
+
+/// Departures in the order of arrival are a side effect of a rate in the delay stage. At this one a
+/// full packet takes 0.1 µs.
+const ORDERING_RATE: &str = "100gbit";
+
+/// Smallest room of a delay stage, which is netem's own default.
+const LEAST_ROOM: u64 = 1_000;
+
+/// A small packet's time on an Ethernet, in bytes: with preamble and gap.
+const SMALL_FRAME: u128 = 84;
+
+/// Options of the delay stage of `path` for packets that take `delay`, as words and as facts.
+pub(crate) fn netem(path: &Path, delay: TimeDelta) -> (String, Vec<OptionFact>) {
+    let room = room(path, delay);
+    let mut words = format!("limit {room}");
+    let mut facts = vec![OptionFact::count("limit", room)];
+    let jitter = path.jitter.filter(|_| delay > TimeDelta::ZERO);
+    if delay > TimeDelta::ZERO {
+        let _ = write!(words, " delay {}", delay.to_exact_text());
+        facts.push(seconds("delay.delay", delay));
+        if let Some(jitter) = jitter {
+            let _ = write!(words, " {}", jitter.to_exact_text());
+            facts.push(seconds("delay.jitter", jitter));
+            if let Some(distribution) = path.jitter_distribution
+                && distribution != crate::bottleneck::Distribution::Uniform
+            {
+                let _ = write!(words, " distribution {}", distribution.name());
+            }
+        }
+    } else {
+        facts.push(OptionFact::absent("delay"));
+    }
+    match path.loss {
+        None => facts.push(OptionFact::absent("loss-random")),
+        Some(Loss::Random(loss)) => {
+            let _ = write!(words, " loss random {loss}");
+            facts.push(share("loss-random.loss", loss));
+        }
+        Some(Loss::Bursts(model)) => {
+            let parts = [
+                ("loss-gemodel.p", model.enter_bad),
+                ("loss-gemodel.r", model.leave_bad),
+                ("loss-gemodel.1-h", model.in_bad),
+                ("loss-gemodel.1-k", model.in_good),
+            ];
+            words += " loss gemodel";
+            for (path, part) in parts {
+                let _ = write!(words, " {part}");
+                facts.push(share(path, part));
+            }
+        }
+    }
+    if let Some(duplicate) = path.duplicate {
+        let _ = write!(words, " duplicate {duplicate}");
+        facts.push(share("duplicate.duplicate", duplicate));
+    } else {
+        facts.push(OptionFact::absent("duplicate"));
+    }
+    if let Some(reorder) = path.reorder {
+        let _ = write!(words, " reorder {reorder}");
+        facts.push(share("reorder.reorder", reorder));
+    } else {
+        facts.push(OptionFact::absent("reorder"));
+    }
+    if jitter.is_some() && !path.jitter_reorders {
+        let _ = write!(words, " rate {ORDERING_RATE}");
+        facts.push(OptionFact::number("rate.rate", 12_500_000_000.0, 0.0));
+    } else {
+        facts.push(OptionFact::absent("rate"));
+    }
+    (words, facts)
+}
+
+/// What of a delay stage cannot be changed in place: where a change does not name a rate or a table
+/// of delays, the kernel keeps the old one.
+pub(crate) fn netem_fixed(path: &Path) -> Vec<String> {
+    let jitter = path.jitter.map(|_| path.jitter_reorders);
+    vec![format!("{jitter:?} {:?}", path.jitter_distribution)]
+}
+
+/// Whether anything happens to packets before the queue.
+pub(crate) fn needs_netem(path: &Path) -> bool {
+    let delay = path.delay.unwrap_or_default();
+    let happens = [path.duplicate, path.reorder];
+    delay > TimeDelta::ZERO
+        || path.loss.is_some()
+        || happens.iter().any(Option::is_some)
+        || path.flows.iter().flatten().next().is_some()
+}
+
+/// Packets that a delay stage can hold: half as much again as small ones make while they wait, if
+/// they fill a link ten times as fast as the bottleneck and of 1 Gbit/s at least. Unused room costs
+/// nothing; a packet dropped here would look like loss on the path.
+fn room(path: &Path, delay: TimeDelta) -> u64 {
+    let rate = path.rate.map_or(0, |rate| rate.as_bps().saturating_mul(10));
+    let arriving = u128::from(rate.max(1_000_000_000));
+    let jitter = path.jitter.unwrap_or_default().as_nanos();
+    let waiting = delay.as_nanos() + 4 * jitter;
+    let waiting = u128::try_from(waiting).unwrap_or(0);
+    // 3/2 · arriving · waiting / (8 · 84 · 10⁹)
+    let packets = (3 * arriving * waiting).div_ceil(2 * 8 * SMALL_FRAME * 1_000_000_000);
+    let packets = u64::try_from(packets).unwrap_or(u64::MAX);
+    packets.clamp(LEAST_ROOM, u64::from(u32::MAX / 2))
+}
+
+/// Seconds, as `tc` prints them: six digits.
+fn seconds(path: &'static str, time: TimeDelta) -> OptionFact {
+    let value = time.as_seconds_f64();
+    OptionFact::number(path, value, value * 1e-5)
+}
+
+/// A share of 1. The kernel has 32 bits for it, `tc` prints six digits.
+fn share(path: &'static str, share: Share) -> OptionFact {
+    let value = share.as_f64();
+    OptionFact::number(path, value, value * 1e-5 + 1e-9)
+}
