@@ -11,6 +11,7 @@ use tcpexp::table;
 use tcpexp::units::TimeDelta;
 use tcpexp::wire::Tunnels;
 
+use crate::lab::LabArgs;
 use crate::path::PathArgs;
 use crate::picture::Picture;
 use crate::sender_args::{CwndArgs, ImportArgs, ScoreArgs};
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Cwnd(CwndArgs),
     Import(ImportArgs),
     Score(ScoreArgs),
+    Lab(LabArgs),
     /// Print the completion script of a shell
     ///
     /// For bash: tcpexp completions bash > ~/.local/share/bash-completion/completions/tcpexp

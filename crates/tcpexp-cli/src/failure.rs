@@ -3,8 +3,10 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use crate::lab::Ended;
+
 /// 0 when done or when nobody reads any more, 1 with one line on what failed and why, 2 when what
-/// was asked for makes no sense.
+/// was asked for makes no sense; for a command in a guest, its own.
 pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
     let Err(error) = outcome else {
         return ExitCode::SUCCESS;
@@ -16,6 +18,9 @@ pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
         // As with `tell`, there may be nobody left to tell.
         drop(wrong.print());
         return ExitCode::from(2);
+    }
+    if let Some(Ended(code)) = error.downcast_ref() {
+        return ExitCode::from(*code);
     }
     report(&error);
     ExitCode::FAILURE

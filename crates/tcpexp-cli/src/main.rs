@@ -8,6 +8,7 @@ mod failure;
 mod flows;
 mod import;
 mod info;
+mod lab;
 mod output;
 mod path;
 mod picture;
@@ -45,6 +46,7 @@ fn run() -> anyhow::Result<()> {
         Command::Cwnd(args) => cwnd::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Score(args) => score::run(&args),
+        Command::Lab(args) => lab::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "tcpexp", &mut script);

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate behind all those that it may use, and what it may use of ours.
-const MAY_USE: [(&str, &[&str]); 11] = [
+const MAY_USE: [(&str, &[&str]); 13] = [
     ("tcpexp-units", &[]),
     ("tcpexp-capture", &["tcpexp-units"]),
     ("tcpexp-wire", &[]),
@@ -38,6 +38,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
             "tcpexp-chart",
         ],
     ),
+    ("tcpexp-lab", &["tcpexp-units"]),
     ("tcpexp-sweep", &[]),
     (
         "tcpexp-cli",
@@ -50,6 +51,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
             "tcpexp-table",
             "tcpexp-chart",
             "tcpexp",
+            "tcpexp-lab",
             "tcpexp-sweep",
         ],
     ),

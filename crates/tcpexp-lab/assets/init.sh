@@ -1,0 +1,55 @@
+#!/bin/sh
+# First process of a guest. Gets all it needs from its first file system; /lab has the job:
+#   /lab/topology  creates the networks          /lab/hosts    addresses of the hosts
+#   /lab/command   what to run; else a shell     /lab/out      if /out is to be handed out
+# Console: the kernel, this script and the command's standard error are on ttyS0, the command's
+# standard output is on ttyS1, and ttyS2 gets one line on how it all ended.
+export PATH=/usr/bin HOME=/root TMPDIR=/tmp TERM=dumb
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mkdir -p /dev/pts /dev/shm /run/sshd /run/netns
+mount -t devpts pts /dev/pts
+mount -t tmpfs tmp /tmp
+mount -t tmpfs -o size=90% out /out
+mount -t tracefs trace /sys/kernel/tracing
+
+finish() {
+    echo "$1" >/dev/ttyS2
+    poweroff -f
+    # The machine ends while this sleeps.
+    sleep 60
+}
+
+stty -opost </dev/ttyS0
+stty -opost </dev/ttyS1
+# shellcheck disable=SC2046
+modprobe -a $(cat /lab/modules) || finish 'failed: a kernel module cannot be loaded'
+sysctl -qw net.core.rmem_max=33554432 net.core.wmem_max=33554432
+sh /lab/topology || finish 'failed: the networks cannot be created'
+
+ssh-keygen -q -t ed25519 -N '' -C lab -f /etc/ssh/ssh_host_ed25519_key
+ssh-keygen -q -t ed25519 -N '' -C lab -f /root/.ssh/id_ed25519
+cp /root/.ssh/id_ed25519.pub /root/.ssh/authorized_keys
+read -r kind key _ </etc/ssh/ssh_host_ed25519_key.pub
+while read -r name control; do
+    echo "$name $kind $key" >>/root/.ssh/known_hosts
+    ip netns exec "$name" unshare --uts sh /lab/host "$name" "$control" ||
+        finish "failed: $name has no sshd"
+done </lab/hosts
+
+cd /root || finish 'failed: there is no /root'
+if [ -e /lab/command ]; then
+    setsid sh /lab/command </dev/null >/dev/ttyS1 2>/dev/ttyS0
+    code=$?
+else
+    setsid -c bash -l </dev/ttyS0 >/dev/ttyS0 2>&1
+    code=0
+fi
+
+if [ -e /lab/out ]; then
+    modprobe -a virtio_pci 9pnet_virtio 9p
+    mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000 out /mnt &&
+        cp -r /out/. /mnt/ && umount /mnt || finish 'failed: /out cannot be copied out'
+fi
+finish "exit $code"

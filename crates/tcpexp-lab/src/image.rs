@@ -1,0 +1,305 @@
+//! What a guest boots: a kernel, and a first file system with this machine's programs.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::LabError;
+use crate::cache::{self, Cache};
+use crate::cpio::{Archive, Kind};
+use crate::files::{files_below, read, unread, unwritten};
+use crate::kernel::{Kernel, KernelSource, index_modules};
+use crate::programs::{self, DEPMOD, Program};
+use crate::{libraries, modules};
+
+/// A kernel and a first file system that guests can boot.
+///
+/// Made of the distribution's kernel and copies of the programs on this machine; kept in a
+/// [`Cache`] and made anew when any of these files has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// The kernel.
+    pub kernel: PathBuf,
+    /// The first file system, as a cpio archive.
+    pub root: PathBuf,
+}
+
+/// Files of ours in the guest.
+const ASSETS: [(&str, Kind, &str); 9] = [
+    ("init", Kind::Program, include_str!("../assets/init.sh")),
+    ("lab/host", Kind::File, include_str!("../assets/host.sh")),
+    (
+        "etc/ssh/sshd_config",
+        Kind::File,
+        include_str!("../assets/sshd_config"),
+    ),
+    (
+        "etc/passwd",
+        Kind::File,
+        "root:x:0:0:root:/root:/bin/bash\nsshd:x:101:65534::/run/sshd:/bin/false\n\
+         tcpdump:x:102:102::/:/bin/false\nnobody:x:65534:65534::/:/bin/false\n",
+    ),
+    (
+        "etc/group",
+        Kind::File,
+        "root:x:0:\ntcpdump:x:102:\nnogroup:x:65534:\n",
+    ),
+    ("etc/shadow", Kind::Secret, "root:*:19000:0:99999:7:::\n"),
+    (
+        "etc/nsswitch.conf",
+        Kind::File,
+        "passwd: files\ngroup: files\nhosts: files\n",
+    ),
+    (
+        "usr/bin/netem-ctl",
+        Kind::Program,
+        "#!/bin/sh\nexec tcpexp netem \"$@\"\n",
+    ),
+    ("etc/hostname", Kind::File, "lab\n"),
+];
+
+/// The guest's folders for programs and libraries, of which there is only one each.
+const LINKS: [(&str, &str); 5] = [
+    ("bin", "usr/bin"),
+    ("sbin", "usr/bin"),
+    ("usr/sbin", "bin"),
+    ("lib", "usr/lib"),
+    ("lib64", "usr/lib64"),
+];
+
+const FOLDERS: [&str; 13] = [
+    "dev",
+    "lab",
+    "mnt",
+    "out",
+    "proc",
+    "root/.ssh",
+    "run",
+    "sys",
+    "tmp",
+    "usr/lib64",
+    "var/empty",
+    "var/log",
+    "var/tmp",
+];
+
+/// Small programs that busybox stands in for where this machine has none of its own.
+const APPLETS: [&str; 12] = [
+    "awk", "dmesg", "free", "hexdump", "httpd", "less", "nc", "poweroff", "reboot", "top", "vi",
+    "wget",
+];
+
+/// All that goes into an image.
+struct Ingredients {
+    kernel: Kernel,
+    programs: Vec<(Program, PathBuf)>,
+    /// Copied to the place that they have here.
+    as_they_are: BTreeSet<PathBuf>,
+}
+
+impl Image {
+    /// The image of this machine's programs and `kernel`, built unless the cache has it.
+    pub fn ensure(cache: &Cache, kernel: &KernelSource) -> Result<Self, LabError> {
+        Self::from(cache, |cache| Kernel::ensure(cache, kernel))
+    }
+
+    /// The same with the newest kernel of the distribution, even if the cache has an older one.
+    pub fn with_newest_kernel(cache: &Cache) -> Result<Self, LabError> {
+        Self::from(cache, Kernel::download)
+    }
+
+    fn from(
+        cache: &Cache,
+        kernel: impl FnOnce(&Cache) -> Result<Kernel, LabError>,
+    ) -> Result<Self, LabError> {
+        // Before a download: whatever is missing is told at once.
+        let mut programs = programs::copied();
+        programs.extend([programs::QEMU, DEPMOD, programs::XZ]);
+        let mut programs = programs::find(&programs)?;
+        programs.truncate(programs.len() - 3);
+        let ingredients = Ingredients::new(kernel(cache)?, programs)?;
+        let folder = cache.images().join(ingredients.key()?);
+        if !folder.exists() {
+            let made = cache.workplace()?;
+            ingredients.build(made.path())?;
+            cache::keep(made, &folder)?;
+        }
+        Ok(Self {
+            kernel: folder.join("kernel"),
+            root: folder.join("root.cpio"),
+        })
+    }
+}
+
+impl Ingredients {
+    fn new(kernel: Kernel, programs: Vec<(Program, PathBuf)>) -> Result<Self, LabError> {
+        let mut as_they_are = BTreeSet::new();
+        // What newer versions of sshd run for each connection, and the server of sftp and scp.
+        for name in ["sftp-server", "sshd-session", "sshd-auth"] {
+            let path = Path::new("/usr/lib/openssh").join(name);
+            if path.is_file() {
+                as_they_are.insert(path);
+            }
+        }
+        let mut with_libraries: Vec<PathBuf> =
+            programs.iter().map(|(_, path)| path.clone()).collect();
+        with_libraries.extend(as_they_are.iter().cloned());
+        let libraries = libraries::of(&with_libraries)?;
+        // The distributions of delays that tc knows by name are beside the libraries.
+        let folders: BTreeSet<&Path> = libraries.iter().filter_map(|path| path.parent()).collect();
+        let tables = folders.iter().map(|folder| folder.join("tc"));
+        for folder in tables.chain([PathBuf::from("/usr/lib/tc")]) {
+            if folder.is_dir() {
+                as_they_are.extend(files_below(&folder)?);
+            }
+        }
+        as_they_are.extend(libraries);
+        Ok(Self {
+            kernel,
+            programs,
+            as_they_are,
+        })
+    }
+
+    /// A name that is another one as soon as anything goes in that is another.
+    fn key(&self) -> Result<String, LabError> {
+        let mut inputs = vec![
+            self.kernel.image.clone(),
+            self.kernel.modules.join("modules.dep"),
+        ];
+        inputs.extend(self.programs.iter().map(|(_, path)| path.clone()));
+        inputs.extend(self.as_they_are.iter().cloned());
+        let chosen = modules::choose(&self.kernel)?;
+        let names: Vec<&str> = self
+            .programs
+            .iter()
+            .map(|(program, _)| program.name)
+            .collect();
+        let mut lines = vec![format!(
+            "{ASSETS:?} {LINKS:?} {FOLDERS:?} {APPLETS:?} {chosen:?} {names:?}"
+        )];
+        for path in inputs {
+            let about = fs::metadata(&path).map_err(unread(&path))?;
+            let (bytes, seconds, nanos) = (about.len(), about.mtime(), about.mtime_nsec());
+            lines.push(format!("{} {bytes} {seconds}.{nanos}", path.display()));
+        }
+        let text = lines.join("\n");
+        let checksum = crc::Crc::<u64>::new(&crc::CRC_64_XZ).checksum(text.as_bytes());
+        Ok(format!("{checksum:016x}"))
+    }
+
+    fn build(&self, folder: &Path) -> Result<(), LabError> {
+        let kernel = folder.join("kernel");
+        fs::copy(&self.kernel.image, &kernel).map_err(unwritten(&kernel))?;
+        let path = folder.join("root.cpio");
+        let file = File::create(&path).map_err(unwritten(&path))?;
+        let mut archive = Archive::new(BufWriter::new(file));
+        self.add_all(&mut archive, folder)?;
+        for folder in FOLDERS {
+            archive.folder(folder).map_err(unwritten(&path))?;
+        }
+        archive
+            .finish()
+            .and_then(|mut out| out.flush())
+            .map_err(unwritten(&path))
+    }
+
+    fn add_all<W: Write>(&self, archive: &mut Archive<W>, folder: &Path) -> Result<(), LabError> {
+        let name = folder.join("root.cpio");
+        let mut add = |path: &str, kind, content: &[u8]| {
+            archive.add(path, kind, content).map_err(unwritten(&name))
+        };
+        for (link, target) in LINKS {
+            add(link, Kind::Link, target.as_bytes())?;
+        }
+        add("dev/console", Kind::Console, &[])?;
+        for (path, kind, content) in ASSETS {
+            add(path, kind, content.as_bytes())?;
+        }
+        for (program, path) in &self.programs {
+            add(
+                &format!("usr/bin/{}", program.name),
+                Kind::Program,
+                &read(path)?,
+            )?;
+        }
+        for applet in APPLETS {
+            add(&format!("usr/bin/{applet}"), Kind::Link, b"busybox")?;
+        }
+        for path in &self.as_they_are {
+            add(&place_in_guest(path), Kind::Program, &read(path)?)?;
+        }
+        let modules = modules::choose(&self.kernel)?;
+        add(
+            "lab/modules",
+            Kind::File,
+            modules.loaded.join(" ").as_bytes(),
+        )?;
+        for (path, content) in self.modules(&modules.files, folder)? {
+            add(&path, Kind::File, &content)?;
+        }
+        Ok(())
+    }
+
+    /// Modules with an index of their own, as paths in the guest and contents.
+    fn modules(
+        &self,
+        files: &BTreeSet<String>,
+        folder: &Path,
+    ) -> Result<Vec<(String, Vec<u8>)>, LabError> {
+        let version = self.kernel.version()?;
+        let root = tempfile::tempdir_in(folder).map_err(unwritten(folder))?;
+        let here = root.path().join("lib/modules").join(&version);
+        let lists = modules::lists(&self.kernel);
+        let modules = files.iter().map(|file| self.kernel.modules.join(file));
+        for path in lists.into_iter().chain(modules) {
+            let place = match path.strip_prefix(&self.kernel.modules) {
+                Ok(below) => here.join(below),
+                Err(_) => continue,
+            };
+            if let Some(above) = place.parent() {
+                fs::create_dir_all(above).map_err(unwritten(above))?;
+            }
+            fs::copy(&path, &place).map_err(unread(&path))?;
+        }
+        index_modules(root.path(), &version)?;
+        let mut contents = Vec::new();
+        for path in files_below(root.path())? {
+            let below = path.strip_prefix(root.path()).unwrap_or(&path);
+            contents.push((format!("usr/{}", below.display()), read(&path)?));
+        }
+        Ok(contents)
+    }
+}
+
+/// Where a file of this machine goes in a guest, whose `/lib` and `/lib64` are links.
+pub(crate) fn place_in_guest(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let path = path.trim_start_matches('/');
+    if path.starts_with("lib/") || path.starts_with("lib64/") {
+        format!("usr/{path}")
+    } else {
+        path.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_have_one_place_in_a_guest() {
+        let place = |path: &str| place_in_guest(Path::new(path));
+        assert_eq!(place("/lib64/ld.so.2"), "usr/lib64/ld.so.2");
+        assert_eq!(
+            place("/lib/x86_64-linux-gnu/libc.so.6"),
+            "usr/lib/x86_64-linux-gnu/libc.so.6"
+        );
+        assert_eq!(
+            place("/usr/lib/openssh/sftp-server"),
+            "usr/lib/openssh/sftp-server"
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! What a guest is to do, and how it is told.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::LabError;
+use crate::cpio::{Archive, Kind};
+use crate::elf::without_sections;
+use crate::files::{files_below, read, unread, unwritten};
+use crate::image::place_in_guest;
+use crate::libraries;
+use crate::shape::{Host, Shape};
+use crate::step::{quoted, script};
+use crate::topology::Topology;
+
+/// What one guest is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The command and its arguments, run as root outside of all namespaces. None is a shell on
+    /// the terminal.
+    pub command: Vec<String>,
+    /// Who is in the lab.
+    pub shape: Shape,
+    /// The guest's memory; its files are in there too.
+    pub memory_mib: u32,
+    /// What the guest's random numbers are made of. Two guests with the same image, job and seed
+    /// do the same.
+    pub seed: u64,
+    /// Programs that it gets beside those of the image, with their libraries.
+    pub programs: Vec<PathBuf>,
+    /// A folder whose files it finds in `/share`.
+    pub share: Option<PathBuf>,
+    /// A folder that gets what the guest has in `/out` when the command has ended.
+    pub out: Option<PathBuf>,
+}
+
+impl Job {
+    /// A command in a lab with one source and one sink, which hands nothing in or out.
+    pub fn new(command: Vec<String>) -> Self {
+        Self {
+            command,
+            shape: Shape::default(),
+            memory_mib: 1536,
+            seed: 1,
+            programs: Vec::new(),
+            share: None,
+            out: None,
+        }
+    }
+
+    /// Writes the archive that follows the image's in what the guest boots.
+    pub(crate) fn write(&self, out: impl Write, name: &Path) -> Result<(), LabError> {
+        let mut archive = Archive::new(out);
+        let mut add = |path: &str, kind, content: &[u8]| {
+            archive.add(path, kind, content).map_err(unwritten(name))
+        };
+        for (path, content) in self.orders() {
+            add(path, Kind::File, content.as_bytes())?;
+        }
+        for path in &self.programs {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            add(
+                &format!("usr/bin/{name}"),
+                Kind::Program,
+                &without_sections(&read(path)?),
+            )?;
+        }
+        for path in libraries::of(&self.programs)? {
+            add(&place_in_guest(&path), Kind::Program, &read(&path)?)?;
+        }
+        if let Some(share) = &self.share {
+            for path in self.shared(share)? {
+                let below = path.strip_prefix(share).unwrap_or(&path);
+                add(
+                    &format!("share/{}", below.display()),
+                    kind_of(&path)?,
+                    &read(&path)?,
+                )?;
+            }
+        }
+        archive
+            .finish()
+            .and_then(|mut out| out.flush())
+            .map_err(unwritten(name))
+    }
+
+    /// The files to share, if they fit.
+    fn shared(&self, share: &Path) -> Result<Vec<PathBuf>, LabError> {
+        let files = files_below(share)?;
+        let mut bytes = 0;
+        for path in &files {
+            bytes += fs::metadata(path).map_err(unread(path))?.len();
+        }
+        // While it boots a guest has all this twice, packed and unpacked, and it needs room to work.
+        let most = u64::from(self.memory_mib) * (1024 * 1024) / 4;
+        if bytes > most {
+            return Err(LabError::TooMuch {
+                path: share.to_owned(),
+                bytes,
+                most,
+                memory_mib: self.memory_mib,
+            });
+        }
+        Ok(files)
+    }
+
+    /// What the guest's first process reads.
+    fn orders(&self) -> Vec<(&'static str, String)> {
+        let hosts = self.shape.hosts();
+        let topology = Topology::new(self.shape);
+        let mut steps = topology.create();
+        steps.extend(topology.control());
+        let mut orders = vec![
+            ("lab/topology", script(&steps)),
+            ("lab/hosts", hosts.iter().map(control_line).collect()),
+            ("root/.ssh/config", ssh_config(&hosts)),
+            ("etc/hosts", hosts_file(&hosts)),
+        ];
+        if !self.command.is_empty() {
+            orders.push(("lab/command", format!("exec {}\n", quoted(&self.command))));
+        }
+        if self.out.is_some() {
+            orders.push(("lab/out", String::new()));
+        }
+        orders
+    }
+}
+
+fn kind_of(path: &Path) -> Result<Kind, LabError> {
+    use std::os::unix::fs::PermissionsExt;
+    let about = fs::metadata(path).map_err(unread(path))?;
+    let is_program = about.permissions().mode() & 0o100 != 0;
+    Ok(if is_program {
+        Kind::Program
+    } else {
+        Kind::File
+    })
+}
+
+fn control_line(host: &Host) -> String {
+    format!("{} {}\n", host.name, host.control)
+}
+
+/// `ssh src1` goes over the control network, and to nobody else than src1.
+fn ssh_config(hosts: &[Host]) -> String {
+    let one = |host: &Host| {
+        format!(
+            "Host {0}\n  HostName {1}\n  HostKeyAlias {0}\n",
+            host.name, host.control
+        )
+    };
+    let each: String = hosts.iter().map(one).collect();
+    format!(
+        "{each}Host *\n  User root\n  IdentityFile /root/.ssh/id_ed25519\n  \
+         UserKnownHostsFile /root/.ssh/known_hosts\n  StrictHostKeyChecking yes\n  \
+         KexAlgorithms curve25519-sha256\n  BatchMode yes\n  LogLevel ERROR\n"
+    )
+}
+
+/// Names of the addresses in the data networks.
+fn hosts_file(hosts: &[Host]) -> String {
+    let ends = hosts.iter().filter(|host| host.interfaces.len() == 1);
+    let lines = ends.map(|host| format!("{} {}\n", host.interfaces[0].address, host.name));
+    format!("127.0.0.1 localhost\n{}", lines.collect::<String>())
+}
+
+/// Copies the image's archive, and the job's behind it.
+pub(crate) fn write_root(image: &Path, job: &Job, to: &Path) -> Result<(), LabError> {
+    fs::copy(image, to).map_err(unread(image))?;
+    let file = fs::File::options()
+        .append(true)
+        .open(to)
+        .map_err(unwritten(to))?;
+    job.write(io::BufWriter::new(file), to)
+}

@@ -1,0 +1,236 @@
+//! The guest's kernel: the distribution's, unpacked and never installed, or one that is named.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::LabError;
+use crate::cache::{self, Cache};
+use crate::files::{failed, run, unread, unwritten};
+
+/// Which kernel a guest boots.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KernelSource {
+    /// That of the distribution's kernel package, downloaded with apt when it is needed first.
+    #[default]
+    Distribution,
+    /// Files of this machine.
+    Files {
+        /// The kernel: `/boot/vmlinuz-…`.
+        image: PathBuf,
+        /// Its modules: `/lib/modules/VERSION`.
+        modules: PathBuf,
+    },
+}
+
+/// A kernel that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kernel {
+    pub(crate) image: PathBuf,
+    /// Folder with `modules.dep`; its name is the kernel's version.
+    pub(crate) modules: PathBuf,
+}
+
+/// The package that always depends on the newest kernel package.
+const NEWEST: &str = "linux-image-amd64";
+
+/// What is unpacked of a kernel package: the kernel, and modules for networks and virtual devices.
+/// The rest would be ten times as much.
+const UNPACKED: [&str; 12] = [
+    "./boot/vmlinuz-*",
+    "./lib/modules/*/modules.*",
+    "./lib/modules/*/kernel/arch/*",
+    "./lib/modules/*/kernel/crypto/*",
+    "./lib/modules/*/kernel/drivers/net/*.ko*",
+    "./lib/modules/*/kernel/drivers/virtio/*",
+    "./lib/modules/*/kernel/fs/9p/*",
+    "./lib/modules/*/kernel/fs/fscache/*",
+    "./lib/modules/*/kernel/fs/netfs/*",
+    "./lib/modules/*/kernel/lib/*",
+    "./lib/modules/*/kernel/net/*",
+    "./usr/lib/modules/*",
+];
+
+impl Kernel {
+    /// The kernel of `source`; of the distribution's, one that is in the cache will do.
+    pub(crate) fn ensure(cache: &Cache, source: &KernelSource) -> Result<Self, LabError> {
+        match source {
+            KernelSource::Files { image, modules } => Ok(Self {
+                image: image.clone(),
+                modules: modules.clone(),
+            }),
+            KernelSource::Distribution => match newest_cached(cache)? {
+                Some(folder) => Self::in_folder(&folder),
+                None => Self::download(cache),
+            },
+        }
+    }
+
+    /// The distribution's newest kernel.
+    pub(crate) fn download(cache: &Cache) -> Result<Self, LabError> {
+        let package = newest_package()?;
+        let folder = cache.kernels().join(&package);
+        if !folder.exists() {
+            let made = cache.workplace()?;
+            unpack(&fetch(&package, made.path())?, made.path())?;
+            Self::in_folder(made.path())?.index(made.path())?;
+            cache::keep(made, &folder)?;
+        }
+        Self::in_folder(&folder)
+    }
+
+    /// The kernel that was unpacked into `folder`.
+    fn in_folder(folder: &Path) -> Result<Self, LabError> {
+        Ok(Self {
+            image: only_entry(&folder.join("boot"))?,
+            modules: only_entry(&folder.join("lib/modules"))?,
+        })
+    }
+
+    /// Writes which module needs which.
+    fn index(&self, folder: &Path) -> Result<(), LabError> {
+        index_modules(folder, &self.version()?)
+    }
+
+    pub(crate) fn version(&self) -> Result<String, LabError> {
+        let name = self.modules.file_name().and_then(|name| name.to_str());
+        name.map(str::to_owned).ok_or_else(|| LabError::NoKernel {
+            reason: format!("{} names no version", self.modules.display()),
+        })
+    }
+}
+
+/// Writes the index of the modules below `root`, with which `modprobe` finds them.
+pub(crate) fn index_modules(root: &Path, version: &str) -> Result<(), LabError> {
+    run(Command::new("depmod")
+        .arg("-b")
+        .arg(root)
+        .arg(version)
+        .env("PATH", SYSTEM_PATH))?;
+    Ok(())
+}
+
+/// Where administration programs are, which are not on every user's path.
+const SYSTEM_PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+
+fn newest_cached(cache: &Cache) -> Result<Option<PathBuf>, LabError> {
+    let folder = cache.kernels();
+    if !folder.exists() {
+        return Ok(None);
+    }
+    let mut kernels = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(unread(&folder))? {
+        let path = entry.map_err(unread(&folder))?.path();
+        let made = fs::metadata(&path)
+            .and_then(|about| about.modified())
+            .map_err(unread(&path))?;
+        kernels.push((made, path));
+    }
+    Ok(kernels.into_iter().max().map(|(_, path)| path))
+}
+
+/// Name and version of the newest kernel package, as apt writes a package with its version.
+fn newest_package() -> Result<String, LabError> {
+    let no_kernel = |reason: String| LabError::NoKernel { reason };
+    let said = |command: &mut Command| {
+        let output =
+            run(command.env("LC_ALL", "C")).map_err(|error| no_kernel(error.to_string()))?;
+        Ok::<_, LabError>(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let listing = said(Command::new("apt-cache").args(["depends", NEWEST]))?;
+    let package = dependency(&listing)
+        .ok_or_else(|| no_kernel(format!("apt knows no package {NEWEST} (apt-get update?)")))?;
+    let listing = said(Command::new("apt-cache").args(["policy", &package]))?;
+    let version = candidate(&listing).ok_or_else(|| {
+        no_kernel(format!(
+            "apt knows no version of {package} (apt-get update?)"
+        ))
+    })?;
+    Ok(format!("{package}={version}"))
+}
+
+fn dependency(listing: &str) -> Option<String> {
+    listing
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Depends: "))
+        .find(|package| package.starts_with("linux-image-"))
+        .map(str::to_owned)
+}
+
+fn candidate(listing: &str) -> Option<String> {
+    let version = listing
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("Candidate: "))?;
+    (version != "(none)").then(|| version.to_owned())
+}
+
+/// Downloads a package into `folder`.
+fn fetch(package: &str, folder: &Path) -> Result<PathBuf, LabError> {
+    run(Command::new("apt-get")
+        .args(["download", package])
+        .current_dir(folder))?;
+    only_entry(folder)
+}
+
+/// Unpacks what is needed of a kernel package, and removes the package.
+fn unpack(package: &Path, folder: &Path) -> Result<(), LabError> {
+    let cannot_run = |program: &str| {
+        let program = program.to_owned();
+        |source| LabError::Run { program, source }
+    };
+    let mut archive = Command::new("dpkg-deb")
+        .arg("--fsys-tarfile")
+        .arg(package)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(cannot_run("dpkg-deb"))?;
+    let bytes = archive.stdout.take().map_or_else(Stdio::null, Stdio::from);
+    // A pattern that fits nothing is an error to tar, and not to us: what is missing is noticed
+    // when it is looked for.
+    let output = Command::new("tar")
+        .args(["-x", "--wildcards", "-C"])
+        .arg(folder)
+        .args(UNPACKED)
+        .stdin(bytes)
+        .output()
+        .map_err(cannot_run("tar"))?;
+    let status = archive.wait().map_err(cannot_run("dpkg-deb"))?;
+    if !status.success() {
+        return Err(failed("dpkg-deb", &output));
+    }
+    fs::remove_file(package).map_err(unwritten(package))?;
+    let merged = folder.join("usr/lib");
+    if merged.exists() {
+        let plain = folder.join("lib");
+        fs::rename(&merged, &plain).map_err(unwritten(&plain))?;
+    }
+    Ok(())
+}
+
+/// The only thing in a folder.
+fn only_entry(folder: &Path) -> Result<PathBuf, LabError> {
+    let mut entries = fs::read_dir(folder).map_err(unread(folder))?;
+    match (entries.next(), entries.next()) {
+        (Some(entry), None) => Ok(entry.map_err(unread(folder))?.path()),
+        (None, _) => Err(LabError::NoKernel {
+            reason: format!("there is nothing in {}", folder.display()),
+        }),
+        (Some(_), Some(_)) => Err(LabError::NoKernel {
+            reason: format!("there are several of them in {}", folder.display()),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn newest_kernel_is_what_apt_says_it_is() {
+        let depends = "linux-image-amd64\n  Depends: linux-image-6.1.0-56-amd64\n";
+        assert_eq!(dependency(depends).unwrap(), "linux-image-6.1.0-56-amd64");
+        let policy = "linux-image-6.1.0-56-amd64:\n  Installed: (none)\n  Candidate: 6.1.192-2\n";
+        assert_eq!(candidate(policy).unwrap(), "6.1.192-2");
+        assert_eq!(candidate("x:\n  Candidate: (none)\n"), None);
+    }
+}

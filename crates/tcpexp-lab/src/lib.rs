@@ -1,0 +1,44 @@
+//! The virtual testbed: sources, a router and sinks in a virtual machine that runs in virtual time.
+//!
+//! QEMU's software CPU counts instructions, one a nanosecond, and that is the guest's clock; when
+//! the guest has nothing to do, the clock jumps to its next timer. So timing depends neither on how
+//! fast nor on how busy the real machine is, idle time costs nothing, and neither root nor KVM is
+//! needed.
+//!
+//! ```no_run
+//! use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource};
+//!
+//! let image = Image::ensure(&Cache::at("/var/cache/lab"), &KernelSource::Distribution)?;
+//! let words = ["ssh", "src1", "ping", "-c", "3", "172.16.11.2"];
+//! let guest = Guest::spawn(&image, &Job::new(words.map(str::to_owned).to_vec()))?;
+//! let code = guest.wait(&mut std::io::stdout(), &mut std::io::stderr(), None)?;
+//! assert_eq!(code, 0);
+//! # Ok::<(), tcpexp_lab::LabError>(())
+//! ```
+
+mod cache;
+mod cpio;
+mod elf;
+mod error;
+mod files;
+mod guest;
+mod image;
+mod job;
+mod kernel;
+mod libraries;
+mod modules;
+mod programs;
+mod qemu;
+mod shape;
+mod step;
+mod topology;
+
+pub use cache::Cache;
+pub use error::LabError;
+pub use guest::Guest;
+pub use image::Image;
+pub use job::Job;
+pub use kernel::KernelSource;
+pub use shape::{DRIVER, Host, Interface, LEFT, MOST_HOSTS, RIGHT, Role, Shape};
+pub use step::{Step, script};
+pub use topology::Topology;

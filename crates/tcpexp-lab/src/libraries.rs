@@ -1,0 +1,68 @@
+//! The libraries that programs load.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::LabError;
+
+/// Libraries that the C library loads when it needs them, so that no program names them: the one
+/// that ends threads, and those that look up names of users and hosts.
+const LOADED_LATER: [&str; 3] = ["libgcc_s.so.1", "libnss_files.so.2", "libnss_dns.so.2"];
+
+/// All libraries of `programs`, as the dynamic linker finds them on this machine.
+pub(crate) fn of(programs: &[PathBuf]) -> Result<BTreeSet<PathBuf>, LabError> {
+    let output = Command::new("ldd")
+        .args(programs)
+        .env("LC_ALL", "C")
+        .output()
+        .map_err(|source| LabError::Run {
+            program: "ldd".to_owned(),
+            source,
+        })?;
+    // It fails if one of them is a script or needs no libraries, so its verdict says nothing.
+    let mut libraries = named(&String::from_utf8_lossy(&output.stdout));
+    let folders: BTreeSet<&Path> = libraries.iter().filter_map(|path| path.parent()).collect();
+    let later: Vec<PathBuf> = LOADED_LATER
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
+        .filter(|path| path.is_file())
+        .collect();
+    libraries.extend(later);
+    Ok(libraries)
+}
+
+/// The paths in what `ldd` prints: `libc.so.6 => /lib/libc.so.6 (0x7f…)` or `/lib64/ld.so (0x7f…)`.
+fn named(listing: &str) -> BTreeSet<PathBuf> {
+    listing
+        .lines()
+        .filter_map(|line| line.strip_prefix('\t'))
+        .filter_map(|line| {
+            let path = line.split_once("=> ").map_or(line, |(_, path)| path);
+            let (path, _) = path.split_once(" (0x")?;
+            path.starts_with('/').then(|| PathBuf::from(path))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_those_that_the_linker_found() {
+        let listing = "/bin/ls:\n\tlinux-vdso.so.1 (0x00007ffc)\n\
+                       \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f1a)\n\
+                       \t/lib64/ld-linux-x86-64.so.2 (0x00007f1b)\n\
+                       /bin/busybox:\n\tnot a dynamic executable\n";
+        let paths: Vec<PathBuf> = named(listing).into_iter().collect();
+        assert_eq!(
+            paths,
+            [
+                "/lib/x86_64-linux-gnu/libc.so.6",
+                "/lib64/ld-linux-x86-64.so.2"
+            ]
+            .map(PathBuf::from)
+        );
+    }
+}

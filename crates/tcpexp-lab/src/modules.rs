@@ -1,0 +1,184 @@
+//! The kernel modules that a guest gets.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use crate::LabError;
+use crate::files::read;
+use crate::kernel::Kernel;
+
+/// Without these there is no lab.
+const NEEDED: [&str; 10] = [
+    "9p",
+    "9pnet_virtio",
+    "act_mirred",
+    "bridge",
+    "ifb",
+    "sch_htb",
+    "sch_ingress",
+    "sch_netem",
+    "veth",
+    "virtio_pci",
+];
+
+/// Modules for experiments: queues, filters, congestion controls, and what `ss` asks for.
+const WANTED: [&str; 42] = [
+    "act_police",
+    "cls_flower",
+    "cls_fw",
+    "cls_matchall",
+    "cls_u32",
+    "inet_diag",
+    "sch_cake",
+    "sch_codel",
+    "sch_fq",
+    "sch_fq_codel",
+    "sch_fq_pie",
+    "sch_hfsc",
+    "sch_pie",
+    "sch_prio",
+    "sch_red",
+    "sch_sfq",
+    "sch_tbf",
+    "tcp_bbr",
+    "tcp_bic",
+    "tcp_cdg",
+    "tcp_dctcp",
+    "tcp_diag",
+    "tcp_highspeed",
+    "tcp_htcp",
+    "tcp_hybla",
+    "tcp_illinois",
+    "tcp_lp",
+    "tcp_nv",
+    "tcp_scalable",
+    "tcp_vegas",
+    "tcp_veno",
+    "tcp_westwood",
+    "tcp_yeah",
+    "udp_diag",
+    "raw_diag",
+    "af_packet_diag",
+    "act_skbedit",
+    "act_gact",
+    "em_u32",
+    "sch_multiq",
+    "sch_choke",
+    "sch_etf",
+];
+
+/// Loaded when a guest's results are copied out, and no earlier: before that there is no device
+/// whose answers would depend on the real machine.
+const LOADED_LAST: [&str; 3] = ["9p", "9pnet_virtio", "virtio_pci"];
+
+/// Files of modules, and which of them are loaded at the start.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Modules {
+    /// Paths below the folder of the modules.
+    pub(crate) files: BTreeSet<String>,
+    /// Names, for `modprobe`.
+    pub(crate) loaded: Vec<&'static str>,
+}
+
+/// Which files of `kernel` hold the modules that the lab wants, and those that they need.
+pub(crate) fn choose(kernel: &Kernel) -> Result<Modules, LabError> {
+    let text = |name: &str| {
+        let bytes = read(&kernel.modules.join(name))?;
+        Ok::<_, LabError>(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    from_index(&text("modules.dep")?, &text("modules.builtin")?)
+}
+
+/// `index` is `modules.dep`, `builtin` lists what the kernel has without modules.
+fn from_index(index: &str, builtin: &str) -> Result<Modules, LabError> {
+    let lines = index.lines().filter_map(|line| line.split_once(':'));
+    let needs: HashMap<String, (&str, &str)> = lines
+        .map(|(file, needed)| (module_name(file), (file, needed)))
+        .collect();
+    let builtin: BTreeSet<String> = builtin.lines().map(module_name).collect();
+    let mut modules = Modules {
+        files: BTreeSet::new(),
+        loaded: Vec::new(),
+    };
+    let mut missing = Vec::new();
+    for name in NEEDED.into_iter().chain(WANTED) {
+        match needs.get(name) {
+            Some((file, needed)) => {
+                modules.files.insert((*file).to_owned());
+                modules
+                    .files
+                    .extend(needed.split_whitespace().map(str::to_owned));
+                if !LOADED_LAST.contains(&name) {
+                    modules.loaded.push(name);
+                }
+            }
+            None if builtin.contains(name) || WANTED.contains(&name) => {}
+            None => missing.push(name),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(modules);
+    }
+    Err(LabError::NoKernel {
+        reason: format!("it has no modules {}", missing.join(", ")),
+    })
+}
+
+/// `kernel/net/sched/sch-netem.ko.xz` is the module `sch_netem`.
+fn module_name(file: &str) -> String {
+    let name = Path::new(file)
+        .file_name()
+        .map_or(file.into(), |name| name.to_string_lossy());
+    let name = name.split_once(".ko").map_or(&*name, |(name, _)| name);
+    name.replace('-', "_")
+}
+
+/// Lists that `depmod` and `modprobe` read beside the modules themselves.
+pub(crate) fn lists(kernel: &Kernel) -> Vec<PathBuf> {
+    [
+        "modules.builtin",
+        "modules.builtin.modinfo",
+        "modules.order",
+    ]
+    .into_iter()
+    .map(|name| kernel.modules.join(name))
+    .filter(|path| path.is_file())
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index_of(names: &[&str]) -> String {
+        let lines: Vec<String> = names
+            .iter()
+            .map(|name| format!("kernel/net/{name}.ko:"))
+            .collect();
+        lines.join("\n") + "\n"
+    }
+
+    #[test]
+    fn modules_bring_those_that_they_need() {
+        let mut index = index_of(&NEEDED[2..]);
+        index +=
+            "fs/9p.ko.xz: net/9pnet.ko.xz fs/netfs.ko.xz\nnet/9pnet-virtio.ko: net/9pnet.ko.xz\n";
+        let modules = from_index(&index, "").unwrap();
+        assert!(modules.files.contains("net/9pnet.ko.xz"), "{modules:?}");
+        assert!(modules.files.contains("net/9pnet-virtio.ko"), "{modules:?}");
+        assert_eq!(modules.loaded, &NEEDED[2..NEEDED.len() - 1]);
+    }
+
+    #[test]
+    fn kernel_may_have_what_is_needed_without_modules() {
+        let builtin = index_of(&NEEDED[5..]).replace(':', "");
+        let modules = from_index(&index_of(&NEEDED[..5]), &builtin).unwrap();
+        assert_eq!(modules.files.len(), 5);
+    }
+
+    #[test]
+    fn kernel_without_what_is_needed_is_refused() {
+        let error = from_index(&index_of(&NEEDED[..8]), "").unwrap_err();
+        insta::assert_snapshot!(error, @"no kernel for the guest: it has no modules veth, virtio_pci; name one with --kernel and --modules");
+    }
+}

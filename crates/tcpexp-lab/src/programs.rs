@@ -1,0 +1,228 @@
+//! The programs of this machine that a guest gets, and those that run it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::LabError;
+
+/// A program, and the Debian package that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    pub(crate) name: &'static str,
+    pub(crate) package: &'static str,
+    pub(crate) need: Need,
+}
+
+/// Who cannot do without a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// The lab.
+    Lab,
+    /// Some experiments.
+    Experiment,
+}
+
+/// Runs on this machine.
+pub(crate) const QEMU: Program = lab("qemu-system-x86_64", "qemu-system-x86");
+/// Runs on this machine, and writes the index of a guest's modules.
+pub(crate) const DEPMOD: Program = lab("depmod", "kmod");
+/// Runs on this machine, and takes a kernel out of its wrapping.
+pub(crate) const XZ: Program = lab("xz", "xz-utils");
+/// In the guest: a hundred small programs in one.
+pub(crate) const BUSYBOX: Program = lab("busybox", "busybox-static");
+
+const fn lab(name: &'static str, package: &'static str) -> Program {
+    Program {
+        name,
+        package,
+        need: Need::Lab,
+    }
+}
+
+/// What a guest gets, by package.
+const COPIED: [(&str, Need, &[&str]); 18] = [
+    ("bash", Need::Lab, &["bash"]),
+    ("dash", Need::Lab, &["sh"]),
+    (
+        "coreutils",
+        Need::Lab,
+        &[
+            "cat",
+            "chmod",
+            "cp",
+            "cut",
+            "date",
+            "dd",
+            "df",
+            "du",
+            "echo",
+            "env",
+            "false",
+            "head",
+            "id",
+            "kill",
+            "ln",
+            "ls",
+            "md5sum",
+            "mkdir",
+            "mktemp",
+            "mv",
+            "nohup",
+            "printf",
+            "readlink",
+            "realpath",
+            "rm",
+            "rmdir",
+            "seq",
+            "sha256sum",
+            "sleep",
+            "sort",
+            "stat",
+            "stdbuf",
+            "stty",
+            "sync",
+            "tail",
+            "tee",
+            "test",
+            "timeout",
+            "touch",
+            "tr",
+            "true",
+            "truncate",
+            "uname",
+            "uniq",
+            "wc",
+        ],
+    ),
+    ("findutils", Need::Lab, &["find", "xargs"]),
+    ("grep", Need::Lab, &["grep"]),
+    ("gzip", Need::Lab, &["gzip"]),
+    ("hostname", Need::Lab, &["hostname"]),
+    ("iproute2", Need::Lab, &["ip", "tc", "ss", "bridge"]),
+    ("iputils-ping", Need::Lab, &["ping"]),
+    ("kmod", Need::Lab, &["modprobe", "lsmod"]),
+    ("mount", Need::Lab, &["mount", "umount"]),
+    (
+        "openssh-client",
+        Need::Lab,
+        &["ssh", "ssh-keygen", "scp", "sftp"],
+    ),
+    ("openssh-server", Need::Lab, &["sshd"]),
+    ("procps", Need::Lab, &["ps", "pgrep", "pkill", "sysctl"]),
+    ("sed", Need::Lab, &["sed"]),
+    ("tar", Need::Lab, &["tar"]),
+    ("tcpdump", Need::Lab, &["tcpdump"]),
+    (
+        "util-linux",
+        Need::Lab,
+        &["flock", "nsenter", "setsid", "unshare"],
+    ),
+];
+
+/// What a guest gets as well, by package, each with one program.
+const COPIED_SINGLY: [(&str, Need, &str); 9] = [
+    ("ethtool", Need::Lab, "ethtool"),
+    ("iperf", Need::Lab, "iperf"),
+    ("iperf3", Need::Lab, "iperf3"),
+    ("curl", Need::Experiment, "curl"),
+    ("netperf", Need::Experiment, "netperf"),
+    ("netperf", Need::Experiment, "netserver"),
+    ("rsync", Need::Experiment, "rsync"),
+    ("sudo", Need::Experiment, "sudo"),
+    ("zstd", Need::Experiment, "zstd"),
+];
+
+/// Where programs are. Not the user's path: a wrapper in somebody's home would be of no use there.
+const FOLDERS: [&str; 6] = [
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/sbin",
+    "/usr/bin",
+    "/sbin",
+    "/bin",
+];
+
+/// All that a guest gets.
+pub(crate) fn copied() -> Vec<Program> {
+    let several = COPIED.iter().flat_map(|(package, need, names)| {
+        names.iter().map(|name| Program {
+            name,
+            package,
+            need: *need,
+        })
+    });
+    let single = COPIED_SINGLY.iter().map(|(package, need, name)| Program {
+        name,
+        package,
+        need: *need,
+    });
+    several.chain(single).chain([BUSYBOX]).collect()
+}
+
+impl Program {
+    /// Its file on this machine, where links lead.
+    pub(crate) fn path(self) -> Option<PathBuf> {
+        FOLDERS
+            .iter()
+            .filter_map(|folder| Path::new(folder).join(self.name).canonicalize().ok())
+            .find(|path| path.is_file())
+    }
+}
+
+/// The files of those programs that are on this machine.
+///
+/// An error if one is missing that the lab needs.
+pub(crate) fn find(programs: &[Program]) -> Result<Vec<(Program, PathBuf)>, LabError> {
+    let mut found = Vec::new();
+    let mut missing = Vec::new();
+    for program in programs {
+        match program.path() {
+            Some(path) => found.push((*program, path)),
+            None if program.need == Need::Lab => missing.push(*program),
+            None => {}
+        }
+    }
+    if missing.is_empty() {
+        Ok(found)
+    } else {
+        Err(missing_error(&missing))
+    }
+}
+
+fn missing_error(missing: &[Program]) -> LabError {
+    let packages: BTreeSet<&str> = missing.iter().map(|program| program.package).collect();
+    LabError::Missing {
+        programs: missing
+            .iter()
+            .map(|program| program.name.to_owned())
+            .collect(),
+        packages: packages.into_iter().map(str::to_owned).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_with_its_packages() {
+        let nowhere = |name, package| lab(name, package);
+        let error = find(&[
+            nowhere("no-such-a", "tools"),
+            nowhere("no-such-b", "tools"),
+            nowhere("no-such-c", "more"),
+            lab("sh", "dash"),
+        ]);
+        insta::assert_snapshot!(error.unwrap_err(), @"the lab needs no-such-a, no-such-b, no-such-c: apt-get install --no-install-recommends more tools");
+    }
+
+    #[test]
+    fn experiment_does_without_what_only_some_need() {
+        let netperf = Program {
+            name: "no-such",
+            package: "none",
+            need: Need::Experiment,
+        };
+        assert_eq!(find(&[netperf]).unwrap(), []);
+    }
+}

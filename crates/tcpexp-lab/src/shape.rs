@@ -1,0 +1,180 @@
+//! Who is in a lab, and under which names and addresses.
+
+use std::net::Ipv4Addr;
+
+use crate::LabError;
+
+/// How many hosts there are on each side of the router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    sources: u8,
+    sinks: u8,
+}
+
+/// What a host is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Sends data; behind the router's interface `left`.
+    Source,
+    /// Forwards; its interfaces are `left` and `right`.
+    Router,
+    /// Receives data; behind the router's interface `right`.
+    Sink,
+}
+
+/// One host of a lab: a network namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// `src1`, `rtr`, `dst1`: what `ssh` and a plan call it.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// Its interfaces in the data networks.
+    pub interfaces: Vec<Interface>,
+    /// Its address in the control network, where its sshd listens; in a virtual machine only.
+    pub control: Ipv4Addr,
+}
+
+/// An interface in a data network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// `data` on sources and sinks, `left` and `right` on the router.
+    pub name: &'static str,
+    /// Its address; the network has 24 bits.
+    pub address: Ipv4Addr,
+}
+
+/// The router's address among the sources: their way out.
+pub const LEFT: Ipv4Addr = Ipv4Addr::new(172, 16, 10, 1);
+/// The router's address among the sinks: their way out.
+pub const RIGHT: Ipv4Addr = Ipv4Addr::new(172, 16, 11, 1);
+/// Where the command itself stands in the control network.
+pub const DRIVER: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 1);
+
+/// Hosts on one side at the most.
+pub const MOST_HOSTS: u8 = 64;
+
+impl Shape {
+    /// With so many sources and sinks, each 1 to [`MOST_HOSTS`].
+    pub fn new(sources: usize, sinks: usize) -> Result<Self, LabError> {
+        let checked = |hosts, asked| {
+            u8::try_from(asked)
+                .ok()
+                .filter(|count| (1..=MOST_HOSTS).contains(count))
+                .ok_or(LabError::Hosts {
+                    hosts,
+                    asked,
+                    most: MOST_HOSTS.into(),
+                })
+        };
+        Ok(Self {
+            sources: checked("sources", sources)?,
+            sinks: checked("sinks", sinks)?,
+        })
+    }
+
+    /// All hosts: the sources, the router, the sinks.
+    pub fn hosts(self) -> Vec<Host> {
+        let mut hosts: Vec<Host> = self.sources().collect();
+        hosts.push(Host::router());
+        hosts.extend(self.sinks());
+        hosts
+    }
+
+    pub(crate) fn sources(self) -> impl Iterator<Item = Host> {
+        (1..=self.sources).map(Host::source)
+    }
+
+    pub(crate) fn sinks(self) -> impl Iterator<Item = Host> {
+        (1..=self.sinks).map(Host::sink)
+    }
+}
+
+impl Default for Shape {
+    /// One source, one sink.
+    fn default() -> Self {
+        Self {
+            sources: 1,
+            sinks: 1,
+        }
+    }
+}
+
+impl Host {
+    fn source(number: u8) -> Self {
+        Self {
+            name: format!("src{number}"),
+            role: Role::Source,
+            interfaces: vec![Interface {
+                name: "data",
+                address: Ipv4Addr::new(172, 16, 10, 2 + number),
+            }],
+            control: Ipv4Addr::new(10, 99, 0, 10 + number),
+        }
+    }
+
+    fn router() -> Self {
+        Self {
+            name: "rtr".to_owned(),
+            role: Role::Router,
+            interfaces: vec![
+                Interface {
+                    name: "left",
+                    address: LEFT,
+                },
+                Interface {
+                    name: "right",
+                    address: RIGHT,
+                },
+            ],
+            control: Ipv4Addr::new(10, 99, 0, 2),
+        }
+    }
+
+    fn sink(number: u8) -> Self {
+        Self {
+            name: format!("dst{number}"),
+            role: Role::Sink,
+            interfaces: vec![Interface {
+                name: "data",
+                address: Ipv4Addr::new(172, 16, 11, 1 + number),
+            }],
+            control: Ipv4Addr::new(10, 99, 0, 100 + number),
+        }
+    }
+}
+
+impl Interface {
+    /// Its Ethernet address: locally administered, and made of its IP address.
+    pub fn mac(self) -> String {
+        let [a, b, c, d] = self.address.octets();
+        format!("02:00:{a:02x}:{b:02x}:{c:02x}:{d:02x}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_host_of_the_largest_lab_has_its_own_addresses() {
+        let most = usize::from(MOST_HOSTS);
+        let hosts = Shape::new(most, most).unwrap().hosts();
+        let addresses: BTreeSet<Ipv4Addr> = hosts
+            .iter()
+            .flat_map(|host| host.interfaces.iter().map(|it| it.address))
+            .chain(hosts.iter().map(|host| host.control))
+            .chain([DRIVER])
+            .collect();
+        assert_eq!(addresses.len(), 2 * hosts.len() + 2);
+    }
+
+    #[test]
+    fn lab_has_at_least_one_host_on_each_side() {
+        let refused = |sources, sinks| Shape::new(sources, sinks).unwrap_err().to_string();
+        insta::assert_snapshot!(refused(0, 1), @"a lab has 1 to 64 sources, not 0");
+        insta::assert_snapshot!(refused(1, 300), @"a lab has 1 to 64 sinks, not 300");
+    }
+}

@@ -1,0 +1,249 @@
+//! The networks of a lab as commands: namespaces, links, addresses, routes.
+//!
+//! ```text
+//! src1 data ─┐                                  ┌─ data dst1
+//! src2 data ─┴─ bridge ─ left  rtr  right ─ bridge ─┴─ data dst2
+//! ```
+//!
+//! All sources are behind the router's interface `left` and all sinks behind `right`, so that one
+//! queue on `right` serves everything that flows from sources to sinks. A side with one host has
+//! no bridge. Nothing but what an experiment sends is on the data networks: neighbours and bridge
+//! ports are fixed, so no packet waits for ARP and none is flooded, and IPv6 is off.
+
+use crate::shape::{DRIVER, Host, Interface, LEFT, RIGHT, Role, Shape};
+use crate::step::Step;
+
+/// The networks of a lab.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    shape: Shape,
+    prefix: String,
+}
+
+/// Namespace with the bridges of those sides that have several hosts.
+const SWITCH: &str = "switch";
+
+/// An interface with IPv6 looks for routers and for others with its address.
+const QUIET_SETTINGS: [&str; 2] = [
+    "net.ipv6.conf.all.disable_ipv6=1",
+    "net.ipv6.conf.default.disable_ipv6=1",
+];
+
+/// What each host's TCP gets, whatever the distribution's defaults are: nothing learnt from earlier
+/// connections, and buffers that let a window of 16 MB grow.
+const HOST_SETTINGS: [&str; 3] = [
+    "net.ipv4.tcp_no_metrics_save=1",
+    "net.ipv4.tcp_rmem=4096 131072 33554432",
+    "net.ipv4.tcp_wmem=4096 65536 33554432",
+];
+
+/// Forwards, and does not tell sources of shorter ways.
+const ROUTER_SETTINGS: [&str; 5] = [
+    "net.ipv4.ip_forward=1",
+    "net.ipv4.conf.all.send_redirects=0",
+    "net.ipv4.conf.default.send_redirects=0",
+    "net.ipv4.conf.left.send_redirects=0",
+    "net.ipv4.conf.right.send_redirects=0",
+];
+
+/// Every packet of the sender is one packet on the wire and in a capture, with its checksum.
+const OFFLOADS: &str = "tso off gso off gro off tx off rx off";
+
+impl Topology {
+    /// For a machine of its own, where the namespaces are called as the hosts are.
+    pub fn new(shape: Shape) -> Self {
+        Self::with_prefix(shape, "")
+    }
+
+    /// For a machine with other namespaces: ours begin with `prefix`.
+    pub fn with_prefix(shape: Shape, prefix: &str) -> Self {
+        Self {
+            shape,
+            prefix: prefix.to_owned(),
+        }
+    }
+
+    /// The namespace of the host called `name`.
+    pub fn namespace(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    /// Creates hosts and data networks.
+    pub fn create(&self) -> Vec<Step> {
+        let hosts = self.shape.hosts();
+        let mut steps = Vec::new();
+        for host in &hosts {
+            steps.extend(self.namespace_of(&host.name));
+        }
+        if self.sides().iter().any(|(_, hosts)| hosts.len() > 1) {
+            steps.extend(self.namespace_of(SWITCH));
+        }
+        for (port, hosts) in self.sides() {
+            match &hosts[..] {
+                [host] => steps.push(self.link(&host.name, "data", "rtr", port.name)),
+                several => steps.extend(self.bridge(port, several)),
+            }
+        }
+        for host in &hosts {
+            for interface in &host.interfaces {
+                steps.extend(self.interface(&host.name, *interface));
+            }
+            steps.extend(self.ways_out_of(host));
+        }
+        steps
+    }
+
+    /// Removes all that [`Self::create`] made, however much of it is there.
+    pub fn remove(&self) -> Vec<Step> {
+        let hosts = self.shape.hosts();
+        let names = hosts.iter().map(|host| host.name.as_str());
+        let removal = |name| Step::that_may_fail(&format!("ip netns del {}", self.namespace(name)));
+        names.chain([SWITCH]).map(removal).collect()
+    }
+
+    /// Creates the control network, over which the machine itself reaches every host.
+    ///
+    /// Expects [`Self::create`] to have been run.
+    pub fn control(&self) -> Vec<Step> {
+        let mut steps = vec![
+            Step::new("ip link add control type bridge"),
+            Step::new(&format!("ip addr add {DRIVER}/24 dev control")),
+            Step::new("ip link set control up"),
+        ];
+        for Host { name, control, .. } in self.shape.hosts() {
+            let namespace = self.namespace(&name);
+            steps.extend([
+                // From here, so that the bridge's name is not in the way.
+                Step::new(&format!(
+                    "ip link add {name} type veth peer name control netns {namespace}"
+                )),
+                Step::new(&format!("ip link set {name} master control up")),
+                Step::new(&format!(
+                    "ip -n {namespace} addr add {control}/24 dev control"
+                )),
+                Step::new(&format!("ip -n {namespace} link set control up")),
+            ]);
+        }
+        steps
+    }
+
+    /// The router's two interfaces and the hosts behind each.
+    fn sides(&self) -> [(Interface, Vec<Host>); 2] {
+        let (name, address) = ("left", LEFT);
+        let left = Interface { name, address };
+        let (name, address) = ("right", RIGHT);
+        let right = Interface { name, address };
+        [
+            (left, self.shape.sources().collect()),
+            (right, self.shape.sinks().collect()),
+        ]
+    }
+
+    fn namespace_of(&self, name: &str) -> [Step; 3] {
+        let namespace = self.namespace(name);
+        [
+            Step::new(&format!("ip netns add {namespace}")),
+            Step::new(&format!("ip netns exec {namespace} sysctl -qew")).with(&QUIET_SETTINGS),
+            Step::new(&format!("ip -n {namespace} link set lo up")),
+        ]
+    }
+
+    fn link(&self, host: &str, interface: &str, other: &str, others: &str) -> Step {
+        let (host, other) = (self.namespace(host), self.namespace(other));
+        Step::new(&format!(
+            "ip -n {host} link add {interface} type veth peer name {others} netns {other}"
+        ))
+    }
+
+    /// A bridge between the router's interface and several hosts, which knows who is where.
+    fn bridge(&self, port: Interface, hosts: &[Host]) -> Vec<Step> {
+        let switch = self.namespace(SWITCH);
+        let bridge = format!("{}s", port.name);
+        let mut steps = vec![
+            Step::new(&format!(
+                "ip -n {switch} link add {bridge} type bridge forward_delay 0 mcast_snooping 0"
+            )),
+            Step::new(&format!("ip -n {switch} link set {bridge} up")),
+        ];
+        let mut attach = |host: &str, interface: Interface, port: &str| {
+            let mac = interface.mac();
+            steps.extend([
+                self.link(host, interface.name, SWITCH, port),
+                Step::new(&format!(
+                    "ip -n {switch} link set {port} master {bridge} up"
+                )),
+                Step::new(&format!(
+                    "bridge -n {switch} fdb replace {mac} dev {port} master static"
+                )),
+                Step::new(&format!(
+                    "ip netns exec {switch} ethtool -K {port} {OFFLOADS}"
+                )),
+            ]);
+        };
+        attach("rtr", port, port.name);
+        for host in hosts {
+            attach(&host.name, host.interfaces[0], &host.name);
+        }
+        steps
+    }
+
+    fn interface(&self, host: &str, interface: Interface) -> [Step; 3] {
+        let namespace = self.namespace(host);
+        let Interface { name, address } = interface;
+        let mac = interface.mac();
+        [
+            Step::new(&format!(
+                "ip netns exec {namespace} ethtool -K {name} {OFFLOADS}"
+            )),
+            Step::new(&format!(
+                "ip -n {namespace} addr add {address}/24 dev {name}"
+            )),
+            Step::new(&format!(
+                "ip -n {namespace} link set {name} address {mac} up"
+            )),
+        ]
+    }
+
+    /// Routes, neighbours and settings of a host whose interfaces are up.
+    fn ways_out_of(&self, host: &Host) -> Vec<Step> {
+        let namespace = self.namespace(&host.name);
+        let neighbour = |device: &str, other: Interface| {
+            Step::new(&format!(
+                "ip -n {namespace} neigh replace {} lladdr {} dev {device} nud permanent",
+                other.address,
+                other.mac()
+            ))
+        };
+        let settings = |settings: &[&str]| {
+            Step::new(&format!("ip netns exec {namespace} sysctl -qw")).with(settings)
+        };
+        let mut steps = vec![settings(&HOST_SETTINGS)];
+        for (port, others) in self.sides() {
+            match host.role {
+                Role::Router => {
+                    steps.extend(
+                        others
+                            .iter()
+                            .map(|other| neighbour(port.name, other.interfaces[0])),
+                    );
+                }
+                Role::Source | Role::Sink if others.contains(host) => {
+                    steps.extend([
+                        Step::new(&format!(
+                            "ip -n {namespace} route add default via {}",
+                            port.address
+                        )),
+                        neighbour("data", port),
+                    ]);
+                    let beside = others.iter().filter(|other| *other != host);
+                    steps.extend(beside.map(|other| neighbour("data", other.interfaces[0])));
+                }
+                Role::Source | Role::Sink => {}
+            }
+        }
+        if host.role == Role::Router {
+            steps.push(settings(&ROUTER_SETTINGS));
+        }
+        steps
+    }
+}
