@@ -13,6 +13,8 @@
 //! ```
 
 mod bottleneck;
+pub mod cli;
+mod control;
 mod plan;
 mod router;
 mod runner;
@@ -21,12 +23,15 @@ pub use bottleneck::{
     Bottleneck, Distribution, FlowDelay, GilbertElliott, Isolation, Loss, Path, Prefix,
     PrefixError, Queue, ReadError,
 };
+pub use control::{
+    ApplyOptions, Changed, Cleared, Control, ControlError, Counters, Holder, QueueCounters, Shown,
+};
 pub use plan::{
     ChangeError, Check, Mismatch, Must, Number, OptionFact, OptionValue, Plan, PlanError,
     QdiscFact, QueueSize, Step, clear, plan,
 };
 pub use router::{Interface, InterfaceError, Os, Router};
 pub use runner::{
-    Background, Local, Output, RunError, Runner, Script, Ssh, SshHost, SshHostError, SshOptions,
-    SshProblem, quote,
+    Background, DryRun, Local, Output, Recording, RunError, Runner, Script, Ssh, SshHost,
+    SshHostError, SshOptions, SshProblem, quote,
 };

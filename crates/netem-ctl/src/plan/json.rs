@@ -23,8 +23,21 @@ pub(crate) struct Qdisc {
     pub(crate) backlog: u64,
     #[serde(default)]
     pub(crate) qlen: u64,
-    #[serde(default, alias = "marked")]
-    pub(crate) ecn_mark: u64,
+    /// `codel` and `pie`.
+    #[serde(default)]
+    ecn_mark: u64,
+    /// `red`.
+    #[serde(default)]
+    marked: u64,
+    /// `cake` counts in each of its tins.
+    #[serde(default)]
+    tins: Vec<Tin>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Tin {
+    #[serde(default)]
+    ecn_mark: u64,
 }
 
 /// A filter. Its matches are not read: they are repeated keys, which JSON has not.
@@ -53,6 +66,18 @@ pub(crate) fn parse<T: for<'de> Deserialize<'de> + Default + IntoIterator>(
 }
 
 impl Qdisc {
+    /// Reads what `tc -j -s qdisc show` says of one interface.
+    pub(crate) fn list(text: &str) -> Option<Vec<Self>> {
+        let list: Vec<Self> = parse(text).ok()?;
+        (!list.is_empty()).then_some(list)
+    }
+
+    /// Packets marked instead of dropped, whatever the kind calls them.
+    pub(crate) fn marks(&self) -> u64 {
+        let tins: u64 = self.tins.iter().map(|tin| tin.ecn_mark).sum();
+        self.ecn_mark + self.marked + tins
+    }
+
     /// An option by the names of what it is in, with dots between.
     pub(crate) fn option(&self, path: &str) -> Option<&Value> {
         path.split('.')

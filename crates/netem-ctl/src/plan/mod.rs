@@ -21,6 +21,13 @@ pub use check::{Check, Mismatch, Must, Number, OptionFact, OptionValue, QdiscFac
 pub use error::{ChangeError, PlanError};
 pub use size::QueueSize;
 
+pub(crate) use json::Qdisc;
+pub(crate) use linux::counted_queues;
+pub(crate) use tc::{GROUP as OUR_GROUP, OFFLOADS, PRIORITIES as OUR_PRIORITIES};
+
+/// Handles of our rate stages.
+pub(crate) const OUR_ROOTS: [&str; 2] = [tc::FORWARD.rate, tc::REVERSE.rate];
+
 /// All that is to be typed on a router for one bottleneck.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -76,6 +83,11 @@ pub fn clear(router: &Router) -> Vec<Step> {
         Os::Linux => linux::clear(router),
         Os::FreeBsd => freebsd::clear(),
     }
+}
+
+/// The commands that clear a FreeBSD router, whose interfaces need not be known.
+pub(crate) fn clear_freebsd() -> Vec<Step> {
+    freebsd::clear()
 }
 
 impl Plan {

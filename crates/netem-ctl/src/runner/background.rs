@@ -23,7 +23,7 @@ pub struct Background {
 }
 
 /// When a process was born, in whatever unit: Linux tells it exactly, `ps` to the second.
-const BORN: &str = r#"born() {
+pub(crate) const BORN: &str = r#"born() {
     if [ -r "/proc/$1/stat" ]; then sed 's/.*) //' "/proc/$1/stat" | cut -d ' ' -f 20
     else ps -o lstart= -p "$1" || true; fi
 }
@@ -31,7 +31,7 @@ const BORN: &str = r#"born() {
 
 /// Whether the process, or what is left of its group, is there and is ours. If its number went to
 /// someone else, the group is gone: a number in use as a group is not given away.
-const ALIVE: &str = r#"alive() {
+pub(crate) const ALIVE: &str = r#"alive() {
     now=$(born "$pid" 2>/dev/null) || now=
     if [ -n "$now" ] && [ "$now" != "$was" ]; then return 1; fi
     kill -s 0 -- "-$pid" 2>/dev/null

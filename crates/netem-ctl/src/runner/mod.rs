@@ -1,8 +1,9 @@
 //! Running scripts on hosts: here, in a network namespace, over SSH, or only on paper.
 
-mod background;
+pub(crate) mod background;
 mod error;
 mod local;
+mod paper;
 mod process;
 mod script;
 mod shell;
@@ -15,6 +16,7 @@ use std::time::Duration;
 pub use background::Background;
 pub use error::RunError;
 pub use local::Local;
+pub use paper::{DryRun, Recording};
 pub use script::{Output, Script, quote};
 pub use ssh::{Ssh, SshHost, SshHostError, SshOptions};
 pub use ssh_error::SshProblem;
@@ -23,6 +25,11 @@ pub use ssh_error::SshProblem;
 pub trait Runner: Send + Sync {
     /// What the host is called in messages.
     fn host(&self) -> &str;
+
+    /// Whether nothing is really run, so that no answer means anything.
+    fn is_dry(&self) -> bool {
+        false
+    }
 
     /// Runs a script to its end. That it failed is part of the output; an error is a script whose
     /// end is not known.

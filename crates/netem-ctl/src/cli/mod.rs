@@ -1,0 +1,172 @@
+//! The command line, for `netem-ctl` and for whatever has it as a subcommand.
+
+mod run;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use tcpexp_units::{QuantityError, TimeDelta};
+
+use crate::router::{Interface, Os};
+use crate::runner::SshHost;
+
+pub use run::{CliError, run};
+
+/// Makes one bottleneck on a router, reads it back and takes it away
+///
+/// The router is a Linux host (tc) or a FreeBSD host (ipfw and dummynet) that forwards between two
+/// interfaces; it is reached by ssh, with the user's own configuration and keys.
+#[derive(Debug, Parser)]
+#[command(name = "netem-ctl", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What can be done with a router.
+#[derive(Debug, Subcommand)]
+#[expect(missing_docs, reason = "each has the description of its arguments")]
+pub enum Command {
+    Apply(ApplyArgs),
+    Show(ShowArgs),
+    Verify(VerifyArgs),
+    Change(ChangeArgs),
+    Clear(ClearArgs),
+}
+
+/// Make a bottleneck and read it back
+///
+/// What is there of ours before is taken away first. A queue that somebody else made, and the
+/// interface that carries the connection to the router, are not touched. If anything fails, nothing
+/// is left behind.
+#[derive(Debug, Args)]
+pub struct ApplyArgs {
+    #[command(flatten)]
+    pub(crate) at: Target,
+
+    /// Description of the bottleneck
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) config: PathBuf,
+
+    /// Interface towards the sources
+    #[arg(long, value_name = "IF")]
+    pub(crate) left: Interface,
+
+    /// Interface towards the sinks
+    #[arg(long, value_name = "IF")]
+    pub(crate) right: Interface,
+
+    /// Let the router clear itself after this time (such as 90s or 2h)
+    #[arg(long, value_name = "TIME", value_parser = parse_wait)]
+    pub(crate) clear_after: Option<Duration>,
+
+    /// Take the router from whoever holds it
+    #[arg(long)]
+    pub(crate) take_over: bool,
+}
+
+/// Show what is on the router: who holds it, what was asked for, queues and counters
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    pub(crate) at: Target,
+}
+
+/// Read the bottleneck back and tell what differs
+///
+/// Without a description, what was applied last is what must be there.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) at: Target,
+
+    /// Description of the bottleneck
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// Change rates, delays and limits while packets flow
+#[derive(Debug, Args)]
+pub struct ChangeArgs {
+    #[command(flatten)]
+    pub(crate) at: Target,
+
+    /// Description of the bottleneck as it is to be
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) config: PathBuf,
+
+    /// Description of the bottleneck as it is, with --dry-run, which does not ask the router
+    #[arg(long, value_name = "FILE.toml", requires_all = ["left", "right", "dry_run"])]
+    pub(crate) from: Option<PathBuf>,
+
+    /// Interface towards the sources, with --from
+    #[arg(long, value_name = "IF", requires = "from")]
+    pub(crate) left: Option<Interface>,
+
+    /// Interface towards the sinks, with --from
+    #[arg(long, value_name = "IF", requires = "from")]
+    pub(crate) right: Option<Interface>,
+}
+
+/// Take away all that is ours, whoever left it there
+///
+/// Needs to know the router only, and finds what a crash left. What was there before comes back.
+#[derive(Debug, Args)]
+pub struct ClearArgs {
+    #[command(flatten)]
+    pub(crate) at: Target,
+}
+
+/// Which router, and how to get there.
+#[derive(Debug, Args)]
+pub struct Target {
+    /// Router, as ssh knows it; this machine where none is given
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Option<SshHost>,
+
+    /// Network namespace on this machine instead
+    #[arg(long, value_name = "NAME", conflicts_with = "host")]
+    pub(crate) namespace: Option<Interface>,
+
+    /// Configuration for ssh instead of the user's
+    #[arg(long, value_name = "FILE", requires = "host")]
+    pub(crate) ssh_config: Option<PathBuf>,
+
+    /// What the router runs
+    #[arg(long, value_enum, default_value_t = OsArg::Linux)]
+    pub(crate) os: OsArg,
+
+    /// Name under which the router is held; user@host where none is given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) owner: Option<String>,
+
+    /// Print the scripts and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Names of systems as they are typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum OsArg {
+    /// tc
+    Linux,
+    /// ipfw and dummynet
+    Freebsd,
+}
+
+impl From<OsArg> for Os {
+    fn from(os: OsArg) -> Self {
+        match os {
+            OsArg::Linux => Self::Linux,
+            OsArg::Freebsd => Self::FreeBsd,
+        }
+    }
+}
+
+fn parse_wait(text: &str) -> Result<Duration, QuantityError> {
+    let time: TimeDelta = text.parse()?;
+    let nanos = u64::try_from(time.as_nanos()).unwrap_or(0);
+    Ok(Duration::from_nanos(nanos))
+}

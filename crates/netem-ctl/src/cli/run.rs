@@ -1,0 +1,261 @@
+//! Does what was typed.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::{ApplyArgs, ChangeArgs, ClearArgs, Command, ShowArgs, Target, VerifyArgs};
+use crate::bottleneck::{Bottleneck, ReadError};
+use crate::control::{ApplyOptions, Control, ControlError, Holder};
+use crate::plan::{self, Plan, PlanError};
+use crate::router::{Interface, Router};
+use crate::runner::{DryRun, Local, RunError, Runner, Ssh, SshOptions};
+
+/// Why it could not be done.
+#[derive(Debug, Error)]
+pub enum CliError {
+    /// A file that cannot be read.
+    #[error("cannot read {}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A description that is wrong.
+    #[error("{}: {problem}", path.display())]
+    Read {
+        /// In which file.
+        path: PathBuf,
+        /// Where and what.
+        problem: ReadError,
+    },
+    /// A bottleneck that cannot be.
+    #[error("{}: {problem}", path.display())]
+    Plan {
+        /// In which file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: PlanError,
+    },
+    /// The router does not do it.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// The router cannot be reached.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// There is no bottleneck.
+    #[error("{host}: there is no bottleneck: apply one first")]
+    Nothing {
+        /// Where.
+        host: String,
+    },
+    /// The output cannot be written.
+    #[error("cannot write the output")]
+    Write(#[from] io::Error),
+}
+
+/// Does what was typed, and tells about it on `out`.
+pub fn run(command: &Command, out: &mut dyn Write) -> Result<(), CliError> {
+    match command {
+        Command::Apply(args) => apply(args, out),
+        Command::Show(args) => show(args, out),
+        Command::Verify(args) => verify(args, out),
+        Command::Change(args) => change(args, out),
+        Command::Clear(args) => clear(args, out),
+    }
+}
+
+fn apply(args: &ApplyArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let router = Router {
+        os: args.at.os.into(),
+        left: args.left.clone(),
+        right: args.right.clone(),
+    };
+    let plan = planned(&args.config, &router)?;
+    let runner = args.at.runner()?;
+    let control = Control::new(runner.as_ref(), &args.at.owner());
+    control.apply(
+        &plan,
+        ApplyOptions {
+            clear_after: args.clear_after,
+            take_over: args.take_over,
+        },
+    )?;
+    args.at
+        .tell(out, runner.as_ref(), "applied and read back")?;
+    if !args.at.dry_run {
+        describe(out, &plan)?;
+    }
+    Ok(())
+}
+
+fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let runner = args.at.runner()?;
+    let control = Control::new(runner.as_ref(), &args.at.owner());
+    let shown = control.show(args.at.os.into())?;
+    if args.at.dry_run {
+        return Ok(());
+    }
+    let host = runner.host();
+    match &shown.holder {
+        None => writeln!(out, "{host}: held by nobody")?,
+        Some(holder) => {
+            writeln!(out, "{host}: held by {}", holder.owner)?;
+            if let Some(plan) = remembered(holder) {
+                describe(out, &plan)?;
+            }
+        }
+    }
+    out.write_all(shown.text.as_bytes())?;
+    Ok(())
+}
+
+fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let runner = args.at.runner()?;
+    let control = Control::new(runner.as_ref(), &args.at.owner());
+    let current = current(&control, &args.at, runner.as_ref())?;
+    let plan = match (&args.config, current) {
+        (Some(config), Some(current)) => planned(config, &current.router)?,
+        (None, Some(current)) => current,
+        (_, None) => return Ok(()),
+    };
+    control.verify(&plan)?;
+    args.at.tell(out, runner.as_ref(), "as it must be")
+}
+
+fn change(args: &ChangeArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let runner = args.at.runner()?;
+    let control = Control::new(runner.as_ref(), &args.at.owner());
+    let from = match (&args.from, &args.left, &args.right) {
+        (Some(from), Some(left), Some(right)) => {
+            let router = Router {
+                os: args.at.os.into(),
+                left: left.clone(),
+                right: right.clone(),
+            };
+            Some(planned(from, &router)?)
+        }
+        _ => current(&control, &args.at, runner.as_ref())?,
+    };
+    let Some(from) = from else {
+        return Ok(());
+    };
+    let to = planned(&args.config, &from.router)?;
+    control.change(&from, &to, None)?;
+    args.at
+        .tell(out, runner.as_ref(), "changed and read back")?;
+    if !args.at.dry_run {
+        describe(out, &to)?;
+    }
+    Ok(())
+}
+
+fn clear(args: &ClearArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let runner = args.at.runner()?;
+    let control = Control::new(runner.as_ref(), &args.at.owner());
+    let said = match control.clear(args.at.os.into())?.owner {
+        None => "nothing to clear".to_owned(),
+        Some(owner) => format!("cleared; it was held by {owner}"),
+    };
+    args.at.tell(out, runner.as_ref(), &said)
+}
+
+/// What the router says that it has; `None` in a dry run, which does not ask it.
+fn current(control: &Control, at: &Target, runner: &dyn Runner) -> Result<Option<Plan>, CliError> {
+    let holder = control.show(at.os.into())?.holder;
+    if at.dry_run {
+        return Ok(None);
+    }
+    let plan = holder.as_ref().and_then(remembered);
+    plan.map(Some).ok_or_else(|| CliError::Nothing {
+        host: runner.host().to_owned(),
+    })
+}
+
+fn remembered(holder: &Holder) -> Option<Plan> {
+    plan::plan(holder.bottleneck.as_ref()?, holder.router.as_ref()?).ok()
+}
+
+fn planned(config: &Path, router: &Router) -> Result<Plan, CliError> {
+    let path = || config.to_owned();
+    let text = fs::read_to_string(config).map_err(|source| CliError::File {
+        path: path(),
+        source,
+    })?;
+    let bottleneck = Bottleneck::from_toml(&text).map_err(|problem| CliError::Read {
+        path: path(),
+        problem,
+    })?;
+    plan::plan(&bottleneck, router).map_err(|problem| CliError::Plan {
+        path: path(),
+        problem,
+    })
+}
+
+/// One line for each direction.
+fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
+    let Router { left, right, .. } = &plan.router;
+    let ways = [
+        (left, right, &plan.bottleneck.forward),
+        (right, left, &plan.bottleneck.reverse),
+    ];
+    for ((from, to, path), size) in ways.into_iter().zip(plan.queues) {
+        let delay = path.delay.unwrap_or_default();
+        write!(out, "  {from} > {to}: delay {}", delay.to_exact_text())?;
+        match path.rate {
+            None => write!(out, ", no rate limit")?,
+            Some(rate) => write!(out, ", rate {rate}")?,
+        }
+        if let Some(queue) = path.queue {
+            write!(out, ", {queue}")?;
+        }
+        if let Some(size) = size {
+            write!(out, " of {} packets ({} bytes)", size.packets, size.bytes)?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+impl Target {
+    fn runner(&self) -> Result<Box<dyn Runner>, CliError> {
+        if self.dry_run {
+            let name = self.host.as_ref().map_or("localhost", |host| host.as_str());
+            let namespace = self.namespace.as_ref().map(Interface::as_str);
+            return Ok(Box::new(DryRun::new(
+                namespace.unwrap_or(name),
+                io::stdout(),
+            )));
+        }
+        Ok(match (&self.host, &self.namespace) {
+            (Some(host), _) => {
+                let options = SshOptions {
+                    config: self.ssh_config.clone(),
+                    ..SshOptions::default()
+                };
+                Box::new(Ssh::new(host.clone(), options)?)
+            }
+            (None, Some(name)) => Box::new(Local::in_namespace(name.as_str())),
+            (None, None) => Box::new(Local::new()),
+        })
+    }
+
+    fn owner(&self) -> String {
+        let typed = self.owner.clone();
+        typed.unwrap_or_else(|| {
+            let user = std::env::var("USER").unwrap_or_else(|_| "root".into());
+            let system = rustix::system::uname();
+            format!("{user}@{}", system.nodename().to_string_lossy())
+        })
+    }
+
+    fn tell(&self, out: &mut dyn Write, runner: &dyn Runner, what: &str) -> Result<(), CliError> {
+        if !self.dry_run {
+            writeln!(out, "{}: {what}", runner.host())?;
+        }
+        Ok(())
+    }
+}

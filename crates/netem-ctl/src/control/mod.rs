@@ -1,0 +1,214 @@
+//! The way to a bottleneck on a router and back: look, apply, read back, change, clear.
+
+mod counters;
+mod error;
+mod preflight;
+mod scripts;
+
+use std::time::Duration;
+
+use tcpexp_units::Timestamp;
+
+use crate::plan::{Mismatch, Plan, Step};
+use crate::router::{Os, Router};
+use crate::runner::{Output, Runner, Script};
+
+pub(crate) use counters::Stage;
+pub use counters::{Counters, QueueCounters};
+pub use error::ControlError;
+pub use preflight::Holder;
+
+/// Does things to one router on behalf of one owner.
+///
+/// A router is held from `apply` to `clear`: nobody else can apply or change in between. If the
+/// owner dies, a timer on the router clears it.
+pub struct Control<'a> {
+    runner: &'a dyn Runner,
+    owner: String,
+}
+
+/// How to apply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ApplyOptions {
+    /// Time after which the router clears itself, unless it is cleared or told to wait before.
+    pub clear_after: Option<Duration>,
+    /// Takes the router from whoever holds it.
+    pub take_over: bool,
+}
+
+/// What clearing found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cleared {
+    /// Whose bottleneck it was; `None` where there was nothing of ours.
+    pub owner: Option<String>,
+}
+
+/// When a change took place, on the router's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// Before the first command.
+    pub began: Option<Timestamp>,
+    /// After the last one.
+    pub ended: Option<Timestamp>,
+}
+
+/// What is on a router now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Who holds it and what was asked for; `None` if nobody does.
+    pub holder: Option<Holder>,
+    /// What the router's own tools say.
+    pub text: String,
+}
+
+/// A router is changed in a second; this is for slow ones.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl<'a> Control<'a> {
+    /// Control of the router that `runner` reaches. The owner is a name for messages that is the
+    /// same when the owner comes back, such as `user@host`.
+    pub fn new(runner: &'a dyn Runner, owner: &str) -> Self {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.:@-/+".contains(c);
+        let owner = owner.replace(|c: char| !is_plain(c), "_");
+        Self { runner, owner }
+    }
+
+    /// Looks whether the router can have a bottleneck and may be touched. Changes nothing.
+    pub fn preflight(&self, router: &Router) -> Result<Option<Holder>, ControlError> {
+        let output = self.run(&scripts::preflight(router), false)?;
+        if self.runner.is_dry() {
+            return Ok(None);
+        }
+        preflight::judge(self.runner.host(), router, &output.text())
+    }
+
+    /// Makes the bottleneck and reads it back. Where that fails, nothing is left behind.
+    pub fn apply(&self, plan: &Plan, options: ApplyOptions) -> Result<(), ControlError> {
+        self.preflight(&plan.router)?;
+        let script = scripts::apply(plan, &self.owner, options);
+        let output = self.run(&script, true)?;
+        self.succeeded(&output)?;
+        let verified = self.verify(plan);
+        if verified.is_err() {
+            self.clear(plan.router.os)?;
+        }
+        verified
+    }
+
+    /// Reads the bottleneck back.
+    pub fn verify(&self, plan: &Plan) -> Result<(), ControlError> {
+        match self.mismatches(plan)? {
+            wrong if wrong.is_empty() => Ok(()),
+            wrong => Err(ControlError::Mismatch {
+                host: self.runner.host().to_owned(),
+                wrong,
+            }),
+        }
+    }
+
+    /// Reads the bottleneck back and tells what differs.
+    pub fn mismatches(&self, plan: &Plan) -> Result<Vec<Mismatch>, ControlError> {
+        let commands: Vec<_> = plan.verify.iter().map(|check| &check.argv).collect();
+        let output = self.run(&scripts::read(&commands), true)?;
+        if self.runner.is_dry() {
+            return Ok(Vec::new());
+        }
+        let text = output.text();
+        let sections = scripts::sections(&text);
+        let found = |index: usize| sections.get(index).map_or("", |(_, text)| text);
+        let checks = plan.verify.iter().enumerate();
+        Ok(checks
+            .flat_map(|(index, check)| check.compare(found(index)))
+            .collect())
+    }
+
+    /// Changes the bottleneck while packets flow, at a point in time on the router's clock or now.
+    pub fn change(
+        &self,
+        from: &Plan,
+        to: &Plan,
+        at: Option<Timestamp>,
+    ) -> Result<Changed, ControlError> {
+        let steps = from.change_to(to)?;
+        let output = self.run_script(&self.change_script(to, &steps, at))?;
+        self.succeeded(&output)?;
+        let text = output.text();
+        let mut times = text.lines().filter_map(|line| line.strip_prefix("time "));
+        let mut time = || Some(Timestamp::from_nanos(times.next()?.trim().parse().ok()?));
+        let changed = Changed {
+            began: time(),
+            ended: time(),
+        };
+        self.verify(to)?;
+        Ok(changed)
+    }
+
+    /// The script that `change` runs, for those who run it themselves.
+    pub fn change_script(&self, to: &Plan, steps: &[Step], at: Option<Timestamp>) -> Script {
+        let text = scripts::change(to, &self.owner, steps, at);
+        // It may have to wait for its time.
+        let script = Script::new(text).as_root();
+        script.within(PATIENCE + at.map_or(Duration::ZERO, |_| Duration::from_secs(600)))
+    }
+
+    /// Takes the bottleneck away, whoever made it, and whether or not this process did. Knows
+    /// nothing but the router.
+    pub fn clear(&self, os: Os) -> Result<Cleared, ControlError> {
+        let output = self.run(&scripts::clear(os), true)?;
+        self.succeeded(&output)?;
+        let text = output.text();
+        let owner = text.lines().find_map(|line| line.strip_prefix("owner "));
+        let cleared = text.lines().any(|line| line == "cleared");
+        let owner = owner.unwrap_or("somebody").to_owned();
+        Ok(Cleared {
+            owner: cleared.then_some(owner),
+        })
+    }
+
+    /// Gives the router's timer this much time from now.
+    pub fn keep_alive(&self, os: Os, clear_after: Duration) -> Result<(), ControlError> {
+        let script = scripts::keep_alive(os, &self.owner, clear_after);
+        let output = self.run(&script, true)?;
+        self.succeeded(&output)
+    }
+
+    /// What is on the router.
+    pub fn show(&self, os: Os) -> Result<Shown, ControlError> {
+        let output = self.run(&scripts::show(os), true)?;
+        let text = output.text();
+        let sections = scripts::sections(&text);
+        let section = |name: &str| sections.iter().find(|(known, _)| *known == name);
+        Ok(Shown {
+            holder: preflight::holder(&sections),
+            text: section("state").map_or(String::new(), |(_, text)| (*text).to_owned()),
+        })
+    }
+
+    /// Counters of the queues and of what is before them.
+    pub fn counters(&self, plan: &Plan) -> Result<Counters, ControlError> {
+        let commands = counters::commands(plan);
+        let commands: Vec<_> = commands.iter().map(|(_, argv)| argv).collect();
+        let output = self.run(&scripts::read(&commands), true)?;
+        let text = output.text();
+        counters::read(plan, &scripts::sections(&text)).ok_or(ControlError::NoCounters {
+            host: self.runner.host().to_owned(),
+        })
+    }
+
+    fn run(&self, text: &str, as_root: bool) -> Result<Output, ControlError> {
+        let mut script = Script::new(text).within(PATIENCE);
+        script.as_root = as_root;
+        self.run_script(&script)
+    }
+
+    fn run_script(&self, script: &Script) -> Result<Output, ControlError> {
+        Ok(self.runner.run(script)?)
+    }
+
+    fn succeeded(&self, output: &Output) -> Result<(), ControlError> {
+        if output.is_success() {
+            return Ok(());
+        }
+        Err(ControlError::of_script(self.runner.host(), output))
+    }
+}

@@ -1,0 +1,30 @@
+//! The `netem-ctl` command.
+
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::process::ExitCode;
+
+use clap::Parser;
+use netem_ctl::cli::{self, Cli, CliError};
+
+fn main() -> ExitCode {
+    match cli::run(&Cli::parse().command, &mut io::stdout().lock()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(CliError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("netem-ctl: {}", chain(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// An error and all its causes on one line.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text.replace('\n', " ")
+}

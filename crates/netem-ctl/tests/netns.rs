@@ -1,0 +1,262 @@
+//! A real router in a network namespace of this machine. Its kernel need not have all queues: these
+//! tests make a rate and a plain queue only. They need root.
+#![expect(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netem_ctl::{
+    ApplyOptions, Bottleneck, Control, ControlError, Local, Os, Plan, Router, Runner, Script, plan,
+};
+
+/// A namespace with the interfaces `r0` and `r1`.
+struct Namespace(String);
+
+impl Namespace {
+    /// `None` where none can be made, and why on standard error.
+    fn new() -> Option<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tcxt{}n{number}", std::process::id());
+        let ip = |words: &str| {
+            let status = Command::new("ip").args(words.split(' ')).output();
+            status.is_ok_and(|output| output.status.success())
+        };
+        if !ip(&format!("netns add {name}")) {
+            eprintln!("skipped: no network namespace can be made here");
+            return None;
+        }
+        let here = Self(name);
+        let name = &here.0;
+        let is_made = ip(&format!("-n {name} link add r0 type veth peer name s0"))
+            && ip(&format!("-n {name} link add r1 type veth peer name d0"))
+            && here
+                .says("tc qdisc add dev r0 root handle 1: htb && tc qdisc del dev r0 root")
+                .0
+                == 0;
+        if !is_made {
+            eprintln!("skipped: no veth and no htb here");
+            return None;
+        }
+        Some(here)
+    }
+
+    fn runner(&self) -> Local {
+        Local::in_namespace(&self.0)
+    }
+
+    fn says(&self, text: &str) -> (i32, String) {
+        let output = self
+            .runner()
+            .run(&Script::new(format!("{text}\n")))
+            .unwrap();
+        (output.code, output.text() + &output.complaint())
+    }
+
+    /// Everything that a bottleneck could leave behind.
+    fn state(&self) -> String {
+        let (_, text) = self.says(
+            "tc qdisc show; ip -o link show type ifb; ethtool -k r0 | grep -v fixed; \
+             set -- $(ls -Li /proc/self/ns/net); ls -d /run/tcpexp-netem-$1* 2>/dev/null || true",
+        );
+        text
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "del", &self.0]).status();
+    }
+}
+
+fn planned(toml: &str) -> Plan {
+    let router = Router {
+        os: Os::Linux,
+        left: "r0".parse().unwrap(),
+        right: "r1".parse().unwrap(),
+    };
+    plan(&Bottleneck::from_toml(toml).unwrap(), &router).unwrap()
+}
+
+const SLOW: &str = "[forward]\nrate = '10mbit'\nbuffer = '50p'\n\
+                    [reverse]\nrate = '1mbit'\nbuffer = '64kB'\nqueue = 'bfifo'";
+const FAST: &str = "[forward]\nrate = '20mbit'\nbuffer = '90p'\n\
+                    [reverse]\nrate = '1mbit'\nbuffer = '64kB'\nqueue = 'bfifo'";
+
+fn plainly() -> ApplyOptions {
+    ApplyOptions::default()
+}
+
+#[test]
+fn applied_twice_and_cleared_twice_leaves_what_was_there() {
+    let Some(here) = Namespace::new() else { return };
+    let before = here.state();
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    let plan = planned(SLOW);
+    for _ in 0..2 {
+        control.apply(&plan, plainly()).unwrap();
+        control.verify(&plan).unwrap();
+    }
+    assert_eq!(
+        control.clear(Os::Linux).unwrap().owner.as_deref(),
+        Some("test")
+    );
+    assert_eq!(control.clear(Os::Linux).unwrap().owner, None);
+    assert_eq!(here.state(), before);
+}
+
+#[test]
+fn a_change_is_made_in_place_and_read_back() {
+    let Some(here) = Namespace::new() else { return };
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    let [slow, fast] = [SLOW, FAST].map(planned);
+    control.apply(&slow, plainly()).unwrap();
+    let changed = control.change(&slow, &fast, None).unwrap();
+    assert!(changed.ended > changed.began && changed.began.is_some());
+    let wrong = control.verify(&slow).unwrap_err().to_string();
+    assert!(
+        wrong.contains("limit of pfifo on r1 is 90, not 50"),
+        "{wrong}"
+    );
+    assert!(
+        wrong.contains("rate of class 7b1:10 on r1 is 20000000"),
+        "{wrong}"
+    );
+    let counters = control.counters(&fast).unwrap();
+    assert_eq!(counters.forward.unwrap().drops, 0);
+    assert_eq!(counters.unshaped_packets, 0);
+    control.clear(Os::Linux).unwrap();
+}
+
+#[test]
+fn a_router_is_held_by_one_and_can_be_taken_over() {
+    let Some(here) = Namespace::new() else { return };
+    let before = here.state();
+    let runner = here.runner();
+    let (first, second) = (
+        Control::new(&runner, "first"),
+        Control::new(&runner, "second"),
+    );
+    let [slow, fast] = [SLOW, FAST].map(planned);
+    first.apply(&slow, plainly()).unwrap();
+    let refused = second.apply(&fast, plainly()).unwrap_err();
+    assert!(matches!(&refused, ControlError::Held { .. }), "{refused}");
+    assert!(
+        refused.to_string().contains("held by first since "),
+        "{refused}"
+    );
+    let refused = second.change(&slow, &fast, None).unwrap_err();
+    assert!(matches!(&refused, ControlError::Held { .. }), "{refused}");
+    first.verify(&slow).unwrap();
+    let take_over = ApplyOptions {
+        take_over: true,
+        ..plainly()
+    };
+    second.apply(&fast, take_over).unwrap();
+    let holder = second.show(Os::Linux).unwrap().holder.unwrap();
+    assert_eq!(holder.owner, "second");
+    assert_eq!(holder.bottleneck.as_ref(), Some(&fast.bottleneck));
+    second.clear(Os::Linux).unwrap();
+    assert_eq!(here.state(), before);
+}
+
+#[test]
+fn the_router_clears_itself_when_nobody_comes_back() {
+    let Some(here) = Namespace::new() else { return };
+    let before = here.state();
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    let soon = ApplyOptions {
+        clear_after: Some(Duration::from_secs(2)),
+        ..plainly()
+    };
+    control.apply(&planned(SLOW), soon).unwrap();
+    // A sign of life sets the timer anew, and clearing takes it away.
+    control
+        .keep_alive(Os::Linux, Duration::from_secs(1))
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while here.state() != before && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(here.state(), before);
+    assert_eq!(control.clear(Os::Linux).unwrap().owner, None);
+}
+
+#[test]
+fn what_a_crash_leaves_is_cleared_even_if_the_router_forgot() {
+    let Some(here) = Namespace::new() else { return };
+    let before = here.state();
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    control.apply(&planned(SLOW), plainly()).unwrap();
+    here.says("ip link add tcxd-l group 7700 type ifb; set -- $(ls -Li /proc/self/ns/net); rm -r /run/tcpexp-netem-$1");
+    let cleared = Control::new(&runner, "another").clear(Os::Linux).unwrap();
+    assert_eq!(cleared.owner.as_deref(), Some("somebody"));
+    // Without its memory the router cannot know which offloads were on.
+    here.says("for f in tso gso gro tx-udp-segmentation; do ethtool -K r0 $f on; done");
+    let queues = |text: &str| {
+        let lines = text.lines().filter(|line| line.starts_with("qdisc"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(queues(&here.state()), queues(&before));
+    assert!(!here.state().contains("tcxd"), "{}", here.state());
+}
+
+#[test]
+fn a_queue_that_is_not_ours_is_left_alone() {
+    let Some(here) = Namespace::new() else { return };
+    assert_eq!(
+        here.says("tc qdisc add dev r1 root handle 5: pfifo limit 7")
+            .0,
+        0
+    );
+    let before = here.state();
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    let refused = control
+        .apply(&planned(SLOW), plainly())
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        refused,
+        format!(
+            "{}: r1 has a queue that is not ours (pfifo 5:): remove it first, as it could not be put \
+             back",
+            here.0
+        )
+    );
+    assert_eq!(control.clear(Os::Linux).unwrap().owner, None);
+    assert_eq!(here.state(), before);
+}
+
+#[test]
+fn a_bottleneck_that_the_kernel_cannot_make_leaves_nothing() {
+    let Some(here) = Namespace::new() else { return };
+    let before = here.state();
+    let runner = here.runner();
+    let control = Control::new(&runner, "test");
+    let router = Router {
+        os: Os::Linux,
+        left: "r0".parse().unwrap(),
+        right: "r7".parse().unwrap(),
+    };
+    let nowhere = plan(&planned(SLOW).bottleneck, &router).unwrap();
+    let refused = control.apply(&nowhere, plainly()).unwrap_err().to_string();
+    assert!(
+        refused.contains("there is no interface r7; there are "),
+        "{refused}"
+    );
+    // A limit of nothing is refused by the kernel in the middle of the script.
+    let mut broken = planned(SLOW);
+    let last = broken.apply.len() - 1;
+    broken.apply[last].argv.push("limit".into());
+    let refused = control.apply(&broken, plainly()).unwrap_err().to_string();
+    assert!(refused.contains("exit code"), "{refused}");
+    assert!(refused.contains("of: tc qdisc add dev r0"), "{refused}");
+    assert_eq!(here.state(), before);
+}
