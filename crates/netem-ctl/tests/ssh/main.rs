@@ -1,0 +1,264 @@
+//! The SSH runner with a real sshd on this machine, and with what may be there instead of one.
+#![expect(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+mod server;
+
+use std::fs;
+use std::net::TcpListener;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use assert_cmd::Command;
+use netem_ctl::{Background, Control, Os, Router, Runner, Script};
+
+use server::{Odd, Server, client, free_port, reach};
+
+const SOON: Duration = Duration::from_secs(20);
+
+#[test]
+fn scripts_arrive_unchanged_and_their_end_comes_back() {
+    let Some(server) = Server::start(&Odd::default()) else {
+        return;
+    };
+    let ssh = server.ssh();
+    let script =
+        Script::new("a='it is \"$HOME\"'\necho \"$a\" | tr a-z A-Z\necho no >&2\nexit 7\n");
+    for _ in 0..2 {
+        let output = ssh.run(&script).unwrap();
+        assert_eq!(output.text(), "IT IS \"$HOME\"\n");
+        assert_eq!((output.code, output.complaint().as_str()), (7, "no"));
+        assert!(output.finished > output.started);
+    }
+    let error = ssh.run_ok(&script).unwrap_err();
+    assert_eq!(error.to_string(), "rtr: exit code 7: no");
+}
+
+#[test]
+fn files_are_copied_both_ways() {
+    let Some(server) = Server::start(&Odd::default()) else {
+        return;
+    };
+    let ssh = server.ssh();
+    let at = |name: &str| server.folder().join(name);
+    let bytes: Vec<u8> = (0..300_000_u32).flat_map(u32::to_le_bytes).collect();
+    fs::write(at("from"), &bytes).unwrap();
+    let there = at("there").display().to_string();
+    ssh.upload(&at("from"), &there, SOON).unwrap();
+    ssh.fetch(&there, &at("back"), SOON).unwrap();
+    assert!(fs::read(at("back")).unwrap() == bytes);
+    let missing = ssh.fetch("/does/not/exist", &at("none"), SOON).unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "rtr: exit code 1: cat: /does/not/exist: No such file or directory"
+    );
+    assert!(!at("none").exists() && !at("none.partial").exists());
+    let strange = ssh.fetch("/etc/passwd; reboot", &at("none"), SOON);
+    assert!(
+        strange
+            .unwrap_err()
+            .to_string()
+            .contains("expected a path without blanks")
+    );
+}
+
+#[test]
+fn a_background_process_outlives_the_connection_and_stops_when_told() {
+    let Some(server) = Server::start(&Odd::default()) else {
+        return;
+    };
+    let ssh = server.ssh();
+    let job = Background {
+        folder: server.folder().join("jobs").display().to_string(),
+        name: "generator".into(),
+        text: "exec sleep 4713".into(),
+        as_root: false,
+    };
+    ssh.run_ok(&job.start()).unwrap();
+    assert_eq!(ssh.run_ok(&job.status()).unwrap().text(), "running\n");
+    ssh.run_ok(&job.stop("TERM", SOON)).unwrap();
+    assert_eq!(ssh.run_ok(&job.status()).unwrap().text(), "ended 143\n");
+}
+
+#[test]
+fn a_script_that_hangs_is_ended_on_the_host() {
+    let Some(server) = Server::start(&Odd::default()) else {
+        return;
+    };
+    let pid = server.folder().join("pid");
+    let text = format!("echo $$ >{}\nsleep 4714\n", pid.display());
+    let script = Script::new(text).within(Duration::from_secs(1));
+    let error = server.ssh().run(&script).unwrap_err();
+    assert_eq!(error.to_string(), "rtr: no end after 1 s, so it was ended");
+    let pid = fs::read_to_string(pid).unwrap();
+    assert!(!fs::exists(format!("/proc/{}", pid.trim())).unwrap());
+}
+
+#[test]
+fn a_connection_that_breaks_is_an_error_and_the_next_script_connects_anew() {
+    let Some(server) = Server::start(&Odd::default()) else {
+        return;
+    };
+    let ssh = server.ssh();
+    let kill = "pid=$PPID\nwhile read -r name <\"/proc/$pid/comm\" && [ \"$name\" != sshd ]; do\n\
+                pid=$(cut -d ' ' -f 4 \"/proc/$pid/stat\")\ndone\nkill -9 \"$pid\"\nsleep 4715\n";
+    let error = ssh.run(&Script::new(kill)).unwrap_err().to_string();
+    assert!(error.starts_with("rtr: "), "{error}");
+    assert_eq!(
+        ssh.run_ok(&Script::new("echo back\n")).unwrap().text(),
+        "back\n"
+    );
+}
+
+/// What `run` says of a host, and how `netem-ctl` tells the same.
+fn refusal(config: &std::path::Path, patience: Duration) -> String {
+    let error = reach(config, patience)
+        .run(&Script::new("true\n").as_root())
+        .unwrap_err();
+    error.to_string()
+}
+
+#[test]
+fn a_host_that_refuses_is_told_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("config");
+    fs::write(&config, client(folder.path(), free_port())).unwrap();
+    assert_eq!(
+        refusal(&config, SOON),
+        "rtr: connection refused: is sshd running there, on this port?"
+    );
+    let bottleneck = folder.path().join("b.toml");
+    fs::write(&bottleneck, "[forward]\nrate = '1mbit'\nbuffer = '9p'\n").unwrap();
+    let mut command = Command::cargo_bin("netem-ctl").unwrap();
+    let command = command.args(["apply", "--host", "rtr", "--left", "a0", "--right", "b0"]);
+    let command = command.arg("--ssh-config").arg(&config);
+    let assert = command.arg("--config").arg(&bottleneck).assert().code(1);
+    let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert_eq!(
+        said,
+        "netem-ctl: rtr: connection refused: is sshd running there, on this port?\n"
+    );
+}
+
+#[test]
+fn a_host_that_hangs_is_told_in_one_line_and_in_time() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || listener.incoming().map(Result::unwrap).collect::<Vec<_>>());
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("config");
+    fs::write(&config, client(folder.path(), port)).unwrap();
+    let started = Instant::now();
+    assert_eq!(
+        refusal(&config, Duration::from_secs(3)),
+        "rtr: it does not answer"
+    );
+    assert!(started.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn a_host_with_another_key_than_the_known_one_is_told_in_one_line() {
+    let odd = Odd {
+        other_key: true,
+        ..Odd::default()
+    };
+    let Some(server) = Server::start(&odd) else {
+        return;
+    };
+    assert_eq!(
+        refusal(&server.config(), SOON),
+        "rtr: its host key is not the known one; if that is right, remove the old one with \
+         ssh-keygen -R"
+    );
+}
+
+#[test]
+fn a_host_that_nobody_knows_is_told_in_one_line() {
+    let odd = Odd {
+        unknown: true,
+        ..Odd::default()
+    };
+    let Some(server) = Server::start(&odd) else {
+        return;
+    };
+    assert_eq!(
+        refusal(&server.config(), SOON),
+        "rtr: its host key is not known yet; connect once by hand with ssh"
+    );
+}
+
+#[test]
+fn a_host_that_does_not_let_us_in_is_told_in_one_line() {
+    let odd = Odd {
+        denied: true,
+        ..Odd::default()
+    };
+    let Some(server) = Server::start(&odd) else {
+        return;
+    };
+    assert_eq!(
+        refusal(&server.config(), SOON),
+        "rtr: it does not accept our key (there is nobody to type a password)"
+    );
+}
+
+#[test]
+fn a_user_without_root_and_sudo_is_told_in_one_line() {
+    let odd = Odd {
+        powerless: true,
+        ..Odd::default()
+    };
+    let Some(server) = Server::start(&odd) else {
+        return;
+    };
+    let said = refusal(&server.config(), SOON);
+    let expected = [
+        "rtr: there is no sudo, and the user is not root",
+        "rtr: sudo wants a password (sudo -n does not work), and the user is not root",
+    ];
+    assert!(expected.contains(&said.as_str()), "{said}");
+    // What needs no root works.
+    let output = server.ssh().run_ok(&Script::new("echo here\n"));
+    assert_eq!(output.unwrap().text(), "here\n");
+}
+
+#[test]
+fn missing_tools_and_the_interface_of_the_connection_are_told_before_anything_is_touched() {
+    let Some(server) = Server::start(&Odd::default()) else {
+        return;
+    };
+    let ssh = server.ssh();
+    let control = Control::new(&ssh, "test");
+    let router = |os, left: &str| Router {
+        os,
+        left: left.parse().unwrap(),
+        right: "nothing0".parse().unwrap(),
+    };
+    // This machine has none of the tools of the other system.
+    let said = control.preflight(&router(Os::FreeBsd, "em0")).unwrap_err();
+    assert_eq!(
+        said.to_string(),
+        "rtr: ipfw, daemon, kldstat missing: install the base system"
+    );
+    if ssh
+        .run(&Script::new("command -v tc && command -v ethtool\n"))
+        .unwrap()
+        .code
+        != 0
+    {
+        eprintln!("skipped: there is no tc or no ethtool");
+        return;
+    }
+    let said = control.preflight(&router(Os::Linux, "lo")).unwrap_err();
+    assert!(
+        said.to_string()
+            .starts_with("rtr: there is no interface nothing0; there are lo")
+    );
+    let mut router = router(Os::Linux, "nothing0");
+    router.right = "lo".parse().unwrap();
+    router.left = "lo".parse().unwrap();
+    let said = control.preflight(&router).unwrap_err();
+    assert_eq!(
+        said.to_string(),
+        "rtr: lo carries this connection (to 127.0.0.1): expected a data interface"
+    );
+}

@@ -1,0 +1,198 @@
+//! An sshd of our own on this machine, with keys made for the test.
+
+use std::fs;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netem_ctl::{Ssh, SshOptions};
+use tempfile::TempDir;
+
+/// A running sshd, and a client configuration that knows it as `rtr`.
+pub(crate) struct Server {
+    folder: TempDir,
+    port: u16,
+    process: Child,
+}
+
+/// What is unusual about a server or about what the client knows of it.
+#[derive(Default)]
+pub(crate) struct Odd {
+    /// The client knows another key.
+    pub(crate) other_key: bool,
+    /// The client knows no key.
+    pub(crate) unknown: bool,
+    /// The server does not know the user's key.
+    pub(crate) denied: bool,
+    /// The session has no root and no sudo.
+    pub(crate) powerless: bool,
+}
+
+impl Server {
+    /// `None` where there is no sshd, which must not be where all tools are promised.
+    pub(crate) fn start(odd: &Odd) -> Option<Self> {
+        let Some(sshd) = sshd() else {
+            assert!(
+                std::env::var_os("TCPEXP_NEED_TOOLS").is_none(),
+                "sshd, ssh and ssh-keygen are promised and missing"
+            );
+            eprintln!("skipped: there is no sshd");
+            return None;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["host", "user", "other"] {
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f"])
+                .arg(at(name))
+                .status();
+            assert!(made.unwrap().success());
+        }
+        let port = free_port();
+        let public = |name: &str| fs::read_to_string(at(&format!("{name}.pub"))).unwrap();
+        let accepted = if odd.denied { "other" } else { "user" };
+        fs::write(at("authorized"), public(accepted)).unwrap();
+        let known = match odd {
+            Odd { unknown: true, .. } => String::new(),
+            Odd {
+                other_key: true, ..
+            } => public("other"),
+            _ => public("host"),
+        };
+        let known = known.lines().fold(String::new(), |all, key| {
+            all + &format!("[127.0.0.1]:{port} {key}\n")
+        });
+        fs::write(at("known"), known).unwrap();
+        let force = if odd.powerless {
+            format!("ForceCommand {}\n", powerless(folder.path()).display())
+        } else {
+            String::new()
+        };
+        let server = format!(
+            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {}\nAuthorizedKeysFile {}\n\
+             StrictModes no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n\
+             PidFile none\n{force}",
+            at("host").display(),
+            at("authorized").display()
+        );
+        fs::write(at("sshd_config"), server).unwrap();
+        fs::write(at("config"), client(folder.path(), port)).unwrap();
+        // sshd as root wants this folder, which its service would make.
+        let _ = fs::create_dir_all("/run/sshd");
+        let process = Command::new(sshd)
+            .args(["-D", "-e", "-f"])
+            .arg(at("sshd_config"))
+            .stdin(Stdio::null())
+            .stderr(fs::File::create(at("log")).unwrap())
+            .spawn()
+            .unwrap();
+        let server = Self {
+            folder,
+            port,
+            process,
+        };
+        server.wait();
+        Some(server)
+    }
+
+    fn wait(&self) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
+            assert!(Instant::now() < deadline, "sshd does not listen: {log}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The client configuration.
+    pub(crate) fn config(&self) -> PathBuf {
+        self.folder.path().join("config")
+    }
+
+    /// A folder that the test may use.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn ssh(&self) -> Ssh {
+        reach(&self.config(), Duration::from_secs(20))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+pub(crate) fn reach(config: &Path, patience: Duration) -> Ssh {
+    let options = SshOptions {
+        config: Some(config.to_owned()),
+        patience,
+    };
+    Ssh::new("rtr".parse().unwrap(), options).unwrap()
+}
+
+/// A client configuration for whatever is at `port`.
+pub(crate) fn client(folder: &Path, port: u16) -> String {
+    let at = |name: &str| folder.join(name).display().to_string();
+    format!(
+        "Host rtr\n HostName 127.0.0.1\n Port {port}\n IdentityFile {}\n IdentitiesOnly yes\n \
+         UserKnownHostsFile {}\n GlobalKnownHostsFile none\n",
+        at("user"),
+        at("known")
+    )
+}
+
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// A program to run each command as a user who is not root and finds no sudo.
+fn powerless(folder: &Path) -> PathBuf {
+    let tools = folder.join("tools");
+    fs::create_dir(&tools).unwrap();
+    for tool in ["id", "timeout", "sh", "ls"] {
+        let target = which(tool).unwrap();
+        std::os::unix::fs::symlink(target, tools.join(tool)).unwrap();
+    }
+    let is_root = rustix::process::geteuid().is_root();
+    let drop = match which("setpriv") {
+        Some(setpriv) if is_root => format!(
+            "{} --reuid=65534 --regid=65534 --clear-groups ",
+            setpriv.display()
+        ),
+        _ => String::new(),
+    };
+    let program = folder.join("powerless");
+    let text = format!(
+        "#!/bin/sh\nPATH={}\nexport PATH\nexec {drop}/bin/sh -c \"$SSH_ORIGINAL_COMMAND\"\n",
+        tools.display()
+    );
+    fs::File::create(&program)
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+    for path in [folder, &program] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    program
+}
+
+fn sshd() -> Option<PathBuf> {
+    which("ssh")?;
+    which("ssh-keygen")?;
+    which("sshd")
+}
+
+fn which(program: &str) -> Option<PathBuf> {
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/local/sbin:/usr/sbin:/sbin";
+    let places = path.split(':').map(|place| Path::new(place).join(program));
+    places.into_iter().find(|place| place.is_file())
+}
