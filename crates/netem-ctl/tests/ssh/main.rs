@@ -17,7 +17,7 @@ const SOON: Duration = Duration::from_secs(20);
 
 #[test]
 fn scripts_arrive_unchanged_and_their_end_comes_back() {
-    let Some(server) = Server::start(&Odd::default()) else {
+    let Some(server) = Server::start(Odd::Nothing) else {
         return;
     };
     let ssh = server.ssh();
@@ -35,7 +35,7 @@ fn scripts_arrive_unchanged_and_their_end_comes_back() {
 
 #[test]
 fn files_are_copied_both_ways() {
-    let Some(server) = Server::start(&Odd::default()) else {
+    let Some(server) = Server::start(Odd::Nothing) else {
         return;
     };
     let ssh = server.ssh();
@@ -63,7 +63,7 @@ fn files_are_copied_both_ways() {
 
 #[test]
 fn a_background_process_outlives_the_connection_and_stops_when_told() {
-    let Some(server) = Server::start(&Odd::default()) else {
+    let Some(server) = Server::start(Odd::Nothing) else {
         return;
     };
     let ssh = server.ssh();
@@ -81,7 +81,7 @@ fn a_background_process_outlives_the_connection_and_stops_when_told() {
 
 #[test]
 fn a_script_that_hangs_is_ended_on_the_host() {
-    let Some(server) = Server::start(&Odd::default()) else {
+    let Some(server) = Server::start(Odd::Nothing) else {
         return;
     };
     let pid = server.folder().join("pid");
@@ -95,7 +95,7 @@ fn a_script_that_hangs_is_ended_on_the_host() {
 
 #[test]
 fn a_connection_that_breaks_is_an_error_and_the_next_script_connects_anew() {
-    let Some(server) = Server::start(&Odd::default()) else {
+    let Some(server) = Server::start(Odd::Nothing) else {
         return;
     };
     let ssh = server.ssh();
@@ -157,11 +157,7 @@ fn a_host_that_hangs_is_told_in_one_line_and_in_time() {
 
 #[test]
 fn a_host_with_another_key_than_the_known_one_is_told_in_one_line() {
-    let odd = Odd {
-        other_key: true,
-        ..Odd::default()
-    };
-    let Some(server) = Server::start(&odd) else {
+    let Some(server) = Server::start(Odd::OtherKey) else {
         return;
     };
     assert_eq!(
@@ -173,11 +169,7 @@ fn a_host_with_another_key_than_the_known_one_is_told_in_one_line() {
 
 #[test]
 fn a_host_that_nobody_knows_is_told_in_one_line() {
-    let odd = Odd {
-        unknown: true,
-        ..Odd::default()
-    };
-    let Some(server) = Server::start(&odd) else {
+    let Some(server) = Server::start(Odd::Unknown) else {
         return;
     };
     assert_eq!(
@@ -188,11 +180,7 @@ fn a_host_that_nobody_knows_is_told_in_one_line() {
 
 #[test]
 fn a_host_that_does_not_let_us_in_is_told_in_one_line() {
-    let odd = Odd {
-        denied: true,
-        ..Odd::default()
-    };
-    let Some(server) = Server::start(&odd) else {
+    let Some(server) = Server::start(Odd::Denied) else {
         return;
     };
     assert_eq!(
@@ -203,11 +191,7 @@ fn a_host_that_does_not_let_us_in_is_told_in_one_line() {
 
 #[test]
 fn a_user_without_root_and_sudo_is_told_in_one_line() {
-    let odd = Odd {
-        powerless: true,
-        ..Odd::default()
-    };
-    let Some(server) = Server::start(&odd) else {
+    let Some(server) = Server::start(Odd::Powerless) else {
         return;
     };
     let said = refusal(&server.config(), SOON);
@@ -223,7 +207,7 @@ fn a_user_without_root_and_sudo_is_told_in_one_line() {
 
 #[test]
 fn missing_tools_and_the_interface_of_the_connection_are_told_before_anything_is_touched() {
-    let Some(server) = Server::start(&Odd::default()) else {
+    let Some(server) = Server::start(Odd::Nothing) else {
         return;
     };
     let ssh = server.ssh();

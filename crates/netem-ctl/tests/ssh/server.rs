@@ -20,21 +20,22 @@ pub(crate) struct Server {
 }
 
 /// What is unusual about a server or about what the client knows of it.
-#[derive(Default)]
-pub(crate) struct Odd {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Odd {
+    Nothing,
     /// The client knows another key.
-    pub(crate) other_key: bool,
+    OtherKey,
     /// The client knows no key.
-    pub(crate) unknown: bool,
+    Unknown,
     /// The server does not know the user's key.
-    pub(crate) denied: bool,
+    Denied,
     /// The session has no root and no sudo.
-    pub(crate) powerless: bool,
+    Powerless,
 }
 
 impl Server {
     /// `None` where there is no sshd, which must not be where all tools are promised.
-    pub(crate) fn start(odd: &Odd) -> Option<Self> {
+    pub(crate) fn start(odd: Odd) -> Option<Self> {
         let Some(sshd) = sshd() else {
             assert!(
                 std::env::var_os("TCPEXP_NEED_TOOLS").is_none(),
@@ -54,20 +55,18 @@ impl Server {
         }
         let port = free_port();
         let public = |name: &str| fs::read_to_string(at(&format!("{name}.pub"))).unwrap();
-        let accepted = if odd.denied { "other" } else { "user" };
+        let accepted = if odd == Odd::Denied { "other" } else { "user" };
         fs::write(at("authorized"), public(accepted)).unwrap();
         let known = match odd {
-            Odd { unknown: true, .. } => String::new(),
-            Odd {
-                other_key: true, ..
-            } => public("other"),
+            Odd::Unknown => String::new(),
+            Odd::OtherKey => public("other"),
             _ => public("host"),
         };
         let known = known.lines().fold(String::new(), |all, key| {
             all + &format!("[127.0.0.1]:{port} {key}\n")
         });
         fs::write(at("known"), known).unwrap();
-        let force = if odd.powerless {
+        let force = if odd == Odd::Powerless {
             format!("ForceCommand {}\n", powerless(folder.path()).display())
         } else {
             String::new()
