@@ -1,6 +1,6 @@
-//! What an axis shows: a range, ticks at round values, and a unit.
+//! What an axis shows: a range or some slots, and ticks with labels.
 
-use tcpexp_units::TimeDelta;
+use crate::style::AxisStyle;
 
 /// One axis: values from `low` to `high` and the ticks between them.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,31 +9,154 @@ pub(crate) struct Axis {
     pub(crate) low: f64,
     pub(crate) high: f64,
     pub(crate) ticks: Vec<(f64, String)>,
+    pub(crate) scale: Scale,
+    /// Names of several slots together, and where each begins and ends.
+    pub(crate) bands: Vec<(f64, f64, String)>,
 }
 
-impl Axis {
-    /// An axis with at most `most_ticks` ticks, at multiples of 1, 2 or 5 times a power of ten.
-    pub(crate) fn new(name: impl Into<String>, (low, high): (f64, f64), most_ticks: u32) -> Self {
-        let (step, decimals) = nice_step((high - low) / f64::from(most_ticks));
-        let first = (low / step).ceil();
-        // A step is at least a `most_ticks`-th of the range, so no more of them fit.
-        let ticks = (0..=most_ticks)
-            .map(|index| (first + f64::from(index)) * step)
-            .take_while(|&value| value <= high + step * 1e-6)
-            // The sum turns a negative zero into a zero.
-            .map(|value| (value, with_minus(&format!("{:.decimals$}", value + 0.0))))
-            .collect();
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    Linear,
+    /// Equal ratios are equally long.
+    Log,
+    /// Slots around whole numbers from 0 on.
+    Slots,
+}
+
+/// An axis before it is known how many ticks it has room for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AxisSpec {
+    pub(crate) name: String,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    scale: Scale,
+    slots: Vec<String>,
+    /// How many slots each band has, and its name.
+    bands: Vec<(usize, String)>,
+}
+
+impl AxisSpec {
+    /// Values in a range that fits them, unless `style` has another one.
+    ///
+    /// A logarithmic axis has room for what is positive; below its lowest power nothing is.
+    pub(crate) fn values(name: impl Into<String>, range: (f64, f64), style: &AxisStyle) -> Self {
+        let (mut low, mut high) = range;
+        if style.log {
+            high = if high > 0.0 { high } else { 1.0 };
+            low = if low > 0.0 { low } else { high / 1e3 };
+        }
+        if let Some(given) = style.low.filter(|low| !style.log || *low > 0.0) {
+            low = given;
+        }
+        if let Some(given) = style.high.filter(|high| !style.log || *high > 0.0) {
+            high = given;
+        }
+        if high <= low {
+            // One limit was given, and all the data is beyond it.
+            high = low + low.abs().max(1.0);
+        }
         Self {
-            name: name.into(),
+            name: style.name.clone().unwrap_or_else(|| name.into()),
             low,
             high,
-            ticks,
+            scale: if style.log { Scale::Log } else { Scale::Linear },
+            slots: Vec::new(),
+            bands: Vec::new(),
         }
     }
 
+    /// A slot for each of these, in bands of several that belong together, or in none.
+    pub(crate) fn slots(
+        name: impl Into<String>,
+        slots: Vec<String>,
+        bands: Vec<(usize, String)>,
+        style: &AxisStyle,
+    ) -> Self {
+        Self {
+            name: style.name.clone().unwrap_or_else(|| name.into()),
+            low: -0.5,
+            high: slots.len() as f64 - 0.5,
+            scale: Scale::Slots,
+            slots,
+            bands,
+        }
+    }
+
+    /// The axis with at most `most_ticks` ticks, unless it has slots, which all have one.
+    pub(crate) fn axis(&self, most_ticks: u32) -> Axis {
+        let ticks = match self.scale {
+            Scale::Linear => linear_ticks((self.low, self.high), most_ticks),
+            Scale::Log => log_ticks((self.low, self.high), most_ticks),
+            Scale::Slots => (0..).map(f64::from).zip(self.slots.clone()).collect(),
+        };
+        let mut next = self.low;
+        let bands = self.bands.iter().map(|(slots, name)| {
+            let start = next;
+            next += *slots as f64;
+            (start, next, name.clone())
+        });
+        Axis {
+            name: self.name.clone(),
+            low: self.low,
+            high: self.high,
+            ticks,
+            scale: self.scale,
+            bands: bands.collect(),
+        }
+    }
+}
+
+impl Axis {
     /// Where `value` is, as a fraction of the axis.
     pub(crate) fn fraction(&self, value: f64) -> f64 {
-        (value - self.low) / (self.high - self.low)
+        match self.scale {
+            Scale::Linear | Scale::Slots => (value - self.low) / (self.high - self.low),
+            Scale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
+        }
+    }
+}
+
+/// At multiples of 1, 2 or 5 times a power of ten.
+fn linear_ticks((low, high): (f64, f64), most_ticks: u32) -> Vec<(f64, String)> {
+    let (step, decimals) = nice_step((high - low) / f64::from(most_ticks));
+    let first = (low / step).ceil();
+    // A step is at least a `most_ticks`-th of the range, so no more of them fit.
+    (0..=most_ticks)
+        .map(|index| (first + f64::from(index)) * step)
+        .take_while(|&value| value <= high + step * 1e-6)
+        // The sum turns a negative zero into a zero.
+        .map(|value| (value, with_minus(&format!("{:.decimals$}", value + 0.0))))
+        .collect()
+}
+
+/// At 1, 2 and 5 times the powers of ten, at 1 and 3 times, or at the powers, as many as fit.
+fn log_ticks((low, high): (f64, f64), most_ticks: u32) -> Vec<(f64, String)> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a float has few powers of ten"
+    )]
+    let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
+    let at = |factors: &[i32], every: usize| -> Vec<(f64, String)> {
+        let values = powers.clone().step_by(every).flat_map(|power| {
+            factors.iter().map(move |&factor| {
+                let value = f64::from(factor) * 10_f64.powi(power);
+                let decimals = usize::try_from(-power).unwrap_or(0);
+                (value, format!("{value:.decimals$}"))
+            })
+        });
+        values
+            .filter(|(value, _)| (low * 0.999_999..=high * 1.000_001).contains(value))
+            .collect()
+    };
+    let fits = |ticks: &Vec<(f64, String)>| ticks.len() <= most_ticks as usize + 1;
+    let dense = [&[1, 2, 5][..], &[1, 3], &[1]].map(|factors| at(factors, 1));
+    let sparse = (2..40).map(|every| at(&[1], every));
+    let mut all = dense.into_iter().chain(sparse);
+    let chosen = all.find(fits).unwrap_or_default();
+    if chosen.len() > 1 {
+        chosen
+    } else {
+        linear_ticks((low, high), most_ticks)
     }
 }
 
@@ -74,58 +197,8 @@ pub(crate) fn range(least: f64, most: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// The unit of the delays in one chart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
-    Micros,
-    Millis,
-    Seconds,
-}
-
-impl Unit {
-    /// Milliseconds, unless all values are below one or above ten seconds; as in the tables.
-    pub(crate) fn of(least: TimeDelta, most: TimeDelta) -> Self {
-        if least > TimeDelta::from_seconds(10) {
-            Self::Seconds
-        } else if most.max(least.abs()) < TimeDelta::from_millis(1) {
-            Self::Micros
-        } else {
-            Self::Millis
-        }
-    }
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Micros => "µs",
-            Self::Millis => "ms",
-            Self::Seconds => "s",
-        }
-    }
-
-    pub(crate) fn value(self, span: TimeDelta) -> f64 {
-        let nanos = match self {
-            Self::Micros => 1e3,
-            Self::Millis => 1e6,
-            Self::Seconds => 1e9,
-        };
-        span.as_nanos() as f64 / nanos
-    }
-
-    /// With three significant digits: `83.2 ms`.
-    pub(crate) fn show(self, span: TimeDelta) -> String {
-        let value = self.value(span);
-        let decimals = match value.abs() {
-            0.0..0.9995 => 3,
-            0.9995..9.995 => 2,
-            9.995..99.95 => 1,
-            _ => 0,
-        };
-        with_minus(&format!("{value:.decimals$} {}", self.name()))
-    }
-}
-
 /// The sign as it is printed, not the hyphen that stands for it on keyboards.
-fn with_minus(number: &str) -> String {
+pub(crate) fn with_minus(number: &str) -> String {
     number.replace('-', "\u{2212}")
 }
 
@@ -136,7 +209,8 @@ mod tests {
     use super::*;
 
     fn labels(low: f64, high: f64, most_ticks: u32) -> String {
-        let axis = Axis::new("", (low, high), most_ticks);
+        let style = AxisStyle::default();
+        let axis = AxisSpec::values("", (low, high), &style).axis(most_ticks);
         axis.ticks
             .into_iter()
             .map(|(_, label)| label)
@@ -169,13 +243,21 @@ mod tests {
     }
 
     #[test]
-    fn a_median_has_three_significant_digits() {
-        let shown = [83_207, 127_000, 47_380, 4_999, -92]
-            .map(|micros| Unit::Millis.show(TimeDelta::from_micros(micros)));
-        assert_eq!(
-            shown,
-            ["83.2 ms", "127 ms", "47.4 ms", "5.00 ms", "−0.092 ms"]
-        );
+    fn a_logarithmic_axis_has_round_ticks_too() {
+        let labels = |low, high, most_ticks| {
+            let style = AxisStyle {
+                log: true,
+                ..AxisStyle::default()
+            };
+            let axis = AxisSpec::values("", (low, high), &style).axis(most_ticks);
+            let labels = axis.ticks.into_iter().map(|(_, label)| label);
+            labels.collect::<Vec<_>>().join(" ")
+        };
+        insta::assert_snapshot!(labels(1.0, 250.0, 8), @"1 2 5 10 20 50 100 200");
+        insta::assert_snapshot!(labels(0.01, 100.0, 5), @r"0.01 0.1 1 10 100");
+        insta::assert_snapshot!(labels(1e-9, 1e9, 5), @r"0.000000001 0.00001 0.1 1000 10000000");
+        insta::assert_snapshot!(labels(40.0, 48.0, 5), @"40 42 44 46 48");
+        insta::assert_snapshot!(labels(-1.0, 100.0, 5), @r"0.1 1 10 100");
     }
 
     proptest! {
@@ -183,7 +265,7 @@ mod tests {
         fn any_range_has_ticks_inside(low in any::<i64>(), high in any::<i64>(), most_ticks in 1_u32..20) {
             let (low, high) = range(low.min(high) as f64 / 1e6, low.max(high) as f64 / 1e6);
             prop_assert!(low < high);
-            let axis = Axis::new("", (low, high), most_ticks);
+            let axis = AxisSpec::values("", (low, high), &AxisStyle::default()).axis(most_ticks);
             prop_assert!(axis.ticks.len() <= most_ticks as usize + 1);
             for (value, label) in axis.ticks {
                 prop_assert!((-1e-6..=1.0 + 1e-6).contains(&((value - low) / (high - low))), "{label}");

@@ -9,7 +9,9 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontTransform, register_font};
 
-use crate::{Error, FigureSize, Svg};
+use crate::stroke::{Marker, Stroke, dashed};
+use crate::theme::Ink;
+use crate::{Error, FigureSize, Style, Svg, Theme};
 
 /// Liberation Sans, see `fonts/LICENSE.txt`.
 pub(crate) const FONT: &[u8] = include_bytes!("../fonts/LiberationSans-Regular.ttf");
@@ -20,8 +22,6 @@ const FONT_FAMILY: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
 const UNITS_PER_MM: u32 = 10;
 /// Height of all text: 7.4 points.
 pub(crate) const TEXT_HEIGHT: i32 = 26;
-
-pub(crate) const BLACK_INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
 
 /// A horizontal and a vertical position.
 pub(crate) type At = (i32, i32);
@@ -34,10 +34,13 @@ pub(crate) enum Align {
     Right,
     /// Centred, and read from bottom to top.
     Upward,
+    /// Read from bottom to top, with its end at the position.
+    UpTo,
 }
 
 pub(crate) struct Canvas<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
+    theme: Theme,
 }
 
 type Drawn = Result<(), DrawingAreaErrorKind<io::Error>>;
@@ -50,25 +53,26 @@ impl Canvas<'_> {
             .into()
     }
 
-    /// Draws a figure of `size` by calling `draw` on an empty canvas.
+    /// Draws a figure by calling `draw` on an empty canvas.
     pub(crate) fn draw(
-        size: FigureSize,
+        style: &Style,
         draw: impl FnOnce(&Canvas<'_>) -> Result<(), Error>,
     ) -> Result<Svg, Error> {
         register()?;
-        let (width, height) = Self::extent(size);
+        let (width, height) = Self::extent(style.size);
         let mut svg = String::new();
         {
             let backend =
                 SVGBackend::with_string(&mut svg, (width.unsigned_abs(), height.unsigned_abs()));
             let canvas = Canvas {
                 area: backend.into_drawing_area(),
+                theme: style.theme,
             };
-            checked(canvas.area.fill(&WHITE))?;
+            checked(canvas.area.fill(&style.theme.colour(Ink::Paper)))?;
             draw(&canvas)?;
             checked(canvas.area.present())?;
         }
-        Ok(Svg(on_paper(&svg, size)))
+        Ok(Svg(on_paper(&svg, style.size)))
     }
 
     /// How far `text` reaches.
@@ -81,48 +85,78 @@ impl Canvas<'_> {
             .map_or(0, |(width, _)| i32::try_from(width).unwrap_or(i32::MAX))
     }
 
-    pub(crate) fn text(&self, text: &str, (x, y): At, align: Align) -> Result<(), Error> {
+    pub(crate) fn text(&self, text: &str, at: At, align: Align) -> Result<(), Error> {
+        self.coloured_text(text, at, align, self.theme.colour(Ink::Black))
+    }
+
+    /// Text that is read on `ink`.
+    pub(crate) fn text_on(&self, ink: Ink, text: &str, at: At) -> Result<(), Error> {
+        self.coloured_text(text, at, Align::Centre, self.theme.text_on(ink))
+    }
+
+    fn coloured_text(
+        &self,
+        text: &str,
+        (x, y): At,
+        align: Align,
+        colour: RGBColor,
+    ) -> Result<(), Error> {
         // Viewers centre on half the height of an x; numbers and capitals reach higher.
         const RAISED: i32 = TEXT_HEIGHT / 10;
         let at = match align {
-            Align::Upward => (x + RAISED, y),
+            Align::Upward | Align::UpTo => (x + RAISED, y),
             _ => (x, y + RAISED),
         };
-        checked(self.area.draw_text(text, &text_style(align), at))
-    }
-
-    pub(crate) fn line(&self, path: &[At], colour: RGBColor, width: u32) -> Result<(), Error> {
+        let text = printable(text);
         checked(
             self.area
-                .draw(&PathElement::new(path, colour.stroke_width(width))),
+                .draw_text(&text, &text_style(align).color(&colour), at),
         )
     }
 
-    /// A dashed line from left to right at height `y`.
-    pub(crate) fn dashes(
-        &self,
-        (left, right): (i32, i32),
-        y: i32,
-        colour: RGBColor,
-    ) -> Result<(), Error> {
-        const DASH: i32 = 12;
-        const WIDTH: u32 = 3;
-        let mut start = left;
-        while start < right {
-            let end = (start + DASH).min(right);
-            self.line(&[(start, y), (end, y)], colour, WIDTH)?;
-            start += 5 * DASH / 3;
+    /// A line along `path`, with its dashes.
+    pub(crate) fn line(&self, path: &[At], stroke: Stroke) -> Result<(), Error> {
+        let style = self.theme.colour(stroke.ink).stroke_width(stroke.width);
+        for piece in dashed(path, stroke.dash) {
+            checked(self.area.draw(&PathElement::new(piece, style)))?;
         }
         Ok(())
     }
 
     /// A filled rectangle between two corners.
-    pub(crate) fn area(&self, from: At, to: At, colour: RGBColor) -> Result<(), Error> {
-        checked(self.area.draw(&Rectangle::new([from, to], colour.filled())))
+    pub(crate) fn area(&self, from: At, to: At, ink: Ink) -> Result<(), Error> {
+        let filled = self.theme.colour(ink).filled();
+        checked(self.area.draw(&Rectangle::new([from, to], filled)))
     }
 
-    pub(crate) fn dot(&self, at: At, colour: RGBColor, radius: u32) -> Result<(), Error> {
-        checked(self.area.draw(&Circle::new(at, radius, colour.filled())))
+    /// A filled area between corners.
+    pub(crate) fn polygon(&self, corners: Vec<At>, ink: Ink) -> Result<(), Error> {
+        let filled = self.theme.colour(ink).filled();
+        checked(self.area.draw(&Polygon::new(corners, filled)))
+    }
+
+    /// A point.
+    pub(crate) fn marker(
+        &self,
+        at: At,
+        marker: Marker,
+        ink: Ink,
+        radius: u32,
+    ) -> Result<(), Error> {
+        if marker == Marker::Circle {
+            let filled = self.theme.colour(ink).filled();
+            return checked(self.area.draw(&Circle::new(at, radius, filled)));
+        }
+        let reach = i32::try_from(radius).unwrap_or(i32::MAX);
+        let corners = marker.corners(at, reach);
+        if !corners.is_empty() {
+            return self.polygon(corners, ink);
+        }
+        let width = (radius / 3).max(2);
+        marker
+            .lines(at, reach)
+            .iter()
+            .try_for_each(|line| self.line(line, Stroke::solid(ink, width)))
     }
 }
 
@@ -134,9 +168,9 @@ fn text_style(align: Align) -> TextStyle<'static> {
         Align::Centre => (font, HPos::Center),
         Align::Right => (font, HPos::Right),
         Align::Upward => (font.transform(FontTransform::Rotate270), HPos::Center),
+        Align::UpTo => (font.transform(FontTransform::Rotate270), HPos::Right),
     };
     font.into_text_style(&(0, 0))
-        .color(&BLACK_INK)
         .pos(Pos::new(horizontal, VPos::Center))
 }
 
@@ -152,6 +186,12 @@ fn on_paper(svg: &str, size: FigureSize) -> String {
         r#"<svg width="{width_mm}mm" height="{height_mm}mm" stroke-linejoin="round" stroke-linecap="round""#
     );
     svg.replacen(&plain, &sized, 1)
+}
+
+/// A text without characters that XML cannot hold.
+fn printable(label: &str) -> String {
+    let unprintable = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+    label.replace(unprintable, "\u{fffd}")
 }
 
 fn checked(drawn: Drawn) -> Result<(), Error> {

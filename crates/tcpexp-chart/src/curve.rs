@@ -3,14 +3,16 @@
 use std::cmp::Reverse;
 use std::ptr;
 
-use plotters::style::RGBColor;
 use tcpexp_measure::RttSummary;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::axis::Unit;
-use crate::colours::{COLOURS, GREYS};
+use crate::clip::Point;
+use crate::layer::Layer;
 use crate::legend::Key;
-use crate::panel::Panel;
+use crate::lines::{Join, over_time, staircase};
+use crate::quantity::Shown;
+use crate::stroke::Stroke;
+use crate::theme::{Ink, SERIES};
 use crate::{DelaySeries, Error};
 
 /// Bins of a drawn series over time, of up to four samples: more than seven per millimetre.
@@ -19,12 +21,9 @@ const MOST_BINS: usize = 700;
 const STEPS: u64 = 500;
 /// Series with fewer samples are dots: a line between them would tell of samples that are not.
 const LEAST_JOINED: u64 = 200;
-/// Samples that are further apart than this part of the time axis are not joined by a line.
-const JOINED: f64 = 0.02;
-
 /// A series with its colour.
 pub(crate) struct Curve {
-    colour: RGBColor,
+    ink: Ink,
     label: String,
     /// Of the first and the last packet, lost or not.
     pub(crate) times: (Timestamp, Timestamp),
@@ -40,10 +39,10 @@ pub(crate) struct Curve {
 pub(crate) fn curves(series: &[DelaySeries]) -> Result<Vec<Curve>, Error> {
     let mut coloured: Vec<&DelaySeries> = series.iter().filter(|s| s.samples() > 0).collect();
     let others = take_others(&mut coloured);
-    let coloured = coloured.into_iter().zip(COLOURS);
+    let coloured = coloured.into_iter().zip((0..SERIES).map(Ink::Series));
     let curves: Vec<Curve> = coloured
-        .chain(others.as_ref().map(|others| (others, GREYS[0])))
-        .filter_map(|(series, colour)| Curve::of(series, colour))
+        .chain(others.as_ref().map(|others| (others, Ink::Other(0))))
+        .filter_map(|(series, ink)| Curve::of(series, ink))
         .collect();
     if curves.is_empty() {
         Err(Error::NoSamples)
@@ -56,7 +55,7 @@ pub(crate) fn curves(series: &[DelaySeries]) -> Result<Vec<Curve>, Error> {
 fn take_others(series: &mut Vec<&DelaySeries>) -> Option<DelaySeries> {
     let mut by_samples = series.clone();
     by_samples.sort_by_key(|series| Reverse(series.samples()));
-    let (_, pooled) = by_samples.split_at_checked(COLOURS.len())?;
+    let (_, pooled) = by_samples.split_at_checked(SERIES)?;
     let mut others = DelaySeries::new(match pooled.len() {
         0 => return None,
         1 => "1 other flow".to_owned(),
@@ -70,7 +69,7 @@ fn take_others(series: &mut Vec<&DelaySeries>) -> Option<DelaySeries> {
 }
 
 impl Curve {
-    fn of(series: &DelaySeries, colour: RGBColor) -> Option<Self> {
+    fn of(series: &DelaySeries, ink: Ink) -> Option<Self> {
         let mut quantiles = series.distribution.clone();
         let delay = quantiles.summary()?;
         let mut distribution = vec![(delay.min, 0.0)];
@@ -82,8 +81,8 @@ impl Curve {
             .map_or((first, last), |lost| (first.min(lost.0), last.max(lost.1)));
         let lost_at = series.lost_at.points(MOST_BINS).into_iter();
         Some(Self {
-            colour,
-            label: printable(&series.label),
+            ink,
+            label: series.label.clone(),
             times,
             delay,
             over_time: series.over_time.points(MOST_BINS),
@@ -93,80 +92,50 @@ impl Curve {
         })
     }
 
-    pub(crate) fn legend(&self, unit: Unit) -> Key {
+    pub(crate) fn legend(&self, shown: &Shown) -> Key {
         let lost = match self.lost {
             0 => String::new(),
             lost => format!(", {lost} lost"),
         };
-        let median = unit.show(self.delay.median);
-        Key::line(
-            format!("{}: median {median}{lost}", self.label),
-            self.colour,
-        )
+        let median = shown.text(nanos(self.delay.median));
+        Key::line(format!("{}: median {median}{lost}", self.label), self.ink)
     }
 
-    /// Draws a mark for each loss, over seconds since `start`.
-    pub(crate) fn draw_losses(&self, panel: &Panel, start: Timestamp) -> Result<(), Error> {
-        for &time in &self.lost_at {
-            panel.draw_mark((time - start).as_seconds_f64(), self.colour)?;
-        }
-        Ok(())
+    /// A mark for each loss, over seconds since `start`.
+    pub(crate) fn losses(&self, start: Timestamp) -> Layer {
+        let seconds = |time: &Timestamp| (*time - start).as_seconds_f64();
+        Layer::Marks(self.lost_at.iter().map(seconds).collect(), self.ink)
     }
 
-    /// Draws the samples over seconds since `start`.
-    pub(crate) fn draw_over_time(
-        &self,
-        panel: &Panel,
-        start: Timestamp,
-        unit: Unit,
-    ) -> Result<(), Error> {
-        let seconds = |time: Timestamp| (time - start).as_seconds_f64();
-        let points: Vec<(f64, f64)> = self
+    /// The samples over `seconds` since `start`.
+    pub(crate) fn over_time(&self, start: Timestamp, seconds: f64, shown: &Shown) -> Vec<Layer> {
+        let points: Vec<Point> = self
             .over_time
             .iter()
-            .map(|&(time, delay)| (seconds(time), unit.value(delay)))
+            .map(|&(time, delay)| {
+                let x = (time - start).as_seconds_f64();
+                (x, shown.value(nanos(delay)))
+            })
             .collect();
-        let apart = if self.delay.samples < LEAST_JOINED {
-            0.0
+        let join = if self.delay.samples < LEAST_JOINED {
+            Join::Never
         } else {
-            panel.x.high * JOINED
+            Join::Straight
         };
-        for run in points.chunk_by(|a, b| b.0 - a.0 < apart) {
-            match run {
-                [lonely] => panel.draw_dot(*lonely, self.colour)?,
-                _ => panel.draw_line(run, self.colour, 2)?,
-            }
-        }
-        Ok(())
+        over_time(&points, seconds, join, Stroke::solid(self.ink, 2))
     }
 
-    /// Draws the distribution as far as it is within the panel.
-    pub(crate) fn draw_distribution(&self, panel: &Panel, unit: Unit) -> Result<(), Error> {
+    /// The distribution.
+    pub(crate) fn distribution(&self, shown: &Shown) -> Layer {
         let steps = self
             .distribution
             .iter()
-            .map(|&(delay, share)| (unit.value(delay), share));
-        panel.draw_line(&staircase(steps, panel.x.high), self.colour, 4)
+            .map(|&(delay, share)| (shown.value(nanos(delay)), share));
+        Layer::Line(staircase(steps), Stroke::solid(self.ink, 4))
     }
 }
 
-/// The line of a function that jumps up at each step and is flat between them, up to `end`.
-fn staircase(steps: impl IntoIterator<Item = (f64, f64)>, end: f64) -> Vec<(f64, f64)> {
-    let mut below = 0.0;
-    let mut line = Vec::new();
-    for (value, share) in steps {
-        if value > end {
-            line.push((end, below));
-            break;
-        }
-        line.extend([(value, below), (value, share)]);
-        below = share;
-    }
-    line
-}
-
-/// A label without characters that XML cannot hold.
-pub(crate) fn printable(label: &str) -> String {
-    let unprintable = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
-    label.replace(unprintable, "\u{fffd}")
+/// For charts only.
+pub(crate) fn nanos(delay: TimeDelta) -> f64 {
+    delay.as_nanos() as f64
 }

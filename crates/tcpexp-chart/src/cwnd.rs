@@ -2,37 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use plotters::style::RGBColor;
 use tcpexp_measure::sender::{RecoveryEpoch, RecoveryKind, SenderSample};
 use tcpexp_units::Timestamp;
 
-use crate::axis::Axis;
-use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
-use crate::colours::{COLOURS, GREYS};
-use crate::curve::printable;
-use crate::delays::{LEAST_INSIDE, MARGIN, ticks};
-use crate::legend::{Key, Legend};
-use crate::panel::{Frame, Panel};
-use crate::{Error, FigureSize, Svg, Thinned};
+use crate::axis::AxisSpec;
+use crate::clip::Point;
+use crate::layer::Layer;
+use crate::legend::Key;
+use crate::lines::{Join, over_time};
+use crate::scene::{Plot, Row, Scene};
+use crate::stroke::Stroke;
+use crate::theme::Ink;
+use crate::{Error, Style, Svg, Thinned};
 
-const ESTIMATE: RGBColor = COLOURS[0];
-const THRESHOLD: RGBColor = COLOURS[2];
-const FLIGHT_SIZE: RGBColor = COLOURS[5];
-const MEASURED: RGBColor = GREYS[0];
-/// Light, so that lines on it are seen.
-const FAST_RECOVERY: RGBColor = RGBColor(0xF6, 0xE4, 0xEF);
-const LOSS_RECOVERY: RGBColor = RGBColor(0xE3, 0xB4, 0xCF);
+pub(crate) const ESTIMATE: Ink = Ink::Series(0);
+pub(crate) const THRESHOLD: Ink = Ink::Series(2);
+pub(crate) const FLIGHT_SIZE: Ink = Ink::Series(5);
+pub(crate) const MEASURED: Ink = Ink::Other(0);
+pub(crate) const FAST_RECOVERY: Ink = Ink::Shade(0);
+pub(crate) const LOSS_RECOVERY: Ink = Ink::Shade(1);
 /// The estimate's line is on the measured one, so that both are seen where they are one.
-const MEASURED_WIDTH: u32 = 9;
+pub(crate) const MEASURED_WIDTH: u32 = 9;
 
 /// Bins of a drawn line, of up to four samples: more than four per millimetre.
 const MOST_BINS: usize = 700;
-/// Samples that are further apart than this part of the time axis are not joined by a line.
-const JOINED: f64 = 0.02;
-/// Room for the name of a sender above its panel.
-const TITLE: i32 = TEXT_HEIGHT + 14;
-/// Between panels.
-const BETWEEN: i32 = 10;
 
 /// What one sender's window was over time, collected in bounded memory but for its recoveries.
 #[derive(Clone, Debug, Default)]
@@ -131,9 +124,10 @@ impl CwndSeries {
 ///
 /// Time is seconds since the first sample of all series on one clock. Lines are steps, as a number
 /// holds until the next ACK; a line ends where the number is not known for a while.
-pub fn cwnd_figure(series: &[CwndSeries], size: FigureSize) -> Result<Svg, Error> {
+pub fn cwnd_figure(series: &[CwndSeries], style: impl Into<Style>) -> Result<Svg, Error> {
     let figure = Figure::of(series).ok_or(Error::NoWindows)?;
-    Canvas::draw(size, |canvas| figure.draw(canvas, size))
+    let style = style.into();
+    figure.scene(&style).draw(&style)
 }
 
 /// A figure before it has a size.
@@ -179,24 +173,21 @@ impl<'a> Figure<'a> {
         [
             (
                 any(|series| series.measured.times().is_some()),
-                Key::line("cwnd, measured".to_owned(), MEASURED),
+                Key::line("cwnd, measured", MEASURED),
             ),
             (
                 any(|series| series.cwnd.times().is_some()),
-                Key::line("cwnd, estimated".to_owned(), ESTIMATE),
+                Key::line("cwnd, estimated", ESTIMATE),
             ),
             (
                 any(|series| series.ssthresh.times().is_some()),
-                Key::line("ssthresh".to_owned(), THRESHOLD),
+                Key::line("ssthresh", THRESHOLD),
             ),
-            (true, Key::line("flight size".to_owned(), FLIGHT_SIZE)),
-            (
-                has_kind(false),
-                Key::area("fast recovery".to_owned(), FAST_RECOVERY),
-            ),
+            (true, Key::line("flight size", FLIGHT_SIZE)),
+            (has_kind(false), Key::area("fast recovery", FAST_RECOVERY)),
             (
                 has_kind(true),
-                Key::area("recovery after a timeout".to_owned(), LOSS_RECOVERY),
+                Key::area("recovery after a timeout", LOSS_RECOVERY),
             ),
         ]
         .into_iter()
@@ -204,95 +195,55 @@ impl<'a> Figure<'a> {
         .collect()
     }
 
-    fn draw(&self, canvas: &Canvas<'_>, size: FigureSize) -> Result<(), Error> {
-        let (width, height) = Canvas::extent(size);
-        let legend = Legend::new(canvas, self.keys(), (MARGIN, width - MARGIN));
-        let top = legend.height().saturating_add(MARGIN);
-        let panels = i32::try_from(self.series.len()).unwrap_or(i32::MAX);
-        let each = (height - MARGIN - top) / panels;
-        legend.draw(canvas, MARGIN)?;
-        let frame = |place: i32| Frame {
-            left: MARGIN,
-            right: width - MARGIN,
-            top: top + place * each + TITLE,
-            bottom: top + (place + 1) * each - if place + 1 < panels { BETWEEN } else { 0 },
-        };
-        let mut drawn: Vec<_> = (0..)
-            .zip(&self.series)
-            .map(|(place, series)| self.panel(canvas, frame(place), series))
-            .collect();
-        Panel::align(&mut drawn);
-        for ((place, series), panel) in (0..).zip(&self.series).zip(&drawn) {
-            if panel.room() < LEAST_INSIDE {
-                return Err(Error::TooSmall {
-                    size,
-                    series: self.series.len(),
-                });
+    fn scene(&self, style: &Style) -> Scene {
+        let rows = self.series.iter().map(|series| {
+            let x = AxisSpec::values("time (s)", (0.0, self.seconds), &style.x);
+            let y = AxisSpec::values("segments", (0.0, series.high()), &style.y);
+            let plot = Plot {
+                layers: self.layers(series),
+                ..Plot::new(x, y)
+            };
+            Row {
+                title: Some(series.label.clone()),
+                plots: vec![(1, plot)],
             }
-            let title = (MARGIN, frame(place).top - TITLE / 2);
-            canvas.text(&printable(&series.label), title, Align::Left)?;
-            self.draw_series(series, panel)?;
+        });
+        Scene {
+            keys: self.keys(),
+            rows: rows.collect(),
         }
-        Ok(())
     }
 
-    fn panel<'c, 'd>(
-        &self,
-        canvas: &'c Canvas<'d>,
-        outer: Frame,
-        series: &CwndSeries,
-    ) -> Panel<'c, 'd> {
-        let x = Axis::new("time (s)", (0.0, self.seconds), ticks(outer.width(), 110));
-        let y = Axis::new("segments", (0.0, series.high()), ticks(outer.height(), 90));
-        Panel::new(canvas, outer, x, y)
-    }
-
-    fn draw_series(&self, series: &CwndSeries, panel: &Panel<'_, '_>) -> Result<(), Error> {
+    fn layers(&self, series: &CwndSeries) -> Vec<Layer> {
         let start = self.starts[&series.clock];
         let seconds = |at: Timestamp| (at - start).as_seconds_f64();
+        let mut layers = Vec::new();
         for epoch in &series.epochs {
-            let colour = match epoch.kind {
+            let ended = epoch.ended.map_or(self.seconds, seconds);
+            let ink = match epoch.kind {
                 RecoveryKind::Timeout => LOSS_RECOVERY,
                 RecoveryKind::Fast | RecoveryKind::CongestionEcho => FAST_RECOVERY,
             };
-            let ended = epoch.ended.map_or(self.seconds, seconds);
-            panel.shade((seconds(epoch.began), ended), colour)?;
+            layers.push(Layer::Shade((seconds(epoch.began), ended), ink));
         }
-        panel.draw_axes()?;
-        for (line, colour, width) in [
+        for (line, ink, width) in [
             (&series.measured, MEASURED, MEASURED_WIDTH),
             (&series.flight_size, FLIGHT_SIZE, 2),
             (&series.ssthresh, THRESHOLD, 3),
             (&series.cwnd, ESTIMATE, 3),
         ] {
-            let points: Vec<(f64, f64)> = line
+            let points: Vec<Point> = line
                 .points(MOST_BINS)
                 .into_iter()
                 .map(|(at, segments)| (seconds(at), f64::from(segments)))
                 // A log may begin before the capture, and a threshold be above all windows.
                 .filter(|(x, y)| (0.0..=self.seconds).contains(x) && *y <= series.high())
                 .collect();
-            for run in points.chunk_by(|a, b| b.0 - a.0 < self.seconds * JOINED) {
-                match run {
-                    [lonely] => panel.draw_dot(*lonely, colour)?,
-                    _ => panel.draw_line(&steps(run), colour, width)?,
-                }
-            }
+            let stroke = Stroke::solid(ink, width);
+            layers.extend(over_time(&points, self.seconds, Join::Steps, stroke));
         }
-        Ok(())
+        layers
     }
-}
-
-/// The corners of a line that holds each value until the next.
-fn steps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let mut line: Vec<(f64, f64)> = Vec::with_capacity(2 * points.len());
-    for &(x, y) in points {
-        if let Some(&(_, before)) = line.last() {
-            line.push((x, before));
-        }
-        line.push((x, y));
-    }
-    line
 }
 
 #[cfg(test)]
@@ -303,6 +254,7 @@ mod tests {
     use tcpexp_units::TimeDelta;
 
     use super::*;
+    use crate::FigureSize;
 
     const SIZE: FigureSize = FigureSize {
         width_mm: 180,
@@ -381,7 +333,7 @@ mod tests {
         let mut paced = CwndSeries::new("paced", 0);
         paced.add(&sample(0, None, 10));
         paced.add(&sample(100, None, 12));
-        assert_snapshot!(texts(&cwnd_figure(&[paced], SIZE).unwrap()), @"flight size | paced | 0.00 | 0.01 | 0.02 | 0.03 | 0.04 | 0.05 | 0.06 | 0.07 | 0.08 | 0.09 | 0.10 | 0 | 2 | 4 | 6 | 8 | 10 | 12 | time (s) | segments");
+        assert_snapshot!(texts(&cwnd_figure(&[paced], SIZE).unwrap()), @r"flight size | paced | 0.00 | 0.01 | 0.02 | 0.03 | 0.04 | 0.05 | 0.06 | 0.07 | 0.08 | 0.09 | 0.10 | 0 | 2 | 4 | 6 | 8 | 10 | 12 | time (s) | segments");
     }
 
     #[test]

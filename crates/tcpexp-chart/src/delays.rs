@@ -4,21 +4,14 @@ use std::cmp::Reverse;
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::axis::{Axis, Unit, range};
-use crate::canvas::Canvas;
-use crate::curve::{Curve, curves};
-use crate::legend::Legend;
-use crate::panel::{Frame, Panel};
-use crate::{DelaySeries, Error, FigureSize, Svg};
+use crate::axis::{AxisSpec, range};
+use crate::curve::{Curve, curves, nanos};
+use crate::quantity::{Quantity, Shown};
+use crate::scene::{Plot, Row, Scene};
+use crate::{AxisStyle, DelaySeries, Error, Style, Svg};
 
-/// White margin around the figure.
-pub(crate) const MARGIN: i32 = 12;
-/// Between the panels.
-const BETWEEN: i32 = 40;
-/// Part of the width that the time panel gets, in percent.
-const TIME_PERCENT: i32 = 62;
-/// Less room for data than this says nothing.
-pub(crate) const LEAST_INSIDE: i32 = 150;
+/// Shares of the width that the time panel and the distribution get.
+const SHARES: (i32, i32) = (62, 38);
 
 /// Draws round-trip times over time (left) and their empirical distribution (right).
 ///
@@ -28,159 +21,107 @@ pub(crate) const LEAST_INSIDE: i32 = 150;
 /// time panel; the distributions leave theirs at the right where a rare outlier, more than three
 /// times all 99th percentiles, would press them into a corner. Losses are marks above the time
 /// panel; a series of losses alone is not drawn.
-pub fn rtt_figure(series: &[DelaySeries], size: FigureSize) -> Result<Svg, Error> {
-    figure(series, "RTT", "samples", size)
+pub fn rtt_figure(series: &[DelaySeries], style: impl Into<Style>) -> Result<Svg, Error> {
+    figure(series, "RTT", "samples", &style.into())
 }
 
 /// The same for queueing delays, each at the time when its packet left.
-pub fn queueing_figure(series: &[DelaySeries], size: FigureSize) -> Result<Svg, Error> {
-    figure(series, "queueing delay", "packets", size)
+pub fn queueing_figure(series: &[DelaySeries], style: impl Into<Style>) -> Result<Svg, Error> {
+    figure(series, "queueing delay", "packets", &style.into())
 }
 
 fn figure(
     series: &[DelaySeries],
-    quantity: &'static str,
+    quantity: &str,
     samples: &'static str,
-    size: FigureSize,
+    style: &Style,
 ) -> Result<Svg, Error> {
-    let figure = Figure::of(curves(series)?, quantity, samples);
-    Canvas::draw(size, |canvas| figure.draw(canvas, size))
+    let quantity = Quantity::of_column("_ns").named(quantity);
+    Figure::of(curves(series)?, quantity, samples)
+        .scene(style)
+        .draw(style)
 }
 
 /// A figure before it has a size.
 struct Figure {
     curves: Vec<Curve>,
     /// What the delays are.
-    quantity: &'static str,
+    quantity: Quantity,
     /// What has them.
     samples: &'static str,
-    unit: Unit,
+    shown: Shown,
     start: Timestamp,
-    end: Timestamp,
+    seconds: f64,
     delay_range: (f64, f64),
     distribution_range: (f64, f64),
 }
 
 impl Figure {
-    fn of(curves: Vec<Curve>, quantity: &'static str, samples: &'static str) -> Self {
-        let start = curves
-            .iter()
-            .map(|curve| curve.times.0)
-            .min()
-            .unwrap_or_default();
-        let end = curves
-            .iter()
-            .map(|curve| curve.times.1)
-            .max()
-            .unwrap_or_default();
-        let least = curves
-            .iter()
-            .map(|curve| curve.delay.min)
-            .min()
-            .unwrap_or_default();
-        let most = curves
-            .iter()
-            .map(|curve| curve.delay.max)
-            .max()
-            .unwrap_or_default();
-        let p99 = curves
-            .iter()
-            .map(|curve| curve.delay.p99)
-            .max()
-            .unwrap_or_default();
-        let unit = Unit::of(least, most);
-        let range_to = |most: TimeDelta| range(unit.value(least), unit.value(most));
+    fn of(curves: Vec<Curve>, quantity: Quantity, samples: &'static str) -> Self {
+        let earliest = curves.iter().map(|curve| curve.times.0).min();
+        let latest = curves.iter().map(|curve| curve.times.1).max();
+        let (start, end) = (earliest.unwrap_or_default(), latest.unwrap_or_default());
+        let most_of = |delay: fn(&Curve) -> TimeDelta| {
+            let delays = curves.iter().map(delay);
+            delays.max().unwrap_or_default()
+        };
+        let least = curves.iter().map(|curve| curve.delay.min).min();
+        let least = least.unwrap_or_default();
+        let (most, p99) = (
+            most_of(|curve| curve.delay.max),
+            most_of(|curve| curve.delay.p99),
+        );
+        let shown = quantity.shown(nanos(least), nanos(most));
+        let range_to = |most: TimeDelta| range(shown.value(nanos(least)), shown.value(nanos(most)));
         let outlying = p99 > TimeDelta::ZERO && most > p99 + p99 + p99;
+        let span = (end - start).as_seconds_f64();
         Self {
             delay_range: range_to(most),
             distribution_range: range_to(if outlying { p99 + p99 } else { most }),
             curves,
             quantity,
             samples,
-            unit,
+            shown,
             start,
-            end,
+            seconds: if span > 0.0 { span } else { 1.0 },
         }
     }
 
-    fn draw(&self, canvas: &Canvas<'_>, size: FigureSize) -> Result<(), Error> {
-        let (width, height) = Canvas::extent(size);
-        let keys = self.curves.iter().map(|curve| curve.legend(self.unit));
-        let legend = Legend::new(canvas, keys, (MARGIN, width - MARGIN));
+    fn scene(&self, style: &Style) -> Scene {
+        let delay = self.quantity.on_axis(&self.shown);
+        let share = format!("fraction of {}", self.samples);
+        let plain = AxisStyle::default();
+        let mut over_time = Plot::new(
+            AxisSpec::values("time (s)", (0.0, self.seconds), &style.x),
+            AxisSpec::values(delay.clone(), self.delay_range, &style.y),
+        );
+        let mut distribution = Plot::new(
+            AxisSpec::values(delay, self.distribution_range, &plain),
+            AxisSpec::values(share, (0.0, 1.0), &plain),
+        );
         let has_losses = self.curves.iter().any(|curve| curve.lost > 0);
-        let marks = if has_losses { Panel::MARKS } else { 0 };
-        let top = legend.height().saturating_add(2 * MARGIN + marks);
-        let outer = Frame {
-            left: MARGIN,
-            right: width - MARGIN,
-            top,
-            bottom: height - MARGIN,
-        };
-        let (over_time, distribution) = self.panels(canvas, outer);
-        if over_time.room().min(distribution.room()) < LEAST_INSIDE {
-            return Err(Error::TooSmall {
-                size,
-                series: self.curves.len(),
-            });
-        }
-        legend.draw(canvas, MARGIN)?;
-        over_time.draw_axes()?;
-        distribution.draw_axes()?;
-        if has_losses {
-            over_time.draw_marks_name("lost")?;
-        }
+        over_time.marks = has_losses.then(|| "lost".to_owned());
         // A series of few samples would drown in one of many.
         let mut many_first: Vec<&Curve> = self.curves.iter().collect();
         many_first.sort_by_key(|curve| Reverse(curve.delay.samples));
         for curve in many_first {
-            curve.draw_over_time(&over_time, self.start, self.unit)?;
-            curve.draw_losses(&over_time, self.start)?;
-            curve.draw_distribution(&distribution, self.unit)?;
+            let lines = curve.over_time(self.start, self.seconds, &self.shown);
+            over_time.layers.extend(lines);
+            over_time.layers.push(curve.losses(self.start));
+            distribution.layers.push(curve.distribution(&self.shown));
         }
-        Ok(())
+        Scene {
+            keys: self
+                .curves
+                .iter()
+                .map(|curve| curve.legend(&self.shown))
+                .collect(),
+            rows: vec![Row {
+                title: None,
+                plots: vec![(SHARES.0, over_time), (SHARES.1, distribution)],
+            }],
+        }
     }
-
-    fn panels<'c, 'a>(
-        &self,
-        canvas: &'c Canvas<'a>,
-        outer: Frame,
-    ) -> (Panel<'c, 'a>, Panel<'c, 'a>) {
-        let middle = outer.left + outer.width() / 100 * TIME_PERCENT;
-        let left = Frame {
-            right: middle - BETWEEN / 2,
-            ..outer
-        };
-        let right = Frame {
-            left: middle + BETWEEN / 2,
-            ..outer
-        };
-        let delay = format!("{} ({})", self.quantity, self.unit.name());
-        let share = format!("fraction of {}", self.samples);
-        let span = self.end - self.start;
-        let seconds = if span > TimeDelta::ZERO {
-            span.as_seconds_f64()
-        } else {
-            1.0
-        };
-        let over_time = Panel::new(
-            canvas,
-            left,
-            Axis::new("time (s)", (0.0, seconds), ticks(left.width(), 110)),
-            Axis::new(delay.clone(), self.delay_range, ticks(left.height(), 90)),
-        );
-        let distribution = Panel::new(
-            canvas,
-            right,
-            Axis::new(delay, self.distribution_range, ticks(right.width(), 110)),
-            Axis::new(share, (0.0, 1.0), ticks(right.height(), 90)),
-        );
-        (over_time, distribution)
-    }
-}
-
-/// As many ticks as an axis has room for, within reason.
-pub(crate) fn ticks(length: i32, room: i32) -> u32 {
-    (length / room).clamp(1, 20).unsigned_abs()
 }
 
 #[cfg(test)]
@@ -189,6 +130,7 @@ mod tests {
     use resvg::tiny_skia::Pixmap;
 
     use super::*;
+    use crate::FigureSize;
 
     const SIZE: FigureSize = FigureSize {
         width_mm: 180,
@@ -215,7 +157,7 @@ mod tests {
             sawtooth("cubic 5201", 40_000, 3000),
             sawtooth("bbr <5202>", 41_000, 1000),
         ];
-        assert_snapshot!(texts(&rtt_figure(&series, SIZE).unwrap()), @r"cubic 5201: median 77.3 ms | bbr &lt;5202&gt;: median 78.3 ms | 0 | 5 | 10 | 15 | 20 | 25 | 0 | 50 | 100 | time (s) | RTT (ms) | 0 | 50 | 100 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of samples");
+        assert_snapshot!(texts(&rtt_figure(&series, SIZE).unwrap()), @r"cubic 5201: median 77.3 ms | bbr &lt;5202&gt;: median 78.3 ms | 0 | 5 | 10 | 15 | 20 | 25 | 0 | 20 | 40 | 60 | 80 | 100 | 120 | time (s) | RTT (ms) | 0 | 50 | 100 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of samples");
     }
 
     #[test]
@@ -226,7 +168,7 @@ mod tests {
             series.lose(start + TimeDelta::from_seconds(second), packets);
         }
         let figure = queueing_figure(&[series.clone()], SIZE).unwrap();
-        assert_snapshot!(texts(&figure), @"upload: median 37.4 ms, 8 lost | 0 | 2 | 4 | 6 | 8 | 10 | 0 | 20 | 40 | 60 | time (s) | queueing delay (ms) | 0 | 20 | 40 | 60 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | queueing delay (ms) | fraction of packets | lost");
+        assert_snapshot!(texts(&figure), @r"upload: median 37.4 ms, 8 lost | 0 | 2 | 4 | 6 | 8 | 10 | 0 | 20 | 40 | 60 | time (s) | queueing delay (ms) | lost | 0 | 20 | 40 | 60 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | queueing delay (ms) | fraction of packets");
         let without = queueing_figure(&[sawtooth("upload", 0, 1000)], SIZE).unwrap();
         let lines = |figure: &Svg| figure.as_str().matches("<polyline").count();
         assert!(lines(&figure) >= lines(&without) + 3);
@@ -246,9 +188,9 @@ mod tests {
         let legend: Vec<_> = texts.split(" | ").take(8).collect();
         assert_snapshot!(legend.join("\n"), @r"
         flow 3: median 29.6 ms
-        flow 4: median 30.4 ms
+        flow 4: median 30.3 ms
         flow 5: median 31.1 ms
-        flow 6: median 31.9 ms
+        flow 6: median 31.8 ms
         flow 7: median 32.6 ms
         flow 8: median 33.4 ms
         flow 9: median 34.1 ms

@@ -19,6 +19,21 @@ pub enum Error {
     /// Not one bin to draw.
     #[error("there are no rates to draw")]
     NoRates,
+    /// Not one value to draw.
+    #[error("there is nothing to draw")]
+    Nothing,
+    /// A table does not have a column.
+    #[error("there is no column {column}")]
+    NoColumn {
+        /// Which one.
+        column: String,
+    },
+    /// A column that is to be drawn does not hold numbers.
+    #[error("the column {column} holds text, not numbers")]
+    NoNumbers {
+        /// Which one.
+        column: String,
+    },
     /// The figure's frame, labels and legend leave no room for data.
     #[error(
         "a figure of {} mm by {} mm has no room for {series} series",

@@ -1,9 +1,9 @@
-//! Which colour is which flow, above the panels where it covers nothing.
-
-use plotters::style::RGBColor;
+//! Which line is which flow, above the panels where it covers nothing.
 
 use crate::Error;
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
+use crate::stroke::{Marker, Stroke};
+use crate::theme::Ink;
 
 const ROW_HEIGHT: i32 = TEXT_HEIGHT + 14;
 const SAMPLE_LENGTH: i32 = 44;
@@ -14,44 +14,57 @@ const GAP: i32 = 12;
 const SPACE: i32 = 40;
 
 /// What a text of the legend stands for.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Key {
     text: String,
-    colour: RGBColor,
-    kind: Kind,
+    sample: Sample,
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Line,
-    Dashes,
-    Area,
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sample {
+    Line(Stroke),
+    /// A line, if there is one, with a marker on it.
+    Marker(Option<Stroke>, Marker, Ink),
+    Area(Ink),
+    /// A box with an outline.
+    Outlined(Ink, Ink),
 }
 
 impl Key {
-    /// A line.
-    pub(crate) const fn line(text: String, colour: RGBColor) -> Self {
-        Self {
-            text,
-            colour,
-            kind: Kind::Line,
-        }
+    /// A wide line without dashes.
+    pub(crate) fn line(text: impl Into<String>, ink: Ink) -> Self {
+        Self::stroke(text, Stroke::solid(ink, SAMPLE_WIDTH))
     }
 
-    /// A dashed line.
-    pub(crate) const fn dashes(text: String, colour: RGBColor) -> Self {
-        Self {
-            text,
-            colour,
-            kind: Kind::Dashes,
-        }
+    /// A line as it is drawn.
+    pub(crate) fn stroke(text: impl Into<String>, stroke: Stroke) -> Self {
+        Self::new(text, Sample::Line(stroke))
+    }
+
+    /// A marker, on a line if there is one.
+    pub(crate) fn marker(
+        text: impl Into<String>,
+        stroke: Option<Stroke>,
+        marker: Marker,
+        ink: Ink,
+    ) -> Self {
+        Self::new(text, Sample::Marker(stroke, marker, ink))
     }
 
     /// A shaded area.
-    pub(crate) const fn area(text: String, colour: RGBColor) -> Self {
+    pub(crate) fn area(text: impl Into<String>, ink: Ink) -> Self {
+        Self::new(text, Sample::Area(ink))
+    }
+
+    /// An outlined area.
+    pub(crate) fn outlined(text: impl Into<String>, inside: Ink, outline: Ink) -> Self {
+        Self::new(text, Sample::Outlined(inside, outline))
+    }
+
+    fn new(text: impl Into<String>, sample: Sample) -> Self {
         Self {
-            text,
-            colour,
-            kind: Kind::Area,
+            text: text.into(),
+            sample,
         }
     }
 }
@@ -97,6 +110,9 @@ impl Legend {
     }
 
     pub(crate) fn height(&self) -> i32 {
+        if self.rows.iter().all(Vec::is_empty) {
+            return 0;
+        }
         i32::try_from(self.rows.len()).map_or(i32::MAX, |rows| rows.saturating_mul(ROW_HEIGHT))
     }
 
@@ -105,14 +121,7 @@ impl Legend {
         for row in &self.rows {
             for Entry { key, left } in row {
                 let end = left + SAMPLE_LENGTH;
-                match key.kind {
-                    Kind::Line => canvas.line(&[(*left, y), (end, y)], key.colour, SAMPLE_WIDTH)?,
-                    Kind::Dashes => canvas.dashes((*left, end), y, key.colour)?,
-                    Kind::Area => {
-                        let half = TEXT_HEIGHT / 2;
-                        canvas.area((*left, y - half), (end, y + half), key.colour)?;
-                    }
-                }
+                key.sample.draw(canvas, (*left, end), y)?;
                 canvas.text(&key.text, (end + GAP, y), Align::Left)?;
             }
             y += ROW_HEIGHT;
@@ -121,8 +130,33 @@ impl Legend {
     }
 }
 
+impl Sample {
+    fn draw(self, canvas: &Canvas<'_>, (left, right): (i32, i32), y: i32) -> Result<(), Error> {
+        const HALF: i32 = TEXT_HEIGHT / 2;
+        const OUTLINE: i32 = 3;
+        match self {
+            Self::Line(stroke) => canvas.line(&[(left, y), (right, y)], stroke),
+            Self::Marker(stroke, marker, ink) => {
+                if let Some(stroke) = stroke {
+                    canvas.line(&[(left, y), (right, y)], stroke)?;
+                }
+                canvas.marker((i32::midpoint(left, right), y), marker, ink, 9)
+            }
+            Self::Area(ink) => canvas.area((left, y - HALF), (right, y + HALF), ink),
+            Self::Outlined(inside, outline) => {
+                canvas.area((left, y - HALF), (right, y + HALF), outline)?;
+                canvas.area(
+                    (left + OUTLINE, y - HALF + OUTLINE),
+                    (right - OUTLINE, y + HALF - OUTLINE),
+                    inside,
+                )
+            }
+        }
+    }
+}
+
 /// As much of `text` as fits, with an ellipsis in the place of what does not.
-fn shortened(text: &str, fits: impl Fn(&str) -> bool) -> String {
+pub(crate) fn shortened(text: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(text) {
         return text.to_owned();
     }

@@ -20,24 +20,61 @@
 //! ```
 
 mod axis;
+mod bars;
+mod boxes;
 mod canvas;
-mod colours;
+mod clip;
 mod curve;
 mod cwnd;
 mod delays;
+mod density;
+mod ecdf;
 mod error;
+mod group;
+mod heat;
+mod heatmap;
+mod layer;
 mod legend;
+mod levels;
+mod lines;
 pub mod page;
 mod panel;
+mod quantile;
+mod quantity;
 mod rates;
+mod runs;
+mod scene;
 mod series;
+mod slots;
+mod stroke;
+mod style;
 mod svg;
+mod theme;
 mod thinned;
+mod time_panels;
+mod timeseries;
+mod trend;
+mod tukey;
 
+pub use bars::bar_figure;
+pub use boxes::{Shape, distribution_figure};
 pub use cwnd::{CwndSeries, cwnd_figure};
 pub use delays::{queueing_figure, rtt_figure};
+pub use ecdf::ecdf_figure;
 pub use error::Error;
+pub use group::Group;
+pub use heatmap::heatmap_figure;
+pub use levels::Levels;
+pub use quantity::Quantity;
 pub use rates::{RateSeries, rate_figure};
+pub use runs::{RUN_COLUMNS, Statistic};
 pub use series::DelaySeries;
+pub use style::{AxisStyle, Style};
 pub use svg::{FigureSize, Svg};
+pub use theme::Theme;
 pub use thinned::Thinned;
+pub use time_panels::{
+    FLOW_COLUMNS, Flows, PanelKind, column_panel, losses, recoveries, window_panel,
+};
+pub use timeseries::{LineKind, TimeLine, TimePanel, TimeSpan, timeseries_figure};
+pub use trend::{Share, data_directions, trend_figure};

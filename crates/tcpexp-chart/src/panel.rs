@@ -1,17 +1,22 @@
-//! One pair of axes and the lines between them.
-
-use plotters::style::RGBColor;
+//! One pair of axes and the frame between them.
 
 use crate::Error;
-use crate::axis::Axis;
-use crate::canvas::{Align, At, BLACK_INK, Canvas, TEXT_HEIGHT};
+use crate::axis::{Axis, AxisSpec, Scale};
+use crate::canvas::{Align, At, Canvas, TEXT_HEIGHT};
+use crate::clip::Point;
+use crate::legend::shortened;
+use crate::stroke::Stroke;
+use crate::theme::Ink;
 
-const GRID: RGBColor = RGBColor(0xDD, 0xDD, 0xDD);
+const GRID: Stroke = Stroke::solid(Ink::Grid, 1);
+const RULE: Stroke = Stroke::solid(Ink::Black, 2);
 const TICK_LENGTH: i32 = 8;
-/// As wide as a shade is at the least: a fifth of a millimetre.
-const LEAST_SHADE: i32 = 2;
 /// Between a tick and its label, and between the labels and the axis' name.
 const GAP: i32 = 10;
+/// A line of text.
+const ROW: i32 = TEXT_HEIGHT + GAP;
+/// Room that a tick needs with its label, along a horizontal and along a vertical axis.
+const TICK_ROOM: (i32, i32) = (110, 70);
 
 /// A mark stands for something at a time; it has no height.
 const MARK_LENGTH: i32 = 20;
@@ -38,52 +43,66 @@ impl Frame {
 }
 
 /// A frame around data, with its axes outside.
-pub(crate) struct Panel<'c, 'a> {
-    canvas: &'c Canvas<'a>,
-    frame: Frame,
+pub(crate) struct Panel {
+    pub(crate) frame: Frame,
     pub(crate) x: Axis,
-    y: Axis,
-    /// Width of the widest label of the vertical axis.
-    y_labels: i32,
+    pub(crate) y: Axis,
+    x_labels: Labels,
+    /// Where the name of the vertical axis is.
+    y_name: i32,
 }
 
-impl<'c, 'a> Panel<'c, 'a> {
+impl Panel {
     /// Room above the frame for marks.
     pub(crate) const MARKS: i32 = MARK_GAP + MARK_LENGTH;
-    /// Room below the frame for the horizontal axis.
-    pub(crate) const BELOW: i32 = TICK_LENGTH + 2 * (GAP + TEXT_HEIGHT);
+    /// Room below the frame of an axis without labels.
+    pub(crate) const BARE: i32 = TICK_LENGTH;
 
-    /// A panel that fills `outer` with its axes.
-    pub(crate) fn new(canvas: &'c Canvas<'a>, outer: Frame, x: Axis, y: Axis) -> Self {
-        let widest = |axis: &Axis| {
-            let widths = axis.ticks.iter().map(|(_, label)| canvas.text_width(label));
-            widths.max().unwrap_or(0)
+    /// A panel that fills `outer` from left to right with its axes, and is `height` high at the top
+    /// of it.
+    pub(crate) fn new(
+        canvas: &Canvas<'_>,
+        (outer, height): (Frame, i32),
+        (x, y): (&AxisSpec, &AxisSpec),
+    ) -> Self {
+        let y = y.axis(ticks(height, TICK_ROOM.1));
+        let x = x.axis(ticks(outer.width(), TICK_ROOM.0));
+        let left = outer.left + TEXT_HEIGHT + 2 * GAP + widest(canvas, &y) + TICK_LENGTH;
+        // A label may stand below the very end of the axis.
+        let beyond = match x.scale {
+            Scale::Slots => 2,
+            Scale::Linear | Scale::Log => widest(canvas, &x) / 2,
         };
-        let y_labels = widest(&y);
         let frame = Frame {
-            left: outer.left + TEXT_HEIGHT + 2 * GAP + y_labels + TICK_LENGTH,
-            // A label may stand below the very end of the axis.
-            right: outer.right - widest(&x) / 2,
-            bottom: outer.bottom - Self::BELOW,
-            ..outer
+            left,
+            right: outer.right - beyond,
+            top: outer.top,
+            bottom: outer.top.saturating_add(height),
         };
         Self {
-            canvas,
+            x_labels: Labels::of(canvas, &x, outer.width()),
+            y_name: outer.left + TEXT_HEIGHT / 2,
             frame,
             x,
             y,
-            y_labels,
         }
     }
 
-    /// Gives panels one above the other the same left edge, so that their times compare.
+    /// Room that the horizontal axis of a panel needs below the frame if that is about as wide as
+    /// `width`.
+    pub(crate) fn below(canvas: &Canvas<'_>, x: &AxisSpec, width: i32) -> i32 {
+        let axis = x.axis(ticks(width, TICK_ROOM.0));
+        let bands = if axis.bands.is_empty() { 0 } else { ROW };
+        TICK_LENGTH + Labels::of(canvas, &axis, width).room + bands + ROW
+    }
+
+    /// Gives panels one above the other the same sides, so that their times compare.
     pub(crate) fn align(panels: &mut [Self]) {
         let left = panels.iter().map(|panel| panel.frame.left).max();
+        let right = panels.iter().map(|panel| panel.frame.right).min();
         for panel in panels {
-            let more = left.map_or(0, |left| left - panel.frame.left);
-            panel.frame.left += more;
-            // The name stays at the very left.
-            panel.y_labels += more;
+            panel.frame.left = left.unwrap_or(panel.frame.left);
+            panel.frame.right = right.unwrap_or(panel.frame.right);
         }
     }
 
@@ -92,8 +111,21 @@ impl<'c, 'a> Panel<'c, 'a> {
         self.frame.width().min(self.frame.height())
     }
 
+    /// Where a point of the data is, in fractions of the axes.
+    pub(crate) fn fraction(&self, (x, y): Point) -> Point {
+        (self.x.fraction(x), self.y.fraction(y))
+    }
+
+    /// Where that is on the figure.
+    pub(crate) fn place(&self, (x, y): Point) -> At {
+        (
+            self.frame.left + along(self.frame.width(), x),
+            self.frame.bottom - along(self.frame.height(), y),
+        )
+    }
+
     /// Grid, axes, ticks and labels: everything below the data.
-    pub(crate) fn draw_axes(&self) -> Result<(), Error> {
+    pub(crate) fn draw_axes(&self, canvas: &Canvas<'_>, has_x_labels: bool) -> Result<(), Error> {
         let Frame {
             left,
             right,
@@ -101,96 +133,133 @@ impl<'c, 'a> Panel<'c, 'a> {
             bottom,
         } = self.frame;
         for (value, label) in &self.x.ticks {
-            let (x, _) = self.at((*value, self.y.low));
-            self.canvas.line(&[(x, top), (x, bottom)], GRID, 1)?;
-            self.canvas
-                .line(&[(x, bottom), (x, bottom + TICK_LENGTH)], BLACK_INK, 2)?;
-            let below = bottom + TICK_LENGTH + GAP + TEXT_HEIGHT / 2;
-            self.canvas.text(label, (x, below), Align::Centre)?;
+            let (x, _) = self.place(self.fraction((*value, self.y.low)));
+            if self.x.scale != Scale::Slots {
+                canvas.line(&[(x, top), (x, bottom)], GRID)?;
+                canvas.line(&[(x, bottom), (x, bottom + TICK_LENGTH)], RULE)?;
+            }
+            if has_x_labels {
+                self.draw_x_label(canvas, label, x)?;
+            }
         }
         for (value, label) in &self.y.ticks {
-            let (_, y) = self.at((self.x.low, *value));
-            self.canvas.line(&[(left, y), (right, y)], GRID, 1)?;
-            self.canvas
-                .line(&[(left - TICK_LENGTH, y), (left, y)], BLACK_INK, 2)?;
-            self.canvas
-                .text(label, (left - TICK_LENGTH - GAP, y), Align::Right)?;
+            let (_, y) = self.place(self.fraction((self.x.low, *value)));
+            if self.y.scale != Scale::Slots {
+                canvas.line(&[(left, y), (right, y)], GRID)?;
+                canvas.line(&[(left - TICK_LENGTH, y), (left, y)], RULE)?;
+            }
+            canvas.text(label, (left - TICK_LENGTH - GAP, y), Align::Right)?;
         }
-        self.canvas.line(
-            &[(left, top), (left, bottom), (right, bottom)],
-            BLACK_INK,
-            2,
-        )?;
-        let x_name = (
-            i32::midpoint(left, right),
-            bottom + Self::BELOW - TEXT_HEIGHT / 2,
-        );
-        self.canvas.text(&self.x.name, x_name, Align::Centre)?;
-        let y_name_x = left - TICK_LENGTH - 2 * GAP - self.y_labels - TEXT_HEIGHT / 2;
-        self.canvas.text(
-            &self.y.name,
-            (y_name_x, i32::midpoint(top, bottom)),
-            Align::Upward,
-        )
+        if has_x_labels {
+            self.draw_bands(canvas)?;
+        }
+        canvas.line(&[(left, top), (left, bottom), (right, bottom)], RULE)?;
+        if has_x_labels {
+            let x_name = (i32::midpoint(left, right), self.x_name_start() + ROW / 2);
+            canvas.text(&self.x.name, x_name, Align::Centre)?;
+        }
+        let y_name = (self.y_name, i32::midpoint(top, bottom));
+        let name = shortened(&self.y.name, |text| {
+            canvas.text_width(text) <= bottom - top + 2 * ROW
+        });
+        canvas.text(&name, y_name, Align::Upward)
     }
 
-    /// A line through `points`.
-    pub(crate) fn draw_line(
+    fn draw_x_label(&self, canvas: &Canvas<'_>, label: &str, x: i32) -> Result<(), Error> {
+        let below = self.frame.bottom + TICK_LENGTH + GAP;
+        if self.x_labels.are_upright {
+            canvas.text(label, (x, below), Align::UpTo)
+        } else {
+            canvas.text(label, (x, below + TEXT_HEIGHT / 2), Align::Centre)
+        }
+    }
+
+    /// Names of several slots, with rules between them.
+    fn draw_bands(&self, canvas: &Canvas<'_>) -> Result<(), Error> {
+        let top = self.labels_end();
+        for (place, (start, end, name)) in self.x.bands.iter().enumerate() {
+            let [left, right] = [start, end].map(|x| self.place(self.fraction((*x, self.y.low))).0);
+            if place > 0 {
+                canvas.line(&[(left, self.frame.top), (left, top + ROW)], GRID)?;
+            }
+            let name = shortened(name, |text| canvas.text_width(text) <= right - left - GAP);
+            let at = (i32::midpoint(left, right), top + ROW / 2);
+            canvas.text(&name, at, Align::Centre)?;
+        }
+        Ok(())
+    }
+
+    /// Marks above the frame, in the room left for [`MARKS`](Self::MARKS).
+    pub(crate) fn draw_marks(
         &self,
-        points: &[(f64, f64)],
-        colour: RGBColor,
-        width: u32,
+        canvas: &Canvas<'_>,
+        xs: &[f64],
+        ink: Ink,
     ) -> Result<(), Error> {
-        let mut path: Vec<At> = points.iter().map(|&point| self.at(point)).collect();
-        path.dedup();
-        self.canvas.line(&path, colour, width)
-    }
-
-    /// A dashed line at height `y`, from one side to the other.
-    pub(crate) fn draw_level(&self, y: f64, colour: RGBColor) -> Result<(), Error> {
-        let (_, y) = self.at((self.x.low, y));
-        self.canvas
-            .dashes((self.frame.left, self.frame.right), y, colour)
-    }
-
-    /// A mark above the frame, in the room left for [`marks`](Self::MARKS).
-    pub(crate) fn draw_mark(&self, x: f64, colour: RGBColor) -> Result<(), Error> {
-        let (x, top) = self.at((x, self.y.high));
-        let bottom = top - MARK_GAP;
-        self.canvas
-            .line(&[(x, bottom - MARK_LENGTH), (x, bottom)], colour, 2)
+        let bottom = self.frame.top - MARK_GAP;
+        let inside = xs.iter().filter(|x| (self.x.low..=self.x.high).contains(x));
+        let mut places: Vec<i32> = inside
+            .map(|&x| self.place(self.fraction((x, self.y.low))).0)
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        places.into_iter().try_for_each(|x| {
+            let stroke = Stroke::solid(ink, 2);
+            canvas.line(&[(x, bottom - MARK_LENGTH), (x, bottom)], stroke)
+        })
     }
 
     /// What the marks above the frame are, at their left.
-    pub(crate) fn draw_marks_name(&self, name: &str) -> Result<(), Error> {
+    pub(crate) fn draw_marks_name(&self, canvas: &Canvas<'_>, name: &str) -> Result<(), Error> {
         let y = self.frame.top - MARK_GAP - MARK_LENGTH / 2;
         let x = self.frame.left - TICK_LENGTH - GAP;
-        self.canvas.text(name, (x, y), Align::Right)
+        canvas.text(name, (x, y), Align::Right)
     }
 
-    /// Shades all of the height from one time to another, as far as it is within the panel, and
-    /// visibly however short it is.
-    pub(crate) fn shade(&self, (start, end): (f64, f64), colour: RGBColor) -> Result<(), Error> {
-        let (start, end) = (start.max(self.x.low), end.min(self.x.high));
-        if start > end {
-            return Ok(());
+    /// Where the labels of ticks end.
+    fn labels_end(&self) -> i32 {
+        self.frame.bottom + TICK_LENGTH + self.x_labels.room
+    }
+
+    /// Where the name of the horizontal axis begins.
+    fn x_name_start(&self) -> i32 {
+        let bands = if self.x.bands.is_empty() { 0 } else { ROW };
+        self.labels_end() + bands
+    }
+}
+
+/// How the labels of a horizontal axis stand.
+struct Labels {
+    /// Read from bottom to top, as they would overlap otherwise.
+    are_upright: bool,
+    /// The height that they need.
+    room: i32,
+}
+
+impl Labels {
+    /// In a panel of this width with its axes.
+    fn of(canvas: &Canvas<'_>, axis: &Axis, outer_width: i32) -> Self {
+        /// What the vertical axis takes of it, about.
+        const BESIDE: i32 = 130;
+        let slots = i32::try_from(axis.ticks.len()).unwrap_or(i32::MAX).max(1);
+        let each = (outer_width - BESIDE) / slots - GAP;
+        let widest = widest(canvas, axis);
+        let are_upright = axis.scale == Scale::Slots && widest > each;
+        Self {
+            are_upright,
+            room: if are_upright { widest + 2 * GAP } else { ROW },
         }
-        let (left, top) = self.at((start, self.y.high));
-        let (right, bottom) = self.at((end, self.y.low));
-        self.canvas
-            .area((left, top), (right.max(left + LEAST_SHADE), bottom), colour)
     }
+}
 
-    /// A dot at `point`.
-    pub(crate) fn draw_dot(&self, point: (f64, f64), colour: RGBColor) -> Result<(), Error> {
-        self.canvas.dot(self.at(point), colour, 4)
-    }
+fn widest(canvas: &Canvas<'_>, axis: &Axis) -> i32 {
+    let widths = axis.ticks.iter().map(|(_, label)| canvas.text_width(label));
+    widths.max().unwrap_or(0)
+}
 
-    fn at(&self, (x, y): (f64, f64)) -> At {
-        let right = along(self.frame.width(), self.x.fraction(x));
-        let up = along(self.frame.height(), self.y.fraction(y));
-        (self.frame.left + right, self.frame.bottom - up)
-    }
+/// As many ticks as an axis has room for, within reason.
+fn ticks(length: i32, room: i32) -> u32 {
+    (length / room).clamp(1, 20).unsigned_abs()
 }
 
 #[expect(

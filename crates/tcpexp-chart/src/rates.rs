@@ -2,20 +2,20 @@
 
 use std::cmp::Reverse;
 
-use plotters::style::RGBColor;
 use tcpexp_units::{RateUnit, TimeDelta, Timestamp};
 
-use crate::axis::Axis;
-use crate::canvas::{BLACK_INK, Canvas};
-use crate::colours::{COLOURS, GREYS};
-use crate::curve::printable;
-use crate::delays::{LEAST_INSIDE, MARGIN, ticks};
-use crate::legend::{Key, Legend};
-use crate::panel::{Frame, Panel};
-use crate::{Error, FigureSize, Svg, Thinned};
+use crate::axis::AxisSpec;
+use crate::clip::Point;
+use crate::layer::Layer;
+use crate::legend::Key;
+use crate::lines::steps;
+use crate::scene::{Plot, Scene};
+use crate::stroke::Stroke;
+use crate::theme::{Ink, SERIES};
+use crate::{Error, Style, Svg, Thinned};
 
 /// Flows with a colour: the palette's black is the link's.
-const COLOURED: usize = COLOURS.len() - 1;
+const COLOURED: usize = SERIES - 1;
 /// Groups of bins that are drawn, of up to four bins: five per millimetre.
 const MOST_BINS: usize = 800;
 /// With a line of more corners than this all lines are drawn thin: five per millimetre.
@@ -25,6 +25,12 @@ const MANY_CORNERS: usize = 800;
 const LEAST_SEEN: u64 = 50;
 /// Totals are by this wider than the lines on them, so that both are seen where they are one.
 const WIDER: u32 = 4;
+
+const LINK: Stroke = Stroke {
+    ink: Ink::Black,
+    width: 3,
+    dash: &[12, 8],
+};
 
 /// The rates of one flow, or of several together, in bins of one width.
 #[derive(Clone, Debug, Default)]
@@ -70,18 +76,15 @@ impl RateSeries {
     }
 
     /// The corners of its steps, in seconds since `start`.
-    fn steps(&self, start: Timestamp, unit: RateUnit) -> Vec<(f64, f64)> {
+    fn steps(&self, start: Timestamp, unit: RateUnit) -> Vec<Point> {
         let seconds = |time: Timestamp| (time - start).as_seconds_f64();
-        let mut line = Vec::new();
-        let mut height = None;
-        for (time, rate_bps) in self.over_time.points(MOST_BINS) {
-            let (x, y) = (seconds(time), unit.value(rate_bps));
-            line.extend(height.map(|height| (x, height)));
-            line.push((x, y));
-            height = Some(y);
-        }
-        line.extend(self.end.map(seconds).zip(height));
-        line
+        let points = self.over_time.points(MOST_BINS).into_iter();
+        let mut points: Vec<Point> = points
+            .map(|(time, rate_bps)| (seconds(time), unit.value(rate_bps)))
+            .collect();
+        let last = points.last().map(|(_, height)| *height);
+        points.extend(self.end.map(seconds).zip(last));
+        steps(&points)
     }
 }
 
@@ -95,16 +98,17 @@ pub fn rate_figure(
     flows: &[RateSeries],
     totals: &[RateSeries],
     link_rate_bps: Option<u64>,
-    size: FigureSize,
+    style: impl Into<Style>,
 ) -> Result<Svg, Error> {
     let figure = Figure::of(flows, totals, link_rate_bps).ok_or(Error::NoRates)?;
-    Canvas::draw(size, |canvas| figure.draw(canvas, size))
+    let style = style.into();
+    figure.scene(&style).draw(&style)
 }
 
 /// A figure before it has a size.
 struct Figure<'a> {
-    flows: Vec<(&'a RateSeries, RGBColor)>,
-    totals: Vec<(&'a RateSeries, RGBColor)>,
+    flows: Vec<(&'a RateSeries, Ink)>,
+    totals: Vec<(&'a RateSeries, Ink)>,
     link_rate_bps: Option<u64>,
     unit: RateUnit,
     highest: f64,
@@ -131,9 +135,12 @@ impl<'a> Figure<'a> {
         let flows: Vec<_> = most
             .iter()
             .map(|&index| &flows[index])
-            .zip(COLOURS)
+            .zip((0..COLOURED).map(Ink::Series))
             .collect();
-        let totals: Vec<_> = totals.iter().zip(GREYS.into_iter().cycle()).collect();
+        let totals: Vec<_> = totals
+            .iter()
+            .zip([0, 1].map(Ink::Other).into_iter().cycle())
+            .collect();
         let all = flows.iter().chain(&totals).map(|(series, _)| *series);
         let spans = all.clone().filter_map(RateSeries::span);
         let highest_bps = all
@@ -155,24 +162,16 @@ impl<'a> Figure<'a> {
     fn keys(&self) -> Vec<Key> {
         let link = self.link_rate_bps.map(|bps| {
             let text = format!("link: {} {}", self.unit.value(bps), self.unit.name());
-            Key::dashes(text, BLACK_INK)
+            Key::stroke(text, LINK)
         });
         let series = self.flows.iter().chain(&self.totals);
         series
-            .map(|(series, colour)| Key::line(printable(&series.label), *colour))
+            .map(|(series, ink)| Key::line(&*series.label, *ink))
             .chain(link)
             .collect()
     }
 
-    fn draw(&self, canvas: &Canvas<'_>, size: FigureSize) -> Result<(), Error> {
-        let (width, height) = Canvas::extent(size);
-        let legend = Legend::new(canvas, self.keys(), (MARGIN, width - MARGIN));
-        let outer = Frame {
-            left: MARGIN,
-            right: width - MARGIN,
-            top: legend.height().saturating_add(2 * MARGIN),
-            bottom: height - MARGIN,
-        };
+    fn scene(&self, style: &Style) -> Scene {
         let span = self.end - self.start;
         let seconds = if span > TimeDelta::ZERO {
             span.as_seconds_f64()
@@ -180,24 +179,13 @@ impl<'a> Figure<'a> {
             1.0
         };
         let name = format!("wire rate ({})", self.unit.name());
-        let panel = Panel::new(
-            canvas,
-            outer,
-            Axis::new("time (s)", (0.0, seconds), ticks(outer.width(), 110)),
-            Axis::new(name, (0.0, self.highest * 1.05), ticks(outer.height(), 90)),
+        let mut plot = Plot::new(
+            AxisSpec::values("time (s)", (0.0, seconds), &style.x),
+            AxisSpec::values(name, (0.0, self.highest * 1.05), &style.y),
         );
-        if panel.room() < LEAST_INSIDE {
-            return Err(Error::TooSmall {
-                size,
-                series: self.flows.len() + self.totals.len(),
-            });
-        }
-        legend.draw(canvas, MARGIN)?;
-        panel.draw_axes()?;
-        let lines = |series: &[(&RateSeries, RGBColor)]| -> Vec<_> {
-            let line = |(series, colour): &(&RateSeries, RGBColor)| {
-                (series.steps(self.start, self.unit), *colour)
-            };
+        let lines = |series: &[(&RateSeries, Ink)]| -> Vec<_> {
+            let line =
+                |(series, ink): &(&RateSeries, Ink)| (series.steps(self.start, self.unit), *ink);
             series.iter().map(line).collect()
         };
         // What carried little would drown in what carried much.
@@ -207,16 +195,19 @@ impl<'a> Figure<'a> {
         let corners = flows.iter().chain(&totals).map(|(steps, _)| steps.len());
         let is_crowded = corners.max() > Some(MANY_CORNERS);
         let width = if is_crowded { 2 } else { 4 };
-        for (steps, colour) in totals {
-            panel.draw_line(&steps, colour, width + WIDER)?;
+        let line = |width: u32| {
+            move |(steps, ink): (Vec<Point>, Ink)| Layer::Line(steps, Stroke::solid(ink, width))
+        };
+        plot.layers
+            .extend(totals.into_iter().map(line(width + WIDER)));
+        let link_rate = self.link_rate_bps.map(|bps| self.unit.value(bps));
+        plot.layers
+            .extend(link_rate.map(|rate| Layer::Level(rate, LINK)));
+        plot.layers.extend(flows.into_iter().map(line(width)));
+        Scene {
+            keys: self.keys(),
+            rows: vec![plot.into()],
         }
-        if let Some(bps) = self.link_rate_bps {
-            panel.draw_level(self.unit.value(bps), BLACK_INK)?;
-        }
-        for (steps, colour) in flows {
-            panel.draw_line(&steps, colour, width)?;
-        }
-        Ok(())
     }
 }
 
@@ -225,6 +216,7 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
+    use crate::FigureSize;
 
     const SIZE: FigureSize = FigureSize {
         width_mm: 180,
@@ -259,7 +251,7 @@ mod tests {
         ];
         let total = [series("all 3 flows", 0, &[10_100_000; 40])];
         let figure = rate_figure(&flows, &total, Some(12_500_000), SIZE).unwrap();
-        assert_snapshot!(figure.texts(), @"cubic 5201 | bbr &lt;5202&gt; | all 3 flows | link: 12.5 Mbit/s | 0 | 2 | 4 | 6 | 8 | 10 | 12 | 14 | 16 | 18 | 20 | 0 | 5 | 10 | time (s) | wire rate (Mbit/s)");
+        assert_snapshot!(figure.texts(), @r"cubic 5201 | bbr &lt;5202&gt; | all 3 flows | link: 12.5 Mbit/s | 0 | 2 | 4 | 6 | 8 | 10 | 12 | 14 | 16 | 18 | 20 | 0 | 2 | 4 | 6 | 8 | 10 | 12 | time (s) | wire rate (Mbit/s)");
     }
 
     #[test]

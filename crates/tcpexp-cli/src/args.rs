@@ -14,6 +14,7 @@ use tcpexp::wire::Tunnels;
 use crate::lab::LabArgs;
 use crate::path::PathArgs;
 use crate::picture::Picture;
+use crate::plot::PlotArgs;
 use crate::sender_args::{CwndArgs, ImportArgs, ScoreArgs};
 use crate::throughput::ThroughputArgs;
 use crate::values::parse_time;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Import(ImportArgs),
     Score(ScoreArgs),
     Lab(LabArgs),
+    Plot(PlotArgs),
     /// Print the completion script of a shell
     ///
     /// For bash: tcpexp completions bash > ~/.local/share/bash-completion/completions/tcpexp

@@ -12,6 +12,7 @@ mod lab;
 mod output;
 mod path;
 mod picture;
+mod plot;
 mod progress;
 mod rate_chart;
 mod report;
@@ -47,6 +48,7 @@ fn run() -> anyhow::Result<()> {
         Command::Import(args) => import::run(&args),
         Command::Score(args) => score::run(&args),
         Command::Lab(args) => lab::run(&args),
+        Command::Plot(args) => plot::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "tcpexp", &mut script);

@@ -26,6 +26,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
         &["tcpexp-units", "tcpexp-measure", "tcpexp-table"],
     ),
     ("netem-ctl", &["tcpexp-units"]),
+    ("tcpexp-sweep", &[]),
     (
         "tcpexp",
         &[
@@ -36,10 +37,10 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "tcpexp-measure",
             "tcpexp-table",
             "tcpexp-chart",
+            "tcpexp-sweep",
         ],
     ),
     ("tcpexp-lab", &["tcpexp-units"]),
-    ("tcpexp-sweep", &[]),
     (
         "tcpexp-cli",
         &[

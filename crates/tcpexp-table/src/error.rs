@@ -41,6 +41,23 @@ pub enum Error {
         /// What is there.
         value: String,
     },
+    /// A file is no table of any format.
+    #[error("not a table: neither Parquet, Arrow, CSV nor JSON")]
+    NoTable,
+    /// A column is not the same kind of thing in all tables.
+    #[error("the column {column} is text in one table and a number in another")]
+    MixedTypes {
+        /// Which column.
+        column: String,
+    },
+    /// A column has cells that are neither numbers nor texts.
+    #[error("the column {column} is neither numbers nor texts but {cells}")]
+    CellType {
+        /// Which column.
+        column: String,
+        /// What its cells are.
+        cells: String,
+    },
     /// The rows do not fit the Parquet format.
     #[error("cannot encode the table as Parquet")]
     Parquet(#[source] ParquetError),

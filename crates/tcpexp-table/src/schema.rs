@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
 /// Metadata key of a schema's name.
-const SCHEMA_NAME: &str = "tcpexp.schema";
+pub(crate) const SCHEMA_NAME: &str = "tcpexp.schema";
 /// Metadata key of a schema's version; it counts up when a column changes its meaning or goes.
 const SCHEMA_VERSION: &str = "tcpexp.schema_version";
 /// Metadata key of a column's definition.

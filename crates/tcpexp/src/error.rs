@@ -57,6 +57,28 @@ pub enum Error {
         /// Why.
         source: tcpexp_table::Error,
     },
+    /// A folder holds no table.
+    #[error("there are no tables in {}", path.display())]
+    NoTables {
+        /// Which folder.
+        path: PathBuf,
+    },
+    /// There is no table of this name.
+    #[error("there is no table {wanted}: there are {tables}")]
+    NoTable {
+        /// The table asked for.
+        wanted: String,
+        /// The tables that there are.
+        tables: String,
+    },
+    /// No table has what is asked for.
+    #[error("no table has the column {wanted}: {tables}")]
+    NoColumns {
+        /// The columns asked for.
+        wanted: String,
+        /// The tables that there are, with their columns.
+        tables: String,
+    },
     /// Nothing tells what kind of log it is.
     #[error("{} is no log of a known format", path.display())]
     UnknownLog {

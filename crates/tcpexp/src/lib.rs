@@ -35,6 +35,7 @@ mod recording;
 mod rtt;
 mod score;
 mod single_rtt;
+mod tables;
 mod throughput;
 
 pub use compat::spp_pairs;
@@ -48,6 +49,7 @@ pub use recording::{Recording, Walk};
 pub use rtt::{RttOptions, RttReport, rtt};
 pub use score::{Truth, logged_senders, reconstructed_senders, sender_table, tabled_senders};
 pub use single_rtt::{live_rtt, single_rtt};
+pub use tables::{FLOW_COLUMN, Query, SOURCE_COLUMN, Tables};
 pub use throughput::{ThroughputReport, throughput};
 
 pub use tcpexp_capture as capture;

@@ -16,6 +16,7 @@ mod import;
 mod info;
 mod one_capture;
 mod path;
+mod plot;
 mod readme;
 mod score;
 mod strange_captures;

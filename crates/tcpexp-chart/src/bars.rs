@@ -1,0 +1,168 @@
+//! Bars over the parameters of a sweep, each a median over runs with its interval.
+
+use tcpexp_table::Frame;
+
+use crate::axis::AxisSpec;
+use crate::clip::Point;
+use crate::layer::Layer;
+use crate::runs::Runs;
+use crate::scene::{Plot, Scene};
+use crate::slots::{Place, SlotAxis};
+use crate::stroke::Stroke;
+use crate::theme::Ink;
+use crate::{Error, Levels, Quantity, Statistic, Style, Svg};
+
+const WHISKER: Stroke = Stroke::solid(Ink::Black, 2);
+
+/// Draws the median over runs of the column `y`, each run made one number, in each of `slots`, side
+/// by side for `colours`. Whiskers are 95 % bootstrap intervals of the median; one run has none.
+pub fn bar_figure(
+    frame: &Frame,
+    (y, quantity, statistic): (&str, &Quantity, Statistic),
+    (slots, colours): (&Levels, &Levels),
+    style: &Style,
+) -> Result<Svg, Error> {
+    let runs = Runs::of(frame, y, (slots, colours), |values| statistic.of(values))?;
+    let (least, most) = runs.extremes().ok_or(Error::Nothing)?;
+    let shown = quantity.shown(least, most);
+    // A bar's length is its value, so its axis begins at zero.
+    let reach = |value: f64| 1.05 * shown.value(value);
+    let y_range = match (reach(least.min(0.0)), reach(most.max(0.0))) {
+        (0.0, 0.0) => (0.0, 1.0),
+        range => range,
+    };
+    let name = match statistic {
+        Statistic::Median => quantity.on_axis(&shown),
+        other => format!("{} {}", other.name(), quantity.on_axis(&shown)),
+    };
+    let y = AxisSpec::values(name, y_range, &style.y);
+    let base = if style.y.log { y.low } else { 0.0 };
+    let axis = SlotAxis { slots, colours };
+    let mut plot = Plot::new(axis.spec(&style.x), y);
+    let mut whiskers = Vec::new();
+    for slot in 0..slots.len() {
+        for colour in 0..colours.len() {
+            let Some(estimate) = runs.estimate(slot, colour) else {
+                continue;
+            };
+            let place = axis.place(slot, colour);
+            plot.layers
+                .push(bar(place, base, shown.value(estimate.median)));
+            if let Some((low, high)) = estimate.interval {
+                whiskers.extend(whisker(place, [low, high].map(|y| shown.value(y))));
+            }
+        }
+    }
+    plot.layers.push(Layer::Segments(whiskers, WHISKER));
+    Scene {
+        keys: axis.keys(),
+        rows: vec![plot.into()],
+    }
+    .draw(style)
+}
+
+fn bar(place: Place, base: f64, top: f64) -> Layer {
+    let (left, right) = place.sides();
+    Layer::Area(
+        vec![(left, base), (right, base), (right, top), (left, top)],
+        Ink::Pale(place.colour),
+        Some(Stroke::solid(Ink::Series(place.colour), 2)),
+    )
+}
+
+/// A line between two heights with a cap at each.
+fn whisker(place: Place, [low, high]: [f64; 2]) -> [(Point, Point); 3] {
+    let cap = |y: f64| {
+        let half = place.width / 6.0;
+        ((place.middle - half, y), (place.middle + half, y))
+    };
+    [
+        ((place.middle, low), (place.middle, high)),
+        cap(low),
+        cap(high),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use tcpexp_table::Series;
+
+    use super::*;
+    use crate::FigureSize;
+
+    const SIZE: FigureSize = FigureSize {
+        width_mm: 85,
+        height_mm: 60,
+    };
+
+    /// Five runs of each of two congestion controls.
+    fn runs() -> Frame {
+        let rows = 0..10_u32;
+        Frame::of(vec![
+            (
+                "run".into(),
+                Series::texts(rows.clone().map(|row| Some(format!("r{row}")))),
+            ),
+            (
+                "cc".into(),
+                Series::texts(
+                    rows.clone()
+                        .map(|row| Some(["cubic", "reno"][row as usize % 2])),
+                ),
+            ),
+            (
+                "goodput_bps".into(),
+                Series::Whole(
+                    rows.map(|row| Some(9_000_000 + i64::from(row) * 50_000))
+                        .collect(),
+                ),
+            ),
+        ])
+    }
+
+    #[test]
+    fn a_bar_is_a_median_over_runs_with_its_interval() {
+        let frame = runs();
+        let (slots, all) = (Levels::of(&frame, &["cc".into()]), Levels::of(&frame, &[]));
+        let goodput = Quantity::of_column("goodput_bps");
+        let what = ("goodput_bps", &goodput, Statistic::Median);
+        let drawn = bar_figure(&frame, what, (&slots, &all), &SIZE.into()).unwrap();
+        assert_snapshot!(drawn.texts(), @r"cubic | reno | 0 | 2 | 4 | 6 | 8 | congestion control | goodput (Mbit/s)");
+        // Three lines for each interval.
+        let mut one_run = frame.filtered(&[
+            true, true, false, false, false, false, false, false, false, false,
+        ]);
+        one_run.add("unused", Series::Whole(vec![None, None]));
+        let (slots, all) = (
+            Levels::of(&one_run, &["cc".into()]),
+            Levels::of(&one_run, &[]),
+        );
+        let single = bar_figure(&one_run, what, (&slots, &all), &SIZE.into()).unwrap();
+        let lines = |figure: &Svg| figure.as_str().matches("<polyline").count();
+        assert!(lines(&drawn) > lines(&single));
+    }
+
+    #[test]
+    fn many_rows_of_a_run_are_one_number() {
+        let frame = Frame::of(vec![
+            ("run".into(), Series::texts(["a", "a", "a", "b"].map(Some))),
+            (
+                "rtt_ms".into(),
+                Series::Whole([1, 2, 9, 4].map(Some).to_vec()),
+            ),
+        ]);
+        let all = Levels::of(&frame, &[]);
+        let of = |statistic: Statistic| {
+            let runs = Runs::of(&frame, "rtt_ms", (&all, &all), |values| {
+                statistic.of(values)
+            });
+            runs.unwrap().numbers[0][0].clone()
+        };
+        assert_eq!(of(Statistic::Median), [2.0, 4.0]);
+        assert_eq!(of(Statistic::Mean), [4.0, 4.0]);
+        assert_eq!(of(Statistic::Sum), [12.0, 4.0]);
+        assert_eq!(of("p100".parse().unwrap()), [9.0, 4.0]);
+        assert!("most".parse::<Statistic>().is_err() && "p101".parse::<Statistic>().is_err());
+    }
+}

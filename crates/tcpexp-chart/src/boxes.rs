@@ -1,0 +1,243 @@
+//! Box plots and violins over the parameters of a sweep.
+
+use tcpexp_table::Frame;
+
+use crate::axis::{AxisSpec, range};
+use crate::clip::Point;
+use crate::density::Density;
+use crate::layer::Layer;
+use crate::quantity::Shown;
+use crate::scene::{Plot, Scene};
+use crate::slots::{Place, Slots};
+use crate::stroke::{Marker, Stroke};
+use crate::theme::Ink;
+use crate::tukey::Tukey;
+use crate::{Error, Levels, Quantity, Style, Svg};
+
+const OUTLINE: u32 = 2;
+const MEDIAN: u32 = 4;
+/// Radius of an outlier.
+const OUTLIER: u32 = 2;
+/// Radius of a violin's median.
+const DOT: u32 = 5;
+
+/// What stands for the values of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A Tukey box: quartiles and median, whiskers to the last value within 1.5 interquartile
+    /// ranges, all values beyond as dots.
+    Box,
+    /// The estimated density of the values as a width, the median as a dot and the quartiles as a
+    /// line.
+    Violin,
+}
+
+/// Draws how the column `y` is distributed in each of `slots`, side by side for `colours`.
+pub fn distribution_figure(
+    frame: &Frame,
+    (y, quantity): (&str, &Quantity),
+    (slots, colours): (&Levels, &Levels),
+    shape: Shape,
+    style: &Style,
+) -> Result<Svg, Error> {
+    let slots = Slots::of(frame, y, slots, colours)?;
+    let (least, most) = slots.extremes().ok_or(Error::Nothing)?;
+    let shown = quantity.shown(least, most);
+    let y_range = if style.y.log {
+        (shown.value(least), shown.value(most))
+    } else {
+        range(shown.value(least), shown.value(most))
+    };
+    let y = AxisSpec::values(quantity.on_axis(&shown), y_range, &style.y);
+    let mut plot = Plot::new(slots.axis.spec(&style.x), y);
+    for (place, values) in slots.places() {
+        let layers = match shape {
+            Shape::Box => boxed(place, values, &shown),
+            Shape::Violin => violin(place, values, &shown),
+        };
+        plot.layers.extend(layers);
+    }
+    Scene {
+        keys: slots.axis.keys(),
+        rows: vec![plot.into()],
+    }
+    .draw(style)
+}
+
+fn boxed(place: Place, values: &[f64], shown: &Shown) -> Vec<Layer> {
+    let Some(tukey) = Tukey::of(values) else {
+        return Vec::new();
+    };
+    let Place {
+        colour,
+        middle,
+        width,
+    } = place;
+    let ink = Ink::Series(colour);
+    let (left, right) = place.sides();
+    let [bottom, top] = [tukey.lower_quartile, tukey.upper_quartile].map(|y| shown.value(y));
+    let (low, high) = (shown.value(tukey.whiskers.0), shown.value(tukey.whiskers.1));
+    let median = shown.value(tukey.median);
+    let cap = width / 4.0;
+    let across = |y: f64, half: f64| ((middle - half, y), (middle + half, y));
+    let outliers = tukey.outliers.iter().map(|y| (middle, shown.value(*y)));
+    vec![
+        Layer::Points(outliers.collect(), Marker::Circle, ink, OUTLIER),
+        Layer::Segments(
+            vec![
+                ((middle, low), (middle, bottom)),
+                ((middle, top), (middle, high)),
+                across(low, cap),
+                across(high, cap),
+            ],
+            Stroke::solid(ink, OUTLINE),
+        ),
+        Layer::Area(
+            vec![(left, bottom), (right, bottom), (right, top), (left, top)],
+            Ink::Pale(colour),
+            Some(Stroke::solid(ink, OUTLINE)),
+        ),
+        Layer::Segments(
+            // Its ends are round.
+            vec![across(median, width * 0.47)],
+            Stroke::solid(ink, MEDIAN),
+        ),
+    ]
+}
+
+fn violin(place: Place, values: &[f64], shown: &Shown) -> Vec<Layer> {
+    let (Some(tukey), Some(density)) = (Tukey::of(values), Density::of(values)) else {
+        return Vec::new();
+    };
+    let Place {
+        colour,
+        middle,
+        width,
+    } = place;
+    let ink = Ink::Series(colour);
+    let half = |share: f64| share * width / 2.0;
+    let right = density.points.iter();
+    let right: Vec<Point> = right
+        .map(|(y, share)| (middle + half(*share), shown.value(*y)))
+        .collect();
+    let left = right.iter().rev().map(|(x, y)| (2.0 * middle - x, *y));
+    let outline = right.iter().copied().chain(left).collect();
+    let quartiles = [tukey.lower_quartile, tukey.upper_quartile];
+    let [bottom, top] = quartiles.map(|y| (middle, shown.value(y)));
+    let median = (middle, shown.value(tukey.median));
+    vec![
+        Layer::Area(
+            outline,
+            Ink::Pale(colour),
+            Some(Stroke::solid(ink, OUTLINE)),
+        ),
+        Layer::Segments(vec![(bottom, top)], Stroke::solid(ink, MEDIAN)),
+        Layer::Points(vec![median], Marker::Circle, Ink::Black, DOT),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use tcpexp_table::Series;
+
+    use super::*;
+    use crate::FigureSize;
+
+    const SIZE: FigureSize = FigureSize {
+        width_mm: 85,
+        height_mm: 60,
+    };
+
+    /// RTTs of two congestion controls over two delays and two buffers.
+    fn sweep() -> Frame {
+        let mut cells: Vec<(String, i64, i64, i64)> = Vec::new();
+        for (number, cc) in ["cubic", "vegas"].into_iter().enumerate() {
+            for delay in [20, 100] {
+                for buffer in [50, 180] {
+                    for sample in 0..40 {
+                        let queue = if number == 0 {
+                            buffer * sample / 40
+                        } else {
+                            sample % 5
+                        };
+                        cells.push((cc.to_owned(), delay, buffer, 2 * delay + queue));
+                    }
+                }
+            }
+        }
+        Frame::of(vec![
+            (
+                "cc".into(),
+                Series::texts(cells.iter().map(|cell| Some(&cell.0))),
+            ),
+            (
+                "delay_ms".into(),
+                Series::Whole(cells.iter().map(|cell| Some(cell.1)).collect()),
+            ),
+            (
+                "buffer_packets".into(),
+                Series::Whole(cells.iter().map(|cell| Some(cell.2)).collect()),
+            ),
+            (
+                "rtt_ms".into(),
+                Series::Whole(cells.iter().map(|cell| Some(cell.3)).collect()),
+            ),
+        ])
+    }
+
+    fn figure(shape: Shape, style: &Style) -> Svg {
+        let frame = sweep();
+        let levels = |columns: &[&str]| {
+            let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
+            Levels::of(&frame, &columns)
+        };
+        let (slots, colours) = (levels(&["delay_ms", "buffer_packets"]), levels(&["cc"]));
+        let rtt = Quantity::of_column("rtt_ms");
+        distribution_figure(&frame, ("rtt_ms", &rtt), (&slots, &colours), shape, style).unwrap()
+    }
+
+    #[test]
+    fn slots_are_named_in_bands_and_colours_in_the_legend() {
+        let [boxes, violins] = [Shape::Box, Shape::Violin].map(|shape| figure(shape, &SIZE.into()));
+        assert_snapshot!(boxes.texts(), @r"cubic | vegas | 50 | 180 | 50 | 180 | 0 | 100 | 200 | 300 | delay 20 ms | delay 100 ms | buffer (packets) | RTT (ms)");
+        assert_eq!(boxes.texts(), violins.texts());
+        assert_eq!(figure(Shape::Violin, &SIZE.into()), violins);
+    }
+
+    #[test]
+    fn a_small_figure_is_this_drawing() {
+        let frame = Frame::of(vec![(
+            "value".into(),
+            Series::Whole([1, 2, 3, 4, 5, 6, 7, 8, 30].map(Some).to_vec()),
+        )]);
+        let all = Levels::of(&frame, &[]);
+        let size = FigureSize {
+            width_mm: 40,
+            height_mm: 32,
+        };
+        let value = Quantity::plain("value");
+        let drawn = distribution_figure(
+            &frame,
+            ("value", &value),
+            (&all, &all),
+            Shape::Box,
+            &size.into(),
+        );
+        assert_snapshot!(drawn.unwrap().as_str().replace("><", ">\n<"));
+    }
+
+    #[test]
+    fn no_values_are_an_error_that_says_so() {
+        let frame = Frame::of(vec![("rtt_ms".into(), Series::Real(vec![None, None]))]);
+        let all = Levels::of(&frame, &[]);
+        let rtt = Quantity::of_column("rtt_ms");
+        let of = |y| {
+            let style = Style::default();
+            let drawn = distribution_figure(&frame, (y, &rtt), (&all, &all), Shape::Box, &style);
+            drawn.unwrap_err().to_string()
+        };
+        assert_eq!(of("rtt_ms"), "there is nothing to draw");
+        assert_eq!(of("rtt_s"), "there is no column rtt_s");
+    }
+}

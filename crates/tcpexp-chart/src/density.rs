@@ -1,0 +1,126 @@
+//! How densely values lie, estimated.
+
+use crate::quantile::Sorted;
+
+/// Points of a drawn density.
+const POINTS: usize = 96;
+/// Bins that many values are counted into before they are smoothed: finer than the bandwidth.
+const BINS: usize = 1024;
+/// Beyond so many bandwidths a value counts for nothing.
+const REACH: f64 = 4.0;
+
+/// The density of values between the least and the largest, as a share of its peak.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Density {
+    /// Values from the least to the largest, each with the density there.
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+impl Density {
+    /// With a Gaussian kernel and the bandwidth of Silverman's rule of thumb (Density Estimation for
+    /// Statistics and Data Analysis, 1986, equation 3.31). `None` without values.
+    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+        let sorted = Sorted::of(values);
+        let (least, most) = (*sorted.values().first()?, *sorted.values().last()?);
+        let bandwidth = bandwidth(&sorted)?;
+        if bandwidth <= 0.0 || most <= least {
+            // All of them are one value: as wide as can be.
+            return Some(Self {
+                points: vec![(least, 1.0), (most, 1.0)],
+            });
+        }
+        let bins = counted(sorted.values(), (least, most));
+        let step = (most - least) / (POINTS - 1) as f64;
+        let points = (0..POINTS).map(|place| {
+            let at = least + step * place as f64;
+            (at, smoothed(&bins, at, bandwidth))
+        });
+        let points: Vec<(f64, f64)> = points.collect();
+        let peak = points.iter().map(|point| point.1).fold(0.0, f64::max);
+        let shares = points.into_iter().map(|(at, height)| (at, height / peak));
+        Some(Self {
+            points: shares.collect(),
+        })
+    }
+}
+
+fn bandwidth(sorted: &Sorted) -> Option<f64> {
+    let values = sorted.values();
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
+    let between = (sorted.quantile(0.75)? - sorted.quantile(0.25)?) / 1.34;
+    // More than half of the values may be one.
+    let spread = if between > 0.0 {
+        deviation.min(between)
+    } else {
+        deviation
+    };
+    Some(0.9 * spread * count.powf(-0.2))
+}
+
+/// The middles of bins that hold values, and how many.
+fn counted(sorted: &[f64], (least, most): (f64, f64)) -> Vec<(f64, f64)> {
+    let width = (most - least) / BINS as f64;
+    let mut bins: Vec<(f64, f64)> = Vec::new();
+    for value in sorted {
+        let bin = ((value - least) / width).floor().min((BINS - 1) as f64);
+        let middle = least + (bin + 0.5) * width;
+        match bins.last_mut() {
+            Some((known, count)) if (*known - middle).abs() < width / 2.0 => *count += 1.0,
+            _ => bins.push((middle, 1.0)),
+        }
+    }
+    bins
+}
+
+fn smoothed(bins: &[(f64, f64)], at: f64, bandwidth: f64) -> f64 {
+    let near = bins
+        .iter()
+        .map(|(middle, count)| ((middle - at) / bandwidth, count))
+        .filter(|(distance, _)| distance.abs() <= REACH);
+    near.map(|(distance, count)| count * (-distance * distance / 2.0).exp())
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_density_has_its_peak_where_most_values_are() {
+        let values: Vec<f64> = (0..1000)
+            .map(|n| f64::from(n % 10) * f64::from(n % 7))
+            .collect();
+        let density = Density::of(&values).unwrap();
+        let peak = density
+            .points
+            .iter()
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .unwrap();
+        assert!(peak.0 < 10.0, "{peak:?}");
+        assert_eq!(
+            Density::of(&[5.0, 5.0]).unwrap().points,
+            [(5.0, 1.0), (5.0, 1.0)]
+        );
+        assert_eq!(Density::of(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_density_ends_with_the_values_and_is_a_share(
+            values in prop::collection::vec(-1e3..1e3, 2..300)
+        ) {
+            let density = Density::of(&values).unwrap();
+            let sorted = Sorted::of(&values);
+            let (first, last) = (density.points[0], density.points[density.points.len() - 1]);
+            prop_assert!((first.0 - sorted.values()[0]).abs() < 1e-9);
+            prop_assert!((last.0 - sorted.values()[values.len() - 1]).abs() < 1e-6);
+            prop_assert!(density.points.iter().all(|point| (0.0..=1.0).contains(&point.1)));
+            prop_assert!(density.points.iter().any(|point| point.1 > 1.0 - 1e-9));
+        }
+    }
+}

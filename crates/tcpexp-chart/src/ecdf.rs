@@ -1,0 +1,111 @@
+//! Distributions of several groups, one upon the other.
+
+use crate::axis::{AxisSpec, range};
+use crate::layer::Layer;
+use crate::legend::Key;
+use crate::lines::staircase;
+use crate::quantile::{Sorted, extremes};
+use crate::scene::{Plot, Scene};
+use crate::stroke::Stroke;
+use crate::{AxisStyle, Error, Group, Quantity, Style, Svg};
+
+/// Steps of a drawn distribution: more than ten per millimetre.
+const STEPS: usize = 2000;
+const WIDTH: u32 = 4;
+
+/// Draws the empirical distribution of each group: the share of its values that do not exceed a
+/// value. The legend has the medians.
+pub fn ecdf_figure(quantity: &Quantity, groups: &[Group], style: &Style) -> Result<Svg, Error> {
+    let (least, most) = extremes(groups).ok_or(Error::Nothing)?;
+    let shown = quantity.shown(least, most);
+    let mut style = style.clone();
+    // A distribution begins at its least value.
+    let x_range = if style.x.log {
+        (shown.value(least), shown.value(most))
+    } else {
+        range(shown.value(least), shown.value(most))
+    };
+    let x = AxisSpec::values(quantity.on_axis(&shown), x_range, &style.x);
+    style.y.log = false;
+    let share = AxisStyle {
+        name: style.y.name.clone().or(Some("fraction of values".into())),
+        ..style.y.clone()
+    };
+    let mut plot = Plot::new(x, AxisSpec::values("", (0.0, 1.0), &share));
+    let mut keys = Vec::new();
+    for (number, group) in groups.iter().enumerate() {
+        let values = Sorted::of(&group.values);
+        let Some(median) = values.quantile(0.5) else {
+            continue;
+        };
+        let stroke = Stroke::of_series(number, WIDTH);
+        let steps = values.steps(STEPS).into_iter();
+        let mut line = staircase(steps.map(|(value, share)| (shown.value(value), share)));
+        // All values are below what lies behind the largest.
+        line.extend([(plot.x.high.max(shown.value(most)), 1.0)]);
+        plot.layers.push(Layer::Line(line, stroke));
+        let text = format!("{}: median {}", group.label, shown.text(median));
+        keys.push(Key::stroke(text, stroke));
+    }
+    // The first group is on top.
+    plot.layers.reverse();
+    Scene {
+        keys,
+        rows: vec![plot.into()],
+    }
+    .draw(&style)
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::FigureSize;
+
+    const SIZE: FigureSize = FigureSize {
+        width_mm: 85,
+        height_mm: 60,
+    };
+
+    fn group(label: &str, values: impl IntoIterator<Item = f64>) -> Group {
+        Group {
+            label: label.to_owned(),
+            values: values.into_iter().collect(),
+        }
+    }
+
+    #[test]
+    fn the_legend_has_medians_and_the_axes_have_units() {
+        let groups = [
+            group("cubic", (0..=100).map(|n| 40e6 + f64::from(n) * 1e6)),
+            group("vegas", [41e6, 42e6]),
+            group("idle", []),
+        ];
+        let rtt = Quantity::of_column("rtt_ns");
+        let figure = ecdf_figure(&rtt, &groups, &SIZE.into()).unwrap();
+        assert_snapshot!(figure.texts(), @r"cubic: median 90.0 ms | vegas: median 41.5 ms | 0 | 50 | 100 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of values");
+        assert_eq!(ecdf_figure(&rtt, &groups, &SIZE.into()).unwrap(), figure);
+    }
+
+    #[test]
+    fn a_small_figure_is_this_drawing() {
+        let groups = [group("a", [1.0, 2.0, 4.0]), group("b", [2.0, 3.0])];
+        let size = FigureSize {
+            width_mm: 45,
+            height_mm: 32,
+        };
+        let figure = ecdf_figure(&Quantity::plain("value"), &groups, &size.into()).unwrap();
+        assert_snapshot!(figure.as_str().replace("><", ">\n<"));
+    }
+
+    #[test]
+    fn nothing_to_draw_is_an_error_that_says_so() {
+        let error = ecdf_figure(
+            &Quantity::plain("x"),
+            &[group("idle", [])],
+            &Style::default(),
+        );
+        assert_eq!(error.unwrap_err().to_string(), "there is nothing to draw");
+    }
+}

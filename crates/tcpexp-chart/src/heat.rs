@@ -1,0 +1,76 @@
+//! The scale of a heat map: which number has which colour.
+
+use crate::Error;
+use crate::axis::AxisSpec;
+use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
+use crate::panel::Frame;
+use crate::stroke::Stroke;
+use crate::theme::Ink;
+
+const WIDTH: i32 = 36;
+const GAP: i32 = 10;
+/// Between the panel and the scale.
+const BEFORE: i32 = 24;
+const TICK_LENGTH: i32 = 8;
+/// Room that a tick needs with its label.
+const TICK_ROOM: i32 = 70;
+const STEPS: i32 = 64;
+
+/// A scale of colours beside a panel.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct HeatScale {
+    pub(crate) axis: AxisSpec,
+}
+
+impl HeatScale {
+    /// The ink of a number.
+    pub(crate) fn ink(&self, value: f64) -> Ink {
+        Ink::Heat(self.axis.axis(1).fraction(value).clamp(0.0, 1.0))
+    }
+
+    /// How much of the width it takes beside a panel of this height.
+    pub(crate) fn room(&self, canvas: &Canvas<'_>, height: i32) -> i32 {
+        BEFORE + WIDTH + TICK_LENGTH + GAP + self.labels(canvas, height) + GAP + TEXT_HEIGHT
+    }
+
+    /// Draws it at the right of `panel`.
+    pub(crate) fn draw(&self, canvas: &Canvas<'_>, panel: Frame) -> Result<(), Error> {
+        let rule = Stroke::solid(Ink::Black, 2);
+        let (left, height) = (panel.right + BEFORE, panel.height());
+        let right = left + WIDTH;
+        for step in (0..STEPS).rev() {
+            let top = panel.bottom - height * (step + 1) / STEPS;
+            let ink = Ink::Heat(f64::from(step) / f64::from(STEPS - 1));
+            // Down to the bottom: between areas side by side the paper would shine through.
+            canvas.area((left, top), (right, panel.bottom), ink)?;
+        }
+        let axis = self.axis.axis(most_ticks(height));
+        for (value, label) in &axis.ticks {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "a part of the height of the figure"
+            )]
+            let up = (f64::from(height) * axis.fraction(*value)).round() as i32;
+            let y = panel.bottom - up;
+            canvas.line(&[(right, y), (right + TICK_LENGTH, y)], rule)?;
+            canvas.text(label, (right + TICK_LENGTH + GAP, y), Align::Left)?;
+        }
+        let beside = right + TICK_LENGTH + 2 * GAP + self.labels(canvas, height);
+        let middle = i32::midpoint(panel.top, panel.bottom);
+        canvas.text(
+            &axis.name,
+            (beside + TEXT_HEIGHT / 2, middle),
+            Align::Upward,
+        )
+    }
+
+    fn labels(&self, canvas: &Canvas<'_>, height: i32) -> i32 {
+        let axis = self.axis.axis(most_ticks(height));
+        let widths = axis.ticks.iter().map(|(_, label)| canvas.text_width(label));
+        widths.max().unwrap_or(0)
+    }
+}
+
+fn most_ticks(height: i32) -> u32 {
+    (height / TICK_ROOM).clamp(1, 20).unsigned_abs()
+}

@@ -1,0 +1,119 @@
+//! A quantity over two parameters.
+
+use tcpexp_table::Frame;
+
+use crate::axis::AxisSpec;
+use crate::heat::HeatScale;
+use crate::layer::Layer;
+use crate::runs::Runs;
+use crate::scene::{Plot, Scene};
+use crate::{AxisStyle, Error, Levels, Quantity, Statistic, Style, Svg};
+
+/// Draws the median over runs of a column, each run made one number, as a colour for each pair of
+/// two parameters, with the number where there is room. What was not measured stays white.
+pub fn heatmap_figure(
+    frame: &Frame,
+    (value, quantity, statistic): (&str, &Quantity, Statistic),
+    (x, y): (&Levels, &Levels),
+    (limits, style): (&AxisStyle, &Style),
+) -> Result<Svg, Error> {
+    let runs = Runs::of(frame, value, (x, y), |values| statistic.of(values))?;
+    let medians: Vec<Vec<Option<f64>>> = (0..x.len())
+        .map(|column| {
+            let row = |row| runs.estimate(column, row).map(|estimate| estimate.median);
+            (0..y.len()).map(row).collect()
+        })
+        .collect();
+    let values = || medians.iter().flatten().flatten().copied();
+    let least = values().reduce(f64::min).ok_or(Error::Nothing)?;
+    let most = values().reduce(f64::max).ok_or(Error::Nothing)?;
+    let shown = quantity.shown(least, most);
+    let name = match statistic {
+        Statistic::Median => quantity.on_axis(&shown),
+        other => format!("{} {}", other.name(), quantity.on_axis(&shown)),
+    };
+    let mut scale_range = (shown.value(least), shown.value(most));
+    if scale_range.0 >= scale_range.1 {
+        scale_range = (scale_range.0 - 1.0, scale_range.1 + 1.0);
+    }
+    let scale = HeatScale {
+        axis: AxisSpec::values(name, scale_range, limits),
+    };
+    let mut plot = Plot::new(slots(x, &style.x), slots(y, &style.y));
+    for (column, rows) in medians.iter().enumerate() {
+        for (row, median) in rows.iter().enumerate() {
+            let Some(median) = median else { continue };
+            let (middle, height) = (column as f64, row as f64);
+            let ink = scale.ink(shown.value(*median));
+            let corner = |right: f64, up: f64| (middle + right / 2.0, height + up / 2.0);
+            let corners = vec![
+                corner(-1.0, -1.0),
+                corner(1.0, -1.0),
+                corner(1.0, 1.0),
+                corner(-1.0, 1.0),
+            ];
+            plot.layers.push(Layer::Area(corners, ink, None));
+            plot.layers
+                .push(Layer::Text((middle, height), shown.digits(*median), ink));
+        }
+    }
+    plot.scale = Some(scale);
+    Scene {
+        keys: Vec::new(),
+        rows: vec![plot.into()],
+    }
+    .draw(style)
+}
+
+fn slots(levels: &Levels, style: &AxisStyle) -> AxisSpec {
+    let labels = (0..levels.len()).map(|level| levels.short(level)).collect();
+    AxisSpec::slots(levels.axis_name(), labels, levels.bands(), style)
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use tcpexp_table::Series;
+
+    use super::*;
+    use crate::FigureSize;
+
+    fn whole(cells: impl IntoIterator<Item = i64>) -> Series {
+        Series::Whole(cells.into_iter().map(Some).collect())
+    }
+
+    #[test]
+    fn each_pair_of_parameters_has_a_colour_and_a_number() {
+        let pairs = (0..12_u32).filter(|pair| *pair != 7);
+        let frame = Frame::of(vec![
+            (
+                "rate_mbps".into(),
+                whole(pairs.clone().map(|pair| [2, 6, 10][pair as usize % 3])),
+            ),
+            (
+                "delay_ms".into(),
+                whole(
+                    pairs
+                        .clone()
+                        .map(|pair| [0, 20, 40, 100][pair as usize / 3]),
+                ),
+            ),
+            (
+                "loss_ppm".into(),
+                whole(pairs.map(|pair| 1000 * i64::from(pair))),
+            ),
+        ]);
+        let [x, y] = ["rate_mbps", "delay_ms"].map(|column| Levels::of(&frame, &[column.into()]));
+        let loss = Quantity::of_column("loss_ppm");
+        let what = ("loss_ppm", &loss, Statistic::Mean);
+        let size = FigureSize {
+            width_mm: 85,
+            height_mm: 60,
+        };
+        let style = Style::from(size);
+        let figure = heatmap_figure(&frame, what, (&x, &y), (&AxisStyle::default(), &style));
+        let figure = figure.unwrap();
+        assert_snapshot!(figure.texts(), @r"2 | 6 | 10 | 0 | 20 | 40 | 100 | rate (Mbit/s) | delay (ms) | 0.000 | 0.300 | 0.600 | 0.900 | 0.100 | 0.400 | 1.00 | 0.200 | 0.500 | 0.800 | 1.10 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | mean loss (%)");
+        assert_eq!(figure.as_str().matches("<polygon").count(), 11);
+    }
+}

@@ -1,0 +1,258 @@
+//! What is drawn between the axes of a panel.
+
+use std::collections::HashSet;
+
+use crate::Error;
+use crate::canvas::{At, Canvas, TEXT_HEIGHT};
+use crate::clip::{Point, Window};
+use crate::panel::{Frame, Panel};
+use crate::stroke::{Marker, Stroke};
+use crate::theme::Ink;
+
+/// As wide as a shade is at the least: a fifth of a millimetre.
+const LEAST_SHADE: i32 = 2;
+/// All that a panel shows, in fractions of its axes.
+const ALL: Window = Window {
+    x: (0.0, 1.0),
+    y: (0.0, 1.0),
+};
+
+/// One kind of thing in a panel, in the units of its axes. What lies outside is not drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Layer {
+    /// Points joined by a line.
+    Line(Vec<Point>, Stroke),
+    /// Straight lines that are not joined.
+    Segments(Vec<(Point, Point)>, Stroke),
+    /// Points of a radius in units of the canvas.
+    Points(Vec<Point>, Marker, Ink, u32),
+    /// What is between corners, with an outline or without.
+    Area(Vec<Point>, Ink, Option<Stroke>),
+    /// All of the height from one place to another, visibly however short that is.
+    Shade((f64, f64), Ink),
+    /// A line at one height, from one side to the other.
+    Level(f64, Stroke),
+    /// Marks above the panel.
+    Marks(Vec<f64>, Ink),
+    /// A number on an area of this ink and of one by one, if it fits.
+    Text(Point, String, Ink),
+}
+
+impl Layer {
+    /// Whether it is to be drawn below the grid.
+    pub(crate) const fn is_background(&self) -> bool {
+        matches!(self, Self::Shade(..))
+    }
+
+    pub(crate) fn draw(&self, canvas: &Canvas<'_>, panel: &Panel) -> Result<(), Error> {
+        match self {
+            Self::Line(points, stroke) => draw_line(canvas, panel, points, *stroke),
+            Self::Segments(segments, stroke) => draw_segments(canvas, panel, segments, *stroke),
+            Self::Points(points, marker, ink, radius) => {
+                let mut drawn = HashSet::new();
+                let inside = points
+                    .iter()
+                    .map(|&point| panel.fraction(point))
+                    .filter(|&point| ALL.contains(point))
+                    .map(|point| panel.place(point));
+                // Those on one spot are one.
+                inside
+                    .filter(|at| drawn.insert(*at))
+                    .try_for_each(|at| canvas.marker(at, *marker, *ink, *radius))
+            }
+            Self::Area(corners, ink, outline) => draw_area(canvas, panel, corners, *ink, *outline),
+            Self::Shade(span, ink) => draw_shade(canvas, panel, *span, *ink),
+            Self::Level(y, stroke) => {
+                let ends = [(panel.x.low, *y), (panel.x.high, *y)];
+                draw_line(canvas, panel, &ends, *stroke)
+            }
+            Self::Marks(xs, ink) => panel.draw_marks(canvas, xs, *ink),
+            Self::Text(at, text, ink) => {
+                let places = [*at, (at.0 + 1.0, at.1 + 1.0)];
+                let [(x, y), (right, up)] = places.map(|at| panel.place(panel.fraction(at)));
+                let fits = canvas.text_width(text) < right - x - 4 && TEXT_HEIGHT < y - up;
+                if fits {
+                    canvas.text_on(*ink, text, (x, y))
+                } else {
+                    Ok(())
+                }
+            }
+        }
+    }
+}
+
+fn draw_line(
+    canvas: &Canvas<'_>,
+    panel: &Panel,
+    points: &[Point],
+    stroke: Stroke,
+) -> Result<(), Error> {
+    let fractions: Vec<Point> = points.iter().map(|&point| panel.fraction(point)).collect();
+    for part in fractions.split(|(x, y)| !(x.is_finite() && y.is_finite())) {
+        if part.iter().all(|&point| ALL.contains(point)) {
+            draw_path(canvas, panel, part, stroke)?;
+        } else {
+            for inside in ALL.line(part) {
+                draw_path(canvas, panel, &inside, stroke)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn draw_path(
+    canvas: &Canvas<'_>,
+    panel: &Panel,
+    fractions: &[Point],
+    stroke: Stroke,
+) -> Result<(), Error> {
+    let path = thinned(fractions.iter().map(|&point| panel.place(point)));
+    if path.is_empty() {
+        return Ok(());
+    }
+    canvas.line(&path, stroke)
+}
+
+fn draw_segments(
+    canvas: &Canvas<'_>,
+    panel: &Panel,
+    segments: &[(Point, Point)],
+    stroke: Stroke,
+) -> Result<(), Error> {
+    let mut drawn = HashSet::new();
+    for &(from, to) in segments {
+        let [from, to] = [from, to].map(|point| panel.fraction(point));
+        if let Some((from, to)) = ALL.segment(from, to) {
+            let path = [panel.place(from), panel.place(to)];
+            if drawn.insert(path) {
+                canvas.line(&path, stroke)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn draw_area(
+    canvas: &Canvas<'_>,
+    panel: &Panel,
+    corners: &[Point],
+    ink: Ink,
+    outline: Option<Stroke>,
+) -> Result<(), Error> {
+    let fractions: Vec<Point> = corners.iter().map(|&point| panel.fraction(point)).collect();
+    if fractions
+        .iter()
+        .any(|(x, y)| !(x.is_finite() && y.is_finite()))
+    {
+        return Ok(());
+    }
+    let inside: Vec<At> = ALL
+        .area(&fractions)
+        .into_iter()
+        .map(|point| panel.place(point))
+        .collect();
+    if inside.is_empty() {
+        return Ok(());
+    }
+    canvas.polygon(inside, ink)?;
+    let Some(stroke) = outline else { return Ok(()) };
+    let closed: Vec<Point> = fractions.iter().chain(fractions.first()).copied().collect();
+    for part in ALL.line(&closed) {
+        let path: Vec<At> = part.into_iter().map(|point| panel.place(point)).collect();
+        canvas.line(&path, stroke)?;
+    }
+    Ok(())
+}
+
+fn draw_shade(
+    canvas: &Canvas<'_>,
+    panel: &Panel,
+    (start, end): (f64, f64),
+    ink: Ink,
+) -> Result<(), Error> {
+    let (start, end) = (start.max(panel.x.low), end.min(panel.x.high));
+    if start > end {
+        return Ok(());
+    }
+    let across = |x: f64| panel.place(panel.fraction((x, panel.y.low))).0;
+    let Frame { top, bottom, .. } = panel.frame;
+    let (left, right) = (across(start), across(end));
+    canvas.area((left, top), (right.max(left + LEAST_SHADE), bottom), ink)
+}
+
+/// Without points that change nothing: of those in a row at the same place from left to right, the
+/// first, the lowest, the highest and the last remain, in their order.
+fn thinned(path: impl IntoIterator<Item = At>) -> Vec<At> {
+    let mut kept: Vec<At> = Vec::new();
+    let mut column: Vec<At> = Vec::new();
+    let mut finish = |column: &mut Vec<At>| {
+        let [Some(first), Some(last)] = [column.first(), column.last()].map(Option::<&At>::copied)
+        else {
+            return;
+        };
+        let lowest = column.iter().enumerate().min_by_key(|(_, at)| at.1);
+        let highest = column.iter().enumerate().max_by_key(|(_, at)| at.1);
+        let mut extremes: Vec<(usize, At)> = [lowest, highest]
+            .into_iter()
+            .flatten()
+            .map(|(place, at)| (place, *at))
+            .collect();
+        extremes.sort_unstable();
+        let points = [first]
+            .into_iter()
+            .chain(extremes.into_iter().map(|(_, at)| at))
+            .chain([last]);
+        for at in points {
+            if kept.last() != Some(&at) {
+                kept.push(at);
+            }
+        }
+        column.clear();
+    };
+    for at in path {
+        if column.last().is_some_and(|last| last.0 != at.0) {
+            finish(&mut column);
+        }
+        column.push(at);
+    }
+    finish(&mut column);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_column_of_points_becomes_four() {
+        let path = [(0, 5), (1, 3), (1, 9), (1, 4), (1, 1), (1, 2), (2, 2)];
+        assert_eq!(
+            thinned(path),
+            [(0, 5), (1, 3), (1, 9), (1, 1), (1, 2), (2, 2)]
+        );
+        assert_eq!(thinned([(1, 1), (1, 1)]), [(1, 1)]);
+        assert_eq!(thinned([]), []);
+    }
+
+    proptest! {
+        #[test]
+        fn thinning_keeps_the_ends_and_extremes_of_each_column(
+            mut path in prop::collection::vec((0..20_i32, -1000..1000_i32), 1..500)
+        ) {
+            path.sort_by_key(|at| at.0);
+            let kept = thinned(path.iter().copied());
+            prop_assert!(kept.len() <= 4 * 20);
+            prop_assert_eq!((kept.first(), kept.last()), (path.first(), path.last()));
+            for column in 0..20 {
+                let of = |path: &[At]| -> Vec<i32> {
+                    path.iter().filter(|at| at.0 == column).map(|at| at.1).collect()
+                };
+                let (all, some) = (of(&path), of(&kept));
+                prop_assert_eq!(all.iter().min(), some.iter().min());
+                prop_assert_eq!(all.iter().max(), some.iter().max());
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The values of columns that occur together: what rows are grouped by.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use tcpexp_table::{Cell, Frame, Series};
+
+use crate::Quantity;
+
+/// What the rows of a frame have in some columns, each combination once, in order: numbers by size,
+/// texts by letters, nothing last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Levels {
+    columns: Vec<String>,
+    values: Vec<Vec<Value>>,
+    /// The level of each row, by its number.
+    of_row: Vec<usize>,
+}
+
+/// What is in one cell.
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    Number(f64),
+    Text(String),
+    Null,
+}
+
+impl Levels {
+    /// Groups the rows by `columns`; one that the frame does not have is null in all of them.
+    /// Without columns all rows are one group.
+    pub fn of(frame: &Frame, columns: &[String]) -> Self {
+        let series: Vec<Option<&Series>> = columns.iter().map(|name| frame.column(name)).collect();
+        let cell = |column: usize, row: usize| {
+            series[column].map_or(Cell::Null, |series| series.cell(row))
+        };
+        // Rows of one group come together.
+        let is_same =
+            |a: usize, b: usize| (0..series.len()).all(|column| cell(column, a) == cell(column, b));
+        let mut found: BTreeMap<Vec<Value>, Vec<(usize, usize)>> = BTreeMap::new();
+        let mut start = 0;
+        while start < frame.rows() {
+            let rest = start + 1..frame.rows();
+            let end = rest
+                .into_iter()
+                .find(|&row| !is_same(start, row))
+                .unwrap_or(frame.rows());
+            let level = (0..series.len()).map(|column| Value::of(cell(column, start)));
+            found.entry(level.collect()).or_default().push((start, end));
+            start = end;
+        }
+        let mut of_row = vec![0; frame.rows()];
+        for (number, runs) in found.values().enumerate() {
+            for &(start, end) in runs {
+                of_row[start..end].fill(number);
+            }
+        }
+        Self {
+            columns: columns.to_vec(),
+            values: found.into_keys().collect(),
+            of_row,
+        }
+    }
+
+    /// How many groups there are.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there is no row at all.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The group of a row.
+    pub fn of_row(&self, row: usize) -> usize {
+        self.of_row[row]
+    }
+
+    /// What a group is called: `cubic, delay 20 ms`. A text speaks for itself.
+    pub fn label(&self, level: usize) -> String {
+        let parts = self.columns.iter().zip(&self.values[level]);
+        let texts = parts.map(|(column, value)| value.named(column));
+        texts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// What the last column has in a group: `20`, where an axis says the rest.
+    pub(crate) fn short(&self, level: usize) -> String {
+        let value = self.values[level].last();
+        value.map_or(String::new(), Value::short)
+    }
+
+    /// The number that a group has in its last column.
+    pub(crate) fn number(&self, level: usize) -> Option<f64> {
+        match self.values[level].last()? {
+            Value::Number(number) => Some(*number),
+            Value::Text(_) | Value::Null => None,
+        }
+    }
+
+    /// Groups next to each other that have the same in all columns but the last: how many they are,
+    /// and what that is.
+    pub(crate) fn bands(&self) -> Vec<(usize, String)> {
+        let Some((_, outer)) = self
+            .columns
+            .split_last()
+            .filter(|(_, outer)| !outer.is_empty())
+        else {
+            return Vec::new();
+        };
+        let of = |level: &[Value]| level[..outer.len()].to_vec();
+        let runs = self.values.chunk_by(|a, b| of(a) == of(b));
+        runs.map(|run| {
+            let parts = outer.iter().zip(&run[0]);
+            let texts = parts.map(|(column, value)| value.named(column));
+            (run.len(), texts.collect::<Vec<_>>().join(", "))
+        })
+        .collect()
+    }
+
+    /// What an axis with these groups is called: its last column, with the unit.
+    pub(crate) fn axis_name(&self) -> String {
+        let Some(column) = self.columns.last() else {
+            return String::new();
+        };
+        let quantity = Quantity::of_column(column);
+        match quantity.own_unit().as_str() {
+            "" => quantity.name,
+            unit => format!("{} ({unit})", quantity.name),
+        }
+    }
+}
+
+impl Value {
+    fn of(cell: Cell<'_>) -> Self {
+        match cell {
+            Cell::Null => Self::Null,
+            Cell::Whole(whole) => Self::Number(whole as f64),
+            Cell::Real(real) => Self::Number(real),
+            Cell::Text(text) => Self::Text(text.to_owned()),
+        }
+    }
+
+    /// With the column's name and unit, unless it is a text.
+    fn named(&self, column: &str) -> String {
+        let quantity = Quantity::of_column(column);
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Null => format!("no {}", quantity.name),
+            Self::Number(_) => {
+                let unit = quantity.own_unit();
+                let space = if unit.is_empty() { "" } else { " " };
+                format!("{} {}{space}{unit}", quantity.name, self.short())
+            }
+        }
+    }
+
+    fn short(&self) -> String {
+        match self {
+            // As many decimals as it has, of which parameters have few.
+            Self::Number(number) => format!("{number}").replace('-', "\u{2212}"),
+            Self::Text(text) => text.clone(),
+            Self::Null => "\u{2013}".to_owned(),
+        }
+    }
+
+    const fn rank(&self) -> u8 {
+        match self {
+            Self::Number(_) => 0,
+            Self::Text(_) => 1,
+            Self::Null => 2,
+        }
+    }
+}
+
+impl Eq for Value {}
+
+impl PartialOrd for Value {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Value {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            (Self::Text(a), Self::Text(b)) => a.cmp(b),
+            _ => self.rank().cmp(&other.rank()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    fn frame() -> Frame {
+        Frame::of(vec![
+            (
+                "cc".into(),
+                Series::texts([Some("reno"), Some("cubic"), Some("reno"), None]),
+            ),
+            (
+                "delay_ms".into(),
+                Series::Real(vec![Some(100.0), Some(20.0), Some(2.5), Some(20.0)]),
+            ),
+            (
+                "buffer_packets".into(),
+                Series::Whole(vec![Some(50), Some(90), Some(180), Some(50)]),
+            ),
+        ])
+    }
+
+    fn labels(columns: &[&str]) -> String {
+        let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
+        let levels = Levels::of(&frame(), &columns);
+        let labels = (0..levels.len()).map(|level| levels.label(level));
+        labels.collect::<Vec<_>>().join(" | ")
+    }
+
+    #[test]
+    fn groups_are_in_order_and_say_what_they_are() {
+        assert_snapshot!(labels(&["cc"]), @r"cubic | reno | no congestion control");
+        assert_snapshot!(labels(&["delay_ms"]), @r"delay 2.5 ms | delay 20 ms | delay 100 ms");
+        assert_snapshot!(labels(&["cc", "buffer_packets"]), @r"cubic, buffer 90 packets | reno, buffer 50 packets | reno, buffer 180 packets | no congestion control, buffer 50 packets");
+        assert_snapshot!(labels(&[]), @"");
+    }
+
+    #[test]
+    fn groups_of_two_columns_are_in_bands_of_the_first() {
+        let columns = ["delay_ms", "buffer_packets"].map(str::to_owned);
+        let levels = Levels::of(&frame(), &columns);
+        let expected = [(1, "delay 2.5 ms"), (2, "delay 20 ms"), (1, "delay 100 ms")];
+        let owned = expected.map(|(slots, name)| (slots, name.to_owned()));
+        assert_eq!(levels.bands(), owned);
+        assert_eq!(levels.axis_name(), "buffer (packets)");
+        let of_rows: Vec<usize> = (0..4).map(|row| levels.of_row(row)).collect();
+        assert_eq!(of_rows, [3, 2, 0, 1]);
+    }
+}

@@ -1,0 +1,112 @@
+//! Quantiles of all values, in order.
+
+use crate::Group;
+
+/// Values in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Sorted(Vec<f64>);
+
+impl Sorted {
+    /// What is no number is left out.
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        Self(sorted)
+    }
+
+    pub(crate) fn values(&self) -> &[f64] {
+        &self.0
+    }
+
+    /// The value below which `share` of all are, between the two nearest by their distance: type 7
+    /// of Hyndman and Fan (Sample Quantiles in Statistical Packages, 1996), which R, `NumPy` and
+    /// `quantile_cont` of SQL give.
+    pub(crate) fn quantile(&self, share: f64) -> Option<f64> {
+        let last = self.0.len().checked_sub(1)?;
+        let place = share.clamp(0.0, 1.0) * last as f64;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a place in the list"
+        )]
+        let below = (place.floor() as usize).min(last);
+        let (low, high) = (self.0[below], self.0[(below + 1).min(last)]);
+        Some(low + (high - low) * (place - below as f64))
+    }
+
+    /// The values at which the empirical distribution rises, and how high, in at most `most` steps.
+    /// The least and the largest value are among them.
+    pub(crate) fn steps(&self, most: usize) -> Vec<(f64, f64)> {
+        let count = self.0.len();
+        let steps = most.min(count);
+        let mut line: Vec<(f64, f64)> = self
+            .0
+            .first()
+            .map(|least| (*least, 0.0))
+            .into_iter()
+            .collect();
+        line.extend((1..=steps).map(|step| {
+            let rank = (count * step).div_ceil(steps);
+            (self.0[rank - 1], rank as f64 / count as f64)
+        }));
+        line
+    }
+}
+
+/// The smallest and the largest of all values.
+pub(crate) fn extremes(groups: &[Group]) -> Option<(f64, f64)> {
+    let values = groups.iter().flat_map(|group| &group.values);
+    let numbers = values.copied().filter(|value| value.is_finite());
+    numbers.fold(None, |found, value| {
+        let (least, most) = found.unwrap_or((value, value));
+        Some((value.min(least), value.max(most)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_quantile_lies_between_the_nearest_two() {
+        let sorted = Sorted::of(&[4.0, 1.0, f64::NAN, 3.0, 2.0]);
+        let quantiles = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| sorted.quantile(share).unwrap());
+        assert_eq!(format!("{quantiles:?}"), "[1.0, 1.75, 2.5, 3.25, 4.0]");
+        assert_eq!(Sorted::of(&[f64::INFINITY]).quantile(0.5), None);
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_grow_and_stay_between_the_extremes(
+            values in prop::collection::vec(-1e9..1e9, 1..300),
+            shares in prop::collection::vec(0.0..=1.0, 2..20),
+        ) {
+            let sorted = Sorted::of(&values);
+            let mut shares = shares;
+            shares.sort_by(f64::total_cmp);
+            let found: Vec<f64> = shares.iter().filter_map(|share| sorted.quantile(*share)).collect();
+            prop_assert_eq!(found.len(), shares.len());
+            prop_assert!(found.is_sorted());
+            prop_assert!(found[0] >= sorted.values()[0]);
+            prop_assert!(found[found.len() - 1] <= sorted.values()[values.len() - 1]);
+        }
+
+        #[test]
+        fn thinned_steps_are_on_the_distribution_and_keep_its_ends(
+            values in prop::collection::vec(-1e3..1e3, 1..500),
+            most in 1_usize..50,
+        ) {
+            let sorted = Sorted::of(&values);
+            let steps = sorted.steps(most);
+            prop_assert!(steps.len() <= most + 1);
+            prop_assert_eq!(steps[0], (sorted.values()[0], 0.0));
+            prop_assert_eq!(steps[steps.len() - 1], (sorted.values()[values.len() - 1], 1.0));
+            for (value, share) in &steps[1..] {
+                let not_above = values.iter().filter(|v| *v <= value).count() as f64;
+                prop_assert!(not_above >= (share * values.len() as f64).round());
+            }
+        }
+    }
+}

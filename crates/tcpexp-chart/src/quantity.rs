@@ -1,0 +1,331 @@
+//! What numbers are: a name and a unit, and how they are shown.
+
+use crate::axis::with_minus;
+
+/// What the numbers of a column are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity {
+    /// What it is called: `RTT`, `goodput`.
+    pub name: String,
+    unit: Unit,
+    /// The unit to show, if it does not follow from the numbers.
+    shown_in: Option<(&'static str, f64)>,
+}
+
+/// What one of the numbers stands for.
+#[derive(Clone, Debug, PartialEq)]
+enum Unit {
+    /// So many nanoseconds.
+    Time(f64),
+    /// So many bits per second.
+    Rate(f64),
+    /// So many bytes.
+    Size(f64),
+    /// So much of a whole, in percent.
+    Share(f64),
+    /// Something that is counted, or a number without a unit, which has no name.
+    Count(String),
+}
+
+/// How the numbers of a chart are shown.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shown {
+    unit: String,
+    /// How much of the unit one of the numbers is.
+    factor: f64,
+}
+
+type Named = (&'static str, f64);
+
+const TIMES: [Named; 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+const RATES: [Named; 4] = [
+    ("bit/s", 1.0),
+    ("kbit/s", 1e3),
+    ("Mbit/s", 1e6),
+    ("Gbit/s", 1e9),
+];
+const SIZES: [Named; 4] = [("bytes", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)];
+const SHARES: [Named; 1] = [("%", 1.0)];
+
+/// An ending of columns and what it stands for.
+type Ending = (&'static str, fn() -> Unit);
+
+const ENDINGS: [Ending; 19] = [
+    ("_ns", || Unit::Time(1.0)),
+    ("_us", || Unit::Time(1e3)),
+    ("_ms", || Unit::Time(1e6)),
+    ("_s", || Unit::Time(1e9)),
+    ("_bps", || Unit::Rate(1.0)),
+    ("_kbps", || Unit::Rate(1e3)),
+    ("_mbps", || Unit::Rate(1e6)),
+    ("_gbps", || Unit::Rate(1e9)),
+    ("_bytes", || Unit::Size(1.0)),
+    ("_kb", || Unit::Size(1e3)),
+    ("_ppm", || Unit::Share(1e-4)),
+    ("_percent", || Unit::Share(1.0)),
+    ("_share", || Unit::Share(100.0)),
+    ("_packets", || Unit::Count("packets".to_owned())),
+    ("_segments", || Unit::Count("segments".to_owned())),
+    ("_samples", || Unit::Count("samples".to_owned())),
+    ("_flows", || Unit::Count("flows".to_owned())),
+    ("_bdp", || Unit::Count("BDP".to_owned())),
+    ("_ratio", || Unit::Count(String::new())),
+];
+
+/// Words that are written otherwise than in a column's name.
+const WORDS: [(&str, &str); 13] = [
+    ("rtt", "RTT"),
+    ("srtt", "smoothed RTT"),
+    ("rto", "RTO"),
+    ("owd", "one-way delay"),
+    ("mss", "MSS"),
+    ("smss", "SMSS"),
+    ("ip", "IP"),
+    ("tcp", "TCP"),
+    ("udp", "UDP"),
+    ("bdp", "BDP"),
+    ("cc", "congestion control"),
+    ("ecn", "ECN"),
+    ("jain", "Jain's index"),
+];
+
+impl Quantity {
+    /// A number without a unit.
+    pub fn plain(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            unit: Unit::Count(String::new()),
+            shown_in: None,
+        }
+    }
+
+    /// What a column of this name holds: `rtt_ns` are RTTs in nanoseconds.
+    pub fn of_column(column: &str) -> Self {
+        let known = ENDINGS
+            .into_iter()
+            .find_map(|(ending, unit)| Some((column.strip_suffix(ending)?, unit())));
+        let (name, unit) = known.unwrap_or((column, Unit::Count(String::new())));
+        let words = name.split('_').map(|word| {
+            let other = WORDS.into_iter().find(|(known, _)| *known == word);
+            other.map_or(word, |(_, written)| written)
+        });
+        Self {
+            name: words.collect::<Vec<_>>().join(" "),
+            unit,
+            shown_in: None,
+        }
+    }
+
+    /// The same with another name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..self
+        }
+    }
+
+    /// The same, shown in this unit: `ms`, `Mbit/s`. `Err` has the units that it can be shown in.
+    pub fn shown_in(self, unit: &str) -> Result<Self, String> {
+        let units = self.unit.units();
+        let unit = if unit == "us" { "µs" } else { unit };
+        let known = units.iter().find(|(name, _)| *name == unit);
+        match known {
+            Some(&known) => Ok(Self {
+                shown_in: Some(known),
+                ..self
+            }),
+            None if units.is_empty() => Err(format!("{} has no other units", self.name)),
+            None => {
+                let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+                Err(format!("{} is shown in {}", self.name, names.join(", ")))
+            }
+        }
+    }
+
+    /// The column's name without its unit: `rtt` of `rtt_ns`.
+    pub fn stem(column: &str) -> &str {
+        ENDINGS
+            .into_iter()
+            .find_map(|(ending, _)| column.strip_suffix(ending))
+            .unwrap_or(column)
+    }
+
+    /// The unit for numbers between these.
+    pub(crate) fn shown(&self, least: f64, most: f64) -> Shown {
+        let (own, units) = (self.unit.own(), self.unit.units());
+        let largest = most.abs().max(least.abs()) * own;
+        let fitting = match self.unit {
+            // Milliseconds, unless all values are below one or above ten seconds; as in the tables.
+            Unit::Time(_) if least * own > 1e10 => Some(TIMES[3]),
+            Unit::Time(_) if largest < 1e6 => Some(TIMES[1]),
+            Unit::Time(_) => Some(TIMES[2]),
+            // As in the tables, too.
+            Unit::Rate(_) if largest < 1e6 => Some(RATES[1]),
+            Unit::Rate(_) if largest < 1e10 => Some(RATES[2]),
+            Unit::Rate(_) => Some(RATES[3]),
+            Unit::Size(_) | Unit::Share(_) => {
+                let fits = |(_, size): &&Named| largest >= *size;
+                units.iter().rev().find(fits).or(units.first()).copied()
+            }
+            Unit::Count(_) => None,
+        };
+        match (self.shown_in.or(fitting), &self.unit) {
+            (Some((name, size)), _) => Shown {
+                unit: name.to_owned(),
+                factor: own / size,
+            },
+            (None, Unit::Count(name)) => Shown {
+                unit: name.clone(),
+                factor: 1.0,
+            },
+            (None, _) => Shown {
+                unit: String::new(),
+                factor: 1.0,
+            },
+        }
+    }
+
+    /// Quantity and unit, as an axis names them.
+    pub(crate) fn on_axis(&self, shown: &Shown) -> String {
+        if shown.unit.is_empty() {
+            self.name.clone()
+        } else {
+            format!("{} ({})", self.name, shown.unit)
+        }
+    }
+
+    /// The unit in which a column of this name tells its numbers; empty if it has none.
+    pub(crate) fn own_unit(&self) -> String {
+        let own = self.unit.own();
+        let same = |(_, size): &&Named| (size / own - 1.0).abs() < 1e-9;
+        match &self.unit {
+            Unit::Count(name) => name.clone(),
+            _ => self
+                .unit
+                .units()
+                .iter()
+                .find(same)
+                .map_or(String::new(), |(name, _)| (*name).to_owned()),
+        }
+    }
+}
+
+impl Unit {
+    const fn own(&self) -> f64 {
+        match self {
+            Self::Time(own) | Self::Rate(own) | Self::Size(own) | Self::Share(own) => *own,
+            Self::Count(_) => 1.0,
+        }
+    }
+
+    const fn units(&self) -> &'static [Named] {
+        match self {
+            Self::Time(_) => &TIMES,
+            Self::Rate(_) => &RATES,
+            Self::Size(_) => &SIZES,
+            Self::Share(_) => &SHARES,
+            Self::Count(_) => &[],
+        }
+    }
+}
+
+impl Shown {
+    /// The number in the unit.
+    pub(crate) fn value(&self, number: f64) -> f64 {
+        number * self.factor
+    }
+
+    /// With three significant digits and the unit: `83.2 ms`.
+    pub(crate) fn text(&self, number: f64) -> String {
+        let digits = self.digits(number);
+        match self.unit.as_str() {
+            "" => digits,
+            "%" => format!("{digits} %"),
+            unit => format!("{digits} {unit}"),
+        }
+    }
+
+    /// With three significant digits: `83.2`.
+    pub(crate) fn digits(&self, number: f64) -> String {
+        let value = self.value(number);
+        let decimals = match value.abs() {
+            0.0..0.9995 => 3,
+            0.9995..9.995 => 2,
+            9.995..99.95 => 1,
+            _ => 0,
+        };
+        with_minus(&format!("{value:.decimals$}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    #[test]
+    fn a_columns_name_tells_quantity_and_unit() {
+        let named = |column: &str, least: f64, most: f64| {
+            let quantity = Quantity::of_column(column);
+            let shown = quantity.shown(least, most);
+            format!("{}: {}", quantity.on_axis(&shown), shown.text(most))
+        };
+        let axes = [
+            named("rtt_ns", 40e6, 340e6),
+            named("rtt_ms", 40.0, 340.0),
+            named("rtt_p95_ns", 4e3, 8e5),
+            named("duration_ns", 11e9, 340e9),
+            named("owd_ns", -5e6, -1e6),
+            named("goodput_bps", 0.0, 9_540_000.0),
+            named("rate_mbps", 2.0, 10.0),
+            named("utilisation_ppm", 0.0, 956_000.0),
+            named("wire_bytes", 0.0, 7_500_000.0),
+            named("cwnd_segments", 0.0, 114.0),
+            named("jain", 0.5, 0.987),
+            named("buffer_bdp", 0.5, 2.0),
+        ];
+        assert_snapshot!(axes.join("\n"), @r"
+        RTT (ms): 340 ms
+        RTT (ms): 340 ms
+        RTT p95 (µs): 800 µs
+        duration (s): 340 s
+        one-way delay (ms): −1.00 ms
+        goodput (Mbit/s): 9.54 Mbit/s
+        rate (Mbit/s): 10.0 Mbit/s
+        utilisation (%): 95.6 %
+        wire (MB): 7.50 MB
+        cwnd (segments): 114 segments
+        Jain's index: 0.987
+        buffer (BDP): 2.00 BDP
+        ");
+    }
+
+    #[test]
+    fn a_unit_can_be_chosen_among_those_of_the_quantity() {
+        let rtt = || Quantity::of_column("rtt_ns");
+        let shown = rtt().shown_in("s").unwrap().shown(40e6, 340e6);
+        assert_eq!(shown.text(340e6), "0.340 s");
+        assert_eq!(
+            rtt().shown_in("Mbit/s").unwrap_err(),
+            "RTT is shown in ns, µs, ms, s"
+        );
+        assert_eq!(
+            Quantity::of_column("cwnd_segments")
+                .shown_in("ms")
+                .unwrap_err(),
+            "cwnd has no other units"
+        );
+    }
+
+    #[test]
+    fn a_number_has_three_significant_digits() {
+        let shown = Quantity::of_column("rtt_us").shown(-92.0, 127_000.0);
+        let texts = [83_207.0, 127_000.0, 47_380.0, 4_999.0, -92.0].map(|us| shown.text(us));
+        assert_eq!(
+            texts,
+            ["83.2 ms", "127 ms", "47.4 ms", "5.00 ms", "−0.092 ms"]
+        );
+    }
+}

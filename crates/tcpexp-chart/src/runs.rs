@@ -1,0 +1,159 @@
+//! One number of each run, and how sure their median is.
+
+use std::str::FromStr;
+
+use tcpexp_measure::repetition::{Bootstrap, Estimate};
+use tcpexp_table::Frame;
+
+use crate::group::numbers;
+use crate::quantile::Sorted;
+use crate::{Error, Levels};
+
+/// How the values of one run become one number.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Statistic {
+    /// The median.
+    #[default]
+    Median,
+    /// The mean.
+    Mean,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+    /// All added up.
+    Sum,
+    /// The value that this share of all do not exceed.
+    Quantile(f64),
+}
+
+impl Statistic {
+    /// `None` without values.
+    pub fn of(self, values: &[f64]) -> Option<f64> {
+        let sorted = Sorted::of(values);
+        let values = sorted.values();
+        if values.is_empty() {
+            return None;
+        }
+        let sum = || values.iter().sum::<f64>();
+        match self {
+            Self::Median => sorted.quantile(0.5),
+            Self::Quantile(share) => sorted.quantile(share),
+            Self::Mean => Some(sum() / values.len() as f64),
+            Self::Sum => Some(sum()),
+            Self::Min => values.first().copied(),
+            Self::Max => values.last().copied(),
+        }
+    }
+
+    /// What it is called: `median`, `p95`.
+    pub fn name(self) -> String {
+        match self {
+            Self::Median => "median".to_owned(),
+            Self::Mean => "mean".to_owned(),
+            Self::Min => "smallest".to_owned(),
+            Self::Max => "largest".to_owned(),
+            Self::Sum => "sum of".to_owned(),
+            Self::Quantile(share) => format!("p{:.0}", share * 100.0),
+        }
+    }
+}
+
+impl FromStr for Statistic {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let percent = text
+            .strip_prefix('p')
+            .and_then(|digits| digits.parse::<u8>().ok());
+        match (text, percent) {
+            ("median", _) => Ok(Self::Median),
+            ("mean", _) => Ok(Self::Mean),
+            ("min", _) => Ok(Self::Min),
+            ("max", _) => Ok(Self::Max),
+            ("sum", _) => Ok(Self::Sum),
+            (_, Some(percent)) if percent <= 100 => Ok(Self::Quantile(f64::from(percent) / 100.0)),
+            _ => Err(format!(
+                "\"{text}\" is none of median, mean, min, max, sum, p5, p95 and so on"
+            )),
+        }
+    }
+}
+
+/// Numbers of runs in groups of two kinds.
+pub(crate) struct Runs {
+    /// First by one kind, then by the other.
+    pub(crate) numbers: Vec<Vec<Vec<f64>>>,
+}
+
+/// The values of each run in one group.
+type Cell = Vec<(usize, Vec<f64>)>;
+
+impl Runs {
+    /// Makes the column `y` of each run in each group one number. A table without runs has one row
+    /// for each.
+    pub(crate) fn of(
+        frame: &Frame,
+        y: &str,
+        (first, second): (&Levels, &Levels),
+        statistic: impl Fn(&[f64]) -> Option<f64>,
+    ) -> Result<Self, Error> {
+        let column = numbers(frame, y)?;
+        let runs = run_levels(frame);
+        let empty = || vec![Vec::new(); second.len()];
+        let mut of_runs: Vec<Vec<Cell>> = (0..first.len()).map(|_| empty()).collect();
+        for row in 0..frame.rows() {
+            let Some(number) = column.number(row) else {
+                continue;
+            };
+            let run = runs.as_ref().map_or(row, |runs| runs.of_row(row));
+            let cell = &mut of_runs[first.of_row(row)][second.of_row(row)];
+            match cell.iter_mut().rev().find(|(known, _)| *known == run) {
+                Some((_, values)) => values.push(number),
+                None => cell.push((run, vec![number])),
+            }
+        }
+        let one = |runs: Cell| -> Vec<f64> {
+            runs.iter()
+                .filter_map(|(_, values)| statistic(values))
+                .collect()
+        };
+        let all = |cells: Vec<Cell>| cells.into_iter().map(one).collect();
+        Ok(Self {
+            numbers: of_runs.into_iter().map(all).collect(),
+        })
+    }
+
+    /// The median over runs of one cell, with a 95 % bootstrap interval.
+    pub(crate) fn estimate(&self, first: usize, second: usize) -> Option<Estimate> {
+        Bootstrap::default().estimate(&self.numbers[first][second])
+    }
+
+    /// The median over runs of all cells that have any.
+    pub(crate) fn extremes(&self) -> Option<(f64, f64)> {
+        let mut found: Option<(f64, f64)> = None;
+        for (first, cells) in self.numbers.iter().enumerate() {
+            for second in 0..cells.len() {
+                let Some(estimate) = self.estimate(first, second) else {
+                    continue;
+                };
+                let (low, high) = estimate
+                    .interval
+                    .unwrap_or((estimate.median, estimate.median));
+                let (least, most) = found.unwrap_or((low, high));
+                found = Some((least.min(low), most.max(high)));
+            }
+        }
+        found
+    }
+}
+
+/// The columns that tell runs apart.
+pub const RUN_COLUMNS: [&str; 2] = ["file", "run"];
+
+/// `None` for a table that knows no runs, as one of comparisons: each row is of its own.
+fn run_levels(frame: &Frame) -> Option<Levels> {
+    frame.column("run")?;
+    let columns: Vec<String> = RUN_COLUMNS.map(str::to_owned).to_vec();
+    Some(Levels::of(frame, &columns))
+}

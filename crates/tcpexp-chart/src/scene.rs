@@ -1,0 +1,229 @@
+//! A figure before it is drawn: panels with what is in them, and a legend.
+
+use crate::axis::AxisSpec;
+use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
+use crate::heat::HeatScale;
+use crate::layer::Layer;
+use crate::legend::{Key, Legend};
+use crate::panel::{Frame, Panel};
+use crate::{Error, FigureSize, Style, Svg};
+
+/// White margin around the figure.
+const MARGIN: i32 = 12;
+/// Between panels beside each other, and one above the other.
+const BETWEEN: (i32, i32) = (40, 14);
+/// Room for a line of text above a panel.
+const TITLE: i32 = TEXT_HEIGHT + 14;
+/// Less room for data than this says nothing.
+const LEAST_INSIDE: i32 = 120;
+
+/// A figure: rows of panels below a legend.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Scene {
+    pub(crate) keys: Vec<Key>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// Panels beside each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Row {
+    /// What stands above them.
+    pub(crate) title: Option<String>,
+    /// With the share of the width that each gets.
+    pub(crate) plots: Vec<(i32, Plot)>,
+}
+
+/// What is in one panel.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Plot {
+    pub(crate) x: AxisSpec,
+    pub(crate) y: AxisSpec,
+    pub(crate) layers: Vec<Layer>,
+    /// What the marks above it are, if it has any.
+    pub(crate) marks: Option<String>,
+    pub(crate) scale: Option<HeatScale>,
+}
+
+impl Plot {
+    /// An empty panel.
+    pub(crate) const fn new(x: AxisSpec, y: AxisSpec) -> Self {
+        Self {
+            x,
+            y,
+            layers: Vec::new(),
+            marks: None,
+            scale: None,
+        }
+    }
+}
+
+impl From<Plot> for Row {
+    fn from(plot: Plot) -> Self {
+        Self {
+            title: None,
+            plots: vec![(1, plot)],
+        }
+    }
+}
+
+impl Row {
+    fn above(&self) -> i32 {
+        let title = if self.title.is_some() { TITLE } else { 0 };
+        let has_marks = self.plots.iter().any(|(_, plot)| plot.marks.is_some());
+        title + if has_marks { Panel::MARKS } else { 0 }
+    }
+}
+
+impl Scene {
+    /// Draws it in this style.
+    pub(crate) fn draw(&self, style: &Style) -> Result<Svg, Error> {
+        Canvas::draw(style, |canvas| self.draw_on(canvas, style))
+    }
+
+    fn draw_on(&self, canvas: &Canvas<'_>, style: &Style) -> Result<(), Error> {
+        let (width, height) = Canvas::extent(style.size);
+        let sides = (MARGIN, width - MARGIN);
+        let mut top = MARGIN;
+        if let Some(title) = &style.title {
+            let at = (width / 2, top + TEXT_HEIGHT / 2);
+            canvas.text(title, at, Align::Centre)?;
+            top += TITLE;
+        }
+        let legend = Legend::new(canvas, self.keys.iter().cloned(), sides);
+        legend.draw(canvas, top)?;
+        top = top.saturating_add(legend.height() + MARGIN);
+        let inside = Frame {
+            left: sides.0,
+            right: sides.1,
+            top,
+            bottom: height - MARGIN,
+        };
+        let mut panels = self.panels(canvas, inside);
+        if let Some(first) = panels.first().map(Vec::len)
+            && first == 1
+            && panels.iter().all(|row| row.len() == 1)
+        {
+            let mut flat: Vec<Panel> = panels.into_iter().flatten().collect();
+            Panel::align(&mut flat);
+            panels = flat.into_iter().map(|panel| vec![panel]).collect();
+        }
+        self.check_room(&panels, style.size)?;
+        for (place, (row, panels)) in self.rows.iter().zip(&panels).enumerate() {
+            let has_x_labels = !self.shares_axis_below(place);
+            if let (Some(title), Some(panel)) = (&row.title, panels.first()) {
+                let y = panel.frame.top - row.above() + TITLE / 2 - 2;
+                canvas.text(title, (sides.0, y), Align::Left)?;
+            }
+            for ((_, plot), panel) in row.plots.iter().zip(panels) {
+                plot.draw(canvas, panel, has_x_labels)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows of panels that share the room inside of a frame: data gets the same height in each.
+    fn panels(&self, canvas: &Canvas<'_>, inside: Frame) -> Vec<Vec<Panel>> {
+        let below = |place: usize, row: &Row| {
+            if self.shares_axis_below(place) {
+                return Panel::BARE + BETWEEN.1;
+            }
+            let frames = row.frames(inside);
+            let needs = row
+                .plots
+                .iter()
+                .zip(frames)
+                .map(|((_, plot), frame)| Panel::below(canvas, &plot.x, frame.width()));
+            needs.max().unwrap_or(0)
+        };
+        let around: Vec<(i32, i32)> = self
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(place, row)| (row.above(), below(place, row)))
+            .collect();
+        let taken: i32 = around.iter().map(|(above, below)| above + below).sum();
+        let rows = i32::try_from(self.rows.len()).unwrap_or(i32::MAX).max(1);
+        let each = (inside.height() - taken) / rows;
+        let mut top = inside.top;
+        let mut panels = Vec::new();
+        for (row, (above, below)) in self.rows.iter().zip(around) {
+            let frames = row.frames(Frame {
+                top: top + above,
+                ..inside
+            });
+            let of_row = row.plots.iter().zip(frames).map(|((_, plot), mut frame)| {
+                let scale = plot.scale.as_ref();
+                frame.right -= scale.map_or(0, |scale| scale.room(canvas, each));
+                Panel::new(canvas, (frame, each), (&plot.x, &plot.y))
+            });
+            panels.push(of_row.collect());
+            top += above + each + below;
+        }
+        panels
+    }
+
+    /// Whether the labels of a row's axis are those of the row below it.
+    fn shares_axis_below(&self, place: usize) -> bool {
+        let axis = |place: usize| {
+            let row: &Row = self.rows.get(place)?;
+            match row.plots.as_slice() {
+                [(_, plot)] => Some(&plot.x),
+                _ => None,
+            }
+        };
+        axis(place).is_some() && axis(place) == axis(place + 1)
+    }
+
+    fn check_room(&self, panels: &[Vec<Panel>], size: FigureSize) -> Result<(), Error> {
+        let least = panels.iter().flatten().map(Panel::room).min();
+        if least.is_some_and(|room| room >= LEAST_INSIDE) {
+            return Ok(());
+        }
+        Err(Error::TooSmall {
+            size,
+            series: self.keys.len(),
+        })
+    }
+}
+
+impl Row {
+    /// Where its panels are between the sides of `inside`.
+    fn frames(&self, inside: Frame) -> Vec<Frame> {
+        let shares: i32 = self.plots.iter().map(|(share, _)| share).sum();
+        let gaps = i32::try_from(self.plots.len()).unwrap_or(1) - 1;
+        let width = inside.width() - gaps * BETWEEN.0;
+        let mut left = inside.left;
+        let frame = |(share, _): &(i32, Plot)| {
+            let right = left + width / shares.max(1) * share;
+            let frame = Frame {
+                left,
+                right,
+                ..inside
+            };
+            left = right + BETWEEN.0;
+            frame
+        };
+        self.plots.iter().map(frame).collect()
+    }
+}
+
+impl Plot {
+    fn draw(&self, canvas: &Canvas<'_>, panel: &Panel, has_x_labels: bool) -> Result<(), Error> {
+        let (below, above): (Vec<&Layer>, Vec<&Layer>) =
+            self.layers.iter().partition(|layer| layer.is_background());
+        for layer in below {
+            layer.draw(canvas, panel)?;
+        }
+        panel.draw_axes(canvas, has_x_labels)?;
+        if let Some(name) = &self.marks {
+            panel.draw_marks_name(canvas, name)?;
+        }
+        for layer in above {
+            layer.draw(canvas, panel)?;
+        }
+        if let Some(scale) = &self.scale {
+            scale.draw(canvas, panel.frame)?;
+        }
+        Ok(())
+    }
+}

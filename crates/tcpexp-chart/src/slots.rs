@@ -1,0 +1,118 @@
+//! Values in slots along an axis, several side by side in one.
+
+use tcpexp_table::Frame;
+
+use crate::axis::AxisSpec;
+use crate::group::numbers;
+use crate::legend::Key;
+use crate::theme::Ink;
+use crate::{AxisStyle, Error, Levels};
+
+/// Part of a slot that is drawn on; the rest is between slots.
+const FILLED: f64 = 0.8;
+/// Part of a slot that one thing takes at the most.
+const WIDEST: f64 = 0.45;
+
+/// An axis with slots, each with a place for each colour.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SlotAxis<'a> {
+    pub(crate) slots: &'a Levels,
+    pub(crate) colours: &'a Levels,
+}
+
+/// Where one thing is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Place {
+    /// The number of its colour.
+    pub(crate) colour: usize,
+    pub(crate) middle: f64,
+    pub(crate) width: f64,
+}
+
+impl Place {
+    pub(crate) fn sides(self) -> (f64, f64) {
+        (
+            self.middle - self.width / 2.0,
+            self.middle + self.width / 2.0,
+        )
+    }
+}
+
+impl SlotAxis<'_> {
+    pub(crate) fn place(&self, slot: usize, colour: usize) -> Place {
+        let number = self.colours.len().max(1) as f64;
+        let step = FILLED / number;
+        Place {
+            colour,
+            middle: slot as f64 + step * (colour as f64 - (number - 1.0) / 2.0),
+            width: (step * 0.86).min(WIDEST),
+        }
+    }
+
+    pub(crate) fn spec(&self, style: &AxisStyle) -> AxisSpec {
+        let labels = (0..self.slots.len()).map(|slot| self.slots.short(slot));
+        let bands = self.slots.bands();
+        AxisSpec::slots(self.slots.axis_name(), labels.collect(), bands, style)
+    }
+
+    /// What the colours are; nothing if there is only one.
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        if self.colours.len() < 2 {
+            return Vec::new();
+        }
+        let key = |colour| {
+            let label = self.colours.label(colour);
+            Key::outlined(label, Ink::Pale(colour), Ink::Series(colour))
+        };
+        (0..self.colours.len()).map(key).collect()
+    }
+}
+
+/// Numbers by slot and by colour.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Slots<'a> {
+    pub(crate) axis: SlotAxis<'a>,
+    /// First by slot, then by colour.
+    values: Vec<Vec<Vec<f64>>>,
+}
+
+impl<'a> Slots<'a> {
+    /// The numbers of the column `y`.
+    pub(crate) fn of(
+        frame: &Frame,
+        y: &str,
+        slots: &'a Levels,
+        colours: &'a Levels,
+    ) -> Result<Self, Error> {
+        let column = numbers(frame, y)?;
+        let mut values = vec![vec![Vec::new(); colours.len()]; slots.len()];
+        for row in 0..frame.rows() {
+            values[slots.of_row(row)][colours.of_row(row)].extend(column.number(row));
+        }
+        Ok(Self {
+            axis: SlotAxis { slots, colours },
+            values,
+        })
+    }
+
+    /// What is in the slots, from left to right, empty ones left out.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (Place, &[f64])> {
+        let slots = self.values.iter().enumerate();
+        slots.flat_map(move |(slot, colours)| {
+            let colours = colours.iter().enumerate();
+            colours
+                .filter(|(_, values)| !values.is_empty())
+                .map(move |(colour, values)| (self.axis.place(slot, colour), values.as_slice()))
+        })
+    }
+
+    pub(crate) fn extremes(&self) -> Option<(f64, f64)> {
+        let values = self.values.iter().flatten().flatten().copied();
+        values
+            .filter(|value| value.is_finite())
+            .fold(None, |found, value| {
+                let (least, most) = found.unwrap_or((value, value));
+                Some((value.min(least), value.max(most)))
+            })
+    }
+}

@@ -1,0 +1,390 @@
+//! Panels over time, made of tables.
+
+use std::cmp::Reverse;
+use std::str::FromStr;
+
+use tcpexp_table::{Cell, Frame, Series};
+use tcpexp_units::Timestamp;
+
+use crate::group::numbers;
+use crate::theme::SERIES;
+use crate::{Error, Levels, LineKind, Quantity, TimeLine, TimePanel, TimeSpan};
+
+/// Columns that tell whose a row is.
+pub const FLOW_COLUMNS: [&str; 5] = ["file", "flow_id", "initiator", "responder", "direction"];
+/// Columns that hold a row's time, the first that is there.
+const TIMES: [&str; 3] = ["time_ns", "start_ns", "sent_ns"];
+/// A line whose largest value is a smaller part of the panel's largest than this lies on the axis.
+const LEAST_SEEN: f64 = 50.0;
+/// A sender that heard fewer ACKs than this part of those of the busiest one is left out.
+const LEAST_HEARD: usize = 50;
+
+/// What a panel of a time series shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PanelKind {
+    /// Round-trip times.
+    Rtt,
+    /// One-way delays.
+    Owd,
+    /// The state of a queue, or the queueing delays of packets.
+    Queue,
+    /// Rates.
+    Throughput,
+    /// Congestion windows with slow start thresholds, flight sizes and recoveries.
+    Cwnd,
+    /// A column of any table.
+    Column(String),
+}
+
+impl FromStr for PanelKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::NAMED.into_iter().find(|kind| kind.name() == text);
+        match named {
+            Some(kind) => Ok(kind),
+            None if text.is_empty() => Err("a panel is rtt, cwnd, … or a column".to_owned()),
+            None => Ok(Self::Column(text.to_owned())),
+        }
+    }
+}
+
+impl PanelKind {
+    /// Those with a name of their own, in the order in which they are drawn if none is asked for.
+    pub const NAMED: [Self; 5] = [
+        Self::Cwnd,
+        Self::Rtt,
+        Self::Throughput,
+        Self::Queue,
+        Self::Owd,
+    ];
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Rtt => "rtt",
+            Self::Owd => "owd",
+            Self::Queue => "queue",
+            Self::Throughput => "throughput",
+            Self::Cwnd => "cwnd",
+            Self::Column(column) => column,
+        }
+    }
+
+    /// The tables that have it, and the column of each, in order of preference.
+    pub fn sources(&self) -> Vec<(Option<&'static str>, String)> {
+        let of = |sources: &[(&'static str, &str)]| {
+            let owned = sources
+                .iter()
+                .map(|(table, column)| (Some(*table), (*column).to_owned()));
+            owned.collect()
+        };
+        match self {
+            Self::Rtt => of(&[("rtt", "rtt_ns")]),
+            Self::Owd => of(&[("owd", "owd_ns"), ("owd", "one_way_delay_ns")]),
+            Self::Queue => of(&[
+                ("queue", "backlog_packets"),
+                ("queue", "queueing_delay_max_ns"),
+                ("owd", "queueing_delay_ns"),
+            ]),
+            Self::Throughput => of(&[("throughput", "goodput_bps")]),
+            Self::Cwnd => of(&[("sender", "cwnd_segments"), ("logs", "cwnd_segments")]),
+            Self::Column(column) => vec![(None, column.clone())],
+        }
+    }
+
+    /// Columns that it looks at if they are there.
+    pub fn optional_columns() -> Vec<String> {
+        const MORE: [&str; 7] = [
+            "reference",
+            "method",
+            "ssthresh_segments",
+            "flight_size_bytes",
+            "smss_bytes",
+            "cwnd_source",
+            "source",
+        ];
+        let all = FLOW_COLUMNS.into_iter().chain(TIMES).chain(MORE);
+        all.map(str::to_owned).collect()
+    }
+}
+
+/// Whose lines are drawn, each with a number, the same in all panels.
+#[derive(Clone, Debug, Default)]
+pub struct Flows {
+    names: Vec<String>,
+    /// How many lines had no colour left.
+    pub left_out: usize,
+}
+
+impl Flows {
+    fn number(&mut self, name: &str) -> Option<usize> {
+        let known = self.names.iter().position(|known| known == name);
+        known.or_else(|| {
+            if self.names.len() == SERIES {
+                self.left_out += 1;
+                return None;
+            }
+            self.names.push(name.to_owned());
+            Some(self.names.len() - 1)
+        })
+    }
+
+    /// Whether there is only one, which no legend needs to name.
+    pub fn is_one(&self) -> bool {
+        self.names.len() < 2
+    }
+
+    /// Takes the names away where there is only one.
+    pub fn name_lines(&self, panels: &mut [TimePanel]) {
+        if self.is_one() {
+            for line in panels.iter_mut().flat_map(|panel| &mut panel.lines) {
+                if matches!(
+                    line.kind,
+                    LineKind::Samples(_) | LineKind::Steps(_) | LineKind::Bins(_)
+                ) {
+                    line.label = None;
+                }
+            }
+        }
+    }
+}
+
+/// The panel of a column: a line for each flow, those with most values first.
+pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<TimePanel, Error> {
+    let is_rate = column.ends_with("_bps");
+    let mut lines = lines_of(frame, column)?;
+    if is_rate {
+        // It would lie on the axis.
+        let highest =
+            |points: &[(Timestamp, f64)]| points.iter().map(|point| point.1).fold(0.0, f64::max);
+        let most = lines.iter().map(|line| highest(&line.points));
+        let most = most.fold(0.0, f64::max);
+        lines.retain(|line| highest(&line.points) >= most / LEAST_SEEN);
+    }
+    let mut panel = TimePanel {
+        quantity: Quantity::of_column(column),
+        lines: Vec::new(),
+        spans: Vec::new(),
+        lost: Vec::new(),
+    };
+    lines.sort_by_key(|line| Reverse(line.points.len()));
+    for line in lines {
+        let Some(number) = flows.number(&line.name) else {
+            continue;
+        };
+        let is_step = column.starts_with("cwnd") || column.starts_with("ssthresh");
+        panel.lines.push(TimeLine {
+            label: Some(line.name),
+            kind: if is_rate {
+                LineKind::Bins(number)
+            } else if is_step {
+                LineKind::Steps(number)
+            } else {
+                LineKind::Samples(number)
+            },
+            points: line.points,
+        });
+    }
+    Ok(panel)
+}
+
+/// The panel of congestion windows: of one sender with threshold and flight size, of several the
+/// windows only; and what a kernel logged.
+pub fn window_panel(
+    sender: Option<&Frame>,
+    logs: Option<&Frame>,
+    flows: &mut Flows,
+) -> Result<TimePanel, Error> {
+    let mut panel = TimePanel {
+        quantity: Quantity::of_column("cwnd_segments"),
+        lines: Vec::new(),
+        spans: Vec::new(),
+        lost: Vec::new(),
+    };
+    let line = |label: &str, kind, points| TimeLine {
+        label: Some(label.to_owned()),
+        kind,
+        points,
+    };
+    if let Some(logs) = logs {
+        for logged in lines_of(logs, "cwnd_segments")? {
+            panel
+                .lines
+                .push(line("cwnd, measured", LineKind::Measured, logged.points));
+        }
+    }
+    let Some(sender) = sender else {
+        return Ok(panel);
+    };
+    // `tcpexp import` writes a log into the same columns.
+    let measured: Vec<bool> = (0..sender.rows())
+        .map(|row| is_measured(sender, row))
+        .collect();
+    for logged in lines_of(&sender.filtered(&measured), "cwnd_segments")? {
+        panel
+            .lines
+            .push(line("cwnd, measured", LineKind::Measured, logged.points));
+    }
+    let estimated: Vec<bool> = measured.iter().map(|measured| !measured).collect();
+    let sender = &sender.filtered(&estimated);
+    let mut windows = lines_of(sender, "cwnd_segments")?;
+    windows.sort_by_key(|line| Reverse(line.points.len()));
+    let most = windows.first().map_or(0, |line| line.points.len());
+    windows.retain(|line| line.points.len() >= most / LEAST_HEARD);
+    if let [only] = windows.as_mut_slice() {
+        let points = std::mem::take(&mut only.points);
+        panel
+            .lines
+            .push(line("cwnd, estimated", LineKind::Estimate, points));
+        let is_it = |line: &FlowLine| line.name == only.name;
+        flows.number(&only.name);
+        if sender.column("ssthresh_segments").is_some() {
+            let thresholds = lines_of(sender, "ssthresh_segments")?;
+            for threshold in thresholds.into_iter().filter(is_it) {
+                panel
+                    .lines
+                    .push(line("ssthresh", LineKind::Threshold, threshold.points));
+            }
+        }
+        let mut sender = sender.clone();
+        if let Some(segments) = flight_segments(&sender) {
+            sender.add("flight_size_segments", segments);
+            let sizes = lines_of(&sender, "flight_size_segments")?;
+            for size in sizes.into_iter().filter(is_it) {
+                panel
+                    .lines
+                    .push(line("flight size", LineKind::FlightSize, size.points));
+            }
+        }
+        return Ok(panel);
+    }
+    for window in windows {
+        if let Some(number) = flows.number(&window.name) {
+            panel
+                .lines
+                .push(line(&window.name, LineKind::Steps(number), window.points));
+        }
+    }
+    Ok(panel)
+}
+
+/// Recoveries in a table of events.
+pub fn recoveries(events: &Frame) -> Vec<TimeSpan> {
+    let cell = |column: &str, row| events.column(column).map_or(Cell::Null, |of| of.cell(row));
+    let nanos = |column, row| match cell(column, row) {
+        Cell::Whole(nanos) => Some(Timestamp::from_nanos(nanos)),
+        _ => None,
+    };
+    let rows = (0..events.rows()).filter(|&row| cell("event", row) == Cell::Text("recovery"));
+    let spans = rows.filter_map(|row| {
+        Some(TimeSpan {
+            start: nanos("time_ns", row)?,
+            end: nanos("ended_ns", row),
+            is_timeout: cell("kind", row) == Cell::Text("timeout"),
+        })
+    });
+    spans.collect()
+}
+
+/// The times of a table of lost packets.
+pub fn losses(lost: &Frame) -> Vec<Timestamp> {
+    let Some(times) = time_column(lost) else {
+        return Vec::new();
+    };
+    let times = (0..lost.rows()).filter_map(|row| times.whole(row));
+    times.map(Timestamp::from_nanos).collect()
+}
+
+/// A quantity of one flow and way over time.
+struct FlowLine {
+    name: String,
+    points: Vec<(Timestamp, f64)>,
+}
+
+fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Error> {
+    let values = numbers(frame, column)?;
+    let times = time_column(frame).ok_or_else(|| Error::NoColumn {
+        column: TIMES.join(" or "),
+    })?;
+    let columns = flow_columns(frame);
+    let by = Levels::of(frame, &columns);
+    let has_ways = columns.iter().any(|column| column == "direction");
+    let ids = frame.column("flow_id");
+    let mut lines: Vec<FlowLine> = (0..by.len())
+        .map(|_| FlowLine {
+            name: String::new(),
+            points: Vec::new(),
+        })
+        .collect();
+    for row in 0..frame.rows() {
+        // A row without a flow is about all of them.
+        if ids.is_some_and(|ids| ids.cell(row) == Cell::Null) {
+            continue;
+        }
+        let line = &mut lines[by.of_row(row)];
+        if let (Some(time), Some(value)) = (times.whole(row), values.number(row)) {
+            if line.points.is_empty() {
+                line.name = flow_name(frame, row, has_ways);
+            }
+            line.points.push((Timestamp::from_nanos(time), value));
+        }
+    }
+    lines.retain(|line| !line.points.is_empty());
+    for line in &mut lines {
+        line.points.sort_by_key(|point| point.0);
+    }
+    Ok(lines)
+}
+
+fn time_column(frame: &Frame) -> Option<&Series> {
+    TIMES.iter().find_map(|name| frame.column(name))
+}
+
+/// What tells lines apart. Both directions of a flow measure one path if packets are paired.
+fn flow_columns(frame: &Frame) -> Vec<String> {
+    let is_paired = match frame.column("method") {
+        Some(method) => (0..frame.rows()).all(|row| method.cell(row) == Cell::Text("packet_pairs")),
+        None => frame.column("reference").is_some(),
+    };
+    let columns = FLOW_COLUMNS.into_iter();
+    columns
+        .filter(|column| !(is_paired && *column == "direction"))
+        .filter(|column| frame.column(column).is_some())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn flow_name(frame: &Frame, row: usize, has_ways: bool) -> String {
+    let text = |column: &str| match frame.column(column)?.cell(row) {
+        Cell::Text(text) => Some(text.to_owned()),
+        Cell::Whole(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let ends = text("initiator").zip(text("responder"));
+    let name = ends.map(|(from, to)| format!("{from} > {to}"));
+    let name = name.or_else(|| text("flow_id").map(|id| format!("flow {id}")));
+    let name = name.or_else(|| text("file")).unwrap_or_default();
+    match text("direction") {
+        Some(way) if way == "reverse" && has_ways => format!("{name} (reverse)"),
+        _ => name,
+    }
+}
+
+fn is_measured(sender: &Frame, row: usize) -> bool {
+    let source = sender.column("cwnd_source");
+    source.is_some_and(|source| source.cell(row) == Cell::Text("measured"))
+}
+
+/// Flight sizes in the sender's segments, as windows are told.
+fn flight_segments(sender: &Frame) -> Option<Series> {
+    let (sizes, segments) = (
+        sender.column("flight_size_bytes")?,
+        sender.column("smss_bytes")?,
+    );
+    let size = |row| {
+        let segment = segments.number(row).filter(|segment| *segment > 0.0)?;
+        Some((sizes.number(row)? / segment).ceil())
+    };
+    Some(Series::Real((0..sender.rows()).map(size).collect()))
+}

@@ -1,0 +1,347 @@
+//! Quantities over time, one panel above the other.
+
+use tcpexp_units::Timestamp;
+
+use crate::axis::{AxisSpec, range};
+use crate::clip::Point;
+use crate::cwnd::{
+    ESTIMATE, FAST_RECOVERY, FLIGHT_SIZE, LOSS_RECOVERY, MEASURED, MEASURED_WIDTH, THRESHOLD,
+};
+use crate::layer::Layer;
+use crate::legend::Key;
+use crate::lines::{Join, over_time};
+use crate::quantity::Shown;
+use crate::scene::{Plot, Row, Scene};
+use crate::stroke::Stroke;
+use crate::theme::Ink;
+use crate::{Error, Quantity, Style, Svg};
+
+/// Lines with fewer points than this are dots: a line between them would tell of values that are
+/// not.
+const LEAST_JOINED: usize = 30;
+
+/// One panel: a quantity over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimePanel {
+    /// What its vertical axis shows.
+    pub quantity: Quantity,
+    /// What it shows of whom.
+    pub lines: Vec<TimeLine>,
+    /// Times that are shaded.
+    pub spans: Vec<TimeSpan>,
+    /// Times of losses, which are marks above the panel.
+    pub lost: Vec<Timestamp>,
+}
+
+/// A quantity over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimeLine {
+    /// What the legend calls it; a line without a name is not in the legend.
+    pub label: Option<String>,
+    /// What it is, which tells how it looks.
+    pub kind: LineKind,
+    /// In order of time.
+    pub points: Vec<(Timestamp, f64)>,
+}
+
+/// How a line of a time series looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineKind {
+    /// Samples of the series of this number.
+    Samples(usize),
+    /// What holds until the next value, of the series of this number.
+    Steps(usize),
+    /// One value for each of many bins without gaps, of the series of this number.
+    Bins(usize),
+    /// An estimated congestion window.
+    Estimate,
+    /// A slow start threshold; one above all windows is not shown.
+    Threshold,
+    /// A flight size.
+    FlightSize,
+    /// A congestion window that the kernel logged.
+    Measured,
+}
+
+/// A time in which a sender repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeSpan {
+    /// When it begins.
+    pub start: Timestamp,
+    /// When it ends; `None` if that was not seen.
+    pub end: Option<Timestamp>,
+    /// Whether it began with a timeout.
+    pub is_timeout: bool,
+}
+
+/// Draws panels over one time axis.
+///
+/// Time is seconds since `origin`, or since the first value of all lines but logged ones, which may
+/// begin before. All times are on one clock. Values close in time are joined, lonely ones are dots.
+pub fn timeseries_figure(
+    panels: &[TimePanel],
+    origin: Option<Timestamp>,
+    style: &Style,
+) -> Result<Svg, Error> {
+    let is_own = |line: &&TimeLine| line.kind != LineKind::Measured && !line.points.is_empty();
+    let lines = || panels.iter().flat_map(|panel| &panel.lines);
+    let some = if lines().any(|line| is_own(&line)) {
+        lines().filter(is_own).collect::<Vec<_>>()
+    } else {
+        lines().collect()
+    };
+    let times = || {
+        some.iter()
+            .flat_map(|line| &line.points)
+            .map(|point| point.0)
+    };
+    let (first, end) = (times().min().ok_or(Error::Nothing)?, times().max());
+    let start = origin.unwrap_or(first);
+    let seconds = end.map_or(0.0, |end| (end - start).as_seconds_f64());
+    let axis = TimeAxis {
+        start,
+        seconds: if seconds > 0.0 { seconds } else { 1.0 },
+    };
+    let mut keys: Vec<Key> = Vec::new();
+    for key in panels.iter().flat_map(TimePanel::keys) {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let rows = panels
+        .iter()
+        .map(|panel| Row::from(panel.plot(&axis, style)));
+    Scene {
+        rows: rows.collect(),
+        keys,
+    }
+    .draw(style)
+}
+
+/// Where time begins, and how long it is shown.
+struct TimeAxis {
+    start: Timestamp,
+    seconds: f64,
+}
+
+impl TimeAxis {
+    fn at(&self, time: Timestamp) -> f64 {
+        (time - self.start).as_seconds_f64()
+    }
+}
+
+impl TimePanel {
+    fn keys(&self) -> Vec<Key> {
+        let lines = self.lines.iter().filter(|line| !line.points.is_empty());
+        let keys = lines.filter_map(|line| {
+            let ink = line.kind.stroke().ink;
+            Some(Key::line(line.label.as_deref()?, ink))
+        });
+        let mut keys: Vec<Key> = keys.collect();
+        let has = |is_timeout| self.spans.iter().any(|span| span.is_timeout == is_timeout);
+        if has(false) {
+            keys.push(Key::area("fast recovery", FAST_RECOVERY));
+        }
+        if has(true) {
+            keys.push(Key::area("recovery after a timeout", LOSS_RECOVERY));
+        }
+        keys
+    }
+
+    fn plot(&self, axis: &TimeAxis, style: &Style) -> Plot {
+        // Where time is cut, values outside of it do not count.
+        let x = AxisSpec::values("time (s)", (0.0, axis.seconds), &style.x);
+        let is_within = |time: &Timestamp| (x.low..=x.high).contains(&axis.at(*time));
+        let values = self
+            .lines
+            .iter()
+            .filter(|line| line.kind != LineKind::Threshold)
+            .flat_map(|line| &line.points)
+            .filter(|(time, value)| is_within(time) && value.is_finite());
+        let extremes = values.fold(None, |found: Option<(f64, f64)>, (_, value)| {
+            let (least, most) = found.unwrap_or((*value, *value));
+            Some((value.min(least), value.max(most)))
+        });
+        let (least, most) = extremes.unwrap_or((0.0, 1.0));
+        let shown = self.quantity.shown(least, most);
+        let y = AxisSpec::values(
+            self.quantity.on_axis(&shown),
+            self.y_range(shown.value(least), shown.value(most)),
+            &style.y,
+        );
+        let mut plot = Plot::new(x, y);
+        for span in &self.spans {
+            let end = span.end.map_or(axis.seconds, |end| axis.at(end));
+            let ink = if span.is_timeout {
+                LOSS_RECOVERY
+            } else {
+                FAST_RECOVERY
+            };
+            plot.layers
+                .push(Layer::Shade((axis.at(span.start), end), ink));
+        }
+        let mut lines: Vec<&TimeLine> = self.lines.iter().collect();
+        lines.sort_by_key(|line| line.kind.depth());
+        for line in lines {
+            plot.layers.extend(line.layers(axis, &shown));
+        }
+        if !self.lost.is_empty() {
+            plot.marks = Some("lost".to_owned());
+            let times = self.lost.iter().map(|time| axis.at(*time));
+            plot.layers.push(Layer::Marks(times.collect(), Ink::Black));
+        }
+        plot
+    }
+
+    /// Rates and windows are compared by their heights, so their axis begins at zero.
+    fn y_range(&self, least: f64, most: f64) -> (f64, f64) {
+        let is_height = |line: &TimeLine| !matches!(line.kind, LineKind::Samples(_));
+        if least >= 0.0 && self.lines.iter().any(is_height) {
+            (0.0, if most > 0.0 { most * 1.05 } else { 1.0 })
+        } else {
+            range(least, most)
+        }
+    }
+}
+
+impl TimeLine {
+    fn layers(&self, axis: &TimeAxis, shown: &Shown) -> Vec<Layer> {
+        let points = self.points.iter();
+        let mut points: Vec<Point> = points
+            .map(|(time, value)| (axis.at(*time), shown.value(*value)))
+            .collect();
+        if let (LineKind::Bins(_), [.., before, last]) = (self.kind, points.as_slice()) {
+            // The last bin is as wide as the one before.
+            points.push((2.0 * last.0 - before.0, last.1));
+        }
+        let join = match self.kind {
+            LineKind::Samples(_) if points.len() < LEAST_JOINED => Join::Never,
+            LineKind::Samples(_) => Join::Straight,
+            LineKind::Bins(_) => Join::Bins,
+            _ => Join::Steps,
+        };
+        over_time(&points, axis.seconds, join, self.kind.stroke())
+    }
+}
+
+impl LineKind {
+    const fn stroke(self) -> Stroke {
+        match self {
+            Self::Samples(number) => Stroke::solid(Ink::Series(number), 2),
+            Self::Steps(number) | Self::Bins(number) => Stroke::solid(Ink::Series(number), 3),
+            Self::Estimate => Stroke::solid(ESTIMATE, 3),
+            Self::Threshold => Stroke::solid(THRESHOLD, 3),
+            Self::FlightSize => Stroke::solid(FLIGHT_SIZE, 2),
+            Self::Measured => Stroke::solid(MEASURED, MEASURED_WIDTH),
+        }
+    }
+
+    /// What is drawn first is covered.
+    const fn depth(self) -> u8 {
+        match self {
+            Self::Measured => 0,
+            Self::FlightSize => 1,
+            Self::Threshold => 2,
+            Self::Estimate | Self::Samples(_) | Self::Steps(_) | Self::Bins(_) => 3,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::FigureSize;
+
+    const SIZE: FigureSize = FigureSize {
+        width_mm: 85,
+        height_mm: 80,
+    };
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_nanos(1_767_225_609_778_130_000 + millis * 1_000_000)
+    }
+
+    fn panel(column: &str, lines: Vec<TimeLine>) -> TimePanel {
+        TimePanel {
+            quantity: Quantity::of_column(column),
+            lines,
+            spans: Vec::new(),
+            lost: Vec::new(),
+        }
+    }
+
+    fn line(label: &str, kind: LineKind, points: impl IntoIterator<Item = (i64, f64)>) -> TimeLine {
+        let points = points.into_iter();
+        TimeLine {
+            label: Some(label.to_owned()),
+            kind,
+            points: points.map(|(millis, value)| (at(millis), value)).collect(),
+        }
+    }
+
+    fn two_panels() -> [TimePanel; 2] {
+        let sawtooth = || (0..1000).map(|n| (10 * n, 40e6 + (n % 400) as f64 * 1e5));
+        let mut rtt = panel(
+            "rtt_ns",
+            vec![line("RTT", LineKind::Samples(0), sawtooth())],
+        );
+        rtt.lost = vec![at(4000), at(8000)];
+        let windows = || (0..1000).map(|n| (10 * n, 20.0 + (n % 400) as f64 / 20.0));
+        let mut cwnd = panel(
+            "cwnd_segments",
+            vec![
+                line("cwnd, estimated", LineKind::Estimate, windows()),
+                line("ssthresh", LineKind::Threshold, [(0, 1e9), (4000, 20.0)]),
+            ],
+        );
+        cwnd.spans = vec![TimeSpan {
+            start: at(4000),
+            end: Some(at(4100)),
+            is_timeout: false,
+        }];
+        [rtt, cwnd]
+    }
+
+    #[test]
+    fn panels_share_one_time_axis_and_one_legend() {
+        let figure = timeseries_figure(&two_panels(), None, &SIZE.into()).unwrap();
+        assert_snapshot!(figure.texts(), @r"RTT | cwnd, estimated | ssthresh | fast recovery | 0 | 50 | RTT (ms) | lost | 0 | 2 | 4 | 6 | 8 | 0 | 20 | 40 | time (s) | cwnd (segments)");
+    }
+
+    #[test]
+    fn time_begins_where_it_is_said_to() {
+        let figure = timeseries_figure(&two_panels(), Some(at(-10_000)), &SIZE.into()).unwrap();
+        assert!(figure.texts().contains("| 20 |"), "{}", figure.texts());
+    }
+
+    #[test]
+    fn a_log_that_begins_before_the_capture_does_not_stretch_the_axis() {
+        let mut panels = two_panels();
+        let logged = line(
+            "cwnd, measured",
+            LineKind::Measured,
+            [(-60_000, 10.0), (500, 20.0)],
+        );
+        panels[1].lines.push(logged);
+        let figure = timeseries_figure(&panels, None, &SIZE.into()).unwrap();
+        assert!(!figure.texts().contains("60"), "{}", figure.texts());
+    }
+
+    #[test]
+    fn a_million_samples_keep_their_extremes() {
+        let noise = (0..1_000_000).map(|n| (n, (n * 7919 % 1009) as f64 * 1e5));
+        let spike = noise.chain([(1_000_000, 4e8)]);
+        let rtt = panel("rtt_ns", vec![line("RTT", LineKind::Samples(0), spike)]);
+        let figure = timeseries_figure(&[rtt], None, &SIZE.into()).unwrap();
+        assert!(figure.as_str().len() < 200_000, "{}", figure.as_str().len());
+        assert!(figure.texts().contains("| 400 |"), "{}", figure.texts());
+    }
+
+    #[test]
+    fn nothing_to_draw_is_an_error_that_says_so() {
+        let error = timeseries_figure(&[panel("rtt_ns", Vec::new())], None, &SIZE.into());
+        assert_eq!(error.unwrap_err().to_string(), "there is nothing to draw");
+    }
+}

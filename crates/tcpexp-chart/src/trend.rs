@@ -1,0 +1,252 @@
+//! A number of each run against a parameter: fairness over round-trip times, and so on.
+
+use tcpexp_measure::fairness::jain;
+use tcpexp_table::Frame;
+
+use crate::axis::{AxisSpec, range};
+use crate::clip::Point;
+use crate::group::numbers;
+use crate::layer::Layer;
+use crate::legend::Key;
+use crate::quantity::Shown;
+use crate::runs::Runs;
+use crate::scene::{Plot, Scene};
+use crate::stroke::{Marker, Stroke};
+use crate::theme::SERIES;
+use crate::{Error, Levels, Quantity, Statistic, Style, Svg};
+
+const WIDTH: u32 = 3;
+const RADIUS: u32 = 7;
+
+/// How the flows of a run become one number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Share {
+    /// Jain's index of them: 1 if all have the same.
+    Jain,
+    /// The smallest over the largest.
+    Ratio,
+    /// A statistic of them, for columns that are such a number already.
+    Of(Statistic),
+}
+
+impl Share {
+    fn of(self, values: &[f64]) -> Option<f64> {
+        match self {
+            Self::Jain => jain(values),
+            Self::Ratio => {
+                let most = values.iter().copied().fold(0.0, f64::max);
+                let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+                (most > 0.0).then(|| least / most)
+            }
+            Self::Of(statistic) => statistic.of(values),
+        }
+    }
+}
+
+/// Draws the median over runs of a number of each run against the parameter of `x`, a line with
+/// markers for each of `colours`. Whiskers are 95 % bootstrap intervals of the median.
+pub fn trend_figure(
+    frame: &Frame,
+    (y, quantity, share): (&str, &Quantity, Share),
+    (x, colours): (&Levels, &Levels),
+    style: &Style,
+) -> Result<Svg, Error> {
+    let runs = Runs::of(frame, y, (x, colours), |values| share.of(values))?;
+    let (least, most) = runs.extremes().ok_or(Error::Nothing)?;
+    let shown = quantity.shown(least, most);
+    let places: Vec<Option<f64>> = (0..x.len()).map(|level| x.number(level)).collect();
+    let numbers: Vec<f64> = places.iter().flatten().copied().collect();
+    let x_least = numbers
+        .iter()
+        .copied()
+        .reduce(f64::min)
+        .ok_or(Error::Nothing)?;
+    let x_most = numbers.iter().copied().fold(x_least, f64::max);
+    let y_range = match share {
+        Share::Jain | Share::Ratio if !style.y.log => (0.0, 1.05),
+        _ if style.y.log => (shown.value(least), shown.value(most)),
+        _ => range(shown.value(least), shown.value(most)),
+    };
+    let mut plot = Plot::new(
+        AxisSpec::values(
+            x.axis_name(),
+            around((x_least, x_most), style.x.log),
+            &style.x,
+        ),
+        AxisSpec::values(quantity.on_axis(&shown), y_range, &style.y),
+    );
+    let mut keys = Vec::new();
+    for colour in 0..colours.len() {
+        let line = Trend::of(&runs, &places, colour, &shown);
+        if line.points.is_empty() {
+            continue;
+        }
+        let stroke = Stroke::of_series(colour, WIDTH);
+        // Series of the same colour differ in their markers.
+        let marker = Marker::of_series(colour + colour / SERIES);
+        plot.layers.extend(line.layers(stroke, marker));
+        let ink = stroke.ink;
+        keys.push(Key::marker(
+            colours.label(colour),
+            Some(stroke),
+            marker,
+            ink,
+        ));
+    }
+    Scene {
+        keys: if colours.len() > 1 { keys } else { Vec::new() },
+        rows: vec![plot.into()],
+    }
+    .draw(style)
+}
+
+/// The rows of a table with two rows for each flow, one for each direction, that have the larger
+/// `y`: those of the data, not of its acknowledgments.
+pub fn data_directions(frame: &Frame, y: &str) -> Result<Frame, Error> {
+    let column = numbers(frame, y)?;
+    let columns = ["file", "run", "flow_id"].map(str::to_owned);
+    let flows = Levels::of(frame, &columns);
+    let mut largest: Vec<Option<(f64, usize)>> = vec![None; flows.len()];
+    for row in 0..frame.rows() {
+        let best = &mut largest[flows.of_row(row)];
+        if let Some(number) = column.number(row)
+            && best.is_none_or(|(most, _)| number > most)
+        {
+            *best = Some((number, row));
+        }
+    }
+    let mut keep = vec![false; frame.rows()];
+    for (_, row) in largest.into_iter().flatten() {
+        keep[row] = true;
+    }
+    Ok(frame.filtered(&keep))
+}
+
+/// A line with intervals.
+struct Trend {
+    points: Vec<Point>,
+    intervals: Vec<(Point, Point)>,
+}
+
+impl Trend {
+    fn of(runs: &Runs, places: &[Option<f64>], colour: usize, shown: &Shown) -> Self {
+        let mut line = Self {
+            points: Vec::new(),
+            intervals: Vec::new(),
+        };
+        for (level, place) in places.iter().enumerate() {
+            let (Some(x), Some(estimate)) = (*place, runs.estimate(level, colour)) else {
+                continue;
+            };
+            line.points.push((x, shown.value(estimate.median)));
+            if let Some((low, high)) = estimate.interval {
+                let ends = ((x, shown.value(low)), (x, shown.value(high)));
+                line.intervals.push(ends);
+            }
+        }
+        line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        line
+    }
+
+    fn layers(self, stroke: Stroke, marker: Marker) -> [Layer; 3] {
+        [
+            Layer::Segments(self.intervals, Stroke::solid(stroke.ink, 2)),
+            Layer::Line(self.points.clone(), stroke),
+            Layer::Points(self.points, marker, stroke.ink, RADIUS),
+        ]
+    }
+}
+
+/// With some air, so that no marker is on the frame.
+fn around((least, most): (f64, f64), log: bool) -> (f64, f64) {
+    if log && least > 0.0 {
+        return (least / 1.15, most * 1.15);
+    }
+    let air = if most > least {
+        (most - least) * 0.05
+    } else {
+        1.0
+    };
+    (least - air, most + air)
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use tcpexp_table::Series;
+
+    use super::*;
+    use crate::FigureSize;
+
+    /// Two flows in each of three runs at each of four delays.
+    fn flows() -> Frame {
+        let rows = 0..24_usize;
+        let whole =
+            |of: fn(usize) -> i64| Series::Whole(rows.clone().map(|row| Some(of(row))).collect());
+        Frame::of(vec![
+            (
+                "run".into(),
+                Series::texts(rows.clone().map(|row| Some(format!("r{}", row / 2)))),
+            ),
+            ("delay_ms".into(), whole(|row| [8, 16, 40, 81][row / 6])),
+            (
+                "goodput_bps".into(),
+                whole(|row| {
+                    if row % 2 == 0 {
+                        5_000_000
+                    } else {
+                        5_000_000 >> (row / 6)
+                    }
+                }),
+            ),
+        ])
+    }
+
+    fn figure(share: Share, style: &Style) -> Svg {
+        let frame = flows();
+        let (x, all) = (
+            Levels::of(&frame, &["delay_ms".into()]),
+            Levels::of(&frame, &[]),
+        );
+        let name = Quantity::plain("Jain's index");
+        let what = ("goodput_bps", &name, share);
+        trend_figure(&frame, what, (&x, &all), style).unwrap()
+    }
+
+    #[test]
+    fn fairness_is_a_number_of_each_run() {
+        let size = FigureSize {
+            width_mm: 85,
+            height_mm: 60,
+        };
+        let mut style = Style::from(size);
+        assert_snapshot!(figure(Share::Jain, &style).texts(), @r"20 | 40 | 60 | 80 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index");
+        style.x.log = true;
+        assert_snapshot!(figure(Share::Ratio, &style).texts(), @r"10 | 20 | 50 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index");
+    }
+
+    #[test]
+    fn the_direction_of_a_flow_that_has_more_is_that_of_its_data() {
+        let frame = Frame::of(vec![
+            ("run".into(), Series::texts(["a", "a", "b", "b"].map(Some))),
+            (
+                "flow_id".into(),
+                Series::Whole([0, 0, 0, 0].map(Some).to_vec()),
+            ),
+            (
+                "goodput_bps".into(),
+                Series::Whole([9, 1, 2, 7].map(Some).to_vec()),
+            ),
+        ]);
+        let data = data_directions(&frame, "goodput_bps").unwrap();
+        let expected = Series::Whole(vec![Some(9), Some(7)]);
+        assert_eq!(data.column("goodput_bps"), Some(&expected));
+    }
+
+    #[test]
+    fn a_ratio_is_that_of_the_smallest_to_the_largest() {
+        assert_eq!(Share::Ratio.of(&[4.0, 1.0, 2.0]), Some(0.25));
+        assert_eq!(Share::Ratio.of(&[0.0, 0.0]), None);
+        assert_eq!(Share::Jain.of(&[1.0, 1.0]), Some(1.0));
+    }
+}

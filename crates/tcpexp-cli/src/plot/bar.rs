@@ -1,0 +1,79 @@
+//! `tcpexp plot bar DATA…`.
+
+use tcpexp::chart::{RUN_COLUMNS, Statistic, bar_figure};
+
+use super::data::{DataArgs, UsualGroups, levels, quantity};
+use super::figure::FigureArgs;
+
+/// A number of each run as bars: medians over runs, with 95 % bootstrap intervals
+///
+/// Goodput of each congestion control at each delay:
+///     tcpexp plot bar results --y goodput --x delay --colour cc -o goodput.svg
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct BarArgs {
+    #[command(flatten)]
+    data: DataArgs,
+
+    /// The column
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        default_value = "goodput_bps",
+        help_heading = "Rows and columns"
+    )]
+    y: String,
+
+    /// How the values of a run become one: median, mean, min, max, sum, p95
+    #[arg(
+        long,
+        value_name = "STATISTIC",
+        default_value = "median",
+        help_heading = "Rows and columns"
+    )]
+    statistic: Statistic,
+
+    /// Slots along the horizontal axis: one for each value of one column, or of two, the first in
+    /// bands [default: what a sweep varies, else files, else flows]
+    #[arg(
+        long,
+        value_name = "COLUMN,…",
+        value_delimiter = ',',
+        help_heading = "Rows and columns"
+    )]
+    x: Vec<String>,
+
+    /// Side by side in each slot: one colour for each value of these columns
+    #[arg(
+        long,
+        value_name = "COLUMN,…",
+        value_delimiter = ',',
+        help_heading = "Rows and columns"
+    )]
+    colour: Vec<String>,
+
+    /// The unit of the vertical axis [default: what fits the values]
+    #[arg(long, value_name = "UNIT", help_heading = "Axes")]
+    y_unit: Option<String>,
+
+    #[command(flatten)]
+    figure: FigureArgs,
+}
+
+pub(crate) fn run(args: &BarArgs) -> anyhow::Result<()> {
+    let figure = args.figure.create(60)?;
+    let data = args.data.open()?;
+    let rows = data.grouped(
+        &args.y,
+        &[(&args.x, UsualGroups::Yes), (&args.colour, UsualGroups::No)],
+        &["flows", "throughput", "rtt"],
+        &RUN_COLUMNS,
+    )?;
+    let (slots, colours) = (
+        levels(&rows.frame, &rows.groups[0])?,
+        levels(&rows.frame, &rows.groups[1])?,
+    );
+    let quantity = quantity(&rows.column, args.y_unit.as_deref())?;
+    let y = (rows.column.as_str(), &quantity, args.statistic);
+    figure.finish(|style| bar_figure(&rows.frame, y, (&slots, &colours), style))
+}

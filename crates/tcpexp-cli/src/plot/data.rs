@@ -1,0 +1,271 @@
+//! Which rows of which tables are drawn.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use tcpexp::chart::{Levels, Quantity};
+use tcpexp::table::{Filter, Frame};
+use tcpexp::{FLOW_COLUMN, Query, SOURCE_COLUMN, Tables};
+
+use crate::args::wrong_usage;
+use crate::failure;
+
+/// Runs that are left out and told one by one.
+const MOST_TOLD: usize = 3;
+/// More groups than this can nobody tell apart.
+const MOST_GROUPS: usize = 49;
+
+#[derive(Clone, clap::Args)]
+pub(crate) struct DataArgs {
+    /// Sweeps, datasets, or tables
+    #[arg(required = true)]
+    pub(crate) data: Vec<PathBuf>,
+
+    /// The table to draw [default: the first with the columns that are drawn]
+    #[arg(long, value_name = "NAME", help_heading = "Rows and columns")]
+    pub(crate) table: Option<String>,
+
+    /// Only these rows: `cc=cubic,reno` or `delay_ms>=20`; may be given several times
+    #[arg(long, value_name = "COLUMN=VALUE", help_heading = "Rows and columns")]
+    pub(crate) filter: Vec<Filter>,
+}
+
+/// Rows with a column that is drawn and columns that they are grouped by.
+pub(crate) struct Grouped {
+    pub(crate) frame: Frame,
+    pub(crate) column: String,
+    pub(crate) groups: Vec<Vec<String>>,
+}
+
+/// Whether rows are grouped if nobody says by what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UsualGroups {
+    Yes,
+    No,
+}
+
+/// Tables, and what is said of columns.
+pub(crate) struct Data<'a> {
+    args: &'a DataArgs,
+    pub(crate) tables: Tables,
+}
+
+impl DataArgs {
+    pub(crate) fn open(&self) -> anyhow::Result<Data<'_>> {
+        let tables = Tables::find(&self.data)?;
+        let left_out = &tables.left_out;
+        for (run, reason) in left_out.iter().take(MOST_TOLD) {
+            failure::tell(&format!("warning: run {run} is left out: {reason}"));
+        }
+        if left_out.len() > MOST_TOLD {
+            let more = left_out.len() - MOST_TOLD;
+            failure::tell(&format!("warning: {more} more runs are left out"));
+        }
+        Ok(Data { args: self, tables })
+    }
+}
+
+impl Data<'_> {
+    /// The tables that may be drawn: the one asked for, or those that a chart is usually of.
+    fn candidates(&self, usual: &[&str]) -> Vec<String> {
+        if let Some(table) = &self.args.table {
+            return vec![table.clone()];
+        }
+        let names = self.tables.names();
+        let usual = usual
+            .iter()
+            .filter(|table| names.iter().any(|(name, _)| name == *table));
+        let usual: Vec<String> = usual.map(|table| (*table).to_owned()).collect();
+        // A single file may be anything.
+        if names.iter().any(|(name, _)| name.is_empty()) {
+            Vec::new()
+        } else {
+            usual
+        }
+    }
+
+    /// The full names of columns, the first of which is the one that is drawn; and the table that
+    /// has all of them.
+    pub(crate) fn resolve(
+        &self,
+        columns: &[&str],
+        usual: &[&str],
+    ) -> anyhow::Result<(String, Vec<String>)> {
+        let mut tables = self.candidates(usual);
+        let named = |tables: &[String]| -> Vec<String> {
+            let full = |column: &&str| {
+                let found = self.tables.resolve(tables, column);
+                found.unwrap_or_else(|| (*column).to_owned())
+            };
+            columns.iter().map(full).collect()
+        };
+        let choose = |tables: &[String]| {
+            let required = named(tables);
+            let query = Query {
+                tables: tables.to_vec(),
+                required: required.clone(),
+                ..Query::default()
+            };
+            let table = self.tables.choose(&query).map(str::to_owned);
+            table.map(|table| (table, required))
+        };
+        // The usual tables one by one, then any.
+        for table in &tables {
+            if let Ok(found) = choose(std::slice::from_ref(table)) {
+                return Ok(found);
+            }
+        }
+        if self.args.table.is_none() {
+            tables.clear();
+        }
+        let named = self.tables.names();
+        for (table, _) in named {
+            if tables.is_empty()
+                && let Ok(found) = choose(&[table.to_owned()])
+            {
+                return Ok(found);
+            }
+        }
+        Ok(choose(&tables)?)
+    }
+
+    /// The rows with a column and what they are grouped by, of the first table that has all of it.
+    pub(crate) fn grouped(
+        &self,
+        column: &str,
+        groups: &[(&[String], UsualGroups)],
+        usual: &[&str],
+        optional: &[&str],
+    ) -> anyhow::Result<Grouped> {
+        let given = groups.iter().flat_map(|(columns, _)| columns.iter());
+        let wanted: Vec<&str> = [column]
+            .into_iter()
+            .chain(given.map(String::as_str))
+            .collect();
+        let (table, named) = self.resolve(&wanted, usual)?;
+        let mut named = named.into_iter();
+        let column = named.next().context("there is no column to draw")?;
+        let mut of_groups: Vec<Vec<String>> = groups
+            .iter()
+            .map(|(columns, _)| named.by_ref().take(columns.len()).collect())
+            .collect();
+        let used: Vec<String> = of_groups.iter().flatten().cloned().collect();
+        for (columns, (_, default)) in of_groups.iter_mut().zip(groups) {
+            if columns.is_empty() && *default == UsualGroups::Yes {
+                *columns = self.usual_groups(&table);
+                columns.retain(|column| !used.contains(column));
+            }
+        }
+        let mut required = vec![column.clone()];
+        required.extend(of_groups.iter().flatten().cloned());
+        let optional: Vec<String> = optional.iter().map(|name| (*name).to_owned()).collect();
+        Ok(Grouped {
+            frame: self.read(&table, &required, &optional)?,
+            column,
+            groups: of_groups,
+        })
+    }
+
+    /// The rows of a table that are drawn.
+    pub(crate) fn read(
+        &self,
+        table: &str,
+        required: &[String],
+        optional: &[String],
+    ) -> anyhow::Result<Frame> {
+        let mut filters = Vec::new();
+        for filter in &self.args.filter {
+            let tables = [table.to_owned()];
+            let full = self.tables.resolve(&tables, &filter.column);
+            let Some(column) = full else {
+                let query = Query {
+                    tables: tables.to_vec(),
+                    required: vec![filter.column.clone()],
+                    ..Query::default()
+                };
+                self.tables.choose(&query)?;
+                bail!("no table has {}", filter.column);
+            };
+            let mut filter = filter.clone();
+            filter.column = column;
+            filters.push(filter);
+        }
+        // A path between two points is measured from both; one is enough.
+        let asks = |column: &str| filters.iter().any(|filter| filter.column == column);
+        let has = |column: &str| {
+            let resolved = self.tables.resolve(&[table.to_owned()], column);
+            resolved.as_deref() == Some(column)
+        };
+        if table == "rtt" && !asks("reference") && has("reference") {
+            filters.push(
+                "reference=src"
+                    .parse()
+                    .map_err(|error: String| wrong_usage(&error))?,
+            );
+        }
+        let query = Query {
+            tables: vec![table.to_owned()],
+            required: required.to_vec(),
+            optional: optional.to_vec(),
+            filters,
+        };
+        let frame = self.tables.read(&query)?;
+        if frame.rows() == 0 {
+            let filters: Vec<String> = query.filters.iter().map(ToString::to_string).collect();
+            bail!(
+                "no row of {} meets {}",
+                name_of(table),
+                filters.join(" and ")
+            );
+        }
+        Ok(frame)
+    }
+
+    /// What rows are grouped by if nobody says: the parameters that a sweep varies, the files if
+    /// there are several, else flows.
+    pub(crate) fn usual_groups(&self, table: &str) -> Vec<String> {
+        let tables = [table.to_owned()];
+        let has = |column: &&String| self.tables.resolve(&tables, column).as_ref() == Some(*column);
+        let varied: Vec<String> = self.tables.varied.iter().filter(has).cloned().collect();
+        if !varied.is_empty() {
+            return varied;
+        }
+        if self.args.data.len() > 1 {
+            return vec![SOURCE_COLUMN.to_owned()];
+        }
+        let ends = ["initiator", "responder"].map(str::to_owned);
+        if ends.iter().all(|column| has(&column)) {
+            return vec![FLOW_COLUMN.to_owned()];
+        }
+        Vec::new()
+    }
+}
+
+fn name_of(table: &str) -> &str {
+    if table.is_empty() { "the table" } else { table }
+}
+
+/// Groups by columns, unless there are more than anybody can tell apart.
+pub(crate) fn levels(frame: &Frame, columns: &[String]) -> anyhow::Result<Levels> {
+    let levels = Levels::of(frame, columns);
+    if levels.len() > MOST_GROUPS {
+        bail!(
+            "{} groups by {} are too many for one chart: choose some with --filter",
+            levels.len(),
+            columns.join(", ")
+        );
+    }
+    Ok(levels)
+}
+
+/// What a column holds, in the unit asked for.
+pub(crate) fn quantity(column: &str, unit: Option<&str>) -> anyhow::Result<Quantity> {
+    let quantity = Quantity::of_column(column);
+    match unit {
+        None => Ok(quantity),
+        Some(unit) => quantity
+            .shown_in(unit)
+            .map_err(|error| wrong_usage(&error))
+            .context("wrong unit"),
+    }
+}

@@ -1,0 +1,59 @@
+//! `tcpexp plot ecdf DATA…`.
+
+use tcpexp::chart::{Group, ecdf_figure};
+
+use super::data::{DataArgs, UsualGroups, levels, quantity};
+use super::figure::FigureArgs;
+
+/// Distributions of a column, one line for each group, medians in the legend
+///
+/// RTTs of each congestion control of a sweep:
+///     tcpexp plot ecdf results --x rtt --group cc -o rtt.svg
+/// and of two single tables:
+///     tcpexp plot ecdf cubic.parquet reno.parquet --x rtt -o rtt.svg
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct EcdfArgs {
+    #[command(flatten)]
+    data: DataArgs,
+
+    /// The column
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        default_value = "rtt",
+        help_heading = "Rows and columns"
+    )]
+    x: String,
+
+    /// One line for each value of these columns [default: what a sweep varies, else files, else
+    /// flows]
+    #[arg(
+        long,
+        value_name = "COLUMN,…",
+        value_delimiter = ',',
+        help_heading = "Rows and columns"
+    )]
+    group: Vec<String>,
+
+    /// The unit of the horizontal axis [default: what fits the values]
+    #[arg(long, value_name = "UNIT", help_heading = "Axes")]
+    x_unit: Option<String>,
+
+    #[command(flatten)]
+    figure: FigureArgs,
+}
+
+pub(crate) fn run(args: &EcdfArgs) -> anyhow::Result<()> {
+    let figure = args.figure.create(60)?;
+    let data = args.data.open()?;
+    let usual = ["rtt", "owd", "throughput", "sender"];
+    let rows = data.grouped(&args.x, &[(&args.group, UsualGroups::Yes)], &usual, &[])?;
+    let groups = Group::of(
+        &rows.frame,
+        &rows.column,
+        &levels(&rows.frame, &rows.groups[0])?,
+    )?;
+    let quantity = quantity(&rows.column, args.x_unit.as_deref())?;
+    figure.finish(|style| ecdf_figure(&quantity, &groups, style))
+}

@@ -1,0 +1,103 @@
+//! `tcpexp plot fairness DATA…`.
+
+use clap::ValueEnum;
+use tcpexp::chart::{Quantity, RUN_COLUMNS, Share, Statistic, data_directions, trend_figure};
+use tcpexp::table::Cell;
+
+use super::data::{DataArgs, UsualGroups, levels, quantity};
+use super::figure::FigureArgs;
+
+/// How evenly the flows of a run share, against a parameter: medians over runs, with intervals
+///
+/// Jain's index of the goodputs of a run's flows against the delay:
+///     tcpexp plot fairness results --x delay --colour cc -o fairness.svg
+/// or any number that a table has already, as of `tcpexp compare`:
+///     tcpexp plot fairness cells.parquet --measure value --y jain --x delay -o fairness.svg
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct FairnessArgs {
+    #[command(flatten)]
+    data: DataArgs,
+
+    /// What is made of a run's flows
+    #[arg(
+        long,
+        value_name = "MEASURE",
+        default_value = "jain",
+        help_heading = "Rows and columns"
+    )]
+    measure: Measure,
+
+    /// The column that the flows share
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        default_value = "goodput_bps",
+        help_heading = "Rows and columns"
+    )]
+    y: String,
+
+    /// The parameter along the horizontal axis; it holds numbers
+    #[arg(long, value_name = "COLUMN", help_heading = "Rows and columns")]
+    x: String,
+
+    /// One line for each value of these columns
+    #[arg(
+        long,
+        value_name = "COLUMN,…",
+        value_delimiter = ',',
+        help_heading = "Rows and columns"
+    )]
+    colour: Vec<String>,
+
+    #[command(flatten)]
+    figure: FigureArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Measure {
+    /// Jain's index: 1 if all have the same, 1/n if one has all
+    Jain,
+    /// The smallest over the largest
+    Ratio,
+    /// The median of the column as it is
+    Value,
+}
+
+pub(crate) fn run(args: &FairnessArgs) -> anyhow::Result<()> {
+    let figure = args.figure.create(60)?;
+    let data = args.data.open()?;
+    let x = [args.x.clone()];
+    let optional = [&RUN_COLUMNS[..], &["flow_id", "traffic"]].concat();
+    let mut rows = data.grouped(
+        &args.y,
+        &[(&x, UsualGroups::No), (&args.colour, UsualGroups::No)],
+        &["flows", "throughput"],
+        &optional,
+    )?;
+    let (share, quantity) = match args.measure {
+        Measure::Jain => (Share::Jain, Quantity::plain("Jain's index")),
+        Measure::Ratio => {
+            let whole = Quantity::of_column(&rows.column).name;
+            let name = format!("smallest / largest {whole}");
+            (Share::Ratio, Quantity::plain(name))
+        }
+        Measure::Value => (Share::Of(Statistic::Median), quantity(&rows.column, None)?),
+    };
+    if share == Share::Jain || share == Share::Ratio {
+        // A plan names its traffic; what tools use to control it is no part of it.
+        let traffic = rows.frame.column("traffic");
+        let is_planned = |row| traffic.is_some_and(|traffic| traffic.cell(row) != Cell::Null);
+        let planned: Vec<bool> = (0..rows.frame.rows()).map(is_planned).collect();
+        if planned.contains(&true) {
+            rows.frame = rows.frame.filtered(&planned);
+        }
+        rows.frame = data_directions(&rows.frame, &rows.column)?;
+    }
+    let (x, colours) = (
+        levels(&rows.frame, &rows.groups[0])?,
+        levels(&rows.frame, &rows.groups[1])?,
+    );
+    let y = (rows.column.as_str(), &quantity, share);
+    figure.finish(|style| trend_figure(&rows.frame, y, (&x, &colours), style))
+}

@@ -1,0 +1,198 @@
+//! How a chart looks, and the file that it will be in.
+
+use clap::ValueEnum;
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use tcpexp::chart::{self, AxisStyle, FigureSize, Style, Svg, Theme};
+
+use crate::picture::{Blank, Picture};
+
+/// Widths of a column and of a page with two, in millimetres, as journals have them.
+const COLUMN_MM: u32 = 85;
+const PAGE_MM: u32 = 178;
+/// Larger than any paper.
+const MOST_MM: u32 = 5_000;
+
+#[derive(clap::Args)]
+pub(crate) struct FigureArgs {
+    /// The picture
+    #[arg(short, long, value_name = "FILE.svg|FILE.png")]
+    #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
+    output: Picture,
+
+    /// Width: column (85 mm), page (178 mm), or millimetres
+    #[arg(long, value_name = "WIDTH", default_value = "column", value_parser = parse_width)]
+    #[arg(help_heading = "Looks")]
+    width: u32,
+
+    /// Height in millimetres [default: what the chart needs]
+    #[arg(long, value_name = "MM", value_parser = clap::value_parser!(u32).range(1..5_000))]
+    #[arg(help_heading = "Looks")]
+    height: Option<u32>,
+
+    /// Colours
+    #[arg(
+        long,
+        value_name = "THEME",
+        default_value = "paper",
+        help_heading = "Looks"
+    )]
+    theme: ThemeArg,
+
+    /// What stands above the chart
+    #[arg(long, value_name = "TEXT", help_heading = "Looks")]
+    title: Option<String>,
+
+    /// What the horizontal axis shows, in its unit: 0:30, :30, 10:
+    #[arg(long, value_name = "LOW:HIGH", value_parser = parse_limits, help_heading = "Axes")]
+    #[arg(allow_hyphen_values = true)]
+    x_limits: Option<Limits>,
+
+    /// What the vertical axis shows
+    #[arg(long, value_name = "LOW:HIGH", value_parser = parse_limits, help_heading = "Axes")]
+    #[arg(allow_hyphen_values = true)]
+    y_limits: Option<Limits>,
+
+    /// What stands beside the horizontal axis
+    #[arg(long, value_name = "TEXT", help_heading = "Axes")]
+    x_name: Option<String>,
+
+    /// What stands beside the vertical axis
+    #[arg(long, value_name = "TEXT", help_heading = "Axes")]
+    y_name: Option<String>,
+
+    /// Logarithmic horizontal axis
+    #[arg(long, help_heading = "Axes")]
+    x_log: bool,
+
+    /// Logarithmic vertical axis
+    #[arg(long, help_heading = "Axes")]
+    y_log: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ThemeArg {
+    /// Colours on white
+    Paper,
+    /// Colours on nearly black
+    Dark,
+    /// Greys on white
+    Grey,
+}
+
+/// Where an axis begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Limits {
+    pub(crate) low: Option<f64>,
+    pub(crate) high: Option<f64>,
+}
+
+/// A chart yet to be drawn.
+pub(crate) struct Figure {
+    blank: Blank,
+    pub(crate) style: Style,
+}
+
+impl FigureArgs {
+    /// Fails right away if there is no place for the file. The chart is `height_mm` high if nobody
+    /// says.
+    pub(crate) fn create(&self, height_mm: u32) -> anyhow::Result<Figure> {
+        let axis = |limits: Option<Limits>, log, name: &Option<String>| AxisStyle {
+            low: limits.and_then(|limits| limits.low),
+            high: limits.and_then(|limits| limits.high),
+            log,
+            name: name.clone(),
+        };
+        let style = Style {
+            size: FigureSize {
+                width_mm: self.width,
+                height_mm: self.height.unwrap_or(height_mm),
+            },
+            theme: match self.theme {
+                ThemeArg::Paper => Theme::Paper,
+                ThemeArg::Dark => Theme::Dark,
+                ThemeArg::Grey => Theme::Grey,
+            },
+            title: self.title.clone(),
+            x: axis(self.x_limits, self.x_log, &self.x_name),
+            y: axis(self.y_limits, self.y_log, &self.y_name),
+        };
+        Ok(Figure {
+            blank: Blank::create(&self.output)?,
+            style,
+        })
+    }
+}
+
+impl Figure {
+    /// Puts the chart into its file.
+    pub(crate) fn finish(
+        self,
+        draw: impl FnOnce(&Style) -> Result<Svg, chart::Error>,
+    ) -> anyhow::Result<()> {
+        let drawn = draw(&self.style);
+        self.blank.fill(drawn)?.finish()
+    }
+}
+
+fn parse_width(text: &str) -> Result<u32, String> {
+    let wrong = || format!("\"{text}\" is no width: write it as column, page or 120mm");
+    match text {
+        "column" => Ok(COLUMN_MM),
+        "page" => Ok(PAGE_MM),
+        _ => {
+            let digits = text.strip_suffix("mm").unwrap_or(text).trim();
+            let width: u32 = digits.parse().map_err(|_| wrong())?;
+            if (1..MOST_MM).contains(&width) {
+                Ok(width)
+            } else {
+                Err(wrong())
+            }
+        }
+    }
+}
+
+pub(crate) fn parse_limits(text: &str) -> Result<Limits, String> {
+    let wrong = || format!("\"{text}\" are no limits: write them as 0:30, :30 or 10:");
+    let (low, high) = text.split_once(':').ok_or_else(wrong)?;
+    let limit = |text: &str| match text.trim() {
+        "" => Ok(None),
+        text => match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(Some(number)),
+            _ => Err(wrong()),
+        },
+    };
+    let limits = Limits {
+        low: limit(low)?,
+        high: limit(high)?,
+    };
+    match (limits.low, limits.high) {
+        (Some(low), Some(high)) if low >= high => Err(wrong()),
+        (None, None) => Err(wrong()),
+        _ => Ok(limits),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_width_is_that_of_a_column_or_in_millimetres() {
+        let widths = ["column", "page", "120", "90mm", "90 mm"].map(parse_width);
+        assert_eq!(widths, [Ok(85), Ok(178), Ok(120), Ok(90), Ok(90)]);
+        for wrong in ["", "wide", "0", "-5", "8.5cm", "99999"] {
+            assert!(parse_width(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn limits_may_be_open() {
+        let limits = |low, high| Ok(Limits { low, high });
+        assert_eq!(parse_limits("0:30"), limits(Some(0.0), Some(30.0)));
+        assert_eq!(parse_limits("-2.5:"), limits(Some(-2.5), None));
+        assert_eq!(parse_limits(":1e3"), limits(None, Some(1000.0)));
+        for wrong in ["", ":", "5", "30:0", "a:b", "nan:1", "0:inf"] {
+            assert!(parse_limits(wrong).is_err(), "{wrong}");
+        }
+    }
+}

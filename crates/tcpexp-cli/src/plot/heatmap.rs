@@ -1,0 +1,79 @@
+//! `tcpexp plot heatmap DATA…`.
+
+use tcpexp::chart::{AxisStyle, RUN_COLUMNS, Statistic, heatmap_figure};
+
+use super::data::{DataArgs, UsualGroups, levels, quantity};
+use super::figure::{FigureArgs, Limits, parse_limits};
+
+/// A number of each run as a colour over two parameters: medians over runs
+///
+/// RTT over rate and delay:
+///     tcpexp plot heatmap results --value rtt --x rate --y delay -o rtt.svg
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct HeatmapArgs {
+    #[command(flatten)]
+    data: DataArgs,
+
+    /// The column that is a colour
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        default_value = "rtt",
+        help_heading = "Rows and columns"
+    )]
+    value: String,
+
+    /// How the values of a run become one: median, mean, min, max, sum, p95
+    #[arg(
+        long,
+        value_name = "STATISTIC",
+        default_value = "median",
+        help_heading = "Rows and columns"
+    )]
+    statistic: Statistic,
+
+    /// The column along the horizontal axis
+    #[arg(long, value_name = "COLUMN", help_heading = "Rows and columns")]
+    x: String,
+
+    /// The column along the vertical axis
+    #[arg(long, value_name = "COLUMN", help_heading = "Rows and columns")]
+    y: String,
+
+    /// What the colours show, in the unit of their scale
+    #[arg(long, value_name = "LOW:HIGH", value_parser = parse_limits, help_heading = "Axes")]
+    #[arg(allow_hyphen_values = true)]
+    value_limits: Option<Limits>,
+
+    /// The unit of the colours [default: what fits the values]
+    #[arg(long, value_name = "UNIT", help_heading = "Axes")]
+    value_unit: Option<String>,
+
+    #[command(flatten)]
+    figure: FigureArgs,
+}
+
+pub(crate) fn run(args: &HeatmapArgs) -> anyhow::Result<()> {
+    let figure = args.figure.create(65)?;
+    let data = args.data.open()?;
+    let axes = [&args.x, &args.y].map(|column| vec![column.clone()]);
+    let rows = data.grouped(
+        &args.value,
+        &[(&axes[0], UsualGroups::No), (&axes[1], UsualGroups::No)],
+        &["rtt", "flows", "throughput"],
+        &RUN_COLUMNS,
+    )?;
+    let (x, y) = (
+        levels(&rows.frame, &rows.groups[0])?,
+        levels(&rows.frame, &rows.groups[1])?,
+    );
+    let quantity = quantity(&rows.column, args.value_unit.as_deref())?;
+    let limits = AxisStyle {
+        low: args.value_limits.and_then(|limits| limits.low),
+        high: args.value_limits.and_then(|limits| limits.high),
+        ..AxisStyle::default()
+    };
+    let value = (rows.column.as_str(), &quantity, args.statistic);
+    figure.finish(|style| heatmap_figure(&rows.frame, value, (&x, &y), (&limits, style)))
+}

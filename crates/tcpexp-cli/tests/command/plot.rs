@@ -1,0 +1,164 @@
+//! `tcpexp plot KIND DATA…`: charts of tables.
+
+use insta::assert_snapshot;
+
+use crate::desk::{Desk, fixture, text};
+
+/// All texts of a chart, in the order in which they are drawn.
+fn texts(svg: &[u8]) -> String {
+    let svg = text(svg);
+    let elements = svg.split("<text").skip(1);
+    let inside = |element: &str| {
+        let (_, inside) = element.split_once('>').unwrap();
+        inside.split_once('<').unwrap().0.trim().to_owned()
+    };
+    elements.map(inside).collect::<Vec<_>>().join(" | ")
+}
+
+/// The tables of one real transfer.
+fn transfer() -> Desk {
+    let desk = Desk::new();
+    let at = |file: &str| fixture(&format!("reno-2mbit-40ms-50p/{file}.gz"));
+    let (src, dst, log) = (at("src.pcap"), at("dst.pcap"), at("probe.csv"));
+    desk.text(&format!("rtt {src} {dst} --flow 1 -q -o rtt.parquet"));
+    desk.text(&format!(
+        "cwnd {src} --flow 1 -q -o sender.parquet --events events.csv"
+    ));
+    desk.text(&format!("throughput {src} --flow 1 -q -o throughput.json"));
+    desk.text(&format!("import tcp_probe {log} -q -o log.arrow"));
+    desk
+}
+
+/// Five runs of three congestion controls at two delays, as a table that knows no units of rates.
+fn sweep() -> Desk {
+    use std::fmt::Write;
+    let desk = Desk::new();
+    let mut rows = "run,cc,delay_ms,flow_id,rtt_ms,goodput_bps\n".to_owned();
+    let mut run = 0;
+    for cc in ["cubic", "reno", "vegas"] {
+        for delay in [20, 100] {
+            for repetition in 0..5 {
+                run += 1;
+                for flow in 0..2 {
+                    let rtt = 2 * delay + repetition + 10 * flow;
+                    let goodput = 5_000_000 - delay * 10_000 * flow + repetition * 1000;
+                    writeln!(rows, "r{run},{cc},{delay},{flow},{rtt}.5,{goodput}").unwrap();
+                }
+            }
+        }
+    }
+    desk.put("sweep.csv", rows.as_bytes());
+    desk
+}
+
+fn drawn(desk: &Desk, line: &str) -> String {
+    assert_eq!(desk.text(&format!("plot {line} -o chart.svg")), "");
+    texts(&desk.get("chart.svg"))
+}
+
+#[test]
+fn a_flow_over_time_has_its_window_with_the_kernels_and_its_rtt() {
+    let desk = transfer();
+    let all = "sender.parquet events.csv rtt.parquet throughput.json log.arrow";
+    assert_snapshot!(drawn(&desk, &format!("timeseries {all}")), @r"cwnd, measured | cwnd, estimated | ssthresh | flight size | fast recovery | 0 | 50 | 100 | cwnd (segments) | 0 | 100 | 200 | 300 | RTT (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 1 | 2 | time (s) | goodput (Mbit/s)");
+    assert_snapshot!(drawn(&desk, "timeseries rtt.parquet --x-limits 10:20 --theme dark"), @r"10 | 12 | 14 | 16 | 18 | 20 | 0 | 100 | 200 | 300 | time (s) | RTT (ms)");
+    assert_snapshot!(drawn(&desk, "timeseries sender.parquet --panel srtt,pipe_segments"), @r"0 | 100 | 200 | 300 | smoothed RTT (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 50 | 100 | time (s) | pipe (segments)");
+}
+
+#[test]
+fn distributions_are_of_flows_of_files_or_of_parameters() {
+    let desk = transfer();
+    assert_snapshot!(drawn(&desk, "ecdf rtt.parquet"), @r"172.16.10.3:54058 &gt; 172.16.11.2:5201: median 266 ms | 0 | 100 | 200 | 300 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of values");
+    let sweep = sweep();
+    assert_snapshot!(drawn(&sweep, "ecdf sweep.csv --x rtt --group cc --filter delay_ms=20"), @r"cubic: median 47.5 ms | reno: median 47.5 ms | vegas: median 47.5 ms | 40 | 45 | 50 | 55 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of values");
+    assert_snapshot!(drawn(&sweep, "box sweep.csv --x delay --colour cc --width page"), @r"cubic | reno | vegas | 20 | 100 | 0 | 50 | 100 | 150 | 200 | delay (ms) | RTT (ms)");
+    assert_snapshot!(drawn(&sweep, "violin sweep.csv --y rtt --x cc,delay --y-unit s"), @r"20 | 100 | 20 | 100 | 20 | 100 | 0.00 | 0.05 | 0.10 | 0.15 | 0.20 | cubic | reno | vegas | delay (ms) | RTT (s)");
+}
+
+#[test]
+fn parameters_are_axes_of_bars_maps_and_lines() {
+    let sweep = sweep();
+    let bars = "bar sweep.csv --y goodput --statistic sum --x delay --colour cc --title Sums";
+    assert_snapshot!(drawn(&sweep, bars), @r"Sums | cubic | reno | vegas | 20 | 100 | 0 | 5 | 10 | delay (ms) | sum of goodput (Mbit/s)");
+    let map = "heatmap sweep.csv --value rtt --x cc --y delay --value-limits 0:300";
+    assert_snapshot!(drawn(&sweep, map), @r"cubic | reno | vegas | 20 | 100 | congestion control | delay (ms) | 47.5 | 208 | 47.5 | 208 | 47.5 | 208 | 0 | 50 | 100 | 150 | 200 | 250 | 300 | RTT (ms)");
+    let fairness = "fairness sweep.csv --x delay --colour cc --measure ratio";
+    assert_snapshot!(drawn(&sweep, fairness), @r"cubic | reno | vegas | 20 | 40 | 60 | 80 | 100 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | smallest / largest goodput");
+}
+
+#[test]
+fn the_same_tables_give_the_same_picture() {
+    let desk = sweep();
+    let line = "plot box sweep.csv --x cc,delay -o";
+    for file in ["a.svg", "b.svg", "a.png", "b.png"] {
+        desk.text(&format!("{line} {file}"));
+    }
+    assert!(desk.get("a.svg") == desk.get("b.svg"));
+    assert!(desk.get("a.png") == desk.get("b.png"));
+    assert!(desk.get("a.png").starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_told_in_one_line() {
+    let desk = sweep();
+    desk.put("notes.txt", b"\x00\x01");
+    desk.put("other.csv", b"cc,rtt_ms\n7,fast\n");
+    let failures = [
+        "ecdf sweep.csv --x srtt",
+        "ecdf sweep.csv --x cc",
+        "ecdf sweep.csv --group queue",
+        "ecdf sweep.csv --filter cc=bbr",
+        "ecdf sweep.csv --filter queue=fq",
+        "box sweep.csv --table owd",
+        "box sweep.csv other.csv --x cc",
+        "heatmap sweep.csv --x cc --y nowhere",
+        "ecdf nowhere.csv",
+        "ecdf notes.txt",
+        "ecdf .",
+        "ecdf sweep.csv --width 20",
+        "timeseries sweep.csv",
+    ]
+    .map(|line| desk.failure(&format!("plot {line} -o chart.svg")));
+    assert_snapshot!(failures.join("\n"), @r"
+    no table has the column srtt: it has cc, delay_ms, flow_id, goodput_bps, rtt_ms, run
+    the column cc holds text, not numbers
+    no table has the column queue: it has cc, delay_ms, flow_id, goodput_bps, rtt_ms, run
+    no row of the table meets cc=bbr
+    no table has the column queue: it has cc, delay_ms, flow_id, goodput_bps, rtt_ms, run
+    there is no table owd: there are one without a name
+    cannot read other.csv: the column cc is text in one table and a number in another
+    no table has the column nowhere: it has cc, delay_ms, flow_id, goodput_bps, rtt_ms, run
+    cannot open nowhere.csv: No such file or directory (os error 2)
+    cannot read notes.txt: not a table: neither Parquet, Arrow, CSV nor JSON
+    there are no tables in .
+    cannot draw chart.svg: a figure of 20 mm by 60 mm has no room for 1 series
+    there is no column time_ns or start_ns or sent_ns
+    ");
+    assert_eq!(desk.written(), ["notes.txt", "other.csv", "sweep.csv"]);
+}
+
+#[test]
+fn what_makes_no_sense_ends_with_2() {
+    let desk = sweep();
+    let misuses = [
+        "plot",
+        "plot pie sweep.csv -o chart.svg",
+        "plot ecdf -o chart.svg",
+        "plot ecdf sweep.csv",
+        "plot ecdf sweep.csv -o chart.pdf",
+        "plot ecdf sweep.csv -o chart.svg --width wide",
+        "plot ecdf sweep.csv -o chart.svg --x-limits 5",
+        "plot ecdf sweep.csv -o chart.svg --filter cc",
+        "plot ecdf sweep.csv -o chart.svg --x-unit Mbit/s",
+        "plot bar sweep.csv -o chart.svg --statistic most",
+    ];
+    for line in misuses {
+        desk.misuse(line);
+    }
+}
+
+#[test]
+fn help_says_what_can_be_drawn() {
+    assert_snapshot!(Desk::new().text("plot -h"));
+    assert_snapshot!(Desk::new().text("plot box --help"));
+}

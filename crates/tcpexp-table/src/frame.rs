@@ -1,0 +1,311 @@
+//! Columns of tables, read back by their names.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::Error;
+
+/// Some columns of one or several tables, one row below the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Frame {
+    rows: usize,
+    columns: Vec<(String, Series)>,
+}
+
+/// The cells of one column; `None` is null.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Series {
+    /// Whole numbers.
+    Whole(Vec<Option<i64>>),
+    /// Any numbers.
+    Real(Vec<Option<f64>>),
+    /// Texts, and flags as `true` and `false`.
+    Text(Texts),
+}
+
+/// Texts, of which many are the same.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Texts {
+    names: Vec<Arc<str>>,
+    numbers: HashMap<Arc<str>, u32>,
+    cells: Vec<Option<u32>>,
+}
+
+/// What is in one cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// Nothing.
+    Null,
+    /// A whole number.
+    Whole(i64),
+    /// Any number.
+    Real(f64),
+    /// A text.
+    Text(&'a str),
+}
+
+impl Frame {
+    /// Columns of the same number of cells.
+    pub fn of(columns: Vec<(String, Series)>) -> Self {
+        let rows = columns.first().map_or(0, |(_, series)| series.len());
+        Self { rows, columns }
+    }
+
+    /// How many rows there are.
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The column of this name.
+    pub fn column(&self, name: &str) -> Option<&Series> {
+        let found = self.columns.iter().find(|(known, _)| known == name);
+        found.map(|(_, series)| series)
+    }
+
+    /// Adds a column; a frame without any has as many rows as its first.
+    pub fn add(&mut self, name: impl Into<String>, series: Series) {
+        if self.columns.is_empty() {
+            self.rows = series.len();
+        }
+        self.columns.push((name.into(), series));
+    }
+
+    /// Appends the rows of `other`. What only one of the two has is null in the rows of the other.
+    pub fn append(&mut self, other: Self) -> Result<(), Error> {
+        if self.columns.is_empty() {
+            *self = other;
+            return Ok(());
+        }
+        let rows = self.rows + other.rows;
+        for (name, series) in other.columns {
+            let known = self.columns.iter_mut().find(|(known, _)| *known == name);
+            if let Some((_, own)) = known {
+                own.append(series)
+                    .map_err(|()| Error::MixedTypes { column: name })?;
+                continue;
+            }
+            let mut own = series.nulls(self.rows);
+            // Of its own kind, so that it fits.
+            if own.append(series).is_ok() {
+                self.columns.push((name, own));
+            }
+        }
+        self.rows = rows;
+        for (_, series) in &mut self.columns {
+            series.pad(rows);
+        }
+        Ok(())
+    }
+
+    /// The rows at which `keep` is true.
+    #[must_use]
+    pub fn filtered(&self, keep: &[bool]) -> Self {
+        let columns = self.columns.iter();
+        let columns = columns.map(|(name, series)| (name.clone(), series.filtered(keep)));
+        Self {
+            rows: keep.iter().filter(|kept| **kept).count(),
+            columns: columns.collect(),
+        }
+    }
+}
+
+impl Series {
+    /// Texts.
+    pub fn texts<T: AsRef<str>>(cells: impl IntoIterator<Item = Option<T>>) -> Self {
+        let mut texts = Texts::default();
+        for cell in cells {
+            texts.push(cell.as_ref().map(AsRef::as_ref));
+        }
+        Self::Text(texts)
+    }
+
+    /// How many cells there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Whole(cells) => cells.len(),
+            Self::Real(cells) => cells.len(),
+            Self::Text(texts) => texts.cells.len(),
+        }
+    }
+
+    /// Whether there is no cell.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the cells are numbers.
+    pub const fn is_number(&self) -> bool {
+        !matches!(self, Self::Text(_))
+    }
+
+    /// What is in the cell of a row; null below the last one.
+    pub fn cell(&self, row: usize) -> Cell<'_> {
+        let cell = match self {
+            Self::Whole(cells) => cells.get(row).copied().flatten().map(Cell::Whole),
+            Self::Real(cells) => cells.get(row).copied().flatten().map(Cell::Real),
+            Self::Text(texts) => texts.get(row).map(Cell::Text),
+        };
+        cell.unwrap_or(Cell::Null)
+    }
+
+    /// The number of a row, for charts and statistics.
+    pub fn number(&self, row: usize) -> Option<f64> {
+        match self.cell(row) {
+            Cell::Whole(whole) => Some(whole as f64),
+            Cell::Real(real) => Some(real),
+            Cell::Null | Cell::Text(_) => None,
+        }
+    }
+
+    /// The whole number of a row.
+    pub fn whole(&self, row: usize) -> Option<i64> {
+        match self.cell(row) {
+            Cell::Whole(whole) => Some(whole),
+            _ => None,
+        }
+    }
+
+    fn nulls(&self, rows: usize) -> Self {
+        match self {
+            Self::Whole(_) => Self::Whole(vec![None; rows]),
+            Self::Real(_) => Self::Real(vec![None; rows]),
+            Self::Text(_) => Self::Text(Texts {
+                cells: vec![None; rows],
+                ..Texts::default()
+            }),
+        }
+    }
+
+    fn pad(&mut self, rows: usize) {
+        match self {
+            Self::Whole(cells) => cells.resize(rows, None),
+            Self::Real(cells) => cells.resize(rows, None),
+            Self::Text(texts) => texts.cells.resize(rows, None),
+        }
+    }
+
+    /// Whole numbers and any numbers are any numbers; texts fit texts only, and nulls all.
+    fn append(&mut self, other: Self) -> Result<(), ()> {
+        match (&mut *self, other) {
+            (Self::Whole(own), Self::Whole(more)) => own.extend(more),
+            (Self::Real(own), Self::Real(more)) => own.extend(more),
+            (Self::Real(own), Self::Whole(more)) => own.extend(more.into_iter().map(real)),
+            (Self::Whole(own), Self::Real(more)) => {
+                let all = own.drain(..).map(real).chain(more);
+                *self = Self::Real(all.collect());
+            }
+            (Self::Text(own), Self::Text(more)) => {
+                for row in 0..more.cells.len() {
+                    own.push(more.get(row));
+                }
+            }
+            (own, more) if more.is_all_null() => {
+                let rows = own.len() + more.len();
+                own.pad(rows);
+            }
+            (own, more) if own.is_all_null() => {
+                let mut padded = more.nulls(own.len());
+                padded.append(more)?;
+                *self = padded;
+            }
+            _ => return Err(()),
+        }
+        Ok(())
+    }
+
+    fn is_all_null(&self) -> bool {
+        (0..self.len()).all(|row| self.cell(row) == Cell::Null)
+    }
+
+    fn filtered(&self, keep: &[bool]) -> Self {
+        fn kept<T: Copy>(cells: &[T], keep: &[bool]) -> Vec<T> {
+            let cells = cells.iter().zip(keep);
+            cells
+                .filter(|(_, keep)| **keep)
+                .map(|(cell, _)| *cell)
+                .collect()
+        }
+        match self {
+            Self::Whole(cells) => Self::Whole(kept(cells, keep)),
+            Self::Real(cells) => Self::Real(kept(cells, keep)),
+            Self::Text(texts) => Self::Text(Texts {
+                cells: kept(&texts.cells, keep),
+                ..texts.clone()
+            }),
+        }
+    }
+}
+
+fn real(whole: Option<i64>) -> Option<f64> {
+    whole.map(|whole| whole as f64)
+}
+
+impl Texts {
+    fn get(&self, row: usize) -> Option<&str> {
+        let number = self.cells.get(row).copied().flatten()?;
+        self.names.get(number as usize).map(AsRef::as_ref)
+    }
+
+    fn push(&mut self, text: Option<&str>) {
+        let number = text.map(|text| {
+            self.numbers.get(text).copied().unwrap_or_else(|| {
+                let name: Arc<str> = text.into();
+                let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+                self.names.push(Arc::clone(&name));
+                self.numbers.insert(name, number);
+                number
+            })
+        });
+        self.cells.push(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(name: &str, series: Series) -> Frame {
+        Frame::of(vec![(name.to_owned(), series)])
+    }
+
+    #[test]
+    fn rows_of_several_tables_are_one_below_the_other() {
+        let mut all = frame("cc", Series::texts([Some("reno"), None]));
+        all.add("rtt_ns", Series::Whole(vec![Some(5), Some(6)]));
+        let mut more = frame("cc", Series::texts([Some("cubic"), Some("reno")]));
+        more.add("rtt_ns", Series::Real(vec![Some(7.5), None]));
+        more.add("delay_ms", Series::Whole(vec![Some(20), Some(20)]));
+        all.append(more).unwrap();
+        assert_eq!(all.rows(), 4);
+        assert_eq!(
+            all.column("cc"),
+            Some(&Series::texts([
+                Some("reno"),
+                None,
+                Some("cubic"),
+                Some("reno")
+            ]))
+        );
+        let expected = vec![Some(5.0), Some(6.0), Some(7.5), None];
+        assert_eq!(all.column("rtt_ns"), Some(&Series::Real(expected)));
+        let expected = vec![None, None, Some(20), Some(20)];
+        assert_eq!(all.column("delay_ms"), Some(&Series::Whole(expected)));
+        assert_eq!(all.filtered(&[false, false, true, false]).rows(), 1);
+    }
+
+    #[test]
+    fn texts_and_numbers_are_no_one_column() {
+        let mut numbers = frame("rate", Series::Whole(vec![Some(10)]));
+        let error = numbers.append(frame("rate", Series::texts([Some("10mbit")])));
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "the column rate is text in one table and a number in another"
+        );
+        let nothing = frame("rate", Series::texts([None::<&str>]));
+        assert!(numbers.append(nothing.clone()).is_ok());
+        let mut first_nothing = nothing;
+        first_nothing.append(numbers).unwrap();
+        let expected = vec![None, Some(10), None];
+        assert_eq!(first_nothing.column("rate"), Some(&Series::Whole(expected)));
+    }
+}

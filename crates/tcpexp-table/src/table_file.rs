@@ -1,0 +1,317 @@
+//! Tables of any columns, read back from any of the formats.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::csv::ReaderBuilder as CsvReader;
+use arrow::csv::reader::Format as CsvFormat;
+use arrow::datatypes::{DataType, Float64Type, Int64Type, SchemaRef, TimeUnit};
+use arrow::error::ArrowError;
+use arrow::ipc::reader::FileReader;
+use arrow::json::ReaderBuilder as JsonReader;
+use arrow::json::reader::infer_json_schema_from_seekable;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use crate::frame::{Frame, Series};
+use crate::schema::SCHEMA_NAME;
+use crate::writer::BATCH_ROWS;
+use crate::{Error, Format};
+
+/// A table in a file, of which some columns can be read.
+pub struct TableFile {
+    format: Format,
+    file: File,
+    schema: SchemaRef,
+}
+
+impl TableFile {
+    /// Looks what is in the file; its first bytes tell the format.
+    pub fn open(mut file: File) -> Result<Self, Error> {
+        let mut start = [0; 16];
+        let filled = fill(&mut file, &mut start).map_err(|source| Error::Read(source.into()))?;
+        let format = format_of(&start[..filled]).ok_or(Error::NoTable)?;
+        let schema = schema_of(format, &mut file)?;
+        Ok(Self {
+            format,
+            file,
+            schema,
+        })
+    }
+
+    /// The names of the columns.
+    pub fn columns(&self) -> Vec<&str> {
+        let fields = self.schema.fields().iter();
+        fields.map(|field| field.name().as_str()).collect()
+    }
+
+    /// What the table is called, if one of our commands wrote it as Parquet or Arrow.
+    pub fn name(&self) -> Option<&str> {
+        self.schema.metadata().get(SCHEMA_NAME).map(String::as_str)
+    }
+
+    /// Reads these columns; those that the table does not have are not in the frame.
+    pub fn read(self, columns: &[&str]) -> Result<Frame, Error> {
+        let wanted: Vec<usize> = (0..)
+            .zip(self.schema.fields())
+            .filter(|(_, field)| columns.contains(&field.name().as_str()))
+            .map(|(place, _)| place)
+            .collect();
+        let names = |schema: &SchemaRef| -> Vec<String> {
+            let fields = schema.fields().iter();
+            fields.map(|field| field.name().clone()).collect()
+        };
+        let projected = Arc::new(self.schema.project(&wanted).map_err(Error::Read)?);
+        let names = names(&projected);
+        let mut frame = Frame::default();
+        for batch in self.batches(wanted)? {
+            let batch = batch.map_err(Error::Read)?;
+            let arrays = names.iter().zip(batch.columns());
+            let series: Result<Vec<_>, Error> = arrays
+                .map(|(name, array)| Ok((name.clone(), series(name, array)?)))
+                .collect();
+            frame.append(Frame::of(series?))?;
+        }
+        Ok(frame)
+    }
+
+    fn batches(self, wanted: Vec<usize>) -> Result<Batches, Error> {
+        let Self {
+            format,
+            file,
+            schema,
+        } = self;
+        Ok(match format {
+            Format::Parquet => {
+                let builder = ParquetRecordBatchReaderBuilder::try_new(file)
+                    .map_err(|source| Error::Read(source.into()))?;
+                let mask = ProjectionMask::roots(builder.parquet_schema(), wanted);
+                let reader = builder
+                    .with_projection(mask)
+                    .with_batch_size(BATCH_ROWS)
+                    .build()
+                    .map_err(|source| Error::Read(source.into()))?;
+                Box::new(reader)
+            }
+            Format::Arrow => {
+                Box::new(FileReader::try_new(file, Some(wanted)).map_err(Error::Read)?)
+            }
+            Format::Csv => {
+                let reader = CsvReader::new(schema)
+                    .with_header(true)
+                    .with_projection(wanted)
+                    .build(file);
+                Box::new(reader.map_err(Error::Read)?)
+            }
+            Format::Json => {
+                let projected = Arc::new(schema.project(&wanted).map_err(Error::Read)?);
+                let reader = JsonReader::new(projected).build(BufReader::new(file));
+                Box::new(reader.map_err(Error::Read)?)
+            }
+        })
+    }
+}
+
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
+
+fn fill(file: &mut File, start: &mut [u8]) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while filled < start.len() {
+        match file.read(&mut start[filled..])? {
+            0 => break,
+            more => filled += more,
+        }
+    }
+    file.seek(SeekFrom::Start(0))?;
+    Ok(filled)
+}
+
+/// Text that is no JSON may be CSV; a file with other bytes is neither.
+fn format_of(start: &[u8]) -> Option<Format> {
+    let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
+    if start.starts_with(b"PAR1") {
+        Some(Format::Parquet)
+    } else if start.starts_with(b"ARROW1") {
+        Some(Format::Arrow)
+    } else if start.is_empty() || !start.iter().all(is_text) {
+        None
+    } else if start.trim_ascii_start().starts_with(b"{") {
+        Some(Format::Json)
+    } else {
+        Some(Format::Csv)
+    }
+}
+
+fn schema_of(format: Format, file: &mut File) -> Result<SchemaRef, Error> {
+    let schema = match format {
+        Format::Parquet => {
+            let file = file.try_clone();
+            let file = file.map_err(|source| Error::Read(source.into()))?;
+            let builder = ParquetRecordBatchReaderBuilder::try_new(file);
+            let builder = builder.map_err(|source| Error::Read(source.into()))?;
+            Arc::clone(builder.schema())
+        }
+        Format::Arrow => {
+            let file = file.try_clone();
+            let file = file.map_err(|source| Error::Read(source.into()))?;
+            FileReader::try_new(file, None)
+                .map_err(Error::Read)?
+                .schema()
+        }
+        Format::Csv => {
+            let format = CsvFormat::default().with_header(true);
+            let inferred = format.infer_schema(&mut *file, None);
+            Arc::new(inferred.map_err(Error::Read)?.0)
+        }
+        Format::Json => {
+            let lines = BufReader::new(&mut *file);
+            let inferred = infer_json_schema_from_seekable(lines, None);
+            Arc::new(inferred.map_err(Error::Read)?.0)
+        }
+    };
+    file.seek(SeekFrom::Start(0))
+        .map_err(|source| Error::Read(source.into()))?;
+    Ok(schema)
+}
+
+fn series(name: &str, array: &ArrayRef) -> Result<Series, Error> {
+    use DataType as T;
+    let to = |target: &DataType| cast(array, target).map_err(Error::Read);
+    match array.data_type() {
+        T::Int8 | T::Int16 | T::Int32 | T::Int64 | T::UInt8 | T::UInt16 | T::UInt32 => {
+            Ok(whole(&to(&T::Int64)?))
+        }
+        T::UInt64 => {
+            let signed = to(&T::Int64)?;
+            // Numbers that are too large for the type become nulls.
+            if signed.null_count() == array.null_count() {
+                Ok(whole(&signed))
+            } else {
+                Ok(real(&to(&T::Float64)?))
+            }
+        }
+        T::Timestamp(_, zone) => {
+            let nanos = to(&T::Timestamp(TimeUnit::Nanosecond, zone.clone()))?;
+            Ok(whole(&cast(&nanos, &T::Int64).map_err(Error::Read)?))
+        }
+        T::Duration(_) => {
+            let nanos = to(&T::Duration(TimeUnit::Nanosecond))?;
+            Ok(whole(&cast(&nanos, &T::Int64).map_err(Error::Read)?))
+        }
+        T::Float16 | T::Float32 | T::Float64 | T::Decimal128(..) => Ok(real(&to(&T::Float64)?)),
+        T::Boolean | T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Dictionary(..) | T::Null => {
+            let texts = to(&T::Utf8)?;
+            Ok(Series::texts(texts.as_string::<i32>()))
+        }
+        other => Err(Error::CellType {
+            column: name.to_owned(),
+            cells: other.to_string(),
+        }),
+    }
+}
+
+fn whole(array: &ArrayRef) -> Series {
+    Series::Whole(array.as_primitive::<Int64Type>().iter().collect())
+}
+
+/// What is no number is not known.
+fn real(array: &ArrayRef) -> Series {
+    let numbers = array.as_primitive::<Float64Type>().iter();
+    Series::Real(
+        numbers
+            .map(|number| number.filter(|n| n.is_finite()))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use arrow::array::{BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
+    use arrow::datatypes::{Field, Schema};
+
+    use super::*;
+    use crate::TableWriter;
+    use crate::frame::Cell::{Null, Real, Text, Whole};
+
+    fn file(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file.rewind().unwrap();
+        file
+    }
+
+    fn batch(large: u64) -> RecordBatch {
+        let fields = [
+            ("cc", DataType::Utf8),
+            ("rtt_ns", DataType::Int64),
+            ("score", DataType::Float64),
+            ("bytes", DataType::UInt64),
+            ("undone", DataType::Boolean),
+        ];
+        let fields = fields.map(|(name, kind)| Field::new(name, kind, true));
+        let arrays: Vec<ArrayRef> = vec![
+            Arc::new(StringArray::from(vec![Some("reno"), None])),
+            Arc::new(Int64Array::from(vec![Some(40_000_000), Some(-5)])),
+            Arc::new(Float64Array::from(vec![Some(0.5), None])),
+            Arc::new(UInt64Array::from(vec![Some(large), None])),
+            Arc::new(BooleanArray::from(vec![Some(true), None])),
+        ];
+        RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), arrays).unwrap()
+    }
+
+    fn written(format: Format, batch: &RecordBatch) -> File {
+        let mut table = TableWriter::new(format, &batch.schema(), Vec::new()).unwrap();
+        table.write(batch).unwrap();
+        file(&table.finish().unwrap())
+    }
+
+    #[test]
+    fn columns_are_read_back_by_name_from_each_format() {
+        for format in Format::ALL {
+            let table = TableFile::open(written(format, &batch(7))).unwrap();
+            assert_eq!(table.columns().len(), 5, "{format}");
+            let wanted = ["bytes", "cc", "undone", "score", "rtt_ns", "not there"];
+            let frame = table.read(&wanted).unwrap();
+            assert_eq!(frame.rows(), 2);
+            let row = |row| {
+                ["cc", "rtt_ns", "score", "bytes", "undone"]
+                    .map(|name| frame.column(name).unwrap().cell(row))
+            };
+            let first = [
+                Text("reno"),
+                Whole(40_000_000),
+                Real(0.5),
+                Whole(7),
+                Text("true"),
+            ];
+            assert_eq!(row(0), first, "{format}");
+            assert_eq!(row(1), [Null, Whole(-5), Null, Null, Null], "{format}");
+            assert_eq!(frame.column("not there"), None);
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_the_range_of_whole_ones_are_not_lost() {
+        let table = TableFile::open(written(Format::Parquet, &batch(u64::MAX))).unwrap();
+        let frame = table.read(&["bytes"]).unwrap();
+        let bytes = frame.column("bytes").unwrap().number(0);
+        assert_eq!(bytes, Some(u64::MAX as f64));
+    }
+
+    #[test]
+    fn what_is_no_table_is_told_so() {
+        for bytes in [&b""[..], &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0]] {
+            let error = TableFile::open(file(bytes)).err().unwrap();
+            assert_eq!(
+                error.to_string(),
+                "not a table: neither Parquet, Arrow, CSV nor JSON"
+            );
+        }
+        assert!(TableFile::open(file(b"PAR1 and no more")).is_err());
+    }
+}

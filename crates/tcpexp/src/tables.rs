@@ -1,0 +1,361 @@
+//! Tables of datasets, of sweeps and of single files, read together.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use tcpexp_sweep::record::{RunRecord, Status};
+use tcpexp_table::{Cell, Filter, Frame, Series, TableFile};
+
+use crate::Error;
+
+/// The folder of a sweep that its runs are in, and that of a run that its tables are in.
+const RUNS: &str = "runs";
+const DATA: &str = "data";
+
+/// The column that says which file, dataset or run a row is from.
+pub const SOURCE_COLUMN: &str = "file";
+/// The column that says whose a row is, made of those of both ends: `10.0.0.1:4 > 10.0.0.2:5`.
+pub const FLOW_COLUMN: &str = "flow";
+const ENDS: [&str; 2] = ["initiator", "responder"];
+
+/// Columns that only one table has, for those files that do not tell their table's name.
+const SIGNS: [(&str, &str); 7] = [
+    ("cwnd_source", "sender"),
+    ("ended_ns", "events"),
+    ("wire_rate_bps", "throughput"),
+    ("turnaround_ns", "rtt"),
+    ("ack_class", "rtt"),
+    ("one_way_delay_ns", "owd"),
+    ("duplicate_ack_packets", "flows"),
+];
+
+/// Tables that are there to be read.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    entries: Vec<Entry>,
+    /// Parameters that vary in the sweeps, in their plans' order.
+    pub varied: Vec<String>,
+    /// Runs that are left out, each with the reason.
+    pub left_out: Vec<(String, String)>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    path: PathBuf,
+    /// What the table is called: `rtt`; empty if nothing tells.
+    table: String,
+    /// What its rows have in [`SOURCE_COLUMN`].
+    source: String,
+    /// Known of the first table of each name only: a sweep has many.
+    columns: Vec<String>,
+}
+
+/// Which columns and rows of which table.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// Only a table of one of these names; of any if there are none.
+    pub tables: Vec<String>,
+    /// Columns that the table must have.
+    pub required: Vec<String>,
+    /// Columns that are read where they are there.
+    pub optional: Vec<String>,
+    /// Conditions that rows must meet.
+    pub filters: Vec<Filter>,
+}
+
+impl Tables {
+    /// What is there at `paths`: each a sweep, a dataset or a table.
+    ///
+    /// Runs of a sweep that are not complete are left out: their numbers mean nothing.
+    pub fn find(paths: &[PathBuf]) -> Result<Self, Error> {
+        let mut found = Self::default();
+        for path in paths {
+            if !path.is_dir() {
+                let source = stem(path);
+                found.add(path, None, source)?;
+            } else if path.join(RUNS).is_dir() {
+                found.add_sweep(path)?;
+            } else if path.join(DATA).is_dir() {
+                found.add_dataset(&path.join(DATA), &stem(path))?;
+            } else {
+                found.add_dataset(path, &stem(path))?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The names of the tables, and the columns of each.
+    pub fn names(&self) -> Vec<(&str, BTreeSet<&str>)> {
+        let mut names: Vec<(&str, BTreeSet<&str>)> = Vec::new();
+        for entry in &self.entries {
+            let columns = entry.columns.iter().map(String::as_str);
+            match names.iter_mut().find(|(name, _)| *name == entry.table) {
+                Some((_, known)) => known.extend(columns),
+                None => names.push((&entry.table, columns.collect())),
+            }
+        }
+        names
+    }
+
+    /// The full name of a column that `wanted` names with or without its unit, in the first of
+    /// these tables that has it.
+    pub fn resolve(&self, tables: &[String], wanted: &str) -> Option<String> {
+        let columns = || {
+            let entries = self.entries.iter().filter(|entry| entry.is_one_of(tables));
+            entries.flat_map(|entry| &entry.columns)
+        };
+        if [SOURCE_COLUMN, FLOW_COLUMN].contains(&wanted) {
+            return Some(wanted.to_owned());
+        }
+        let exact = columns().find(|column| *column == wanted);
+        let stem = |column: &&String| tcpexp_chart::Quantity::stem(column) == wanted;
+        exact.or_else(|| columns().find(stem)).cloned()
+    }
+
+    /// The name of the first table that has all the columns required, among those asked for.
+    pub fn choose(&self, query: &Query) -> Result<&str, Error> {
+        let fits = |entry: &&Entry| entry.is_one_of(&query.tables) && entry.has(&query.required);
+        match self.entries.iter().find(fits) {
+            Some(entry) => Ok(&entry.table),
+            None => Err(self.none_fits(query)),
+        }
+    }
+
+    /// The rows of the first table that has all the columns required.
+    pub fn read(&self, query: &Query) -> Result<Frame, Error> {
+        let table = self.choose(query)?;
+        let mut all = Frame::default();
+        for entry in self.entries.iter().filter(|entry| entry.table == table) {
+            let named = |source| Error::Table {
+                path: entry.path.clone(),
+                source,
+            };
+            let frame = entry.read(query).map_err(named)?;
+            all.append(frame).map_err(named)?;
+        }
+        Ok(all)
+    }
+
+    fn add(&mut self, path: &Path, table: Option<&str>, source: String) -> Result<(), Error> {
+        let is_known = |table| self.entries.iter().any(|entry| entry.table == table);
+        let (table, columns) = match table {
+            Some(table) if is_known(table) => (table.to_owned(), Vec::new()),
+            _ => {
+                let open = open(path)?;
+                let columns = open.columns();
+                let sign = SIGNS
+                    .into_iter()
+                    .find(|(column, _)| columns.contains(column));
+                let own = open.name().map(short).or(sign.map(|(_, table)| table));
+                let name = table.or(own).unwrap_or_default().to_owned();
+                (name, columns.into_iter().map(str::to_owned).collect())
+            }
+        };
+        self.entries.push(Entry {
+            path: path.to_owned(),
+            table,
+            source,
+            columns,
+        });
+        Ok(())
+    }
+
+    fn add_dataset(&mut self, folder: &Path, source: &str) -> Result<(), Error> {
+        let mut any = false;
+        for path in listed(folder)? {
+            if path.extension().is_some_and(|ending| ending == "parquet") {
+                self.add(&path, Some(&stem(&path)), source.to_owned())?;
+                any = true;
+            }
+        }
+        if any {
+            return Ok(());
+        }
+        Err(Error::NoTables {
+            path: folder.to_owned(),
+        })
+    }
+
+    fn add_sweep(&mut self, folder: &Path) -> Result<(), Error> {
+        let known = self.entries.len();
+        for run in listed(&folder.join(RUNS))? {
+            if !run.is_dir() {
+                continue;
+            }
+            let name = stem(&run);
+            let record = match RunRecord::read(&run) {
+                Ok(record) => record,
+                Err(error) => {
+                    self.left_out.push((name, error.to_string()));
+                    continue;
+                }
+            };
+            if record.status != Status::Complete {
+                let reason = record.reason.unwrap_or_else(|| "not complete".to_owned());
+                self.left_out.push((name, reason));
+                continue;
+            }
+            for varied in record.varied {
+                if !self.varied.contains(&varied) {
+                    self.varied.push(varied);
+                }
+            }
+            match self.add_dataset(&run.join(DATA), &name) {
+                Ok(()) => {}
+                Err(Error::NoTables { .. } | Error::Open { .. }) => {
+                    self.left_out.push((name, "it was not analyzed".to_owned()));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if self.entries.len() > known {
+            return Ok(());
+        }
+        Err(Error::NoTables {
+            path: folder.to_owned(),
+        })
+    }
+
+    fn none_fits(&self, query: &Query) -> Error {
+        let all = self.names();
+        let asked =
+            |name: &str| query.tables.is_empty() || query.tables.iter().any(|table| table == name);
+        let tables: Vec<_> = all.iter().filter(|(name, _)| asked(name)).collect();
+        if tables.is_empty() {
+            let names = all.iter().map(|(name, _)| match *name {
+                "" => "one without a name",
+                name => name,
+            });
+            let names: Vec<&str> = names.collect();
+            return Error::NoTable {
+                wanted: query.tables.join(" or "),
+                tables: names.join(", "),
+            };
+        }
+        let is_somewhere = |column: &&String| {
+            let entries = self.entries.iter().filter(|entry| asked(&entry.table));
+            entries
+                .into_iter()
+                .any(|entry| entry.has(std::slice::from_ref(*column)))
+        };
+        let missing: Vec<&str> = query
+            .required
+            .iter()
+            .filter(|column| !is_somewhere(column))
+            .map(String::as_str)
+            .collect();
+        let wanted = if missing.is_empty() {
+            query.required.join(" and ")
+        } else {
+            missing.join(" or ")
+        };
+        let tables = tables.into_iter().map(|(name, columns)| {
+            let name = if name.is_empty() { "it" } else { name };
+            let columns: Vec<&str> = columns.iter().copied().collect();
+            format!("{name} has {}", columns.join(", "))
+        });
+        Error::NoColumns {
+            wanted,
+            tables: tables.collect::<Vec<_>>().join("; "),
+        }
+    }
+}
+
+impl Entry {
+    fn is_one_of(&self, tables: &[String]) -> bool {
+        tables.is_empty() || tables.contains(&self.table)
+    }
+
+    fn has(&self, columns: &[String]) -> bool {
+        let is_known = |column: &str| self.columns.iter().any(|known| known == column);
+        columns.iter().all(|column| match column.as_str() {
+            SOURCE_COLUMN => true,
+            FLOW_COLUMN => ENDS.into_iter().all(is_known),
+            column => is_known(column),
+        })
+    }
+
+    fn read(&self, query: &Query) -> Result<Frame, tcpexp_table::Error> {
+        let file =
+            File::open(&self.path).map_err(|source| tcpexp_table::Error::Read(source.into()))?;
+        let filtered = query.filters.iter().map(|filter| &filter.column);
+        let wanted: BTreeSet<&str> = query
+            .required
+            .iter()
+            .chain(&query.optional)
+            .chain(filtered)
+            .map(String::as_str)
+            .collect();
+        let has_flows = wanted.contains(FLOW_COLUMN);
+        let mut wanted: Vec<&str> = wanted.into_iter().collect();
+        if has_flows {
+            wanted.extend(ENDS);
+        }
+        let mut frame = TableFile::open(file)?.read(&wanted)?;
+        let source = std::iter::repeat_n(Some(&self.source), frame.rows());
+        frame.add(SOURCE_COLUMN, Series::texts(source));
+        if has_flows {
+            let flows = (0..frame.rows()).map(|row| flow(&frame, row));
+            let flows = Series::texts(flows);
+            frame.add(FLOW_COLUMN, flows);
+        }
+        Ok(Filter::all(&query.filters, &frame))
+    }
+}
+
+fn flow(frame: &Frame, row: usize) -> Option<String> {
+    let end = |column| match frame.column(column)?.cell(row) {
+        Cell::Text(end) => Some(end),
+        _ => None,
+    };
+    let [initiator, responder] = ENDS.map(end);
+    Some(format!("{} > {}", initiator?, responder?))
+}
+
+/// What the tables of a dataset are called, whichever command wrote them.
+fn short(name: &str) -> &str {
+    match name.strip_prefix("dataset_").unwrap_or(name) {
+        "single_rtt" => "rtt",
+        "path" => "owd",
+        "sender_events" => "events",
+        other => other,
+    }
+}
+
+fn open(path: &Path) -> Result<TableFile, Error> {
+    let file = File::open(path).map_err(|source| Error::Open {
+        path: path.to_owned(),
+        source,
+    })?;
+    TableFile::open(file).map_err(|source| Error::Table {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// What is in a folder, by name.
+fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let named = |source| Error::Open {
+        path: folder.to_owned(),
+        source,
+    };
+    let entries = std::fs::read_dir(folder).map_err(named)?;
+    let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| Ok(entry?.path())).collect();
+    let mut paths = paths.map_err(named)?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// A file's name without its ending, a folder's name as it is.
+fn stem(path: &Path) -> String {
+    let name = if path.is_dir() {
+        path.canonicalize()
+            .ok()
+            .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+    } else {
+        path.file_stem()
+            .map(|name| name.to_string_lossy().into_owned())
+    };
+    name.unwrap_or_else(|| path.display().to_string())
+}
