@@ -1,0 +1,491 @@
+//! The traps of path emulation, each with the test that keeps us out of it.
+#![expect(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+use netem_ctl::{Bottleneck, ChangeError, Os, Plan, Queue, Router, Step, clear, plan};
+
+fn router(os: Os) -> Router {
+    Router {
+        os,
+        left: "eth1".parse().unwrap(),
+        right: "eth2".parse().unwrap(),
+    }
+}
+
+fn planned(toml: &str) -> Plan {
+    plan(&Bottleneck::from_toml(toml).unwrap(), &router(Os::Linux)).unwrap()
+}
+
+fn refused(toml: &str, os: Os) -> String {
+    let error = plan(&Bottleneck::from_toml(toml).unwrap(), &router(os)).unwrap_err();
+    error.to_string()
+}
+
+fn lines(steps: &[Step]) -> Vec<String> {
+    steps.iter().map(Step::line).collect()
+}
+
+/// The commands that make something of a kind.
+fn made(plan: &Plan, word: &str) -> Vec<String> {
+    let lines = lines(&plan.apply).into_iter();
+    lines
+        .filter(|line| line.contains(" add ") && line.contains(word))
+        .collect()
+}
+
+/// The number behind a word.
+fn number(line: &str, word: &str) -> u64 {
+    let mut words = line.split(' ').skip_while(|found| *found != word);
+    words.nth(1).unwrap().parse().unwrap()
+}
+
+/// One bottleneck for each queue, everything else alike.
+fn of_each_queue() -> impl Iterator<Item = (Queue, Plan)> {
+    Queue::ALL.into_iter().map(|queue| {
+        let toml = format!(
+            "[forward]\nrate = '10mbit'\ndelay = '20ms'\nbuffer = '100p'\nqueue = '{queue}'"
+        );
+        (queue, planned(&toml))
+    })
+}
+
+const PLAIN: &str = "[forward]\nrate = '10mbit'\ndelay = '20ms'\nbuffer = '90p'";
+
+#[test]
+fn an_htb_root_is_deleted_and_added_and_never_replaced() {
+    for (_, plan) in of_each_queue() {
+        let lines = lines(&plan.apply);
+        assert!(lines.iter().all(|line| !line.contains(" replace ")));
+        let at = |start: &str| lines.iter().position(|line| line.starts_with(start));
+        let deleted = at("tc qdisc del dev eth2 root handle 7b1:").unwrap();
+        assert!(deleted < at("tc qdisc add dev eth2 root handle 7b1:").unwrap());
+    }
+}
+
+#[test]
+fn deleting_what_is_not_there_is_no_failure_and_making_must_succeed() {
+    for (_, plan) in of_each_queue() {
+        for step in &plan.apply {
+            let line = step.line();
+            let may = [" del ", "ethtool ", " addrgenmode "];
+            let may = may.iter().any(|word| line.contains(word));
+            assert_eq!(step.may_fail, may, "{line}");
+        }
+        assert!(plan.clear.iter().all(|step| step.may_fail));
+    }
+}
+
+#[test]
+fn our_filters_are_deleted_before_they_are_added_so_that_none_is_there_twice() {
+    let lines = lines(&planned(PLAIN).apply);
+    let at = |start: &str| lines.iter().position(|line| line.starts_with(start));
+    let deleted = at("tc filter del dev eth1 ingress pref 7103").unwrap();
+    let added = at("tc filter add dev eth1 ingress protocol all pref 7103").unwrap();
+    assert!(deleted < added);
+}
+
+#[test]
+fn everything_is_emulated_on_the_router_and_what_delays_never_sits_where_packets_leave() {
+    for (_, plan) in of_each_queue() {
+        for line in made(&plan, "netem") {
+            assert!(line.starts_with("tc qdisc add dev tcxd-"), "{line}");
+        }
+    }
+}
+
+#[test]
+fn netem_has_room_for_far_more_than_its_default_of_1000_where_that_is_needed() {
+    let long = planned("[forward]\nrate = '1gbit'\ndelay = '100ms'\nbuffer = '1bdp'");
+    // 1.5 times what a link of 10 Gbit/s brings in 100 ms in packets of 84 bytes.
+    assert_eq!(number(&made(&long, "netem")[0], "limit"), 2_232_143);
+    let short = planned("[forward]\nrate = '1mbit'\ndelay = '10us'\nbuffer = '9p'");
+    assert_eq!(number(&made(&short, "netem")[0], "limit"), 1_000);
+}
+
+#[test]
+fn delay_and_rate_are_never_in_one_netem() {
+    for (queue, plan) in of_each_queue() {
+        for line in made(&plan, "netem") {
+            assert!(
+                line.contains(" delay ") && !line.contains(" rate "),
+                "{queue}: {line}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_limit_of_the_queue_does_not_depend_on_the_delay() {
+    for delay in ["0ms", "20ms", "300ms"] {
+        let plan = planned(&PLAIN.replace("20ms", delay));
+        assert_eq!(number(&made(&plan, "pfifo")[0], "limit"), 90);
+    }
+}
+
+#[test]
+fn netem_is_always_a_root_and_never_the_parent_or_the_child_of_a_queue() {
+    let flows = "[[forward.flows]]\nsource_port = 80\ndelay = '9ms'";
+    let many = planned(&format!("{PLAIN}\n{flows}"));
+    let plans = of_each_queue().map(|(_, plan)| plan).chain([many]);
+    for plan in plans {
+        for line in made(&plan, "netem") {
+            assert!(line.contains(" root handle 7d"), "{line}");
+        }
+        let adds = lines(&plan.apply);
+        assert!(adds.iter().all(|line| !line.contains("parent 7d")));
+    }
+}
+
+#[test]
+fn offloads_are_switched_off_before_anything_counts_packets() {
+    let lines = lines(&planned(PLAIN).apply);
+    for device in ["eth1", "eth2"] {
+        for feature in ["tso", "gso", "gro", "lro"] {
+            let off = format!("ethtool -K {device} {feature} off");
+            assert!(lines[..10].contains(&off), "{off}");
+        }
+    }
+}
+
+#[test]
+fn burst_is_small_and_never_less_than_a_packet_even_when_tc_rounds_it_down() {
+    for (rate, burst) in [
+        ("800kbit", 3_028),
+        ("10mbit", 3_028),
+        ("100mbit", 3_125),
+        ("1gbit", 31_250),
+    ] {
+        let plan = planned(&PLAIN.replace("10mbit", rate));
+        let class = &made(&plan, "htb rate")[0];
+        assert_eq!(number(class, "burst"), burst, "{rate}");
+        assert_eq!(number(class, "cburst"), burst, "{rate}");
+        // tc counts bursts in steps of 64 ns at the rate.
+        let step = plan.bottleneck.forward.rate.unwrap().as_bps() * 64 / 8 / 1_000_000_000;
+        assert!(burst - step > 1_514, "{rate}");
+    }
+}
+
+#[test]
+fn htb_has_a_default_class_so_that_nothing_goes_past_it() {
+    for line in made(&planned(PLAIN), "root handle 7b1: htb") {
+        assert!(line.ends_with("htb default 10"), "{line}");
+    }
+    assert_eq!(made(&planned(PLAIN), "classid 7b1:10").len(), 1);
+}
+
+#[test]
+fn htb_is_told_a_quantum() {
+    assert_eq!(
+        number(&made(&planned(PLAIN), "htb rate")[0], "quantum"),
+        1_514
+    );
+}
+
+#[test]
+fn every_queue_has_an_explicit_limit() {
+    for (queue, plan) in of_each_queue() {
+        let last = lines(&plan.apply).pop().unwrap();
+        assert!(last.contains("limit "), "{queue}: {last}");
+    }
+    let without = "[forward]\nrate = '10mbit'\nqueue = 'fq_codel'";
+    assert_eq!(
+        number(&made(&planned(without), "fq_codel")[0], "limit"),
+        10_240
+    );
+    assert_eq!(
+        refused("[forward]\nrate = '10mbit'", Os::Linux),
+        "forward.queue needs a buffer, such as buffer = \"1bdp\""
+    );
+}
+
+#[test]
+fn a_bandwidth_delay_product_is_of_full_packets_and_the_real_round_trip() {
+    let plan = planned(
+        "[forward]\nrate = '10mbit'\ndelay = '20ms'\nbuffer = '1bdp'\n[reverse]\ndelay = '40ms'",
+    );
+    let size = plan.queues[0].unwrap();
+    // 10 Mbit/s · 60 ms = 75 000 bytes = 49.5 frames of 1514 bytes.
+    assert_eq!((size.bytes, size.packets), (75_000, 50));
+    assert_eq!(number(&made(&plan, "pfifo")[0], "limit"), 50);
+    let twice =
+        planned("[forward]\nrate = '10mbit'\ndelay = '30ms'\nbuffer = '2bdp'\nqueue = 'bfifo'");
+    assert_eq!(number(&made(&twice, "bfifo")[0], "limit"), 150_000);
+    assert_eq!(
+        refused("[forward]\nrate = '10mbit'\nbuffer = '1bdp'", Os::Linux),
+        "forward.buffer is 1bdp: expected packets, bytes or a time: the path has no delay to \
+         multiply by"
+    );
+}
+
+#[test]
+fn rates_reach_tc_exactly() {
+    let plan = planned(&PLAIN.replace("10mbit", "1.4mbit"));
+    assert!(made(&plan, "htb rate")[0].contains(" rate 1.4mbit ceil 1.4mbit "));
+}
+
+#[test]
+fn the_bottleneck_queues_and_never_polices() {
+    for (queue, plan) in of_each_queue() {
+        let lines = lines(&plan.apply);
+        assert!(lines.iter().all(|line| !line.contains("police")), "{queue}");
+    }
+}
+
+#[test]
+fn jitter_keeps_the_order_unless_it_is_told_not_to() {
+    let jitter = PLAIN.to_owned() + "\njitter = '2ms'";
+    let line = &made(&planned(&jitter), "netem")[0];
+    assert!(line.ends_with("delay 20ms 2ms rate 100gbit"), "{line}");
+    let line = &made(&planned(&(jitter + "\njitter_reorders = true")), "netem")[0];
+    assert!(line.ends_with("delay 20ms 2ms"), "{line}");
+    assert_eq!(
+        refused("[forward]\ndelay = '1ms'\njitter = '2ms'", Os::Linux),
+        "forward.jitter is 2ms: expected no more than the delay: no packet arrives before it is sent"
+    );
+}
+
+#[test]
+fn nothing_is_flushed_on_either_system() {
+    for os in [Os::Linux, Os::FreeBsd] {
+        let plan = plan(&Bottleneck::from_toml(PLAIN).unwrap(), &router(os)).unwrap();
+        for line in lines(&plan.apply).iter().chain(&lines(&plan.clear)) {
+            assert!(
+                !line.contains("flush") && !line.contains("iptables"),
+                "{line}"
+            );
+        }
+    }
+}
+
+#[test]
+fn clearing_deletes_by_our_own_numbers_and_needs_the_router_only() {
+    let with_flows = format!("{PLAIN}\n[[forward.flows]]\nsource_port = 80\ndelay = '9ms'");
+    assert_eq!(planned(&with_flows).clear, clear(&router(Os::Linux)));
+    assert_eq!(planned(PLAIN).clear, clear(&router(Os::Linux)));
+    for line in lines(&clear(&router(Os::Linux))) {
+        let ours = ["handle 7b", "pref 710", "group 7700", "clsact"];
+        assert!(ours.iter().any(|own| line.contains(own)), "{line}");
+    }
+}
+
+#[test]
+fn handles_are_hexadecimal_and_names_of_devices_are_short_enough() {
+    let flows = "[[forward.flows]]\nsource_port = 80\ndelay = '9ms'\n".repeat(30);
+    let plan = planned(&format!("{PLAIN}\n{flows}"));
+    for line in made(&plan, "type ifb") {
+        let name = line.split(' ').nth(3).unwrap();
+        assert!(name.len() <= 15, "{name}");
+    }
+    let refusal = refused(&format!("{PLAIN}\n{flows}{flows}"), Os::Linux);
+    assert_eq!(
+        refusal,
+        "forward.flows is longer: expected 30 flows at the most"
+    );
+}
+
+#[test]
+fn duplication_is_alone_in_its_tree() {
+    let plan = planned(&(PLAIN.to_owned() + "\nduplicate = '1%'"));
+    let with_it: Vec<String> = made(&plan, "duplicate");
+    assert_eq!(with_it.len(), 1);
+    assert!(
+        with_it[0].starts_with("tc qdisc add dev tcxd-l root "),
+        "{}",
+        with_it[0]
+    );
+}
+
+#[test]
+fn ecn_of_the_queue_is_said_either_way_and_what_cannot_mark_is_refused() {
+    let queue = |queue: &str, more: &str| {
+        planned(&format!(
+            "[forward]\nrate = '10mbit'\nqueue = '{queue}'{more}"
+        ))
+    };
+    for name in ["codel", "fq_codel", "pie", "fq_pie"] {
+        let off = lines(&queue(name, "").apply).pop().unwrap();
+        assert!(off.split(' ').any(|word| word == "noecn"), "{off}");
+        let on = lines(&queue(name, "\necn = true").apply).pop().unwrap();
+        assert!(on.split(' ').any(|word| word == "ecn"), "{on}");
+    }
+    assert_eq!(
+        refused(&(PLAIN.to_owned() + "\necn = true"), Os::Linux),
+        "forward.ecn means nothing to pfifo: expected it with red, codel, fq_codel, pie, fq_pie or \
+         cake"
+    );
+    assert_eq!(
+        refused(
+            "[forward]\nrate = '1mbit'\nqueue = 'cake'\necn = false",
+            Os::Linux
+        ),
+        "forward.ecn is false: expected nothing or true: cake always marks"
+    );
+}
+
+#[test]
+fn cake_shapes_by_itself_and_has_no_htb_above_it() {
+    let plan = planned("[forward]\nrate = '10mbit'\nqueue = 'cake'");
+    assert!(made(&plan, "htb").is_empty());
+    assert!(made(&plan, "cake")[0].contains("root handle 7b1: cake bandwidth 10mbit"));
+}
+
+#[test]
+fn sfq_gets_enough_flows_to_hold_its_limit() {
+    let plan = planned("[forward]\nrate = '10mbit'\nbuffer = '30000p'\nqueue = 'sfq'");
+    let line = &made(&plan, "sfq")[0];
+    assert!(
+        number(line, "flows") * number(line, "depth") >= 30_000,
+        "{line}"
+    );
+}
+
+#[test]
+fn memory_limits_do_not_bite_before_the_packets_do() {
+    let plan = planned("[forward]\nrate = '1gbit'\nbuffer = '100000p'\nqueue = 'fq_codel'");
+    let line = &made(&plan, "fq_codel")[0];
+    assert!(number(line, "memory_limit") >= 100_000 * 2_304, "{line}");
+}
+
+#[test]
+fn a_changed_netem_restates_every_option_and_changes_none_that_the_kernel_would_keep() {
+    let before = planned(&(PLAIN.to_owned() + "\nloss = '1%'"));
+    let after = planned(&(PLAIN.replace("20ms", "40ms") + "\nloss = '1%'"));
+    let steps = lines(&before.change_to(&after).unwrap());
+    assert_eq!(
+        steps,
+        [
+            "tc qdisc change dev tcxd-l root handle 7d1: netem limit 89286 delay 40ms loss random 1%",
+            "tc qdisc change dev tcxd-r root handle 7d2: netem limit 89286 delay 40ms"
+        ]
+    );
+    let ordered = planned(&(PLAIN.to_owned() + "\njitter = '1ms'"));
+    assert_eq!(
+        before.change_to(&ordered).unwrap_err(),
+        ChangeError::Fixed("the delay stage tcxd-l".into())
+    );
+}
+
+#[test]
+fn what_a_kernel_refuses_to_change_is_not_tried() {
+    let of = |queue: &str, buffer: &str| {
+        planned(&format!(
+            "[forward]\nrate = '10mbit'\nbuffer = '{buffer}'\nqueue = '{queue}'"
+        ))
+    };
+    // fq_codel and fq_pie refuse a change that names the number of flows, even the same.
+    for queue in ["fq_codel", "fq_pie"] {
+        let steps = lines(&of(queue, "100p").change_to(&of(queue, "200p")).unwrap());
+        assert_eq!(steps.len(), 1);
+        assert!(!steps[0].contains("flows"), "{}", steps[0]);
+    }
+    // sfq cannot be changed at all, and no queue into another one.
+    let error = of("sfq", "100p").change_to(&of("sfq", "120p")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the queue forward cannot become the new one in place: apply the new bottleneck instead"
+    );
+    assert!(of("pie", "100p").change_to(&of("codel", "100p")).is_err());
+    assert!(
+        of("pfifo", "100p")
+            .change_to(&of("pfifo", "100p"))
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn dummynet_matches_packets_on_their_way_out_only() {
+    let plan = plan(&Bottleneck::from_toml(PLAIN).unwrap(), &router(Os::FreeBsd)).unwrap();
+    let rules = lines(&plan.apply);
+    let mut rules = rules.iter().filter(|line| line.starts_with("ipfw -q add "));
+    assert!(rules.all(|rule| rule.contains(" out via ")));
+}
+
+#[test]
+fn dummynet_delays_in_pipes_of_their_own_and_tells_local_senders_no_error() {
+    let plan = plan(&Bottleneck::from_toml(PLAIN).unwrap(), &router(Os::FreeBsd)).unwrap();
+    for line in lines(&plan.apply)
+        .iter()
+        .filter(|line| line.contains("pipe") && line.contains(" config "))
+    {
+        assert!(line.contains(" bw ") != line.contains(" delay "), "{line}");
+        assert!(line.split(' ').any(|word| word == "noerror"), "{line}");
+    }
+}
+
+#[test]
+fn dummynet_gets_the_room_that_its_defaults_do_not_allow() {
+    let deep = "[forward]\nrate = '100mbit'\ndelay = '20ms'\nbuffer = '50000p'";
+    let plan = plan(&Bottleneck::from_toml(deep).unwrap(), &router(Os::FreeBsd)).unwrap();
+    let lines = lines(&plan.apply);
+    assert!(lines.contains(&"sysctl net.inet.ip.dummynet.pipe_slot_limit=50000".into()));
+    assert!(lines.contains(&"sysctl net.inet.ip.dummynet.pipe_byte_limit=75700000".into()));
+}
+
+#[test]
+fn queue_management_comes_last_in_a_pipe_as_ipfw_takes_all_behind_it_for_its_own() {
+    let codel = "[forward]\nrate = '10mbit'\nqueue = 'codel'";
+    let plan = plan(&Bottleneck::from_toml(codel).unwrap(), &router(Os::FreeBsd)).unwrap();
+    let lines = lines(&plan.apply);
+    let line = lines.iter().find(|line| line.contains(" codel ")).unwrap();
+    assert!(line.ends_with("queue 1000 noerror codel target 5000us interval 100000us noecn"));
+}
+
+#[test]
+fn what_dummynet_cannot_do_is_refused_and_not_left_out() {
+    for (more, refusal) in [
+        (
+            "jitter = '1ms'",
+            "forward.jitter: dummynet cannot do that; its delays are constant",
+        ),
+        (
+            "reorder = '1%'",
+            "forward.reorder: dummynet cannot do that; it keeps the order",
+        ),
+        (
+            "duplicate = '1%'",
+            "forward.duplicate: dummynet cannot do that; it copies no packets",
+        ),
+    ] {
+        assert_eq!(refused(&format!("{PLAIN}\n{more}"), Os::FreeBsd), refusal);
+    }
+    assert_eq!(
+        refused("[forward]\ndelay = '1.5ms'", Os::FreeBsd),
+        "forward.delay: dummynet cannot do that; its delays are whole milliseconds"
+    );
+}
+
+#[test]
+fn keys_without_what_they_need_are_refused() {
+    for (toml, refusal) in [
+        (
+            "[forward]\nbuffer = '9p'",
+            "forward.buffer needs a rate: without one there is no queue",
+        ),
+        (
+            "[forward]\nreorder = '1%'",
+            "forward.reorder needs a delay that some packets skip",
+        ),
+        (
+            "[forward]\ndelay = '1ms'\njitter_reorders = true",
+            "forward.jitter_reorders needs jitter",
+        ),
+        (
+            "[[forward.flows]]\ndelay = '1ms'",
+            "forward.flows[0]: names nothing to tell it by: expected source, destination or a port",
+        ),
+        (
+            "[[forward.flows]]\nsource = '10.0.0.1'\ndestination = 'fd00::1'\ndelay = '1ms'",
+            "forward.flows[0]: source and destination are of different IP versions",
+        ),
+        (
+            "[forward]\nrate = '10mbit'\nbuffer = '100B'",
+            "forward.buffer is 100B: expected room for at least one full packet of 1514 bytes",
+        ),
+        (
+            "[forward]\nrate = '10mbit'\nbuffer = '9p'\ntarget = '5ms'",
+            "forward.target means nothing to pfifo: expected it with codel, fq_codel, pie or fq_pie",
+        ),
+    ] {
+        assert_eq!(refused(toml, Os::Linux), refusal);
+    }
+}
