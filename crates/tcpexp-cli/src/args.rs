@@ -12,6 +12,7 @@ use tcpexp::units::TimeDelta;
 use tcpexp::wire::Tunnels;
 
 use crate::lab::LabArgs;
+use crate::netem::NetemArgs;
 use crate::path::PathArgs;
 use crate::picture::Picture;
 use crate::plot::PlotArgs;
@@ -39,6 +40,7 @@ pub(crate) enum Command {
     Score(ScoreArgs),
     Lab(LabArgs),
     Plot(PlotArgs),
+    Netem(NetemArgs),
     /// Print the completion script of a shell
     ///
     /// For bash: tcpexp completions bash > ~/.local/share/bash-completion/completions/tcpexp

@@ -9,6 +9,7 @@ mod flows;
 mod import;
 mod info;
 mod lab;
+mod netem;
 mod output;
 mod path;
 mod picture;
@@ -49,6 +50,7 @@ fn run() -> anyhow::Result<()> {
         Command::Score(args) => score::run(&args),
         Command::Lab(args) => lab::run(&args),
         Command::Plot(args) => plot::run(&args),
+        Command::Netem(args) => netem::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "tcpexp", &mut script);

@@ -52,6 +52,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "tcpexp-table",
             "tcpexp-chart",
             "tcpexp",
+            "netem-ctl",
             "tcpexp-lab",
             "tcpexp-sweep",
         ],

@@ -159,10 +159,10 @@ fn room(path: &Path, delay: TimeDelta) -> u64 {
     packets.clamp(LEAST_ROOM, u64::from(u32::MAX / 2))
 }
 
-/// Seconds, as `tc` prints them: six digits.
+/// Seconds, as `tc` prints them: cut to whole microseconds and to six digits.
 fn seconds(path: &'static str, time: TimeDelta) -> OptionFact {
     let value = time.as_seconds_f64();
-    OptionFact::number(path, value, value * 1e-5)
+    OptionFact::number(path, value, value * 1e-5 + 1.1e-6)
 }
 
 /// A share of 1. The kernel has 32 bits for it, `tc` prints six digits.

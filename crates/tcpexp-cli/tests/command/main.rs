@@ -14,6 +14,7 @@ mod formats;
 mod help;
 mod import;
 mod info;
+mod netem;
 mod one_capture;
 mod path;
 mod plot;
