@@ -37,6 +37,7 @@
 //! }
 //! ```
 
+mod both;
 mod chunk;
 pub mod compare;
 pub mod compat;
@@ -45,6 +46,7 @@ pub mod flows;
 pub mod import;
 mod live;
 mod meter;
+mod overheard;
 mod packets;
 pub mod path;
 mod quantiles;
@@ -61,8 +63,10 @@ pub mod throughput;
 pub mod transfer;
 mod vantage;
 
+pub use both::{Both, Either};
 pub use live::meter_live;
 pub use meter::{Meter, Metered, meter};
+pub use overheard::Overheard;
 pub use packets::{Packets, Sighted};
 pub use quantiles::{Quantiles, RttSummary};
 pub use vantage::{Position, Vantage};

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt32Array, UInt64Array,
 };
-use arrow::datatypes::{DataType, Field, SchemaRef};
+use arrow::compute::take;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::Error;
+use crate::dataset::RunColumns;
 use crate::schema::{named, optional, required};
+use crate::writer::BATCH_ROWS;
 
 /// The columns of a table whose rows are `R`s.
 ///
@@ -44,11 +47,38 @@ impl<R> Columns<R> {
         Arc::clone(&self.schema)
     }
 
+    /// The same columns behind those that tell the run apart from others.
+    #[must_use]
+    pub fn of_run(self, run: &RunColumns) -> Self
+    where
+        R: 'static,
+    {
+        let mut fields = run.fields();
+        fields.extend(self.schema.fields().iter().map(|field| field.as_ref().clone()));
+        let metadata = self.schema.metadata().clone();
+        let constant = run.arrays(BATCH_ROWS).into_iter().map(|array| -> Make<R> {
+            Box::new(move |rows| repeated(&array, rows.len()))
+        });
+        Self {
+            schema: Arc::new(Schema::new_with_metadata(fields, metadata)),
+            arrays: constant.chain(self.arrays).collect(),
+        }
+    }
+
     /// The rows as a record batch.
     pub fn batch(&self, rows: &[R]) -> Result<RecordBatch, Error> {
         let arrays = self.arrays.iter().map(|make| make(rows)).collect();
         Ok(RecordBatch::try_new(self.schema(), arrays)?)
     }
+}
+
+/// So many rows of an array all of whose values are the same.
+fn repeated(array: &ArrayRef, rows: usize) -> ArrayRef {
+    if rows <= array.len() {
+        return array.slice(0, rows);
+    }
+    let first = UInt64Array::from_value(0, rows);
+    take(array, &first, None).expect("an array with rows has a first one")
 }
 
 impl<R: 'static> Builder<R> {
@@ -70,6 +100,32 @@ impl<R: 'static> Builder<R> {
             Arc::new(StringArray::from_iter_values(rows.iter().map(&value)))
         };
         self.required(name, DataType::Utf8, description, array)
+    }
+
+    /// Text that is always there and that the row has.
+    pub(crate) fn name(
+        self,
+        name: &str,
+        description: &str,
+        value: impl for<'a> Fn(&'a R) -> &'a str + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            Arc::new(StringArray::from_iter_values(rows.iter().map(&value)))
+        };
+        self.required(name, DataType::Utf8, description, array)
+    }
+
+    /// Text that the row has, or has not.
+    pub(crate) fn maybe_name(
+        self,
+        name: &str,
+        description: &str,
+        value: impl for<'a> Fn(&'a R) -> Option<&'a str> + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            Arc::new(rows.iter().map(&value).collect::<StringArray>())
+        };
+        self.optional(name, DataType::Utf8, description, array)
     }
 
     /// Text that may be missing.
@@ -150,7 +206,20 @@ impl<R: 'static> Builder<R> {
         self.optional(name, DataType::Int64, description, array)
     }
 
-    /// A score, which may not be known. Measurements are whole numbers.
+    /// A quantity in a unit that people read, beside the column that has it exactly.
+    pub(crate) fn float(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> f64 + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            Arc::new(Float64Array::from_iter_values(rows.iter().map(&value)))
+        };
+        self.required(name, DataType::Float64, description, array)
+    }
+
+    /// A score, or a quantity beside the column that has it exactly; it may not be known.
     pub(crate) fn maybe_float(
         self,
         name: &str,

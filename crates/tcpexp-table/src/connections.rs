@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use tcpexp_flow::{Cause, Direction, Protocol, SynOptions};
+use tcpexp_flow::{Cause, Direction, Protocol};
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
+use tcpexp_measure::RttSummary;
 use tcpexp_units::TimeDelta;
 
 use crate::columns::{Builder, Columns};
@@ -30,10 +31,6 @@ impl ConnectionRow {
     fn summary(&self) -> &DirectionSummary {
         &self.connection.directions[self.direction.index()]
     }
-
-    fn offer(&self) -> Option<&SynOptions> {
-        self.summary().offer.as_ref()
-    }
 }
 
 /// The columns of `tcpexp flows`.
@@ -55,53 +52,68 @@ pub fn connection_columns() -> Columns<ConnectionRow> {
         .maybe_flag("window_scaling", "Whether both SYNs offer window scaling (RFC 7323). Null without both SYNs.", |row| row.connection.window_scaling)
         .maybe_flag("ecn", "Whether both ends agreed on explicit congestion notification (RFC 3168). Null without both SYNs.", |row| row.connection.ecn)
         .text("direction", "The direction that the columns from here on are about: forward (initiator to responder) or reverse.", |row| row.direction.name());
-    let columns = sizes(columns);
-    let columns = behind_their_place(columns);
-    round_trips(columns).done()
+    let columns = sizes(columns, ConnectionRow::summary, |row| row.connection.duration);
+    let columns = behind_their_place(columns, ConnectionRow::summary);
+    round_trips(columns, "rtt", |row| row.summary().rtt).done()
 }
 
-fn sizes(columns: Builder<ConnectionRow>) -> Builder<ConnectionRow> {
+/// What one direction sent, and how fast.
+pub(crate) fn sizes<R: 'static>(
+    columns: Builder<R>,
+    of: fn(&R) -> &DirectionSummary,
+    duration: fn(&R) -> TimeDelta,
+) -> Builder<R> {
     columns
-        .maybe_id("mss_bytes", "Maximum segment size that this direction's SYN announces to the other end, in bytes. Null without it.", |row| row.offer()?.mss.map(u32::from))
-        .maybe_id("window_scale", "Window scale shift that this direction's SYN offers. Null without it.", |row| row.offer()?.window_scale.map(u32::from))
-        .count("packets", "Packets of this direction.", |row| row.summary().packets)
-        .count("data_packets", "Packets with payload.", |row| row.summary().data_packets)
-        .count("wire_bytes", "Bytes on the wire, link headers included.", |row| row.summary().wire_bytes)
-        .count("ip_bytes", "Bytes of the IP datagrams.", |row| row.summary().ip_bytes)
-        .count("payload_bytes", "Bytes of transport payload.", |row| row.summary().payload_bytes)
-        .count("unique_bytes", "Bytes of payload without those captured before; for UDP all of them.", |row| row.summary().unique_bytes)
-        .maybe_count("largest_payload_bytes", "The largest payload of one packet, in bytes; more than a segment where offload is at work. Null without payload.", |row| row.summary().largest_payload_bytes.map(u64::from))
-        .maybe_count("throughput_bps", "IP bytes over the flow's duration, in bits per second. Null if the flow took no time.", |row| rate_bps(row.summary().ip_bytes, row.connection.duration))
-        .maybe_count("goodput_bps", "Unique payload over the flow's duration, in bits per second. Null if the flow took no time.", |row| rate_bps(row.summary().unique_bytes, row.connection.duration))
+        .maybe_id("mss_bytes", "Maximum segment size that this direction's SYN announces to the other end, in bytes. Null without it.", move |row| of(row).offer.as_ref()?.mss.map(u32::from))
+        .maybe_id("window_scale", "Window scale shift that this direction's SYN offers. Null without it.", move |row| of(row).offer.as_ref()?.window_scale.map(u32::from))
+        .count("packets", "Packets of this direction.", move |row| of(row).packets)
+        .count("data_packets", "Packets with payload.", move |row| of(row).data_packets)
+        .count("wire_bytes", "Bytes on the wire, link headers included.", move |row| of(row).wire_bytes)
+        .count("ip_bytes", "Bytes of the IP datagrams.", move |row| of(row).ip_bytes)
+        .count("payload_bytes", "Bytes of transport payload.", move |row| of(row).payload_bytes)
+        .count("unique_bytes", "Bytes of payload without those captured before; for UDP all of them.", move |row| of(row).unique_bytes)
+        .maybe_count("largest_payload_bytes", "The largest payload of one packet, in bytes; more than a segment where offload is at work. Null without payload.", move |row| of(row).largest_payload_bytes.map(u64::from))
+        .maybe_count("throughput_bps", "IP bytes over the flow's duration, in bits per second. Null if the flow took no time.", move |row| rate_bps(of(row).ip_bytes, duration(row)))
+        .maybe_count("goodput_bps", "Unique payload over the flow's duration, in bits per second. Null if the flow took no time.", move |row| rate_bps(of(row).unique_bytes, duration(row)))
 }
 
-fn behind_their_place(columns: Builder<ConnectionRow>) -> Builder<ConnectionRow> {
-    let by_cause = |row: &ConnectionRow, cause: Cause| row.summary().retransmitted[cause.index()];
+/// What of it came behind its place in the stream, and what else was out of the ordinary.
+pub(crate) fn behind_their_place<R: 'static>(
+    columns: Builder<R>,
+    of: fn(&R) -> &DirectionSummary,
+) -> Builder<R> {
+    let by_cause = move |row: &R, cause: Cause| of(row).retransmitted[cause.index()];
     columns
-        .count("retransmitted_packets", "Packets sent again. At the sender all that come behind their place; elsewhere those that its counters (IPv4 Identification, TSval) or, where these are silent, the time show to have been sent again.", |row| row.summary().retransmissions().packets)
-        .count("retransmitted_bytes", "Bytes of payload sent again.", |row| row.summary().retransmissions().bytes)
+        .count("retransmitted_packets", "Packets sent again. At the sender all that come behind their place; elsewhere those that its counters (IPv4 Identification, TSval) or, where these are silent, the time show to have been sent again.", move |row| of(row).retransmissions().packets)
+        .count("retransmitted_bytes", "Bytes of payload sent again.", move |row| of(row).retransmissions().bytes)
         .count("fast_retransmitted_packets", "Of retransmitted_packets, set off by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985).", move |row| by_cause(row, Cause::FastRetransmit).packets)
         .count("timeout_retransmitted_packets", "Of retransmitted_packets, set off by a timeout or in the recovery after it (RFC 6298).", move |row| by_cause(row, Cause::Timeout).packets)
         .count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985).", move |row| by_cause(row, Cause::TailLossProbe).packets)
-        .count("needless_packets", "Of retransmitted_packets, those whose bytes had all been acknowledged before.", |row| row.summary().needless_packets)
-        .count("reordered_packets", "Packets overtaken on the path.", |row| row.summary().reordered_packets)
-        .count("undecided_packets", "Packets behind their place of which nothing tells whether they were overtaken or sent again.", |row| row.summary().undecided_packets)
-        .count("copied_packets", "Second captures of a packet, and copies made on the path.", |row| row.summary().copied_packets)
-        .count("keep_alive_packets", "Keep-alive probes (RFC 9293, section 3.8.4).", |row| row.summary().keep_alive_packets)
-        .count("window_probe_packets", "Probes of a closed window (RFC 9293, section 3.8.6.1).", |row| row.summary().window_probe_packets)
-        .count("duplicate_ack_packets", "Duplicate ACKs that this direction carries (RFC 5681, section 2).", |row| row.summary().duplicate_ack_packets)
-        .count("zero_window_packets", "Packets of this direction that close their sender's own receive window.", |row| row.summary().zero_window_packets)
-        .count("duplicate_sack_packets", "Packets of this direction that tell of data that arrived twice (RFC 2883).", |row| row.summary().duplicate_sack_packets)
-        .count("congestion_experienced_packets", "Packets that a router marked (RFC 3168).", |row| row.summary().congestion_experienced_packets)
+        .count("needless_packets", "Of retransmitted_packets, those whose bytes had all been acknowledged before.", move |row| of(row).needless_packets)
+        .count("reordered_packets", "Packets overtaken on the path.", move |row| of(row).reordered_packets)
+        .count("undecided_packets", "Packets behind their place of which nothing tells whether they were overtaken or sent again.", move |row| of(row).undecided_packets)
+        .count("copied_packets", "Second captures of a packet, and copies made on the path.", move |row| of(row).copied_packets)
+        .count("keep_alive_packets", "Keep-alive probes (RFC 9293, section 3.8.4).", move |row| of(row).keep_alive_packets)
+        .count("window_probe_packets", "Probes of a closed window (RFC 9293, section 3.8.6.1).", move |row| of(row).window_probe_packets)
+        .count("duplicate_ack_packets", "Duplicate ACKs that this direction carries (RFC 5681, section 2).", move |row| of(row).duplicate_ack_packets)
+        .count("zero_window_packets", "Packets of this direction that close their sender's own receive window.", move |row| of(row).zero_window_packets)
+        .count("duplicate_sack_packets", "Packets of this direction that tell of data that arrived twice (RFC 2883).", move |row| of(row).duplicate_sack_packets)
+        .count("congestion_experienced_packets", "Packets that a router marked (RFC 3168).", move |row| of(row).congestion_experienced_packets)
 }
 
-fn round_trips(columns: Builder<ConnectionRow>) -> Builder<ConnectionRow> {
+/// Round-trip times by ACKs.
+pub(crate) fn round_trips<R: 'static>(
+    columns: Builder<R>,
+    name: &str,
+    of: fn(&R) -> Option<RttSummary>,
+) -> Builder<R> {
+    let named = |what: &str| format!("{name}_{what}");
     columns
-        .count("rtt_samples", "Round-trip times from the capture to this direction's receiver and back: from a segment sent once to the first ACK that covers it, without those during a recovery (Karn).", |row| row.summary().rtt.map_or(0, |rtt| rtt.samples))
-        .maybe_span("rtt_min_ns", "The smallest of them, in nanoseconds. Null without any.", |row| Some(row.summary().rtt?.min))
-        .maybe_span("rtt_median_ns", "Their median. Null without any.", |row| Some(row.summary().rtt?.median))
-        .maybe_span("rtt_p95_ns", "Their 95th percentile. Null without any.", |row| Some(row.summary().rtt?.p95))
-        .maybe_span("rtt_max_ns", "The largest of them. Null without any.", |row| Some(row.summary().rtt?.max))
+        .count(&named("samples"), "Round-trip times from the capture to this direction's receiver and back: from a segment sent once to the first ACK that covers it, without those during a recovery (Karn).", move |row| of(row).map_or(0, |rtt| rtt.samples))
+        .maybe_span(&named("min_ns"), "The smallest of them, in nanoseconds. Null without any.", move |row| Some(of(row)?.min))
+        .maybe_span(&named("median_ns"), "Their median. Null without any.", move |row| Some(of(row)?.median))
+        .maybe_span(&named("p95_ns"), "Their 95th percentile. Null without any.", move |row| Some(of(row)?.p95))
+        .maybe_span(&named("max_ns"), "The largest of them. Null without any.", move |row| Some(of(row)?.max))
 }
 
 /// Bits per second, rounded down.

@@ -20,6 +20,7 @@ mod cells;
 mod columns;
 mod connection_text;
 mod connections;
+pub mod dataset;
 mod cwnd_text;
 mod distribution;
 mod error;

@@ -51,9 +51,9 @@ pub fn path_flow_columns() -> Columns<PathFlowRow> {
         counts(columns),
         "one_way_delay",
         "One-way delays, off by the error of the clocks' offset",
-        |path| path.one_way_delay,
+        |row| row.path().one_way_delay,
     );
-    delay(columns, "queueing_delay", "One-way delays less the smallest of all packets that go the same way between the points", |path| path.queueing_delay)
+    delay(columns, "queueing_delay", "One-way delays less the smallest of all packets that go the same way between the points", |row| row.path().queueing_delay)
         .maybe_count("bottleneck_bps", "The rate at which the narrowest link of the path passes on IP packets, headers from IP on included, in bits per second: from how far packets that queued arrived behind each other. Null if too few queued, or at too many rates.", |row| row.path().bottleneck_bps)
         .done()
 }
@@ -74,12 +74,12 @@ fn counts(columns: Builder<PathFlowRow>) -> Builder<PathFlowRow> {
 }
 
 /// The quantiles of a delay.
-fn delay(
-    columns: Builder<PathFlowRow>,
+pub(crate) fn delay<R: 'static>(
+    columns: Builder<R>,
     name: &str,
     what: &str,
-    of: fn(&PathSummary) -> Option<DelaySummary>,
-) -> Builder<PathFlowRow> {
+    of: fn(&R) -> Option<DelaySummary>,
+) -> Builder<R> {
     const NULL: &str = "Null if there is none.";
     const RANK: &str =
         "nanoseconds; by nearest rank, exact up to 16384 packets and within 0.1 % beyond";
@@ -114,7 +114,7 @@ fn delay(
             columns.maybe_span(
                 &format!("{name}_{quantile}_ns"),
                 &format!("{what}: {which}"),
-                move |row| of(row.path()).as_ref().map(value),
+                move |row| of(row).as_ref().map(value),
             )
         })
 }

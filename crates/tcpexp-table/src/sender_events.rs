@@ -5,7 +5,7 @@ use tcpexp_measure::import::{RetransmitEvent, StateChange};
 use tcpexp_measure::sender::{RecoveryEpoch, Resent};
 use tcpexp_units::Timestamp;
 
-use crate::columns::Columns;
+use crate::columns::{Builder, Columns};
 use crate::labels::{Labelled, SenderLabel, sender_label_columns};
 use crate::sender::wire;
 
@@ -27,23 +27,31 @@ pub type SenderEventRow = Labelled<SenderEvent, SenderLabel>;
 
 /// The columns of `--events`.
 pub fn sender_event_columns() -> Columns<SenderEventRow> {
-    sender_label_columns(Columns::named("sender_events"), |row: &SenderEventRow| &row.flow)
+    let columns = sender_label_columns(Columns::named("sender_events"), |row: &SenderEventRow| &row.flow)
         .text("direction", "Which way the sender's data goes: forward (initiator to responder) or reverse.", |row| row.row.direction().name())
         .text("event", "What happens: recovery (the window is reduced, losses are repaired), retransmission (data is sent again), or, from a log, state (congestion control sets its state).", |row| row.row.name())
-        .time("time_ns", "When, or when it began: nanoseconds since 1970-01-01 UTC, or since what a log counts from.", |row| row.row.at())
-        .maybe_signed("ended_ns", "When a recovery was over. Null for other events, and if the capture ended before.", |row| row.row.recovery()?.ended.map(Timestamp::as_nanos))
-        .maybe_text("kind", "Of a recovery why it began: fast (duplicate or selective ACKs), timeout or congestion_echo. Of a retransmission: fast_retransmit, reordering_timer, timeout, after_timeout, tail_loss_probe or needless. Of a state: open, disorder, window_reduction, recovery or loss. Null where a log does not tell.", |row| row.row.kind())
-        .maybe_id("recovery_epoch", "The recovery's number among this sender's, counted from 0. Null for other events.", |row| row.row.recovery().map(|recovery| recovery.epoch))
-        .maybe_id("start_seq", "First sequence number sent again, as it is on the wire. Null for other events and for a log's.", |row| row.row.resent().map(|resent| wire(resent.start)))
-        .maybe_id("end_seq", "The sequence number after the last one sent again; of a recovery, the one at which all before it is repaired. Null for other events and for a log's.", |row| row.row.end().map(wire))
-        .maybe_id("cwnd_before_segments", "Congestion window before the recovery in segments, an estimate. Null for other events and where it is not known.", |row| row.row.recovery()?.cwnd_before_segments)
-        .maybe_id("ssthresh_segments", "Slow start threshold that the recovery set, in segments. Null for other events and where it is not known.", |row| row.row.recovery()?.ssthresh_segments)
-        .maybe_flag("was_undone", "Whether the sender learnt that nothing was lost and took the reduction back. Null for other events.", |row| row.row.recovery().map(|recovery| recovery.was_undone))
-        .done()
+        .time("time_ns", "When, or when it began: nanoseconds since 1970-01-01 UTC, or since what a log counts from.", |row| row.row.at());
+    event_details(columns, |row| Some(&row.row)).done()
+}
+
+/// What is told of an event beside when it happened.
+pub(crate) fn event_details<R: 'static>(
+    columns: Builder<R>,
+    of: fn(&R) -> Option<&SenderEvent>,
+) -> Builder<R> {
+    columns
+        .maybe_signed("ended_ns", "When a recovery was over. Null for other events, and if the capture ended before.", move |row| of(row)?.recovery()?.ended.map(Timestamp::as_nanos))
+        .maybe_text("kind", "Of a recovery why it began: fast (duplicate or selective ACKs), timeout or congestion_echo. Of a retransmission: fast_retransmit, reordering_timer, timeout, after_timeout, tail_loss_probe or needless. Of a state: open, disorder, window_reduction, recovery or loss. Null where a log does not tell.", move |row| of(row)?.kind())
+        .maybe_id("recovery_epoch", "The recovery's number among this sender's, counted from 0. Null for other events.", move |row| of(row)?.recovery().map(|recovery| recovery.epoch))
+        .maybe_id("start_seq", "First sequence number sent again, as it is on the wire. Null for other events and for a log's.", move |row| of(row)?.resent().map(|resent| wire(resent.start)))
+        .maybe_id("end_seq", "The sequence number after the last one sent again; of a recovery, the one at which all before it is repaired. Null for other events and for a log's.", move |row| of(row)?.end().map(wire))
+        .maybe_id("cwnd_before_segments", "Congestion window before the recovery in segments, an estimate. Null for other events and where it is not known.", move |row| of(row)?.recovery()?.cwnd_before_segments)
+        .maybe_id("ssthresh_segments", "Slow start threshold that the recovery set, in segments. Null for other events and where it is not known.", move |row| of(row)?.recovery()?.ssthresh_segments)
+        .maybe_flag("was_undone", "Whether the sender learnt that nothing was lost and took the reduction back. Null for other events.", move |row| of(row)?.recovery().map(|recovery| recovery.was_undone))
 }
 
 impl SenderEvent {
-    const fn name(&self) -> &'static str {
+    pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Recovery(_) => "recovery",
             Self::Resent(_) | Self::Retransmit(_) => "retransmission",
@@ -51,7 +59,7 @@ impl SenderEvent {
         }
     }
 
-    const fn direction(&self) -> Direction {
+    pub(crate) const fn direction(&self) -> Direction {
         match self {
             Self::Recovery(recovery) => recovery.direction,
             Self::Resent(resent) => resent.direction,
@@ -60,7 +68,7 @@ impl SenderEvent {
         }
     }
 
-    const fn at(&self) -> Timestamp {
+    pub(crate) const fn at(&self) -> Timestamp {
         match self {
             Self::Recovery(recovery) => recovery.began,
             Self::Resent(resent) => resent.at,

@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 
 use tcpexp_flow::{Direction, FlowId, Protocol};
-use tcpexp_measure::spp::{DirectionCounts, FlowSummary, PairedFlow, Point, RttSample, RttSummary};
+use tcpexp_measure::spp::{
+    DirectionCounts, FlowSummary, LocalFlow, PairedFlow, Point, RttSample, RttSummary,
+};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 pub(crate) fn flow(id: u32, protocol: Protocol, initiator: &str, responder: &str) -> PairedFlow {
@@ -13,6 +15,10 @@ pub(crate) fn flow(id: u32, protocol: Protocol, initiator: &str, responder: &str
         initiator: address(initiator),
         responder: address(responder),
         translated: None,
+        local: [LocalFlow {
+            flow: FlowId(id),
+            forward_is: Direction::Forward,
+        }; 2],
     }
 }
 

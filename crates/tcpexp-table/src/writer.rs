@@ -20,8 +20,9 @@ use crate::Error;
 /// bytes for the same rows cuts them here.
 pub const BATCH_ROWS: usize = 1 << 16;
 
-/// Rows per Parquet row group: large enough to compress, small enough to hold in memory.
-const ROW_GROUP_ROWS: usize = 16 * BATCH_ROWS;
+/// Rows per Parquet row group: large enough to compress and to be read at full speed, small enough
+/// to hold in memory and that a reader who wants a few seconds passes over most of them.
+const ROW_GROUP_ROWS: usize = 2 * BATCH_ROWS;
 
 /// How a table is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

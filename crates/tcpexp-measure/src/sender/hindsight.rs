@@ -12,7 +12,7 @@ use super::lengths::Lengths;
 use super::pacing::Pacing;
 use super::scale::{WindowScale, WindowScaleSearch};
 use super::stamps::{Echoes, Heard, TickSearch};
-use crate::{Meter, Packets, Position, Vantage, meter};
+use crate::{Both, Either, Meter, Packets, Position, Vantage, meter};
 
 /// Fewer data segments than this are not worth an engine.
 const LEAST_DATA_SEGMENTS: u64 = 4;
@@ -70,6 +70,32 @@ impl Hindsight {
             Ok(_) => Self { flows },
             Err(never) => match never {},
         }
+    }
+
+    /// Reads a capture, and measures each of its flows with a meter as well: `sink` gets the rows.
+    ///
+    /// The sink's error ends it.
+    pub fn along_with<M: Meter, E: Send>(
+        packets: &mut impl Packets,
+        begin: impl Fn(&Flow) -> M + Sync,
+        mut sink: impl FnMut(Vec<M::Row>) -> Result<(), E> + Send,
+    ) -> Result<Self, E> {
+        let mut flows = HashMap::default();
+        meter(
+            packets,
+            |flow| Both(FlowSurvey::new(flow.id), begin(flow)),
+            |rows| {
+                let mut others = Vec::new();
+                for row in rows {
+                    match row {
+                        Either::First((id, surveyed)) => drop(flows.insert(id, surveyed)),
+                        Either::Second(row) => others.push(row),
+                    }
+                }
+                sink(others)
+            },
+        )?;
+        Ok(Self { flows })
     }
 
     /// All flows with address and port of initiator and responder, in no order.

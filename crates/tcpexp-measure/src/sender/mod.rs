@@ -71,7 +71,9 @@ pub use summary::SenderSummary;
 use front::FlowReplay;
 use profile::Growth;
 
-use crate::{Metered, Packets, Position, meter};
+use tcpexp_flow::Flow;
+
+use crate::{Both, Either, Meter, Metered, Packets, Position, meter};
 
 /// What can be set.
 #[derive(Clone, Copy, Debug, Default)]
@@ -110,6 +112,21 @@ pub fn sender_state<E: Send>(
     meter(
         packets,
         |flow| FlowReplay::new(hindsight, options, flow.id),
+        sink,
+    )
+}
+
+/// The same, and measures each flow with a meter as well, in one pass.
+pub fn sender_state_along_with<M: Meter, E: Send>(
+    packets: &mut impl Packets,
+    hindsight: &Hindsight,
+    options: SenderOptions,
+    begin: impl Fn(&Flow) -> M + Sync,
+    sink: impl FnMut(Vec<Either<SenderRow, M::Row>>) -> Result<(), E> + Send,
+) -> Result<Metered, E> {
+    meter(
+        packets,
+        |flow| Both(FlowReplay::new(hindsight, options, flow.id), begin(flow)),
         sink,
     )
 }

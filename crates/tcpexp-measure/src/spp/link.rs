@@ -10,7 +10,7 @@ use super::identity::Mark;
 use super::local::{Linked, Local, State, Waiting, names, relative, way_by_time};
 use super::sides::Sides;
 use super::survey::address_number;
-use super::{PairedFlow, Point, Way};
+use super::{LocalFlow, PairedFlow, Point, Way};
 
 /// How many packets of one flow are held back until the flow is found at the other point too:
 /// what a fast flow has in flight.
@@ -302,6 +302,10 @@ impl Linker {
             initiator,
             responder,
             translated: (endpoints[0] != endpoints[1]).then_some(endpoints[1]),
+            local: Point::BOTH.map(|p| LocalFlow {
+                flow: locals[p.index()].flow,
+                forward_is: forward_is[p.index()],
+            }),
         };
         let dropped = Point::BOTH.map(|p| {
             let dropped = waiting[p.index()].dropped;

@@ -13,6 +13,7 @@ use super::{Point, Way};
 /// One point's view of a flow: no more of it than linking needs, for there may be millions.
 #[derive(Debug)]
 pub(super) struct Local {
+    pub(super) flow: FlowId,
     pub(super) key: FlowKey,
     pub(super) initiator: End,
     pub(super) initiator_known: InitiatorKnown,
@@ -24,6 +25,7 @@ pub(super) struct Local {
 impl Local {
     pub(super) fn of(flow: &Flow) -> Self {
         Self {
+            flow: flow.id,
             key: flow.key,
             initiator: flow.initiator,
             initiator_known: flow.initiator_known,

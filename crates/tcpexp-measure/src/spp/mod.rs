@@ -46,7 +46,7 @@ pub use identity::{Field, FieldKept, Identification};
 pub use link::Unpaired;
 pub use outcome::{Fate, PacketOutcome, Passing};
 pub use run::{Batch, Options, Totals, measure};
-pub use sample::{DirectionCounts, FlowSummary, PairedFlow, Point, RttSample};
+pub use sample::{DirectionCounts, FlowSummary, LocalFlow, PairedFlow, Point, RttSample};
 pub use skew::SkewEstimate;
 pub use steps::ClockStep;
 pub use survey::Survey;

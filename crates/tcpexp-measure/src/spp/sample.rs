@@ -91,6 +91,17 @@ pub struct PairedFlow {
     /// Initiator and responder as seen at the destination point, where an address or a port was
     /// translated on the way.
     pub translated: Option<(SocketAddr, SocketAddr)>,
+    /// What either capture calls it, by [`Point::index`].
+    pub local: [LocalFlow; 2],
+}
+
+/// A flow as one capture by itself numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalFlow {
+    /// Its number in the capture, as every measurement of this capture alone has it.
+    pub flow: FlowId,
+    /// What the capture's forward direction is in the pair: the capture may have missed who began.
+    pub forward_is: Direction,
 }
 
 /// What became of one direction's packets.

@@ -29,5 +29,5 @@ mod tests;
 
 pub use bin::{ThroughputBin, ThroughputFlow, ThroughputRow, ThroughputTotals, Volume};
 pub use grid::{BinWidth, Origin};
-pub use run::{ThroughputOptions, throughput};
+pub use run::{ThroughputCounter, ThroughputOptions, throughput};
 pub use tally::BinTally;

@@ -49,7 +49,7 @@ pub fn throughput<E>(
     options: &ThroughputOptions,
     mut sink: impl FnMut(ThroughputRow) -> Result<(), E>,
 ) -> Result<ThroughputTotals, E> {
-    let mut counter = Counter::new(*options);
+    let mut counter = ThroughputCounter::new(*options);
     let mut outcome = Ok(());
     while packets.show(1, |sighted| outcome = counter.take(sighted, &mut sink)) > 0 {
         outcome?;
@@ -58,7 +58,8 @@ pub fn throughput<E>(
     counter.end(&mut sink)
 }
 
-struct Counter {
+/// Counts packets that a pass over the capture shows to others too.
+pub struct ThroughputCounter {
     options: ThroughputOptions,
     table: FlowTable,
     /// From the first packet on.
@@ -82,8 +83,9 @@ struct FlowBins {
     volumes: [Volume; 2],
 }
 
-impl Counter {
-    fn new(options: ThroughputOptions) -> Self {
+impl ThroughputCounter {
+    /// Nothing counted yet.
+    pub fn new(options: ThroughputOptions) -> Self {
         Self {
             options,
             table: FlowTable::default(),
@@ -97,7 +99,8 @@ impl Counter {
         }
     }
 
-    fn take<E>(
+    /// Counts the next packet of the capture; `sink` gets the rows that are certain by then.
+    pub fn take<E>(
         &mut self,
         sighted: &Sighted<'_>,
         sink: &mut impl FnMut(ThroughputRow) -> Result<(), E>,
@@ -205,7 +208,8 @@ impl Counter {
         outcome
     }
 
-    fn end<E>(
+    /// The capture is at its end; `sink` gets the rows that are left.
+    pub fn end<E>(
         mut self,
         sink: &mut impl FnMut(ThroughputRow) -> Result<(), E>,
     ) -> Result<ThroughputTotals, E> {
@@ -310,7 +314,7 @@ mod tests {
         };
         let trace: String = (0..6_000).map(line).collect();
         let width = BinWidth::new(TimeDelta::from_millis(1)).unwrap();
-        let mut counter = Counter::new(ThroughputOptions::new(width));
+        let mut counter = ThroughputCounter::new(ThroughputOptions::new(width));
         let mut packets = Scripted::new(&trace);
         packets.show(usize::MAX, |sighted| {
             let Ok(()) = counter.take(sighted, &mut |_| Ok::<(), Infallible>(()));

@@ -1,0 +1,96 @@
+//! Two measurements of each flow in one pass.
+
+use tcpexp_flow::{Datagram, Flow, Segment};
+
+use crate::Meter;
+
+/// Two meters of one flow: what a pass over the packets costs is paid once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Both<A, B>(pub A, pub B);
+
+/// A row of one of two measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Either<A, B> {
+    /// Of the first one.
+    First(A),
+    /// Of the second one.
+    Second(B),
+}
+
+impl<A: Meter, B: Meter> Meter for Both<A, B> {
+    type Row = Either<A::Row, B::Row>;
+
+    fn segment(&mut self, segment: &Segment, rows: &mut impl Extend<Self::Row>) {
+        self.0.segment(segment, &mut Into(rows, Either::First));
+        self.1.segment(segment, &mut Into(rows, Either::Second));
+    }
+
+    fn datagram(&mut self, datagram: &Datagram, rows: &mut impl Extend<Self::Row>) {
+        self.0.datagram(datagram, &mut Into(rows, Either::First));
+        self.1.datagram(datagram, &mut Into(rows, Either::Second));
+    }
+
+    fn end(self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
+        self.0.end(flow, &mut Into(rows, Either::First));
+        self.1.end(flow, &mut Into(rows, Either::Second));
+    }
+}
+
+/// Rows of one measurement on their way among those of both.
+struct Into<'a, Rows, Wrap>(&'a mut Rows, Wrap);
+
+impl<Row, Wrapped, Rows: Extend<Wrapped>, Wrap: Fn(Row) -> Wrapped> Extend<Row>
+    for Into<'_, Rows, Wrap>
+{
+    fn extend<I: IntoIterator<Item = Row>>(&mut self, rows: I) {
+        self.0.extend(rows.into_iter().map(&self.1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::flows::Connection;
+    use crate::meter;
+    use crate::rtt::SingleRttMeter;
+    use crate::scripted::Scripted;
+
+    const TRACE: &str = "
+        0.000 > S mss 1460
+        0.040 < S. mss 1460
+        0.041 > ack 1
+        0.042 > 1:1461(1460)
+        0.082 < ack 1461
+        0.090 > udp 100 flow 1
+    ";
+
+    fn rows<M: Meter>(begin: impl Fn(&Flow) -> M + Sync) -> Vec<M::Row> {
+        let mut all = Vec::new();
+        let Ok(_) = meter(&mut Scripted::new(TRACE), begin, |rows| {
+            all.extend(rows);
+            Ok::<(), Infallible>(())
+        });
+        all
+    }
+
+    #[test]
+    fn each_of_two_meters_tells_what_it_tells_alone() {
+        let both = rows(|flow| Both(Connection::default(), SingleRttMeter::new(flow)));
+        let (mut connections, mut times) = (Vec::new(), Vec::new());
+        for row in both {
+            match row {
+                Either::First(row) => connections.push(format!("{row:?}")),
+                Either::Second(row) => times.push(format!("{row:?}")),
+            }
+        }
+        let alone = rows(|_| Connection::default());
+        let alone: Vec<_> = alone.iter().map(|row| format!("{row:?}")).collect();
+        assert_eq!((connections.len(), connections), (2, alone));
+        let alone = rows(SingleRttMeter::new);
+        let alone: Vec<_> = alone.iter().map(|row| format!("{row:?}")).collect();
+        assert_eq!(times, alone);
+        assert!(times.len() > 2);
+    }
+}

@@ -1,0 +1,42 @@
+//! Packets that somebody else looks at on their way.
+
+use crate::{Packets, Sighted};
+
+/// Packets each of which `listener` gets to see before it is shown: a second measurement in the same
+/// pass.
+pub struct Overheard<'a, P, L> {
+    packets: &'a mut P,
+    listener: L,
+}
+
+impl<'a, P: Packets, L: FnMut(&Sighted<'_>) + Send> Overheard<'a, P, L> {
+    /// Shows `packets` to `listener` as well.
+    pub fn new(packets: &'a mut P, listener: L) -> Self {
+        Self { packets, listener }
+    }
+}
+
+impl<P: Packets, L: FnMut(&Sighted<'_>) + Send> Packets for Overheard<'_, P, L> {
+    fn show(&mut self, count: usize, mut each: impl FnMut(&Sighted<'_>)) -> usize {
+        let listener = &mut self.listener;
+        self.packets.show(count, |sighted| {
+            listener(sighted);
+            each(sighted);
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scripted::Scripted;
+
+    #[test]
+    fn listener_and_reader_see_the_same_packets() {
+        let mut packets = Scripted::new("0.1 > udp 1\n0.2 > udp 2\n0.3 > udp 3");
+        let (mut heard, mut seen) = (Vec::new(), Vec::new());
+        let mut overheard = Overheard::new(&mut packets, |sighted| heard.push(sighted.at));
+        while overheard.show(2, |sighted| seen.push(sighted.at)) > 0 {}
+        assert_eq!((heard.len(), heard), (3, seen));
+    }
+}

@@ -1,0 +1,91 @@
+//! The table `events`: what happened to senders and to the path.
+
+use std::sync::Arc;
+
+use tcpexp_flow::Direction;
+use tcpexp_measure::spp::Point;
+use tcpexp_units::Timestamp;
+
+use super::flow::{DatasetFlow, maybe_flow_part, time_part};
+use crate::columns::Columns;
+use crate::sender_events::{SenderEvent, event_details};
+
+/// Something that happened in a run.
+#[derive(Clone, Debug)]
+pub struct EventRow {
+    /// The capture that tells it, if one does.
+    pub capture: Option<Point>,
+    /// The log that tells it, if one does.
+    pub log: Option<Arc<str>>,
+    /// Whom it happened to; `None` for the path.
+    pub flow: Option<Arc<DatasetFlow>>,
+    /// What happened; its times are on the source's clock.
+    pub event: RunEvent,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunEvent {
+    /// To a sender.
+    Sender(SenderEvent),
+    /// The path was changed as planned.
+    PathChange {
+        /// When.
+        at: Timestamp,
+        /// What, as the plan says it.
+        what: Arc<str>,
+    },
+}
+
+pub(super) fn columns(origin: Timestamp) -> Columns<EventRow> {
+    let columns = Columns::named("dataset_events")
+        .maybe_text("capture", "The capture that tells it: src or dst. Null for a log's and a sweep's events.", |row: &EventRow| row.capture.map(Point::name))
+        .maybe_name("log", "The log that tells it, by its file. Null for others.", |row| row.log.as_deref());
+    let columns = maybe_flow_part(
+        columns,
+        "for events of the path, and for a log's senders that no capture has",
+        |row| row.flow.as_deref(),
+        EventRow::direction,
+    )
+    .text("event", "What happened: recovery (the window is reduced, losses are repaired), retransmission (data is sent again), from a log also state (congestion control sets its state), from a sweep path_change.", |row| row.name());
+    let columns = time_part(columns, "When, or when it began", origin, EventRow::at);
+    event_details(columns, EventRow::sender)
+        .maybe_name("detail", "Of a path_change, what changed. Null for others.", |row| row.detail())
+        .done()
+}
+
+impl EventRow {
+    /// When it happened.
+    pub fn at(&self) -> Timestamp {
+        match &self.event {
+            RunEvent::Sender(event) => event.at(),
+            RunEvent::PathChange { at, .. } => *at,
+        }
+    }
+
+    const fn sender(&self) -> Option<&SenderEvent> {
+        match &self.event {
+            RunEvent::Sender(event) => Some(event),
+            RunEvent::PathChange { .. } => None,
+        }
+    }
+
+    fn direction(&self) -> Option<Direction> {
+        self.flow.as_ref()?;
+        Some(self.sender()?.direction())
+    }
+
+    const fn name(&self) -> &'static str {
+        match &self.event {
+            RunEvent::Sender(event) => event.name(),
+            RunEvent::PathChange { .. } => "path_change",
+        }
+    }
+
+    fn detail(&self) -> Option<&str> {
+        match &self.event {
+            RunEvent::Sender(_) => None,
+            RunEvent::PathChange { what, .. } => Some(what),
+        }
+    }
+}

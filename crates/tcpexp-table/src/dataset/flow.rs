@@ -1,0 +1,116 @@
+//! The columns that tell a flow, and those that tell a time.
+
+use std::sync::Arc;
+
+use tcpexp_flow::{Direction, FlowId, Protocol};
+use tcpexp_units::Timestamp;
+
+use crate::columns::Builder;
+
+/// Who talks to whom, as all tables of a dataset tell it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatasetFlow {
+    /// The flow's number in the dataset.
+    pub flow: FlowId,
+    /// Transport protocol.
+    pub protocol: Protocol,
+    /// Address and port of the initiator.
+    pub initiator: Arc<str>,
+    /// Address and port of the responder.
+    pub responder: Arc<str>,
+    /// The name of the traffic that it belongs to, if a plan named it.
+    pub traffic: Option<Arc<str>>,
+    /// The class of this traffic.
+    pub traffic_class: Option<Arc<str>>,
+}
+
+const FLOW_ID: &str = "The flow's number in this run, the same in all tables: counted from 0 in order of first appearance at the source; flows seen only at the destination come after these.";
+const INITIATOR: &str = "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443.";
+const RESPONDER: &str = "Address and port of the responder.";
+const TRAFFIC: &str =
+    "The traffic of the plan that the flow belongs to. Null outside of a sweep and for other flows.";
+const TRAFFIC_CLASS: &str = "The class of this traffic. Null where traffic is.";
+const DIRECTION: &str = "Which way: forward (initiator to responder) or reverse.";
+
+/// The columns of a flow and of one of its directions.
+pub(super) fn flow_part<R: 'static>(
+    columns: Builder<R>,
+    flow: fn(&R) -> &DatasetFlow,
+    direction: fn(&R) -> Direction,
+) -> Builder<R> {
+    columns
+        .id("flow_id", FLOW_ID, move |row| flow(row).flow.0)
+        .name(
+            "protocol",
+            "Transport protocol: tcp or udp.",
+            move |row| flow(row).protocol.name(),
+        )
+        .name("initiator", INITIATOR, move |row| &flow(row).initiator)
+        .name("responder", RESPONDER, move |row| &flow(row).responder)
+        .maybe_name("traffic", TRAFFIC, move |row| {
+            flow(row).traffic.as_deref()
+        })
+        .maybe_name("traffic_class", TRAFFIC_CLASS, move |row| {
+            flow(row).traffic_class.as_deref()
+        })
+        .name("direction", DIRECTION, move |row| direction(row).name())
+}
+
+/// The same where a row may be about no flow; `null` says when.
+pub(super) fn maybe_flow_part<R: 'static>(
+    columns: Builder<R>,
+    null: &str,
+    flow: fn(&R) -> Option<&DatasetFlow>,
+    direction: fn(&R) -> Option<Direction>,
+) -> Builder<R> {
+    let described = |what: &str| format!("{what} Null {null}.");
+    columns
+        .maybe_id("flow_id", &described(FLOW_ID), move |row| {
+            Some(flow(row)?.flow.0)
+        })
+        .maybe_name(
+            "protocol",
+            &described("Transport protocol: tcp or udp."),
+            move |row| Some(flow(row)?.protocol.name()),
+        )
+        .maybe_name("initiator", &described(INITIATOR), move |row| {
+            Some(&flow(row)?.initiator)
+        })
+        .maybe_name("responder", &described(RESPONDER), move |row| {
+            Some(&flow(row)?.responder)
+        })
+        .maybe_name("traffic", TRAFFIC, move |row| {
+            flow(row)?.traffic.as_deref()
+        })
+        .maybe_name("traffic_class", TRAFFIC_CLASS, move |row| {
+            flow(row)?.traffic_class.as_deref()
+        })
+        .maybe_name("direction", &described(DIRECTION), move |row| {
+            Some(direction(row)?.name())
+        })
+}
+
+/// The columns of a row's time, which `what` says in words.
+pub(super) fn time_part<R: 'static>(
+    columns: Builder<R>,
+    what: &str,
+    origin: Timestamp,
+    at: fn(&R) -> Timestamp,
+) -> Builder<R> {
+    columns
+        .time(
+            "time_ns",
+            &format!("{what}: nanoseconds since 1970-01-01 UTC on the source's clock."),
+            at,
+        )
+        .float(
+            "time_s",
+            "The same in seconds since the run's origin: the start of a sweep's traffic, else the first packet of the first capture. The manifest has it as origin_ns.",
+            move |row| seconds(at(row), origin),
+        )
+}
+
+/// From `origin` to `at`, exact to the nanosecond for a hundred days.
+fn seconds(at: Timestamp, origin: Timestamp) -> f64 {
+    (at - origin).as_nanos() as f64 / 1e9
+}

@@ -1,0 +1,142 @@
+//! The table `flows`: a row per flow and direction, with all that is known of it.
+
+use std::sync::Arc;
+
+use tcpexp_flow::{Direction, Protocol};
+use tcpexp_measure::Vantage;
+use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
+use tcpexp_measure::path::{PathFlow, PathSummary};
+use tcpexp_measure::sender::{CongestionFamily, SenderSummary};
+use tcpexp_measure::spp::{Point, Way};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::flow::{DatasetFlow, flow_part, time_part};
+use crate::columns::{Builder, Columns};
+use crate::connections::{behind_their_place, rate_bps, round_trips, sizes};
+use crate::path_flows::delay;
+
+/// One direction of a flow.
+#[derive(Clone, Debug)]
+pub struct FlowRow {
+    /// Whose it is.
+    pub flow: Arc<DatasetFlow>,
+    /// The direction that the row is about.
+    pub direction: Direction,
+    /// Where its packets pass first: whose counts these are.
+    pub capture: Point,
+    /// When its first packet passed there, on the source's clock.
+    pub at: Timestamp,
+    /// What that capture tells of the connection.
+    pub connection: Arc<ConnectionSummary>,
+    /// What the connection of that capture calls this direction.
+    pub local: Direction,
+    /// What the other capture tells of this direction.
+    pub arrived: Option<Arc<DirectionSummary>>,
+    /// What became of its packets on the path.
+    pub path: Option<Arc<PathFlow>>,
+    /// What is known of its sender.
+    pub sender: Option<SenderSummary>,
+}
+
+pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
+    let columns = Columns::named("dataset_flows");
+    let columns = flow_part(columns, |row: &FlowRow| &row.flow, |row| row.direction)
+        .text("capture", "The capture that this direction passes first, src or dst, with one capture src: where its packets are counted.", |row| row.capture.name());
+    let columns = time_part(columns, "When the flow's first packet, of either direction, was captured there", origin, |row| row.at)
+        .span("duration_ns", "From the flow's first packet to its last, either direction, in nanoseconds.", |row| row.connection.duration);
+    let columns = connection(columns);
+    let columns = sizes(columns, FlowRow::summary, |row| row.connection.duration);
+    let columns = behind_their_place(columns, FlowRow::summary);
+    let columns = path(arrived(columns));
+    let columns = delay(columns, "rtt", "Round-trip times between the two points of pairs whose first packet went this way", FlowRow::rtt);
+    let columns = delay(columns, "owd", "One-way delays, off by the error of the clocks' offset", |row| row.path()?.one_way_delay);
+    let columns = delay(columns, "queueing_delay", "One-way delays less the smallest of all packets that go the same way between the points", |row| row.path()?.queueing_delay)
+        .maybe_count("bottleneck_bps", "The rate at which the narrowest link of the path passes on IP packets, headers from IP on included, in bits per second. Null if too few packets queued, or at too many rates, and with one capture.", |row| row.path()?.bottleneck_bps);
+    let columns = round_trips(columns, "ack_rtt", |row| row.summary().rtt);
+    sender(columns).done()
+}
+
+impl FlowRow {
+    fn summary(&self) -> &DirectionSummary {
+        &self.connection.directions[self.local.index()]
+    }
+
+    fn path(&self) -> Option<&PathSummary> {
+        Some(&self.path.as_ref()?.directions[self.direction.index()])
+    }
+
+    fn way(&self) -> Option<Way> {
+        self.path.as_ref()?.way(self.direction)
+    }
+
+    fn rtt(&self) -> Option<tcpexp_measure::RttSummary> {
+        self.path.as_ref()?.summary.rtt[self.direction.index()]
+    }
+
+    fn is_tcp(&self) -> bool {
+        self.connection.protocol == Protocol::Tcp
+    }
+}
+
+fn connection(columns: Builder<FlowRow>) -> Builder<FlowRow> {
+    columns
+        .text("initiator_known", "How the initiator is known: it sent the SYN (syn), it got the SYN with ACK (syn_ack), or it only sent the first packet captured (first_packet).", |row| row.connection.initiator_known.name())
+        .maybe_text("ending", "How it ended: closed (FIN from both ends), half_closed_by_ or reset_by_ one of them, unanswered, or open while the capture ran. Null for UDP.", |row| row.is_tcp().then(|| row.connection.ending.name()))
+        .maybe_text("vantage", "Where that capture was taken: at the initiator, at the responder, or between. Null if nothing tells.", |row| row.connection.vantage.map(Vantage::name))
+        .maybe_span("handshake_rtt_ns", "From the SYN to the ACK of its answer in nanoseconds, the whole round trip. Null if a part was not captured or was sent twice.", |row| row.connection.handshake_rtt)
+        .maybe_flag("sack", "Whether both SYNs permit selective acknowledgments (RFC 2018). Null without both SYNs.", |row| row.connection.sack)
+        .maybe_flag("timestamps", "Whether both SYNs carry timestamps (RFC 7323). Null without both SYNs.", |row| row.connection.timestamps)
+        .maybe_flag("window_scaling", "Whether both SYNs offer window scaling (RFC 7323). Null without both SYNs.", |row| row.connection.window_scaling)
+        .maybe_flag("ecn", "Whether both ends agreed on explicit congestion notification (RFC 3168). Null without both SYNs.", |row| row.connection.ecn)
+}
+
+/// What the other capture says.
+fn arrived(columns: Builder<FlowRow>) -> Builder<FlowRow> {
+    const NULL: &str = "Null if the flow was not found in both captures.";
+    let unique = |row: &FlowRow| Some(row.arrived.as_ref()?.unique_bytes);
+    columns
+        .maybe_count("arrived_packets", &format!("Packets of this direction at the point that it passes second. {NULL}"), |row| Some(row.arrived.as_ref()?.packets))
+        .maybe_count("arrived_ip_bytes", &format!("Bytes of their IP datagrams. {NULL}"), |row| Some(row.arrived.as_ref()?.ip_bytes))
+        .maybe_count("arrived_unique_bytes", &format!("Bytes of payload that arrived, each counted once; for UDP all of them. {NULL}"), unique)
+        .maybe_span("arrived_span_ns", &format!("From the first packet of this direction that arrived to the last, in nanoseconds. {NULL}"), |row| span(row.arrived.as_ref()?))
+        .maybe_count("arrived_goodput_bps", &format!("arrived_unique_bytes over arrived_span_ns, in bits per second, rounded down. Null also if that took no time. {NULL}"), move |row| rate_bps(unique(row)?, span(row.arrived.as_ref()?)?))
+}
+
+fn span(summary: &DirectionSummary) -> Option<TimeDelta> {
+    let (first, last) = summary.span?;
+    Some(last - first)
+}
+
+fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
+    const NULL: &str = "Null if the flow was not found in both captures.";
+    type Count = fn(&PathSummary) -> u64;
+    let counts: [(&str, &str, Count); 8] = [
+        ("path_sent_packets", "Packets that left the point that this direction passes first, each counted once: the sum of delivered, lost, ambiguous and outside", PathSummary::sent),
+        ("path_delivered_packets", "Of sent, those seen at the other point as well", PathSummary::delivered),
+        ("path_lost_packets", "Of sent, those never seen at the other point though that capture was running", PathSummary::lost),
+        ("path_ambiguous_packets", "Of sent, those like another packet in every field that identifies one, so that their fate is not known", |path| path.counts.ambiguous),
+        ("path_outside_packets", "Of sent, those that may have arrived while the other capture was not running", |path| path.counts.outside),
+        ("path_duplicated_packets", "Packets that arrived once more", PathSummary::duplicated),
+        ("path_unseen_upstream_packets", "Packets that arrived and were not seen leaving though that capture was running", |path| path.counts.unseen_upstream),
+        ("path_reordered_packets", "Of delivered, those that a packet of the flow that left later had overtaken (RFC 4737, section 3)", |path| path.reordered),
+    ];
+    let columns = columns.maybe_text("way", "Which way this direction goes between the points: out (first capture to second) or back. Null if no packet showed it, and with one capture.", |row: &FlowRow| row.way().map(Way::name));
+    let columns = counts.into_iter().fold(columns, |columns, (name, what, of)| {
+        columns.maybe_count(name, &format!("{what}. {NULL}"), move |row| row.path().map(of))
+    });
+    columns
+        .maybe_count("loss_runs", &format!("Runs of packets that left one after another and were all lost. {NULL}"), |row| Some(row.path()?.losses.runs))
+        .maybe_count("rtt_samples", &format!("Round-trip times in the table rtt whose first packet went this way. {NULL}"), |row| { row.path()?; Some(row.rtt().map_or(0, |rtt| rtt.samples)) })
+}
+
+fn sender(columns: Builder<FlowRow>) -> Builder<FlowRow> {
+    const NULL: &str = "Null if the sender was not reconstructed.";
+    let limited = |row: &FlowRow| Some(row.sender.as_ref()?.limited);
+    columns
+        .maybe_count("recoveries", &format!("Recoveries of this direction's sender, of any kind. {NULL}"), |row| Some(row.sender.as_ref()?.recoveries.into()))
+        .maybe_count("timeouts", &format!("Of these, those that a timeout began. {NULL}"), |row| Some(row.sender.as_ref()?.timeouts.into()))
+        .maybe_span("busy_ns", &format!("Time with data outstanding, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.busy))
+        .maybe_span("congestion_limited_ns", &format!("Of busy_ns, time with the congestion window filled or losses being repaired, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.congestion_window))
+        .maybe_span("receiver_limited_ns", &format!("Of busy_ns, time with no room for a segment in the receiver's window, in nanoseconds. {NULL}"), move |row| Some(limited(row)?.receiver_window))
+        .maybe_text("congestion_family", &format!("Which congestion control it may be, from how the window grows. {NULL}"), |row| row.sender.as_ref()?.hint.family.map(CongestionFamily::name))
+}

@@ -1,0 +1,109 @@
+//! The table `logs`: what kernels and tools wrote down.
+
+use std::sync::Arc;
+
+use tcpexp_flow::Direction;
+use tcpexp_measure::import::IntervalSample;
+use tcpexp_measure::sender::{CwndSource, SenderSample};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::flow::{DatasetFlow, maybe_flow_part, time_part};
+use crate::columns::{Builder, Columns};
+use crate::sender::{control, windows};
+
+/// A line of a log.
+#[derive(Clone, Debug)]
+pub struct LogRow {
+    /// The log's file.
+    pub log: Arc<str>,
+    /// What wrote it.
+    pub kind: Arc<str>,
+    /// Whom it is about, if a capture has this flow or the log names one.
+    pub flow: Option<Arc<DatasetFlow>>,
+    /// Which way the data goes.
+    pub direction: Option<Direction>,
+    /// What it says.
+    pub sample: LogSample,
+}
+
+/// What a line of a log says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LogSample {
+    /// The state of a sender.
+    Sender(SenderSample),
+    /// What a load generator did in an interval.
+    Interval(IntervalSample),
+    /// An answer to an echo request.
+    Echo {
+        /// When it came.
+        at: Timestamp,
+        /// The request's number.
+        number: u64,
+        /// How long it took.
+        rtt: TimeDelta,
+    },
+}
+
+pub(super) fn columns(origin: Timestamp) -> Columns<LogRow> {
+    let columns = Columns::named("dataset_logs")
+        .name("log", "The log's file, as it was named.", |row: &LogRow| &row.log)
+        .name("kind", "What wrote it: tcp_probe, tcpinfo, ss, siftr, web10g, iperf3 or ping.", |row| &row.kind);
+    let columns = maybe_flow_part(
+        columns,
+        "where the log names no endpoints or none that a capture has",
+        |row| row.flow.as_deref(),
+        |row| row.direction,
+    );
+    let columns = time_part(columns, "When it was so, on the clock that the log tells, which is taken for the source's; of an interval, when it began", origin, LogRow::at);
+    let columns = windows(columns, LogRow::sender)
+        .maybe_text("cwnd_source", "How the window is known: measured (the kernel logged it). Null for other logs.", |row| Some(row.sender()?.cwnd_source).map(CwndSource::name));
+    intervals(control(columns, LogRow::sender))
+        .maybe_float("rtt_ms", "Round-trip time that ping tells, in milliseconds. Null for other logs.", |row| Some(row.echo()?.1.as_nanos() as f64 / 1e6))
+        .maybe_span("rtt_ns", "The same in nanoseconds. Null for other logs.", |row| Some(row.echo()?.1))
+        .maybe_count("echo_number", "The number of ping's request (icmp_seq). Null for other logs.", |row| Some(row.echo()?.0))
+        .done()
+}
+
+fn intervals(columns: Builder<LogRow>) -> Builder<LogRow> {
+    const NULL: &str = "Null where the log does not tell it, and for other logs.";
+    columns
+        .maybe_span("interval_ns", "How long the load generator's interval is, in nanoseconds. Null for other logs.", |row| Some(row.interval()?.length))
+        .maybe_count("interval_bytes", &format!("Bytes that the sending application handed over in it, or that the receiving one got. {NULL}"), |row| row.interval()?.bytes)
+        .maybe_count("interval_goodput_bps", &format!("These bytes as a rate in bits per second. {NULL}"), |row| row.interval()?.goodput_bps)
+        .maybe_count("interval_retransmitted_segments", &format!("Segments sent again in it. {NULL}"), |row| row.interval()?.retransmitted_segments)
+        .maybe_count("interval_cwnd_bytes", &format!("Congestion window at its end in bytes. {NULL}"), |row| row.interval()?.cwnd_bytes)
+        .maybe_span("interval_srtt_ns", &format!("Smoothed round-trip time at its end in nanoseconds. {NULL}"), |row| row.interval()?.srtt)
+        .maybe_flag("interval_omitted", "Whether the generator still warmed up and leaves it out of its own sums. Null for other logs.", |row| Some(row.interval()?.omitted))
+}
+
+impl LogRow {
+    /// When it was so.
+    pub const fn at(&self) -> Timestamp {
+        match self.sample {
+            LogSample::Sender(sample) => sample.at,
+            LogSample::Interval(sample) => sample.start,
+            LogSample::Echo { at, .. } => at,
+        }
+    }
+
+    const fn sender(&self) -> Option<&SenderSample> {
+        match &self.sample {
+            LogSample::Sender(sample) => Some(sample),
+            _ => None,
+        }
+    }
+
+    const fn interval(&self) -> Option<&IntervalSample> {
+        match &self.sample {
+            LogSample::Interval(sample) => Some(sample),
+            _ => None,
+        }
+    }
+
+    const fn echo(&self) -> Option<(u64, TimeDelta)> {
+        match self.sample {
+            LogSample::Echo { number, rtt, .. } => Some((number, rtt)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The table `loss`: a row per packet that did not arrive.
+
+use std::sync::Arc;
+
+use tcpexp_measure::path::PathPacket;
+use tcpexp_units::Timestamp;
+
+use super::flow::{DatasetFlow, flow_part, time_part};
+use super::owd::sizes;
+use crate::columns::Columns;
+
+/// A packet that left and was lost.
+#[derive(Clone, Debug)]
+pub struct LossRow {
+    /// Whose it is.
+    pub flow: Arc<DatasetFlow>,
+    /// When it left.
+    pub at: Timestamp,
+    /// What became of it.
+    pub packet: PathPacket,
+}
+
+pub(super) fn columns(origin: Timestamp) -> Columns<LossRow> {
+    let columns = flow_part(
+        Columns::named("dataset_loss"),
+        |row: &LossRow| &row.flow,
+        |row| row.packet.direction,
+    )
+    .text(
+        "way",
+        "Which way it went between the points: out (first capture to second) or back.",
+        |row| row.packet.way.name(),
+    );
+    let columns = time_part(
+        columns,
+        "When the packet passed the first point, never to be seen at the second though that capture was running",
+        origin,
+        |row| row.at,
+    );
+    sizes(columns, |row| &row.packet).done()
+}

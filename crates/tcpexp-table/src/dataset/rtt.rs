@@ -1,0 +1,93 @@
+//! The table `rtt`: a row per round-trip time.
+
+use std::sync::Arc;
+
+use tcpexp_flow::Direction;
+use tcpexp_measure::rtt::SingleRttSample;
+use tcpexp_measure::spp::{Point, RttSample};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::flow::{DatasetFlow, flow_part, time_part};
+use crate::columns::Columns;
+
+/// A round-trip time.
+#[derive(Clone, Debug)]
+pub struct RttRow {
+    /// Whose it is.
+    pub flow: Arc<DatasetFlow>,
+    /// When, on the source's clock.
+    pub at: Timestamp,
+    /// The measurement.
+    pub source: RttSource,
+}
+
+/// How a round-trip time was measured.
+#[derive(Clone, Copy, Debug)]
+pub enum RttSource {
+    /// Between two captures.
+    Pair(RttSample),
+    /// In one capture.
+    Answer(SingleRttSample),
+}
+
+pub(super) fn columns(origin: Timestamp) -> Columns<RttRow> {
+    let columns = flow_part(
+        Columns::named("dataset_rtt"),
+        |row: &RttRow| &row.flow,
+        |row| row.source.direction(),
+    );
+    time_part(columns, "When the first packet of a pair passed the point where the pair starts, or when the answer was captured", origin, |row| row.at)
+        .float("rtt_ms", "Round-trip time in milliseconds: rtt_ns / 1e6.", |row| row.source.rtt().as_nanos() as f64 / 1e6)
+        .span("rtt_ns", "Round-trip time in nanoseconds. With method packet_pairs that between the two points, without the turnaround; else that from the capture to the end that the direction leads to and back, what the end takes to answer included. Not clamped: a negative value is a finding.", |row| row.source.rtt())
+        .text("method", "How it was measured: packet_pairs (between two captures), or with one capture sequence_ack (an ACK answers a segment) or timestamps (an echo answers a TSval).", |row| row.source.method())
+        .text("reference", "Where it starts and ends: src (first capture) or dst (second capture).", |row| row.source.reference().name())
+        .maybe_span("turnaround_ns", "Time between the pair's two packets at the far point, in nanoseconds; not part of rtt_ns. Null unless method is packet_pairs.", |row| Some(row.source.pair()?.turnaround))
+        .maybe_span("owd_out_ns", "One-way time of the pair's first packet in nanoseconds: far clock minus reference clock, so the clocks' offset is in it. The table owd has it without. Null unless method is packet_pairs.", |row| Some(row.source.pair()?.owd_out))
+        .maybe_span("owd_back_ns", "One-way time of the pair's second packet back in nanoseconds, with the clocks' offset the other way round. Null unless method is packet_pairs.", |row| Some(row.source.pair()?.owd_back))
+        .maybe_text("ack_class", "With one capture, what the answer is: handshake, cumulative, after_reordering, selective, duplicate or unasked. Null if method is packet_pairs.", |row| Some(row.source.answer()?.ack_class.name()))
+        .done()
+}
+
+impl RttSource {
+    const fn pair(&self) -> Option<&RttSample> {
+        match self {
+            Self::Pair(sample) => Some(sample),
+            Self::Answer(_) => None,
+        }
+    }
+
+    const fn answer(&self) -> Option<&SingleRttSample> {
+        match self {
+            Self::Answer(sample) => Some(sample),
+            Self::Pair(_) => None,
+        }
+    }
+
+    const fn direction(&self) -> Direction {
+        match self {
+            Self::Pair(sample) => sample.direction,
+            Self::Answer(sample) => sample.direction,
+        }
+    }
+
+    const fn rtt(&self) -> TimeDelta {
+        match self {
+            Self::Pair(sample) => sample.rtt,
+            Self::Answer(sample) => sample.rtt,
+        }
+    }
+
+    const fn method(&self) -> &'static str {
+        match self {
+            Self::Pair(_) => "packet_pairs",
+            Self::Answer(sample) => sample.method.name(),
+        }
+    }
+
+    const fn reference(&self) -> Point {
+        match self {
+            Self::Pair(sample) => sample.reference,
+            Self::Answer(_) => Point::Src,
+        }
+    }
+}

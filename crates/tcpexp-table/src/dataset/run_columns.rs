@@ -1,0 +1,183 @@
+//! What tells one run of a sweep apart from the others.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
+use arrow::datatypes::{DataType, Field};
+
+use crate::schema::optional;
+
+/// The first columns of all tables of a run, with the one value that each has in this run.
+///
+/// All runs of a sweep must have the same columns: [`RunColumns::like`] brings them to that.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunColumns(Vec<RunColumn>);
+
+/// One of these columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunColumn {
+    /// Its name, which ends in the unit if it has one.
+    pub name: String,
+    /// What it means.
+    pub description: String,
+    /// Its value.
+    pub value: RunValue,
+}
+
+/// The value of a column in a run, `None` for null; which one it is says the column's type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunValue {
+    /// A name.
+    Text(Option<String>),
+    /// A count.
+    Count(Option<i64>),
+    /// A quantity.
+    Number(Option<f64>),
+    /// Yes or no.
+    Flag(Option<bool>),
+}
+
+impl RunColumns {
+    /// These columns, in this order.
+    ///
+    /// A name that a table of measurements has already gets `param_` before it in all tables.
+    pub fn new(columns: Vec<RunColumn>, taken: impl Fn(&str) -> bool) -> Self {
+        let named = columns.into_iter().map(|mut column| {
+            if taken(&column.name) {
+                column.name.insert_str(0, "param_");
+            }
+            column
+        });
+        Self(named.collect())
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &[RunColumn] {
+        &self.0
+    }
+
+    /// Brings the columns of several runs together: each run gets all of them, in order of first
+    /// appearance, null where it has none, and of a type that holds all their values.
+    pub fn unify(runs: &mut [Self]) {
+        let mut places = BTreeMap::new();
+        let mut all: Vec<RunColumn> = Vec::new();
+        for column in runs.iter().flat_map(|run| &run.0) {
+            let place = *places.entry(column.name.clone()).or_insert(all.len());
+            match all.get_mut(place) {
+                Some(known) => known.value = known.value.type_with(&column.value),
+                None => all.push(RunColumn {
+                    value: column.value.null(),
+                    ..column.clone()
+                }),
+            }
+        }
+        for run in runs {
+            *run = run.like(&Self(all.clone()));
+        }
+    }
+
+    /// This run's values in the columns of `others`.
+    #[must_use]
+    pub fn like(&self, others: &Self) -> Self {
+        let find = |name: &str| self.0.iter().find(|column| column.name == name);
+        let columns = others.0.iter().map(|column| RunColumn {
+            value: find(&column.name).map_or(column.value.null(), |own| {
+                own.value.as_type_of(&column.value)
+            }),
+            ..column.clone()
+        });
+        Self(columns.collect())
+    }
+
+    pub(crate) fn fields(&self) -> Vec<Field> {
+        let field = |column: &RunColumn| {
+            let data_type = match column.value {
+                RunValue::Text(_) => DataType::Utf8,
+                RunValue::Count(_) => DataType::Int64,
+                RunValue::Number(_) => DataType::Float64,
+                RunValue::Flag(_) => DataType::Boolean,
+            };
+            optional(&column.name, data_type, &column.description)
+        };
+        self.0.iter().map(field).collect()
+    }
+
+    /// The columns of so many rows.
+    pub(crate) fn arrays(&self, rows: usize) -> Vec<ArrayRef> {
+        let array = |column: &RunColumn| -> ArrayRef {
+            match &column.value {
+                RunValue::Text(value) => Arc::new(StringArray::from_iter(std::iter::repeat_n(
+                    value.as_deref(),
+                    rows,
+                ))),
+                RunValue::Count(value) => {
+                    Arc::new(Int64Array::from_iter(std::iter::repeat_n(*value, rows)))
+                }
+                RunValue::Number(value) => {
+                    Arc::new(Float64Array::from_iter(std::iter::repeat_n(*value, rows)))
+                }
+                RunValue::Flag(value) => {
+                    Arc::new(BooleanArray::from_iter(std::iter::repeat_n(*value, rows)))
+                }
+            }
+        };
+        self.0.iter().map(array).collect()
+    }
+}
+
+impl RunValue {
+    /// Whether there is none.
+    pub const fn is_null(&self) -> bool {
+        matches!(
+            self,
+            Self::Text(None) | Self::Count(None) | Self::Number(None) | Self::Flag(None)
+        )
+    }
+
+    /// Null of the same type.
+    #[must_use]
+    pub const fn null(&self) -> Self {
+        match self {
+            Self::Text(_) => Self::Text(None),
+            Self::Count(_) => Self::Count(None),
+            Self::Number(_) => Self::Number(None),
+            Self::Flag(_) => Self::Flag(None),
+        }
+    }
+
+    /// Null of a type that holds the values of both.
+    fn type_with(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Count(_), Self::Number(_)) | (Self::Number(_), Self::Count(_)) => {
+                Self::Number(None)
+            }
+            (a, b) if std::mem::discriminant(a) == std::mem::discriminant(b) => a.null(),
+            _ => Self::Text(None),
+        }
+    }
+
+    /// The same value in the type of `other`, which holds it.
+    fn as_type_of(&self, other: &Self) -> Self {
+        match (other, self) {
+            (Self::Number(_), Self::Count(Some(count))) => Self::Number(Some(*count as f64)),
+            (Self::Text(_), value) => Self::Text(value.text()),
+            (other, value)
+                if std::mem::discriminant(other) == std::mem::discriminant(value) =>
+            {
+                value.clone()
+            }
+            (other, _) => other.null(),
+        }
+    }
+
+    /// As it is written down.
+    pub fn text(&self) -> Option<String> {
+        match self {
+            Self::Text(value) => value.clone(),
+            Self::Count(value) => value.map(|value| value.to_string()),
+            Self::Number(value) => value.map(|value| value.to_string()),
+            Self::Flag(value) => value.map(|value| value.to_string()),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The table `sender`: a row per ACK that a sender hears.
+
+use std::sync::Arc;
+
+use tcpexp_measure::sender::SenderSample;
+use tcpexp_measure::spp::Point;
+use tcpexp_units::Timestamp;
+
+use super::flow::{DatasetFlow, flow_part, time_part};
+use crate::columns::Columns;
+use crate::sender::{control, cwnd_source, windows};
+
+/// The state of a sender.
+#[derive(Clone, Debug)]
+pub struct SenderStateRow {
+    /// The capture that tells it.
+    pub capture: Point,
+    /// Whose it is.
+    pub flow: Arc<DatasetFlow>,
+    /// The state; its time is on the source's clock.
+    pub sample: SenderSample,
+}
+
+pub(super) fn columns(origin: Timestamp) -> Columns<SenderStateRow> {
+    let columns = Columns::named("dataset_sender").text(
+        "capture",
+        "The capture that tells it: src or dst, whichever was taken where the data is sent, else src.",
+        |row: &SenderStateRow| row.capture.name(),
+    );
+    let columns = flow_part(columns, |row| &row.flow, |row| row.sample.direction);
+    let columns = time_part(columns, "When an ACK reached the sender; all of the row is the state before that ACK is processed", origin, |row| row.sample.at);
+    let columns = windows(columns, |row| Some(&row.sample));
+    let columns = cwnd_source(columns, |row| row.sample.cwnd_source);
+    control(columns, |row| Some(&row.sample)).done()
+}

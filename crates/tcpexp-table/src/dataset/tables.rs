@@ -1,0 +1,169 @@
+//! Which tables there are.
+
+use arrow::datatypes::SchemaRef;
+use tcpexp_units::Timestamp;
+
+use super::{
+    EventRow, FlowRow, LogRow, LossRow, OwdRow, QueueRow, RttRow, RunColumns, SenderStateRow,
+    ThroughputBinRow, events, flows, logs, losses, owd, queue, rtt, sender, throughput,
+};
+use crate::Columns;
+
+/// Version of the dataset's tables; it counts up when a column changes its meaning or goes.
+pub const DATASET_VERSION: u32 = 1;
+
+/// The tables of a dataset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DatasetTable {
+    /// A row per flow and direction.
+    Flows,
+    /// A row per round-trip time.
+    Rtt,
+    /// A row per packet that arrived.
+    Owd,
+    /// A row per packet that was lost.
+    Loss,
+    /// A row per bin, flow and direction.
+    Throughput,
+    /// A row per ACK that a sender hears.
+    Sender,
+    /// A row per event.
+    Events,
+    /// A row per state of the bottleneck's queue.
+    Queue,
+    /// A row per line of a log.
+    Logs,
+}
+
+impl DatasetTable {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Flows,
+        Self::Rtt,
+        Self::Owd,
+        Self::Loss,
+        Self::Throughput,
+        Self::Sender,
+        Self::Events,
+        Self::Queue,
+        Self::Logs,
+    ];
+
+    /// Its name, which is its file's without the ending.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flows => "flows",
+            Self::Rtt => "rtt",
+            Self::Owd => "owd",
+            Self::Loss => "loss",
+            Self::Throughput => "throughput",
+            Self::Sender => "sender",
+            Self::Events => "events",
+            Self::Queue => "queue",
+            Self::Logs => "logs",
+        }
+    }
+
+    /// What a row of it is.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Flows => "a row per flow and direction: sizes, rates, losses, delays, recoveries",
+            Self::Rtt => "a row per round-trip time",
+            Self::Owd => "a row per packet seen at both points: its delay, its place in the order",
+            Self::Loss => "a row per packet that was lost between the points",
+            Self::Throughput => "a row per bin, flow and direction, at either point",
+            Self::Sender => "a row per ACK that a sender hears: congestion window and the like",
+            Self::Events => "a row per recovery, retransmission, change of state or of the path",
+            Self::Queue => "a row per state of the bottleneck's queue",
+            Self::Logs => "a row per line of what kernels and tools wrote down",
+        }
+    }
+
+    /// Its columns in a run without parameters.
+    pub fn schema(self) -> SchemaRef {
+        let layout = Layout::default();
+        match self {
+            Self::Flows => layout.flows().schema(),
+            Self::Rtt => layout.rtt().schema(),
+            Self::Owd => layout.owd().schema(),
+            Self::Loss => layout.loss().schema(),
+            Self::Throughput => layout.throughput().schema(),
+            Self::Sender => layout.sender().schema(),
+            Self::Events => layout.events().schema(),
+            Self::Queue => layout.queue().schema(),
+            Self::Logs => layout.logs().schema(),
+        }
+    }
+
+    /// Whether any table has a column of this name.
+    pub fn has_column(name: &str) -> bool {
+        Self::ALL
+            .iter()
+            .any(|table| table.schema().column_with_name(name).is_some())
+    }
+}
+
+/// What the columns of one run's tables depend on.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// What the column `time_s` counts from.
+    pub origin: Timestamp,
+    /// The first columns of each table.
+    pub run: RunColumns,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self {
+            origin: Timestamp::from_nanos(0),
+            run: RunColumns::default(),
+        }
+    }
+}
+
+impl Layout {
+    /// The columns of the table `flows`.
+    pub fn flows(&self) -> Columns<FlowRow> {
+        flows::columns(self.origin).of_run(&self.run)
+    }
+
+    /// The columns of the table `rtt`.
+    pub fn rtt(&self) -> Columns<RttRow> {
+        rtt::columns(self.origin).of_run(&self.run)
+    }
+
+    /// The columns of the table `owd`.
+    pub fn owd(&self) -> Columns<OwdRow> {
+        owd::columns(self.origin).of_run(&self.run)
+    }
+
+    /// The columns of the table `loss`.
+    pub fn loss(&self) -> Columns<LossRow> {
+        losses::columns(self.origin).of_run(&self.run)
+    }
+
+    /// The columns of the table `throughput`.
+    pub fn throughput(&self) -> Columns<ThroughputBinRow> {
+        throughput::columns(self.origin).of_run(&self.run)
+    }
+
+    /// The columns of the table `sender`.
+    pub fn sender(&self) -> Columns<SenderStateRow> {
+        sender::columns(self.origin).of_run(&self.run)
+    }
+
+    /// The columns of the table `events`.
+    pub fn events(&self) -> Columns<EventRow> {
+        events::columns(self.origin).of_run(&self.run)
+    }
+
+    /// The columns of the table `queue`.
+    pub fn queue(&self) -> Columns<QueueRow> {
+        queue::columns(self.origin).of_run(&self.run)
+    }
+
+    /// The columns of the table `logs`.
+    pub fn logs(&self) -> Columns<LogRow> {
+        logs::columns(self.origin).of_run(&self.run)
+    }
+}

@@ -1,0 +1,40 @@
+//! The table `throughput`: a row per bin, flow and direction.
+
+use std::sync::Arc;
+
+use tcpexp_measure::spp::Point;
+use tcpexp_measure::throughput::ThroughputBin;
+use tcpexp_units::Timestamp;
+
+use super::flow::{DatasetFlow, maybe_flow_part, time_part};
+use crate::columns::Columns;
+use crate::throughput::rates;
+
+/// A bin of one capture.
+#[derive(Clone, Debug)]
+pub struct ThroughputBinRow {
+    /// Where it was counted.
+    pub capture: Point,
+    /// Whose it is; `None` for all flows together.
+    pub flow: Option<Arc<DatasetFlow>>,
+    /// When the bin starts, on the source's clock.
+    pub at: Timestamp,
+    /// What passed.
+    pub bin: ThroughputBin,
+}
+
+pub(super) fn columns(origin: Timestamp) -> Columns<ThroughputBinRow> {
+    let columns = Columns::named("dataset_throughput").text(
+        "capture",
+        "Where it was counted: src or dst. What a sender sends is counted near it, what arrives near the receiver; both captures count the same packets.",
+        |row: &ThroughputBinRow| row.capture.name(),
+    );
+    let columns = maybe_flow_part(
+        columns,
+        "in the rows of all flows together, where direction is null for both ways together",
+        |row| row.flow.as_deref(),
+        |row| row.bin.direction,
+    );
+    let columns = time_part(columns, "When the bin starts; the destination's bins are cut on its own clock, moved by the clocks' offset", origin, |row| row.at);
+    rates(columns, |row| &row.bin).done()
+}
