@@ -11,11 +11,13 @@ use tcpexp::table;
 use tcpexp::units::TimeDelta;
 use tcpexp::wire::Tunnels;
 
+use crate::analyze::AnalyzeArgs;
 use crate::lab::LabArgs;
 use crate::netem::NetemArgs;
 use crate::path::PathArgs;
 use crate::picture::Picture;
 use crate::plot::PlotArgs;
+use crate::schema::SchemaArgs;
 use crate::sender_args::{CwndArgs, ImportArgs, ScoreArgs};
 use crate::throughput::ThroughputArgs;
 use crate::values::parse_time;
@@ -41,6 +43,8 @@ pub(crate) enum Command {
     Lab(LabArgs),
     Plot(PlotArgs),
     Netem(NetemArgs),
+    Analyze(AnalyzeArgs),
+    Schema(SchemaArgs),
     /// Print the completion script of a shell
     ///
     /// For bash: tcpexp completions bash > ~/.local/share/bash-completion/completions/tcpexp

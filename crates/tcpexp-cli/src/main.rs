@@ -1,5 +1,6 @@
 //! The `tcpexp` command.
 
+mod analyze;
 mod args;
 mod compat;
 mod cwnd;
@@ -19,6 +20,7 @@ mod rate_chart;
 mod report;
 mod results;
 mod rtt;
+mod schema;
 mod score;
 mod score_pairs;
 mod sender_args;
@@ -51,6 +53,8 @@ fn run() -> anyhow::Result<()> {
         Command::Lab(args) => lab::run(&args),
         Command::Plot(args) => plot::run(&args),
         Command::Netem(args) => netem::run(&args),
+        Command::Analyze(args) => analyze::run(&args),
+        Command::Schema(args) => schema::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "tcpexp", &mut script);

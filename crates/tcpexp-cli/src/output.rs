@@ -163,7 +163,32 @@ fn temporary(path: &Path) -> anyhow::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// Temporary files that an interrupt must take away.
+/// A temporary directory that an interrupt must take away, until this is dropped.
+pub(crate) struct RemovedOnInterrupt(PathBuf);
+
+impl RemovedOnInterrupt {
+    /// Makes a directory, as `make` does, which tells its name by `name`.
+    pub(crate) fn make<T, E>(
+        make: impl FnOnce() -> Result<T, E>,
+        name: impl Fn(&T) -> &Path,
+    ) -> Result<(T, Self), E> {
+        remove_on_interrupt();
+        // Locked first, as for files.
+        let mut temporaries = temporaries();
+        let made = make()?;
+        let path = name(&made).to_owned();
+        temporaries.push(path.clone());
+        Ok((made, Self(path)))
+    }
+}
+
+impl Drop for RemovedOnInterrupt {
+    fn drop(&mut self) {
+        forget(&self.0);
+    }
+}
+
+/// Temporary files and directories that an interrupt must take away.
 fn temporaries() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
     static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     TEMPORARIES
@@ -184,7 +209,11 @@ fn remove_on_interrupt() {
             let mut temporaries = temporaries();
             for path in temporaries.drain(..) {
                 // It may be gone already; there is nobody left to tell if it cannot be removed.
-                drop(std::fs::remove_file(path));
+                if path.is_dir() {
+                    drop(std::fs::remove_dir_all(path));
+                } else {
+                    drop(std::fs::remove_file(path));
+                }
             }
             std::process::exit(130);
         });

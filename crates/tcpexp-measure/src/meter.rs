@@ -24,6 +24,29 @@ pub trait Meter: Send {
     fn end(self, flow: &Flow, rows: &mut impl Extend<Self::Row>);
 }
 
+/// A measurement that may be left out.
+impl<M: Meter> Meter for Option<M> {
+    type Row = M::Row;
+
+    fn segment(&mut self, segment: &Segment, rows: &mut impl Extend<Self::Row>) {
+        if let Some(meter) = self {
+            meter.segment(segment, rows);
+        }
+    }
+
+    fn datagram(&mut self, datagram: &Datagram, rows: &mut impl Extend<Self::Row>) {
+        if let Some(meter) = self {
+            meter.datagram(datagram, rows);
+        }
+    }
+
+    fn end(self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
+        if let Some(meter) = self {
+            meter.end(flow, rows);
+        }
+    }
+}
+
 /// What is known when all flows have been measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metered {

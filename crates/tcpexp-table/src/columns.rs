@@ -54,11 +54,17 @@ impl<R> Columns<R> {
         R: 'static,
     {
         let mut fields = run.fields();
-        fields.extend(self.schema.fields().iter().map(|field| field.as_ref().clone()));
+        fields.extend(
+            self.schema
+                .fields()
+                .iter()
+                .map(|field| field.as_ref().clone()),
+        );
         let metadata = self.schema.metadata().clone();
-        let constant = run.arrays(BATCH_ROWS).into_iter().map(|array| -> Make<R> {
-            Box::new(move |rows| repeated(&array, rows.len()))
-        });
+        let constant = run
+            .arrays(BATCH_ROWS)
+            .into_iter()
+            .map(|array| -> Make<R> { Box::new(move |rows| repeated(&array, rows.len())) });
         Self {
             schema: Arc::new(Schema::new_with_metadata(fields, metadata)),
             arrays: constant.chain(self.arrays).collect(),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tcpexp_flow::{Cause, Direction, Protocol};
-use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 use tcpexp_measure::RttSummary;
+use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 use tcpexp_units::TimeDelta;
 
 use crate::columns::{Builder, Columns};
@@ -52,7 +52,9 @@ pub fn connection_columns() -> Columns<ConnectionRow> {
         .maybe_flag("window_scaling", "Whether both SYNs offer window scaling (RFC 7323). Null without both SYNs.", |row| row.connection.window_scaling)
         .maybe_flag("ecn", "Whether both ends agreed on explicit congestion notification (RFC 3168). Null without both SYNs.", |row| row.connection.ecn)
         .text("direction", "The direction that the columns from here on are about: forward (initiator to responder) or reverse.", |row| row.direction.name());
-    let columns = sizes(columns, ConnectionRow::summary, |row| row.connection.duration);
+    let columns = sizes(columns, ConnectionRow::summary, |row| {
+        row.connection.duration
+    });
     let columns = behind_their_place(columns, ConnectionRow::summary);
     round_trips(columns, "rtt", |row| row.summary().rtt).done()
 }

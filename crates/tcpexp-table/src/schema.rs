@@ -7,9 +7,9 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 /// Metadata key of a schema's name.
 pub(crate) const SCHEMA_NAME: &str = "tcpexp.schema";
 /// Metadata key of a schema's version; it counts up when a column changes its meaning or goes.
-const SCHEMA_VERSION: &str = "tcpexp.schema_version";
+pub(crate) const SCHEMA_VERSION: &str = "tcpexp.schema_version";
 /// Metadata key of a column's definition.
-const DESCRIPTION: &str = "description";
+pub(crate) const DESCRIPTION: &str = "description";
 
 /// One row per round-trip time sample between two measurement points.
 pub fn rtt_schema() -> SchemaRef {
@@ -194,6 +194,16 @@ mod tests {
     #[test]
     fn the_path_flows_schema_is_part_of_the_interface() {
         insta::assert_snapshot!(written_out(&path_flow_columns().schema()));
+    }
+
+    #[test]
+    fn the_schemas_of_a_dataset_are_part_of_the_interface() {
+        for table in crate::dataset::DatasetTable::ALL {
+            insta::assert_snapshot!(
+                format!("dataset_{}", table.name()),
+                written_out(&table.schema())
+            );
+        }
     }
 
     #[test]

@@ -36,10 +36,7 @@ pub(crate) fn windows<R: 'static>(
 }
 
 /// How the window is known.
-pub(crate) fn cwnd_source<R: 'static>(
-    columns: Builder<R>,
-    of: fn(&R) -> CwndSource,
-) -> Builder<R> {
+pub(crate) fn cwnd_source<R: 'static>(columns: Builder<R>, of: fn(&R) -> CwndSource) -> Builder<R> {
     columns
         .text("cwnd_source", "How the window is known: measured (a kernel logged it), filled (the sender fills it, so it is what is in the network), recovery (what is in the network and what an ACK may add), receiver_limited or application_limited (replayed by the sender's rules). Or why not: warm_up (the capture began in the middle), paced (the sender paces below its window), not_seen (captured away from a sender without timestamps).", move |row| of(row).name())
 }

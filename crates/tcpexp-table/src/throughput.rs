@@ -30,10 +30,7 @@ pub fn throughput_columns() -> Columns<BinRow> {
 }
 
 /// What passed in a bin, and how fast.
-pub(crate) fn rates<R: 'static>(
-    columns: Builder<R>,
-    of: fn(&R) -> &ThroughputBin,
-) -> Builder<R> {
+pub(crate) fn rates<R: 'static>(columns: Builder<R>, of: fn(&R) -> &ThroughputBin) -> Builder<R> {
     const ROUNDED: &str = "in bits per second, rounded down";
     columns
         .span("width_ns", "How long the bin is, in nanoseconds. A flow has bins from its first packet's to its last one's, which traffic seldom fills for their whole width.", move |row| of(row).width)

@@ -79,6 +79,54 @@ pub enum Error {
         /// The tables that there are, with their columns.
         tables: String,
     },
+    /// A file cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Rows cannot be brought into a table's format.
+    #[error("cannot write {}", path.display())]
+    Encode {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: tcpexp_table::Error,
+    },
+    /// The folder that a dataset is to be made in is not there.
+    #[error("cannot write {}: there is no folder {}", path.display(), folder.display())]
+    NoFolder {
+        /// Where the dataset was to be.
+        path: PathBuf,
+        /// What is missing.
+        folder: PathBuf,
+    },
+    /// There is something in the place of a dataset that would be lost.
+    #[error("{} holds something else than a dataset: name another directory", path.display())]
+    NotOurs {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The manifest of a dataset cannot be understood.
+    #[error("{} is no manifest of a dataset", path.display())]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// The manifest is of something else, or of a later version.
+    #[error("{} is of \"{kind}\" version {version}, which this program does not know", path.display())]
+    OtherManifest {
+        /// The file.
+        path: PathBuf,
+        /// What it says it is.
+        kind: String,
+        /// Its version.
+        version: u32,
+    },
     /// Nothing tells what kind of log it is.
     #[error("{} is no log of a known format", path.display())]
     UnknownLog {

@@ -24,6 +24,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod analyze;
 mod compat;
 mod cwnd;
 mod error;
@@ -38,6 +39,10 @@ mod single_rtt;
 mod tables;
 mod throughput;
 
+pub use analyze::{
+    ANALYZE_PASSES, AnalyzeInputs, AnalyzeOptions, CaptureInput, Checked, Comparison, DatasetDir,
+    LogInput, MANIFEST_FILE_NAME, Manifest, TableEntry, Traffic, Unpaired, WrittenTable, analyze,
+};
 pub use compat::spp_pairs;
 pub use cwnd::{LabelledSenderRow, cwnd};
 pub use error::Error;

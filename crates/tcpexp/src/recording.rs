@@ -107,6 +107,25 @@ impl Recording {
         metadata.map_or(0, |metadata| metadata.len())
     }
 
+    /// The file from its first byte, as it is stored.
+    ///
+    /// Not to be read while a pass is under way: standard input has one place in it for all.
+    pub(crate) fn file(&self) -> io::Result<File> {
+        match &self.source {
+            Source::Mapped(_) | Source::Path => File::open(&self.name),
+            Source::Spooled(file) => {
+                let mut file = file.try_clone()?;
+                io::Seek::rewind(&mut file)?;
+                Ok(file)
+            }
+        }
+    }
+
+    /// Whether [`file`](Self::file) may be read beside a pass.
+    pub(crate) const fn can_be_read_twice_at_once(&self) -> bool {
+        !matches!(self.source, Source::Spooled(_))
+    }
+
     /// Bytes of the file that have been read so far, all passes added up.
     pub fn progress(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.progress)

@@ -39,8 +39,16 @@ pub enum RunEvent {
 
 pub(super) fn columns(origin: Timestamp) -> Columns<EventRow> {
     let columns = Columns::named("dataset_events")
-        .maybe_text("capture", "The capture that tells it: src or dst. Null for a log's and a sweep's events.", |row: &EventRow| row.capture.map(Point::name))
-        .maybe_name("log", "The log that tells it, by its file. Null for others.", |row| row.log.as_deref());
+        .maybe_text(
+            "capture",
+            "The capture that tells it: src or dst. Null for a log's and a sweep's events.",
+            |row: &EventRow| row.capture.map(Point::name),
+        )
+        .maybe_name(
+            "log",
+            "The log that tells it, by its file. Null for others.",
+            |row| row.log.as_deref(),
+        );
     let columns = maybe_flow_part(
         columns,
         "for events of the path, and for a log's senders that no capture has",
@@ -50,7 +58,11 @@ pub(super) fn columns(origin: Timestamp) -> Columns<EventRow> {
     .text("event", "What happened: recovery (the window is reduced, losses are repaired), retransmission (data is sent again), from a log also state (congestion control sets its state), from a sweep path_change.", |row| row.name());
     let columns = time_part(columns, "When, or when it began", origin, EventRow::at);
     event_details(columns, EventRow::sender)
-        .maybe_name("detail", "Of a path_change, what changed. Null for others.", |row| row.detail())
+        .maybe_name(
+            "detail",
+            "Of a path_change, what changed. Null for others.",
+            |row| row.detail(),
+        )
         .done()
 }
 

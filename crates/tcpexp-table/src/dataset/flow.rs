@@ -27,8 +27,7 @@ pub struct DatasetFlow {
 const FLOW_ID: &str = "The flow's number in this run, the same in all tables: counted from 0 in order of first appearance at the source; flows seen only at the destination come after these.";
 const INITIATOR: &str = "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443.";
 const RESPONDER: &str = "Address and port of the responder.";
-const TRAFFIC: &str =
-    "The traffic of the plan that the flow belongs to. Null outside of a sweep and for other flows.";
+const TRAFFIC: &str = "The traffic of the plan that the flow belongs to. Null outside of a sweep and for other flows.";
 const TRAFFIC_CLASS: &str = "The class of this traffic. Null where traffic is.";
 const DIRECTION: &str = "Which way: forward (initiator to responder) or reverse.";
 
@@ -40,16 +39,12 @@ pub(super) fn flow_part<R: 'static>(
 ) -> Builder<R> {
     columns
         .id("flow_id", FLOW_ID, move |row| flow(row).flow.0)
-        .name(
-            "protocol",
-            "Transport protocol: tcp or udp.",
-            move |row| flow(row).protocol.name(),
-        )
+        .name("protocol", "Transport protocol: tcp or udp.", move |row| {
+            flow(row).protocol.name()
+        })
         .name("initiator", INITIATOR, move |row| &flow(row).initiator)
         .name("responder", RESPONDER, move |row| &flow(row).responder)
-        .maybe_name("traffic", TRAFFIC, move |row| {
-            flow(row).traffic.as_deref()
-        })
+        .maybe_name("traffic", TRAFFIC, move |row| flow(row).traffic.as_deref())
         .maybe_name("traffic_class", TRAFFIC_CLASS, move |row| {
             flow(row).traffic_class.as_deref()
         })
@@ -79,9 +74,7 @@ pub(super) fn maybe_flow_part<R: 'static>(
         .maybe_name("responder", &described(RESPONDER), move |row| {
             Some(&flow(row)?.responder)
         })
-        .maybe_name("traffic", TRAFFIC, move |row| {
-            flow(row)?.traffic.as_deref()
-        })
+        .maybe_name("traffic", TRAFFIC, move |row| flow(row)?.traffic.as_deref())
         .maybe_name("traffic_class", TRAFFIC_CLASS, move |row| {
             flow(row)?.traffic_class.as_deref()
         })

@@ -42,14 +42,33 @@ pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
     let columns = Columns::named("dataset_flows");
     let columns = flow_part(columns, |row: &FlowRow| &row.flow, |row| row.direction)
         .text("capture", "The capture that this direction passes first, src or dst, with one capture src: where its packets are counted.", |row| row.capture.name());
-    let columns = time_part(columns, "When the flow's first packet, of either direction, was captured there", origin, |row| row.at)
-        .span("duration_ns", "From the flow's first packet to its last, either direction, in nanoseconds.", |row| row.connection.duration);
+    let columns = time_part(
+        columns,
+        "When the flow's first packet, of either direction, was captured there",
+        origin,
+        |row| row.at,
+    )
+    .span(
+        "duration_ns",
+        "From the flow's first packet to its last, either direction, in nanoseconds.",
+        |row| row.connection.duration,
+    );
     let columns = connection(columns);
     let columns = sizes(columns, FlowRow::summary, |row| row.connection.duration);
     let columns = behind_their_place(columns, FlowRow::summary);
     let columns = path(arrived(columns));
-    let columns = delay(columns, "rtt", "Round-trip times between the two points of pairs whose first packet went this way", FlowRow::rtt);
-    let columns = delay(columns, "owd", "One-way delays, off by the error of the clocks' offset", |row| row.path()?.one_way_delay);
+    let columns = delay(
+        columns,
+        "rtt",
+        "Round-trip times between the two points of pairs whose first packet went this way",
+        FlowRow::rtt,
+    );
+    let columns = delay(
+        columns,
+        "owd",
+        "One-way delays, off by the error of the clocks' offset",
+        |row| row.path()?.one_way_delay,
+    );
     let columns = delay(columns, "queueing_delay", "One-way delays less the smallest of all packets that go the same way between the points", |row| row.path()?.queueing_delay)
         .maybe_count("bottleneck_bps", "The rate at which the narrowest link of the path passes on IP packets, headers from IP on included, in bits per second. Null if too few packets queued, or at too many rates, and with one capture.", |row| row.path()?.bottleneck_bps);
     let columns = round_trips(columns, "ack_rtt", |row| row.summary().rtt);
@@ -111,22 +130,69 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     const NULL: &str = "Null if the flow was not found in both captures.";
     type Count = fn(&PathSummary) -> u64;
     let counts: [(&str, &str, Count); 8] = [
-        ("path_sent_packets", "Packets that left the point that this direction passes first, each counted once: the sum of delivered, lost, ambiguous and outside", PathSummary::sent),
-        ("path_delivered_packets", "Of sent, those seen at the other point as well", PathSummary::delivered),
-        ("path_lost_packets", "Of sent, those never seen at the other point though that capture was running", PathSummary::lost),
-        ("path_ambiguous_packets", "Of sent, those like another packet in every field that identifies one, so that their fate is not known", |path| path.counts.ambiguous),
-        ("path_outside_packets", "Of sent, those that may have arrived while the other capture was not running", |path| path.counts.outside),
-        ("path_duplicated_packets", "Packets that arrived once more", PathSummary::duplicated),
-        ("path_unseen_upstream_packets", "Packets that arrived and were not seen leaving though that capture was running", |path| path.counts.unseen_upstream),
-        ("path_reordered_packets", "Of delivered, those that a packet of the flow that left later had overtaken (RFC 4737, section 3)", |path| path.reordered),
+        (
+            "path_sent_packets",
+            "Packets that left the point that this direction passes first, each counted once: the sum of delivered, lost, ambiguous and outside",
+            PathSummary::sent,
+        ),
+        (
+            "path_delivered_packets",
+            "Of sent, those seen at the other point as well",
+            PathSummary::delivered,
+        ),
+        (
+            "path_lost_packets",
+            "Of sent, those never seen at the other point though that capture was running",
+            PathSummary::lost,
+        ),
+        (
+            "path_ambiguous_packets",
+            "Of sent, those like another packet in every field that identifies one, so that their fate is not known",
+            |path| path.counts.ambiguous,
+        ),
+        (
+            "path_outside_packets",
+            "Of sent, those that may have arrived while the other capture was not running",
+            |path| path.counts.outside,
+        ),
+        (
+            "path_duplicated_packets",
+            "Packets that arrived once more",
+            PathSummary::duplicated,
+        ),
+        (
+            "path_unseen_upstream_packets",
+            "Packets that arrived and were not seen leaving though that capture was running",
+            |path| path.counts.unseen_upstream,
+        ),
+        (
+            "path_reordered_packets",
+            "Of delivered, those that a packet of the flow that left later had overtaken (RFC 4737, section 3)",
+            |path| path.reordered,
+        ),
     ];
     let columns = columns.maybe_text("way", "Which way this direction goes between the points: out (first capture to second) or back. Null if no packet showed it, and with one capture.", |row: &FlowRow| row.way().map(Way::name));
-    let columns = counts.into_iter().fold(columns, |columns, (name, what, of)| {
-        columns.maybe_count(name, &format!("{what}. {NULL}"), move |row| row.path().map(of))
-    });
+    let columns = counts
+        .into_iter()
+        .fold(columns, |columns, (name, what, of)| {
+            columns.maybe_count(name, &format!("{what}. {NULL}"), move |row| {
+                row.path().map(of)
+            })
+        });
     columns
-        .maybe_count("loss_runs", &format!("Runs of packets that left one after another and were all lost. {NULL}"), |row| Some(row.path()?.losses.runs))
-        .maybe_count("rtt_samples", &format!("Round-trip times in the table rtt whose first packet went this way. {NULL}"), |row| { row.path()?; Some(row.rtt().map_or(0, |rtt| rtt.samples)) })
+        .maybe_count(
+            "loss_runs",
+            &format!("Runs of packets that left one after another and were all lost. {NULL}"),
+            |row| Some(row.path()?.losses.runs),
+        )
+        .maybe_count(
+            "rtt_samples",
+            &format!("Round-trip times in the table rtt whose first packet went this way. {NULL}"),
+            |row| {
+                row.path()?;
+                Some(row.rtt().map_or(0, |rtt| rtt.samples))
+            },
+        )
 }
 
 fn sender(columns: Builder<FlowRow>) -> Builder<FlowRow> {

@@ -46,21 +46,47 @@ pub enum LogSample {
 
 pub(super) fn columns(origin: Timestamp) -> Columns<LogRow> {
     let columns = Columns::named("dataset_logs")
-        .name("log", "The log's file, as it was named.", |row: &LogRow| &row.log)
-        .name("kind", "What wrote it: tcp_probe, tcpinfo, ss, siftr, web10g, iperf3 or ping.", |row| &row.kind);
+        .name("log", "The log's file, as it was named.", |row: &LogRow| {
+            &row.log
+        })
+        .name(
+            "kind",
+            "What wrote it: tcp_probe, tcpinfo, ss, siftr, web10g, iperf3 or ping.",
+            |row| &row.kind,
+        );
     let columns = maybe_flow_part(
         columns,
         "where the log names no endpoints or none that a capture has",
         |row| row.flow.as_deref(),
         |row| row.direction,
     );
-    let columns = time_part(columns, "When it was so, on the clock that the log tells, which is taken for the source's; of an interval, when it began", origin, LogRow::at);
-    let columns = windows(columns, LogRow::sender)
-        .maybe_text("cwnd_source", "How the window is known: measured (the kernel logged it). Null for other logs.", |row| Some(row.sender()?.cwnd_source).map(CwndSource::name));
+    let columns = time_part(
+        columns,
+        "When it was so, on the clock that the log tells, which is taken for the source's; of an interval, when it began",
+        origin,
+        LogRow::at,
+    );
+    let columns = windows(columns, LogRow::sender).maybe_text(
+        "cwnd_source",
+        "How the window is known: measured (the kernel logged it). Null for other logs.",
+        |row| Some(row.sender()?.cwnd_source).map(CwndSource::name),
+    );
     intervals(control(columns, LogRow::sender))
-        .maybe_float("rtt_ms", "Round-trip time that ping tells, in milliseconds. Null for other logs.", |row| Some(row.echo()?.1.as_nanos() as f64 / 1e6))
-        .maybe_span("rtt_ns", "The same in nanoseconds. Null for other logs.", |row| Some(row.echo()?.1))
-        .maybe_count("echo_number", "The number of ping's request (icmp_seq). Null for other logs.", |row| Some(row.echo()?.0))
+        .maybe_float(
+            "rtt_ms",
+            "Round-trip time that ping tells, in milliseconds. Null for other logs.",
+            |row| Some(row.echo()?.1.as_nanos() as f64 / 1e6),
+        )
+        .maybe_span(
+            "rtt_ns",
+            "The same in nanoseconds. Null for other logs.",
+            |row| Some(row.echo()?.1),
+        )
+        .maybe_count(
+            "echo_number",
+            "The number of ping's request (icmp_seq). Null for other logs.",
+            |row| Some(row.echo()?.0),
+        )
         .done()
 }
 

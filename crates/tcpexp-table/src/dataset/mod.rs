@@ -19,6 +19,7 @@ mod run_columns;
 mod sender;
 mod sorted;
 mod tables;
+mod text;
 mod throughput;
 
 pub use events::{EventRow, RunEvent};
@@ -33,4 +34,5 @@ pub use run_columns::{RunColumn, RunColumns, RunValue};
 pub use sender::SenderStateRow;
 pub use sorted::SortedWriter;
 pub use tables::{DATASET_VERSION, DatasetTable, Layout};
+pub use text::written_text;
 pub use throughput::ThroughputBinRow;

@@ -38,8 +38,22 @@ pub(super) fn columns(origin: Timestamp) -> Columns<OwdRow> {
         |row| row.at,
     )
     .maybe_signed("received_ns", "When it passed the second point: nanoseconds since 1970-01-01 UTC on the source's clock, to which the destination's is brought by the estimate of offset and skew. Null never in this version.", |row| row.packet.received_at.map(Timestamp::as_nanos));
-    let columns = delay(columns, "owd", &format!("One-way delay: received_ns less time_ns. Off by the error of the clocks' offset, which the manifest bounds: as much too long one way as too short the other. {NO_DELAY}"), |row| row.packet.one_way_delay);
-    let columns = delay(columns, "queueing_delay", &format!("The one-way delay less the smallest of all packets that go the same way between the points, in which an error of the clocks' offset cancels: time in queues, and what a large packet takes longer to send than the smallest. {NO_DELAY}"), |row| row.packet.queueing_delay);
+    let columns = delay(
+        columns,
+        "owd",
+        &format!(
+            "One-way delay: received_ns less time_ns. Off by the error of the clocks' offset, which the manifest bounds: as much too long one way as too short the other. {NO_DELAY}"
+        ),
+        |row| row.packet.one_way_delay,
+    );
+    let columns = delay(
+        columns,
+        "queueing_delay",
+        &format!(
+            "The one-way delay less the smallest of all packets that go the same way between the points, in which an error of the clocks' offset cancels: time in queues, and what a large packet takes longer to send than the smallest. {NO_DELAY}"
+        ),
+        |row| row.packet.queueing_delay,
+    );
     sizes(columns, |row| &row.packet)
         .maybe_count("received_record", "Its record in the capture of the point that it passed second, from 0. Null never in this version.", |row| row.packet.received_record)
         .maybe_flag("reordered", "Whether a packet of its flow that left later arrived earlier (RFC 4737, section 3). Null if its place is not known.", |row| row.packet.reordered)
@@ -60,18 +74,11 @@ fn delay(
             &format!("{name}_ns / 1e6: milliseconds. Null where that is."),
             move |row| Some(of(row)?.as_nanos() as f64 / 1e6),
         )
-        .maybe_span(
-            &format!("{name}_ns"),
-            &format!("{what} Nanoseconds."),
-            of,
-        )
+        .maybe_span(&format!("{name}_ns"), &format!("{what} Nanoseconds."), of)
 }
 
 /// What a packet is, wherever it went.
-pub(super) fn sizes<R: 'static>(
-    columns: Builder<R>,
-    of: fn(&R) -> &PathPacket,
-) -> Builder<R> {
+pub(super) fn sizes<R: 'static>(columns: Builder<R>, of: fn(&R) -> &PathPacket) -> Builder<R> {
     columns
         .maybe_count("number", "The packet's place in the order in which its flow's packets of this direction left, from 0. Null if that is not known.", move |row| of(row).number)
         .maybe_count("sent_record", "Its record in the capture of the point that it passed first, from 0. Null if that is not known.", move |row| of(row).sent_record)

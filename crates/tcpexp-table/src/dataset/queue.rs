@@ -90,50 +90,129 @@ fn state(columns: Builder<QueueRow>) -> Builder<QueueRow> {
     type Text = fn(&QueueState) -> Option<&str>;
     type Count = fn(&QueueState) -> Option<u64>;
     let texts: [(&str, &str, Text); 4] = [
-        ("interface", "The device that the queue sends to", |state| state.interface.as_deref()),
-        ("kind", "What kind of queue it is, as tc calls it: htb, fq_codel, netem", |state| state.kind.as_deref()),
-        ("handle", "The queue's handle", |state| state.handle.as_deref()),
-        ("parent", "The class that it is attached to; null at the root as well", |state| state.parent.as_deref()),
+        ("interface", "The device that the queue sends to", |state| {
+            state.interface.as_deref()
+        }),
+        (
+            "kind",
+            "What kind of queue it is, as tc calls it: htb, fq_codel, netem",
+            |state| state.kind.as_deref(),
+        ),
+        ("handle", "The queue's handle", |state| {
+            state.handle.as_deref()
+        }),
+        (
+            "parent",
+            "The class that it is attached to; null at the root as well",
+            |state| state.parent.as_deref(),
+        ),
     ];
     let counts: [(&str, &str, Count); 8] = [
         ("backlog_bytes", "Bytes queued", |state| state.backlog_bytes),
-        ("backlog_packets", "Packets queued", |state| state.backlog_packets),
-        ("sent_bytes", "Bytes sent on since the queue was made", |state| state.sent_bytes),
-        ("sent_packets", "Packets sent on since the queue was made", |state| state.sent_packets),
-        ("dropped_packets", "Packets dropped since the queue was made", |state| state.drops),
-        ("overlimits", "How often the rate held a packet back since the queue was made", |state| state.overlimits),
-        ("requeues", "Packets that the device did not take at once since the queue was made", |state| state.requeues),
-        ("ecn_marked_packets", "Packets marked instead of dropped since the queue was made", |state| state.ecn_marks),
+        ("backlog_packets", "Packets queued", |state| {
+            state.backlog_packets
+        }),
+        (
+            "sent_bytes",
+            "Bytes sent on since the queue was made",
+            |state| state.sent_bytes,
+        ),
+        (
+            "sent_packets",
+            "Packets sent on since the queue was made",
+            |state| state.sent_packets,
+        ),
+        (
+            "dropped_packets",
+            "Packets dropped since the queue was made",
+            |state| state.drops,
+        ),
+        (
+            "overlimits",
+            "How often the rate held a packet back since the queue was made",
+            |state| state.overlimits,
+        ),
+        (
+            "requeues",
+            "Packets that the device did not take at once since the queue was made",
+            |state| state.requeues,
+        ),
+        (
+            "ecn_marked_packets",
+            "Packets marked instead of dropped since the queue was made",
+            |state| state.ecn_marks,
+        ),
     ];
-    let columns = columns.maybe_name("log", "The log's file. Null if source is packets.", |row| {
-        match &row.source {
-            QueueSource::Log { log, .. } => Some(log),
-            QueueSource::Packets { .. } => None,
-        }
-    });
-    let columns = texts.into_iter().fold(columns, |columns, (name, what, of)| {
-        columns.maybe_name(name, &format!("{what}. {NULL}"), move |row| of(row.state()?))
-    });
-    counts.into_iter().fold(columns, |columns, (name, what, of)| {
-        columns.maybe_count(name, &format!("{what}. {NULL}"), move |row| of(row.state()?))
-    })
+    let columns =
+        columns.maybe_name(
+            "log",
+            "The log's file. Null if source is packets.",
+            |row| match &row.source {
+                QueueSource::Log { log, .. } => Some(log),
+                QueueSource::Packets { .. } => None,
+            },
+        );
+    let columns = texts
+        .into_iter()
+        .fold(columns, |columns, (name, what, of)| {
+            columns.maybe_name(
+                name,
+                &format!("{what}. {NULL}"),
+                move |row| of(row.state()?),
+            )
+        });
+    counts
+        .into_iter()
+        .fold(columns, |columns, (name, what, of)| {
+            columns.maybe_count(
+                name,
+                &format!("{what}. {NULL}"),
+                move |row| of(row.state()?),
+            )
+        })
 }
 
 fn delays(columns: Builder<QueueRow>) -> Builder<QueueRow> {
     const NULL: &str = "Null if source is log.";
     type Span = fn(&Bin) -> TimeDelta;
     let spans: [(&str, &str, Span); 4] = [
-        ("width_ns", "How long the bin is, in nanoseconds", |bin| bin.width),
-        ("queueing_delay_min_ns", "The smallest queueing delay of these packets, in nanoseconds", |bin| bin.min),
-        ("queueing_delay_mean_ns", "The mean of their queueing delays, in nanoseconds", |bin| bin.mean),
-        ("queueing_delay_max_ns", "The largest of their queueing delays, in nanoseconds", |bin| bin.max),
+        ("width_ns", "How long the bin is, in nanoseconds", |bin| {
+            bin.width
+        }),
+        (
+            "queueing_delay_min_ns",
+            "The smallest queueing delay of these packets, in nanoseconds",
+            |bin| bin.min,
+        ),
+        (
+            "queueing_delay_mean_ns",
+            "The mean of their queueing delays, in nanoseconds",
+            |bin| bin.mean,
+        ),
+        (
+            "queueing_delay_max_ns",
+            "The largest of their queueing delays, in nanoseconds",
+            |bin| bin.max,
+        ),
     ];
     let columns = columns
-        .maybe_text("way", &format!("Which way the packets went between the points: out or back. {NULL}"), |row| Some(row.bin()?.way.name()))
-        .maybe_count("packets", &format!("Packets that left in the bin and arrived. {NULL}"), |row| Some(row.bin()?.packets));
-    spans.into_iter().fold(columns, |columns, (name, what, of)| {
-        columns.maybe_span(name, &format!("{what}. {NULL}"), move |row| Some(of(&row.bin()?)))
-    })
+        .maybe_text(
+            "way",
+            &format!("Which way the packets went between the points: out or back. {NULL}"),
+            |row| Some(row.bin()?.way.name()),
+        )
+        .maybe_count(
+            "packets",
+            &format!("Packets that left in the bin and arrived. {NULL}"),
+            |row| Some(row.bin()?.packets),
+        );
+    spans
+        .into_iter()
+        .fold(columns, |columns, (name, what, of)| {
+            columns.maybe_span(name, &format!("{what}. {NULL}"), move |row| {
+                Some(of(&row.bin()?))
+            })
+        })
 }
 
 /// The numbers of a bin.

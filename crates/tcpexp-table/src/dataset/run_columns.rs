@@ -162,9 +162,7 @@ impl RunValue {
         match (other, self) {
             (Self::Number(_), Self::Count(Some(count))) => Self::Number(Some(*count as f64)),
             (Self::Text(_), value) => Self::Text(value.text()),
-            (other, value)
-                if std::mem::discriminant(other) == std::mem::discriminant(value) =>
-            {
+            (other, value) if std::mem::discriminant(other) == std::mem::discriminant(value) => {
                 value.clone()
             }
             (other, _) => other.null(),

@@ -28,7 +28,12 @@ pub(super) fn columns(origin: Timestamp) -> Columns<SenderStateRow> {
         |row: &SenderStateRow| row.capture.name(),
     );
     let columns = flow_part(columns, |row| &row.flow, |row| row.sample.direction);
-    let columns = time_part(columns, "When an ACK reached the sender; all of the row is the state before that ACK is processed", origin, |row| row.sample.at);
+    let columns = time_part(
+        columns,
+        "When an ACK reached the sender; all of the row is the state before that ACK is processed",
+        origin,
+        |row| row.sample.at,
+    );
     let columns = windows(columns, |row| Some(&row.sample));
     let columns = cwnd_source(columns, |row| row.sample.cwnd_source);
     control(columns, |row| Some(&row.sample)).done()

@@ -52,11 +52,17 @@ impl<R, W: Write + Send> SortedWriter<R, W> {
         self.rows + self.pending.len() as u64
     }
 
-    /// Completes the table and gives back where it went.
-    pub fn finish(mut self) -> Result<W, Error> {
+    /// Writes all rows: those that come from here on are in an order of their own.
+    pub fn end_part(&mut self) -> Result<(), Error> {
         while !self.pending.is_empty() {
             self.write(self.pending.len().min(BATCH_ROWS))?;
         }
+        Ok(())
+    }
+
+    /// Completes the table and gives back where it went.
+    pub fn finish(mut self) -> Result<W, Error> {
+        self.end_part()?;
         self.table.finish()
     }
 

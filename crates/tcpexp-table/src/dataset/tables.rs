@@ -67,13 +67,13 @@ impl DatasetTable {
     /// What a row of it is.
     pub const fn description(self) -> &'static str {
         match self {
-            Self::Flows => "a row per flow and direction: sizes, rates, losses, delays, recoveries",
+            Self::Flows => "a row per flow and direction: sizes, rates, losses, delays",
             Self::Rtt => "a row per round-trip time",
-            Self::Owd => "a row per packet seen at both points: its delay, its place in the order",
+            Self::Owd => "a row per packet seen at both points: its delays, its order",
             Self::Loss => "a row per packet that was lost between the points",
             Self::Throughput => "a row per bin, flow and direction, at either point",
-            Self::Sender => "a row per ACK that a sender hears: congestion window and the like",
-            Self::Events => "a row per recovery, retransmission, change of state or of the path",
+            Self::Sender => "a row per ACK that a sender hears: window and the like",
+            Self::Events => "a row per recovery, retransmission or change of the path",
             Self::Queue => "a row per state of the bottleneck's queue",
             Self::Logs => "a row per line of what kernels and tools wrote down",
         }

@@ -35,6 +35,11 @@ pub(super) fn columns(origin: Timestamp) -> Columns<ThroughputBinRow> {
         |row| row.flow.as_deref(),
         |row| row.bin.direction,
     );
-    let columns = time_part(columns, "When the bin starts; the destination's bins are cut on its own clock, moved by the clocks' offset", origin, |row| row.at);
+    let columns = time_part(
+        columns,
+        "When the bin starts; the destination's bins are cut on its own clock, moved by the clocks' offset",
+        origin,
+        |row| row.at,
+    );
     rates(columns, |row| &row.bin).done()
 }

@@ -1,0 +1,187 @@
+//! `tcpexp analyze SRC [DST] -o DIR`.
+
+use std::path::PathBuf;
+
+use tcpexp::measure::throughput::BinWidth;
+use tcpexp::table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
+use tcpexp::units::TimeDelta;
+use tcpexp::{ANALYZE_PASSES, AnalyzeInputs, AnalyzeOptions, DatasetDir, Manifest, analyze};
+
+use crate::args::{ReadArgs, wrong_usage};
+use crate::output::{self, RemovedOnInterrupt};
+use crate::progress::Progress;
+use crate::sender_args::SenderArgs;
+use crate::values::{parse_rate, parse_time};
+use crate::{failure, report};
+
+/// All that captures tell of a run, as a dataset: a directory of tables and a manifest
+///
+/// Measures what rtt, path, throughput, flows and cwnd measure, in few passes, and writes the tables
+/// flows, rtt, owd, loss, throughput, sender, events, queue and logs as Parquet files, with all
+/// times on the source's clock and one number for each flow. `tcpexp schema` says what is in them.
+/// What a single capture does not tell are tables without rows. The directory is there when all is
+/// done, and not before; a dataset that is there already is replaced.
+#[derive(clap::Args)]
+pub(crate) struct AnalyzeArgs {
+    /// Capture at the source point, or the only one; `-` is standard input
+    src: PathBuf,
+
+    /// Capture at the destination point; `-` is standard input
+    dst: Option<PathBuf>,
+
+    /// The directory to make
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+
+    /// A column in front of all tables, with the same value in every row, to tell runs apart; may be
+    /// given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_param)]
+    param: Vec<RunColumn>,
+
+    /// How long a bin of throughput and of queueing delay is (us, ms, s, min)
+    #[arg(long, value_name = "WIDTH", default_value = "100ms", value_parser = parse_time)]
+    bin: TimeDelta,
+
+    /// What the link carries (bit, kbit, Mbit, Gbit), for the share of it that is used
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    rate: Option<u64>,
+
+    /// Wait this long for a packet at the other point before it counts as lost (ms, s, min); the
+    /// longer, the more memory
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    max_owd: TimeDelta,
+
+    #[command(flatten)]
+    sender: SenderArgs,
+
+    #[command(flatten)]
+    reading: ReadArgs,
+
+    /// Print no list of the tables, no progress and no warnings
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
+    if let Some(dst) = &args.dst {
+        if args.src.as_os_str() == "-" && dst.as_os_str() == "-" {
+            return Err(wrong_usage(
+                "only one of the two captures can be standard input",
+            ));
+        }
+        if args.sender.position.is_some() {
+            return Err(wrong_usage(
+                "two captures are taken at two places: use --position with one",
+            ));
+        }
+    }
+    let options = options(args)?;
+    // First, so that what cannot be written is known before standard input is read.
+    let (dir, _removed) =
+        RemovedOnInterrupt::make(|| DatasetDir::create(&args.output), DatasetDir::temporary)?;
+    let src = args.reading.open(&args.src)?;
+    let dst = args.dst.as_deref().map(|dst| args.reading.open(dst));
+    let dst = dst.transpose()?;
+    let captures: Vec<_> = [Some(&src), dst.as_ref()].into_iter().flatten().collect();
+    let passes = ANALYZE_PASSES[usize::from(dst.is_none())];
+    let progress = Progress::watch(&captures, passes, args.quiet);
+    let inputs = AnalyzeInputs {
+        src: &src,
+        dst: dst.as_ref(),
+    };
+    let manifest = analyze(inputs, &options, dir)?;
+    drop(progress);
+    if args.quiet {
+        return Ok(());
+    }
+    for warning in &manifest.warnings {
+        failure::tell(&format!("warning: {warning}"));
+    }
+    output::print(written(args, &manifest).as_bytes())
+}
+
+fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
+    let Some(bin) = BinWidth::new(args.bin) else {
+        return Err(wrong_usage("a bin must be longer than nothing"));
+    };
+    Ok(AnalyzeOptions {
+        tunnels: args.reading.tunnels(),
+        max_owd: args.max_owd,
+        sender: args.sender.options(),
+        bin,
+        link_rate_bps: args.rate,
+        run: RunColumns::new(args.param.clone(), DatasetTable::has_column),
+        ..AnalyzeOptions::default()
+    })
+}
+
+/// A column of the run: `cc=cubic`, `rate_mbps=10.0`, `buffer_packets=50`, `ecn=true`.
+fn parse_param(text: &str) -> Result<RunColumn, String> {
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name
+                .bytes()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
+    };
+    let (name, value) = text
+        .split_once('=')
+        .filter(|(name, _)| is_name(name))
+        .ok_or_else(|| {
+            format!("\"{text}\" is no column: write it as cc=cubic or rate_mbps=10.0, the name in small letters, digits and _")
+        })?;
+    let value = if let Ok(count) = value.parse() {
+        RunValue::Count(Some(count))
+    } else if let Some(number) = value.parse().ok().filter(|number: &f64| number.is_finite()) {
+        RunValue::Number(Some(number))
+    } else if let Ok(flag) = value.parse() {
+        RunValue::Flag(Some(flag))
+    } else {
+        RunValue::Text(Some(value.to_owned()))
+    };
+    Ok(RunColumn {
+        name: name.to_owned(),
+        description: "Given for this run by the one who analysed it.".to_owned(),
+        value,
+    })
+}
+
+/// What was written, for a person.
+fn written(args: &AnalyzeArgs, manifest: &Manifest) -> String {
+    let tables = manifest.tables.iter();
+    let tables = tables.map(|table| (table.file.as_str(), table.rows, table.bytes));
+    let mut text = tcpexp::table::dataset::written_text(tables);
+    text.push('\n');
+    report::line(&mut text, "dataset", &args.output.display().to_string());
+    for capture in &manifest.captures {
+        let skipped: Vec<String> = capture
+            .skipped
+            .iter()
+            .map(|(reason, count)| format!("{count} {reason}"))
+            .collect();
+        if !skipped.is_empty() {
+            let heading = format!("skipped at {}", capture.point);
+            report::line(&mut text, &heading, &skipped.join(", "));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_value_of_a_column_says_its_type() {
+        let value = |text: &str| parse_param(text).map(|column| column.value);
+        assert_eq!(value("n=50"), Ok(RunValue::Count(Some(50))));
+        assert_eq!(value("n=50.0"), Ok(RunValue::Number(Some(50.0))));
+        assert_eq!(value("n=true"), Ok(RunValue::Flag(Some(true))));
+        let text = |text: &str| Ok(RunValue::Text(Some(text.to_owned())));
+        assert_eq!(value("cc=cubic"), text("cubic"));
+        assert_eq!(value("path=a=b"), text("a=b"));
+        assert_eq!(value("path=nan"), text("nan"));
+        for wrong in ["cc", "=cubic", "CC=cubic", "a b=1", "1st=2"] {
+            assert!(parse_param(wrong).is_err(), "{wrong}");
+        }
+    }
+}

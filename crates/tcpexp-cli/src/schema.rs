@@ -1,0 +1,114 @@
+//! `tcpexp schema [TABLE]`.
+
+use std::fmt::Write;
+
+use anyhow::bail;
+use clap::ValueEnum;
+use serde::Serialize;
+use tcpexp::table::{ColumnDescription, TableDescription, described_tables};
+
+use crate::{output, report};
+
+/// What is in each table: columns, types, units and definitions
+///
+/// Without a name, the tables there are. Those without command: before their names are the tables of
+/// a dataset, which `tcpexp analyze` makes; the others are what single commands write.
+#[derive(clap::Args)]
+pub(crate) struct SchemaArgs {
+    /// One table: rtt, or command:rtt
+    table: Option<String>,
+
+    /// As text for people or as JSON with the columns of all tables asked for
+    #[arg(long, default_value = "text")]
+    format: SchemaFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SchemaFormat {
+    /// For people
+    Text,
+    /// One JSON array of tables
+    Json,
+}
+
+pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
+    let mut tables = described_tables();
+    if let Some(name) = &args.table {
+        tables.retain(|table| table.name == *name);
+        if tables.is_empty() {
+            bail!("there is no table {name}: tcpexp schema lists all of them");
+        }
+    }
+    let text = match args.format {
+        SchemaFormat::Json => {
+            let tables: Vec<TableJson<'_>> = tables.iter().map(TableJson::of).collect();
+            serde_json::to_string_pretty(&tables)? + "\n"
+        }
+        SchemaFormat::Text if args.table.is_some() => tables.iter().map(in_full).collect(),
+        SchemaFormat::Text => tables.iter().map(in_short).collect(),
+    };
+    output::print(text.as_bytes())
+}
+
+fn in_short(table: &TableDescription) -> String {
+    // The command's tables have the longest names.
+    let name = format!("{:<22} ", table.name);
+    format!("{name}{}\n", table.description)
+}
+
+fn in_full(table: &TableDescription) -> String {
+    let mut text = String::new();
+    report::line(&mut text, "table", &table.name);
+    report::line(&mut text, "rows", &table.description);
+    report::line(&mut text, "written by", &table.command);
+    report::line(&mut text, "version", &table.version);
+    for column in &table.columns {
+        let null = if column.is_nullable { ", nullable" } else { "" };
+        let unit = column
+            .unit
+            .map_or(String::new(), |unit| format!(", {unit}"));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\n{}: {}{unit}{null}", column.name, column.data_type);
+        report::line(&mut text, "", &column.description);
+    }
+    text
+}
+
+/// A table as a program gets it.
+#[derive(Serialize)]
+struct TableJson<'a> {
+    name: &'a str,
+    description: &'a str,
+    command: &'a str,
+    version: &'a str,
+    columns: Vec<ColumnJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ColumnJson<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    data_type: &'a str,
+    unit: Option<&'a str>,
+    nullable: bool,
+    description: &'a str,
+}
+
+impl<'a> TableJson<'a> {
+    fn of(table: &'a TableDescription) -> Self {
+        let column = |column: &'a ColumnDescription| ColumnJson {
+            name: &column.name,
+            data_type: &column.data_type,
+            unit: column.unit,
+            nullable: column.is_nullable,
+            description: &column.description,
+        };
+        Self {
+            name: &table.name,
+            description: &table.description,
+            command: &table.command,
+            version: &table.version,
+            columns: table.columns.iter().map(column).collect(),
+        }
+    }
+}

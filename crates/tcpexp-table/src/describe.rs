@@ -1,0 +1,231 @@
+//! What is in each table, for people and programs that have not met it.
+
+use arrow::datatypes::{DataType, Schema, SchemaRef};
+
+use crate::dataset::DatasetTable;
+use crate::schema::{DESCRIPTION, SCHEMA_VERSION};
+use crate::{
+    connection_columns, interval_columns, path_columns, path_flow_columns, rtt_flows_schema,
+    rtt_schema, score_columns, sender_columns, sender_event_columns, single_rtt_columns,
+    throughput_columns,
+};
+
+/// One table and its columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableDescription {
+    /// What it is called.
+    pub name: String,
+    /// What a row of it is.
+    pub description: String,
+    /// The command that writes it.
+    pub command: String,
+    /// Version of its columns.
+    pub version: String,
+    /// From left to right.
+    pub columns: Vec<ColumnDescription>,
+}
+
+/// One column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnDescription {
+    /// What it is called.
+    pub name: String,
+    /// Its type, in Arrow's words.
+    pub data_type: String,
+    /// The unit of its numbers; `None` for text, flags and plain numbers.
+    pub unit: Option<&'static str>,
+    /// Whether a row may have none.
+    pub is_nullable: bool,
+    /// What it means, and what null means.
+    pub description: String,
+}
+
+/// The tables of a dataset, and behind them, named `command:…`, those that single commands write.
+pub fn described_tables() -> Vec<TableDescription> {
+    let dataset = DatasetTable::ALL.into_iter().map(|table| {
+        describe(
+            table.name().to_owned(),
+            table.description(),
+            "tcpexp analyze",
+            &table.schema(),
+        )
+    });
+    let of_commands = of_commands();
+    let commands = of_commands
+        .iter()
+        .map(|(name, description, command, schema)| {
+            describe(format!("command:{name}"), description, command, schema)
+        });
+    dataset.chain(commands).collect()
+}
+
+type OfCommand = (&'static str, &'static str, &'static str, SchemaRef);
+
+fn of_commands() -> [OfCommand; 11] {
+    [
+        (
+            "flows",
+            "a row per connection and direction",
+            "tcpexp flows -o",
+            connection_columns().schema(),
+        ),
+        (
+            "rtt",
+            "a row per round-trip time between two captures",
+            "tcpexp rtt SRC DST -o",
+            rtt_schema(),
+        ),
+        (
+            "rtt_flows",
+            "a row per flow and direction",
+            "tcpexp rtt SRC DST --flows",
+            rtt_flows_schema(),
+        ),
+        (
+            "single_rtt",
+            "a row per round-trip time in one capture",
+            "tcpexp rtt CAPTURE -o",
+            single_rtt_columns().schema(),
+        ),
+        (
+            "path",
+            "a row per packet",
+            "tcpexp path -o",
+            path_columns().schema(),
+        ),
+        (
+            "path_flows",
+            "a row per flow and direction",
+            "tcpexp path --flows",
+            path_flow_columns().schema(),
+        ),
+        (
+            "throughput",
+            "a row per bin, flow and direction",
+            "tcpexp throughput -o",
+            throughput_columns().schema(),
+        ),
+        (
+            "sender",
+            "a row per ACK that a sender hears",
+            "tcpexp cwnd -o, tcpexp import -o",
+            sender_columns().schema(),
+        ),
+        (
+            "sender_events",
+            "a row per event",
+            "tcpexp cwnd --events, tcpexp import --events",
+            sender_event_columns().schema(),
+        ),
+        (
+            "intervals",
+            "a row per interval of a load generator",
+            "tcpexp import iperf3 -o",
+            interval_columns().schema(),
+        ),
+        (
+            "scores",
+            "a row per sender and number",
+            "tcpexp score -o",
+            score_columns().schema(),
+        ),
+    ]
+}
+
+fn describe(name: String, description: &str, command: &str, schema: &Schema) -> TableDescription {
+    let columns = schema.fields().iter().map(|field| ColumnDescription {
+        name: field.name().clone(),
+        data_type: field.data_type().to_string(),
+        unit: is_number(field.data_type())
+            .then(|| unit(field.name()))
+            .flatten(),
+        is_nullable: field.is_nullable(),
+        description: field
+            .metadata()
+            .get(DESCRIPTION)
+            .cloned()
+            .unwrap_or_default(),
+    });
+    TableDescription {
+        name,
+        description: description.to_owned(),
+        command: command.to_owned(),
+        version: schema
+            .metadata()
+            .get(SCHEMA_VERSION)
+            .cloned()
+            .unwrap_or_default(),
+        columns: columns.collect(),
+    }
+}
+
+fn is_number(data_type: &DataType) -> bool {
+    data_type.is_numeric()
+}
+
+/// The unit that a column's name ends in.
+fn unit(name: &str) -> Option<&'static str> {
+    const UNITS: [(&str, &str); 11] = [
+        ("ns", "nanoseconds"),
+        ("ms", "milliseconds"),
+        ("s", "seconds"),
+        ("bytes", "bytes"),
+        ("bps", "bits per second"),
+        ("packets", "packets"),
+        ("segments", "segments"),
+        ("ppm", "parts per million"),
+        ("seq", "sequence number"),
+        ("record", "record number"),
+        ("samples", "samples"),
+    ];
+    let last = name.rsplit('_').next()?;
+    UNITS
+        .into_iter()
+        .find_map(|(ending, unit)| (last == ending).then_some(unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_column_is_defined_and_says_what_null_means() {
+        let tables = described_tables();
+        let names: BTreeSet<_> = tables.iter().map(|table| table.name.clone()).collect();
+        assert_eq!(names.len(), tables.len());
+        for table in tables {
+            let names: BTreeSet<_> = table.columns.iter().map(|column| &column.name).collect();
+            assert_eq!(names.len(), table.columns.len(), "{}", table.name);
+            for column in &table.columns {
+                let says = column.description.to_lowercase();
+                assert!(says.contains("null"), "{}.{}", table.name, column.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_ends_in_its_unit() {
+        let units = [
+            "rtt_ns",
+            "time_s",
+            "packets",
+            "snd_una_seq",
+            "flow_id",
+            "kind",
+        ]
+        .map(unit);
+        assert_eq!(
+            units,
+            [
+                Some("nanoseconds"),
+                Some("seconds"),
+                Some("packets"),
+                Some("sequence number"),
+                None,
+                None
+            ]
+        );
+    }
+}

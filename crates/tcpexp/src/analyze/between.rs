@@ -1,0 +1,153 @@
+//! What two captures tell of the path between them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use tcpexp_flow::FlowId;
+use tcpexp_measure::path::{self, LeastDelays, PathBatch, PathFlow, PathPacket, PathTotals};
+use tcpexp_measure::spp::{self, Alignment, ClockModel, Fate, Point, RttSample};
+use tcpexp_table::dataset::{LossRow, OwdRow, RttRow, RttSource};
+use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::Tunnels;
+
+use super::names::Names;
+use super::queue_bins::QueueBins;
+use super::tables::Tables;
+use crate::{Error, Recording};
+
+/// What is known of the path when its packets have been told.
+pub(super) struct Between {
+    pub(super) clock: ClockModel,
+    pub(super) least: LeastDelays,
+    pub(super) totals: PathTotals,
+    /// By the flow's number in the dataset.
+    pub(super) flows: HashMap<FlowId, Arc<PathFlow>, FixedState>,
+    /// Whether any round-trip time is not zero.
+    pub(super) took_time: bool,
+}
+
+/// Reads both captures twice: for the smallest delays, and for the packets, which go to `tables`.
+///
+/// Where `bins` are given, so does the queue that they show.
+pub(super) fn measure(
+    [src, dst]: [&Recording; 2],
+    tunnels: Tunnels,
+    alignment: Alignment,
+    options: spp::Options,
+    names: &mut Names,
+    bins: Option<QueueBins>,
+    tables: &mut Tables,
+) -> Result<Between, Error> {
+    let walks = || Ok::<_, Error>((src.walk_once(tunnels)?, dst.walk_once(tunnels)?));
+    let clock = alignment.clock.clone();
+    let (mut src_walk, mut dst_walk) = walks()?;
+    let least = path::least_delays(&mut src_walk, &mut dst_walk, alignment.clone(), options);
+    let mut rows = Rows {
+        dst_clock: clock.clone(),
+        names,
+        bins,
+        tables,
+        flows: HashMap::default(),
+        took_time: false,
+    };
+    let (mut src_walk, mut dst_walk) = walks()?;
+    let totals = path::measure(
+        &mut src_walk,
+        &mut dst_walk,
+        alignment,
+        least,
+        options,
+        |batch| rows.take(batch),
+    )?;
+    if let Some(bins) = rows.bins {
+        bins.finish(&mut rows.tables.queue)?;
+    }
+    Ok(Between {
+        clock,
+        least,
+        totals,
+        flows: rows.flows,
+        took_time: rows.took_time,
+    })
+}
+
+/// When it was on the source's clock, what the destination's clock shows as `at`.
+///
+/// Steps of the clocks are not taken out; the manifest warns of them.
+pub(super) fn at_source(clock: &ClockModel, at: Timestamp) -> Timestamp {
+    clock.reader(Point::Dst).place(0, at).at
+}
+
+/// Where rows go.
+struct Rows<'a> {
+    dst_clock: ClockModel,
+    names: &'a mut Names,
+    bins: Option<QueueBins>,
+    tables: &'a mut Tables,
+    flows: HashMap<FlowId, Arc<PathFlow>, FixedState>,
+    took_time: bool,
+}
+
+impl Rows<'_> {
+    fn take(&mut self, batch: PathBatch) -> Result<(), Error> {
+        for flow in &batch.flows {
+            self.names.pair(flow);
+        }
+        for sample in batch.samples {
+            self.round_trip(sample)?;
+        }
+        for packet in batch.packets {
+            self.packet(packet)?;
+        }
+        for flow in batch.ended {
+            self.end(flow);
+        }
+        Ok(())
+    }
+
+    fn round_trip(&mut self, sample: RttSample) -> Result<(), Error> {
+        let Some(flow) = self.names.of_pair(sample.flow) else {
+            return Ok(());
+        };
+        self.took_time |= sample.rtt != TimeDelta::ZERO;
+        let at = match sample.reference {
+            Point::Src => sample.time,
+            Point::Dst => at_source(&self.dst_clock, sample.time),
+        };
+        self.tables.rtt.add(RttRow {
+            flow: Arc::clone(flow),
+            at,
+            source: RttSource::Pair(sample),
+        })
+    }
+
+    fn packet(&mut self, packet: PathPacket) -> Result<(), Error> {
+        let (Some(flow), Some(at)) = (self.names.of_pair(packet.flow), packet.sent_at) else {
+            return Ok(());
+        };
+        let flow = Arc::clone(flow);
+        match packet.fate {
+            Fate::Delivered => {
+                if let Some(bins) = &mut self.bins {
+                    bins.add(&packet, &mut self.tables.queue)?;
+                }
+                self.tables.owd.add(OwdRow { flow, at, packet })
+            }
+            Fate::Lost => self.tables.loss.add(LossRow { flow, at, packet }),
+            Fate::Ambiguous | Fate::Outside | Fate::Copy | Fate::Duplicate | Fate::Unseen => Ok(()),
+        }
+    }
+
+    fn end(&mut self, path: PathFlow) {
+        let Some(flow) = self.names.of_pair(path.summary.flow.flow) else {
+            return;
+        };
+        let packets = |path: &PathFlow| path.directions.iter().map(|d| d.sent()).sum::<u64>();
+        // A flow may have been found twice; the longer part tells of it.
+        let known = self.flows.get(&flow.flow);
+        if known.is_none_or(|known| packets(known) < packets(&path)) {
+            self.flows.insert(flow.flow, Arc::new(path));
+        }
+    }
+}

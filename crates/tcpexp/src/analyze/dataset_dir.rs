@@ -1,0 +1,134 @@
+//! A directory that is there whole or not at all.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::manifest;
+use crate::Error;
+
+/// The place of a dataset while it is being written: a hidden directory beside it, which gets its
+/// name when it is complete and is gone when this is dropped before.
+#[derive(Debug)]
+pub struct DatasetDir {
+    path: PathBuf,
+    temporary: TempDir,
+}
+
+impl DatasetDir {
+    /// Makes room for a dataset at `path`.
+    ///
+    /// A dataset that is there already is replaced in the end; anything else is an error.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        let cannot = |source| Error::Write {
+            path: path.to_owned(),
+            source,
+        };
+        match fs::metadata(path) {
+            Ok(found) if !found.is_dir() => {
+                return Err(cannot(io::ErrorKind::NotADirectory.into()));
+            }
+            Ok(_) if !is_replaceable(path).map_err(cannot)? => {
+                return Err(Error::NotOurs {
+                    path: path.to_owned(),
+                });
+            }
+            _ => {}
+        }
+        let folder = parent(path);
+        if !folder.is_dir() {
+            return Err(Error::NoFolder {
+                path: path.to_owned(),
+                folder: folder.to_owned(),
+            });
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".tcpexp-").suffix(".partial");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // As any new directory; the umask takes its share.
+            builder.permissions(fs::Permissions::from_mode(0o777));
+        }
+        // The error itself speaks of the temporary name.
+        let made = builder.tempdir_in(folder);
+        let temporary = made.map_err(|error| cannot(error.kind().into()))?;
+        Ok(Self {
+            path: path.to_owned(),
+            temporary,
+        })
+    }
+
+    /// Where it will be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where it is until then: what to remove if the program is ended from outside.
+    pub fn temporary(&self) -> &Path {
+        self.temporary.path()
+    }
+
+    /// Starts a file in it.
+    pub(super) fn file(&self, name: &str) -> Result<File, Error> {
+        // The error itself speaks of the temporary name.
+        File::create(self.temporary.path().join(name)).map_err(|source| Error::Write {
+            path: self.path.join(name),
+            source: source.kind().into(),
+        })
+    }
+
+    /// Gives it its name.
+    pub(super) fn finish(self) -> Result<(), Error> {
+        let Self { path, temporary } = self;
+        let cannot = |source: io::Error| Error::Write {
+            path: path.clone(),
+            source,
+        };
+        if path.exists() {
+            // Out of the way under a hidden name: between the two steps there is no dataset, but never
+            // half of one.
+            let old = tempfile::Builder::new()
+                .prefix(".tcpexp-")
+                .suffix(".old")
+                .tempdir_in(parent(&path))
+                .map_err(cannot)?;
+            fs::rename(&path, old.path()).map_err(cannot)?;
+            if let Err(error) = fs::rename(temporary.path(), &path) {
+                // Back to where it was; that this fails too leaves it under the hidden name.
+                if fs::rename(old.path(), &path).is_err() {
+                    let _ = old.keep();
+                }
+                return Err(cannot(error));
+            }
+        } else {
+            fs::rename(temporary.path(), &path).map_err(cannot)?;
+        }
+        // It has moved; there is nothing to clean up.
+        let _ = temporary.keep();
+        Ok(())
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+/// Whether nothing is lost with this directory that an analysis did not make.
+fn is_replaceable(path: &Path) -> io::Result<bool> {
+    let names: Result<Vec<_>, _> = fs::read_dir(path)?
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect();
+    let names = names?;
+    Ok(names.is_empty()
+        || manifest::is_one(&path.join(manifest::FILE_NAME))
+            && names.iter().all(|name| {
+                let name = Path::new(name);
+                name == Path::new(manifest::FILE_NAME)
+                    || name.extension().is_some_and(|ending| ending == "parquet")
+            }))
+}

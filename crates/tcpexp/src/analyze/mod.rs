@@ -1,0 +1,357 @@
+//! All that captures and logs of one run tell, as one dataset.
+
+mod between;
+mod checksum;
+mod dataset_dir;
+mod flow_rows;
+mod manifest;
+mod names;
+mod queue_bins;
+mod replay;
+mod survey;
+mod tables;
+mod traffic;
+mod warnings;
+
+pub use dataset_dir::DatasetDir;
+pub use manifest::{
+    CaptureInput, Checked, Comparison, FILE_NAME as MANIFEST_FILE_NAME, LogInput, Manifest,
+    TableEntry, Unpaired,
+};
+pub use tables::WrittenTable;
+pub use traffic::Traffic;
+
+use tcpexp_measure::Packets;
+use tcpexp_measure::path;
+use tcpexp_measure::sender::SenderOptions;
+use tcpexp_measure::spp::{self, Alignment, Identification, Point};
+use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputOptions};
+use tcpexp_table::dataset::{Layout, RunColumns};
+use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::Tunnels;
+
+use crate::{Error, Recording};
+use between::{Between, at_source};
+use flow_rows::Flows;
+use names::Names;
+use queue_bins::QueueBins;
+use replay::{Replay, Summaries};
+use survey::Surveyed;
+use tables::Tables;
+use traffic::TrafficNames;
+
+/// What a dataset is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct AnalyzeInputs<'a> {
+    /// The capture at the source, or the only one.
+    pub src: &'a Recording,
+    /// The capture at the destination.
+    pub dst: Option<&'a Recording>,
+}
+
+/// What can be set.
+#[derive(Clone, Debug)]
+pub struct AnalyzeOptions {
+    /// Whether packets inside tunnels are measured or the tunnel's own are counted as skipped.
+    pub tunnels: Tunnels,
+    /// The longest one-way delay, and so the time after which a packet counts as lost.
+    pub max_owd: TimeDelta,
+    /// How senders are replayed. Where two captures were taken is told from their packets.
+    pub sender: SenderOptions,
+    /// How long a bin of throughput and of queueing delays is.
+    pub bin: BinWidth,
+    /// What the link carries, in bits per second, for its utilisation.
+    pub link_rate_bps: Option<u64>,
+    /// What `time_s` and bins count from, on the source's clock; the first packet of the first
+    /// capture if `None`.
+    pub origin: Option<Timestamp>,
+    /// What tells the run apart from others.
+    pub run: RunColumns,
+    /// The load generators of the run, for the names of their flows.
+    pub traffic: Vec<Traffic>,
+}
+
+impl Default for AnalyzeOptions {
+    fn default() -> Self {
+        let bin = TimeDelta::from_millis(100);
+        Self {
+            tunnels: Tunnels::default(),
+            max_owd: spp::Options::default().max_owd,
+            sender: SenderOptions::default(),
+            bin: BinWidth::new(bin).expect("100 ms are more than nothing"),
+            link_rate_bps: None,
+            origin: None,
+            run: RunColumns::default(),
+            traffic: Vec::new(),
+        }
+    }
+}
+
+/// How many times [`analyze`] reads each capture: two captures, or one.
+pub const ANALYZE_PASSES: [u64; 2] = [4, 2];
+
+/// Measures all that captures tell, and writes it as a dataset.
+///
+/// Reads each of two captures four times, one capture twice, and memory follows the number of flows
+/// and of retransmissions, and the packets in flight, but not the length of the captures. The same
+/// input gives the same bytes. What is written is in `out` when this returns, and nothing of it
+/// if it fails.
+pub fn analyze(
+    inputs: AnalyzeInputs<'_>,
+    options: &AnalyzeOptions,
+    out: DatasetDir,
+) -> Result<Manifest, Error> {
+    let origin = match options.origin {
+        Some(origin) => origin,
+        None => first_packet(inputs.src, options.tunnels)?,
+    };
+    let layout = Layout {
+        origin,
+        run: options.run.clone(),
+    };
+    let mut tables = Tables::create(&out, &layout)?;
+    let run = Run {
+        inputs,
+        options,
+        origin,
+    };
+    let mut manifest = run.measure(&mut tables)?;
+    manifest.set_tables(&tables.finish()?);
+    manifest.write(&out)?;
+    out.finish()?;
+    Ok(manifest)
+}
+
+/// When the first usable packet was captured; 1970 if there is none.
+fn first_packet(recording: &Recording, tunnels: Tunnels) -> Result<Timestamp, Error> {
+    let mut first = Timestamp::from_nanos(0);
+    recording
+        .walk_once(tunnels)?
+        .show(1, |sighted| first = sighted.at);
+    Ok(first)
+}
+
+/// One analysis.
+struct Run<'a> {
+    inputs: AnalyzeInputs<'a>,
+    options: &'a AnalyzeOptions,
+    origin: Timestamp,
+}
+
+impl Run<'_> {
+    fn measure(&self, tables: &mut Tables) -> Result<Manifest, Error> {
+        let shares_its_place = |capture: &Recording| !capture.can_be_read_twice_at_once();
+        let (checked, surveyed) = if self.captures().into_iter().flatten().any(shares_its_place) {
+            (self.check(), self.survey())
+        } else {
+            rayon::join(|| self.check(), || self.survey())
+        };
+        let ([mut src, mut dst], checked) = (surveyed?, checked?);
+        let mut names = Names::new(TrafficNames::new(&self.options.traffic));
+        let mut compared = None;
+        if let (Some(dst), Some(to)) = (&mut dst, self.inputs.dst)
+            && let Some(src) = &mut src
+        {
+            let samples = [&mut src.sample, &mut dst.sample].map(std::mem::take);
+            compared = Some(self.compare(samples, to, &mut names, tables)?);
+        }
+        for (point, capture) in Point::BOTH.into_iter().zip([&src, &dst]) {
+            if let Some(capture) = capture {
+                names.rest(point, &capture.connections);
+            }
+        }
+        let between = compared.as_ref().map(|(between, _)| between);
+        let captures = [src.as_ref(), dst.as_ref()];
+        let (senders, too_late) = self.replay(captures, between, &names, tables)?;
+        let no_paths = std::collections::HashMap::default();
+        Flows {
+            names: &names,
+            captures,
+            paths: between.map_or(&no_paths, |between| &between.flows),
+            senders: &senders,
+            at_source: &|at| between.map_or(at, |between| at_source(&between.clock, at)),
+        }
+        .write(&mut tables.flows)?;
+        let mut manifest = Manifest::new(&self.options.run, self.origin.as_nanos());
+        self.describe(&mut manifest);
+        let inputs = checked.into_iter().zip(captures).zip(too_late);
+        for (point, ((file, capture), too_late)) in Point::BOTH.into_iter().zip(inputs) {
+            if let (Some(file), Some(capture)) = (file, capture) {
+                let input = CaptureInput::new(point.name(), file, &capture.info, too_late);
+                manifest.captures.push(input);
+            }
+        }
+        manifest.comparison = compared
+            .as_ref()
+            .map(|(between, by)| comparison(between, by));
+        let rtts = tables.rtt.rows();
+        manifest.warnings = warnings::of(&manifest, between, rtts);
+        Ok(manifest)
+    }
+
+    fn captures(&self) -> [Option<&Recording>; 2] {
+        [Some(self.inputs.src), self.inputs.dst]
+    }
+
+    fn check(&self) -> Result<[Option<Checked>; 2], Error> {
+        let [src, dst] = self.captures();
+        let check = |recording: Option<&Recording>| recording.map(checked).transpose();
+        Ok([check(src)?, check(dst)?])
+    }
+
+    fn survey(&self) -> Result<[Option<Surveyed>; 2], Error> {
+        let [src, dst] = self.captures();
+        let survey = |recording: Option<&Recording>| {
+            recording
+                .map(|recording| Surveyed::of(recording, self.options.tunnels, dst.is_some()))
+                .transpose()
+        };
+        let (src, dst) = rayon::join(|| survey(src), || survey(dst));
+        Ok([src?, dst?])
+    }
+
+    fn compare(
+        &self,
+        [src, dst]: [spp::Survey; 2],
+        to: &Recording,
+        names: &mut Names,
+        tables: &mut Tables,
+    ) -> Result<(Between, Identification), Error> {
+        let alignment = Alignment::between(src, dst).map_err(|source| Error::Compare {
+            src: self.inputs.src.name().to_owned(),
+            dst: to.name().to_owned(),
+            source,
+        })?;
+        let identification = alignment.identification.clone();
+        let options = spp::Options {
+            max_owd: self.options.max_owd,
+            ..spp::Options::default()
+        };
+        let bins = QueueBins::new(self.origin, self.options.bin, self.options.max_owd);
+        let between = between::measure(
+            [self.inputs.src, to],
+            self.options.tunnels,
+            alignment,
+            options,
+            names,
+            Some(bins),
+            tables,
+        )?;
+        Ok((between, identification))
+    }
+
+    /// The last pass over each capture; tells how many packets were too late for their bins.
+    fn replay(
+        &self,
+        captures: [Option<&Surveyed>; 2],
+        between: Option<&Between>,
+        names: &Names,
+        tables: &mut Tables,
+    ) -> Result<(Summaries, [u64; 2]), Error> {
+        let chosen = replay::choose(names, captures);
+        let mut senders = Summaries::default();
+        let mut too_late = [0; 2];
+        for point in Point::BOTH {
+            let (Some(recording), Some(surveyed)) =
+                (self.captures()[point.index()], captures[point.index()])
+            else {
+                continue;
+            };
+            let clock = between
+                .filter(|_| point == Point::Dst)
+                .map(|between| &between.clock);
+            let moved = clock.map_or(TimeDelta::ZERO, |clock| clock.offset().middle);
+            let sender = match between {
+                Some(_) => SenderOptions {
+                    position: None,
+                    ..self.options.sender
+                },
+                None => self.options.sender,
+            };
+            let pass = Replay {
+                recording,
+                tunnels: self.options.tunnels,
+                point,
+                surveyed,
+                names,
+                options: sender,
+                throughput: ThroughputOptions {
+                    origin: Origin::At(self.origin + moved),
+                    link_rate_bps: self.options.link_rate_bps,
+                    ..ThroughputOptions::new(self.options.bin)
+                },
+                bins_moved: moved,
+                chosen: &chosen[point.index()],
+                has_round_trips: between.is_none(),
+                at_source: &|at| clock.map_or(at, |clock| at_source(clock, at)),
+            };
+            let totals = pass.run(tables, &mut senders)?;
+            too_late[point.index()] = totals.late.packets;
+        }
+        Ok((senders, too_late))
+    }
+
+    /// What was set, in words that a reader of the manifest can type.
+    fn describe(&self, manifest: &mut Manifest) {
+        let options = self.options;
+        let position = options
+            .sender
+            .position
+            .map(|position| format!("{position:?}"));
+        let set = [
+            ("inner", (options.tunnels == Tunnels::Entered).into()),
+            ("max_owd_ns", options.max_owd.as_nanos().into()),
+            ("bin_ns", options.bin.get().as_nanos().into()),
+            ("link_rate_bps", options.link_rate_bps.into()),
+            ("position", position.map(|name| name.to_lowercase()).into()),
+            (
+                "profile",
+                format!("{:?}", options.sender.profile)
+                    .to_lowercase()
+                    .into(),
+            ),
+        ];
+        manifest.options = set
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+    }
+}
+
+/// The checksum of a capture file.
+fn checked(recording: &Recording) -> Result<Checked, Error> {
+    let (bytes, sha256) =
+        recording
+            .file()
+            .and_then(checksum::of)
+            .map_err(|source| Error::Open {
+                path: recording.name().to_owned(),
+                source,
+            })?;
+    Ok(Checked {
+        path: recording.name().display().to_string(),
+        bytes,
+        sha256,
+    })
+}
+
+fn comparison(between: &Between, by: &Identification) -> Comparison {
+    let skew = between.clock.skew();
+    let totals = &between.totals.totals;
+    let unpaired = totals.unpaired.map(|unpaired| Unpaired {
+        flows: unpaired.flows,
+        packets: unpaired.packets,
+    });
+    Comparison {
+        clock_offset_ns: between.clock.offset().middle.as_nanos(),
+        clock_offset_error_ns: path::offset_error(between.least).map(TimeDelta::as_nanos),
+        clock_skew_ppm: skew.skew.as_ppm_f64(),
+        clock_skew_error_ppm: skew.uncertainty.map(tcpexp_units::Skew::as_ppm_f64),
+        clock_skew_is_removed: skew.detected,
+        clock_steps: between.clock.steps().len() as u64,
+        packets_told_apart_by: by.to_string(),
+        across_clock_steps: totals.across_steps,
+        only_at_src: unpaired[Point::Src.index()],
+        only_at_dst: unpaired[Point::Dst.index()],
+    }
+}

@@ -1,0 +1,114 @@
+//! The bottleneck's queue as the packets show it.
+
+use std::collections::BTreeMap;
+
+use tcpexp_measure::path::PathPacket;
+use tcpexp_measure::spp::Way;
+use tcpexp_measure::throughput::BinWidth;
+use tcpexp_table::dataset::{QueueRow, QueueSource};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::tables::Table;
+use crate::Error;
+
+/// Queueing delays in bins of the time at which the packets left.
+///
+/// A bin is told when no packet of it can be on its way any more, so memory does not grow with the
+/// length of the captures.
+pub(super) struct QueueBins {
+    origin: Timestamp,
+    width: TimeDelta,
+    /// After this time in flight a packet is given up.
+    longest: TimeDelta,
+    /// By number and [`Way::index`].
+    open: BTreeMap<(i64, usize), Bin>,
+}
+
+struct Bin {
+    packets: u64,
+    sum: i128,
+    min: TimeDelta,
+    max: TimeDelta,
+}
+
+impl QueueBins {
+    pub(super) fn new(origin: Timestamp, width: BinWidth, longest: TimeDelta) -> Self {
+        Self {
+            origin,
+            width: width.get(),
+            longest,
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// Takes in a packet that arrived; hands out the bins that are over.
+    pub(super) fn add(
+        &mut self,
+        packet: &PathPacket,
+        queue: &mut Table<QueueRow>,
+    ) -> Result<(), Error> {
+        let (Some(at), Some(delay)) = (packet.sent_at, packet.queueing_delay) else {
+            return Ok(());
+        };
+        let key = (self.number(at), packet.way.index());
+        if let Some(bin) = self.open.get_mut(&key) {
+            bin.add(delay);
+            return Ok(());
+        }
+        self.open.insert(key, Bin::of(delay));
+        let over = self.number(at - self.longest);
+        while let Some(first) = self.open.first_entry()
+            && first.key().0 < over
+        {
+            let (key, bin) = first.remove_entry();
+            queue.add(self.row(key, &bin))?;
+        }
+        Ok(())
+    }
+
+    /// Hands out what is left.
+    pub(super) fn finish(mut self, queue: &mut Table<QueueRow>) -> Result<(), Error> {
+        let open = std::mem::take(&mut self.open);
+        open.into_iter()
+            .try_for_each(|(key, bin)| queue.add(self.row(key, &bin)))
+    }
+
+    fn number(&self, at: Timestamp) -> i64 {
+        (at - self.origin)
+            .as_nanos()
+            .div_euclid(self.width.as_nanos())
+    }
+
+    fn row(&self, (number, way): (i64, usize), bin: &Bin) -> QueueRow {
+        let mean = bin.sum / i128::from(bin.packets);
+        QueueRow {
+            at: self.origin + TimeDelta::from_nanos(number.saturating_mul(self.width.as_nanos())),
+            source: QueueSource::Packets {
+                way: Way::BOTH[way],
+                width: self.width,
+                packets: bin.packets,
+                min: bin.min,
+                mean: TimeDelta::from_nanos(i64::try_from(mean).unwrap_or(i64::MAX)),
+                max: bin.max,
+            },
+        }
+    }
+}
+
+impl Bin {
+    fn of(delay: TimeDelta) -> Self {
+        Self {
+            packets: 1,
+            sum: delay.as_nanos().into(),
+            min: delay,
+            max: delay,
+        }
+    }
+
+    fn add(&mut self, delay: TimeDelta) {
+        self.packets += 1;
+        self.sum += i128::from(delay.as_nanos());
+        self.min = self.min.min(delay);
+        self.max = self.max.max(delay);
+    }
+}

@@ -1,0 +1,228 @@
+//! The last pass over a capture: senders, bins, and with one capture round-trip times.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_measure::rtt::{SingleRttMeter, SingleRttRow};
+use tcpexp_measure::sender::{SenderOptions, SenderRow, SenderSummary, sender_state_along_with};
+use tcpexp_measure::spp::Point;
+use tcpexp_measure::throughput::{
+    ThroughputBin, ThroughputCounter, ThroughputOptions, ThroughputRow, ThroughputTotals,
+};
+use tcpexp_measure::{Either, Overheard, Position};
+use tcpexp_table::SenderEvent;
+use tcpexp_table::dataset::{
+    EventRow, RttRow, RttSource, RunEvent, SenderStateRow, ThroughputBinRow,
+};
+use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::Tunnels;
+
+use super::names::Names;
+use super::survey::Surveyed;
+use super::tables::{Table, Tables};
+use crate::{Error, Recording};
+
+/// A sender by its flow's number in the dataset and the direction of its data.
+pub(super) type Summaries = HashMap<(FlowId, Direction), SenderSummary, FixedState>;
+
+/// Senders of one capture by what that calls them.
+pub(super) type Chosen = HashSet<(FlowId, Direction), FixedState>;
+
+/// One capture's last pass.
+pub(super) struct Replay<'a> {
+    pub(super) recording: &'a Recording,
+    pub(super) tunnels: Tunnels,
+    pub(super) point: Point,
+    pub(super) surveyed: &'a Surveyed,
+    pub(super) names: &'a Names,
+    pub(super) options: SenderOptions,
+    pub(super) throughput: ThroughputOptions,
+    /// How far the bins are moved so that both captures share them.
+    pub(super) bins_moved: TimeDelta,
+    /// Whose rows are taken from this capture.
+    pub(super) chosen: &'a Chosen,
+    /// Whether round-trip times are taken from this capture alone.
+    pub(super) has_round_trips: bool,
+    /// When it was on the source's clock, what this capture's shows.
+    pub(super) at_source: &'a (dyn Fn(Timestamp) -> Timestamp + Sync),
+}
+
+impl Replay<'_> {
+    /// Reads the capture.
+    pub(super) fn run(
+        &self,
+        tables: &mut Tables,
+        summaries: &mut Summaries,
+    ) -> Result<ThroughputTotals, Error> {
+        let Tables {
+            rtt,
+            sender,
+            events,
+            throughput,
+            ..
+        } = tables;
+        let mut walk = self.recording.walk_once(self.tunnels)?;
+        let mut counter = ThroughputCounter::new(self.throughput);
+        let mut counted = Ok(());
+        let mut packets = Overheard::new(&mut walk, |sighted| {
+            if counted.is_ok() {
+                counted = counter.take(sighted, &mut |row| self.bin(&row, throughput));
+            }
+        });
+        sender_state_along_with(
+            &mut packets,
+            &self.surveyed.hindsight,
+            self.options,
+            |flow| self.has_round_trips.then(|| SingleRttMeter::new(flow)),
+            |rows| {
+                rows.into_iter().try_for_each(|row| match row {
+                    Either::First(row) => self.sender(row, sender, events, summaries),
+                    Either::Second(row) => self.round_trip(row, rtt),
+                })
+            },
+        )?;
+        counted?;
+        let totals = counter.end(&mut |row| self.bin(&row, throughput))?;
+        throughput.end_part()?;
+        sender.end_part()?;
+        events.end_part()?;
+        Ok(totals)
+    }
+
+    fn bin(&self, row: &ThroughputRow, table: &mut Table<ThroughputBinRow>) -> Result<(), Error> {
+        let &ThroughputRow::Bin(bin) = row else {
+            return Ok(());
+        };
+        let local = bin.flow.map(|flow| self.names.of_local(self.point, flow));
+        let (flow, bin) = match local {
+            None => (None, bin),
+            Some(None) => return Ok(()),
+            Some(Some(local)) => {
+                let direction = bin.direction.map(|direction| local.turned(direction));
+                (
+                    Some(Arc::clone(&local.flow)),
+                    ThroughputBin { direction, ..bin },
+                )
+            }
+        };
+        table.add(ThroughputBinRow {
+            capture: self.point,
+            flow,
+            at: bin.start - self.bins_moved,
+            bin,
+        })
+    }
+
+    fn sender(
+        &self,
+        mut row: SenderRow,
+        states: &mut Table<SenderStateRow>,
+        events: &mut Table<EventRow>,
+        summaries: &mut Summaries,
+    ) -> Result<(), Error> {
+        let (flow, direction) = whose(&mut row);
+        if !self.chosen.contains(&(*flow, *direction)) {
+            return Ok(());
+        }
+        let Some(local) = self.names.of_local(self.point, *flow) else {
+            return Ok(());
+        };
+        (*flow, *direction) = (local.flow.flow, local.turned(*direction));
+        let flow = Arc::clone(&local.flow);
+        let event = match row {
+            SenderRow::Sample(mut sample) => {
+                sample.at = (self.at_source)(sample.at);
+                return states.add(SenderStateRow {
+                    capture: self.point,
+                    flow,
+                    sample,
+                });
+            }
+            SenderRow::Summary(summary) => {
+                summaries.insert((summary.flow, summary.direction), summary);
+                return Ok(());
+            }
+            SenderRow::Recovery(mut recovery) => {
+                recovery.began = (self.at_source)(recovery.began);
+                recovery.ended = recovery.ended.map(self.at_source);
+                SenderEvent::Recovery(recovery)
+            }
+            SenderRow::Resent(mut resent) => {
+                resent.at = (self.at_source)(resent.at);
+                SenderEvent::Resent(resent)
+            }
+        };
+        events.add(EventRow {
+            capture: Some(self.point),
+            log: None,
+            flow: Some(flow),
+            event: RunEvent::Sender(event),
+        })
+    }
+
+    fn round_trip(&self, row: SingleRttRow, table: &mut Table<RttRow>) -> Result<(), Error> {
+        let SingleRttRow::Sample(mut sample) = row else {
+            return Ok(());
+        };
+        let Some(local) = self.names.of_local(self.point, sample.flow) else {
+            return Ok(());
+        };
+        sample.direction = local.turned(sample.direction);
+        table.add(RttRow {
+            flow: Arc::clone(&local.flow),
+            at: (self.at_source)(sample.at),
+            source: RttSource::Answer(sample),
+        })
+    }
+}
+
+/// The sender that a row is about.
+fn whose(row: &mut SenderRow) -> (&mut FlowId, &mut Direction) {
+    match row {
+        SenderRow::Sample(row) => (&mut row.flow, &mut row.direction),
+        SenderRow::Recovery(row) => (&mut row.flow, &mut row.direction),
+        SenderRow::Resent(row) => (&mut row.flow, &mut row.direction),
+        SenderRow::Summary(row) => (&mut row.flow, &mut row.direction),
+    }
+}
+
+/// Which sender is reconstructed from which capture: from the one taken where it sends, or from the
+/// first one if neither was or both were.
+pub(super) fn choose(names: &Names, captures: [Option<&Surveyed>; 2]) -> [Chosen; 2] {
+    let mut found: HashMap<(FlowId, Direction), [Option<(FlowId, Direction)>; 2], FixedState> =
+        HashMap::default();
+    for point in Point::BOTH {
+        let Some(surveyed) = captures[point.index()] else {
+            continue;
+        };
+        for (local, number) in names.of_capture(point) {
+            for direction in Direction::BOTH {
+                if surveyed.hindsight.has_sender(number, direction) {
+                    let key = (local.flow.flow, local.turned(direction));
+                    found.entry(key).or_default()[point.index()] = Some((number, direction));
+                }
+            }
+        }
+    }
+    let mut chosen = [Chosen::default(), Chosen::default()];
+    for senders in found.into_values() {
+        let is_at_sender = |point: Point| {
+            let Some((flow, direction)) = senders[point.index()] else {
+                return false;
+            };
+            let hindsight = captures[point.index()].map(|surveyed| &surveyed.hindsight);
+            let position = hindsight.and_then(|hindsight| hindsight.position(flow, direction));
+            position == Some(Position::Sender)
+        };
+        let is_dst_better = is_at_sender(Point::Dst) && !is_at_sender(Point::Src);
+        let point = if is_dst_better || senders[Point::Src.index()].is_none() {
+            Point::Dst
+        } else {
+            Point::Src
+        };
+        chosen[point.index()].extend(senders[point.index()]);
+    }
+    chosen
+}

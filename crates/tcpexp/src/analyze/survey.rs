@@ -1,0 +1,64 @@
+//! The first pass over a capture: all that must be known before there can be rows.
+
+use tcpexp_measure::Overheard;
+use tcpexp_measure::flows::{Connection, ConnectionSummary};
+use tcpexp_measure::sender::Hindsight;
+use tcpexp_measure::spp::Survey;
+use tcpexp_wire::Tunnels;
+
+use crate::{CaptureInfo, Error, Recording};
+
+/// What the first pass over a capture finds.
+///
+/// Its size follows the number of flows and of retransmissions, not that of packets.
+pub(super) struct Surveyed {
+    pub(super) info: CaptureInfo,
+    /// For the comparison with another capture.
+    pub(super) sample: Survey,
+    pub(super) hindsight: Hindsight,
+    /// In order of their numbers.
+    pub(super) connections: Vec<ConnectionSummary>,
+}
+
+impl Surveyed {
+    /// Reads a capture, once. `has_other` says whether it is to be compared with another one.
+    pub(super) fn of(
+        recording: &Recording,
+        tunnels: Tunnels,
+        has_other: bool,
+    ) -> Result<Self, Error> {
+        let mut walk = recording.walk_once(tunnels)?;
+        let mut sample = Survey::default();
+        let mut connections = Vec::new();
+        let mut packets = Overheard::new(&mut walk, |sighted| {
+            if has_other {
+                sample.observe(sighted);
+            }
+        });
+        let hindsight = Hindsight::along_with(
+            &mut packets,
+            |_| Connection::default(),
+            |rows| {
+                connections.extend(rows);
+                Ok::<(), Error>(())
+            },
+        )?;
+        connections.sort_by_key(|connection| connection.flow);
+        let info = CaptureInfo::of(&walk);
+        info.require_packets(recording)?;
+        Ok(Self {
+            info,
+            sample,
+            hindsight,
+            connections,
+        })
+    }
+
+    /// What is told of the flow with this number.
+    pub(super) fn connection(&self, flow: tcpexp_flow::FlowId) -> Option<&ConnectionSummary> {
+        let place = self
+            .connections
+            .binary_search_by_key(&flow, |connection| connection.flow);
+        Some(&self.connections[place.ok()?])
+    }
+}

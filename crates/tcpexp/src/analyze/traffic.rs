@@ -1,0 +1,128 @@
+//! Which flow belongs to which traffic of a plan.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use tcpexp_flow::Protocol;
+
+/// One load generator: what sends between two hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traffic {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What to group it by.
+    pub class: Arc<str>,
+    /// The two hosts.
+    pub hosts: [IpAddr; 2],
+    /// The server's port; `None` if the tool has none.
+    pub port: Option<u16>,
+    /// Whether its first TCP connection carries no load but steers the test, as iperf3's does.
+    pub has_control_connection: bool,
+}
+
+/// The class of connections that steer a load generator.
+const CONTROL: &str = "control";
+
+/// The traffic of a run.
+#[derive(Debug, Default)]
+pub(super) struct TrafficNames {
+    traffic: Vec<Traffic>,
+    /// Whether the control connection has been seen, by traffic.
+    is_steered: Vec<bool>,
+}
+
+impl TrafficNames {
+    pub(super) fn new(traffic: &[Traffic]) -> Self {
+        Self {
+            traffic: traffic.to_vec(),
+            is_steered: vec![false; traffic.len()],
+        }
+    }
+
+    /// Name and class of the traffic that the next flow belongs to, in order of appearance.
+    pub(super) fn of(
+        &mut self,
+        protocol: Protocol,
+        initiator: SocketAddr,
+        responder: SocketAddr,
+    ) -> (Option<Arc<str>>, Option<Arc<str>>) {
+        let ends = [initiator, responder];
+        let Some(place) = self.traffic.iter().position(|traffic| traffic.is_of(ends)) else {
+            return (None, None);
+        };
+        let traffic = &self.traffic[place];
+        let is_control = traffic.has_control_connection
+            && protocol == Protocol::Tcp
+            && !std::mem::replace(&mut self.is_steered[place], true);
+        let class = if is_control {
+            CONTROL.into()
+        } else {
+            Arc::clone(&traffic.class)
+        };
+        (Some(Arc::clone(&traffic.name)), Some(class))
+    }
+}
+
+impl Traffic {
+    fn is_of(&self, ends: [SocketAddr; 2]) -> bool {
+        let [a, b] = ends.map(|end| end.ip());
+        let hosts = self.hosts == [a, b] || self.hosts == [b, a];
+        hosts
+            && self
+                .port
+                .is_none_or(|port| ends.iter().any(|end| end.port() == port))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn traffic(name: &str, port: u16, has_control_connection: bool) -> Traffic {
+        Traffic {
+            name: name.into(),
+            class: "bulk".into(),
+            hosts: ["10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap()],
+            port: Some(port),
+            has_control_connection,
+        }
+    }
+
+    fn named(names: &mut TrafficNames, protocol: Protocol, ends: [&str; 2]) -> String {
+        let [from, to] = ends.map(|end| end.parse().unwrap());
+        match names.of(protocol, from, to) {
+            (Some(name), Some(class)) => format!("{name} {class}"),
+            (None, None) => "none".to_owned(),
+            _ => unreachable!("both or none"),
+        }
+    }
+
+    #[test]
+    fn a_flow_is_of_the_traffic_between_its_hosts_on_its_port() {
+        let mut names = TrafficNames::new(&[traffic("up", 5201, true), traffic("web", 80, false)]);
+        let tcp = Protocol::Tcp;
+        let flows = [
+            named(&mut names, tcp, ["10.0.0.1:40000", "10.0.0.2:5201"]),
+            named(&mut names, tcp, ["10.0.0.1:40001", "10.0.0.2:5201"]),
+            named(&mut names, tcp, ["10.0.0.2:50000", "10.0.0.1:80"]),
+            named(&mut names, tcp, ["10.0.0.1:40002", "10.0.0.2:22"]),
+            named(&mut names, tcp, ["10.0.0.3:40002", "10.0.0.2:80"]),
+            named(
+                &mut names,
+                Protocol::Udp,
+                ["10.0.0.1:40003", "10.0.0.2:5201"],
+            ),
+        ];
+        assert_eq!(
+            flows,
+            [
+                "up control",
+                "up bulk",
+                "web bulk",
+                "none",
+                "none",
+                "up bulk"
+            ]
+        );
+    }
+}

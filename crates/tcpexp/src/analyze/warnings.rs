@@ -1,0 +1,45 @@
+//! What is wrong with the input of a dataset.
+
+use super::between::Between;
+use super::manifest::{CaptureInput, Manifest};
+
+/// A line for each thing that the reader of a dataset should know.
+pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> Vec<String> {
+    let mut warnings: Vec<String> = manifest.captures.iter().flat_map(of_capture).collect();
+    if let Some(between) = between {
+        if rtts == 0 {
+            warnings.push("no round-trip time between the captures: packets that passed both points went one way only, or could not be told apart".to_owned());
+        } else if !between.took_time {
+            warnings.push(
+                "every round-trip time is 0: is one capture a copy of the other one?".to_owned(),
+            );
+        }
+        for step in between.clock.steps() {
+            warnings.push(format!(
+                "the clock at {} was set by {}: times of that capture in the tables sender, events and throughput are as it showed them",
+                step.point, step.size
+            ));
+        }
+    }
+    warnings
+}
+
+fn of_capture(capture: &CaptureInput) -> Vec<String> {
+    let path = &capture.file.path;
+    let mut warnings = Vec::new();
+    if let Some(damage) = &capture.damage {
+        warnings.push(format!("{path}: {damage}; the rest was used"));
+    }
+    if let Some(dropped) = capture.dropped_packets.filter(|dropped| *dropped > 0) {
+        warnings.push(format!(
+            "{path}: the capture itself dropped {dropped} packets: they count as lost or unseen"
+        ));
+    }
+    if capture.packets_too_late_for_bins > 0 {
+        warnings.push(format!(
+            "{path}: {} packets came too late for their bins and are not in the table throughput",
+            capture.packets_too_late_for_bins
+        ));
+    }
+    warnings
+}

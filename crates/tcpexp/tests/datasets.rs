@@ -1,0 +1,419 @@
+//! Datasets: the tables that one analysis writes agree with what each measurement tells by itself,
+//! and the directory is there whole or not at all.
+
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+mod common;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::compute::concat_batches;
+use arrow::datatypes::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use tcpexp::measure::sender::{SenderOptions, SenderRow};
+use tcpexp::measure::spp::Fate;
+use tcpexp::measure::throughput::{BinWidth, ThroughputOptions, ThroughputRow};
+use tcpexp::table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
+use tcpexp::units::TimeDelta;
+use tcpexp::wire::Tunnels;
+use tcpexp::{
+    AnalyzeInputs, AnalyzeOptions, DatasetDir, Error, Manifest, PathOptions, Recording, analyze,
+    cwnd, path, single_rtt, throughput,
+};
+
+use crate::common::{fixture, spooled};
+
+struct Dataset {
+    folder: tempfile::TempDir,
+    manifest: Manifest,
+}
+
+impl Dataset {
+    fn of(src: &Recording, dst: Option<&Recording>, options: &AnalyzeOptions) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DatasetDir::create(&folder.path().join("data")).unwrap();
+        let manifest = analyze(AnalyzeInputs { src, dst }, options, dir).unwrap();
+        Self { folder, manifest }
+    }
+
+    fn of_pair(src: &Path, dst: &Path) -> Self {
+        let [src, dst] = [src, dst].map(|path| Recording::open(path).unwrap());
+        Self::of(&src, Some(&dst), &AnalyzeOptions::default())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn table(&self, table: DatasetTable) -> RecordBatch {
+        read(&self.path().join(format!("{}.parquet", table.name())))
+    }
+}
+
+fn read(path: &Path) -> RecordBatch {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+    let schema = reader.schema().clone();
+    let batches: Vec<_> = reader.build().unwrap().map(Result::unwrap).collect();
+    concat_batches(&schema, &batches).unwrap()
+}
+
+fn column<'a>(batch: &'a RecordBatch, name: &str) -> &'a dyn Array {
+    batch.column_by_name(name).unwrap().as_ref()
+}
+
+fn sum(batch: &RecordBatch, name: &str) -> u64 {
+    column(batch, name)
+        .as_primitive::<UInt64Type>()
+        .iter()
+        .flatten()
+        .sum()
+}
+
+fn nanos(batch: &RecordBatch, name: &str) -> Vec<i64> {
+    let column = column(batch, name).as_primitive::<Int64Type>();
+    column.values().to_vec()
+}
+
+fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Vec<Option<&'a str>> {
+    column(batch, name).as_string::<i32>().iter().collect()
+}
+
+/// Source and destination of the pairs in the repository.
+fn pairs() -> Vec<(&'static str, [PathBuf; 2])> {
+    [
+        ("adsl-udp-upload", "src", "dst"),
+        ("cubic-tso-split-10mbit", "src", "dst"),
+        ("reno-2mbit-40ms-50p", "src", "dst"),
+        ("short-cubic-15-percent-loss", "snd", "rcv"),
+        ("short-cubic-reordering", "snd", "rcv"),
+    ]
+    .map(|(folder, src, dst)| {
+        let files = [src, dst].map(|point| fixture(&format!("{folder}/{point}.pcap.gz")));
+        (folder, files)
+    })
+    .to_vec()
+}
+
+#[test]
+fn tables_of_a_pair_are_what_each_measurement_tells_by_itself() {
+    for (folder, [src, dst]) in pairs() {
+        let dataset = Dataset::of_pair(&src, &dst);
+        let [src, dst] = [src, dst].map(|path| Recording::open(&path).unwrap());
+        let (mut rtts, mut arrived, mut lost) = (Vec::new(), 0, 0);
+        let mut bottleneck = Vec::new();
+        path(&src, &dst, &PathOptions::default(), |batch| {
+            rtts.extend(batch.samples.iter().map(|sample| sample.rtt.as_nanos()));
+            let of = |fate| batch.packets.iter().filter(|p| p.fate == fate).count();
+            arrived += of(Fate::Delivered);
+            lost += of(Fate::Lost);
+            let rates = batch.ended.iter().flat_map(|flow| &flow.directions);
+            bottleneck.extend(rates.filter_map(|direction| direction.bottleneck_bps));
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+        let mut states = Vec::new();
+        let options = SenderOptions::default();
+        cwnd(&src, Some(&dst), Tunnels::Closed, options, |rows| {
+            states.extend(rows.iter().filter_map(|row| match row.row {
+                SenderRow::Sample(sample) => Some(sample.cwnd_segments),
+                _ => None,
+            }));
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+        let mut told = nanos(&dataset.table(DatasetTable::Rtt), "rtt_ns");
+        told.sort_unstable();
+        rtts.sort_unstable();
+        assert_eq!(told, rtts, "{folder}");
+        assert_eq!(
+            dataset.table(DatasetTable::Owd).num_rows(),
+            arrived,
+            "{folder}"
+        );
+        assert_eq!(
+            dataset.table(DatasetTable::Loss).num_rows(),
+            lost,
+            "{folder}"
+        );
+        let sender = dataset.table(DatasetTable::Sender);
+        let windows = column(&sender, "cwnd_segments").as_primitive::<UInt32Type>();
+        let mut windows: Vec<_> = windows.iter().collect();
+        windows.sort_unstable();
+        states.sort_unstable();
+        assert_eq!(windows, states, "{folder}");
+        let flows = dataset.table(DatasetTable::Flows);
+        let mut rates: Vec<u64> = column(&flows, "bottleneck_bps")
+            .as_primitive::<UInt64Type>()
+            .iter()
+            .flatten()
+            .collect();
+        rates.sort_unstable();
+        bottleneck.sort_unstable();
+        assert_eq!(rates, bottleneck, "{folder}");
+    }
+}
+
+#[test]
+fn bins_are_those_of_throughput_and_add_up_to_the_flows() {
+    for (folder, [src, dst]) in pairs() {
+        let dataset = Dataset::of_pair(&src, &dst);
+        let table = dataset.table(DatasetTable::Throughput);
+        for (point, capture) in [("src", &src), ("dst", &dst)] {
+            let mut goodput = 0;
+            let bin = BinWidth::new(TimeDelta::from_millis(100)).unwrap();
+            let recording = Recording::open(capture).unwrap();
+            throughput(
+                &recording,
+                Tunnels::Closed,
+                &ThroughputOptions::new(bin),
+                |row| {
+                    if let ThroughputRow::Bin(bin) = row
+                        && bin.flow.is_some()
+                    {
+                        goodput += bin.volume.goodput_bytes;
+                    }
+                    Ok::<(), Error>(())
+                },
+            )
+            .unwrap();
+            let captures = texts(&table, "capture");
+            let flows = column(&table, "flow_id");
+            let bytes = column(&table, "goodput_bytes").as_primitive::<UInt64Type>();
+            let told: u64 = (0..table.num_rows())
+                .filter(|&row| captures[row] == Some(point) && flows.is_valid(row))
+                .map(|row| bytes.value(row))
+                .sum();
+            assert_eq!(told, goodput, "{folder} {point}");
+        }
+    }
+}
+
+#[test]
+fn flows_have_one_number_in_all_tables_and_one_timeline() {
+    for (folder, [src, dst]) in pairs() {
+        let dataset = Dataset::of_pair(&src, &dst);
+        let of = |batch: &RecordBatch| -> std::collections::BTreeSet<(u32, String)> {
+            let ids = column(batch, "flow_id").as_primitive::<UInt32Type>();
+            let ends = texts(batch, "initiator")
+                .into_iter()
+                .zip(texts(batch, "responder"));
+            let ends = ends.map(|(a, b)| Some(format!("{} > {}", a?, b?)));
+            ids.iter()
+                .zip(ends)
+                .filter_map(|(id, ends)| Some((id?, ends?)))
+                .collect()
+        };
+        let flows = dataset.table(DatasetTable::Flows);
+        let known = of(&flows);
+        let origin = dataset.manifest.origin_ns;
+        for table in DatasetTable::ALL {
+            let batch = dataset.table(table);
+            if table != DatasetTable::Queue {
+                assert!(of(&batch).is_subset(&known), "{folder} {table:?}");
+            }
+            // All captures here are shorter than two minutes.
+            let seconds = column(&batch, "time_s").as_primitive::<Float64Type>();
+            for (nanos, seconds) in nanos(&batch, "time_ns").into_iter().zip(seconds.values()) {
+                assert!(
+                    (-1.0..120.0).contains(seconds),
+                    "{folder} {table:?} {seconds}"
+                );
+                let exact = (nanos - origin) as f64 / 1e9;
+                assert!((exact - seconds).abs() < 1e-12, "{folder} {table:?}");
+            }
+        }
+        assert_eq!(flows.num_rows(), 2 * known.len(), "{folder}");
+    }
+}
+
+#[test]
+fn one_capture_tells_what_one_end_can_tell() {
+    let src = Recording::open(&fixture("reno-2mbit-40ms-50p/src.pcap.gz")).unwrap();
+    let dataset = Dataset::of(&src, None, &AnalyzeOptions::default());
+    let mut answers = 0;
+    single_rtt(&src, Tunnels::Closed, |rows| {
+        let is_sample = |row: &_| matches!(row, tcpexp::measure::rtt::SingleRttRow::Sample(_));
+        answers += rows.iter().filter(|row| is_sample(row)).count();
+        Ok::<(), Error>(())
+    })
+    .unwrap();
+    let rtt = dataset.table(DatasetTable::Rtt);
+    assert_eq!(rtt.num_rows(), answers);
+    assert!(
+        texts(&rtt, "method")
+            .iter()
+            .all(|method| *method != Some("packet_pairs"))
+    );
+    for table in [DatasetTable::Owd, DatasetTable::Loss, DatasetTable::Queue] {
+        assert_eq!(dataset.table(table).num_rows(), 0, "{table:?}");
+    }
+    let flows = dataset.table(DatasetTable::Flows);
+    assert_eq!(
+        column(&flows, "path_sent_packets").null_count(),
+        flows.num_rows()
+    );
+    assert_eq!(dataset.manifest.comparison, None);
+}
+
+#[test]
+fn all_tables_of_any_run_have_the_documented_columns() {
+    let [src, dst] = ["src", "dst"].map(|point| {
+        Recording::open(&fixture(&format!("adsl-udp-upload/{point}.pcap.gz"))).unwrap()
+    });
+    let pair = Dataset::of(&src, Some(&dst), &AnalyzeOptions::default());
+    let single = Dataset::of(&dst, None, &AnalyzeOptions::default());
+    for table in DatasetTable::ALL {
+        assert_eq!(pair.table(table).schema(), table.schema(), "{table:?}");
+        assert_eq!(single.table(table).schema(), table.schema(), "{table:?}");
+    }
+}
+
+fn parameter(name: &str, value: RunValue) -> RunColumn {
+    RunColumn {
+        name: name.to_owned(),
+        description: "A parameter.".to_owned(),
+        value,
+    }
+}
+
+#[test]
+fn runs_with_different_parameters_have_the_same_columns() {
+    let src = Recording::open(&fixture("short-cubic-reordering/snd.pcap.gz")).unwrap();
+    let taken = DatasetTable::has_column;
+    let first = vec![
+        parameter("cc", RunValue::Text(Some("cubic".to_owned()))),
+        parameter("rate_mbps", RunValue::Count(Some(10))),
+        parameter("packets", RunValue::Flag(Some(true))),
+    ];
+    let second = vec![
+        parameter("cc", RunValue::Text(Some("reno".to_owned()))),
+        parameter("rate_mbps", RunValue::Number(Some(2.5))),
+        parameter("buffer_packets", RunValue::Count(Some(50))),
+    ];
+    let mut runs = [first, second].map(|columns| RunColumns::new(columns, taken));
+    RunColumns::unify(&mut runs);
+    let datasets = runs.map(|run| {
+        let options = AnalyzeOptions {
+            run,
+            ..AnalyzeOptions::default()
+        };
+        Dataset::of(&src, None, &options)
+    });
+    for table in DatasetTable::ALL {
+        let [first, second] = [0, 1].map(|run: usize| datasets[run].table(table));
+        assert_eq!(first.schema(), second.schema());
+        let schema = first.schema();
+        let names: Vec<_> = schema.fields()[..4]
+            .iter()
+            .map(|f| f.name().as_str())
+            .collect();
+        assert_eq!(
+            names,
+            ["cc", "rate_mbps", "param_packets", "buffer_packets"]
+        );
+    }
+    let rtt = datasets[0].table(DatasetTable::Rtt);
+    let rates = column(&rtt, "rate_mbps").as_primitive::<Float64Type>();
+    assert!(rates.iter().all(|rate| rate == Some(10.0)));
+    assert_eq!(column(&rtt, "buffer_packets").null_count(), rtt.num_rows());
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let files = || {
+        let [src, dst] =
+            ["src", "dst"].map(|point| fixture(&format!("reno-2mbit-40ms-50p/{point}.pcap.gz")));
+        let dataset = Dataset::of_pair(&src, &dst);
+        let mut names: Vec<_> = fs::read_dir(dataset.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        names.sort();
+        let files: Vec<_> = names.iter().map(|path| fs::read(path).unwrap()).collect();
+        files
+    };
+    let (one, other) = (files(), files());
+    assert_eq!(one.len(), DatasetTable::ALL.len() + 1);
+    assert!(one == other);
+}
+
+#[test]
+fn times_are_in_order_and_each_part_of_a_file_says_which_it_has() {
+    let [src, dst] =
+        ["src", "dst"].map(|point| fixture(&format!("reno-2mbit-40ms-50p/{point}.pcap.gz")));
+    let dataset = Dataset::of_pair(&src, &dst);
+    for table in [DatasetTable::Rtt, DatasetTable::Owd, DatasetTable::Loss] {
+        assert!(
+            nanos(&dataset.table(table), "time_ns").is_sorted(),
+            "{table:?}"
+        );
+        let path = dataset.path().join(format!("{}.parquet", table.name()));
+        let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+        for group in reader.metadata().row_groups() {
+            assert!(
+                group
+                    .columns()
+                    .iter()
+                    .all(|column| column.statistics().is_some())
+            );
+        }
+    }
+}
+
+#[test]
+fn a_dataset_is_replaced_and_nothing_else_is() {
+    let src = Recording::open(&fixture("short-cubic-reordering/snd.pcap.gz")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("data");
+    let inputs = AnalyzeInputs {
+        src: &src,
+        dst: None,
+    };
+    let make = || {
+        let dir = DatasetDir::create(&place)?;
+        analyze(inputs, &AnalyzeOptions::default(), dir)
+    };
+    let first = make().unwrap();
+    assert_eq!(make().unwrap(), first);
+    assert_eq!(Manifest::read(&place).unwrap(), first);
+    fs::write(place.join("notes.txt"), "mine").unwrap();
+    let refusal = make().unwrap_err().to_string();
+    assert!(refusal.ends_with("holds something else than a dataset: name another directory"));
+    fs::remove_dir_all(&place).unwrap();
+    fs::create_dir(&place).unwrap();
+    make().unwrap();
+    // Nothing is left beside it.
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn what_fails_leaves_nothing_behind() {
+    let nothing = spooled("nothing", &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let dir = DatasetDir::create(&folder.path().join("data")).unwrap();
+    let inputs = AnalyzeInputs {
+        src: &nothing,
+        dst: None,
+    };
+    assert!(analyze(inputs, &AnalyzeOptions::default(), dir).is_err());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    let missing = DatasetDir::create(&folder.path().join("no/data")).unwrap_err();
+    assert!(missing.to_string().contains("there is no folder"));
+}
+
+#[test]
+fn losses_of_the_flows_are_those_of_the_table() {
+    for (folder, [src, dst]) in pairs() {
+        let dataset = Dataset::of_pair(&src, &dst);
+        let flows = dataset.table(DatasetTable::Flows);
+        let lost = sum(&dataset.table(DatasetTable::Loss), "packets");
+        assert_eq!(sum(&flows, "path_lost_packets"), lost, "{folder}");
+        let arrived = sum(&dataset.table(DatasetTable::Owd), "packets");
+        assert_eq!(sum(&flows, "path_delivered_packets"), arrived, "{folder}");
+        let rtts = dataset.table(DatasetTable::Rtt).num_rows() as u64;
+        assert_eq!(sum(&flows, "rtt_samples"), rtts, "{folder}");
+    }
+}
