@@ -129,15 +129,12 @@ fn parse_param(text: &str) -> Result<RunColumn, String> {
         .ok_or_else(|| {
             format!("\"{text}\" is no column: write it as cc=cubic or rate_mbps=10.0, the name in small letters, digits and _")
         })?;
-    let value = if let Ok(count) = value.parse() {
-        RunValue::Count(Some(count))
-    } else if let Some(number) = value.parse().ok().filter(|number: &f64| number.is_finite()) {
-        RunValue::Number(Some(number))
-    } else if let Ok(flag) = value.parse() {
-        RunValue::Flag(Some(flag))
-    } else {
-        RunValue::Text(Some(value.to_owned()))
-    };
+    let count = value.parse().ok().map(|count| RunValue::Count(Some(count)));
+    let number = value.parse().ok().filter(|number: &f64| number.is_finite());
+    let number = number.map(|number| RunValue::Number(Some(number)));
+    let flag = value.parse().ok().map(|flag| RunValue::Flag(Some(flag)));
+    let text = || RunValue::Text(Some(value.to_owned()));
+    let value = count.or(number).or(flag).unwrap_or_else(text);
     Ok(RunColumn {
         name: name.to_owned(),
         description: "Given for this run by the one who analysed it.".to_owned(),

@@ -175,10 +175,10 @@ impl RemovedOnInterrupt {
         remove_on_interrupt();
         // Locked first, as for files.
         let mut temporaries = temporaries();
-        let made = make()?;
-        let path = name(&made).to_owned();
+        let directory = make()?;
+        let path = name(&directory).to_owned();
         temporaries.push(path.clone());
-        Ok((made, Self(path)))
+        Ok((directory, Self(path)))
     }
 }
 

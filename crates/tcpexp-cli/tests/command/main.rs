@@ -4,6 +4,7 @@
 
 mod desk;
 
+mod analyze;
 mod bad_inputs;
 mod bad_outputs;
 mod compressed;
@@ -19,6 +20,7 @@ mod one_capture;
 mod path;
 mod plot;
 mod readme;
+mod schema;
 mod score;
 mod strange_captures;
 mod table;

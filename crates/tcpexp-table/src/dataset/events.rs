@@ -55,13 +55,13 @@ pub(super) fn columns(origin: Timestamp) -> Columns<EventRow> {
         |row| row.flow.as_deref(),
         EventRow::direction,
     )
-    .text("event", "What happened: recovery (the window is reduced, losses are repaired), retransmission (data is sent again), from a log also state (congestion control sets its state), from a sweep path_change.", |row| row.name());
+    .text("event", "What happened: recovery (the window is reduced, losses are repaired), retransmission (data is sent again), from a log also state (congestion control sets its state), from a sweep path_change.", EventRow::name);
     let columns = time_part(columns, "When, or when it began", origin, EventRow::at);
     event_details(columns, EventRow::sender)
         .maybe_name(
             "detail",
             "Of a path_change, what changed. Null for others.",
-            |row| row.detail(),
+            EventRow::detail,
         )
         .done()
 }

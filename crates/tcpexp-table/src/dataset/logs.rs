@@ -69,7 +69,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<LogRow> {
     let columns = windows(columns, LogRow::sender).maybe_text(
         "cwnd_source",
         "How the window is known: measured (the kernel logged it). Null for other logs.",
-        |row| Some(row.sender()?.cwnd_source).map(CwndSource::name),
+        |row| Some(CwndSource::name(row.sender()?.cwnd_source)),
     );
     intervals(control(columns, LogRow::sender))
         .maybe_float(

@@ -1,6 +1,7 @@
 //! What tells one run of a sweep apart from the others.
 
 use std::collections::BTreeMap;
+use std::iter::repeat_n;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
@@ -107,19 +108,14 @@ impl RunColumns {
     pub(crate) fn arrays(&self, rows: usize) -> Vec<ArrayRef> {
         let array = |column: &RunColumn| -> ArrayRef {
             match &column.value {
-                RunValue::Text(value) => Arc::new(StringArray::from_iter(std::iter::repeat_n(
-                    value.as_deref(),
-                    rows,
-                ))),
-                RunValue::Count(value) => {
-                    Arc::new(Int64Array::from_iter(std::iter::repeat_n(*value, rows)))
+                RunValue::Text(value) => {
+                    Arc::new(repeat_n(value.as_deref(), rows).collect::<StringArray>())
                 }
+                RunValue::Count(value) => Arc::new(repeat_n(*value, rows).collect::<Int64Array>()),
                 RunValue::Number(value) => {
-                    Arc::new(Float64Array::from_iter(std::iter::repeat_n(*value, rows)))
+                    Arc::new(repeat_n(*value, rows).collect::<Float64Array>())
                 }
-                RunValue::Flag(value) => {
-                    Arc::new(BooleanArray::from_iter(std::iter::repeat_n(*value, rows)))
-                }
+                RunValue::Flag(value) => Arc::new(repeat_n(*value, rows).collect::<BooleanArray>()),
             }
         };
         self.0.iter().map(array).collect()

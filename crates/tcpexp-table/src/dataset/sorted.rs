@@ -70,7 +70,7 @@ impl<R, W: Write + Send> SortedWriter<R, W> {
     fn write(&mut self, rows: usize) -> Result<(), Error> {
         let at = self.at;
         // Nearly in order already, which this sort makes use of.
-        self.pending.sort_by_key(|row| at(row));
+        self.pending.sort_by_key(at);
         let batch = self.columns.batch(&self.pending[..rows])?;
         self.pending.drain(..rows);
         self.rows += rows as u64;

@@ -67,9 +67,9 @@ impl DatasetTable {
     /// What a row of it is.
     pub const fn description(self) -> &'static str {
         match self {
-            Self::Flows => "a row per flow and direction: sizes, rates, losses, delays",
+            Self::Flows => "a row per flow and direction: sizes, rates, losses",
             Self::Rtt => "a row per round-trip time",
-            Self::Owd => "a row per packet seen at both points: its delays, its order",
+            Self::Owd => "a row per packet seen at both points: its delays",
             Self::Loss => "a row per packet that was lost between the points",
             Self::Throughput => "a row per bin, flow and direction, at either point",
             Self::Sender => "a row per ACK that a sender hears: window and the like",

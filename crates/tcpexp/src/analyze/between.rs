@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use tcpexp_flow::FlowId;
-use tcpexp_measure::path::{self, LeastDelays, PathBatch, PathFlow, PathPacket, PathTotals};
+use tcpexp_measure::path::{
+    self, LeastDelays, PathBatch, PathFlow, PathPacket, PathSummary, PathTotals,
+};
 use tcpexp_measure::spp::{self, Alignment, ClockModel, Fate, Point, RttSample};
 use tcpexp_table::dataset::{LossRow, OwdRow, RttRow, RttSource};
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -143,7 +145,7 @@ impl Rows<'_> {
         let Some(flow) = self.names.of_pair(path.summary.flow.flow) else {
             return;
         };
-        let packets = |path: &PathFlow| path.directions.iter().map(|d| d.sent()).sum::<u64>();
+        let packets = |path: &PathFlow| path.directions.iter().map(PathSummary::sent).sum::<u64>();
         // A flow may have been found twice; the longer part tells of it.
         let known = self.flows.get(&flow.flow);
         if known.is_none_or(|known| packets(known) < packets(&path)) {

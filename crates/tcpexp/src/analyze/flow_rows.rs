@@ -7,7 +7,7 @@ use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_measure::path::PathFlow;
-use tcpexp_measure::spp::Point;
+use tcpexp_measure::spp::{Point, Way};
 use tcpexp_table::dataset::{DatasetFlow, FlowRow};
 use tcpexp_units::Timestamp;
 
@@ -72,7 +72,7 @@ impl Flows<'_> {
         let flow = &known.flow;
         let path = self.paths.get(&flow.flow);
         let way = path.and_then(|path| path.way(direction));
-        let first = way.map_or(Point::Src, |way| way.upstream());
+        let first = way.map_or(Point::Src, Way::upstream);
         let capture = match known.at[first.index()] {
             Some(_) => first,
             None => first.opposite(),

@@ -44,24 +44,15 @@ impl Names {
     /// A flow was found in both captures.
     pub(super) fn pair(&mut self, pair: &PairedFlow) {
         let [src, dst] = pair.local;
-        let (traffic, traffic_class) =
-            self.traffic
-                .of(pair.protocol, pair.initiator, pair.responder);
         // Number and names of a flow that had a partner before, which the other capture lost sight
         // of, stay.
         let known = self.locals[Point::Src.index()].get(&src.flow);
-        let flow = known
-            .map(|local| Arc::clone(&local.flow))
-            .unwrap_or_else(|| {
-                Arc::new(DatasetFlow {
-                    flow: src.flow,
-                    protocol: pair.protocol,
-                    initiator: pair.initiator.to_string().into(),
-                    responder: pair.responder.to_string().into(),
-                    traffic,
-                    traffic_class,
-                })
-            });
+        let flow = match known {
+            Some(local) => Arc::clone(&local.flow),
+            None => self
+                .traffic
+                .flow(src.flow, pair.protocol, [pair.initiator, pair.responder]),
+        };
         for (local, locals) in [src, dst].into_iter().zip(&mut self.locals) {
             locals.entry(local.flow).or_insert_with(|| Local {
                 flow: Arc::clone(&flow),
@@ -79,22 +70,13 @@ impl Names {
             if self.locals[point.index()].contains_key(&connection.flow) {
                 continue;
             }
-            let (initiator, responder) = (connection.initiator, connection.responder);
-            let (traffic, traffic_class) =
-                self.traffic.of(connection.protocol, initiator, responder);
-            let flow = match point {
+            let number = match point {
                 Point::Src => connection.flow,
                 Point::Dst => FlowId(next),
             };
             next += u32::from(point == Point::Dst);
-            let flow = Arc::new(DatasetFlow {
-                flow,
-                protocol: connection.protocol,
-                initiator: initiator.to_string().into(),
-                responder: responder.to_string().into(),
-                traffic,
-                traffic_class,
-            });
+            let ends = [connection.initiator, connection.responder];
+            let flow = self.traffic.flow(number, connection.protocol, ends);
             let forward_is = Direction::Forward;
             self.locals[point.index()].insert(connection.flow, Local { flow, forward_is });
         }

@@ -24,11 +24,14 @@ use super::survey::Surveyed;
 use super::tables::{Table, Tables};
 use crate::{Error, Recording};
 
-/// A sender by its flow's number in the dataset and the direction of its data.
-pub(super) type Summaries = HashMap<(FlowId, Direction), SenderSummary, FixedState>;
+/// A sender by its flow's number and the direction of its data.
+type Sender = (FlowId, Direction);
+
+/// What is known of senders by what the dataset calls them.
+pub(super) type Summaries = HashMap<Sender, SenderSummary, FixedState>;
 
 /// Senders of one capture by what that calls them.
-pub(super) type Chosen = HashSet<(FlowId, Direction), FixedState>;
+pub(super) type Chosen = HashSet<Sender, FixedState>;
 
 /// One capture's last pass.
 pub(super) struct Replay<'a> {
@@ -65,10 +68,10 @@ impl Replay<'_> {
         } = tables;
         let mut walk = self.recording.walk_once(self.tunnels)?;
         let mut counter = ThroughputCounter::new(self.throughput);
-        let mut counted = Ok(());
+        let mut outcome = Ok(());
         let mut packets = Overheard::new(&mut walk, |sighted| {
-            if counted.is_ok() {
-                counted = counter.take(sighted, &mut |row| self.bin(&row, throughput));
+            if outcome.is_ok() {
+                outcome = counter.take(sighted, &mut |row| self.bin(&row, throughput));
             }
         });
         sender_state_along_with(
@@ -79,11 +82,11 @@ impl Replay<'_> {
             |rows| {
                 rows.into_iter().try_for_each(|row| match row {
                     Either::First(row) => self.sender(row, sender, events, summaries),
-                    Either::Second(row) => self.round_trip(row, rtt),
+                    Either::Second(row) => self.round_trip(&row, rtt),
                 })
             },
         )?;
-        counted?;
+        outcome?;
         let totals = counter.end(&mut |row| self.bin(&row, throughput))?;
         throughput.end_part()?;
         sender.end_part()?;
@@ -162,8 +165,8 @@ impl Replay<'_> {
         })
     }
 
-    fn round_trip(&self, row: SingleRttRow, table: &mut Table<RttRow>) -> Result<(), Error> {
-        let SingleRttRow::Sample(mut sample) = row else {
+    fn round_trip(&self, row: &SingleRttRow, table: &mut Table<RttRow>) -> Result<(), Error> {
+        let &SingleRttRow::Sample(mut sample) = row else {
             return Ok(());
         };
         let Some(local) = self.names.of_local(self.point, sample.flow) else {
@@ -191,8 +194,7 @@ fn whose(row: &mut SenderRow) -> (&mut FlowId, &mut Direction) {
 /// Which sender is reconstructed from which capture: from the one taken where it sends, or from the
 /// first one if neither was or both were.
 pub(super) fn choose(names: &Names, captures: [Option<&Surveyed>; 2]) -> [Chosen; 2] {
-    let mut found: HashMap<(FlowId, Direction), [Option<(FlowId, Direction)>; 2], FixedState> =
-        HashMap::default();
+    let mut found: HashMap<Sender, [Option<Sender>; 2], FixedState> = HashMap::default();
     for point in Point::BOTH {
         let Some(surveyed) = captures[point.index()] else {
             continue;

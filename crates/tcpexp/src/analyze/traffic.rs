@@ -3,7 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use tcpexp_flow::Protocol;
+use tcpexp_flow::{FlowId, Protocol};
+use tcpexp_table::dataset::DatasetFlow;
 
 /// One load generator: what sends between two hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,14 +40,31 @@ impl TrafficNames {
         }
     }
 
-    /// Name and class of the traffic that the next flow belongs to, in order of appearance.
-    pub(super) fn of(
+    /// The next flow in order of appearance, with this number, from initiator to responder.
+    pub(super) fn flow(
+        &mut self,
+        flow: FlowId,
+        protocol: Protocol,
+        ends: [SocketAddr; 2],
+    ) -> Arc<DatasetFlow> {
+        let (traffic, traffic_class) = self.of(protocol, ends);
+        let [initiator, responder] = ends.map(|end| end.to_string().into());
+        Arc::new(DatasetFlow {
+            flow,
+            protocol,
+            initiator,
+            responder,
+            traffic,
+            traffic_class,
+        })
+    }
+
+    /// Name and class of the traffic that the next flow belongs to.
+    fn of(
         &mut self,
         protocol: Protocol,
-        initiator: SocketAddr,
-        responder: SocketAddr,
+        ends: [SocketAddr; 2],
     ) -> (Option<Arc<str>>, Option<Arc<str>>) {
-        let ends = [initiator, responder];
         let Some(place) = self.traffic.iter().position(|traffic| traffic.is_of(ends)) else {
             return (None, None);
         };
@@ -89,8 +107,7 @@ mod tests {
     }
 
     fn named(names: &mut TrafficNames, protocol: Protocol, ends: [&str; 2]) -> String {
-        let [from, to] = ends.map(|end| end.parse().unwrap());
-        match names.of(protocol, from, to) {
+        match names.of(protocol, ends.map(|end| end.parse().unwrap())) {
             (Some(name), Some(class)) => format!("{name} {class}"),
             (None, None) => "none".to_owned(),
             _ => unreachable!("both or none"),

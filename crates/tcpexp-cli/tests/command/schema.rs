@@ -1,0 +1,34 @@
+//! `tcpexp schema`.
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::desk::Desk;
+
+#[test]
+fn all_tables_are_listed() {
+    let listed = Desk::new().text("schema");
+    assert_snapshot!(listed);
+    assert!(listed.lines().all(|line| line.chars().count() <= 80));
+}
+
+#[test]
+fn a_table_is_told_column_by_column() {
+    let desk = Desk::new();
+    let told = desk.text("schema loss");
+    assert_snapshot!(told);
+    assert!(told.lines().all(|line| line.chars().count() <= 80));
+    assert_eq!(
+        desk.failure("schema losses"),
+        "there is no table losses: tcpexp schema lists all of them"
+    );
+}
+
+#[test]
+fn a_program_gets_types_units_and_definitions() {
+    let json = Desk::new().text("schema rtt --format json");
+    let tables: Value = serde_json::from_str(&json).unwrap();
+    let columns = tables[0]["columns"].as_array().unwrap();
+    let rtt = columns.iter().find(|column| column["name"] == "rtt_ms");
+    assert_snapshot!(rtt.unwrap(), @r#"{"description":"Round-trip time in milliseconds: rtt_ns / 1e6. Never null.","name":"rtt_ms","nullable":false,"type":"Float64","unit":"milliseconds"}"#);
+}
