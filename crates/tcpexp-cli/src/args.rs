@@ -19,6 +19,7 @@ use crate::picture::Picture;
 use crate::plot::PlotArgs;
 use crate::schema::SchemaArgs;
 use crate::sender_args::{CwndArgs, ImportArgs, ScoreArgs};
+use crate::sweep::SweepArgs;
 use crate::throughput::ThroughputArgs;
 use crate::values::parse_time;
 
@@ -45,6 +46,7 @@ pub(crate) enum Command {
     Netem(NetemArgs),
     Analyze(AnalyzeArgs),
     Schema(SchemaArgs),
+    Sweep(SweepArgs),
     /// Print the completion script of a shell
     ///
     /// For bash: tcpexp completions bash > ~/.local/share/bash-completion/completions/tcpexp

@@ -143,6 +143,16 @@ fn build(args: &BuildArgs) -> anyhow::Result<()> {
     crate::output::print(lines.as_bytes())
 }
 
+/// The image that guests boot unless something else is said, made if there is none.
+pub(crate) fn image() -> anyhow::Result<Image> {
+    let args = ImageArgs {
+        cache: None,
+        kernel: None,
+        modules: None,
+    };
+    Ok(Image::ensure(&args.cache()?, &args.source())?)
+}
+
 fn boot(args: &ImageArgs, job: &Job, limit: Option<Duration>) -> anyhow::Result<()> {
     let image = Image::ensure(&args.cache()?, &args.source())?;
     let guest = Guest::spawn(&image, job)?;

@@ -27,6 +27,9 @@ mod sender_args;
 mod sheet;
 mod side_table;
 mod single_rtt;
+mod sweep;
+mod sweep_lab;
+mod sweep_progress;
 mod throughput;
 mod values;
 
@@ -55,6 +58,7 @@ fn run() -> anyhow::Result<()> {
         Command::Netem(args) => netem::run(&args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Schema(args) => schema::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "tcpexp", &mut script);

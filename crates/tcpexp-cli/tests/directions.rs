@@ -26,7 +26,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
         &["tcpexp-units", "tcpexp-measure", "tcpexp-table"],
     ),
     ("netem-ctl", &["tcpexp-units"]),
-    ("tcpexp-sweep", &[]),
+    ("tcpexp-sweep", &["tcpexp-units", "netem-ctl"]),
     (
         "tcpexp",
         &[
@@ -51,6 +51,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "tcpexp-measure",
             "tcpexp-table",
             "tcpexp-chart",
+            "netem-ctl",
             "tcpexp",
             "netem-ctl",
             "tcpexp-lab",

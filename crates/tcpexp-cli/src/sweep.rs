@@ -1,0 +1,149 @@
+//! `tcpexp sweep`: carries out a plan.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, bail};
+use netem_ctl::{Local, Runner, Ssh, SshOptions};
+use tcpexp_sweep::plan::{Kind, Plan};
+use tcpexp_sweep::{On, Options, Summary, sweep};
+
+use crate::sweep_lab::Testbeds;
+use crate::sweep_progress::Progress;
+use crate::{output, sweep_progress};
+
+/// Carry out a plan: a whole grid of experiments, with captures and logs of each
+///
+/// A plan names hosts, the path between them, what sends, and what varies. Each run looks at the
+/// hosts, makes the path, tries whether it behaves, captures at both ends, sends, and puts all
+/// hosts back as they were. Ctrl-C does that too.
+#[derive(clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own on the command line"
+)]
+pub(crate) struct SweepArgs {
+    /// The plan
+    pub(crate) plan: PathBuf,
+
+    /// Where results go: a directory for each run, the plan and a journal
+    #[arg(short, long, value_name = "DIR", required_unless_present = "dry_run")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print the grid, how long it takes and all commands on every host; touch nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Go on with what is in DIR: runs that ended are not repeated
+    #[arg(long)]
+    pub(crate) resume: bool,
+
+    /// Run in the virtual testbed, whatever hosts the plan names
+    #[arg(long)]
+    pub(crate) lab: bool,
+
+    /// Read this file in place of ~/.ssh/config
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ssh_config: Option<PathBuf>,
+
+    /// Only these runs, by name
+    #[arg(long, value_name = "RUN", value_delimiter = ',')]
+    pub(crate) only: Option<Vec<String>>,
+
+    /// In the virtual testbed: so many runs at the same time
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) jobs: usize,
+
+    /// Print nothing but what fails
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
+    let plan = Plan::read(&args.plan)?;
+    let plan = if args.lab { plan.in_lab()? } else { plan };
+    if args.dry_run {
+        return output::print(tcpexp_sweep::dry_run(&plan)?.as_bytes());
+    }
+    let Some(dir) = &args.output else {
+        bail!("no directory for results");
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    let signalled = Arc::clone(&stop);
+    // Who asks twice is in a hurry, but the network must be put back all the same.
+    ctrlc::set_handler(move || signalled.store(true, Ordering::Relaxed))
+        .context("cannot watch for Ctrl-C")?;
+    let interrupt = || stop.load(Ordering::Relaxed);
+    let progress = Progress::new(args.quiet);
+    let with = |on: On<'_>| {
+        let options = Options {
+            dir,
+            resume: args.resume,
+            only: args.only.as_deref(),
+            on,
+            interrupt: &interrupt,
+            analyze: None,
+            tell: &|event| progress.tell(event),
+        };
+        sweep(&plan, &options)
+    };
+    let summary = if plan.kind == Kind::Lab && !is_guest() {
+        let testbeds = Testbeds::new(&plan)?;
+        let carry_out = |run: &str, out: &Path| testbeds.carry_out(run, out, &interrupt);
+        with(On::Testbeds {
+            jobs: args.jobs,
+            carry_out: &carry_out,
+        })?
+    } else {
+        with(On::Hosts(&hosts(&plan, args)?))?
+    };
+    drop(progress);
+    end(summary)
+}
+
+/// Whether this is a machine of the virtual testbed, whose hosts `ssh` knows.
+fn is_guest() -> bool {
+    Path::new("/lab/hosts").exists()
+}
+
+fn end(summary: Summary) -> anyhow::Result<()> {
+    let Summary {
+        complete,
+        invalid,
+        failed,
+        not_analyzed,
+    } = summary;
+    sweep_progress::line(&format!(
+        "{complete} complete, {invalid} invalid, {failed} failed"
+    ));
+    match (failed, not_analyzed) {
+        (0, 0) => Ok(()),
+        (0, runs) => bail!("{runs} runs could not be analysed"),
+        (runs, _) => bail!("{runs} runs failed; --resume repeats them"),
+    }
+}
+
+/// The way to each host of the plan.
+fn hosts(plan: &Plan, args: &SweepArgs) -> anyhow::Result<BTreeMap<String, Box<dyn Runner>>> {
+    let options = SshOptions {
+        config: args.ssh_config.clone(),
+        ..SshOptions::default()
+    };
+    let mut hosts: BTreeMap<String, Box<dyn Runner>> = BTreeMap::new();
+    for (name, host) in plan.cells.iter().flat_map(|cell| &cell.setup.hosts) {
+        if hosts.contains_key(name) {
+            continue;
+        }
+        let runner: Box<dyn Runner> = match plan.kind {
+            Kind::Netns => Box::new(Local::in_namespace(name.clone())),
+            Kind::Ssh | Kind::Lab => {
+                let ssh = host.ssh.as_deref().unwrap_or(name).parse()?;
+                Box::new(Ssh::new(ssh, options.clone())?)
+            }
+        };
+        hosts.insert(name.clone(), runner);
+    }
+    Ok(hosts)
+}

@@ -1,0 +1,84 @@
+//! Runs of a sweep in virtual machines: one run, one machine.
+//!
+//! So each run begins with the same machine in the same state, and what it shows does not depend on
+//! the runs before it or beside it.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use tcpexp_lab::{Guest, Image, Job, Shape};
+use tcpexp_sweep::Interrupt;
+use tcpexp_sweep::plan::Plan;
+
+/// What all machines of a sweep have in common.
+pub(crate) struct Testbeds {
+    image: Image,
+    job: Job,
+    /// Has the plan, which machines find in `/share`.
+    _share: tempfile::TempDir,
+}
+
+/// How long a machine may take in real time. Its own time limits are in virtual time, which may be
+/// many times slower; this one is for machines that hang.
+const LIMIT: Duration = Duration::from_secs(6 * 3_600);
+
+impl Testbeds {
+    /// Testbeds for the runs of `plan`; makes the image if there is none.
+    pub(crate) fn new(plan: &Plan) -> anyhow::Result<Self> {
+        let image = crate::lab::image()?;
+        let share = tempfile::tempdir().context("cannot make a folder")?;
+        fs::write(share.path().join("plan.toml"), &plan.text).context("cannot write the plan")?;
+        let mut job = Job::new(Vec::new());
+        job.shape = Shape::new(plan.lab.sources.into(), plan.lab.sinks.into())?;
+        job.programs = vec![env::current_exe().context("cannot find the program itself")?];
+        job.share = Some(share.path().to_owned());
+        Ok(Self {
+            image,
+            job,
+            _share: share,
+        })
+    }
+
+    /// Carries out one run and leaves what it left in `out`.
+    pub(crate) fn carry_out(
+        &self,
+        run: &str,
+        out: &Path,
+        _interrupt: Interrupt<'_>,
+    ) -> Result<(), String> {
+        let words = [
+            "tcpexp",
+            "sweep",
+            "/share/plan.toml",
+            "--lab",
+            "--quiet",
+            "--only",
+            run,
+            "-o",
+            "/out",
+        ];
+        let mut job = self.job.clone();
+        job.command = words.map(str::to_owned).to_vec();
+        job.out = Some(out.to_owned());
+        let mut said = Vec::new();
+        let guest = Guest::spawn(&self.image, &job).map_err(chain)?;
+        match guest.wait(&mut std::io::sink(), &mut said, Some(LIMIT)) {
+            Ok(0) => Ok(()),
+            Ok(code) => Err(last_line(&said).unwrap_or_else(|| format!("ended with {code}"))),
+            Err(error) => Err(chain(error)),
+        }
+    }
+}
+
+fn chain(error: impl Into<anyhow::Error>) -> String {
+    format!("{:#}", error.into())
+}
+
+fn last_line(said: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(said);
+    let line = text.lines().rfind(|line| line.starts_with("tcpexp: "))?;
+    Some(line.trim_start_matches("tcpexp: ").to_owned())
+}

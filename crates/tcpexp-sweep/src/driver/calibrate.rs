@@ -1,0 +1,187 @@
+//! Whether the path is what the plan says, before anything is measured on it.
+
+use std::time::Duration;
+
+use tcpexp_units::TimeDelta;
+
+use super::error::Trouble;
+use super::files::pause;
+use super::run::{Run, positive};
+use crate::plan::{Calibrate, Os};
+use crate::record::{Calibration, Role};
+use crate::site::{self, Counters};
+
+/// What calibration says of a path.
+pub(super) enum Verdict {
+    /// It behaves.
+    Good,
+    /// It does not, and why.
+    Invalid(String),
+}
+
+/// Bytes of a ping on the wire: 56 of data, ICMP, IPv4 and Ethernet headers.
+const PING_BYTES: i64 = 98;
+/// Bytes of the load's packets on the wire.
+const LOAD_BYTES: u64 = 1_512;
+/// UDP payload of the load's packets.
+const LOAD_PAYLOAD: u64 = 1_470;
+/// As many packets of load must pass for their number to say the rate to within half a percent.
+const LOAD_PACKETS: u64 = 200;
+/// The port that the load goes to.
+const LOAD_PORT: u16 = 5_199;
+
+/// Measures the idle round-trip time and the rate, and where packets are dropped meanwhile.
+pub(super) fn calibrate(run: &mut Run<'_>) -> Result<Verdict, Trouble> {
+    let settings = run.cell.setup.calibration.clone();
+    if !settings.enabled {
+        return Ok(Verdict::Good);
+    }
+    let mut found = Calibration {
+        idle_rtt_ms: idle_rtt_ms(run)?,
+        ..Calibration::default()
+    };
+    let mut verdict = judge_rtt(run, &settings, found.idle_rtt_ms);
+    if let Verdict::Good = verdict
+        && let Some((rate_bps, drops)) = load(run, &settings)?
+    {
+        found.rate_mbps = Some(rate_bps / 1e6);
+        found.drops = drops;
+        verdict = judge_load(run, &settings, rate_bps, &found);
+    }
+    run.record.calibration = Some(found);
+    Ok(verdict)
+}
+
+/// The median of some pings.
+fn idle_rtt_ms(run: &Run<'_>) -> Result<Option<f64>, Trouble> {
+    let (source, sink) = ends(run)?;
+    // The first one may wait for the neighbours' addresses, so it does not count.
+    let ping = format!("ping -n -c 11 -i 0.05 -w 10 {sink}\n");
+    let text = run.crew.at(source, "idle", &site::plain(source, &ping))?;
+    let times = text.lines().filter_map(|line| {
+        let (_, time) = line.split_once("time=")?;
+        time.split(' ').next()?.parse::<f64>().ok()
+    });
+    let mut times: Vec<f64> = times.skip(1).collect();
+    times.sort_by(f64::total_cmp);
+    Ok(times.get(times.len() / 2).copied())
+}
+
+fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict {
+    let path = run.cell.setup.path.resolved();
+    let Some(found) = found else {
+        return Verdict::Invalid("no ping came back".to_owned());
+    };
+    if path.forward.jitter.is_some() || path.reverse.jitter.is_some() {
+        return Verdict::Good;
+    }
+    let sending = [path.forward.rate, path.reverse.rate].into_iter().flatten();
+    let sending: i64 = sending
+        .map(|rate| {
+            PING_BYTES * 8_000_000_000 / i64::try_from(rate.as_bps()).unwrap_or(i64::MAX).max(1)
+        })
+        .sum();
+    let planned = run.cell.setup.path.base_rtt() + TimeDelta::from_nanos(sending);
+    let planned = planned.as_nanos() as f64 / 1e6;
+    if (found - planned).abs() * 1e6 <= settings.rtt_within.as_nanos() as f64 {
+        return Verdict::Good;
+    }
+    Verdict::Invalid(format!(
+        "idle round-trip time is {found:.3} ms, planned are {planned:.3} ms"
+    ))
+}
+
+fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibration) -> Verdict {
+    let path = run.cell.setup.path.resolved();
+    let planned = path.forward.rate.map_or(0.0, |rate| rate.as_bps() as f64);
+    let off_percent = (rate_bps / planned - 1.0) * 100.0;
+    if off_percent.abs() > f64::from(settings.rate_within_percent) {
+        let (found, planned) = (rate_bps / 1e6, planned / 1e6);
+        return Verdict::Invalid(format!(
+            "the bottleneck sends {found:.3} Mbit/s, planned are {planned:.3}"
+        ));
+    }
+    let delayed = found
+        .drops
+        .iter()
+        .find(|(queue, _)| queue.contains(" netem "));
+    match delayed {
+        Some((queue, drops)) if path.forward.loss.is_none() && path.reverse.loss.is_none() => {
+            Verdict::Invalid(format!("the delay stage {queue} dropped {drops} packets"))
+        }
+        _ => Verdict::Good,
+    }
+}
+
+type Load = (f64, std::collections::BTreeMap<String, u64>);
+
+/// Offers more than the bottleneck takes, and reads from its counters what it sends.
+fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
+    let (router, host) = run.router()?;
+    let path = run.cell.setup.path.resolved();
+    let (Some(rate), Os::Linux) = (path.forward.rate, host.os) else {
+        return Ok(None);
+    };
+    let (source, address) = ends(run)?;
+    let sink = run
+        .cell
+        .setup
+        .first(Role::Sink)
+        .map_or("", |(name, _)| name);
+    let packets =
+        Duration::from_secs_f64((LOAD_PACKETS * LOAD_BYTES * 8) as f64 / rate.as_bps() as f64);
+    let time = positive(settings.load).max(packets);
+    // Its greeting takes some round trips.
+    let settle = positive(run.cell.setup.path.base_rtt()) * 6 + Duration::from_millis(250);
+    let seconds = (time + settle + Duration::from_secs(2)).as_secs() + 1;
+    // Half more than it takes.
+    let offered = rate.as_bps() * 3 / 2 * LOAD_PAYLOAD / LOAD_BYTES;
+    let port = LOAD_PORT;
+    // iperf3 sleeps between packets; iperf 2 spins, which takes the virtual testbed's only CPU.
+    let server = format!("spawn load-server load-server.txt 0 iperf3 -s -1 -p {port}\n");
+    run.crew.at(sink, "load", &site::plain(sink, &server))?;
+    let client = format!(
+        "spawn load load.txt 0 iperf3 -c {address} -u -p {port} -b {offered} -l {LOAD_PAYLOAD} -t {seconds}\n"
+    );
+    run.crew.at(source, "load", &site::plain(source, &client))?;
+    let read = site::READ;
+    let reads = format!(
+        "sleep {:.3}\n{read}echo\nsleep {:.3}\n{read}",
+        settle.as_secs_f64(),
+        time.as_secs_f64()
+    );
+    let text = run.crew.at(router, "load", &site::plain(router, &reads))?;
+    run.crew.at(source, "load", &site::forget(source, "load"))?;
+    run.crew
+        .at(sink, "load", &site::forget(sink, "load-server"))?;
+    pause(run, drain(run))?;
+    let Some((before, after)) = text.split_once("\n\n") else {
+        return Ok(None);
+    };
+    let (Some(before), Some(after)) = (Counters::parse(before), Counters::parse(after)) else {
+        return Ok(None);
+    };
+    let right = host.right.as_deref().unwrap_or_default();
+    let rate = after.rate_bps(&before, right);
+    Ok(rate.map(|rate| (rate, after.drops(&before))))
+}
+
+/// How long the queue may take to run empty.
+fn drain(run: &Run<'_>) -> Duration {
+    let router = run.cell.setup.first(Role::Router);
+    let queue = router.and_then(|(_, router)| site::queue_time(&run.cell.setup.path, router));
+    let queue = queue.map_or(Duration::from_secs(1), positive);
+    queue.min(Duration::from_secs(10))
+        + positive(run.cell.setup.path.base_rtt())
+        + Duration::from_millis(50)
+}
+
+/// The first source, and the first sink's address.
+fn ends<'a>(run: &Run<'a>) -> Result<(&'a str, std::net::IpAddr), Trouble> {
+    let setup = &run.cell.setup;
+    let source = setup.first(Role::Source).map(|(name, _)| name);
+    let sink = setup.first(Role::Sink).and_then(|(_, sink)| sink.address);
+    source
+        .zip(sink)
+        .ok_or_else(|| Trouble::Unknown("a source and a sink".to_owned()))
+}

@@ -1,0 +1,28 @@
+//! This machine's clock.
+
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::Interrupt;
+
+/// Nanoseconds since 1970.
+pub(super) fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanos = since.map_or(0, |since| since.as_nanos());
+    i64::try_from(nanos).unwrap_or(i64::MAX)
+}
+
+/// Sleeps, but not on when interrupted. Says whether it was not.
+pub(super) fn sleep(time: Duration, interrupt: Interrupt<'_>) -> bool {
+    let end = Instant::now() + time;
+    loop {
+        if interrupt() {
+            return false;
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        thread::sleep(left.min(Duration::from_millis(100)));
+    }
+}

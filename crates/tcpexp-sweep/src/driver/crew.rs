@@ -1,0 +1,106 @@
+//! The hosts of a sweep, and how scripts get there.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use netem_ctl::{Output, RunError, Runner, Script};
+
+use super::error::Trouble;
+use super::journal::Journal;
+
+/// How to reach the hosts of a plan, by their names there.
+pub type Reach<'a> = &'a BTreeMap<String, Box<dyn Runner>>;
+
+/// The hosts that take part in a run, and the journal of what they are told.
+pub(super) struct Crew<'a> {
+    pub(super) names: Vec<String>,
+    pub(super) reach: Reach<'a>,
+    pub(super) journal: &'a Journal,
+}
+
+/// How long a phase may take on a host, unless it says otherwise.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Crew<'_> {
+    /// Runs a script as root on one host; it must succeed.
+    pub(super) fn at(&self, host: &str, phase: &str, script: &str) -> Result<String, Trouble> {
+        let script = Script::new(script).as_root().within(PATIENCE);
+        self.run(host, phase, &script).map(|output| output.text())
+    }
+
+    /// Runs a script on one host; it must succeed.
+    pub(super) fn run(&self, host: &str, phase: &str, script: &Script) -> Result<Output, Trouble> {
+        let runner = self.runner(host)?;
+        let outcome = runner.run(script);
+        self.journal
+            .command(host, phase, &told(&script.text), &outcome);
+        let output = outcome.map_err(|source| Trouble::host(phase, source))?;
+        if output.is_success() {
+            return Ok(output);
+        }
+        let source = RunError::Exit {
+            host: runner.host().to_owned(),
+            code: output.code,
+            message: output.complaint(),
+        };
+        Err(Trouble::host(phase, source))
+    }
+
+    /// Runs a script of its own on each host at the same time. All end before this does.
+    pub(super) fn each(
+        &self,
+        phase: &str,
+        script: impl Fn(&str) -> Option<String> + Sync,
+    ) -> Result<Vec<(String, String)>, Trouble> {
+        let outcomes: Vec<Result<Option<(String, String)>, Trouble>> = thread::scope(|scope| {
+            let jobs: Vec<_> = self
+                .names
+                .iter()
+                .map(|name| {
+                    let script = &script;
+                    scope.spawn(move || {
+                        let Some(script) = script(name) else {
+                            return Ok(None);
+                        };
+                        let output = self.at(name, phase, &script)?;
+                        Ok(Some((name.clone(), output)))
+                    })
+                })
+                .collect();
+            jobs.into_iter()
+                .map(|job| job.join().unwrap_or(Err(Trouble::Panic)))
+                .collect()
+        });
+        outcomes.into_iter().filter_map(Result::transpose).collect()
+    }
+
+    /// Copies a file from a host.
+    pub(super) fn fetch(&self, host: &str, remote: &str, local: &Path) -> Result<(), Trouble> {
+        let copied = self
+            .runner(host)?
+            .fetch(remote, local, Duration::from_secs(600));
+        let entry = serde_json::json!({
+            "host": host, "remote": remote, "local": local,
+            "error": copied.as_ref().err().map(|error| super::chain(error)),
+        });
+        self.journal.note("fetch", entry);
+        copied.map_err(|source| Trouble::host("fetch", source))
+    }
+
+    fn runner(&self, host: &str) -> Result<&dyn Runner, Trouble> {
+        let runner = self.reach.get(host).map(AsRef::as_ref);
+        runner.ok_or_else(|| Trouble::Unknown(host.to_owned()))
+    }
+}
+
+/// A script as the journal has it: without the part that is the same for all.
+fn told(script: &str) -> String {
+    let mark = "END_OF_HOST_SH";
+    let parts: Vec<&str> = script.splitn(3, mark).collect();
+    match parts[..] {
+        [before, _, after] => format!("{before}{mark}'\n(host.sh)\n{mark}{after}"),
+        _ => script.to_owned(),
+    }
+}

@@ -1,0 +1,270 @@
+//! What hosts say and have: facts before a run, how processes ended, files after it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path};
+use std::thread;
+use std::time::Duration;
+
+use netem_ctl::{RunError, Script};
+
+use super::crew::{Crew, PATIENCE};
+use super::error::Trouble;
+use super::run::Run;
+use super::{chain, clock};
+use crate::plan::Cell;
+use crate::record::LogRecord;
+use crate::site::{self, Generator};
+
+/// How generators ended, by name.
+pub(super) type Ends = BTreeMap<String, End>;
+
+/// When a process began and ended, on its host's clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    #[expect(
+        dead_code,
+        reason = "the status file that is fetched has it for readers"
+    )]
+    pub(super) began_ns: i64,
+}
+
+/// The offsets of hosts' clocks, and what keeps hosts from taking part.
+pub(super) fn look(
+    crew: &Crew<'_>,
+    cell: &Cell,
+    generators: &[Generator],
+    owner: &str,
+) -> (Vec<(String, i64)>, Vec<String>) {
+    let one = |name: &str| -> Result<(i64, Vec<String>), Trouble> {
+        let host = cell
+            .setup
+            .hosts
+            .get(name)
+            .ok_or_else(|| Trouble::Unknown(name.to_owned()))?;
+        crew.at(name, "preflight", "true\n")?;
+        let script = site::preflight(&cell.setup, (name, host), generators, owner);
+        let output = crew.run(name, "preflight", &Script::new(script).within(PATIENCE))?;
+        let text = output.text();
+        let facts = |key: &'static str| text.lines().filter_map(move |line| line.strip_prefix(key));
+        let mut problems: Vec<String> = facts("problem=")
+            .map(|text| format!("{name}: {text}"))
+            .collect();
+        let (sent, back) = (output.started.as_nanos(), output.finished.as_nanos());
+        let here = sent + (back - sent) / 2;
+        let there = facts("clock_ns=")
+            .next()
+            .and_then(|text| text.parse::<i64>().ok());
+        let offset = there.map_or(0, |there| there - here);
+        let within = cell.setup.run.clock_within.as_nanos();
+        if offset.abs() > within + (back - sent) / 2 {
+            let seconds = offset as f64 / 1e9;
+            problems.push(format!("{name}: its clock is {seconds:+.3} s from ours"));
+        }
+        // Less than half the round trip is no more than not knowing.
+        let known = if offset.abs() > (back - sent) / 2 {
+            offset
+        } else {
+            0
+        };
+        Ok((known, problems))
+    };
+    let looks: Vec<_> = thread::scope(|scope| {
+        let one = &one;
+        let jobs: Vec<_> = crew
+            .names
+            .iter()
+            .map(|name| (name, scope.spawn(move || one(name))))
+            .collect();
+        let join = |(name, job): (&String, thread::ScopedJoinHandle<'_, _>)| {
+            (name.clone(), job.join().unwrap_or(Err(Trouble::Panic)))
+        };
+        jobs.into_iter().map(join).collect()
+    });
+    let (mut clocks, mut problems) = (Vec::new(), Vec::new());
+    for (name, look) in looks {
+        match look {
+            Ok((offset, found)) => {
+                clocks.push((name, offset));
+                problems.extend(found);
+            }
+            Err(Trouble::Host { source, .. }) => problems.push(line(&name, &source)),
+            Err(error) => problems.push(format!("{name}: {}", chain(&error))),
+        }
+    }
+    (clocks, problems)
+}
+
+/// The error begins with the host as `ssh` has it, which may be another name than the plan's.
+fn line(name: &str, error: &RunError) -> String {
+    let text = chain(error);
+    if text.starts_with(&format!("{name}:")) {
+        text
+    } else {
+        format!("{name}: {text}")
+    }
+}
+
+/// The generators that ended. Fails if one ended badly, or if something ended that must not.
+pub(super) fn ends(crew: &Crew<'_>, generators: &[Generator]) -> Result<Ends, Trouble> {
+    let mut ends = Ends::new();
+    for (host, text) in crew.each("status", |name| Some(site::status(name)))? {
+        for line in text.lines() {
+            let mut words = line.split(' ');
+            let (Some(name), Some(began), Some(_), Some(code)) =
+                (words.next(), words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            let said: Vec<&str> = words.collect();
+            let said = said.join(" ");
+            let is_generator = generators
+                .iter()
+                .any(|generator| generator.record.name == name);
+            let is_server = generators
+                .iter()
+                .any(|generator| generator.server_name() == name);
+            if code != "0" {
+                let why = if said.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {said}")
+                };
+                let text = format!("{name} on {host} ended with code {code}{why}");
+                return Err(Trouble::Process(text));
+            }
+            if !is_generator && !is_server && !name.starts_with("change-") {
+                return Err(Trouble::Process(format!("{name} on {host} ended early")));
+            }
+            if is_generator {
+                let began_ns = began.parse().unwrap_or_default();
+                ends.insert(name.to_owned(), End { began_ns });
+            }
+        }
+    }
+    Ok(ends)
+}
+
+/// Brings all files here, and completes the record with what they say.
+pub(super) fn fetch(run: &mut Run<'_>, ends: &Ends) -> Result<(), Trouble> {
+    let mut said: BTreeMap<String, String> = BTreeMap::new();
+    for (host, text) in run.crew.each("collect", |name| Some(site::collect(name)))? {
+        for line in text.lines() {
+            let words: Vec<&str> = line.splitn(3, ' ').collect();
+            match words[..] {
+                ["said", file, text] => {
+                    let said = said.entry(file.to_owned()).or_default();
+                    said.push_str(text);
+                    said.push('\n');
+                }
+                ["file", file, bytes] => fetch_one(run, &host, file, bytes)?,
+                _ => {}
+            }
+        }
+    }
+    for capture in &mut run.record.captures {
+        if !run.dir.join(&capture.file).exists() {
+            let text = format!("{} has no {}", capture.host, capture.file.display());
+            return Err(Trouble::Process(text));
+        }
+        let said = said.get(&format!("logs/{}.err", site::capture_name(capture)));
+        capture.packets_dropped = said.and_then(|text| dropped(text));
+    }
+    for generator in run
+        .generators
+        .iter()
+        .filter(|generator| ends.contains_key(&generator.record.name))
+    {
+        run.record.logs.push(LogRecord {
+            host: generator.client_host.clone(),
+            kind: generator.record.tool.clone(),
+            file: Path::new("logs").join(generator.log_file()),
+            traffic: Some(generator.record.name.clone()),
+        });
+    }
+    let dir = run.dir;
+    run.record.logs.retain(|log| dir.join(&log.file).exists());
+    for (index, change) in run.record.changes.iter_mut().enumerate() {
+        let log = dir
+            .join("logs")
+            .join(format!("{}.txt", site::change_name(index)));
+        let text = fs::read_to_string(log).unwrap_or_default();
+        change.executed_ns = text
+            .split_whitespace()
+            .last()
+            .and_then(|time| time.parse().ok());
+    }
+    Ok(())
+}
+
+fn fetch_one(run: &Run<'_>, host: &str, file: &str, bytes: &str) -> Result<(), Trouble> {
+    let local = run.dir.join(relative(file)?);
+    let failed = |source| Trouble::File {
+        path: local.clone(),
+        source,
+    };
+    if let Some(folder) = local.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    run.crew
+        .fetch(host, &format!("{}/out/{file}", site::dir(host)), &local)?;
+    let here = fs::metadata(&local).map_err(failed)?.len();
+    if bytes.trim().parse() == Ok(here) {
+        return Ok(());
+    }
+    let text = format!("{host}: {file} has {bytes} bytes there and {here} here");
+    Err(Trouble::Process(text))
+}
+
+/// A path below the run's directory, and nowhere else.
+fn relative(file: &str) -> Result<&Path, Trouble> {
+    let path = Path::new(file);
+    let is_below = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    if is_below {
+        Ok(path)
+    } else {
+        Err(Trouble::Process(format!(
+            "a host has a file called {file:?}"
+        )))
+    }
+}
+
+/// The packets that a capture lost, as `tcpdump` says at its end: in the kernel's buffer and before.
+fn dropped(text: &str) -> Option<u64> {
+    let count = |what: &str| {
+        let line = text.lines().find(|line| line.contains(what))?;
+        line.split(' ').next()?.parse::<u64>().ok()
+    };
+    let kernel = count("dropped by kernel")?;
+    Some(kernel + count("dropped by interface").unwrap_or(0))
+}
+
+/// Sleeps for what a host needs.
+pub(super) fn pause(run: &Run<'_>, time: Duration) -> Result<(), Trouble> {
+    if clock::sleep(time, run.around.interrupt) {
+        Ok(())
+    } else {
+        Err(Trouble::Interrupted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_of_a_capture_are_those_of_kernel_and_interface() {
+        let said = "tcpdump: listening on data\n12 packets captured\n14 packets received by filter\n2 packets dropped by kernel\n1 packet dropped by interface\n";
+        assert_eq!(dropped(said), Some(3));
+        assert_eq!(dropped("tcpdump: listening on data\n"), None);
+    }
+
+    #[test]
+    fn files_stay_below_the_run() {
+        assert!(relative("captures/src1.pcap").is_ok());
+        assert!(relative("../x").is_err());
+        assert!(relative("/etc/passwd").is_err());
+    }
+}

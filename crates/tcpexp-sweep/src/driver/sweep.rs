@@ -1,0 +1,465 @@
+//! A whole sweep: the runs of a plan that are not there yet, one after another.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use serde_json::json;
+
+use super::clock;
+use super::crew::{Crew, Reach};
+use super::error::{SweepError, Trouble};
+use super::journal::Journal;
+use super::run::{self, Around, positive, preflight};
+use super::{Interrupt, chain, testbed};
+use crate::plan::{OnFailure, Plan};
+use crate::record::{RunRecord, Status};
+use crate::schedule::{self, Planned};
+use crate::site;
+
+/// What is done with a run that is complete: its directory is given.
+pub type Analysis<'a> = &'a (dyn Fn(&Path) -> Result<(), String> + Sync);
+
+/// How a sweep is carried out.
+pub struct Options<'a> {
+    /// Where everything goes.
+    pub dir: &'a Path,
+    /// Whether to go on with what is there.
+    pub resume: bool,
+    /// Only these runs, by name; all of the plan's without it.
+    pub only: Option<&'a [String]>,
+    /// Where runs are carried out.
+    pub on: On<'a>,
+    /// Whether somebody wants it to end.
+    pub interrupt: Interrupt<'a>,
+    /// What is done with each complete run, while the next one goes.
+    pub analyze: Option<Analysis<'a>>,
+    /// Is told what happens.
+    pub tell: &'a (dyn Fn(&Event<'_>) + Sync),
+}
+
+/// Where runs are carried out.
+#[derive(Clone, Copy)]
+pub enum On<'a> {
+    /// On these hosts, one run after another.
+    Hosts(Reach<'a>),
+    /// Each on a testbed of its own, several at the same time.
+    Testbeds {
+        /// How many at the same time.
+        jobs: usize,
+        /// Carries out one run, by its name, and leaves a sweep's directory with it in another.
+        carry_out: CarryOut<'a>,
+    },
+}
+
+/// Carries out the run of a name, and leaves a sweep's directory in the one that is given.
+pub type CarryOut<'a> = &'a (dyn Fn(&str, &Path) -> Result<(), String> + Sync);
+
+/// Something that happens in a sweep.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// So many runs are to be done, of so many.
+    Planned {
+        /// To be done.
+        left: usize,
+        /// In the plan.
+        all: usize,
+    },
+    /// A run begins.
+    Begins {
+        /// Its name.
+        run: &'a str,
+        /// What varies, as text.
+        what: &'a str,
+    },
+    /// A run enters a phase.
+    Phase {
+        /// Its name.
+        run: &'a str,
+        /// The phase.
+        phase: &'a str,
+    },
+    /// A run ended.
+    Ends {
+        /// What came of it.
+        record: &'a RunRecord,
+    },
+    /// A run's analysis ended.
+    Analyzed {
+        /// Its name.
+        run: &'a str,
+        /// Why it failed, if it did.
+        failure: Option<&'a str>,
+    },
+}
+
+/// How many runs ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// As planned.
+    pub complete: usize,
+    /// On a path that was not what the plan says.
+    pub invalid: usize,
+    /// Not at all.
+    pub failed: usize,
+    /// Complete, but their analysis failed.
+    pub not_analyzed: usize,
+}
+
+/// Carries out the runs of `plan` that are not done yet.
+pub fn sweep(plan: &Plan, options: &Options<'_>) -> Result<Summary, SweepError> {
+    let place = Place::open(plan, options)?;
+    let runs = schedule::runs(plan);
+    let wanted = |run: &&Planned<'_>| options.only.is_none_or(|only| only.contains(&run.name()));
+    let done = place.done()?;
+    let mut summary = Summary::default();
+    let mut left = Vec::new();
+    for run in runs.iter().filter(wanted) {
+        match done
+            .iter()
+            .find(|record| record.cell == run.cell.hash && record.repetition == run.repetition)
+        {
+            Some(record) => summary.count(record.status),
+            None => left.push(run),
+        }
+    }
+    (options.tell)(&Event::Planned {
+        left: left.len(),
+        all: runs.len(),
+    });
+    if left.is_empty() {
+        return Ok(analyze_rest(&place, options, &done, summary));
+    }
+    begin(plan, &place, options, &left)?;
+    let (sender, receiver) = mpsc::channel::<RunRecord>();
+    let result = thread::scope(|scope| {
+        let place = &place;
+        let analyst = scope.spawn(move || {
+            let mut failed = 0;
+            for record in receiver {
+                failed += usize::from(!analyze(place, options, &record));
+            }
+            failed
+        });
+        for record in done
+            .iter()
+            .filter(|record| record.status == Status::Complete)
+        {
+            drop(sender.send(record.clone()));
+        }
+        let result = all(plan, &left, place, options, &sender);
+        drop(sender);
+        summary.not_analyzed = analyst.join().unwrap_or(0);
+        result
+    });
+    summary.add(result?);
+    let told = json!({"summary": format!("{summary:?}")});
+    place.journal.note("end", told);
+    Ok(summary)
+}
+
+/// Runs that were done before may still lack their analysis.
+fn analyze_rest(
+    place: &Place,
+    options: &Options<'_>,
+    done: &[RunRecord],
+    mut summary: Summary,
+) -> Summary {
+    for record in done
+        .iter()
+        .filter(|record| record.status == Status::Complete)
+    {
+        summary.not_analyzed += usize::from(!analyze(place, options, record));
+    }
+    summary
+}
+
+/// Carries out the runs that are left, as many at a time as there is room for.
+fn all(
+    plan: &Plan,
+    left: &[&Planned<'_>],
+    place: &Place,
+    options: &Options<'_>,
+    done: &mpsc::Sender<RunRecord>,
+) -> Result<Summary, SweepError> {
+    let jobs = match options.on {
+        On::Hosts(_) => 1,
+        On::Testbeds { jobs, .. } => jobs.max(1),
+    };
+    let next = AtomicUsize::new(0);
+    let must_stop = AtomicBool::new(false);
+    let work = |done: &mpsc::Sender<RunRecord>| -> Result<Summary, SweepError> {
+        let mut summary = Summary::default();
+        while !must_stop.load(Ordering::Relaxed) {
+            let Some(run) = left.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                break;
+            };
+            if (options.interrupt)() {
+                return Err(SweepError::Interrupted);
+            }
+            let record = with_retries(plan, run, place, options)?;
+            (options.tell)(&Event::Ends { record: &record });
+            summary.count(record.status);
+            if record.status == Status::Complete {
+                drop(done.send(record.clone()));
+            }
+            if record.status == Status::Failed && plan.run.on_failure == OnFailure::Stop {
+                let reason = record.reason.unwrap_or_default();
+                return Err(SweepError::Failed {
+                    run: record.run,
+                    reason,
+                });
+            }
+            let is_last = next.load(Ordering::Relaxed) >= left.len();
+            if !is_last && !clock::sleep(positive(plan.run.cooldown), options.interrupt) {
+                return Err(SweepError::Interrupted);
+            }
+        }
+        Ok(summary)
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs.min(left.len()))
+            .map(|_| {
+                let done = done.clone();
+                let (work, must_stop) = (&work, &must_stop);
+                scope.spawn(move || {
+                    let result = work(&done);
+                    must_stop.fetch_or(result.is_err(), Ordering::Relaxed);
+                    result
+                })
+            })
+            .collect();
+        let mut sum = Summary::default();
+        for worker in workers {
+            sum.add(worker.join().unwrap_or(Err(SweepError::Panic))?);
+        }
+        Ok(sum)
+    })
+}
+
+fn with_retries(
+    plan: &Plan,
+    run: &Planned<'_>,
+    place: &Place,
+    options: &Options<'_>,
+) -> Result<RunRecord, SweepError> {
+    let name = run.name();
+    let what = describe(plan, run);
+    (options.tell)(&Event::Begins {
+        run: &name,
+        what: &what,
+    });
+    let mut tries = 0;
+    loop {
+        let dir = place.fresh(&name)?;
+        place
+            .journal
+            .note("run", json!({"run": name, "what": what}));
+        let record = match options.on {
+            On::Hosts(reach) => {
+                let phase = |phase: &str| (options.tell)(&Event::Phase { run: &name, phase });
+                let around = Around {
+                    plan_hash: &plan.hash,
+                    varied: &plan.varied,
+                    owner: &place.owner,
+                    reach,
+                    interrupt: options.interrupt,
+                    phase: &phase,
+                };
+                run::carry_out(run, &dir, &around)?
+            }
+            On::Testbeds { carry_out, .. } => {
+                testbed::carry_out(plan, run, &dir, carry_out, options.interrupt)?
+            }
+        };
+        let status = json!({"run": name, "status": record.status, "reason": record.reason});
+        place.journal.note("ran", status);
+        if record.status != Status::Failed || tries >= plan.run.retries {
+            return Ok(record);
+        }
+        tries += 1;
+    }
+}
+
+/// What a run varies, as text.
+pub(crate) fn describe(plan: &Plan, run: &Planned<'_>) -> String {
+    let value = |name: &String| {
+        let value = run.cell.parameters.get(name)?.as_ref()?;
+        let text = serde_json::to_string(value).unwrap_or_default();
+        Some(format!("{name}={}", text.trim_matches('"')))
+    };
+    let mut words: Vec<_> = plan.varied.iter().filter_map(value).collect();
+    if plan.run.repetitions > 1 {
+        words.push(format!("repetition {}", run.repetition));
+    }
+    words.join(" ")
+}
+
+/// Looks at all hosts before anything is touched, for all that any run needs of them.
+fn begin(
+    plan: &Plan,
+    place: &Place,
+    options: &Options<'_>,
+    left: &[&Planned<'_>],
+) -> Result<(), SweepError> {
+    place.journal.note(
+        "begin",
+        json!({
+            "plan_hash": plan.hash, "version": env!("CARGO_PKG_VERSION"), "runs": left.len(),
+        }),
+    );
+    let (On::Hosts(reach), Some(first)) = (options.on, left.first()) else {
+        return Ok(());
+    };
+    let generators: Vec<_> = left.iter().flat_map(|run| site::generators(run)).collect();
+    let crew = Crew {
+        names: first.cell.setup.hosts.keys().cloned().collect(),
+        reach,
+        journal: &place.journal,
+    };
+    match preflight(&crew, first.cell, &generators, &place.owner) {
+        Ok(_) => {}
+        Err(Trouble::Problems(problems)) => return Err(SweepError::Hosts(problems)),
+        Err(error) => return Err(SweepError::Hosts(vec![chain(&error)])),
+    }
+    // For whoever reads the results in ten years; a host that cannot say is no reason to stop.
+    drop(crew.each("versions", |_| Some(site::VERSIONS.to_owned())));
+    Ok(())
+}
+
+fn analyze(place: &Place, options: &Options<'_>, record: &RunRecord) -> bool {
+    let Some(analyze) = options.analyze else {
+        return true;
+    };
+    let dir = place.runs.join(&record.run);
+    if dir.join("data").join("manifest.json").exists() {
+        return true;
+    }
+    let failure = analyze(&dir).err();
+    let told = failure.as_deref();
+    (options.tell)(&Event::Analyzed {
+        run: &record.run,
+        failure: told,
+    });
+    place
+        .journal
+        .note("analyzed", json!({"run": record.run, "failure": told}));
+    failure.is_none()
+}
+
+/// A sweep's directory, which nobody else uses meanwhile.
+struct Place {
+    runs: PathBuf,
+    journal: Journal,
+    /// Who the hosts' files belong to: this directory on this machine.
+    owner: String,
+    _lock: File,
+}
+
+impl Place {
+    fn open(plan: &Plan, options: &Options<'_>) -> Result<Self, SweepError> {
+        let dir = options.dir;
+        let runs = dir.join("runs");
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source: io::Error| SweepError::File { path, source }
+        };
+        fs::create_dir_all(&runs).map_err(failed(&runs))?;
+        let lock = File::create(dir.join(".lock")).map_err(failed(dir))?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Err(SweepError::Locked(dir.to_owned()));
+        }
+        let is_empty = fs::read_dir(&runs).map_err(failed(&runs))?.next().is_none();
+        if !is_empty && !options.resume {
+            return Err(SweepError::NotEmpty(dir.to_owned()));
+        }
+        let copy = dir.join("plan.toml");
+        write_whole(&copy, plan.text.as_bytes()).map_err(failed(&copy))?;
+        let journal = Journal::in_dir(dir).map_err(failed(dir))?;
+        let path = dir.canonicalize().map_err(failed(dir))?;
+        let machine = fs::read_to_string("/etc/hostname").unwrap_or_default();
+        let owner = format!("{}:{}", machine.trim(), path.display());
+        Ok(Self {
+            runs,
+            journal,
+            owner,
+            _lock: lock,
+        })
+    }
+
+    /// The records of runs that need not be done again.
+    fn done(&self) -> Result<Vec<RunRecord>, SweepError> {
+        let failed = |source| SweepError::File {
+            path: self.runs.clone(),
+            source,
+        };
+        let mut done = Vec::new();
+        for entry in fs::read_dir(&self.runs).map_err(failed)? {
+            // A directory without a record is of a run that was cut short.
+            if let Ok(record) = RunRecord::read(&entry.map_err(failed)?.path())
+                && record.status != Status::Failed
+            {
+                done.push(record);
+            }
+        }
+        done.sort_by(|a, b| a.run.cmp(&b.run));
+        Ok(done)
+    }
+
+    /// An empty directory for a run.
+    fn fresh(&self, name: &str) -> Result<PathBuf, SweepError> {
+        let dir = self.runs.join(name);
+        let failed = |source| SweepError::File {
+            path: dir.clone(),
+            source,
+        };
+        if dir.exists() {
+            fs::remove_dir_all(&dir).map_err(failed)?;
+        }
+        fs::create_dir(&dir).map_err(failed)?;
+        Ok(dir)
+    }
+}
+
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+impl Summary {
+    fn add(&mut self, other: Self) {
+        self.complete += other.complete;
+        self.invalid += other.invalid;
+        self.failed += other.failed;
+        self.not_analyzed += other.not_analyzed;
+    }
+
+    fn count(&mut self, status: Status) {
+        match status {
+            Status::Complete => self.complete += 1,
+            Status::Invalid => self.invalid += 1,
+            Status::Failed => self.failed += 1,
+        }
+    }
+}
+
+/// How long the runs take that are left, more or less.
+pub(crate) fn estimate(runs: &[Planned<'_>]) -> Duration {
+    runs.iter().map(run_time).sum()
+}
+
+fn run_time(run: &Planned<'_>) -> Duration {
+    let setup = &run.cell.setup;
+    let ends = site::generators(run);
+    let traffic = ends.iter().filter_map(site::Generator::end).max();
+    let overhead = Duration::from_secs(4) + positive(setup.calibration.load);
+    traffic.map_or(Duration::ZERO, positive) + overhead + positive(setup.run.cooldown)
+}

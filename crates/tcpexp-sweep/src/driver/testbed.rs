@@ -1,0 +1,67 @@
+//! A run on a testbed of its own: what comes out of it takes its place in the sweep.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::Interrupt;
+use super::clock;
+use super::error::SweepError;
+use super::run;
+use super::sweep::CarryOut;
+use crate::plan::Plan;
+use crate::record::{RecordError, RunRecord, Status};
+use crate::schedule::Planned;
+
+/// Carries out one run on a testbed and puts what it left into `dir`, which is empty.
+pub(super) fn carry_out(
+    plan: &Plan,
+    planned: &Planned<'_>,
+    dir: &Path,
+    carry_out: CarryOut<'_>,
+    interrupt: Interrupt<'_>,
+) -> Result<RunRecord, SweepError> {
+    let file = |source: io::Error| SweepError::File {
+        path: dir.to_owned(),
+        source,
+    };
+    let mut record = run::blank(planned, &plan.hash, &plan.varied);
+    let out = tempfile::Builder::new()
+        .prefix(".testbed-")
+        .tempdir_in(dir)
+        .map_err(file)?;
+    let carried = carry_out(&planned.name(), out.path());
+    if interrupt() {
+        return Err(SweepError::Interrupted);
+    }
+    match left_by(out.path(), planned, dir) {
+        Ok(done) => record = done,
+        Err(missing) => {
+            record.status = Status::Failed;
+            // That there is no record tells less than why there is none.
+            record.reason = Some(carried.err().unwrap_or(missing));
+            record.finished_ns = clock::now_ns();
+        }
+    }
+    record.varied.clone_from(&plan.varied);
+    record.write(dir)?;
+    Ok(record)
+}
+
+/// Takes over what a testbed left: the run's own files, and the journal of what was around it.
+fn left_by(out: &Path, planned: &Planned<'_>, dir: &Path) -> Result<RunRecord, String> {
+    let text = |error: &dyn std::error::Error| super::chain(error);
+    let theirs = out.join("runs").join(planned.name());
+    let record = RunRecord::read(&theirs).map_err(|error: RecordError| text(&error))?;
+    let entries = fs::read_dir(&theirs).map_err(|error| text(&error))?;
+    for entry in entries {
+        let entry = entry.map_err(|error| text(&error))?;
+        fs::rename(entry.path(), dir.join(entry.file_name())).map_err(|error| text(&error))?;
+    }
+    // Tells the versions of the testbed's kernel and tools.
+    drop(fs::rename(
+        out.join("journal.jsonl"),
+        dir.join("testbed.jsonl"),
+    ));
+    Ok(record)
+}

@@ -1,0 +1,121 @@
+//! What a sweep would do, as text.
+
+use std::fmt::Write;
+
+use crate::driver::{describe, estimate};
+use crate::plan::Plan;
+use crate::record::Role;
+use crate::schedule::{self, Planned};
+use crate::site;
+
+/// Why a sweep could not be written down: its path cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[error("{run}: cannot make the path")]
+pub struct DryRunError {
+    run: String,
+    #[source]
+    source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+/// The grid in the order of its runs, how long they take, and all commands on every host of the
+/// first run; the commands of the others differ in what varies.
+pub fn dry_run(plan: &Plan) -> Result<String, DryRunError> {
+    let runs = schedule::runs(plan);
+    let mut text = String::new();
+    let minutes = estimate(&runs).as_secs().div_ceil(60);
+    let _ = writeln!(
+        text,
+        "{} cells x {} = {} runs, about {} h {:02} min\nvaries: {}\n",
+        plan.cells.len(),
+        plan.run.repetitions,
+        runs.len(),
+        minutes / 60,
+        minutes % 60,
+        plan.varied.join(", "),
+    );
+    for run in &runs {
+        let _ = writeln!(text, "{}  {}", run.name(), describe(plan, run));
+        // Whatever cannot be made is told here, and not in the middle of the sweep.
+        commands(run)?;
+    }
+    if let Some(first) = runs.first() {
+        let _ = write!(text, "\n{}\n{}", first.name(), commands(first)?);
+    }
+    Ok(text)
+}
+
+/// All commands of a run, by phase and host.
+fn commands(run: &Planned<'_>) -> Result<String, DryRunError> {
+    let setup = &run.cell.setup;
+    let generators = site::generators(run);
+    let mut text = String::new();
+    let mut put = |host: &str, phase: &str, script: &str| {
+        let _ = writeln!(text, "\n# {host}: {phase}\n{}", body(script));
+    };
+    let wrong = |source| DryRunError {
+        run: run.name(),
+        source,
+    };
+    for (name, host) in &setup.hosts {
+        let script = site::preflight(setup, (name, host), &generators, "");
+        put(
+            name,
+            "preflight",
+            script.rsplit("}\n").next().unwrap_or(&script),
+        );
+    }
+    for (name, host) in &setup.hosts {
+        put(
+            name,
+            "prepare",
+            &site::prepare(setup, (name, host), &generators),
+        );
+    }
+    for (name, host) in setup.of_role(Role::Router) {
+        let path = site::path_commands(&setup.path, host).map_err(wrong)?;
+        put(name, "apply", &path.apply);
+        put(name, "undo", &path.clear);
+        let mut before = &setup.path;
+        for change in &run.cell.changes {
+            let commands = site::change_commands(before, &change.path, host).map_err(wrong)?;
+            put(
+                name,
+                &format!("change at {}: {}", change.at, change.what),
+                &commands,
+            );
+            before = &change.path;
+        }
+    }
+    for (name, host) in &setup.hosts {
+        put(name, "capture", &site::record(setup, (name, host)));
+    }
+    for name in setup.hosts.keys() {
+        if generators
+            .iter()
+            .any(|generator| generator.server.is_some() && generator.server_host == *name)
+        {
+            put(name, "servers", &site::servers(name, &generators));
+        }
+    }
+    for name in setup.hosts.keys() {
+        if generators
+            .iter()
+            .any(|generator| generator.client_host == *name)
+        {
+            put(
+                name,
+                "clients, start in ns after the start of all",
+                &site::clients(name, &generators, 0),
+            );
+        }
+    }
+    Ok(text)
+}
+
+/// A script without what all begin with.
+fn body(script: &str) -> String {
+    let lines = script.lines().filter(|line| {
+        !line.is_empty() && !line.starts_with("dir=") && *line != ". \"$dir/host.sh\""
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,174 @@
+//! Cells: one setup each, checked.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, Deserializer};
+
+use super::error::Fault;
+use super::host::sysctl_fault;
+use super::matrix::{self, CellText};
+use super::parameters;
+use super::place::{self, Place};
+use super::{Change, Kind, Setup, change};
+use crate::record::{Parameter, Role};
+use crate::{hash, testbed};
+
+/// One cell of a plan's grid.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Hash of all that its runs depend on but their seeds, in hex.
+    pub hash: String,
+    /// Its parameters, by the names of columns.
+    pub parameters: BTreeMap<String, Option<Parameter>>,
+    /// What it is.
+    pub setup: Setup,
+    /// What changes during its runs.
+    pub changes: Vec<Change>,
+    /// Which entry of each of the matrix's lists it has; empty if it was added to the grid.
+    pub(super) point: Vec<usize>,
+}
+
+/// All cells of a plan, in the grid's order.
+///
+/// With `kind`, for hosts of that kind, whatever the plan says.
+pub(super) fn all(root: &Spanned<DeTable<'_>>, kind: Option<Kind>) -> Result<Vec<Cell>, Fault> {
+    let matrix = root.get_ref().get("matrix");
+    let mut cells: Vec<Cell> = Vec::new();
+    for text in matrix::cells(matrix)? {
+        let cell = one(root, &text, kind)?;
+        if cells.iter().any(|other| other.hash == cell.hash) {
+            let span = text
+                .settings
+                .last()
+                .map_or(root.span(), |last| last.value.span());
+            return Err(Fault::new(span, "this cell is there already"));
+        }
+        cells.push(cell);
+    }
+    Ok(cells)
+}
+
+fn one(
+    root: &Spanned<DeTable<'_>>,
+    text: &CellText<'_>,
+    kind: Option<Kind>,
+) -> Result<Cell, Fault> {
+    let mut table = root.clone();
+    table.get_mut().remove("matrix");
+    let changes = table.get_mut().remove("change");
+    for setting in &text.settings {
+        let key = &setting.key;
+        let place = Place::new(key.get_ref());
+        if let Err(why) = place::set(table.get_mut(), &place.0, &setting.value) {
+            return Err(Fault::new(key.span(), why));
+        }
+    }
+    let mut setup = Setup::deserialize(Deserializer::from(table.clone()))?;
+    setup.kind = kind.unwrap_or(setup.kind);
+    if setup.kind != Kind::Ssh {
+        testbed::take_place(&mut setup);
+    }
+    check(&setup, &table)?;
+    let changes = match table.get_ref().get("path") {
+        Some(path) => change::all(changes.as_ref(), path)?,
+        None => Vec::new(),
+    };
+    let mut parameters = parameters::of(&setup);
+    for (axis, label) in &text.labels {
+        parameters.insert(axis.clone(), Some(Parameter::Text(label.clone())));
+    }
+    Ok(Cell {
+        hash: fingerprint(&setup, &changes),
+        parameters,
+        setup,
+        changes,
+        point: text.point.clone(),
+    })
+}
+
+/// The hash of a cell.
+fn fingerprint(setup: &Setup, changes: &[Change]) -> String {
+    // Plain structures of strings and numbers always have a JSON text.
+    let text = serde_json::to_string(&(setup, changes)).unwrap_or_default();
+    hash::hex(text.as_bytes())
+}
+
+fn check(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
+    let fault = |keys: &[&str], message: String| Err(Fault::new(place::span(table, keys), message));
+    for (name, host) in &setup.hosts {
+        if super::traffic::is_word(name).is_none() {
+            return fault(
+                &["hosts", name],
+                "expected letters, digits, _ and -".to_owned(),
+            );
+        }
+        if let Some((key, message)) = host.fault() {
+            return fault(&["hosts", name, key], message);
+        }
+    }
+    for (role, what) in [
+        (Role::Source, "source"),
+        (Role::Router, "router"),
+        (Role::Sink, "sink"),
+    ] {
+        if setup.first(role).is_none() {
+            let message = format!("expected a host whose role is \"{what}\"");
+            return fault(&["hosts"], message);
+        }
+    }
+    if setup.of_role(Role::Router).count() > 1 {
+        return fault(&["hosts"], "expected one router".to_owned());
+    }
+    if let Some(message) = sysctl_fault(&setup.prepare.sysctl) {
+        return fault(&["prepare", "sysctl"], message);
+    }
+    if setup.run.repetitions == 0 {
+        return fault(&["run", "repetitions"], "expected at least 1".to_owned());
+    }
+    check_traffic(setup, table)
+}
+
+fn check_traffic(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
+    if setup.traffic.is_empty() {
+        return Err(Fault::new(
+            table.span(),
+            "expected at least one [[traffic]]",
+        ));
+    }
+    for (index, traffic) in setup.traffic.iter().enumerate() {
+        let index_text = index.to_string();
+        let fault = |key: &str, message: String| {
+            let span = place::span(table, &["traffic", &index_text, key]);
+            Err(Fault::new(span, message))
+        };
+        if let Some((key, message)) = traffic.fault() {
+            return fault(key, message);
+        }
+        if setup.traffic[..index]
+            .iter()
+            .any(|other| other.name == traffic.name)
+        {
+            return fault("name", format!("there is another {:?}", traffic.name));
+        }
+        for (key, host) in [
+            ("from", setup.source_of(traffic)),
+            ("to", setup.sink_of(traffic)),
+        ] {
+            let known = setup.hosts.get(host);
+            if known.is_none_or(|host| host.role == Role::Router) {
+                let ends = setup
+                    .hosts
+                    .iter()
+                    .filter(|(_, host)| host.role != Role::Router);
+                let names: Vec<_> = ends.map(|(name, _)| name.as_str()).collect();
+                return fault(key, format!("expected one of {}", names.join(", ")));
+            }
+        }
+        if setup.source_of(traffic) == setup.sink_of(traffic) {
+            return fault("to", "expected another host than from".to_owned());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! What changes on the path during a run: `[[change]]`.
+
+use netem_ctl::Bottleneck;
+use serde::{Deserialize, Serialize};
+use tcpexp_units::TimeDelta;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::Fault;
+use super::place::{self, Place};
+
+/// One change of the path.
+#[derive(Clone, Debug, Serialize)]
+pub struct Change {
+    /// When, after the start of the traffic.
+    pub at: TimeDelta,
+    /// What changes, as the plan says it.
+    pub what: String,
+    /// The path from then on.
+    pub path: Bottleneck,
+}
+
+/// The changes of a plan whose path is `path`, in the order of time.
+pub(super) fn all<'i>(
+    changes: Option<&Spanned<DeValue<'i>>>,
+    path: &Spanned<DeValue<'i>>,
+) -> Result<Vec<Change>, Fault> {
+    let Some(changes) = changes else {
+        return Ok(Vec::new());
+    };
+    let DeValue::Array(changes) = changes.get_ref() else {
+        return Err(Fault::new(changes.span(), "expected [[change]]"));
+    };
+    // What changed earlier stays changed.
+    let mut plan = DeTable::new();
+    let key = Spanned::new(path.span(), "path".into());
+    plan.insert(key, path.clone());
+    let mut all: Vec<Change> = Vec::new();
+    for change in changes {
+        let change = one(change, &mut plan)?;
+        if let Some(before) = all.last().filter(|before| before.at >= change.0.at) {
+            let message = format!("expected a time after {}, the change before", before.at);
+            return Err(Fault::new(change.1, message));
+        }
+        all.push(change.0);
+    }
+    Ok(all)
+}
+
+fn one<'i>(
+    change: &Spanned<DeValue<'i>>,
+    plan: &mut DeTable<'i>,
+) -> Result<(Change, std::ops::Range<usize>), Fault> {
+    let expected = |what: &str| Fault::new(change.span(), what);
+    let DeValue::Table(table) = change.get_ref() else {
+        return Err(expected("expected a table"));
+    };
+    let at = table
+        .get("at")
+        .ok_or_else(|| expected("expected at, a time such as \"30s\""))?;
+    let mut what = Vec::new();
+    for (key, value) in table.iter().filter(|(key, _)| key.get_ref() != "at") {
+        let mut place = Place::new(key.get_ref());
+        if !matches!(place.0[0].as_str(), "path" | "forward" | "reverse") {
+            let message = "only the path changes: expected rate, delay, loss, buffer, or \
+                           a place such as path.reverse.rate";
+            return Err(Fault::new(key.span(), message));
+        }
+        if place.0[0] != "path" {
+            place.0.insert(0, "path".to_owned());
+        }
+        place::set(plan, &place.0, value).map_err(|why| Fault::new(key.span(), why))?;
+        let text = value
+            .get_ref()
+            .as_str()
+            .map_or_else(String::new, |text| format!(" {text}"));
+        what.push(format!("{}{text}", key.get_ref()));
+    }
+    if what.is_empty() {
+        return Err(expected(
+            "expected something that changes, such as rate = \"5mbit\"",
+        ));
+    }
+    let path = plan
+        .get("path")
+        .ok_or_else(|| expected("there is no path"))?;
+    Ok((
+        Change {
+            at: TimeDelta::deserialize(de(at))?,
+            what: what.join(", "),
+            path: Bottleneck::deserialize(de(path))?,
+        },
+        at.span(),
+    ))
+}
+
+fn de<'i>(value: &Spanned<DeValue<'i>>) -> toml::de::ValueDeserializer<'i> {
+    value.clone().into()
+}

@@ -1,0 +1,78 @@
+//! What is wrong with a plan, and where.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use toml::Spanned;
+use toml::de::DeTable;
+
+use super::place;
+
+/// Why a plan cannot be carried out.
+#[derive(Debug, Error)]
+pub enum PlanError {
+    /// The file could not be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Something in it is wrong.
+    #[error("{}:{line}: {key}{message}", path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The key and a colon behind it; empty if the text is no TOML.
+        key: String,
+        /// What was found, and what was expected.
+        message: String,
+    },
+}
+
+/// A plan's text, to say where in it something is.
+pub(super) struct Source<'a> {
+    pub(super) path: &'a Path,
+    pub(super) text: &'a str,
+}
+
+/// Something wrong at some bytes of a plan's text.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) span: Range<usize>,
+    pub(super) message: String,
+}
+
+impl Fault {
+    pub(super) fn new(span: Range<usize>, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { span, message }
+    }
+}
+
+impl From<toml::de::Error> for Fault {
+    fn from(error: toml::de::Error) -> Self {
+        Self::new(error.span().unwrap_or_default(), error.message())
+    }
+}
+
+impl Source<'_> {
+    /// The error that a fault is; `root` is the plan as it was parsed, if it was.
+    pub(super) fn error(&self, root: Option<&Spanned<DeTable<'_>>>, fault: Fault) -> PlanError {
+        let Fault { span, message } = fault;
+        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
+        // What is missing in the plan as a whole has no key.
+        let root = root.filter(|_| !span.is_empty());
+        let key = root.and_then(|root| place::key_at(root.get_ref(), &span));
+        PlanError::Wrong {
+            path: self.path.to_owned(),
+            line: before.split(|byte| *byte == b'\n').count(),
+            key: key.map_or_else(String::new, |key| format!("{key}: ")),
+            message: message.trim().replace('\n', ", "),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Who takes part: `[hosts.*]`.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::traffic::is_word;
+use crate::record::Role;
+
+/// One host of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// What it is for.
+    pub role: Role,
+    /// What `ssh` knows it as; its name in the plan without it.
+    pub ssh: Option<String>,
+    /// Its operating system.
+    #[serde(default)]
+    pub os: Os,
+    /// Of a source or a sink: the interface that data passes.
+    pub interface: Option<String>,
+    /// Of a source or a sink: its address on that interface.
+    pub address: Option<IpAddr>,
+    /// Of the router: the interface towards the sources.
+    pub left: Option<String>,
+    /// Of the router: the interface towards the sinks.
+    pub right: Option<String>,
+    /// Kernel settings for the time of a run, beside those of `[prepare]`.
+    #[serde(default)]
+    pub sysctl: BTreeMap<String, String>,
+}
+
+/// An operating system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Os {
+    /// Linux.
+    #[default]
+    Linux,
+    /// FreeBSD.
+    FreeBsd,
+}
+
+/// The longest name of an interface on Linux.
+const INTERFACE_BYTES: usize = 15;
+
+impl Host {
+    /// The interfaces that data passes.
+    pub fn interfaces(&self) -> Vec<&str> {
+        let all = [&self.interface, &self.left, &self.right];
+        all.into_iter().flatten().map(String::as_str).collect()
+    }
+
+    /// The first key that is wrong, and how.
+    pub(super) fn fault(&self) -> Option<(&'static str, String)> {
+        let (needed, refused): (&[_], &[_]) = match self.role {
+            Role::Router => (
+                &[("left", &self.left), ("right", &self.right)],
+                &[
+                    ("interface", self.interface.is_some()),
+                    ("address", self.address.is_some()),
+                ],
+            ),
+            Role::Source | Role::Sink => (
+                &[("interface", &self.interface)],
+                &[
+                    ("left", self.left.is_some()),
+                    ("right", self.right.is_some()),
+                ],
+            ),
+        };
+        if let Some((key, _)) = refused.iter().find(|(_, is_set)| *is_set) {
+            let what = match self.role {
+                Role::Router => "a router has left and right",
+                Role::Source | Role::Sink => "only a router has left and right",
+            };
+            return Some((key, what.to_owned()));
+        }
+        for (key, interface) in needed {
+            let Some(interface) = interface else {
+                return Some(("role", format!("{} needs {key}", self.what())));
+            };
+            if is_word(interface).is_none() || interface.len() > INTERFACE_BYTES {
+                let message = format!("expected the name of an interface, found {interface:?}");
+                return Some((key, message));
+            }
+        }
+        if self.role != Role::Router && self.address.is_none() {
+            return Some(("role", format!("{} needs address", self.what())));
+        }
+        let is_name = |name: &String| name.split('@').all(|part| is_word(part).is_some());
+        if let Some(name) = self.ssh.as_ref().filter(|name| !is_name(name)) {
+            let message = format!("expected a name that ssh knows, found {name:?}");
+            return Some(("ssh", message));
+        }
+        sysctl_fault(&self.sysctl).map(|message| ("sysctl", message))
+    }
+
+    const fn what(&self) -> &'static str {
+        match self.role {
+            Role::Source => "a source",
+            Role::Router => "a router",
+            Role::Sink => "a sink",
+        }
+    }
+}
+
+/// What is wrong with kernel settings, if anything is: they stand in a script as they are.
+pub(super) fn sysctl_fault(settings: &BTreeMap<String, String>) -> Option<String> {
+    let is_value = |value: &str| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-+/, ".contains(&byte);
+        value.bytes().all(is_plain)
+    };
+    let (key, value) = settings
+        .iter()
+        .find(|(key, value)| is_word(key).is_none() || !is_value(value))?;
+    Some(format!("{key} = {value:?} is no kernel setting"))
+}

@@ -1,0 +1,250 @@
+//! The grid: a plan's `[matrix]` to the settings of each cell.
+//!
+//! ```toml
+//! [matrix]
+//! cc = ["cubic", "reno"]                       # a short name, or the dotted place
+//! "path.forward.rate" = ["2mbit", "10mbit"]    # lists multiply
+//! link = [                                     # tables vary together, under a name of their own
+//!   { rate = "8mbit", "path.reverse.rate" = "1mbit" },
+//!   { rate = "50mbit", "path.reverse.rate" = "10mbit" },
+//! ]
+//! exclude = [{ cc = "reno", rate = "10mbit" }]
+//! include = [{ cc = "bbr", rate = "20mbit" }]
+//! ```
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::Fault;
+use super::place::Place;
+
+/// The key that lists cells to leave out.
+const EXCLUDE: &str = "exclude";
+/// The key that lists cells beside the grid.
+const INCLUDE: &str = "include";
+/// The key that names a table of a list.
+const LABEL: &str = "name";
+
+/// One value put at one place.
+#[derive(Clone, Debug)]
+pub(super) struct Setting<'i> {
+    /// The key as written.
+    pub(super) key: Spanned<String>,
+    pub(super) value: Spanned<DeValue<'i>>,
+}
+
+/// All settings of one cell, those of the first axis first.
+pub(super) type Settings<'i> = Vec<Setting<'i>>;
+
+/// One list of the matrix: what each of its entries sets.
+#[derive(Debug)]
+struct Axis<'i> {
+    name: String,
+    points: Vec<Point<'i>>,
+}
+
+#[derive(Debug)]
+struct Point<'i> {
+    label: Option<String>,
+    settings: Settings<'i>,
+}
+
+/// One cell, still as text.
+#[derive(Debug)]
+pub(super) struct CellText<'i> {
+    /// Which entry of each list it has; empty if it was added to the grid.
+    pub(super) point: Vec<usize>,
+    /// Names that tables of tuples gave themselves, by their axis.
+    pub(super) labels: Vec<(String, String)>,
+    pub(super) settings: Settings<'i>,
+}
+
+/// The cells of a matrix, the last list's entries changing fastest; then those to include.
+pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<CellText<'i>>, Fault> {
+    let Some(matrix) = matrix else {
+        return Ok(vec![CellText {
+            point: Vec::new(),
+            labels: Vec::new(),
+            settings: Vec::new(),
+        }]);
+    };
+    let DeValue::Table(table) = matrix.get_ref() else {
+        return Err(Fault::new(matrix.span(), "expected a table of lists"));
+    };
+    let mut axes = Vec::new();
+    let (mut excluded, mut included) = (Vec::new(), Vec::new());
+    for (key, value) in table {
+        match key.get_ref().as_ref() {
+            EXCLUDE => excluded = tables(value)?,
+            INCLUDE => included = tables(value)?,
+            _ => flatten(key.get_ref().as_ref(), key, value, &mut axes)?,
+        }
+    }
+    let mut cells = product(&axes);
+    cells.retain(|cell| !excluded.iter().any(|rule| cell.has_all(rule)));
+    cells.extend(included.into_iter().map(|settings| CellText {
+        point: Vec::new(),
+        labels: Vec::new(),
+        settings,
+    }));
+    Ok(cells)
+}
+
+/// `path.forward.rate = […]` without quotes is tables in tables; it means the same as with them.
+fn flatten<'i>(
+    name: &str,
+    key: &Spanned<std::borrow::Cow<'i, str>>,
+    value: &Spanned<DeValue<'i>>,
+    axes: &mut Vec<Axis<'i>>,
+) -> Result<(), Fault> {
+    match value.get_ref() {
+        DeValue::Array(items) if items.is_empty() => {
+            Err(Fault::new(value.span(), "expected at least one value"))
+        }
+        DeValue::Array(items) => {
+            let points: Result<_, Fault> =
+                items.iter().map(|item| point(name, key, item)).collect();
+            axes.push(Axis {
+                name: name.to_owned(),
+                points: points?,
+            });
+            Ok(())
+        }
+        DeValue::Table(inner) => inner.iter().try_for_each(|(key, value)| {
+            flatten(&format!("{name}.{}", key.get_ref()), key, value, axes)
+        }),
+        _ => Err(Fault::new(
+            value.span(),
+            "expected a list of values, each for one part of the grid",
+        )),
+    }
+}
+
+fn point<'i>(
+    name: &str,
+    key: &Spanned<std::borrow::Cow<'i, str>>,
+    item: &Spanned<DeValue<'i>>,
+) -> Result<Point<'i>, Fault> {
+    if let DeValue::Table(table) = item.get_ref() {
+        let label = table.get(LABEL).and_then(|label| label.get_ref().as_str());
+        return Ok(Point {
+            label: label.map(str::to_owned),
+            settings: settings(table),
+        });
+    }
+    if Place::new(name).0.len() < 2 {
+        let aliases: Vec<_> = Place::aliases().collect();
+        return Err(Fault::new(
+            key.span(),
+            format!(
+                "expected the place of a parameter, such as path.forward.rate or \
+                 traffic.NAME.cc, or a short name: {}",
+                aliases.join(", ")
+            ),
+        ));
+    }
+    Ok(Point {
+        label: None,
+        settings: vec![Setting {
+            key: Spanned::new(key.span(), name.to_owned()),
+            value: item.clone(),
+        }],
+    })
+}
+
+fn tables<'i>(value: &Spanned<DeValue<'i>>) -> Result<Vec<Settings<'i>>, Fault> {
+    let expected = || Fault::new(value.span(), "expected a list of tables");
+    let DeValue::Array(items) = value.get_ref() else {
+        return Err(expected());
+    };
+    let table = |item: &Spanned<DeValue<'i>>| match item.get_ref() {
+        DeValue::Table(table) => Ok(settings(table)),
+        _ => Err(expected()),
+    };
+    items.iter().map(table).collect()
+}
+
+/// What a table sets, its own name left out.
+fn settings<'i>(table: &DeTable<'i>) -> Settings<'i> {
+    let mut all = Vec::new();
+    collect("", table, &mut all);
+    all.retain(|setting| setting.key.get_ref() != LABEL);
+    all
+}
+
+fn collect<'i>(prefix: &str, table: &DeTable<'i>, all: &mut Settings<'i>) {
+    for (key, value) in table {
+        let name = format!("{prefix}{}", key.get_ref());
+        match value.get_ref() {
+            DeValue::Table(inner) => collect(&format!("{name}."), inner, all),
+            _ => all.push(Setting {
+                key: Spanned::new(key.span(), name),
+                value: value.clone(),
+            }),
+        }
+    }
+}
+
+fn product<'i>(axes: &[Axis<'i>]) -> Vec<CellText<'i>> {
+    let mut cells = vec![CellText {
+        point: Vec::new(),
+        labels: Vec::new(),
+        settings: Vec::new(),
+    }];
+    for axis in axes {
+        cells = cells
+            .iter()
+            .flat_map(|cell| {
+                let points = axis.points.iter().enumerate();
+                points.map(move |(index, point)| cell.with(axis, index, point))
+            })
+            .collect();
+    }
+    cells
+}
+
+impl<'i> CellText<'i> {
+    fn with(&self, axis: &Axis<'i>, index: usize, point: &Point<'i>) -> Self {
+        let mut indices = self.point.clone();
+        indices.push(index);
+        let mut labels = self.labels.clone();
+        labels.extend(
+            point
+                .label
+                .iter()
+                .map(|label| (axis.name.clone(), label.clone())),
+        );
+        let mut settings = self.settings.clone();
+        settings.extend(point.settings.iter().cloned());
+        Self {
+            point: indices,
+            labels,
+            settings,
+        }
+    }
+
+    fn has_all(&self, rule: &Settings<'_>) -> bool {
+        rule.iter().all(|wanted| {
+            let place = Place::new(wanted.key.get_ref());
+            let is_label = self.labels.iter().any(|(axis, label)| {
+                axis == wanted.key.get_ref() && wanted.value.get_ref().as_str() == Some(label)
+            });
+            is_label
+                || self.settings.iter().any(|setting| {
+                    Place::new(setting.key.get_ref()) == place
+                        && is_same(setting.value.get_ref(), wanted.value.get_ref())
+                })
+        })
+    }
+}
+
+/// Whether two values are written alike.
+fn is_same(a: &DeValue<'_>, b: &DeValue<'_>) -> bool {
+    match (a, b) {
+        (DeValue::String(a), DeValue::String(b)) => a == b,
+        (DeValue::Integer(a), DeValue::Integer(b)) => a.as_str() == b.as_str(),
+        (DeValue::Float(a), DeValue::Float(b)) => a.as_str() == b.as_str(),
+        (DeValue::Boolean(a), DeValue::Boolean(b)) => a == b,
+        _ => false,
+    }
+}

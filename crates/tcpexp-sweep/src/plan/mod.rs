@@ -1,0 +1,202 @@
+//! Plans: a TOML file to the cells of its grid.
+//!
+//! Reading is pure and complete: whatever is wrong with any cell is told before anything is
+//! touched, with the line and the key where it was written.
+
+mod cell;
+mod change;
+mod error;
+mod host;
+mod matrix;
+mod parameters;
+mod place;
+mod settings;
+mod traffic;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use netem_ctl::Bottleneck;
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+use toml::de::DeTable;
+
+pub use cell::Cell;
+pub use change::Change;
+pub use error::PlanError;
+pub use host::{Host, Os};
+pub use settings::{Calibrate, Capture, Lab, Loggers, OnFailure, Prepare, RunSettings};
+pub use traffic::{Tool, Traffic};
+
+use crate::hash;
+use crate::record::Role;
+use error::{Fault, Source};
+
+/// A plan that can be carried out.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The file that it was read from.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+    /// Hash of its text, in hex.
+    pub hash: String,
+    /// What its hosts are.
+    pub kind: Kind,
+    /// How its runs go.
+    pub run: RunSettings,
+    /// The virtual testbed that it asks for.
+    pub lab: Lab,
+    /// The cells of its grid, in the grid's order.
+    pub cells: Vec<Cell>,
+    /// The parameters that differ between cells, in the matrix's order.
+    pub varied: Vec<String>,
+}
+
+/// What the hosts of a plan are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Machines that `ssh` reaches.
+    #[default]
+    Ssh,
+    /// Hosts of the virtual testbed, in virtual time.
+    Lab,
+    /// Network namespaces of this machine, in real time.
+    Netns,
+}
+
+/// A plan with the settings of one cell put in.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// What the sweep is called.
+    #[serde(default, skip_serializing)]
+    pub name: Option<String>,
+    /// What the hosts are.
+    #[serde(default, skip_serializing)]
+    pub kind: Kind,
+    /// Who takes part, by name.
+    #[serde(default)]
+    pub hosts: BTreeMap<String, Host>,
+    /// The virtual testbed.
+    #[serde(default)]
+    pub lab: Lab,
+    /// The path between sources and sinks.
+    pub path: Bottleneck,
+    /// What sends.
+    #[serde(default)]
+    pub traffic: Vec<Traffic>,
+    /// What is captured.
+    #[serde(default)]
+    pub capture: Capture,
+    /// What is logged.
+    #[serde(default)]
+    pub loggers: Loggers,
+    /// What hosts are set to.
+    #[serde(default)]
+    pub prepare: Prepare,
+    /// What a path must show first.
+    #[serde(default)]
+    pub calibration: Calibrate,
+    /// How runs go: the same for all cells.
+    #[serde(default, skip_serializing)]
+    pub run: RunSettings,
+}
+
+impl Plan {
+    /// The plan in a file.
+    pub fn read(path: &Path) -> Result<Self, PlanError> {
+        let text = std::fs::read_to_string(path).map_err(|source| PlanError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::parse(path, &text)
+    }
+
+    /// The plan that `text` is; `path` is what errors call it.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, PlanError> {
+        Self::parse_for(path, text, None)
+    }
+
+    fn parse_for(path: &Path, text: &str, kind: Option<Kind>) -> Result<Self, PlanError> {
+        let source = Source { path, text };
+        let root = match DeTable::parse(text) {
+            Ok(root) => root,
+            Err(error) => return Err(source.error(None, error.into())),
+        };
+        Self::of(&source, &root, kind).map_err(|fault| source.error(Some(&root), fault))
+    }
+
+    fn of(
+        source: &Source<'_>,
+        root: &Spanned<DeTable<'_>>,
+        kind: Option<Kind>,
+    ) -> Result<Self, Fault> {
+        let cells = cell::all(root, kind)?;
+        let varied = parameters::varied(&cells);
+        let Some(first) = cells.first() else {
+            let span = place::span(root, &["matrix"]);
+            return Err(Fault::new(
+                span,
+                "expected at least one cell; all are excluded",
+            ));
+        };
+        let setup = &first.setup;
+        if cells.iter().any(|cell| cell.setup.run != setup.run) {
+            let span = place::span(root, &["matrix"]);
+            return Err(Fault::new(
+                span,
+                "expected keys outside of run, which all cells share",
+            ));
+        }
+        Ok(Self {
+            path: source.path.to_owned(),
+            text: source.text.to_owned(),
+            hash: hash::hex(source.text.as_bytes()),
+            kind: setup.kind,
+            run: setup.run.clone(),
+            lab: setup.lab,
+            varied,
+            cells,
+        })
+    }
+
+    /// The same plan in the virtual testbed, in place of the hosts that it names.
+    pub fn in_lab(&self) -> Result<Self, PlanError> {
+        Self::parse_for(&self.path, &self.text, Some(Kind::Lab))
+    }
+}
+
+impl Setup {
+    /// Hosts of a role, by name.
+    pub fn of_role(&self, role: Role) -> impl Iterator<Item = (&str, &Host)> {
+        self.hosts
+            .iter()
+            .filter(move |(_, host)| host.role == role)
+            .map(|(name, host)| (name.as_str(), host))
+    }
+
+    /// The first host of a role. Reading a plan makes sure that there is one.
+    pub fn first(&self, role: Role) -> Option<(&str, &Host)> {
+        self.of_role(role).next()
+    }
+
+    /// The name of the host that a generator's data comes from.
+    pub fn source_of<'a>(&'a self, traffic: &'a Traffic) -> &'a str {
+        self.end(traffic.from.as_deref(), Role::Source)
+    }
+
+    /// The name of the host that a generator's data goes to.
+    pub fn sink_of<'a>(&'a self, traffic: &'a Traffic) -> &'a str {
+        self.end(traffic.to.as_deref(), Role::Sink)
+    }
+
+    fn end<'a>(&'a self, named: Option<&'a str>, role: Role) -> &'a str {
+        let default = || self.first(role).map(|(name, _)| name);
+        named.or_else(default).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! A cell's parameters under the names of columns: each name ends in its unit.
+
+use std::collections::{BTreeMap, HashMap};
+
+use netem_ctl::Path;
+use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
+
+use super::{Cell, Setup, Traffic};
+use crate::record::Parameter;
+
+type Parameters = BTreeMap<String, Option<Parameter>>;
+
+/// The round-trip time that follows from the delays.
+const BASE_RTT: &str = "base_rtt_ms";
+
+/// The parameters of a cell: what is set, and what follows from it.
+pub(super) fn of(setup: &Setup) -> Parameters {
+    let mut all = Parameters::new();
+    let path = setup.path.resolved();
+    of_path(&mut all, "", &path.forward);
+    let reverse = Path {
+        // As forward where nothing else is said: no parameter of its own.
+        delay: path
+            .reverse
+            .delay
+            .filter(|delay| Some(*delay) != path.forward.delay),
+        ..path.reverse.clone()
+    };
+    of_path(&mut all, "reverse_", &reverse);
+    put(&mut all, BASE_RTT, Some(millis(setup.path.base_rtt())));
+    let common = |value: fn(&Traffic) -> Option<Parameter>| {
+        let mut values = setup.traffic.iter().filter_map(value);
+        let first = values.next()?;
+        values.all(|other| other == first).then_some(first)
+    };
+    all.insert("cc".to_owned(), common(cc));
+    all.insert("duration_s".to_owned(), common(duration));
+    let flows = setup
+        .traffic
+        .iter()
+        .map(|traffic| i64::from(traffic.count))
+        .sum();
+    put(&mut all, "generators", Some(Parameter::Count(flows)));
+    if let [traffic] = setup.traffic.as_slice() {
+        of_traffic(&mut all, "", traffic);
+    } else {
+        for traffic in &setup.traffic {
+            let prefix = format!("{}_", traffic.name);
+            put(&mut all, &format!("{prefix}cc"), cc(traffic));
+            put(&mut all, &format!("{prefix}duration_s"), duration(traffic));
+            put(
+                &mut all,
+                &format!("{prefix}start_s"),
+                Some(seconds(traffic.start)),
+            );
+            put(
+                &mut all,
+                &format!("{prefix}count"),
+                Some(Parameter::Count(traffic.count.into())),
+            );
+            of_traffic(&mut all, &prefix, traffic);
+        }
+    }
+    all
+}
+
+/// The columns that differ between cells, those of the matrix's first list first.
+pub(super) fn varied(cells: &[Cell]) -> Vec<String> {
+    let mut found = Vec::new();
+    let lists = cells.iter().map(|cell| cell.point.len()).max().unwrap_or(0);
+    for list in 0..lists {
+        // Cells that differ in nothing but this list's entry stand against the first of them.
+        let mut firsts: HashMap<Vec<usize>, &Cell> = HashMap::new();
+        for cell in cells.iter().filter(|cell| !cell.point.is_empty()) {
+            let mut others = cell.point.clone();
+            others.remove(list);
+            let first = *firsts.entry(others).or_insert(cell);
+            differences(first, cell, &mut found);
+        }
+    }
+    if let Some((first, others)) = cells.split_first() {
+        for cell in others {
+            differences(first, cell, &mut found);
+        }
+    }
+    found
+}
+
+fn differences(a: &Cell, b: &Cell, found: &mut Vec<String>) {
+    for name in a.parameters.keys().chain(b.parameters.keys()) {
+        // What follows from others does not vary by itself.
+        let is_new = name != BASE_RTT && !found.contains(name);
+        if is_new && value(a, name) != value(b, name) {
+            found.push(name.clone());
+        }
+    }
+}
+
+fn value<'a>(cell: &'a Cell, name: &str) -> Option<&'a Parameter> {
+    cell.parameters.get(name)?.as_ref()
+}
+
+fn of_path(all: &mut Parameters, prefix: &str, path: &Path) {
+    let mut put =
+        |name: &str, value: Option<Parameter>| put(all, &format!("{prefix}{name}"), value);
+    put("rate_mbps", path.rate.map(mbps));
+    put("delay_ms", path.delay.map(millis));
+    put("jitter_ms", path.jitter.map(millis));
+    let lost = path.loss.and_then(|loss| loss.mean());
+    put(
+        "loss_percent",
+        lost.map(|share| Parameter::Number(share * 100.0)),
+    );
+    put("reorder_percent", path.reorder.map(percent));
+    put("duplicate_percent", path.duplicate.map(percent));
+    match path.buffer {
+        None => {}
+        Some(Buffer::Packets(packets)) => put("buffer_packets", Some(count(packets))),
+        Some(Buffer::Bytes(bytes)) => put("buffer_bytes", Some(size(bytes))),
+        Some(Buffer::Time(time)) => put("buffer_ms", Some(millis(time))),
+        Some(Buffer::Bdp { thousandths }) => {
+            put(
+                "buffer_bdp",
+                Some(Parameter::Number(thousandths as f64 / 1e3)),
+            );
+        }
+    }
+    put("queue", path.queue.map(|queue| text(queue.name())));
+    put("ecn", path.ecn.map(Parameter::Flag));
+    put("target_ms", path.target.map(millis));
+    put("interval_ms", path.interval.map(millis));
+}
+
+fn of_traffic(all: &mut Parameters, prefix: &str, traffic: &Traffic) {
+    let mut put =
+        |name: &str, value: Option<Parameter>| put(all, &format!("{prefix}{name}"), value);
+    put("transfer_bytes", traffic.bytes.map(size));
+    put("mss_bytes", traffic.mss.map(|mss| count(mss.into())));
+    put("window_bytes", traffic.window.map(size));
+    put("sending_rate_mbps", traffic.rate.map(mbps));
+}
+
+fn put(all: &mut Parameters, name: &str, value: Option<Parameter>) {
+    if value.is_some() {
+        all.insert(name.to_owned(), value);
+    }
+}
+
+fn cc(traffic: &Traffic) -> Option<Parameter> {
+    traffic.cc.as_deref().map(text)
+}
+
+fn duration(traffic: &Traffic) -> Option<Parameter> {
+    traffic.duration.map(seconds)
+}
+
+fn text(text: &str) -> Parameter {
+    Parameter::Text(text.to_owned())
+}
+
+fn count(count: u64) -> Parameter {
+    Parameter::Count(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+fn size(bytes: ByteCount) -> Parameter {
+    count(bytes.as_bytes())
+}
+
+fn mbps(rate: BitRate) -> Parameter {
+    Parameter::Number(rate.as_bps() as f64 / 1e6)
+}
+
+fn millis(time: TimeDelta) -> Parameter {
+    Parameter::Number(time.as_nanos() as f64 / 1e6)
+}
+
+fn seconds(time: TimeDelta) -> Parameter {
+    Parameter::Number(time.as_nanos() as f64 / 1e9)
+}
+
+fn percent(share: Share) -> Parameter {
+    Parameter::Number(share.as_f64() * 100.0)
+}

@@ -1,0 +1,183 @@
+//! Places in a plan's text: finding a value by its key, and a key by its position.
+//!
+//! Values keep the span where they were written. One that the matrix puts elsewhere still points
+//! into the matrix, so what is wrong with it is told where the user can mend it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Where in a plan a parameter lives: the keys that lead there.
+///
+/// In an array of tables, a key is the `name` of one of them, or `*` for all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place(pub(super) Vec<String>);
+
+/// Short names of places that matrices vary often.
+const ALIASES: [(&str, &[&str]); 11] = [
+    ("rate", &["path.forward.rate"]),
+    ("delay", &["path.forward.delay"]),
+    ("jitter", &["path.forward.jitter"]),
+    ("loss", &["path.forward.loss"]),
+    ("buffer", &["path.forward.buffer"]),
+    ("queue", &["path.forward.queue"]),
+    ("ecn", &["path.forward.ecn"]),
+    ("cc", &["traffic.*.cc"]),
+    ("mss", &["traffic.*.mss"]),
+    ("duration", &["traffic.*.duration"]),
+    ("count", &["traffic.*.count"]),
+];
+
+impl Place {
+    /// The place that a dotted key names, or the one that its short name stands for.
+    pub(super) fn new(key: &str) -> Self {
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == key);
+        let dotted = alias.map_or(key, |(_, places)| places[0]);
+        Self(dotted.split('.').map(str::to_owned).collect())
+    }
+
+    /// The short names that there are.
+    pub(super) fn aliases() -> impl Iterator<Item = &'static str> {
+        ALIASES.iter().map(|(alias, _)| *alias)
+    }
+}
+
+/// Puts a value at a place, making tables on the way. Says why if there is no such place.
+pub(super) fn set<'i>(
+    table: &mut DeTable<'i>,
+    place: &[String],
+    value: &Spanned<DeValue<'i>>,
+) -> Result<(), String> {
+    let [first, rest @ ..] = place else {
+        return Err("an empty key".to_owned());
+    };
+    if rest.is_empty() {
+        let key = Spanned::new(value.span(), Cow::Owned(first.clone()));
+        table.insert(key, value.clone());
+        return Ok(());
+    }
+    if !table.contains_key(first.as_str()) {
+        let key = Spanned::new(value.span(), Cow::Owned(first.clone()));
+        let empty = Spanned::new(value.span(), DeValue::Table(DeTable::new()));
+        table.insert(key, empty);
+    }
+    match table.get_mut(first.as_str()).map(Spanned::get_mut) {
+        Some(DeValue::Table(inner)) => set(inner, rest, value),
+        Some(DeValue::Array(items)) => set_in_array(items, first, rest, value),
+        _ => Err(format!("{first} has no keys of its own")),
+    }
+}
+
+fn set_in_array<'i>(
+    items: &mut [Spanned<DeValue<'i>>],
+    array: &str,
+    place: &[String],
+    value: &Spanned<DeValue<'i>>,
+) -> Result<(), String> {
+    let [wanted, rest @ ..] = place else {
+        return Err(format!("{array} is a list: name one of them, or *"));
+    };
+    let mut is_there = false;
+    for item in items {
+        let DeValue::Table(item) = item.get_mut() else {
+            continue;
+        };
+        let is_wanted = match wanted.as_str() {
+            // What has no such parameter of its own kind keeps out: a ping has no cc.
+            "*" => takes(item, rest),
+            name => text(item, "name") == Some(name),
+        };
+        if is_wanted {
+            is_there = true;
+            set(item, rest, value)?;
+        }
+    }
+    if is_there {
+        Ok(())
+    } else {
+        Err(format!("no {array} is named {wanted}"))
+    }
+}
+
+/// Whether a generator's tool takes the parameter at `place`.
+fn takes(generator: &DeTable<'_>, place: &[String]) -> bool {
+    let [key] = place else { return true };
+    let tool = text(generator, "tool").unwrap_or_default();
+    super::traffic::Tool::named(tool).is_none_or(|tool| tool.takes(key))
+}
+
+fn text<'a>(table: &'a DeTable<'_>, key: &str) -> Option<&'a str> {
+    table.get(key)?.get_ref().as_str()
+}
+
+/// Where the value at `keys` was written; the nearest there is, if it is not.
+pub(super) fn span(root: &Spanned<DeTable<'_>>, keys: &[&str]) -> Range<usize> {
+    let mut here = root.span();
+    let mut table = root.get_ref();
+    let mut keys = keys.iter();
+    while let Some(key) = keys.next() {
+        let Some((written, value)) = table.get_key_value(*key) else {
+            break;
+        };
+        here = written.span();
+        let value = match value.get_ref() {
+            DeValue::Array(items) => {
+                let Some(item) = keys
+                    .next()
+                    .and_then(|at| items.get(at.parse::<usize>().ok()?))
+                else {
+                    break;
+                };
+                here = item.span();
+                item
+            }
+            _ => value,
+        };
+        match value.get_ref() {
+            DeValue::Table(inner) => table = inner,
+            _ => break,
+        }
+    }
+    here
+}
+
+/// The dotted key whose value, or whose own text, stands at `span`.
+pub(super) fn key_at(table: &DeTable<'_>, span: &Range<usize>) -> Option<String> {
+    for (key, value) in table {
+        let name = key.get_ref();
+        if contains(&key.span(), span) {
+            return Some(name.to_string());
+        }
+        // A table's own span is its header, so look into it whatever it is.
+        if let Some(inner) = key_in(value, span) {
+            return Some(if inner.is_empty() {
+                name.to_string()
+            } else {
+                format!("{name}.{inner}").replace(".[", "[")
+            });
+        }
+    }
+    None
+}
+
+fn key_in(value: &Spanned<DeValue<'_>>, span: &Range<usize>) -> Option<String> {
+    let inner = match value.get_ref() {
+        DeValue::Table(table) => key_at(table, span),
+        DeValue::Array(items) => items.iter().enumerate().find_map(|(index, item)| {
+            let inner = key_in(item, span)?;
+            Some(if inner.is_empty() {
+                format!("[{}]", index + 1)
+            } else {
+                format!("[{}].{inner}", index + 1)
+            })
+        }),
+        _ => None,
+    };
+    inner.or_else(|| contains(&value.span(), span).then(String::new))
+}
+
+fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}

@@ -1,0 +1,180 @@
+use std::path::Path;
+
+use insta::assert_snapshot;
+
+use super::*;
+use crate::record::Parameter;
+
+const PLAN: &str = r#"kind = "lab"
+
+[matrix]
+cc = ["cubic", "reno"]
+rate = ["2mbit", "10mbit"]
+
+[path.forward]
+delay = "10ms"
+buffer = "30p"
+
+[[traffic]]
+name = "bulk"
+tool = "iperf3"
+duration = "10s"
+"#;
+
+fn plan(text: &str) -> Plan {
+    Plan::parse(Path::new("plan.toml"), text).unwrap()
+}
+
+fn refusal(text: &str) -> String {
+    Plan::parse(Path::new("plan.toml"), text)
+        .unwrap_err()
+        .to_string()
+}
+
+/// The plan with something in place of something else.
+fn refusal_of(old: &str, new: &str) -> String {
+    assert!(PLAN.contains(old));
+    refusal(&PLAN.replace(old, new))
+}
+
+/// What varies in each cell.
+fn cells(plan: &Plan) -> String {
+    let value = |cell: &Cell, name: &String| match &cell.parameters.get(name).cloned().flatten() {
+        Some(Parameter::Text(text)) => text.clone(),
+        Some(Parameter::Number(number)) => number.to_string(),
+        Some(Parameter::Count(count)) => count.to_string(),
+        Some(Parameter::Flag(flag)) => flag.to_string(),
+        None => "-".to_owned(),
+    };
+    let row = |cell: &Cell| -> String {
+        let values: Vec<_> = plan.varied.iter().map(|name| value(cell, name)).collect();
+        values.join(" ")
+    };
+    let rows: Vec<_> = plan.cells.iter().map(row).collect();
+    format!("{}: {}", plan.varied.join(" "), rows.join(", "))
+}
+
+#[test]
+fn lists_multiply() {
+    assert_snapshot!(cells(&plan(PLAN)), @"cc rate_mbps: cubic 2, cubic 10, reno 2, reno 10");
+}
+
+#[test]
+fn dotted_places_mean_what_short_names_mean() {
+    let dotted = PLAN
+        .replace("cc = [", "traffic.bulk.cc = [")
+        .replace("rate = [", "\"path.forward.rate\" = [");
+    let hashes = |plan: Plan| {
+        plan.cells
+            .into_iter()
+            .map(|cell| cell.hash)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(hashes(plan(&dotted)), hashes(plan(PLAN)));
+}
+
+#[test]
+fn tables_of_tuples_vary_together() {
+    let links = r#"link = [
+        { name = "dsl", rate = "10mbit", "path.reverse.rate" = "1mbit" },
+        { name = "fibre", rate = "100mbit", "path.reverse.rate" = "50mbit" },
+    ]"#;
+    let plan = plan(&PLAN.replace(r#"rate = ["2mbit", "10mbit"]"#, links));
+    assert_snapshot!(cells(&plan), @"cc link rate_mbps reverse_rate_mbps: cubic dsl 10 1, cubic fibre 100 50, reno dsl 10 1, reno fibre 100 50");
+}
+
+#[test]
+fn cells_can_be_left_out_and_added() {
+    let text = PLAN.replace(
+        "[path.forward]",
+        r#"exclude = [{ cc = "reno", rate = "10mbit" }]
+include = [{ cc = "bbr", rate = "20mbit", buffer = "1bdp" }]
+[path.forward]"#,
+    );
+    assert_snapshot!(cells(&plan(&text)), @"cc rate_mbps buffer_packets buffer_bdp: cubic 2 30 -, cubic 10 30 -, reno 2 30 -, bbr 20 - 1");
+}
+
+#[test]
+fn hash_of_a_cell_depends_on_what_it_is_and_on_nothing_else() {
+    let hashes = |text: &str| {
+        plan(text)
+            .cells
+            .into_iter()
+            .map(|cell| cell.hash)
+            .collect::<Vec<_>>()
+    };
+    let all = hashes(PLAN);
+    let more = hashes(&PLAN.replace("\"10mbit\"]", "\"20mbit\", \"10mbit\"]"));
+    assert!(all.iter().all(|hash| more.contains(hash)));
+    let seeded = hashes(&format!("{PLAN}[run]\nseed = 7\nrepetitions = 3"));
+    assert_eq!(all, seeded);
+    let longer = hashes(&PLAN.replace("10s", "11s"));
+    assert!(longer.iter().all(|hash| !all.contains(hash)));
+}
+
+#[test]
+fn changes_add_up() {
+    let plan = plan(&format!(
+        "{PLAN}[[change]]\nat = \"3s\"\nrate = \"5mbit\"\n[[change]]\nat = \"6s\"\ndelay = \"40ms\"\n"
+    ));
+    let last = plan.cells[0].changes.last().unwrap();
+    assert_eq!(last.what, "delay 40ms");
+    assert_eq!(last.path.forward.rate.unwrap().to_string(), "5mbit");
+    assert_eq!(last.path.forward.delay.unwrap().to_exact_text(), "40ms");
+}
+
+#[test]
+fn order_is_the_same_for_the_same_seed_and_another_for_another() {
+    let order = |seed: u64| {
+        let plan = plan(&format!("{PLAN}[run]\nseed = {seed}\nrepetitions = 2"));
+        let runs = crate::schedule::runs(&plan);
+        runs.iter()
+            .map(crate::schedule::Planned::name)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(order(1), order(1));
+    assert_ne!(order(1), order(2));
+    let repetitions: Vec<_> = order(1).iter().map(|name| name[14..].to_owned()).collect();
+    assert_eq!(
+        repetitions,
+        ["r01", "r01", "r01", "r01", "r02", "r02", "r02", "r02"]
+    );
+}
+
+#[test]
+fn what_is_wrong_is_told_with_line_and_key() {
+    assert_snapshot!(refusal_of("\"10mbit\"]", "\"10mbits\"]"), @r#"plan.toml:5: matrix.rate[2]: "10mbits" is no rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
+    assert_snapshot!(refusal_of("delay = \"10ms\"", "delay = 10"), @r#"plan.toml:8: path.forward.delay: invalid type: integer `10`, expected a string with a time such as "500us", "20ms", "1.5s" or "2min""#);
+    assert_snapshot!(refusal_of("buffer =", "bufer ="), @"plan.toml:9: path.forward.bufer: unknown field `bufer`, expected one of `rate`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
+    assert_snapshot!(refusal_of("tool = \"iperf3\"", "tool = \"iperf9\""), @"plan.toml:13: traffic[1].tool: unknown variant `iperf9`, expected one of `iperf3`, `iperf`, `udp`, `request-response`, `netperf`, `http`, `rsync`, `scp`, `ping`, `command`");
+    assert_snapshot!(refusal_of("duration = \"10s\"", "durations = \"10s\""), @"plan.toml:14: traffic[1].durations: unknown field `durations`, expected one of `name`, `tool`, `from`, `to`, `start`, `duration`, `bytes`, `count`, `stagger`, `cc`, `mss`, `window`, `rate`, `packet_bytes`, `interval`, `request`, `reply`, `sizes`, `port`, `command`, `server`");
+    assert_snapshot!(refusal_of("duration = \"10s\"", ""), @"plan.toml:13: traffic[1].tool: iperf3 needs duration or bytes");
+    assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nsizes = [\"1kB\"]"), @"plan.toml:15: traffic[1].sizes: iperf3 has no sizes; it takes duration, bytes, cc, mss, window, rate, port");
+    assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nto = \"dst9\""), @"plan.toml:15: traffic[1].to: expected one of dst1, src1");
+    assert_snapshot!(refusal_of("cc = [", "cca = ["), @"plan.toml:4: matrix.cca: expected the place of a parameter, such as path.forward.rate or traffic.NAME.cc, or a short name: rate, delay, jitter, loss, buffer, queue, ecn, cc, mss, duration, count");
+    assert_snapshot!(refusal_of("cc = [", "traffic.bluk.cc = ["), @"plan.toml:4: matrix.traffic.bluk.cc: no traffic is named bluk");
+    assert_snapshot!(refusal_of("\"reno\"]", "\"cubic\"]"), @"plan.toml:5: matrix.rate[1]: this cell is there already");
+    assert_snapshot!(refusal_of("\"reno\"]", "\"reno; reboot\"]"), @r#"plan.toml:4: matrix.cc[2]: expected a name such as "cubic""#);
+    assert_snapshot!(refusal_of("kind = \"lab\"", "kind = \"moon\""), @"plan.toml:1: kind: unknown variant `moon`, expected one of `ssh`, `lab`, `netns`");
+    assert_snapshot!(refusal_of("kind = \"lab\"", "kind = \"ssh\""), @r#"plan.toml:1: expected a host whose role is "source""#);
+    assert_snapshot!(refusal_of("kind = \"lab\"", "kind = lab"), @"plan.toml:1: string values must be quoted, expected literal string");
+    assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\nrate = \"5\"\n[[traffic]]"), @r#"plan.toml:13: change[1].rate: "5" is no rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
+    assert_snapshot!(refusal("kind = \"lab\"\n[path.forward]\n"), @"plan.toml:1: expected at least one [[traffic]]");
+    assert_snapshot!(refusal("kind = \"lab\"\n[[traffic]]\nname = \"a\"\ntool = \"ping\"\nduration = \"1s\""), @"plan.toml:1: missing field `path`");
+    assert_snapshot!(
+        refusal(&PLAN.replace("\"lab\"", "\"ssh\"\nhosts.a = { role = \"source\", interface = \"eth1\" }")),
+        @"plan.toml:2: hosts.a.role: a source needs address"
+    );
+}
+
+#[test]
+fn example_is_a_baseline_of_126_cells() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples/plans/single-flow-baseline.toml");
+    let plan = Plan::read(&path).unwrap();
+    assert_eq!(plan.cells.len(), 7 * 3 * 3 * 2);
+    assert_eq!(
+        plan.varied,
+        ["delay_ms", "rate_mbps", "buffer_packets", "cc"]
+    );
+}

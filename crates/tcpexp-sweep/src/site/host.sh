@@ -1,0 +1,284 @@
+# What a run does on a host. Every script of a run sources this; $dir is the run's directory there.
+#
+# All that a run leaves on a host is in $dir: how to undo each thing that was done (undo.d), what
+# still runs (pids), and what is to be fetched (out). So undo.sh can end the run at any point,
+# whoever calls it: the driver, or the watch when the driver is dead. POSIX sh, Linux and FreeBSD.
+
+now_ns() {
+    now=$(date +%s%N)
+    case $now in *N) now=${now%N}000000000 ;; esac # no %N before FreeBSD 14.1
+    echo "$now"
+}
+
+# seconds NANOSECONDS: as sleep takes them
+seconds() { printf '%d.%09d' $(($1 / 1000000000)) $(($1 % 1000000000)); }
+
+# wait_until NANOSECONDS since 1970
+wait_until() {
+    left=$(($1 - $(now_ns)))
+    [ "$left" -le 0 ] || sleep "$(seconds "$left")"
+}
+
+in_own_session() {
+    if command -v setsid >/dev/null; then
+        setsid "$@" </dev/null >/dev/null 2>&1 &
+    else
+        daemon -f "$@"
+    fi
+}
+
+# on_undo COMMAND: to be run when the run ends, last one first. Call it before doing the thing.
+on_undo() {
+    count=$(ls "$dir/undo.d" | wc -l)
+    printf '%s\n' "$1" >"$dir/undo.d/$(printf %03d "$count")"
+}
+
+# keep SECONDS from now on, then the watch undoes the run
+keep() { echo $(($(date +%s) + $1)) >"$dir/deadline.new" && mv "$dir/deadline.new" "$dir/deadline"; }
+
+# spawn NAME FILE START COMMAND...: in the background, from START (ns since 1970; 0 is now), with
+# its output in FILE. What became of it is in out/status/NAME.
+spawn() {
+    in_own_session sh "$dir/process.sh" "$@"
+    tries=0
+    until [ -e "$dir/pids/$1" ] || [ -e "$dir/out/status/$1" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 500 ] || { echo "$1 did not start" >&2; return 1; }
+        sleep 0.01
+    done
+}
+
+# The body of process.sh.
+process() {
+    name=$1 file=$2 start=$3
+    shift 3
+    stopped=
+    trap 'stopped=1' TERM INT
+    echo $$ >"$dir/pids/$name" || exit 1
+    # Whoever undoes the run looks for pids only after it made this.
+    [ ! -e "$dir/stopping" ] || exit 1
+    [ "$start" = 0 ] || wait_until "$start"
+    began=$(now_ns)
+    code=0
+    # In a shell of its own, since some commands are functions of ours: those end when told to.
+    [ -n "$stopped" ] ||
+        (trap - TERM INT && "$@") >"$dir/out/logs/$file" 2>"$dir/out/logs/$name.err" || code=$?
+    echo "$began $(now_ns) $code" >"$dir/out/status/$name.new"
+    mv "$dir/out/status/$name.new" "$dir/out/status/$name"
+    rm -f "$dir/pids/$name"
+}
+
+# stop NAME...: ends what still runs of these, politely first
+stop() {
+    for name; do signal TERM "$name"; done
+    tries=0
+    while [ $tries -lt 200 ] && any_runs "$@"; do
+        tries=$((tries + 1))
+        sleep 0.02
+    done
+    for name; do signal KILL "$name"; done
+}
+
+any_runs() {
+    for name; do [ ! -e "$dir/pids/$name" ] || ! kill -0 "$(cat "$dir/pids/$name")" 2>/dev/null || return 0; done
+    return 1
+}
+
+# signal SIGNAL NAME: to the process and all that it started
+signal() { [ ! -e "$dir/pids/$2" ] || kill -s "$1" -- "-$(cat "$dir/pids/$2")" 2>/dev/null || :; }
+
+# The body of undo.sh: $1 is "watch" if the watch calls it.
+undo() {
+    : >"$dir/stopping"
+    failed=0
+    (cd "$dir/pids" && ls) >"$dir/running"
+    # Names have no blanks.
+    # shellcheck disable=SC2046
+    stop $(cat "$dir/running")
+    for step in $(cd "$dir/undo.d" && ls | sort -r); do
+        sh -eu "$dir/undo.d/$step" >"$dir/undo.out" 2>&1 || { failed=1 && cat "$dir/undo.out" "$dir/undo.d/$step" >&2; }
+    done
+    watch=$(cat "$dir/watch.pid" 2>/dev/null) || watch=
+    rm -rf "$dir"
+    [ "$1" = watch ] || [ -z "$watch" ] || kill -s KILL -- "-$watch" 2>/dev/null || :
+    return $failed
+}
+
+# The body of watch.sh: the driver may have died.
+watch() {
+    echo $$ >"$dir/watch.pid" || exit 1
+    while [ -d "$dir" ] && [ "$(date +%s)" -lt "$(cat "$dir/deadline")" ]; do sleep 2; done
+    [ ! -d "$dir" ] || sh "$dir/undo.sh" watch
+}
+
+# set_sysctl KEY VALUE, for the time of the run
+set_sysctl() {
+    was=$(sysctl -n "$1")
+    [ "$was" != "$2" ] || return 0
+    on_undo "sysctl -w '$1=$was' >/dev/null"
+    sysctl -w "$1=$2" >/dev/null
+}
+
+# offloads_off INTERFACE, for the time of the run
+offloads_off() {
+    if [ "$(uname)" = FreeBSD ]; then
+        for feature in tso lro; do
+            ifconfig "$1" | grep -q "options.*$(echo $feature | tr a-z A-Z)" || continue
+            on_undo "ifconfig $1 $feature"
+            ifconfig "$1" "-$feature"
+        done
+        return
+    fi
+    features=$(ethtool -k "$1")
+    for pair in tcp-segmentation-offload:tso generic-segmentation-offload:gso \
+        generic-receive-offload:gro large-receive-offload:lro \
+        tx-udp-segmentation:tx-udp-segmentation rx-gro-hw:rx-gro-hw; do
+        echo "$features" | grep -q "^ *${pair%%:*}: on\( \[requested off\]\)\{0,1\}\$" || continue
+        on_undo "ethtool -K $1 ${pair#*:} on"
+        ethtool -K "$1" "${pair#*:}" off 2>/dev/null || :
+    done
+}
+
+# capture NAME INTERFACE SNAPLEN BUFFER_KIB FILTER
+capture() {
+    linux=
+    [ "$(uname)" = FreeBSD ] || linux='-Z root --time-stamp-precision=nano'
+    # shellcheck disable=SC2086
+    spawn "$1" "$1.out" 0 tcpdump -n -i "$2" -s "$3" -B "$4" $linux -w "$dir/out/captures/$1.pcap" "$5"
+    await "$1" 'listening on' "$dir/out/logs/$1.err"
+}
+
+# await NAME TEXT FILE: until the process has said so
+await() {
+    tries=0
+    until grep -q "$2" "$3" 2>/dev/null; do
+        tries=$((tries + 1))
+        if [ -e "$dir/out/status/$1" ] || [ $tries -ge 200 ]; then
+            echo "$1 did not start: $(tail -n 1 "$3" 2>/dev/null)" >&2
+            return 1
+        fi
+        sleep 0.02
+    done
+}
+
+# poll_queues SECONDS INTERFACE...
+poll_queues() {
+    every=$1
+    shift
+    while :; do
+        for interface; do
+            if [ "$(uname)" = FreeBSD ]; then
+                now_ns
+                ipfw pipe show
+                ipfw queue show
+            else
+                printf '{"time_ns":%s,"interface":"%s","qdiscs":' "$(now_ns)" "$interface"
+                tc -s -j qdisc show dev "$interface" | tr -d '\n'
+                echo '}'
+            fi
+        done
+        sleep "$every"
+    done
+}
+
+# poll_sockets SECONDS: the time on a line of its own, then a line for each connection
+poll_sockets() {
+    while :; do
+        seconds "$(now_ns)"
+        echo
+        ss -tinOH
+        sleep "$1"
+    done
+}
+
+# trace_tcp_probe NAME FILE: the kernel's tracepoint, on the clock of captures
+trace_tcp_probe() {
+    tracing=/sys/kernel/tracing
+    if [ ! -d $tracing/instances ]; then
+        # A network namespace has a /sys of its own, without it.
+        tracing=$dir/tracing
+        mkdir "$tracing"
+        on_undo "umount $tracing"
+        mount -t tracefs tracefs "$tracing"
+    fi
+    instance=$tracing/instances/tcpexp-$1
+    on_undo "[ ! -d $instance ] || { echo 0 >$instance/events/tcp/enable; rmdir $instance; }"
+    mkdir "$instance"
+    # Without an offset to UTC, as the kernel has it by default, tai is the clock of captures.
+    echo tai >"$instance/trace_clock"
+    echo 16384 >"$instance/buffer_size_kb"
+    echo 1 >"$instance/events/tcp/tcp_probe/enable"
+    spawn "$1" "$2" 0 cat "$instance/trace_pipe"
+    echo "tcpexp clock $(now_ns)" >"$instance/trace_marker"
+}
+
+# serve_files PORT SIZE...: over HTTP, each as a file whose name is its size
+serve_files() {
+    port=$1
+    shift
+    mkdir -p "$dir/www"
+    for size; do head -c "$size" /dev/zero >"$dir/www/$size"; done
+    if command -v python3 >/dev/null && python3 -c 'import http.server' 2>/dev/null; then
+        exec python3 -m http.server --directory "$dir/www" "$port"
+    elif command -v busybox >/dev/null; then
+        exec busybox httpd -f -p "$port" -h "$dir/www"
+    else
+        echo 'neither python3 nor busybox is there' >&2
+        return 1
+    fi
+}
+
+# download ADDRESS PORT PAUSE_SECONDS SIZE...: one after another, with the time of each
+download() {
+    address=$1 port=$2 pause=$3
+    shift 3
+    case $address in *:*) address="[$address]" ;; esac
+    echo size_bytes,start_ns,end_ns
+    for size; do
+        began=$(now_ns)
+        if command -v curl >/dev/null; then
+            curl -sSf -o /dev/null "http://$address:$port/$size"
+        else
+            busybox wget -q -O /dev/null "http://$address:$port/$size"
+        fi
+        echo "$size,$began,$(now_ns)"
+        [ "$pause" = 0 ] || sleep "$pause"
+    done
+}
+
+# change SCRIPT: changes the path, with the time before and after
+change() {
+    began=$(now_ns)
+    sh -eu "$1"
+    echo "$began $(now_ns)"
+}
+
+# serve_rsync PORT SIZE: a file called "data", to whoever asks
+serve_rsync() {
+    mkdir -p "$dir/rsync"
+    head -c "$2" /dev/zero >"$dir/rsync/data"
+    printf '%s\n' 'use chroot = no' 'reverse lookup = no' '[run]' "path = $dir/rsync" >"$dir/rsyncd.conf"
+    exec rsync --daemon --no-detach --port="$1" --config="$dir/rsyncd.conf"
+}
+
+# pull_with_rsync ADDRESS PORT
+pull_with_rsync() {
+    case $1 in *:*) set -- "[$1]" "$2" ;; esac
+    rsync --port="$2" --whole-file --stats "rsync://$1/run/data" "$dir/received"
+}
+
+# push_with_scp ADDRESS PORT NAME SIZE: NAME is the host's among the known ones
+push_with_scp() {
+    head -c "$4" /dev/zero >"$dir/data"
+    case $1 in *:*) set -- "[$1]" "$2" "$3" ;; esac
+    scp -P "$2" -o BatchMode=yes -o StrictHostKeyChecking=yes -o "HostKeyAlias=$3" "$dir/data" "$1:/dev/null"
+}
+
+# trace_siftr NAME FILE: FreeBSD's log of TCP per packet
+trace_siftr() {
+    on_undo 'sysctl net.inet.siftr.enabled=0 >/dev/null; kldunload siftr 2>/dev/null || :'
+    kldload -n siftr
+    sysctl net.inet.siftr.ppl=1 net.inet.siftr.genhashes=1 >/dev/null
+    sysctl "net.inet.siftr.logfile=$dir/out/logs/$2" >/dev/null
+    sysctl net.inet.siftr.enabled=1 >/dev/null
+}

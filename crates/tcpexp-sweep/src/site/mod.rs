@@ -1,0 +1,14 @@
+//! What is done on a host, as shell scripts: pure.
+
+mod counters;
+mod generator;
+mod path;
+mod phases;
+mod tools;
+mod words;
+
+pub(crate) use counters::{Counters, READ};
+pub(crate) use generator::{Generator, generators};
+pub(crate) use path::{change_commands, path_commands, queue_time};
+pub(crate) use phases::*;
+pub(crate) use words::words;

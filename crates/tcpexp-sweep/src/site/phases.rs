@@ -1,0 +1,416 @@
+//! The phases of a run as scripts, one for each host and phase.
+
+use std::fmt::Write;
+
+use tcpexp_units::TimeDelta;
+
+use super::generator::Generator;
+use super::tools::seconds;
+use super::words::{quote, words};
+use crate::plan::{Capture, Host, Loggers, Os, Setup};
+use crate::record::{CaptureRecord, LogRecord, Role};
+
+/// What all scripts of a run source.
+const HOST_SH: &str = include_str!("host.sh");
+/// What the look before a run sources.
+const PREFLIGHT_SH: &str = include_str!("preflight.sh");
+
+/// A name and the host of the plan that it is of.
+pub(crate) type Named<'a> = (&'a str, &'a Host);
+
+/// Where a run keeps all it has on a host. Hosts may be namespaces with one file system.
+pub(crate) fn dir(host: &str) -> String {
+    format!("/tmp/tcpexp-{host}")
+}
+
+/// The beginning of each script of a run.
+fn start(host: &str) -> String {
+    format!("dir={}\n. \"$dir/host.sh\"\n", dir(host))
+}
+
+/// Looks at a host, changing nothing.
+pub(crate) fn preflight(
+    setup: &Setup,
+    (name, host): Named<'_>,
+    generators: &[Generator],
+    owner: &str,
+) -> String {
+    let mut script = format!("{PREFLIGHT_SH}\nis_root\n");
+    let mut line = |line: String| script.push_str(&(line + "\n"));
+    line(words(["is_free", &dir(name), owner]));
+    let mut tools = vec!["tcpdump", "tar", "sysctl"];
+    if host.os == Os::Linux {
+        tools.extend(["ip", "ethtool"]);
+    }
+    let programs = generators
+        .iter()
+        .flat_map(|generator| generator.programs_on(name));
+    tools.extend(programs);
+    match (host.role, host.os) {
+        (Role::Router, Os::Linux) => tools.push("tc"),
+        (Role::Router, Os::FreeBsd) => tools.push("ipfw"),
+        (Role::Source, _) => {
+            tools.extend(["ping", "iperf3"]);
+            if setup.loggers.ss.is_some() {
+                tools.push("ss");
+            }
+        }
+        (Role::Sink, _) => tools.push("iperf3"),
+    }
+    tools.sort_unstable();
+    tools.dedup();
+    line(words(["tools"].into_iter().chain(tools)));
+    for interface in host.interfaces() {
+        line(words(["has_interface", interface]));
+    }
+    if let (Some(interface), Some(address)) = (&host.interface, host.address) {
+        line(words(["has_address", interface, &address.to_string()]));
+        for (_, other) in other_side(setup, host.role) {
+            if let Some(address) = other.address {
+                line(words(["has_route", &address.to_string(), interface]));
+            }
+        }
+    }
+    let ccs = generators
+        .iter()
+        .filter(|generator| generator.client_host == name);
+    for cc in ccs.filter_map(|generator| generator.record.cc.as_deref()) {
+        line(words(["has_cc", cc]));
+    }
+    line("has_room 20000".to_owned());
+    script
+}
+
+fn other_side(setup: &Setup, role: Role) -> Vec<Named<'_>> {
+    let other = if role == Role::Source {
+        Role::Sink
+    } else {
+        Role::Source
+    };
+    setup.of_role(other).collect()
+}
+
+/// Makes the run's directory on a host, after undoing what an earlier run of the same owner, or of
+/// one that is over its time, left there. From then on a watch undoes the run when `keep_s` are
+/// over.
+pub(crate) fn begin(host: &str, owner: &str, keep_s: u64) -> String {
+    let dir = dir(host);
+    let owner = quote(owner);
+    let mut script = format!(
+        "umask 077
+dir={dir}
+if [ -e $dir ]; then
+    other=$(cat $dir/owner 2>/dev/null) || other=
+    until=$(cat $dir/deadline 2>/dev/null) || until=0
+    if [ \"$other\" != {owner} ] && [ \"$until\" -ge \"$(date +%s)\" ]; then
+        echo \"another sweep is at work there: $other\" >&2
+        exit 1
+    fi
+    [ ! -e $dir/undo.sh ] || sh $dir/undo.sh driver || :
+    rm -rf $dir
+fi
+mkdir $dir
+echo {owner} >$dir/owner
+mkdir $dir/undo.d $dir/pids $dir/out $dir/out/captures $dir/out/logs $dir/out/status
+cat >$dir/host.sh <<'END_OF_HOST_SH'
+{HOST_SH}END_OF_HOST_SH
+"
+    );
+    for name in ["process", "undo", "watch"] {
+        let _ = write!(
+            script,
+            "cat >$dir/{name}.sh <<'END'\ndir={dir}\n. \"$dir/host.sh\"\n{name} \"$@\"\nEND\n"
+        );
+    }
+    let _ = write!(
+        script,
+        ". $dir/host.sh
+keep {keep_s}
+in_own_session sh $dir/watch.sh
+"
+    );
+    script
+}
+
+/// Sets a host up for the time of the run.
+pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Generator]) -> String {
+    let mut script = start(name);
+    let mut line = |line: String| script.push_str(&(line + "\n"));
+    if !setup.prepare.keep_offloads {
+        for interface in host.interfaces() {
+            line(words(["offloads_off", interface]));
+        }
+    }
+    let is_end = host.role != Role::Router;
+    if is_end && host.os == Os::Linux {
+        // What an earlier connection learnt of the path must not matter to a later one.
+        line("set_sysctl net.ipv4.tcp_no_metrics_save 1".to_owned());
+        line("ip tcp_metrics flush all >/dev/null 2>&1 || :".to_owned());
+        let mine = generators
+            .iter()
+            .filter(|generator| generator.client_host == name);
+        for cc in mine.filter_map(|generator| generator.record.cc.as_deref()) {
+            let module = quote(&format!("tcp_{cc}"));
+            line(format!("modprobe {module} 2>/dev/null || :"));
+        }
+    }
+    let common = setup.prepare.sysctl.iter().filter(|_| is_end);
+    for (key, value) in common.chain(&host.sysctl) {
+        line(words(["set_sysctl", key, value]));
+    }
+    script
+}
+
+/// Runs commands on a host; `undo` is what takes them back, should the run end.
+pub(crate) fn apply(host: &str, commands: &str, undo: &str) -> String {
+    format!("{}on_undo {}\n{commands}", start(host), quote(undo))
+}
+
+/// Runs commands on a host.
+pub(crate) fn plain(host: &str, commands: &str) -> String {
+    start(host) + commands
+}
+
+/// The captures of a host: each one's name, interface and file.
+pub(crate) fn captures(capture: &Capture, (name, host): Named<'_>) -> Vec<(CaptureRecord, String)> {
+    let record = |file: &str| CaptureRecord {
+        host: name.to_owned(),
+        role: host.role,
+        file: format!("captures/{file}.pcap").into(),
+        packets_dropped: None,
+    };
+    match host.role {
+        Role::Router if !capture.router => Vec::new(),
+        Role::Router => host
+            .interfaces()
+            .into_iter()
+            .map(|interface| (record(&format!("{name}-{interface}")), interface.to_owned()))
+            .collect(),
+        Role::Source | Role::Sink => host
+            .interface
+            .iter()
+            .map(|interface| (record(name), interface.clone()))
+            .collect(),
+    }
+}
+
+/// The name of a capture's process.
+pub(crate) fn capture_name(record: &CaptureRecord) -> String {
+    let stem = record.file.file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
+}
+
+/// The logs of a host.
+pub(crate) fn logs(setup: &Setup, (name, host): Named<'_>) -> Vec<LogRecord> {
+    let Loggers {
+        tcp_probe,
+        siftr,
+        ss,
+        queue,
+        ping,
+    } = &setup.loggers;
+    let is_first = setup
+        .first(Role::Source)
+        .is_some_and(|(first, _)| first == name);
+    let log = |kind: &str, ending: &str| LogRecord {
+        host: name.to_owned(),
+        kind: kind.to_owned(),
+        file: format!("logs/{name}-{kind}.{ending}").into(),
+        traffic: None,
+    };
+    let is_linux = host.os == Os::Linux;
+    let mut all = Vec::new();
+    match host.role {
+        Role::Source => {
+            all.extend((*tcp_probe && is_linux).then(|| log("tcp_probe", "txt")));
+            all.extend((*siftr && !is_linux).then(|| log("siftr", "txt")));
+            all.extend((ss.is_some() && is_linux).then(|| log("ss", "txt")));
+            all.extend((ping.is_some() && is_first).then(|| log("ping", "txt")));
+        }
+        Role::Router => all.extend(queue.is_some().then(|| log("queue", "jsonl"))),
+        Role::Sink => {}
+    }
+    all
+}
+
+/// Starts captures and loggers, and waits until they are at work.
+pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
+    let (name, host) = named;
+    let mut script = start(name);
+    let mut line = |line: String| script.push_str(&(line + "\n"));
+    let Capture {
+        snaplen,
+        filter,
+        buffer_kib,
+        ..
+    } = &setup.capture;
+    for (record, interface) in captures(&setup.capture, named) {
+        let (snaplen, buffer) = (snaplen.to_string(), buffer_kib.to_string());
+        let capture = capture_name(&record);
+        line(words([
+            "capture", &capture, &interface, &snaplen, &buffer, filter,
+        ]));
+    }
+    let every = |time: &Option<TimeDelta>| time.map_or_else(|| "1".to_owned(), seconds);
+    for log in logs(setup, named) {
+        let process = format!("{name}-{}", log.kind);
+        let file = log
+            .file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let spawn = |command: &[&str]| {
+            let before = ["spawn", &process, &file, "0"];
+            words(before.iter().chain(command))
+        };
+        line(match log.kind.as_str() {
+            "tcp_probe" => words(["trace_tcp_probe", &process, &file]),
+            "siftr" => words(["trace_siftr", &process, &file]),
+            "ss" => spawn(&["poll_sockets", &every(&setup.loggers.ss)]),
+            "ping" => {
+                let sink = setup.first(Role::Sink).and_then(|(_, sink)| sink.address);
+                let sink = sink.map(|sink| sink.to_string()).unwrap_or_default();
+                spawn(&["ping", "-D", "-n", "-i", &every(&setup.loggers.ping), &sink])
+            }
+            _ => {
+                let interfaces = host.interfaces();
+                let poll = ["poll_queues", &every(&setup.loggers.queue)];
+                let command: Vec<&str> = poll.iter().copied().chain(interfaces).collect();
+                spawn(&command)
+            }
+        });
+    }
+    script
+}
+
+/// Starts the servers of a host.
+pub(crate) fn servers(host: &str, generators: &[Generator]) -> String {
+    let mut script = start(host);
+    for generator in generators
+        .iter()
+        .filter(|generator| generator.server_host == host)
+    {
+        if let Some(server) = &generator.server {
+            let name = generator.server_name();
+            let before = ["spawn", &name, &format!("{name}.txt"), "0"].map(str::to_owned);
+            script.push_str(&(words(before.iter().chain(server)) + "\n"));
+        }
+    }
+    script
+}
+
+/// Lets the clients of a host wait for their start, which is after `t0_ns` on its clock.
+pub(crate) fn clients(host: &str, generators: &[Generator], t0_ns: i64) -> String {
+    let mut script = start(host);
+    for generator in generators
+        .iter()
+        .filter(|generator| generator.client_host == host)
+    {
+        let at = (t0_ns + generator.start.as_nanos()).to_string();
+        let before = [
+            "spawn".to_owned(),
+            generator.record.name.clone(),
+            generator.log_file(),
+            at,
+        ];
+        script.push_str(&(words(before.iter().chain(&generator.client)) + "\n"));
+    }
+    script
+}
+
+/// Prints what ended, on a line each: NAME BEGAN ENDED CODE, and what a failed one said last.
+pub(crate) fn status(host: &str) -> String {
+    format!(
+        "{}cd \"$dir/out/status\"
+for name in *; do
+    case $name in *.new | \\*) continue ;; esac
+    read -r began ended code <\"$name\"
+    said=
+    [ \"$code\" = 0 ] || said=$(cd ../logs && cat \"$name\".* | grep -v '^[][{{}}[:space:],]*$' | tail -n 1 | tr -d '\\t')
+    echo \"$name $began $ended $code $said\"
+done
+",
+        start(host)
+    )
+}
+
+/// Ends what still runs.
+pub(crate) fn stop(host: &str) -> String {
+    format!(
+        "{}names=$(cd \"$dir/pids\" && ls)
+stop $names
+cd \"$dir/out\"
+for name in $names; do
+    # It ends by itself; its exit code must be there before it is fetched.
+    tries=0
+    until [ -e \"status/$name\" ] || [ $tries -ge 100 ]; do tries=$((tries + 1)); sleep 0.01; done
+done
+",
+        start(host)
+    )
+}
+
+/// Prints what processes said on standard error (`said FILE LINE`), and lists what the run gathered
+/// on a host (`file FILE BYTES`): each file that has something in it.
+/// From then on it belongs to the user who fetches it.
+pub(crate) fn collect(host: &str) -> String {
+    format!(
+        "{}cd \"$dir/out\"
+if [ -n \"${{SUDO_UID:-}}\" ]; then
+    chmod 711 \"$dir\"
+    chown -R \"$SUDO_UID\" .
+fi
+for file in logs/*.err; do
+    [ ! -s \"$file\" ] || sed \"s|^|said $file |\" \"$file\"
+done
+find captures logs -type f -size +0 ! -name '*.err' | while read -r file; do
+    echo \"file $file $(wc -c <\"$file\")\"
+done
+",
+        start(host)
+    )
+}
+
+/// Takes back all that the run did on a host.
+pub(crate) fn undo(host: &str) -> String {
+    let dir = dir(host);
+    format!("[ ! -e {dir}/undo.sh ] || sh {dir}/undo.sh driver\nrm -rf {dir}\n")
+}
+
+/// Ends one process and forgets that it was: it is no part of the run.
+pub(crate) fn forget(host: &str, process: &str) -> String {
+    format!(
+        "{}stop {process}\ntries=0\nuntil [ -e $dir/out/status/{process} ] || [ $tries -ge 100 ]; do tries=$((tries + 1)); sleep 0.01; done\nrm -f $dir/out/status/{process} $dir/out/logs/{process}.*\n",
+        start(host)
+    )
+}
+
+/// The process that makes the change with this index.
+pub(crate) fn change_name(index: usize) -> String {
+    format!("change-{}", index + 1)
+}
+
+/// Lets the router make changes of the path at their times after `t0_ns`, on its clock.
+pub(crate) fn changes(host: &str, changes: &[(TimeDelta, String)], t0_ns: i64) -> String {
+    let mut script = start(host);
+    for (index, (at, commands)) in changes.iter().enumerate() {
+        let (name, at) = (change_name(index), t0_ns + at.as_nanos());
+        let _ = write!(
+            script,
+            "cat >$dir/{name}.sh <<'END_OF_CHANGE'\n{commands}END_OF_CHANGE\nspawn {name} {name}.txt {at} change $dir/{name}.sh\n"
+        );
+    }
+    script
+}
+
+/// Prints what a host is and what its tools are; nothing needs to be there.
+pub(crate) const VERSIONS: &str = "uname -a
+for tool in tc tcpdump iperf iperf3 ethtool ssh; do
+    case $tool in tc | ssh) option=-V ;; *) option=--version ;; esac
+    echo \"$tool: $($tool $option 2>&1 | head -n 1)\"
+done
+sysctl net.ipv4.tcp_congestion_control net.ipv4.tcp_rmem net.ipv4.tcp_wmem net.core.rmem_max net.ipv4.tcp_ecn 2>/dev/null || :
+ip -o link 2>/dev/null || ifconfig
+tc qdisc show 2>/dev/null || :
+";
