@@ -139,10 +139,8 @@ fn netem_is_always_a_root_and_never_the_parent_or_the_child_of_a_queue() {
 fn offloads_are_switched_off_before_anything_counts_packets() {
     let lines = lines(&planned(PLAIN).apply);
     for device in ["eth1", "eth2"] {
-        for feature in ["tso", "gso", "gro", "lro"] {
-            let off = format!("ethtool -K {device} {feature} off");
-            assert!(lines[..10].contains(&off), "{off}");
-        }
+        let off = format!("ethtool -K {device} tso off gso off gro off lro off");
+        assert!(lines[..4].contains(&off), "{off}");
     }
 }
 

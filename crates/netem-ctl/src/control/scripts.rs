@@ -224,10 +224,18 @@ fn whole(os: Os, body: &str) -> String {
     )
 }
 
+/// Deletions by `tc` that come one after the other are one call: most find nothing to do.
 fn lines(steps: &[Step]) -> String {
-    steps.iter().fold(String::new(), |text, step| {
-        let how = if step.may_fail { "try" } else { "run" };
-        text + how + " " + &step.line() + "\n"
+    let is_deletion = |step: &Step| step.may_fail && step.argv[0] == "tc";
+    let groups = steps.chunk_by(|one, next| is_deletion(one) && is_deletion(next));
+    groups.fold(String::new(), |text, group| match group {
+        [step] if step.may_fail => text + "try " + &step.line() + "\n",
+        [step] => text + "run " + &step.line() + "\n",
+        several => {
+            let lines = several.iter().map(|step| step.argv[1..].join(" ") + "\n");
+            let lines: String = lines.collect();
+            text + "try tc -force -batch - <<'END_OF_BATCH'\n" + &lines + "END_OF_BATCH\n"
+        }
     })
 }
 
@@ -282,23 +290,25 @@ done
     )
 }
 
-/// Keeps the settings that `apply` changes as they were before the first time.
+/// Keeps the settings that `apply` changes, as they are: what was there of ours is cleared.
 fn save_settings(router: &Router) -> String {
     match router.os {
-        Os::Linux => [&router.left, &router.right].iter().fold(String::new(), |text, dev| {
-            text + &format!(
-                "[ -e \"$state/offload.{dev}\" ] || ethtool -k {dev} >\"$state/offload.{dev}\"\n"
-            )
-        }),
+        Os::Linux => {
+            let on = OFFLOADS
+                .iter()
+                .fold(String::new(), |text, (feature, name)| {
+                    text + &format!(" -e 's/^{name}: on$/{feature} on/p'")
+                });
+            let devices = [&router.left, &router.right].into_iter();
+            devices.fold(String::new(), |text, dev| {
+                text + &format!("ethtool -k {dev} | sed -n{on} >\"$state/offload.{dev}\"\n")
+            })
+        }
         Os::FreeBsd => {
-            let mut text = "if [ ! -e \"$state/sysctls\" ]; then\n".to_owned();
-            for name in SYSCTLS {
-                let _ = writeln!(
-                    text,
-                    "    echo \"{name}=$(sysctl -n {name})\" >>\"$state/sysctls.new\""
-                );
-            }
-            text + "    mv \"$state/sysctls.new\" \"$state/sysctls\"\nfi\n"
+            let names = SYSCTLS.iter();
+            names.fold(String::new(), |text, name| {
+                text + &format!("echo \"{name}=$(sysctl -n {name})\" >>\"$state/sysctls\"\n")
+            })
         }
     }
 }
@@ -311,13 +321,11 @@ fn clear_known(router: &Router, steps: &[Step]) -> String {
     match router.os {
         Os::Linux => {
             for dev in [&router.left, &router.right] {
-                for (feature, name) in OFFLOADS {
-                    let _ = writeln!(
-                        body,
-                        "if grep -q '^{name}: on' \"$state/offload.{dev}\"; then try ethtool -K {dev} \
-                         {feature} on; fi"
-                    );
-                }
+                let _ = writeln!(
+                    body,
+                    "was=\"$state/offload.{dev}\"; \
+                     if [ -s \"$was\" ]; then try ethtool -K {dev} $(cat \"$was\"); fi"
+                );
             }
             body += &left_on_linux();
         }

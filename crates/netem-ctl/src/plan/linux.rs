@@ -81,10 +81,13 @@ impl Draft {
     /// Merged packets would count as one in queues of packets, and be lost as one.
     fn offloads(&mut self, router: &Router) {
         for device in [&router.left, &router.right] {
-            for (feature, _) in OFFLOADS {
-                let line = format!("ethtool -K {device} {feature} off");
-                self.apply.push(Step::may_fail(&line));
-            }
+            // The last one is unknown to old kernels, and would take the others with it.
+            let [known @ .., (newest, _)] = &OFFLOADS;
+            let words = known.iter().map(|(feature, _)| format!(" {feature} off"));
+            let line = format!("ethtool -K {device}{}", words.collect::<String>());
+            self.apply.push(Step::may_fail(&line));
+            let line = format!("ethtool -K {device} {newest} off");
+            self.apply.push(Step::may_fail(&line));
             self.verify.push(Check {
                 argv: Step::of(&format!("ethtool -k {device}")).argv,
                 must: Must::NoOffload {
