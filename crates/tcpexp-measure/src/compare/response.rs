@@ -48,7 +48,7 @@ fn link_response(group: &Group<'_>, window: Window) -> Option<f64> {
         |bin| bin.link_bytes,
     );
     let rates: Vec<f64> = windows.into_iter().flatten().collect();
-    let time = rate_response(&rates, capacity, options.tolerance, options.settling());
+    let time = rate_response(&rates, capacity, options.delta, options.settling());
     Some(reached(time))
 }
 

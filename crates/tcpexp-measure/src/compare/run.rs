@@ -17,12 +17,11 @@ pub struct Options {
     pub warmup: TimeDelta,
     /// The window for shares and rates over time.
     pub window: TimeDelta,
-    /// How far from an equal share a flow may be, as a part of it, when they share.
+    /// How far from an equal share a flow may be, as a part of it, when they share; and how far
+    /// from the capacity the rate, when it has followed a change.
     pub delta: f64,
     /// For how long that must hold.
     pub hold: TimeDelta,
-    /// How far from the capacity the rate may be, as a part of it, when it has followed a change.
-    pub tolerance: f64,
 }
 
 impl Default for Options {
@@ -34,7 +33,6 @@ impl Default for Options {
             window: TimeDelta::from_seconds(1),
             delta: 0.1,
             hold: TimeDelta::from_seconds(5),
-            tolerance: 0.1,
         }
     }
 }
@@ -69,7 +67,7 @@ pub(super) struct Group<'a> {
     pub(super) senders: Vec<&'a Sender>,
     /// When any of them was active and the warm-up over.
     pub(super) window: Window,
-    /// The run's bins; `None` if nothing was captured.
+    /// The run's bins; `None` if nothing was captured, and for probes.
     pub(super) grid: Option<Grid>,
 }
 
@@ -92,18 +90,23 @@ pub fn measure_run(run: &Run, options: &Options) -> Vec<ClassRun> {
 
 impl<'a> Group<'a> {
     fn of(run: &'a Run, options: &'a Options, class: Option<&Arc<str>>) -> Option<Self> {
-        let is_in = |sender: &&Sender| class.is_none_or(|class| sender.class == *class);
+        let is_in = |sender: &&Sender| match class {
+            Some(class) => sender.class == *class,
+            None => !sender.is_probe,
+        };
         let senders: Vec<&Sender> = run.senders.iter().filter(is_in).collect();
         let active = senders.iter().map(|sender| sender.active);
         let mut window = active.reduce(Window::span_with)?;
         window.from = window.from.max(run.origin + options.warmup);
+        let arrived = run.senders.iter().flat_map(|sender| &sender.arrived);
+        let sends = senders.iter().any(|sender| !sender.is_probe);
         Some(Self {
             run,
             options,
             class: class.map(Arc::clone),
             senders,
             window,
-            grid: Grid::of(run.senders.iter().flat_map(|sender| &sender.arrived)),
+            grid: Grid::of(arrived).filter(|_| sends),
         })
     }
 

@@ -36,6 +36,8 @@ pub struct Sender {
     pub class: Arc<str>,
     /// Whether it sends all that TCP lets it.
     pub is_bulk: bool,
+    /// Whether it only asks for round-trip times, as ping does. It is then in no sum.
+    pub is_probe: bool,
     /// Which of the run's links its data takes.
     pub link: usize,
     /// From when to when it sent, as planned; to its last packet if the plan does not say.

@@ -36,6 +36,7 @@ fn sender(class: &str, from: i64, mbps: &[u64]) -> Sender {
     Sender {
         class: Arc::from(class),
         is_bulk: true,
+        is_probe: false,
         link: 0,
         active: seconds(from, until),
         segment: Some(Segment {
@@ -221,6 +222,33 @@ fn fairness_among_all_classes_is_that_of_bulk_senders() {
         &[(Measure::ShareRatio, Some(1.0 / 3.0))],
     );
     check(&values(&run, 0, "voice"), &[(Measure::ShareRatio, None)]);
+}
+
+#[test]
+fn a_probe_has_round_trip_times_and_is_in_no_sum() {
+    let mut ping = sender("ping", 0, &[0, 0]);
+    (ping.is_bulk, ping.is_probe) = (false, true);
+    ping.arrived.clear();
+    ping.rtts = vec![(at(500), TimeDelta::from_millis(90))];
+    let run = run(vec![sender("bulk", 0, &[10, 10]), ping]);
+    check(
+        &values(&run, 0, "ping"),
+        &[
+            (Measure::RttMedian, Some(90.0)),
+            (Measure::Goodput, None),
+            (Measure::FlowGoodput, None),
+            (Measure::Utilisation, None),
+        ],
+    );
+    let all = measure_run(&run, &options(0));
+    assert_eq!(all[0].senders, 1);
+    check(
+        &all[0].values,
+        &[
+            (Measure::RttMedian, None),
+            (Measure::FlowGoodput, Some(10e6)),
+        ],
+    );
 }
 
 #[test]
