@@ -148,7 +148,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> Option<String> {
 }
 
 /// Four significant digits but no more than three decimals; at most six characters.
-fn four_digits(value: f64) -> String {
+pub(crate) fn four_digits(value: f64) -> String {
     let decimals = match value.abs() {
         0.0..9.9995 => 3,
         9.9995..99.995 => 2,

@@ -2,7 +2,8 @@
 
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
-use crate::dataset::DatasetTable;
+use crate::compare::{compare_columns, compare_run_columns};
+use crate::dataset::{DatasetTable, RunColumns};
 use crate::schema::{DESCRIPTION, SCHEMA_VERSION};
 use crate::{
     connection_columns, interval_columns, path_columns, path_flow_columns, rtt_flows_schema,
@@ -51,11 +52,14 @@ pub fn described_tables() -> Vec<TableDescription> {
         )
     });
     let of_commands = of_commands();
-    let commands = of_commands
-        .iter()
-        .map(|(name, description, command, schema)| {
-            describe(format!("command:{name}"), description, command, schema)
-        });
+    let of_comparisons = of_comparisons();
+    let commands =
+        of_commands
+            .iter()
+            .chain(&of_comparisons)
+            .map(|(name, description, command, schema)| {
+                describe(format!("command:{name}"), description, command, schema)
+            });
     dataset.chain(commands).collect()
 }
 
@@ -132,6 +136,25 @@ fn of_commands() -> [OfCommand; 11] {
     ]
 }
 
+/// The tables of a sweep's runs, whose parameters are further columns.
+fn of_comparisons() -> [OfCommand; 2] {
+    let parameters = RunColumns::default();
+    [
+        (
+            "compare",
+            "a row per cell and class of traffic",
+            "tcpexp compare -o",
+            compare_columns(&parameters).schema(),
+        ),
+        (
+            "compare_runs",
+            "a row per run and class of traffic",
+            "tcpexp compare --runs",
+            compare_run_columns(&parameters).schema(),
+        ),
+    ]
+}
+
 fn describe(name: String, description: &str, command: &str, schema: &Schema) -> TableDescription {
     let columns = schema.fields().iter().map(|field| ColumnDescription {
         name: field.name().clone(),
@@ -165,7 +188,7 @@ fn is_number(data_type: &DataType) -> bool {
 
 /// The unit that a column's name ends in.
 fn unit(name: &str) -> Option<&'static str> {
-    const UNITS: [(&str, &str); 11] = [
+    const UNITS: [(&str, &str); 13] = [
         ("ns", "nanoseconds"),
         ("ms", "milliseconds"),
         ("s", "seconds"),
@@ -177,6 +200,8 @@ fn unit(name: &str) -> Option<&'static str> {
         ("seq", "sequence number"),
         ("record", "record number"),
         ("samples", "samples"),
+        ("percent", "percent"),
+        ("runs", "runs"),
     ];
     let last = name.rsplit('_').next()?;
     UNITS

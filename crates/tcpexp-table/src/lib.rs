@@ -18,6 +18,7 @@
 
 mod cells;
 mod columns;
+pub mod compare;
 mod connection_text;
 mod connections;
 mod cwnd_text;

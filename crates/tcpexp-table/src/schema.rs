@@ -121,6 +121,8 @@ pub(crate) fn named(name: &str, columns: Vec<Field>) -> SchemaRef {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::{compare_columns, compare_run_columns};
+    use crate::dataset::RunColumns;
     use crate::{
         connection_columns, interval_columns, path_columns, path_flow_columns, score_columns,
         sender_columns, sender_event_columns, single_rtt_columns, throughput_columns,
@@ -189,6 +191,18 @@ mod tests {
     #[test]
     fn the_path_schema_is_part_of_the_interface() {
         insta::assert_snapshot!(written_out(&path_columns().schema()));
+    }
+
+    #[test]
+    fn the_schema_of_a_comparison_is_part_of_the_interface() {
+        let columns = compare_columns(&RunColumns::default());
+        insta::assert_snapshot!(written_out(&columns.schema()));
+    }
+
+    #[test]
+    fn the_schema_of_compared_runs_is_part_of_the_interface() {
+        let columns = compare_run_columns(&RunColumns::default());
+        insta::assert_snapshot!(written_out(&columns.schema()));
     }
 
     #[test]

@@ -1,0 +1,224 @@
+//! A comparison for humans.
+
+use std::sync::Arc;
+
+use tcpexp_measure::compare::{CellClass, Measure};
+use tcpexp_units::RateUnit;
+
+use super::{ALL_CLASSES, CompareRow, ComparedCell};
+use crate::cells::{NO_VALUE, columns, four_digits, wrapped};
+
+/// What a comparison shows.
+#[derive(Clone, Copy, Debug)]
+pub struct CompareText {
+    /// Columns of the terminal; 80 at least.
+    pub width: usize,
+    /// Whether a baseline was asked for.
+    pub has_baseline: bool,
+}
+
+/// A column of the text: what stands above it, its measure, and the factor of what is shown.
+struct Shown {
+    head: String,
+    measure: Measure,
+    factor: f64,
+    /// Columns of higher rank are left out first where room is short.
+    rank: usize,
+}
+
+/// Widest number, and the space before it.
+const NUMBER: usize = 7;
+
+/// A line for each cell and class: the parameters that vary, and medians over runs.
+///
+/// A cell with one class has no line for all classes together. Where the parameters take too much
+/// room, they get lines of their own; where the numbers do, the last ones are left out.
+pub fn compare_text(rows: &[CompareRow], options: CompareText) -> String {
+    let width = options.width.max(80);
+    let rows: Vec<&CompareRow> = rows.iter().filter(|row| is_shown(row, rows)).collect();
+    let labels: Vec<Vec<String>> = rows.iter().map(|row| label(row)).collect();
+    let heads = heads(&rows);
+    let mut widths: Vec<usize> = heads.iter().map(|head| columns(head)).collect();
+    for label in &labels {
+        for (width, cell) in widths.iter_mut().zip(label) {
+            *width = columns(cell).max(*width);
+        }
+    }
+    let label_width = widths.iter().sum::<usize>() + widths.len();
+    let shown = shown(&rows, options.has_baseline);
+    let least = 4 * NUMBER;
+    let aside = label_width + least <= width;
+    let room = if aside {
+        width - label_width
+    } else {
+        width - 4
+    };
+    let numbers = fitting(shown, room);
+    let mut lines = Vec::new();
+    let indent = if aside { String::new() } else { " ".repeat(4) };
+    if aside {
+        lines.push(line(
+            &padded(&heads, &widths),
+            numbers.iter().map(|shown| shown.head.clone()),
+        ));
+    } else {
+        lines.push(line(
+            &indent,
+            numbers.iter().map(|shown| shown.head.clone()),
+        ));
+    }
+    for (row, label) in rows.iter().zip(&labels) {
+        let values = numbers.iter().map(|shown| shown.value(row.class.as_ref()));
+        if aside {
+            lines.push(line(&padded(label, &widths), values));
+        } else {
+            let named = heads
+                .iter()
+                .zip(label)
+                .map(|(head, value)| format!("{head}={value}"));
+            lines.extend(wrapped(&named.collect::<Vec<_>>(), width));
+            lines.push(line(&indent, values));
+        }
+    }
+    lines.extend(left_out(&rows, width));
+    lines.join("\n") + "\n"
+}
+
+fn is_shown(row: &CompareRow, rows: &[CompareRow]) -> bool {
+    let Some(class) = &row.class else { return true };
+    if class.class.is_some() {
+        return true;
+    }
+    let sums = |other: &&CompareRow| {
+        let class = other.class.as_ref();
+        let sums = class.is_some_and(|class| {
+            class.class.is_some() && class.estimate(Measure::Goodput).is_some()
+        });
+        sums && Arc::ptr_eq(&other.cell, &row.cell)
+    };
+    rows.iter().filter(sums).count() != 1
+}
+
+fn heads(rows: &[&CompareRow]) -> Vec<String> {
+    let varied = rows.first().map_or(&[][..], |row| varied(&row.cell));
+    let names = varied.iter().map(|column| column.name.clone());
+    names.chain(["class", "runs"].map(str::to_owned)).collect()
+}
+
+fn varied(cell: &ComparedCell) -> &[crate::dataset::RunColumn] {
+    let columns = cell.parameters.columns();
+    &columns[..cell.varied.min(columns.len())]
+}
+
+fn label(row: &CompareRow) -> Vec<String> {
+    let value = |value: Option<String>| value.unwrap_or_else(|| NO_VALUE.to_owned());
+    let varied = varied(&row.cell)
+        .iter()
+        .map(|column| value(column.value.text()));
+    let class = row
+        .class
+        .as_ref()
+        .map(|class| class.class.as_deref().unwrap_or(ALL_CLASSES).to_owned());
+    let all: u64 = row.cell.runs.iter().sum();
+    let runs = match row.cell.runs[0] {
+        counted if counted == all => counted.to_string(),
+        counted => format!("{counted}/{all}"),
+    };
+    varied.chain([value(class), runs]).collect()
+}
+
+fn padded(cells: &[String], widths: &[usize]) -> String {
+    let cells = cells
+        .iter()
+        .zip(widths)
+        .map(|(cell, width)| format!("{cell:width$}"));
+    cells.collect::<Vec<_>>().join(" ")
+}
+
+fn line(label: &str, numbers: impl Iterator<Item = String>) -> String {
+    const WIDTH: usize = NUMBER - 1;
+    let cells = numbers.map(|number| format!(" {number:>WIDTH$}"));
+    let line: String = std::iter::once(label.to_owned()).chain(cells).collect();
+    line.trim_end().to_owned()
+}
+
+/// The measures that rows have, in order, with the least important ranked highest.
+fn shown(rows: &[&CompareRow], has_baseline: bool) -> Vec<Shown> {
+    let of = |measure| {
+        rows.iter()
+            .filter_map(move |row| row.class.as_ref()?.estimate(measure))
+    };
+    let highest = of(Measure::Goodput)
+        .map(|rate| rate.median)
+        .fold(0.0, f64::max);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rate is not negative, and one beyond 2^64 bit/s has the largest unit too"
+    )]
+    let unit = RateUnit::of(highest as u64);
+    let per_unit = unit.value(1);
+    let against = |rank| if has_baseline { rank } else { usize::MAX };
+    let all = [
+        (unit.name(), Measure::Goodput, per_unit, 0),
+        ("util %", Measure::Utilisation, 100.0, 1),
+        ("RTT ms", Measure::RttMedian, 1.0, 2),
+        ("p95", Measure::RttP95, 1.0, 5),
+        ("loss %", Measure::LossRatio, 100.0, 3),
+        ("retx %", Measure::RetransmissionRatio, 100.0, 8),
+        ("Jain", Measure::Jain, 1.0, 4),
+        ("conv s", Measure::Convergence, 1.0, 9),
+        ("FCT s", Measure::CompletionMedian, 1.0, 6),
+        ("friend", Measure::Friendliness, 1.0, against(2)),
+    ];
+    let columns = all
+        .into_iter()
+        .filter(|(_, measure, _, _)| of(*measure).next().is_some());
+    columns
+        .filter(|(_, _, _, rank)| *rank < usize::MAX)
+        .map(|(head, measure, factor, rank)| Shown {
+            head: head.to_owned(),
+            measure,
+            factor,
+            rank,
+        })
+        .collect()
+}
+
+/// As many as there is room for, in order.
+fn fitting(mut shown: Vec<Shown>, room: usize) -> Vec<Shown> {
+    while shown.len() * NUMBER > room {
+        let Some(last) = shown.iter().map(|shown| shown.rank).max() else {
+            break;
+        };
+        shown.retain(|shown| shown.rank < last);
+    }
+    shown
+}
+
+impl Shown {
+    fn value(&self, class: Option<&CellClass>) -> String {
+        match class.and_then(|class| class.estimate(self.measure)) {
+            None => NO_VALUE.to_owned(),
+            Some(estimate) if estimate.median.is_infinite() => "never".to_owned(),
+            Some(estimate) => four_digits(estimate.median * self.factor),
+        }
+    }
+}
+
+/// The runs that do not count, a line for each cell that has any.
+fn left_out(rows: &[&CompareRow], width: usize) -> Vec<String> {
+    let mut cells: Vec<&Arc<ComparedCell>> = rows.iter().map(|row| &row.cell).collect();
+    cells.dedup_by(|a, b| Arc::ptr_eq(a, b));
+    let mut lines = Vec::new();
+    for cell in cells {
+        if let Some(left_out) = &cell.left_out {
+            let parts = std::iter::once("left out:").chain(left_out.split(' '));
+            lines.extend(wrapped(
+                &parts.map(str::to_owned).collect::<Vec<_>>(),
+                width,
+            ));
+        }
+    }
+    lines
+}
