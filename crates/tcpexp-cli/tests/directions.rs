@@ -26,7 +26,10 @@ const MAY_USE: [(&str, &[&str]); 13] = [
         &["tcpexp-units", "tcpexp-measure", "tcpexp-table"],
     ),
     ("netem-ctl", &["tcpexp-units"]),
-    ("tcpexp-sweep", &["tcpexp-units", "netem-ctl"]),
+    (
+        "tcpexp-sweep",
+        &["tcpexp-units", "tcpexp-measure", "tcpexp-table", "netem-ctl"],
+    ),
     (
         "tcpexp",
         &[

@@ -14,6 +14,7 @@ mod hash;
 mod site;
 mod testbed;
 
+pub mod compare;
 pub mod plan;
 pub mod record;
 pub mod schedule;

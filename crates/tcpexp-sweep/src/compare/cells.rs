@@ -1,0 +1,267 @@
+//! The runs of a sweep by their cells.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use tcpexp_table::compare::is_compare_column;
+use tcpexp_table::dataset::{RunColumn, RunColumns, RunValue};
+
+use super::CompareError;
+use crate::record::{Parameter, RunRecord, Status};
+
+/// A run's directory and what is written in it.
+pub(super) struct RunDir {
+    pub(super) path: PathBuf,
+    pub(super) record: RunRecord,
+    /// Why it does not count; `None` if it does.
+    pub(super) fault: Option<String>,
+}
+
+/// A cell of the grid.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Hash of its parameters.
+    pub hash: String,
+    /// Its parameters, those that vary first; the same columns for all cells.
+    pub parameters: RunColumns,
+    /// How many of these vary.
+    pub varied: usize,
+    /// Runs that do not count, with their status and the reason.
+    pub faults: Vec<Fault>,
+}
+
+/// A run that does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The run's name.
+    pub run: String,
+    /// How it ended.
+    pub status: Status,
+    /// Why it does not count.
+    pub reason: String,
+}
+
+/// All cells in order of their parameters, those that vary first, and the cell of each run.
+pub(super) fn cells(runs: &[RunDir]) -> (Vec<Cell>, Vec<usize>) {
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut cell_of = Vec::new();
+    let varied = varied(runs);
+    for run in runs {
+        let record = &run.record;
+        let place = *places.entry(&record.cell).or_insert_with(|| {
+            cells.push(Cell {
+                hash: record.cell.clone(),
+                parameters: parameters(record, &varied),
+                varied: varied.len(),
+                faults: Vec::new(),
+            });
+            cells.len() - 1
+        });
+        cells[place]
+            .faults
+            .extend(run.fault.as_ref().map(|reason| Fault {
+                run: record.run.clone(),
+                status: record.status,
+                reason: reason.clone(),
+            }));
+        cell_of.push(place);
+    }
+    let mut parameters: Vec<RunColumns> =
+        cells.iter().map(|cell| cell.parameters.clone()).collect();
+    RunColumns::unify(&mut parameters);
+    for (cell, parameters) in cells.iter_mut().zip(parameters) {
+        cell.parameters = parameters;
+    }
+    let mut order: Vec<usize> = (0..cells.len()).collect();
+    order.sort_by(|a, b| by_parameters(&cells[*a], &cells[*b]));
+    let mut place_of = vec![0; cells.len()];
+    for (place, cell) in order.iter().enumerate() {
+        place_of[*cell] = place;
+    }
+    let sorted = order.into_iter().map(|cell| cells[cell].clone()).collect();
+    (
+        sorted,
+        cell_of.into_iter().map(|cell| place_of[cell]).collect(),
+    )
+}
+
+/// Numbers by their size, texts by their letters; what is not there comes first.
+fn by_parameters(a: &Cell, b: &Cell) -> Ordering {
+    let pairs = a.parameters.columns().iter().zip(b.parameters.columns());
+    let by_value = |(a, b): (&RunColumn, &RunColumn)| match (&a.value, &b.value) {
+        (RunValue::Text(a), RunValue::Text(b)) => a.cmp(b),
+        (RunValue::Count(a), RunValue::Count(b)) => a.cmp(b),
+        (RunValue::Flag(a), RunValue::Flag(b)) => a.cmp(b),
+        (RunValue::Number(a), RunValue::Number(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
+        // The columns of all cells have the same types.
+        _ => Ordering::Equal,
+    };
+    pairs
+        .map(by_value)
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
+}
+
+/// What varies between the runs, as their plans say.
+fn varied(runs: &[RunDir]) -> Vec<String> {
+    let mut varied: Vec<String> = Vec::new();
+    for name in runs.iter().flat_map(|run| &run.record.varied) {
+        if !varied.contains(name) {
+            varied.push(name.clone());
+        }
+    }
+    varied
+}
+
+/// The parameters of a run as columns. One that varies and that the run does not have is null.
+fn parameters(record: &RunRecord, varied: &[String]) -> RunColumns {
+    let others = record
+        .parameters
+        .keys()
+        .filter(|name| !varied.contains(name));
+    let column = |name: &String| {
+        RunColumn {
+        name: name.clone(),
+        description: "A parameter of the plan, in the unit that its name ends in. Null if the cell does not have it.".to_owned(),
+        value: match record.parameters.get(name).cloned().flatten() {
+            None => RunValue::Text(None),
+            Some(Parameter::Flag(flag)) => RunValue::Flag(Some(flag)),
+            Some(Parameter::Count(count)) => RunValue::Count(Some(count)),
+            Some(Parameter::Number(number)) => RunValue::Number(Some(number)),
+            Some(Parameter::Text(text)) => RunValue::Text(Some(text)),
+        },
+    }
+    };
+    RunColumns::new(
+        varied.iter().chain(others).map(column).collect(),
+        is_compare_column,
+    )
+}
+
+impl Cell {
+    /// A parameter as text; `None` if the cell does not have it.
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        let columns = self.parameters.columns();
+        columns
+            .iter()
+            .find(|column| column.name == name)?
+            .value
+            .text()
+    }
+
+    fn varied(&self) -> impl Iterator<Item = (&str, Option<String>)> {
+        let varied = self.parameters.columns().iter().take(self.varied);
+        varied.map(|column| (column.name.as_str(), column.value.text()))
+    }
+}
+
+/// The cell that each cell is held against: the one that has the values `wanted` and else is like
+/// it. A cell without such a one has no baseline.
+///
+/// What follows from a parameter varies with it: a varied parameter that the two do not share must
+/// be a function of those wanted, among the cells that share the others.
+pub(super) fn baselines(
+    cells: &[Cell],
+    wanted: &[(String, String)],
+) -> Result<Vec<Option<usize>>, CompareError> {
+    if wanted.is_empty() {
+        return Ok(vec![None; cells.len()]);
+    }
+    for (name, _) in wanted {
+        if !cells.iter().any(|cell| {
+            cell.parameters
+                .columns()
+                .iter()
+                .any(|column| column.name == *name)
+        }) {
+            return Err(CompareError::NoParameter {
+                name: name.clone(),
+                known: known(cells),
+            });
+        }
+    }
+    let has_all = |cell: &Cell| {
+        wanted
+            .iter()
+            .all(|(name, value)| is_value(cell.parameter(name), value))
+    };
+    let candidates: Vec<usize> = (0..cells.len())
+        .filter(|cell| has_all(&cells[*cell]))
+        .collect();
+    if candidates.is_empty() {
+        let wanted: Vec<String> = wanted
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        return Err(CompareError::NoBaseline {
+            wanted: wanted.join(","),
+        });
+    }
+    let of = |cell: &Cell| {
+        let mut fitting = candidates
+            .iter()
+            .copied()
+            .filter(|base| fits(cells, cell, &cells[*base], wanted));
+        let only = fitting.next();
+        only.filter(|_| fitting.next().is_none())
+    };
+    Ok(cells.iter().map(of).collect())
+}
+
+fn known(cells: &[Cell]) -> String {
+    let columns = cells
+        .first()
+        .map_or(&[][..], |cell| cell.parameters.columns());
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    names.join(", ")
+}
+
+/// `10` is the value of 10.0 as well.
+fn is_value(value: Option<String>, wanted: &str) -> bool {
+    let Some(value) = value else {
+        return wanted == "null";
+    };
+    let numbers = value.parse::<f64>().ok().zip(wanted.parse::<f64>().ok());
+    value == wanted || numbers.is_some_and(|(a, b)| a.total_cmp(&b).is_eq())
+}
+
+fn fits(cells: &[Cell], cell: &Cell, base: &Cell, wanted: &[(String, String)]) -> bool {
+    let is_wanted = |name: &str| wanted.iter().any(|(known, _)| known == name);
+    let free = |cell: &Cell| -> Vec<(String, Option<String>)> {
+        let varied = cell.varied().filter(|(name, _)| !is_wanted(name));
+        varied
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    };
+    let (own, others) = (free(cell), free(base));
+    let (same, different): (Vec<_>, Vec<_>) = own.iter().zip(&others).partition(|(a, b)| a == b);
+    let shares = |other: &&Cell| {
+        same.iter()
+            .all(|((name, value), _)| other.parameter(name) == *value)
+    };
+    let like: Vec<&Cell> = cells.iter().filter(shares).collect();
+    let by = |other: &Cell| -> Vec<Option<String>> {
+        wanted
+            .iter()
+            .map(|(name, _)| other.parameter(name))
+            .collect()
+    };
+    different.iter().all(|((name, _), _)| {
+        let mut values = HashMap::new();
+        like.iter().all(|other| {
+            let value = other.parameter(name);
+            *values.entry(by(other)).or_insert_with(|| value.clone()) == value
+        })
+    })
+}
+
+/// Why a run does not count, as far as its record says.
+pub(super) fn fault(record: &RunRecord) -> Option<String> {
+    let unsaid = || "no reason given".to_owned();
+    match record.status {
+        Status::Complete => None,
+        Status::Invalid | Status::Failed => Some(record.reason.clone().unwrap_or_else(unsaid)),
+    }
+}

@@ -1,0 +1,71 @@
+//! Columns of one table of a dataset, read by name.
+
+use std::fs::File;
+use std::path::Path;
+
+use tcpexp_table::{Cell, Frame, Series, TableFile};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::CompareError;
+
+/// Some columns of a table that was there.
+pub(super) struct Columns(Frame);
+
+/// One column; one that the table does not have is null everywhere.
+pub(super) struct Column<'a>(Option<&'a Series>);
+
+impl Columns {
+    /// Reads these columns of a table of a dataset. A table that is not there has no rows.
+    pub(super) fn read(data: &Path, table: &str, columns: &[&str]) -> Result<Self, CompareError> {
+        let path = data.join(format!("{table}.parquet"));
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self(Frame::default()));
+            }
+            Err(source) => return Err(CompareError::Open { path, source }),
+        };
+        let frame = TableFile::open(file).and_then(|table| table.read(columns));
+        frame
+            .map(Self)
+            .map_err(|source| CompareError::Table { path, source })
+    }
+
+    pub(super) const fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    pub(super) fn column(&self, name: &str) -> Column<'_> {
+        Column(self.0.column(name))
+    }
+}
+
+impl<'a> Column<'a> {
+    pub(super) fn text(&self, row: usize) -> Option<&'a str> {
+        match self.0?.cell(row) {
+            Cell::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is(&self, row: usize, text: &str) -> bool {
+        self.text(row) == Some(text)
+    }
+
+    pub(super) fn whole(&self, row: usize) -> Option<i64> {
+        self.0?.whole(row)
+    }
+
+    /// A number that cannot be negative.
+    pub(super) fn count<T: TryFrom<i64>>(&self, row: usize) -> Option<T> {
+        T::try_from(self.whole(row)?).ok()
+    }
+
+    pub(super) fn time(&self, row: usize) -> Option<Timestamp> {
+        self.whole(row).map(Timestamp::from_nanos)
+    }
+
+    pub(super) fn span(&self, row: usize) -> Option<TimeDelta> {
+        self.whole(row).map(TimeDelta::from_nanos)
+    }
+}
