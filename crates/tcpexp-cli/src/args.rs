@@ -12,6 +12,7 @@ use tcpexp::units::TimeDelta;
 use tcpexp::wire::Tunnels;
 
 use crate::analyze::AnalyzeArgs;
+use crate::compare::CompareArgs;
 use crate::lab::LabArgs;
 use crate::netem::NetemArgs;
 use crate::path::PathArgs;
@@ -47,6 +48,7 @@ pub(crate) enum Command {
     Analyze(AnalyzeArgs),
     Schema(SchemaArgs),
     Sweep(SweepArgs),
+    Compare(CompareArgs),
     /// Print the completion script of a shell
     ///
     /// For bash: tcpexp completions bash > ~/.local/share/bash-completion/completions/tcpexp

@@ -2,6 +2,7 @@
 
 mod analyze;
 mod args;
+mod compare;
 mod compat;
 mod cwnd;
 mod cwnd_chart;
@@ -59,6 +60,7 @@ fn run() -> anyhow::Result<()> {
         Command::Analyze(args) => analyze::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Sweep(args) => sweep::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "tcpexp", &mut script);

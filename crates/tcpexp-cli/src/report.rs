@@ -175,6 +175,17 @@ impl Seen {
     }
 }
 
+/// A time with no more decimals than it has: `100 ms`, `1 s`.
+pub(crate) fn short(span: TimeDelta) -> String {
+    let nanos = span.as_nanos();
+    for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")] {
+        if nanos % unit == 0 {
+            return format!("{} {name}", nanos / unit);
+        }
+    }
+    format!("{nanos} ns")
+}
+
 /// Reasons for skipped records with their counts: `12 not IP, 3 cut short`.
 pub(crate) fn skipped(tally: &Tally) -> String {
     let reasons: Vec<String> = tally

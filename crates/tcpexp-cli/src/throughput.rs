@@ -165,7 +165,7 @@ fn remarks(options: &ThroughputOptions, report: &ThroughputReport) -> String {
         Origin::FirstPacket => "from the first packet on".to_owned(),
         Origin::At(_) => "from the origin given".to_owned(),
     };
-    let width = short(options.width.get());
+    let width = report::short(options.width.get());
     let what = format!(
         "{width} long {from}; peak is the wire rate of the fullest, empty the share of those in which nothing passed"
     );
@@ -188,15 +188,4 @@ fn remarks(options: &ThroughputOptions, report: &ThroughputReport) -> String {
         report::line(&mut text, "skipped", &skipped);
     }
     text
-}
-
-/// A time with no more decimals than it has: `100 ms`, `1 s`.
-fn short(span: TimeDelta) -> String {
-    let nanos = span.as_nanos();
-    for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")] {
-        if nanos % unit == 0 {
-            return format!("{} {name}", nanos / unit);
-        }
-    }
-    format!("{nanos} ns")
 }

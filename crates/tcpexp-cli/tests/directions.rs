@@ -28,7 +28,12 @@ const MAY_USE: [(&str, &[&str]); 13] = [
     ("netem-ctl", &["tcpexp-units"]),
     (
         "tcpexp-sweep",
-        &["tcpexp-units", "tcpexp-measure", "tcpexp-table", "netem-ctl"],
+        &[
+            "tcpexp-units",
+            "tcpexp-measure",
+            "tcpexp-table",
+            "netem-ctl",
+        ],
     ),
     (
         "tcpexp",

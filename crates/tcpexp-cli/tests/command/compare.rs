@@ -1,0 +1,276 @@
+//! `tcpexp compare` on sweeps of simulated runs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use tcpexp::units::TimeDelta;
+use tcpexp_testkit::{Scenario, TcpLoad, UdpLoad, simulate};
+
+use crate::desk::{Desk, text};
+
+/// When simulations start.
+const T0_NS: i64 = 1_700_000_000_000_000_000;
+const SECONDS: f64 = 8.0;
+
+/// One run of a sweep.
+struct Run {
+    name: &'static str,
+    cell: &'static str,
+    cc: &'static str,
+    /// Flows that upload until the end.
+    bulk: u32,
+    /// Uploads one after another, each of 100 kB.
+    files: u32,
+    seed: u64,
+}
+
+impl Run {
+    fn scenario(&self) -> Scenario {
+        let bulk = TcpLoad {
+            flows: self.bulk,
+            bytes: 1_000_000_000,
+            stagger: TimeDelta::from_millis(800),
+            // Of the two congestion controls, one does without selective ACKs.
+            sack: self.cc == "sack",
+            ..TcpLoad::default()
+        };
+        let files = TcpLoad {
+            flows: self.files,
+            parallel: 1,
+            bytes: 100_000,
+            ..TcpLoad::default()
+        };
+        Scenario {
+            seed: self.seed,
+            tcp: vec![bulk, files],
+            udp: vec![UdpLoad {
+                datagrams: 400,
+                ..UdpLoad::default()
+            }],
+            rate_bps: 4_000_000,
+            queue_bytes: 40_000,
+            delay: TimeDelta::from_millis(15),
+            loss_ppm: 2_000,
+            max_time: Some(TimeDelta::from_seconds(8)),
+            ..Scenario::default()
+        }
+    }
+
+    fn record(&self) -> Value {
+        let mut traffic = Vec::new();
+        let mut add = |class: &str, tool: &str, duration: Option<f64>| {
+            traffic.push(json!({
+                "name": format!("{class}-{}", traffic.len()), "class": class, "tool": tool,
+                "from": "10.1.0.1", "to": "203.0.113.1", "port": 10_000 + traffic.len(),
+                "start_s": 0.0, "duration_s": duration, "cc": self.cc,
+            }));
+        };
+        // In the order in which the simulator numbers their ports.
+        (0..self.bulk).for_each(|_| add("bulk", "iperf", Some(SECONDS)));
+        add("file", "http", None);
+        add("voice", "udp", Some(SECONDS));
+        (1..self.files).for_each(|_| add("file", "http", None));
+        json!({
+            "schema": 1, "run": self.name, "cell": self.cell, "repetition": 1, "seed": self.seed,
+            "plan_hash": "ab", "status": "complete", "reason": null,
+            "parameters": {"cc": self.cc, "generators": self.bulk, "rate_mbps": 4.0},
+            "varied": ["cc", "generators"], "t0_ns": T0_NS, "traffic": traffic,
+            "bottleneck": {"forward": {"rate": "4mbit", "delay": "15ms"}},
+            "calibration": null, "queue": null, "started_ns": 1, "finished_ns": 2,
+        })
+    }
+
+    /// Puts the run's record and dataset into a sweep.
+    fn write(&self, desk: &Desk) {
+        let run = desk.path(&format!("runs/{}", self.name));
+        std::fs::create_dir_all(&run).unwrap();
+        let captures = simulate(&self.scenario());
+        std::fs::write(run.join("src.pcap"), &captures.src).unwrap();
+        std::fs::write(run.join("dst.pcap"), &captures.dst).unwrap();
+        std::fs::write(run.join("run.json"), self.record().to_string()).unwrap();
+        let at = format!("runs/{}", self.name);
+        desk.bytes(&format!(
+            "analyze {at}/src.pcap {at}/dst.pcap -o {at}/data --param run={} --quiet",
+            self.name
+        ));
+    }
+}
+
+fn grid() -> Vec<Run> {
+    let run = |name, cell, cc, bulk, seed| Run {
+        name,
+        cell,
+        cc,
+        bulk,
+        files: 6,
+        seed,
+    };
+    vec![
+        run("r1", "c1", "sack", 1, 1),
+        run("r2", "c2", "sack", 3, 2),
+        run("r3", "c1", "sack", 1, 3),
+        run("r4", "c2", "sack", 3, 4),
+        run("r5", "c1", "sack", 1, 5),
+        run("r6", "c2", "sack", 3, 6),
+        run("r7", "c3", "plain", 1, 7),
+        run("r8", "c4", "plain", 3, 8),
+    ]
+}
+
+fn sweep(runs: &[Run]) -> Desk {
+    let desk = Desk::with(&simulate(&Scenario {
+        max_packets: Some(1),
+        ..Scenario::default()
+    }));
+    for run in runs {
+        run.write(&desk);
+    }
+    desk
+}
+
+/// The rows of a CSV table without quoted cells, by the names of its columns.
+fn rows(table: &str) -> Vec<BTreeMap<String, String>> {
+    let mut lines = table.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let row = |line: &str| {
+        let cells = names.iter().zip(line.split(','));
+        cells
+            .map(|(name, cell)| ((*name).to_owned(), cell.to_owned()))
+            .collect()
+    };
+    lines.map(row).collect()
+}
+
+/// A Python that has duckdb.
+fn python() -> Option<String> {
+    let wanted = std::env::var("TCPEXP_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let mut command = Command::new(&wanted);
+    command.args(["-c", "import duckdb"]).stderr(Stdio::null());
+    let has_it = command.status().is_ok_and(|status| status.success());
+    has_it.then_some(wanted)
+}
+
+/// What a statement gives behind those of `compare.sql`.
+fn sql(python: &str, folder: &Path, statement: &str) -> Vec<BTreeMap<String, String>> {
+    const RUN: &str = "import duckdb, sys\n\
+        tables = duckdb.connect()\n\
+        tables.execute(sys.argv[1])\n\
+        tables.execute('COPY (' + sys.argv[2] + ') TO \\'sql.csv\\' (HEADER)')\n";
+    let output = Command::new(python)
+        .args(["-c", RUN, include_str!("compare.sql"), statement])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    rows(&std::fs::read_to_string(folder.join("sql.csv")).unwrap())
+}
+
+/// Holds each number of `theirs` against the one of the same row and column of `ours`; gives back how
+/// many there were.
+fn assert_agree(
+    ours: &[BTreeMap<String, String>],
+    theirs: &[BTreeMap<String, String>],
+    keys: &[&str],
+) -> usize {
+    let mut compared = 0;
+    for their in theirs {
+        let is_same =
+            |our: &&BTreeMap<String, String>| keys.iter().all(|key| our[*key] == their[*key]);
+        let mut same = ours.iter().filter(is_same);
+        let our = same.next().unwrap();
+        assert!(same.next().is_none());
+        for (name, value) in their
+            .iter()
+            .filter(|(name, _)| !keys.contains(&name.as_str()))
+        {
+            let place = format!(
+                "{name} of {:?}",
+                keys.iter().map(|key| &their[*key]).collect::<Vec<_>>()
+            );
+            let numbers = [&our[name], value].map(|number| number.parse::<f64>().ok());
+            match numbers {
+                [Some(a), Some(b)] => {
+                    assert!(
+                        (a - b).abs() <= 1e-9 * b.abs().max(1e-3),
+                        "{place}: {a} and {b}"
+                    );
+                    compared += 1;
+                }
+                [a, b] => assert_eq!(a, b, "{place}"),
+            }
+        }
+    }
+    compared
+}
+
+#[test]
+fn aggregates_agree_with_sql_over_the_raw_tables() {
+    let Some(python) = python() else {
+        let why = "there is no Python with duckdb; TCPEXP_PYTHON names one";
+        assert!(std::env::var_os("TCPEXP_NEED_TOOLS").is_none(), "{why}");
+        eprintln!("skipped: {why}");
+        return;
+    };
+    let runs = grid();
+    let desk = sweep(&runs);
+    desk.bytes(
+        "compare . --warmup 2s --baseline generators=1 -o cells.csv --runs runs.csv --quiet",
+    );
+    let ours = rows(&text(&desk.get("runs.csv")));
+    let theirs = sql(&python, &desk.path("."), "SELECT * FROM measured");
+    // Of each run three classes.
+    assert_eq!(theirs.len(), 24);
+    let compared = assert_agree(&ours, &theirs, &["run", "class"]);
+    assert!(compared > 400, "{compared} numbers");
+
+    let ours = rows(&text(&desk.get("cells.csv")));
+    let theirs = sql(
+        &python,
+        &desk.path("."),
+        "SELECT * EXCLUDE (runs) FROM cells",
+    );
+    assert_eq!(theirs.len(), 12);
+    let compared = assert_agree(&ours, &theirs, &["cell", "class"]);
+    assert!(compared > 200, "{compared} numbers");
+}
+
+#[test]
+fn a_sweep_is_a_row_for_each_cell_and_class() {
+    let mut runs = grid();
+    runs.truncate(3);
+    let desk = sweep(&runs);
+    // The third run did not go as planned.
+    let mut record = runs[2].record();
+    record["status"] = json!("invalid");
+    record["reason"] = json!("the router sent 3.1 Mbit/s");
+    desk.put("runs/r3/run.json", record.to_string().as_bytes());
+    assert_snapshot!(desk.text("compare . --warmup 2s --baseline generators=1"), @r"
+    cc   generators class runs Mbit/s util % RTT ms    p95 loss %   Jain friend
+    sack 1          all   1/2   3.804  99.80  80.40  107.2  1.458      -  1.000
+    sack 1          bulk  1/2   3.272  85.54  80.40  105.5  0.413      -  1.000
+    sack 1          file  1/2   1.066  27.93  86.45  108.1  9.665      -  1.000
+    sack 1          voice 1/2   0.069  2.154  77.52  105.8  0.000      -  1.000
+    sack 3          all   1     3.799  99.68  92.49  108.1  3.041  0.915  0.621
+    sack 3          bulk  1     3.197  83.57  92.91  108.1  2.832  0.915  0.326
+    sack 3          file  1     0.808  21.18  92.48  108.1  6.840      -  0.605
+    sack 3          voice 1     0.069  2.133  89.45  107.0  0.333      -  0.990
+    left out: r3 invalid (the router sent 3.1 Mbit/s)
+
+    numbers         medians over runs, without the first 2 s
+    baseline        generators=1
+    ");
+    assert_eq!(
+        desk.text("compare . --format csv").lines().count(),
+        1 + 2 * 4
+    );
+
+    let failure = desk.failure("compare . --baseline cc=vegas");
+    assert_snapshot!(failure, @"no cell has cc=vegas, so there is no baseline");
+    let failure = desk.failure("compare runs");
+    assert_snapshot!(failure, @"cannot read runs/runs: No such file or directory (os error 2)");
+    let misuse = desk.misuse("compare . --baseline cc");
+    assert_snapshot!(misuse, @"error: invalid value 'cc' for '--baseline <NAME=VALUE>': write it as NAME=VALUE: cc=reno");
+}

@@ -1,0 +1,215 @@
+-- What `tcpexp compare --warmup 2s --baseline generators=1` says, computed a second time: from the raw
+-- tables of a sweep, in whose directory this is read.
+CREATE MACRO warmup_ns() AS 2000000000;
+CREATE MACRO window_ns() AS 1000000000;
+
+CREATE VIEW runs AS
+SELECT run, cell, parameters.cc AS cc, parameters.generators AS generators
+FROM read_json('runs/*/run.json') WHERE status = 'complete';
+
+CREATE VIEW traffic AS
+SELECT run, t0_ns, rate_bps, t.name AS sender, t.class AS class, t.tool AS tool,
+    t."from" AS source, t."to" AS sink, t.port AS port, t.duration_s IS NULL AS ends_by_itself,
+    t0_ns + CAST(t.start_s * 1e9 AS BIGINT) AS from_ns,
+    t0_ns + CAST((t.start_s + t.duration_s) * 1e9 AS BIGINT) AS planned_ns
+FROM (SELECT run, t0_ns, parameters.rate_mbps * 1e6 AS rate_bps, unnest(traffic) AS t
+      FROM read_json('runs/*/run.json') WHERE status = 'complete');
+
+-- The directions of flows that carry the data of a sender; of iperf3 not its first connection.
+CREATE VIEW lanes AS
+WITH ends AS (
+    SELECT *, regexp_extract(initiator, '^(.*):[0-9]+$', 1) AS ip_i,
+        regexp_extract(responder, '^(.*):[0-9]+$', 1) AS ip_r,
+        CAST(regexp_extract(initiator, ':([0-9]+)$', 1) AS INTEGER) AS port_i,
+        CAST(regexp_extract(responder, ':([0-9]+)$', 1) AS INTEGER) AS port_r,
+        min(mss_bytes) OVER (PARTITION BY run, flow_id) AS least_mss_bytes
+    FROM 'runs/*/data/flows.parquet'),
+candidates AS (
+    SELECT t.*, f.flow_id, f.direction, f.protocol, f.time_ns, f.duration_ns, f.ending, f.unique_bytes,
+        f.recoveries,
+        (f.least_mss_bytes - CASE WHEN f.timestamps THEN 12 ELSE 0 END) / (f.least_mss_bytes + 54) AS payload_share,
+        row_number() OVER (PARTITION BY t.run, t.sender ORDER BY f.time_ns, f.flow_id) AS place,
+        count(*) OVER (PARTITION BY t.run, t.sender) AS connections
+    FROM traffic t JOIN ends f ON f.run = t.run AND t.port IN (f.port_i, f.port_r)
+        AND ((f.direction = 'forward' AND f.ip_i = t.source AND f.ip_r = t.sink)
+          OR (f.direction = 'reverse' AND f.ip_r = t.source AND f.ip_i = t.sink)))
+SELECT * FROM candidates WHERE tool <> 'iperf3' OR connections = 1 OR place > 1;
+
+CREATE VIEW senders AS
+SELECT run, any_value(rate_bps) AS rate_bps, class, sender, any_value(t0_ns) AS t0_ns,
+    any_value(from_ns) AS from_ns, any_value(source) AS source, any_value(sink) AS sink,
+    coalesce(any_value(planned_ns), max(time_ns + duration_ns)) AS until_ns
+FROM lanes GROUP BY run, class, sender;
+
+CREATE VIEW class_windows AS
+SELECT run, class, any_value(rate_bps) AS rate_bps, count(*) AS senders,
+    greatest(min(from_ns), any_value(t0_ns) + warmup_ns()) AS from_ns, max(until_ns) AS until_ns
+FROM senders GROUP BY run, class;
+
+-- Arrived bins of each sender: all of one run are cut alike.
+CREATE VIEW bins AS
+SELECT l.run, l.class, l.sender, b.time_ns AS start_ns, b.width_ns,
+    b.time_ns + b.width_ns // 2 AS middle_ns, b.capture,
+    CAST(b.goodput_bytes AS BIGINT) AS goodput_bytes,
+    CAST(b.ip_bytes + 14 * b.packets AS BIGINT) AS link_bytes
+FROM lanes l JOIN 'runs/*/data/throughput.parquet' b
+    ON b.run = l.run AND b.flow_id = l.flow_id AND b.direction = l.direction;
+
+CREATE VIEW grids AS
+SELECT DISTINCT ON (run) run, middle_ns AS phase_ns, width_ns FROM bins WHERE capture = 'dst' ORDER BY run, middle_ns;
+
+-- How many bins have their middle in [a, b).
+CREATE MACRO bins_between(a, b, phase, width) AS
+    ceil((b - phase) / width) - ceil((a - phase) / width);
+
+CREATE VIEW goodputs AS
+SELECT w.run, w.class, any_value(w.senders) AS senders,
+    sum(b.goodput_bytes) AS goodput_bytes, sum(b.link_bytes) AS link_bytes,
+    any_value(bins_between(w.from_ns, w.until_ns, g.phase_ns, g.width_ns) * g.width_ns / 1e9) AS seconds,
+    any_value(w.rate_bps) AS rate_bps
+FROM class_windows w JOIN grids g USING (run)
+JOIN bins b ON b.run = w.run AND b.class = w.class AND b.capture = 'dst'
+    AND b.middle_ns >= w.from_ns AND b.middle_ns < w.until_ns
+GROUP BY w.run, w.class;
+
+CREATE VIEW sender_goodputs AS
+WITH own AS (
+    SELECT s.*, greatest(s.from_ns, w.from_ns) AS a, least(s.until_ns, w.until_ns) AS b
+    FROM senders s JOIN class_windows w USING (run, class))
+SELECT o.run, o.class, o.sender,
+    coalesce(sum(b.goodput_bytes), 0) * 8 / any_value(bins_between(o.a, o.b, g.phase_ns, g.width_ns) * g.width_ns / 1e9) AS bps
+FROM own o JOIN grids g USING (run)
+LEFT JOIN bins b ON b.run = o.run AND b.sender = o.sender AND b.capture = 'dst'
+    AND b.middle_ns >= o.a AND b.middle_ns < o.b
+-- Those that were not active in the window are not in the mean.
+WHERE bins_between(o.a, o.b, g.phase_ns, g.width_ns) > 0
+GROUP BY o.run, o.class, o.sender;
+
+-- While all senders of the class were active.
+CREATE VIEW shares AS
+WITH together AS (
+    SELECT run, class, max(from_ns) AS joined_ns, greatest(max(from_ns), any_value(t0_ns) + warmup_ns()) AS a,
+        min(until_ns) AS b, count(*) AS n
+    FROM senders GROUP BY run, class)
+SELECT t.run, t.class, t.n, t.joined_ns, t.a, t.b, s.sender, coalesce(sum(b.goodput_bytes), 0) AS x
+FROM together t JOIN senders s USING (run, class)
+LEFT JOIN bins b ON b.run = s.run AND b.sender = s.sender AND b.capture = 'dst'
+    AND b.middle_ns >= t.a AND b.middle_ns < t.b
+WHERE t.n > 1 AND t.a < t.b
+GROUP BY t.run, t.class, t.n, t.joined_ns, t.a, t.b, s.sender;
+
+CREATE VIEW fairness AS
+SELECT run, class, sum(x) * sum(x) / (any_value(n) * sum(x * x)) AS jain, max(x) / min(x) AS max_min_ratio,
+    1 - min(x) / max(x) AS epsilon
+FROM shares GROUP BY run, class;
+
+CREATE VIEW window_fairness AS
+WITH cut AS (
+    SELECT s.run, s.class, s.n, s.sender, (b.middle_ns - s.a) // window_ns() AS w,
+        (s.b - s.a) // window_ns() AS windows, b.goodput_bytes AS bytes
+    FROM shares s JOIN bins b ON b.run = s.run AND b.sender = s.sender AND b.capture = 'dst'
+        AND b.middle_ns >= s.a AND b.middle_ns < s.b),
+sums AS (SELECT run, class, any_value(n) AS n, w, sender, sum(bytes) AS x FROM cut WHERE w < windows GROUP BY run, class, w, sender),
+indices AS (
+    SELECT run, class, w, sum(x) * sum(x) / (any_value(n) * sum(x * x)) AS jain
+    FROM sums GROUP BY run, class, w HAVING sum(x) > 0)
+SELECT run, class, min(jain) AS jain_window_min, median(jain) AS jain_window_median,
+    avg(CASE WHEN jain >= 0.9 THEN 1 ELSE 0 END) AS jain_window_fair_share
+FROM indices GROUP BY run, class;
+
+-- Round-trip times that begin at the sender.
+CREATE VIEW rtts AS
+SELECT l.run, l.class, l.sender, s.source, s.sink, r.time_ns, r.rtt_ns
+FROM lanes l JOIN senders s USING (run, class, sender)
+JOIN 'runs/*/data/rtt.parquet' r
+    ON r.run = l.run AND r.flow_id = l.flow_id AND r.direction = l.direction
+WHERE r.method = 'packet_pairs' AND r.reference = 'src';
+
+CREATE VIEW delays AS
+WITH bases AS (SELECT run, source, sink, min(rtt_ns) AS base_ns FROM rtts GROUP BY run, source, sink),
+inside AS (
+    SELECT r.run, r.class, r.rtt_ns, b.base_ns
+    FROM rtts r JOIN bases b USING (run, source, sink)
+    JOIN senders s USING (run, class, sender) JOIN class_windows w USING (run, class)
+    WHERE r.time_ns >= greatest(s.from_ns, w.from_ns) AND r.time_ns < least(s.until_ns, w.until_ns))
+SELECT run, class, min(base_ns) / 1e6 AS rtt_base_ms, min(rtt_ns) / 1e6 AS rtt_min_ms,
+    quantile_disc(rtt_ns, 0.5) / 1e6 AS rtt_median_ms, quantile_disc(rtt_ns, 0.95) / 1e6 AS rtt_p95_ms,
+    quantile_disc(rtt_ns, 0.99) / 1e6 AS rtt_p99_ms, avg(rtt_ns) / 1e6 AS rtt_mean_ms,
+    quantile_disc(rtt_ns - base_ns, 0.5) / 1e6 AS induced_rtt_median_ms,
+    quantile_disc(rtt_ns - base_ns, 0.95) / 1e6 AS induced_rtt_p95_ms,
+    avg((rtt_ns - base_ns) / base_ns) * 100 AS buffer_delay_percent
+FROM inside GROUP BY run, class;
+
+CREATE VIEW losses AS
+WITH fates AS (
+    SELECT run, flow_id, direction, time_ns, packets, 0 AS lost FROM 'runs/*/data/owd.parquet'
+    UNION ALL
+    SELECT run, flow_id, direction, time_ns, packets, packets FROM 'runs/*/data/loss.parquet')
+SELECT l.run, l.class, sum(f.lost) / sum(f.packets) AS loss_ratio
+FROM lanes l JOIN senders s USING (run, class, sender) JOIN class_windows w USING (run, class)
+JOIN fates f ON f.run = l.run AND f.flow_id = l.flow_id AND f.direction = l.direction
+    AND f.time_ns >= greatest(s.from_ns, w.from_ns) AND f.time_ns < least(s.until_ns, w.until_ns)
+GROUP BY l.run, l.class;
+
+CREATE VIEW repeats AS
+WITH again AS (
+    SELECT l.run, l.class,
+        sum((CAST(e.end_seq AS BIGINT) - CAST(e.start_seq AS BIGINT) + 4294967296) % 4294967296) AS bytes
+    FROM lanes l JOIN senders s USING (run, class, sender) JOIN class_windows w USING (run, class)
+    JOIN 'runs/*/data/events.parquet' e ON e.run = l.run AND e.flow_id = l.flow_id AND e.direction = l.direction
+    WHERE e.event = 'retransmission' AND e.capture = 'src'
+        AND e.time_ns >= greatest(s.from_ns, w.from_ns) AND e.time_ns < least(s.until_ns, w.until_ns)
+    GROUP BY l.run, l.class),
+first AS (
+    SELECT b.run, b.class, sum(b.goodput_bytes) AS bytes
+    FROM bins b JOIN senders s USING (run, class, sender) JOIN class_windows w USING (run, class)
+    WHERE b.capture = 'src' AND b.middle_ns >= greatest(s.from_ns, w.from_ns)
+        AND b.middle_ns < least(s.until_ns, w.until_ns)
+    GROUP BY b.run, b.class),
+told AS (SELECT run, class FROM lanes GROUP BY run, class HAVING bool_and(recoveries IS NOT NULL))
+SELECT t.run, t.class, coalesce(a.bytes, 0) / (f.bytes + coalesce(a.bytes, 0)) AS retransmission_ratio
+FROM told t JOIN first f USING (run, class) LEFT JOIN again a USING (run, class);
+
+-- Connections whose end was not planned.
+CREATE VIEW transfers AS
+WITH bases AS (SELECT run, source, sink, min(rtt_ns) AS base_ns FROM rtts GROUP BY run, source, sink),
+ended AS (
+    SELECT l.run, l.class, l.duration_ns / 1e9 AS seconds,
+        l.unique_bytes * 8 / (l.rate_bps * l.payload_share) + 2 * b.base_ns / 1e9 AS least_seconds
+    FROM lanes l JOIN bases b USING (run, source, sink) JOIN class_windows w USING (run, class)
+    WHERE l.ends_by_itself AND l.protocol = 'tcp' AND l.time_ns >= w.from_ns)
+SELECT run, class, quantile_disc(seconds, 0.5) AS completion_median_s,
+    quantile_disc(seconds, 0.95) AS completion_p95_s,
+    quantile_disc(seconds / least_seconds, 0.5) AS slowdown_median,
+    quantile_disc(seconds / least_seconds, 0.95) AS slowdown_p95
+FROM ended GROUP BY run, class;
+
+CREATE VIEW segments AS
+SELECT run, class, min(payload_share) AS payload_share FROM lanes GROUP BY run, class
+HAVING min(payload_share) = max(payload_share) AND bool_and(payload_share IS NOT NULL);
+
+CREATE VIEW measured AS
+SELECT g.run, g.class, g.senders, g.goodput_bytes * 8 / g.seconds AS goodput_bps,
+    (SELECT avg(bps) FROM sender_goodputs s WHERE s.run = g.run AND s.class = g.class) AS flow_goodput_bps,
+    g.link_bytes * 8 / (g.rate_bps * g.seconds) AS utilisation,
+    d.* EXCLUDE (run, class), l.loss_ratio, r.retransmission_ratio,
+    100 * (1 - r.retransmission_ratio) AS tcp_efficiency_percent,
+    g.rate_bps * p.payload_share / (g.goodput_bytes * 8 / g.seconds) AS transfer_time_ratio,
+    f.* EXCLUDE (run, class), w.* EXCLUDE (run, class), t.* EXCLUDE (run, class)
+FROM goodputs g LEFT JOIN delays d USING (run, class) LEFT JOIN losses l USING (run, class)
+LEFT JOIN repeats r USING (run, class) LEFT JOIN fairness f USING (run, class)
+LEFT JOIN window_fairness w USING (run, class) LEFT JOIN transfers t USING (run, class)
+LEFT JOIN segments p USING (run, class);
+
+CREATE VIEW cells AS
+WITH medians AS (
+    SELECT r.cc, r.generators, m.class, median(m.flow_goodput_bps) AS goodput_bps, median(m.rtt_median_ms) AS rtt_ms
+    FROM measured m JOIN runs r USING (run) GROUP BY r.cc, r.generators, m.class),
+harmed AS (
+    SELECT m.*, r.cell, m.flow_goodput_bps / b.goodput_bps AS friendliness,
+        (b.goodput_bps - m.flow_goodput_bps) / b.goodput_bps AS goodput_harm,
+        (m.rtt_median_ms - b.rtt_ms) / m.rtt_median_ms AS rtt_harm
+    FROM measured m JOIN runs r USING (run)
+    LEFT JOIN medians b ON b.generators = 1 AND b.cc = r.cc AND b.class = m.class)
+SELECT cell, class, count(*) AS runs, median(COLUMNS(* EXCLUDE (run, cell, class, senders))) AS "\0"
+FROM harmed GROUP BY cell, class;
