@@ -15,6 +15,7 @@ use crate::analyze::AnalyzeArgs;
 use crate::compare::CompareArgs;
 use crate::lab::LabArgs;
 use crate::netem::NetemArgs;
+use crate::page::ReportArgs;
 use crate::path::PathArgs;
 use crate::picture::Picture;
 use crate::plot::PlotArgs;
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     Sweep(SweepArgs),
     Compare(CompareArgs),
+    Report(ReportArgs),
     /// Print the completion script of a shell
     ///
     /// For bash: tcpexp completions bash > ~/.local/share/bash-completion/completions/tcpexp

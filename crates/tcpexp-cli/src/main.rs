@@ -13,6 +13,7 @@ mod info;
 mod lab;
 mod netem;
 mod output;
+mod page;
 mod path;
 mod picture;
 mod plot;
@@ -61,6 +62,7 @@ fn run() -> anyhow::Result<()> {
         Command::Schema(args) => schema::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Report(args) => page::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "tcpexp", &mut script);

@@ -57,6 +57,14 @@ pub enum Error {
         /// Why.
         source: tcpexp_table::Error,
     },
+    /// The runs of a sweep cannot be compared.
+    #[error("cannot compare the runs in {}", path.display())]
+    CompareRuns {
+        /// Which folder.
+        path: PathBuf,
+        /// Why.
+        source: tcpexp_sweep::compare::CompareError,
+    },
     /// A folder holds no table.
     #[error("there are no tables in {}", path.display())]
     NoTables {

@@ -21,7 +21,7 @@ function draw() {
   const few = flows.slice(0, LINES_AT_MOST);
   const shown = [`${runs.length} of ${page.runs.length} runs`];
   if (few.length < flows.length) shown.push(`lines of the first ${few.length} of ${flows.length} flows: filter to see the others`);
-  places.shown.textContent = shown.join("; ");
+  places.shown.textContent = page.runs.length > 1 || shown.length > 1 ? shown.join("; ") : "";
   charts.forEach(({ chart }) => chart.destroy());
   places.charts.replaceChildren();
   charts = page.panels.flatMap((panel) => linesOver(panel, few, styles)).concat(distributions(flows, few, styles));

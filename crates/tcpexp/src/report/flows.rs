@@ -1,0 +1,257 @@
+//! What a page draws of the flows of one run.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+
+use serde_json::Value;
+use tcpexp_chart::Thinned;
+use tcpexp_chart::page::{PageFlow, PageSeries, page_quantiles};
+use tcpexp_table::{Cell, Frame, TableFile};
+use tcpexp_units::Timestamp;
+
+use crate::Error;
+
+/// Key, heading and axis of what is drawn.
+pub(super) const RTT: (&str, &str, &str) = ("rtt", "RTT", "RTT (ms)");
+pub(super) const WINDOW: (&str, &str, &str) = ("cwnd", "Congestion window", "cwnd (segments)");
+pub(super) const GOODPUT: (&str, &str, &str) = ("goodput", "Goodput", "goodput (Mbit/s)");
+pub(super) const QUEUE: (&str, &str, &str) = ("queue", "Queue", "queue (packets)");
+
+/// Flows of a run that are drawn at the most.
+const MOST_FLOWS: usize = 8;
+/// A flow that carried less than this part of what the busiest did is left out.
+const LEAST_PART: i64 = 50;
+/// Samples in a thinned bin.
+const BIN_POINTS: usize = 4;
+
+/// What the table of flows tells, with the columns of the dataset and their units there.
+pub(super) const NUMBERS: [(&str, &str, f64, &str); 6] = [
+    (
+        "arrived_goodput_bps",
+        "goodput_mbps",
+        1e6,
+        "Payload that arrived for the first time, per second.",
+    ),
+    (
+        "rtt_median_ns",
+        "rtt_median_ms",
+        1e6,
+        "Median round-trip time between the two captures.",
+    ),
+    ("rtt_p95_ns", "rtt_p95_ms", 1e6, "Its 95th percentile."),
+    ("packets", "packets", 1.0, "Packets that left."),
+    (
+        "path_lost_packets",
+        "lost_packets",
+        1.0,
+        "Of these, those that did not arrive.",
+    ),
+    (
+        "retransmitted_packets",
+        "retransmitted_packets",
+        1.0,
+        "Packets sent again.",
+    ),
+];
+
+/// Which rows are about one direction of a flow.
+#[derive(Clone, Debug)]
+struct Chosen {
+    label: String,
+    /// Values of [`NUMBERS`].
+    numbers: Vec<Value>,
+    flow: i64,
+    direction: String,
+    /// The capture that it passes first.
+    capture: String,
+    bytes: i64,
+}
+
+/// The busiest flows of the dataset in `data`, each with at most about `most_points` per line, and
+/// their [`NUMBERS`].
+pub(super) fn flows_of(
+    data: &Path,
+    most_points: usize,
+) -> Result<(Vec<PageFlow>, Vec<Vec<Value>>), Error> {
+    let tables = Tables::read(data)?;
+    let chosen = chosen(&tables.flows);
+    let lines = |chosen: &Chosen| tables.flow(chosen, most_points);
+    let mut flows: Vec<PageFlow> = chosen.iter().map(lines).collect();
+    if let Some(first) = flows.first_mut() {
+        let queue = values(&tables.queue, "backlog_packets", |row| {
+            // The queue itself, not what it hangs in.
+            text(&tables.queue, "parent", row).is_some()
+        });
+        add(&mut first.series, QUEUE, &queue, most_points, 1.0);
+    }
+    Ok((
+        flows,
+        chosen.into_iter().map(|chosen| chosen.numbers).collect(),
+    ))
+}
+
+/// The tables of a run, of each the columns that are drawn.
+struct Tables {
+    flows: Frame,
+    rtt: Frame,
+    sender: Frame,
+    throughput: Frame,
+    queue: Frame,
+}
+
+impl Tables {
+    fn read(data: &Path) -> Result<Self, Error> {
+        let read = |table: &str, columns: &[&str]| {
+            let path = data.join(format!("{table}.parquet"));
+            if !path.exists() {
+                return Ok(Frame::default());
+            }
+            let file = File::open(&path).map_err(|source| Error::Open {
+                path: path.clone(),
+                source,
+            })?;
+            let frame = TableFile::open(file).and_then(|table| table.read(columns));
+            frame.map_err(|source| Error::Table { path, source })
+        };
+        let of_flow = ["flow_id", "direction", "time_s", "capture"];
+        let with = |more: &[&'static str]| [&of_flow[..], more].concat();
+        Ok(Self {
+            flows: read(
+                "flows",
+                &with(&["initiator", "responder", "traffic", "unique_bytes"]),
+            )?,
+            rtt: read("rtt", &with(&["reference", "method", "rtt_ns"]))?,
+            sender: read("sender", &with(&["cwnd_segments"]))?,
+            throughput: read("throughput", &with(&["goodput_bps"]))?,
+            queue: read("queue", &["time_s", "parent", "backlog_packets"])?,
+        })
+    }
+
+    fn flow(&self, chosen: &Chosen, most_points: usize) -> PageFlow {
+        let is_of = |frame: &Frame, row| {
+            number(frame, "flow_id", row) == Some(chosen.flow)
+                && text(frame, "direction", row) == Some(&chosen.direction)
+        };
+        let rtt = values(&self.rtt, "rtt_ns", |row| {
+            is_of(&self.rtt, row)
+                && text(&self.rtt, "reference", row) == Some(&chosen.capture)
+                && text(&self.rtt, "method", row) != Some("timestamps")
+        });
+        let cwnd = values(&self.sender, "cwnd_segments", |row| {
+            is_of(&self.sender, row)
+        });
+        let goodput = |at_sender| {
+            values(&self.throughput, "goodput_bps", |row| {
+                is_of(&self.throughput, row)
+                    && (text(&self.throughput, "capture", row) == Some(&chosen.capture))
+                        == at_sender
+            })
+        };
+        // What arrives is counted where it arrives, if there is a capture.
+        let goodput = Some(goodput(false))
+            .filter(|far| !far.is_empty())
+            .unwrap_or_else(|| goodput(true));
+        let mut series = BTreeMap::new();
+        add(&mut series, RTT, &rtt, most_points, 1e6);
+        add(&mut series, WINDOW, &cwnd, most_points, 1.0);
+        add(&mut series, GOODPUT, &goodput, most_points, 1e6);
+        let samples = rtt.iter().map(|(_, nanos)| *nanos as f64 / 1e6).collect();
+        let quantiles = page_quantiles(samples).map(|quantiles| (RTT.0.to_owned(), quantiles));
+        PageFlow {
+            label: chosen.label.clone(),
+            series,
+            quantiles: quantiles.into_iter().collect(),
+        }
+    }
+}
+
+/// The directions of flows that carry most, the busiest first.
+fn chosen(flows: &Frame) -> Vec<Chosen> {
+    let direction = |row| {
+        let cell = |column| text(flows, column, row).map(str::to_owned);
+        let direction = cell("direction")?;
+        let (from, to) = match direction.as_str() {
+            "forward" => ("initiator", "responder"),
+            _ => ("responder", "initiator"),
+        };
+        let ends = format!("{} > {}", cell(from)?, cell(to)?);
+        Some(Chosen {
+            label: cell("traffic").unwrap_or(ends),
+            numbers: NUMBERS
+                .iter()
+                .map(|(column, _, unit, _)| scaled(flows, column, row, *unit))
+                .collect(),
+            flow: number(flows, "flow_id", row)?,
+            direction,
+            capture: cell("capture")?,
+            bytes: number(flows, "unique_bytes", row).unwrap_or(0),
+        })
+    };
+    let mut all: Vec<Chosen> = (0..flows.rows()).filter_map(direction).collect();
+    all.sort_by_key(|chosen| (-chosen.bytes, chosen.flow));
+    let most = all.first().map_or(0, |busiest| busiest.bytes);
+    all.retain(|chosen| chosen.bytes > most / LEAST_PART);
+    all.truncate(MOST_FLOWS);
+    all
+}
+
+/// Time in nanoseconds and value of the rows that have both.
+fn values(frame: &Frame, column: &str, is_wanted: impl Fn(usize) -> bool) -> Vec<(Timestamp, i64)> {
+    let Some((times, values)) = frame.column("time_s").zip(frame.column(column)) else {
+        return Vec::new();
+    };
+    let value = |row| Some((at(times.number(row)?), values.whole(row)?));
+    (0..frame.rows())
+        .filter(|row| is_wanted(*row))
+        .filter_map(value)
+        .collect()
+}
+
+/// Seconds since a run's origin as a time.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a run takes less than 292 years"
+)]
+fn at(seconds: f64) -> Timestamp {
+    Timestamp::from_nanos((seconds * 1e9).round() as i64)
+}
+
+fn add(
+    all: &mut BTreeMap<String, PageSeries>,
+    (key, ..): (&str, &str, &str),
+    values: &[(Timestamp, i64)],
+    most_points: usize,
+    unit: f64,
+) {
+    let mut thinned = Thinned::default();
+    for &(time, value) in values {
+        thinned.add(time, value);
+    }
+    if !values.is_empty() {
+        let start = Timestamp::from_nanos(0);
+        let series = PageSeries::of(&thinned, start, most_points / BIN_POINTS, |value: i64| {
+            value as f64 / unit
+        });
+        all.insert(key.to_owned(), series);
+    }
+}
+
+fn scaled(frame: &Frame, column: &str, row: usize, unit: f64) -> Value {
+    match number(frame, column, row) {
+        Some(number) if unit > 1.0 => Value::from(number as f64 / unit),
+        Some(number) => Value::from(number),
+        None => Value::Null,
+    }
+}
+
+fn number(frame: &Frame, column: &str, row: usize) -> Option<i64> {
+    frame.column(column)?.whole(row)
+}
+
+fn text<'f>(frame: &'f Frame, column: &str, row: usize) -> Option<&'f str> {
+    match frame.column(column)?.cell(row) {
+        Cell::Text(text) => Some(text),
+        _ => None,
+    }
+}

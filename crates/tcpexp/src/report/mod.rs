@@ -1,0 +1,209 @@
+//! A run or a sweep as one page.
+
+mod cells;
+mod flows;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde_json::Value;
+use tcpexp_chart::page::{Page, PageAxis, PageColumn, PageParameter, PageRun, PageTable};
+use tcpexp_sweep::record::{Parameter, RunRecord, Status};
+
+use crate::Error;
+use cells::cell_table;
+use flows::{GOODPUT, NUMBERS, QUEUE, RTT, WINDOW, flows_of};
+
+/// The folder of a sweep that its runs are in, and that of a run that its tables are in.
+const RUNS: &str = "runs";
+const DATA: &str = "data";
+
+/// Points of all lines of a page together, so that a large sweep is a page that still opens.
+const MOST_POINTS: usize = 1_000_000;
+/// Points of one line that draw as all would.
+const LINE_POINTS: usize = 4_000;
+
+/// What a page about `dir` shows: a sweep, a run of one, or a dataset.
+///
+/// The tables of runs come from their datasets. Runs that are not complete are listed with the
+/// reason, and nothing of them is drawn.
+pub fn report(dir: &Path) -> Result<Page, Error> {
+    let runs = if dir.join(RUNS).is_dir() {
+        listed(&dir.join(RUNS))?
+    } else {
+        vec![dir.to_owned()]
+    };
+    let records: Vec<Option<RunRecord>> =
+        runs.iter().map(|run| RunRecord::read(run).ok()).collect();
+    let most_points = (MOST_POINTS / (4 * runs.len().max(1))).clamp(200, LINE_POINTS);
+    let pages: Result<Vec<_>, Error> = runs
+        .par_iter()
+        .zip(&records)
+        .map(|(run, record)| run_on_page(run, record.as_ref(), most_points))
+        .collect();
+    let (pages, rows): (Vec<PageRun>, Vec<_>) = pages?.into_iter().unzip();
+    let flows = flow_table(rows.into_iter().flatten().collect());
+    let cells_told = dir
+        .join(RUNS)
+        .is_dir()
+        .then(|| cell_table(dir))
+        .transpose()?;
+    let cells: BTreeSet<_> = pages.iter().map(|run| &run.cell).collect();
+    let summary = match (pages.len(), cells.len()) {
+        (1, _) => "One run.".to_owned(),
+        (runs, cells) => format!("{runs} runs of {cells} cells."),
+    };
+    Ok(Page {
+        title: name_of(dir),
+        summary,
+        parameters: parameters(records.iter().flatten()),
+        panels: [RTT, WINDOW, GOODPUT, QUEUE].map(axis).into(),
+        distributions: vec![axis(RTT)],
+        tables: cells_told.into_iter().chain([flows]).collect(),
+        runs: pages,
+    })
+}
+
+/// A run, and its rows in the table of flows.
+fn run_on_page(
+    dir: &Path,
+    record: Option<&RunRecord>,
+    most_points: usize,
+) -> Result<(PageRun, Vec<Vec<Value>>), Error> {
+    let data = match record {
+        Some(_) => dir.join(DATA),
+        None => dir.to_owned(),
+    };
+    if record.is_none() && !data.join("flows.parquet").is_file() {
+        return Err(Error::NoTables { path: data });
+    }
+    let is_drawn = record.is_none_or(|record| record.status == Status::Complete);
+    let mut page = PageRun {
+        name: name_of(dir),
+        cell: record.map(|record| record.cell.clone()),
+        repetition: record.map(|record| record.repetition),
+        status: record
+            .map_or("dataset", |record| status_of(record.status))
+            .to_owned(),
+        reason: record.and_then(|record| record.reason.clone()),
+        parameters: record.map(varied_of).unwrap_or_default(),
+        flows: Vec::new(),
+    };
+    let mut rows = Vec::new();
+    if is_drawn && data.is_dir() {
+        let (flows, numbers) = flows_of(&data, most_points)?;
+        for (flow, numbers) in flows.iter().zip(numbers) {
+            let names = [&page.name, &flow.label].map(|name| Value::from(name.as_str()));
+            rows.push(names.into_iter().chain(numbers).collect());
+        }
+        page.flows = flows;
+    } else if is_drawn {
+        "not analyzed".clone_into(&mut page.status);
+    }
+    Ok((page, rows))
+}
+
+fn flow_table(rows: Vec<Vec<Value>>) -> PageTable {
+    let column = |(name, definition): (&str, &str)| PageColumn {
+        name: name.into(),
+        definition: definition.into(),
+    };
+    let names = [("run", ""), ("flow", "The traffic's name, or both ends.")];
+    let numbers = NUMBERS.map(|(_, name, _, definition)| (name, definition));
+    PageTable {
+        title: "Flows".into(),
+        columns: names.into_iter().chain(numbers).map(column).collect(),
+        rows,
+    }
+}
+
+/// What a run's plan varies, with the run's values.
+fn varied_of(record: &RunRecord) -> BTreeMap<String, Value> {
+    let value = |name: &String| {
+        let parameter = record.parameters.get(name)?.as_ref();
+        Some((name.clone(), parameter.map_or(Value::Null, value_of)))
+    };
+    record.varied.iter().filter_map(value).collect()
+}
+
+fn value_of(parameter: &Parameter) -> Value {
+    match parameter {
+        Parameter::Flag(flag) => Value::from(*flag),
+        Parameter::Count(count) => Value::from(*count),
+        Parameter::Number(number) => Value::from(*number),
+        Parameter::Text(text) => Value::from(text.as_str()),
+    }
+}
+
+/// What runs differ by, in the plans' order, with the values in their own.
+fn parameters<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<PageParameter> {
+    let mut all: Vec<PageParameter> = Vec::new();
+    for record in records {
+        let mut values = varied_of(record);
+        for name in &record.varied {
+            let value = values.remove(name).unwrap_or(Value::Null);
+            match all.iter_mut().find(|known| known.name == *name) {
+                Some(known) if known.values.contains(&value) => {}
+                Some(known) => known.values.push(value),
+                None => all.push(PageParameter {
+                    name: name.clone(),
+                    values: vec![value],
+                }),
+            }
+        }
+    }
+    for parameter in &mut all {
+        parameter.values.sort_by(order);
+    }
+    all
+}
+
+/// Numbers before names, and each among themselves.
+fn order(a: &Value, b: &Value) -> std::cmp::Ordering {
+    match (a.as_f64(), b.as_f64()) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        (a_number, b_number) => {
+            let names = || a.as_str().cmp(&b.as_str());
+            b_number.is_some().cmp(&a_number.is_some()).then_with(names)
+        }
+    }
+}
+
+fn axis((key, title, axis): (&str, &str, &str)) -> PageAxis {
+    PageAxis {
+        key: key.into(),
+        title: title.into(),
+        axis: axis.into(),
+    }
+}
+
+/// What is in a folder, in order of the names.
+fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let named = |source| Error::Open {
+        path: folder.to_owned(),
+        source,
+    };
+    let entries = std::fs::read_dir(folder).map_err(named)?;
+    let paths: std::io::Result<Vec<_>> = entries.map(|entry| Ok(entry?.path())).collect();
+    let mut paths = paths.map_err(named)?;
+    paths.retain(|path| path.is_dir());
+    paths.sort();
+    Ok(paths)
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().or(path.parent().and_then(Path::file_name));
+    name.map_or_else(
+        || path.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+fn status_of(status: Status) -> &'static str {
+    match status {
+        Status::Complete => "complete",
+        Status::Invalid => "invalid",
+        Status::Failed => "failed",
+    }
+}

@@ -1,0 +1,62 @@
+//! The page about a dataset, made of a capture pair whose path is known.
+#![expect(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+mod common;
+
+use std::path::Path;
+
+use tcpexp::chart::page::Page;
+use tcpexp::{AnalyzeInputs, AnalyzeOptions, DatasetDir, Recording, analyze, report};
+
+fn page_of(fixture: &str) -> Page {
+    let folder = common::fixture(fixture);
+    let open = |name: &str| Recording::open(&folder.join(name)).unwrap();
+    let (src, dst) = (open("src.pcap.gz"), open("dst.pcap.gz"));
+    let inputs = AnalyzeInputs {
+        src: &src,
+        dst: Some(&dst),
+    };
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().join("run");
+    analyze(
+        inputs,
+        &AnalyzeOptions::default(),
+        DatasetDir::create(&data).unwrap(),
+    )
+    .unwrap();
+    report(&data).unwrap()
+}
+
+#[test]
+fn a_page_has_the_lines_and_the_round_trips_of_the_bulk_flow_alone() {
+    let page = page_of("reno-2mbit-40ms-50p");
+    let [run] = &page.runs[..] else {
+        panic!("{} runs", page.runs.len());
+    };
+    let [flow] = &run.flows[..] else {
+        panic!("{} flows", run.flows.len());
+    };
+    let lines: Vec<&str> = flow.series.keys().map(String::as_str).collect();
+    assert_eq!(lines, ["cwnd", "goodput", "rtt"]);
+    // 40 ms of path, and a queue of 50 packets of 1514 bytes at 2 Mbit/s behind one being sent.
+    let rtt = &flow.quantiles["rtt"];
+    assert_eq!((rtt[0].round(), rtt[rtt.len() - 1].round()), (40.0, 339.0));
+    let goodput = &flow.series["goodput"].values;
+    assert!(goodput.iter().all(|mbps| *mbps < 2.0));
+}
+
+#[test]
+fn the_same_dataset_gives_the_same_page() {
+    let pages = [(); 2].map(|()| page_of("reno-2mbit-40ms-50p"));
+    let [one, other] = pages.map(|page| page.html().unwrap());
+    assert_eq!(one, other);
+}
+
+#[test]
+fn what_is_no_dataset_has_no_page() {
+    let error = report(Path::new("no-such-folder/at-all")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "there are no tables in no-such-folder/at-all"
+    );
+}
