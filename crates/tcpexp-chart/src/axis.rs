@@ -10,9 +10,12 @@ pub(crate) struct Axis {
     pub(crate) high: f64,
     pub(crate) ticks: Vec<(f64, String)>,
     pub(crate) scale: Scale,
-    /// Names of several slots together, and where each begins and ends.
-    pub(crate) bands: Vec<(f64, f64, String)>,
+    /// Rows of names of several slots together.
+    pub(crate) bands: Vec<BandRow>,
 }
+
+/// How many slots each of several bands has, and its name, in full, shorter, and as short as can be.
+pub(crate) type BandRow = Vec<(usize, [String; 3])>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
@@ -31,8 +34,7 @@ pub(crate) struct AxisSpec {
     pub(crate) high: f64,
     scale: Scale,
     slots: Vec<String>,
-    /// How many slots each band has, and its name.
-    bands: Vec<(usize, String)>,
+    bands: Vec<BandRow>,
 }
 
 impl AxisSpec {
@@ -65,11 +67,11 @@ impl AxisSpec {
         }
     }
 
-    /// A slot for each of these, in bands of several that belong together, or in none.
+    /// A slot for each of these, in rows of bands of several that belong together, inner ones first.
     pub(crate) fn slots(
         name: impl Into<String>,
         slots: Vec<String>,
-        bands: Vec<(usize, String)>,
+        bands: Vec<BandRow>,
         style: &AxisStyle,
     ) -> Self {
         Self {
@@ -89,19 +91,13 @@ impl AxisSpec {
             Scale::Log => log_ticks((self.low, self.high), most_ticks),
             Scale::Slots => (0..).map(f64::from).zip(self.slots.clone()).collect(),
         };
-        let mut next = self.low;
-        let bands = self.bands.iter().map(|(slots, name)| {
-            let start = next;
-            next += *slots as f64;
-            (start, next, name.clone())
-        });
         Axis {
             name: self.name.clone(),
             low: self.low,
             high: self.high,
             ticks,
             scale: self.scale,
-            bands: bands.collect(),
+            bands: self.bands.clone(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use tcpexp_table::{Cell, Frame, Series};
 
 use crate::Quantity;
+use crate::axis::BandRow;
 
 /// What the rows of a frame have in some columns, each combination once, in order: numbers by size,
 /// texts by letters, nothing last.
@@ -97,24 +98,22 @@ impl Levels {
         }
     }
 
-    /// Groups next to each other that have the same in all columns but the last: how many they are,
-    /// and what that is.
-    pub(crate) fn bands(&self) -> Vec<(usize, String)> {
-        let Some((_, outer)) = self
-            .columns
-            .split_last()
-            .filter(|(_, outer)| !outer.is_empty())
-        else {
-            return Vec::new();
+    /// For each column but the last, from the inner to the outer: the groups next to each other that
+    /// have the same in it and in those further out.
+    pub(crate) fn bands(&self) -> Vec<BandRow> {
+        let outer = 0..self.columns.len().saturating_sub(1);
+        let row = |place: usize| {
+            let runs = self.values.chunk_by(|a, b| a[..=place] == b[..=place]);
+            let bands = runs.map(|run| {
+                let (column, value) = (&self.columns[place], &run[0][place]);
+                let unit = Quantity::of_column(column).own_unit();
+                let with_unit = format!("{} {unit}", value.short());
+                let names = [value.named(column), with_unit, value.short()];
+                (run.len(), names.map(|name| name.trim_end().to_owned()))
+            });
+            bands.collect()
         };
-        let of = |level: &[Value]| level[..outer.len()].to_vec();
-        let runs = self.values.chunk_by(|a, b| of(a) == of(b));
-        runs.map(|run| {
-            let parts = outer.iter().zip(&run[0]);
-            let texts = parts.map(|(column, value)| value.named(column));
-            (run.len(), texts.collect::<Vec<_>>().join(", "))
-        })
-        .collect()
+        outer.rev().map(row).collect()
     }
 
     /// What an axis with these groups is called: its last column, with the unit.
@@ -232,9 +231,13 @@ mod tests {
     fn groups_of_two_columns_are_in_bands_of_the_first() {
         let columns = ["delay_ms", "buffer_packets"].map(str::to_owned);
         let levels = Levels::of(&frame(), &columns);
-        let expected = [(1, "delay 2.5 ms"), (2, "delay 20 ms"), (1, "delay 100 ms")];
-        let owned = expected.map(|(slots, name)| (slots, name.to_owned()));
-        assert_eq!(levels.bands(), owned);
+        let names = |slots: usize, names: [&str; 3]| (slots, names.map(str::to_owned));
+        let expected = vec![
+            names(1, ["delay 2.5 ms", "2.5 ms", "2.5"]),
+            names(2, ["delay 20 ms", "20 ms", "20"]),
+            names(1, ["delay 100 ms", "100 ms", "100"]),
+        ];
+        assert_eq!(levels.bands(), [expected]);
         assert_eq!(levels.axis_name(), "buffer (packets)");
         let of_rows: Vec<usize> = (0..4).map(|row| levels.of_row(row)).collect();
         assert_eq!(of_rows, [3, 2, 0, 1]);

@@ -92,8 +92,7 @@ impl Panel {
     /// `width`.
     pub(crate) fn below(canvas: &Canvas<'_>, x: &AxisSpec, width: i32) -> i32 {
         let axis = x.axis(ticks(width, TICK_ROOM.0));
-        let bands = if axis.bands.is_empty() { 0 } else { ROW };
-        TICK_LENGTH + Labels::of(canvas, &axis, width).room + bands + ROW
+        TICK_LENGTH + Labels::of(canvas, &axis, width).room + band_rows(&axis) + ROW
     }
 
     /// Gives panels one above the other the same sides, so that their times compare.
@@ -176,15 +175,33 @@ impl Panel {
 
     /// Names of several slots, with rules between them.
     fn draw_bands(&self, canvas: &Canvas<'_>) -> Result<(), Error> {
-        let top = self.labels_end();
-        for (place, (start, end, name)) in self.x.bands.iter().enumerate() {
-            let [left, right] = [start, end].map(|x| self.place(self.fraction((*x, self.y.low))).0);
-            if place > 0 {
-                canvas.line(&[(left, self.frame.top), (left, top + ROW)], GRID)?;
+        let mut top = self.labels_end();
+        for row in &self.x.bands {
+            let mut next = self.x.low;
+            let bands = row.iter().map(|(slots, names)| {
+                let start = next;
+                next += *slots as f64;
+                let ends = [start, next];
+                (
+                    ends.map(|x| self.place(self.fraction((x, self.y.low))).0),
+                    names,
+                )
+            });
+            let bands: Vec<([i32; 2], &[String; 3])> = bands.collect();
+            let fits = |length: usize| {
+                let mut names = bands.iter().map(|(ends, names)| (ends, &names[length]));
+                names.all(|([left, right], name)| canvas.text_width(name) <= right - left - GAP)
+            };
+            let length = (0..3).find(|length| fits(*length)).unwrap_or(2);
+            for (place, ([left, right], names)) in bands.into_iter().enumerate() {
+                if place > 0 {
+                    canvas.line(&[(left, self.frame.top), (left, top + ROW)], GRID)?;
+                }
+                let fits = |text: &str| canvas.text_width(text) <= right - left;
+                let at = (i32::midpoint(left, right), top + ROW / 2);
+                canvas.text(&shortened(&names[length], fits), at, Align::Centre)?;
             }
-            let name = shortened(name, |text| canvas.text_width(text) <= right - left - GAP);
-            let at = (i32::midpoint(left, right), top + ROW / 2);
-            canvas.text(&name, at, Align::Centre)?;
+            top += ROW;
         }
         Ok(())
     }
@@ -223,8 +240,7 @@ impl Panel {
 
     /// Where the name of the horizontal axis begins.
     fn x_name_start(&self) -> i32 {
-        let bands = if self.x.bands.is_empty() { 0 } else { ROW };
-        self.labels_end() + bands
+        self.labels_end() + band_rows(&self.x)
     }
 }
 
@@ -250,6 +266,11 @@ impl Labels {
             room: if are_upright { widest + 2 * GAP } else { ROW },
         }
     }
+}
+
+/// The height of the names of bands.
+fn band_rows(axis: &Axis) -> i32 {
+    i32::try_from(axis.bands.len()).map_or(i32::MAX, |rows| rows.saturating_mul(ROW))
 }
 
 fn widest(canvas: &Canvas<'_>, axis: &Axis) -> i32 {

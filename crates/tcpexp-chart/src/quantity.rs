@@ -89,6 +89,9 @@ const WORDS: [(&str, &str); 13] = [
     ("jain", "Jain's index"),
 ];
 
+/// Words that stand behind the quantity in a column's name and before it in a sentence.
+const STATISTICS: [&str; 8] = ["median", "mean", "min", "max", "p5", "p95", "p99", "total"];
+
 impl Quantity {
     /// A number without a unit.
     pub fn plain(name: impl Into<String>) -> Self {
@@ -109,8 +112,15 @@ impl Quantity {
             let other = WORDS.into_iter().find(|(known, _)| *known == word);
             other.map_or(word, |(_, written)| written)
         });
+        let mut words: Vec<&str> = words.collect();
+        if let Some(last) = words.last()
+            && words.len() > 1
+            && STATISTICS.contains(last)
+        {
+            words.rotate_right(1);
+        }
         Self {
-            name: words.collect::<Vec<_>>().join(" "),
+            name: words.join(" "),
             unit,
             shown_in: None,
         }
@@ -289,7 +299,7 @@ mod tests {
         assert_snapshot!(axes.join("\n"), @r"
         RTT (ms): 340 ms
         RTT (ms): 340 ms
-        RTT p95 (µs): 800 µs
+        p95 RTT (µs): 800 µs
         duration (s): 340 s
         one-way delay (ms): −1.00 ms
         goodput (Mbit/s): 9.54 Mbit/s

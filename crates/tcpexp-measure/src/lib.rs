@@ -58,6 +58,7 @@ pub mod score;
 #[cfg(test)]
 mod scripted;
 pub mod sender;
+pub mod sequence;
 pub mod spp;
 pub mod throughput;
 pub mod transfer;

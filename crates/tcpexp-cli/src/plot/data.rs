@@ -245,6 +245,31 @@ fn name_of(table: &str) -> &str {
     if table.is_empty() { "the table" } else { table }
 }
 
+/// The bins of the direction of each flow that carries more: that of its data.
+pub(crate) fn of_data(rows: &Grouped) -> anyhow::Result<Frame> {
+    let whose = ["file", FLOW_COLUMN, "direction"].map(str::to_owned);
+    let ways = Levels::of(&rows.frame, &whose);
+    let flows = Levels::of(&rows.frame, &whose[..2]);
+    let Some(numbers) = rows.frame.column(&rows.column) else {
+        bail!("there is no column {}", rows.column);
+    };
+    let mut carried = vec![0.0; ways.len()];
+    let mut most = vec![(f64::MIN, 0); flows.len()];
+    for row in 0..rows.frame.rows() {
+        carried[ways.of_row(row)] += numbers.number(row).unwrap_or(0.0);
+    }
+    for row in 0..rows.frame.rows() {
+        let (way, flow) = (ways.of_row(row), flows.of_row(row));
+        if carried[way] > most[flow].0 {
+            most[flow] = (carried[way], way);
+        }
+    }
+    let keep: Vec<bool> = (0..rows.frame.rows())
+        .map(|row| most[flows.of_row(row)].1 == ways.of_row(row))
+        .collect();
+    Ok(rows.frame.filtered(&keep))
+}
+
 /// Groups by columns, unless there are more than anybody can tell apart.
 pub(crate) fn levels(frame: &Frame, columns: &[String]) -> anyhow::Result<Levels> {
     let levels = Levels::of(frame, columns);

@@ -7,12 +7,14 @@ mod ecdf;
 mod fairness;
 mod figure;
 mod heatmap;
+mod sequence;
+mod throughput_delay;
 mod timeseries;
 
 use clap::Subcommand;
 use tcpexp::chart::Shape;
 
-/// Charts of tables: time series, distributions, comparisons
+/// Charts of tables and captures: time series, distributions, comparisons
 ///
 /// DATA are sweeps, datasets of `tcpexp analyze`, or tables as the other commands write them with
 /// -o (Parquet, Arrow, CSV, JSON). Of a sweep only complete runs are drawn. A column may be named
@@ -38,6 +40,8 @@ enum Kind {
     Heatmap(heatmap::HeatmapArgs),
     Bar(bar::BarArgs),
     Fairness(fairness::FairnessArgs),
+    Sequence(sequence::SequenceArgs),
+    ThroughputDelay(throughput_delay::ThroughputDelayArgs),
 }
 
 pub(crate) fn run(args: &PlotArgs) -> anyhow::Result<()> {
@@ -49,5 +53,7 @@ pub(crate) fn run(args: &PlotArgs) -> anyhow::Result<()> {
         Kind::Heatmap(args) => heatmap::run(args),
         Kind::Bar(args) => bar::run(args),
         Kind::Fairness(args) => fairness::run(args),
+        Kind::Sequence(args) => sequence::run(args),
+        Kind::ThroughputDelay(args) => throughput_delay::run(args),
     }
 }

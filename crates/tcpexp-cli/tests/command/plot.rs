@@ -87,6 +87,32 @@ fn parameters_are_axes_of_bars_maps_and_lines() {
 }
 
 #[test]
+fn a_senders_numbers_are_read_from_its_capture() {
+    let desk = Desk::new();
+    let src = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
+    assert_snapshot!(drawn(&desk, &format!("sequence {src} --x-limits 9:11")), @r"data | sent again | acknowledged | SACK | receiver&apos;s window | 9.0 | 9.5 | 10.0 | 10.5 | 11.0 | 2.2 | 2.3 | 2.4 | 2.5 | 2.6 | time (s) | sequence number (MB)");
+    let back = drawn(
+        &desk,
+        &format!("sequence {src} --flow 0 --direction reverse"),
+    );
+    assert_snapshot!(back, @r"data | sent again | acknowledged | SACK | receiver&apos;s window | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 50 | 100 | 150 | 200 | 250 | 300 | time (s) | sequence number (bytes)");
+    let failure = desk.failure(&format!("plot sequence {src} --flow nowhere -o chart.svg"));
+    assert!(failure.ends_with("is of these flows"), "{failure}");
+}
+
+#[test]
+fn throughput_against_delay_is_of_flows_or_of_bins() {
+    let desk = transfer();
+    let of_bins = drawn(
+        &desk,
+        "throughput-delay throughput.json rtt.parquet --group flow",
+    );
+    assert_snapshot!(of_bins, @r"0 | 100 | 200 | 300 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | 2.5 | RTT (ms) | goodput (Mbit/s)");
+    let of_flows = "throughput-delay sweep.csv --x rtt --group cc,delay --per flow";
+    assert_snapshot!(drawn(&sweep(), of_flows), @r"cubic, delay 20 ms | cubic, delay 100 ms | reno, delay 20 ms | reno, delay 100 ms | vegas, delay 20 ms | vegas, delay 100 ms | 0 | 50 | 100 | 150 | 200 | 4.0 | 4.5 | 5.0 | RTT (ms) | goodput (Mbit/s)");
+}
+
+#[test]
 fn the_same_tables_give_the_same_picture() {
     let desk = sweep();
     let line = "plot box sweep.csv --x cc,delay -o";

@@ -1,0 +1,96 @@
+//! Rates and delays of the same bins of time.
+
+use std::collections::{BTreeSet, HashMap};
+
+use tcpexp_table::{Cell, Frame, Series};
+
+use crate::Error;
+use crate::group::numbers;
+use crate::quantile::Sorted;
+
+/// The column with the median delay of a bin.
+pub const BIN_DELAY: &str = "rtt_ns";
+
+/// Gives each bin of a table of rates the median of the round-trip times of its flow that began in
+/// it. Bins without any are left out.
+///
+/// Both tables have the columns `flow` and `file`; tables of one dataset are of one file, and those
+/// of different files are taken for one dataset.
+pub fn delays_of_bins(rates: &Frame, delays: &Frame) -> Result<Frame, Error> {
+    let is_of_one = sources(rates) == sources(delays);
+    let key = |frame: &Frame, row: usize| {
+        let text = |column: &str| match frame.column(column)?.cell(row) {
+            Cell::Text(text) => Some(text.to_owned()),
+            _ => None,
+        };
+        Some((text("flow")?, if is_of_one { text("file") } else { None }))
+    };
+    let (times, rtts) = (numbers(delays, "time_ns")?, numbers(delays, "rtt_ns")?);
+    let mut of_flows: HashMap<_, Vec<(i64, f64)>> = HashMap::new();
+    for row in 0..delays.rows() {
+        if let (Some(key), Some(time), Some(rtt)) =
+            (key(delays, row), times.whole(row), rtts.number(row))
+        {
+            of_flows.entry(key).or_default().push((time, rtt));
+        }
+    }
+    for samples in of_flows.values_mut() {
+        samples.sort_by_key(|sample| sample.0);
+    }
+    let starts = numbers(rates, "start_ns").or_else(|_| numbers(rates, "time_ns"))?;
+    let widths = numbers(rates, "width_ns")?;
+    let median = |row: usize| {
+        let (start, width) = (starts.whole(row)?, widths.whole(row)?);
+        let samples = of_flows.get(&key(rates, row)?)?;
+        let first = samples.partition_point(|sample| sample.0 < start);
+        let end = samples.partition_point(|sample| sample.0 < start.saturating_add(width));
+        let inside: Vec<f64> = samples[first..end].iter().map(|sample| sample.1).collect();
+        Sorted::of(&inside).quantile(0.5)
+    };
+    let medians: Vec<Option<f64>> = (0..rates.rows()).map(median).collect();
+    let keep: Vec<bool> = medians.iter().map(Option::is_some).collect();
+    let mut bins = rates.filtered(&keep);
+    let medians = medians.into_iter().flatten().map(Some).collect();
+    bins.add(BIN_DELAY, Series::Real(medians));
+    Ok(bins)
+}
+
+fn sources(frame: &Frame) -> BTreeSet<String> {
+    let Some(files) = frame.column("file") else {
+        return BTreeSet::new();
+    };
+    let cells = (0..frame.rows()).filter_map(|row| match files.cell(row) {
+        Cell::Text(text) => Some(text.to_owned()),
+        _ => None,
+    });
+    cells.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(cells: &[i64]) -> Series {
+        Series::Whole(cells.iter().copied().map(Some).collect())
+    }
+
+    #[test]
+    fn a_bin_has_the_median_of_its_own_flow() {
+        let flows = |flows: &[&str]| Series::texts(flows.iter().map(Some));
+        let rates = Frame::of(vec![
+            ("flow".into(), flows(&["a", "a", "a", "b"])),
+            ("start_ns".into(), whole(&[0, 10, 20, 0])),
+            ("width_ns".into(), whole(&[10; 4])),
+            ("goodput_bps".into(), whole(&[1, 2, 3, 4])),
+        ]);
+        let delays = Frame::of(vec![
+            ("flow".into(), flows(&["a", "a", "a", "b", "a"])),
+            ("time_ns".into(), whole(&[9, 2, 10, 5, 5])),
+            ("rtt_ns".into(), whole(&[300, 100, 500, 700, 200])),
+        ]);
+        let bins = delays_of_bins(&rates, &delays).unwrap();
+        let expected = vec![Some(200.0), Some(500.0), Some(700.0)];
+        assert_eq!(bins.column(BIN_DELAY), Some(&Series::Real(expected)));
+        assert_eq!(bins.column("goodput_bps"), Some(&whole(&[1, 2, 4])));
+    }
+}

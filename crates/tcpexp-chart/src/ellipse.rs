@@ -1,0 +1,95 @@
+//! How points scatter around their middle.
+
+use crate::clip::Point;
+
+/// Corners of a drawn ellipse.
+const CORNERS: u32 = 72;
+
+/// The middle of points and their covariance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scatter {
+    pub(crate) middle: Point,
+    variance: (f64, f64),
+    covariance: f64,
+}
+
+impl Scatter {
+    /// `None` without points. The covariance is that of a sample, so that one point has none.
+    pub(crate) fn of(points: &[Point]) -> Option<Self> {
+        if points.is_empty() {
+            return None;
+        }
+        let count = points.len() as f64;
+        let sum = |of: &dyn Fn(&Point) -> f64| points.iter().map(of).sum::<f64>();
+        let middle = (sum(&|point| point.0) / count, sum(&|point| point.1) / count);
+        let around = |of: &dyn Fn(&Point) -> f64| sum(of) / (count - 1.0).max(1.0);
+        Some(Self {
+            middle,
+            variance: (
+                around(&|point| (point.0 - middle.0).powi(2)),
+                around(&|point| (point.1 - middle.1).powi(2)),
+            ),
+            covariance: around(&|point| (point.0 - middle.0) * (point.1 - middle.1)),
+        })
+    }
+
+    /// The ellipse of all points one standard deviation from the middle in any direction.
+    pub(crate) fn ellipse(&self) -> Vec<Point> {
+        let [major, minor] = self.axes();
+        let corner = |corner: u32| {
+            let angle = f64::from(corner) * std::f64::consts::TAU / f64::from(CORNERS);
+            let (sin, cos) = angle.sin_cos();
+            (
+                self.middle.0 + cos * major.0 + sin * minor.0,
+                self.middle.1 + cos * major.1 + sin * minor.1,
+            )
+        };
+        (0..CORNERS).map(corner).collect()
+    }
+
+    /// Eigenvectors of the covariance, as long as the square roots of their eigenvalues.
+    fn axes(&self) -> [Point; 2] {
+        let (a, b, c) = (self.variance.0, self.covariance, self.variance.1);
+        let angle = 0.5 * (2.0 * b).atan2(a - c);
+        let (sin, cos) = angle.sin_cos();
+        let middle = f64::midpoint(a, c);
+        let half = ((a - c) / 2.0).hypot(b);
+        let [long, short] = [middle + half, middle - half].map(|value| value.max(0.0).sqrt());
+        [(long * cos, long * sin), (-short * sin, short * cos)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn points_on_a_slope_have_a_flat_ellipse_along_it() {
+        let scatter = Scatter::of(&[(0.0, 0.0), (2.0, 4.0), (4.0, 8.0)]).unwrap();
+        assert!((scatter.middle.0 - 2.0).abs() < 1e-12);
+        for (x, y) in scatter.ellipse() {
+            assert!((y - 2.0 * x).abs() < 1e-6, "{x} {y}");
+        }
+        assert_eq!(Scatter::of(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn each_corner_is_one_standard_deviation_away(
+            points in prop::collection::vec((-100.0..100.0, -100.0..100.0), 4..50)
+        ) {
+            let scatter = Scatter::of(&points).unwrap();
+            let (a, b, c) = (scatter.variance.0, scatter.covariance, scatter.variance.1);
+            let determinant = a * c - b * b;
+            prop_assume!(determinant > 1e-3 * a * c);
+            for (x, y) in scatter.ellipse() {
+                let (x, y) = (x - scatter.middle.0, y - scatter.middle.1);
+                // The distance of Mahalanobis.
+                let distance = (c * x * x - 2.0 * b * x * y + a * y * y) / determinant;
+                prop_assert!((distance - 1.0).abs() < 1e-6, "{}", distance);
+            }
+        }
+    }
+}

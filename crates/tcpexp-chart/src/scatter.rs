@@ -1,0 +1,135 @@
+//! One quantity against another, in groups.
+
+use tcpexp_table::Frame;
+
+use crate::axis::{AxisSpec, range};
+use crate::clip::Point;
+use crate::ellipse::Scatter;
+use crate::group::numbers;
+use crate::layer::Layer;
+use crate::legend::Key;
+use crate::scene::{Plot, Scene};
+use crate::stroke::{Marker, Stroke};
+use crate::theme::{Ink, SERIES};
+use crate::{Error, Levels, Quantity, Style, Svg};
+
+const POINT: u32 = 4;
+const MIDDLE: u32 = 9;
+
+/// Draws the column `y` against the column `x`, a row a point, in the colours of `groups`: points,
+/// their mean as a larger marker, and around it the ellipse of one standard deviation.
+pub fn scatter_figure(
+    frame: &Frame,
+    (x, x_quantity): (&str, &Quantity),
+    (y, y_quantity): (&str, &Quantity),
+    groups: &Levels,
+    style: &Style,
+) -> Result<Svg, Error> {
+    let (xs, ys) = (numbers(frame, x)?, numbers(frame, y)?);
+    let mut clouds: Vec<Vec<Point>> = vec![Vec::new(); groups.len()];
+    for row in 0..frame.rows() {
+        if let (Some(x), Some(y)) = (xs.number(row), ys.number(row)) {
+            clouds[groups.of_row(row)].push((x, y));
+        }
+    }
+    let of = |part: fn(&Point) -> f64| {
+        let values = clouds.iter().flatten().map(part);
+        let least = values.clone().reduce(f64::min)?;
+        Some((least, values.fold(least, f64::max)))
+    };
+    let x_ends = of(|point| point.0).ok_or(Error::Nothing)?;
+    let y_ends = of(|point| point.1).ok_or(Error::Nothing)?;
+    let x_shown = x_quantity.shown(x_ends.0, x_ends.1);
+    let y_shown = y_quantity.shown(y_ends.0, y_ends.1);
+    let ends = |(least, most): (f64, f64), log: bool| {
+        if log {
+            (least / 1.1, most * 1.1)
+        } else {
+            range(least, most)
+        }
+    };
+    let x_range = ends(
+        (x_shown.value(x_ends.0), x_shown.value(x_ends.1)),
+        style.x.log,
+    );
+    let y_range = ends(
+        (y_shown.value(y_ends.0), y_shown.value(y_ends.1)),
+        style.y.log,
+    );
+    let mut plot = Plot::new(
+        AxisSpec::values(x_quantity.on_axis(&x_shown), x_range, &style.x),
+        AxisSpec::values(y_quantity.on_axis(&y_shown), y_range, &style.y),
+    );
+    let mut keys = Vec::new();
+    let (mut ellipses, mut middles) = (Vec::new(), Vec::new());
+    for (group, cloud) in clouds.iter().enumerate() {
+        let cloud: Vec<Point> = cloud
+            .iter()
+            .map(|(x, y)| (x_shown.value(*x), y_shown.value(*y)))
+            .collect();
+        let Some(scatter) = Scatter::of(&cloud) else {
+            continue;
+        };
+        let ink = Ink::Series(group);
+        let marker = Marker::of_series(group + group / SERIES);
+        plot.layers
+            .push(Layer::Points(cloud, marker, Ink::Pale(group), POINT));
+        let mut outline = scatter.ellipse();
+        outline.extend(outline.first().copied());
+        ellipses.push(Layer::Line(outline, Stroke::of_series(group, 4)));
+        middles.push(Layer::Points(vec![scatter.middle], marker, ink, MIDDLE));
+        keys.push(Key::marker(groups.label(group), None, marker, ink));
+    }
+    plot.layers.extend(ellipses);
+    plot.layers.extend(middles);
+    Scene {
+        keys: if groups.len() > 1 { keys } else { Vec::new() },
+        rows: vec![plot.into()],
+    }
+    .draw(style)
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use tcpexp_table::Series;
+
+    use super::*;
+    use crate::FigureSize;
+
+    #[test]
+    fn a_group_is_points_with_a_middle_and_an_ellipse() {
+        let frame = Frame::of(vec![
+            (
+                "cc".into(),
+                Series::texts(["cdg", "cdg", "reno", "reno"].map(Some)),
+            ),
+            (
+                "rtt_median_ns".into(),
+                Series::Whole([42, 44, 90, 110].map(|ms| Some(ms * 1_000_000)).to_vec()),
+            ),
+            (
+                "goodput_bps".into(),
+                Series::Whole([8, 9, 9, 10].map(|mbit| Some(mbit * 1_000_000)).to_vec()),
+            ),
+        ]);
+        let groups = Levels::of(&frame, &["cc".into()]);
+        let [x, y] = ["rtt_median_ns", "goodput_bps"].map(Quantity::of_column);
+        let size = FigureSize {
+            width_mm: 85,
+            height_mm: 60,
+        };
+        let style = Style::from(size);
+        let drawn = scatter_figure(
+            &frame,
+            ("rtt_median_ns", &x),
+            ("goodput_bps", &y),
+            &groups,
+            &style,
+        );
+        let drawn = drawn.unwrap();
+        assert_snapshot!(drawn.texts(), @r"cdg | reno | 0 | 20 | 40 | 60 | 80 | 100 | 8.0 | 8.5 | 9.0 | 9.5 | 10.0 | median RTT (ms) | goodput (Mbit/s)");
+        // Two points and a middle in circles, and one of each in the legend.
+        assert_eq!(drawn.as_str().matches("<circle").count(), 4);
+    }
+}

@@ -1,0 +1,211 @@
+//! Time-sequence graphs.
+
+use tcpexp_measure::sequence::{SequenceMark, SequenceRow};
+use tcpexp_units::Timestamp;
+
+use crate::axis::AxisSpec;
+use crate::clip::Point;
+use crate::layer::Layer;
+use crate::legend::Key;
+use crate::lines::steps;
+use crate::quantity::Shown;
+use crate::scene::{Plot, Scene};
+use crate::stroke::Stroke;
+use crate::theme::Ink;
+use crate::{Error, Quantity, Style, Svg};
+
+const DATA: Stroke = Stroke::solid(Ink::Series(0), 4);
+const BEHIND: Stroke = Stroke::solid(Ink::Series(1), 7);
+const SELECTED: Stroke = Stroke::solid(Ink::Series(3), 4);
+const ACKNOWLEDGED: Stroke = Stroke::solid(Ink::Series(2), 3);
+const WINDOW: Stroke = Stroke {
+    ink: Ink::Other(0),
+    width: 3,
+    dash: &[16, 10],
+};
+
+/// Draws the sequence numbers of one direction's data over time, as Stevens did (TCP/IP Illustrated,
+/// volume 1, section 20.8): each segment as an upright line from its first byte to its last, those
+/// sent again in another colour, below them the line of what is acknowledged, above it that of the
+/// receiver's window, and what is acknowledged selectively.
+///
+/// `rows` are of one direction of one flow, in order of time. Time is seconds since the first.
+pub fn sequence_figure(rows: &[SequenceRow], style: &Style) -> Result<Svg, Error> {
+    let first = rows.first().ok_or(Error::Nothing)?.at;
+    let graph = Graph::of(rows, first);
+    let seconds = rows
+        .last()
+        .map_or(1.0, |row| (row.at - first).as_seconds_f64());
+    let x = AxisSpec::values("time (s)", (0.0, seconds.max(1e-6)), &style.x);
+    let sent = graph.sent.iter().chain(&graph.behind);
+    let (least, most) = sent
+        .filter(|((time, _), _)| (x.low..=x.high).contains(time))
+        .fold(None, |found: Option<(f64, f64)>, ((_, start), (_, end))| {
+            let (least, most) = found.unwrap_or((*start, *end));
+            Some((least.min(*start), most.max(*end)))
+        })
+        .ok_or(Error::Nothing)?;
+    let quantity = Quantity::of_column("_bytes").named("sequence number");
+    let shown = quantity.shown(least, most);
+    let (low, high) = (shown.value(least), shown.value(most));
+    let air = (high - low) * 0.05;
+    let y_range = (if low == 0.0 { low } else { low - air }, high + air);
+    let mut plot = Plot::new(
+        x,
+        AxisSpec::values(quantity.on_axis(&shown), y_range, &style.y),
+    );
+    plot.layers = vec![
+        Layer::Line(shown_line(&steps(&graph.windows), &shown), WINDOW),
+        Layer::Segments(shown_segments(&graph.sent, &shown), DATA),
+        Layer::Line(shown_line(&steps(&graph.acks), &shown), ACKNOWLEDGED),
+        Layer::Segments(shown_segments(&graph.selected, &shown), SELECTED),
+        Layer::Segments(shown_segments(&graph.behind, &shown), BEHIND),
+    ];
+    Scene {
+        keys: graph.keys(),
+        rows: vec![plot.into()],
+    }
+    .draw(style)
+}
+
+/// What is drawn, over seconds, in bytes.
+#[derive(Default)]
+struct Graph {
+    sent: Vec<(Point, Point)>,
+    behind: Vec<(Point, Point)>,
+    selected: Vec<(Point, Point)>,
+    acks: Vec<Point>,
+    windows: Vec<Point>,
+}
+
+impl Graph {
+    fn of(rows: &[SequenceRow], first: Timestamp) -> Self {
+        let mut graph = Self::default();
+        for row in rows {
+            let x = (row.at - first).as_seconds_f64();
+            match row.mark {
+                SequenceMark::Sent {
+                    start,
+                    end,
+                    is_behind,
+                } => {
+                    let line = ((x, start as f64), (x, end as f64));
+                    if is_behind {
+                        graph.behind.push(line);
+                    } else {
+                        graph.sent.push(line);
+                    }
+                }
+                SequenceMark::Acknowledged { ack, window_end } => {
+                    graph.acks.push((x, ack as f64));
+                    graph.windows.extend(window_end.map(|end| (x, end as f64)));
+                }
+                SequenceMark::Selected { start, end } => {
+                    let line = ((x, start as f64), (x, end as f64));
+                    graph.selected.push(line);
+                }
+            }
+        }
+        graph
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        let keys = [
+            (!self.sent.is_empty(), "data", DATA),
+            (!self.behind.is_empty(), "sent again", BEHIND),
+            (!self.acks.is_empty(), "acknowledged", ACKNOWLEDGED),
+            (!self.selected.is_empty(), "SACK", SELECTED),
+            (!self.windows.is_empty(), "receiver's window", WINDOW),
+        ];
+        let keys = keys.into_iter().filter(|(is_there, ..)| *is_there);
+        keys.map(|(_, text, stroke)| Key::stroke(text, stroke))
+            .collect()
+    }
+}
+
+fn shown_line(line: &[Point], shown: &Shown) -> Vec<Point> {
+    line.iter()
+        .map(|(x, bytes)| (*x, shown.value(*bytes)))
+        .collect()
+}
+
+fn shown_segments(segments: &[(Point, Point)], shown: &Shown) -> Vec<(Point, Point)> {
+    let point = |(x, bytes): Point| (x, shown.value(bytes));
+    let segments = segments.iter();
+    segments
+        .map(|(from, to)| (point(*from), point(*to)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use tcpexp_flow::{Direction, FlowId};
+
+    use super::*;
+    use crate::FigureSize;
+
+    fn rows(marks: &[(i64, SequenceMark)]) -> Vec<SequenceRow> {
+        let row = |(millis, mark): &(i64, SequenceMark)| SequenceRow {
+            flow: FlowId(0),
+            initiator: "10.0.0.1:40000".parse().unwrap(),
+            responder: "10.0.0.2:80".parse().unwrap(),
+            direction: Direction::Forward,
+            at: Timestamp::from_nanos(1_767_225_600_000_000_000 + millis * 1_000_000),
+            mark: *mark,
+        };
+        marks.iter().map(row).collect()
+    }
+
+    fn sent(start: i64, is_behind: bool) -> SequenceMark {
+        SequenceMark::Sent {
+            start,
+            end: start + 1460,
+            is_behind,
+        }
+    }
+
+    fn figure(marks: &[(i64, SequenceMark)]) -> Result<Svg, Error> {
+        let size = FigureSize {
+            width_mm: 60,
+            height_mm: 45,
+        };
+        sequence_figure(&rows(marks), &size.into())
+    }
+
+    #[test]
+    fn each_kind_of_line_is_in_the_legend() {
+        let drawn = figure(&[
+            (0, sent(0, false)),
+            (1, sent(1460, false)),
+            (
+                40,
+                SequenceMark::Acknowledged {
+                    ack: 1460,
+                    window_end: Some(5000),
+                },
+            ),
+            (
+                41,
+                SequenceMark::Selected {
+                    start: 2920,
+                    end: 4380,
+                },
+            ),
+            (50, sent(1460, true)),
+        ]);
+        assert_snapshot!(drawn.unwrap().texts(), @r"data | sent again | acknowledged | SACK | receiver&apos;s window | 0.00 | 0.01 | 0.02 | 0.03 | 0.04 | 0.05 | 0 | 2 | time (s) | sequence number (kB)");
+        assert_snapshot!(figure(&[(0, sent(0, false)), (9, sent(1460, false))]).unwrap().texts(), @r"data | 0.000 | 0.002 | 0.004 | 0.006 | 0.008 | 0 | 1 | 2 | 3 | time (s) | sequence number (kB)");
+    }
+
+    #[test]
+    fn acknowledgments_alone_are_nothing_to_draw() {
+        let ack = SequenceMark::Acknowledged {
+            ack: 0,
+            window_end: None,
+        };
+        let error = figure(&[(0, ack)]).unwrap_err();
+        assert_eq!(error.to_string(), "there is nothing to draw");
+        assert!(figure(&[]).is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! `tcpexp plot sequence CAPTURE`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::ValueEnum;
+use tcpexp::chart::sequence_figure;
+use tcpexp::flow::{Direction, FlowId};
+use tcpexp::measure::sequence::{SequenceMark, SequenceRow};
+
+use super::figure::FigureArgs;
+use crate::args::{ReadArgs, is_wanted};
+use crate::flows::warn;
+use crate::progress::Progress;
+
+/// Sequence numbers of a sender over time: data, what was sent again, acknowledgments, SACK, window
+///
+/// The second slow start of a flow:
+///     tcpexp plot sequence src.pcap --flow 1 --x-limits 9:11 -o sequence.svg
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct SequenceArgs {
+    /// Capture file; `-` is standard input
+    capture: PathBuf,
+
+    /// Only this flow: its number, or a part of "address:port > address:port" [default: the one with
+    /// most data]
+    #[arg(long, value_name = "FLOW", help_heading = "Rows and columns")]
+    flow: Vec<String>,
+
+    /// Which way the data goes [default: the way with more]
+    #[arg(long, value_name = "WAY", help_heading = "Rows and columns")]
+    direction: Option<Way>,
+
+    #[command(flatten)]
+    reading: ReadArgs,
+
+    #[command(flatten)]
+    figure: FigureArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Way {
+    /// From the initiator to the responder
+    Forward,
+    /// From the responder to the initiator
+    Reverse,
+}
+
+pub(crate) fn run(args: &SequenceArgs) -> anyhow::Result<()> {
+    let figure = args.figure.create(75)?;
+    let recording = args.reading.open(&args.capture)?;
+    let mut rows: BTreeMap<(FlowId, Direction), Vec<SequenceRow>> = BTreeMap::new();
+    let progress = Progress::watch(&[&recording], 1, false);
+    let info = tcpexp::sequence(&recording, args.reading.tunnels(), |new| {
+        for row in new {
+            if args.wants(&row) {
+                rows.entry((row.flow, row.direction)).or_default().push(row);
+            }
+        }
+        Ok::<(), anyhow::Error>(())
+    })?;
+    drop(progress);
+    warn(&info, &args.capture);
+    let Some(rows) = rows.into_values().max_by_key(|rows| data_bytes(rows)) else {
+        bail!(
+            "no TCP data in {} is of these flows",
+            args.capture.display()
+        );
+    };
+    figure.finish(|style| sequence_figure(&rows, style))
+}
+
+impl SequenceArgs {
+    fn wants(&self, row: &SequenceRow) -> bool {
+        let way = match self.direction {
+            None => true,
+            Some(Way::Forward) => row.direction == Direction::Forward,
+            Some(Way::Reverse) => row.direction == Direction::Reverse,
+        };
+        way && is_wanted(&self.flow, row.flow, row.initiator, row.responder)
+    }
+}
+
+fn data_bytes(rows: &[SequenceRow]) -> i64 {
+    let bytes = rows.iter().map(|row| match row.mark {
+        SequenceMark::Sent { start, end, .. } => end - start,
+        SequenceMark::Acknowledged { .. } | SequenceMark::Selected { .. } => 0,
+    });
+    bytes.sum()
+}

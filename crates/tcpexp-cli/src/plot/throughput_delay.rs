@@ -1,0 +1,113 @@
+//! `tcpexp plot throughput-delay DATA…`.
+
+use clap::ValueEnum;
+use tcpexp::FLOW_COLUMN;
+use tcpexp::chart::{BIN_DELAY, RUN_COLUMNS, data_directions, delays_of_bins, scatter_figure};
+
+use super::data::{Data, DataArgs, Grouped, UsualGroups, levels, of_data, quantity};
+use super::figure::FigureArgs;
+
+/// Throughput against delay: points, their mean, and an ellipse of one standard deviation around it
+///
+/// Of a sweep a point is a flow of a run, of a dataset it is a bin of time:
+///     tcpexp plot throughput-delay results --group cc -o scatter.svg
+///     tcpexp plot throughput-delay run1 -o scatter.svg
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ThroughputDelayArgs {
+    #[command(flatten)]
+    data: DataArgs,
+
+    /// What a point is [default: flow for sweeps, bin for the rest]
+    #[arg(long, value_name = "WHAT", help_heading = "Rows and columns")]
+    per: Option<Per>,
+
+    /// Per flow: the column of delays
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        default_value = "rtt_median",
+        help_heading = "Rows and columns"
+    )]
+    x: String,
+
+    /// The column of rates
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        default_value = "goodput_bps",
+        help_heading = "Rows and columns"
+    )]
+    y: String,
+
+    /// One colour for each value of these columns [default: what a sweep varies, else files, else
+    /// flows]
+    #[arg(
+        long,
+        value_name = "COLUMN,…",
+        value_delimiter = ',',
+        help_heading = "Rows and columns"
+    )]
+    group: Vec<String>,
+
+    #[command(flatten)]
+    figure: FigureArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Per {
+    /// A flow of a run: a row of a table of flows
+    Flow,
+    /// A bin of a table of rates, with the median of the RTTs in it
+    Bin,
+}
+
+pub(crate) fn run(args: &ThroughputDelayArgs) -> anyhow::Result<()> {
+    let figure = args.figure.create(65)?;
+    let data = args.data.open()?;
+    let has_throughput = data
+        .tables
+        .names()
+        .iter()
+        .any(|(name, _)| *name == "throughput");
+    let per = args
+        .per
+        .unwrap_or(if data.tables.varied.is_empty() && has_throughput {
+            Per::Bin
+        } else {
+            Per::Flow
+        });
+    let (x, rows) = match per {
+        Per::Flow => of_flows(args, &data)?,
+        Per::Bin => of_bins(args, &data)?,
+    };
+    let groups = levels(&rows.frame, &rows.groups[0])?;
+    let [x_quantity, y_quantity] = [&x, &rows.column].map(|column| quantity(column, None));
+    let (x_quantity, y_quantity) = (x_quantity?, y_quantity?);
+    let (x, y) = (
+        (x.as_str(), &x_quantity),
+        (rows.column.as_str(), &y_quantity),
+    );
+    figure.finish(|style| scatter_figure(&rows.frame, x, y, &groups, style))
+}
+
+fn of_flows(args: &ThroughputDelayArgs, data: &Data<'_>) -> anyhow::Result<(String, Grouped)> {
+    let x = [args.x.clone()];
+    let optional = [&RUN_COLUMNS[..], &["flow_id"]].concat();
+    let groups = [(&x[..], UsualGroups::No), (&args.group, UsualGroups::Yes)];
+    let mut rows = data.grouped(&args.y, &groups, &["flows"], &optional)?;
+    rows.frame = data_directions(&rows.frame, &rows.column)?;
+    let x = rows.groups.remove(0).swap_remove(0);
+    Ok((x, rows))
+}
+
+fn of_bins(args: &ThroughputDelayArgs, data: &Data<'_>) -> anyhow::Result<(String, Grouped)> {
+    const OF_BINS: [&str; 5] = [FLOW_COLUMN, "start_ns", "time_ns", "width_ns", "direction"];
+    let groups = [(&args.group[..], UsualGroups::Yes)];
+    let mut rows = data.grouped(&args.y, &groups, &["throughput"], &OF_BINS)?;
+    let columns = [BIN_DELAY, "time_ns", FLOW_COLUMN];
+    let (table, required) = data.resolve(&columns, &["rtt"])?;
+    let delays = data.read(&table, &required, &[])?;
+    rows.frame = delays_of_bins(&of_data(&rows)?, &delays)?;
+    Ok((BIN_DELAY.to_owned(), rows))
+}

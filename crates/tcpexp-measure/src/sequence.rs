@@ -1,0 +1,236 @@
+//! Sequence numbers over time: what a sender sent, and what it heard of it.
+
+use std::net::SocketAddr;
+
+use tcpexp_flow::{Direction, Flow, FlowId, Segment, StreamOffset, SynOptions};
+use tcpexp_units::Timestamp;
+
+use crate::Meter;
+
+/// Something that a time-sequence graph shows.
+///
+/// All numbers are bytes of payload from the first one captured; what was sent before that, as it is
+/// acknowledged or sent again, is negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SequenceRow {
+    /// Whose data it is about.
+    pub flow: FlowId,
+    /// Address and port of the flow's initiator.
+    pub initiator: SocketAddr,
+    /// Address and port of the flow's responder.
+    pub responder: SocketAddr,
+    /// Which way the data goes.
+    pub direction: Direction,
+    /// When it was captured.
+    pub at: Timestamp,
+    /// What it is.
+    pub mark: SequenceMark,
+}
+
+/// What stands at a time in a time-sequence graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SequenceMark {
+    /// Data, from its first byte to the one after its last.
+    Sent {
+        /// First byte.
+        start: i64,
+        /// One after the last byte.
+        end: i64,
+        /// Whether data behind it was captured before: it was sent again, or overtaken on its way to
+        /// a capture that was not taken where it was sent.
+        is_behind: bool,
+    },
+    /// An acknowledgment of all before a byte.
+    Acknowledged {
+        /// The byte.
+        ack: i64,
+        /// Up to where the receiver's window lets the sender send (RFC 9293, section 3.8.6): the
+        /// acknowledgment and the scaled window. `None` if the scale was not captured.
+        window_end: Option<i64>,
+    },
+    /// A block that was acknowledged selectively (RFC 2018).
+    Selected {
+        /// First byte.
+        start: i64,
+        /// One after the last byte.
+        end: i64,
+    },
+}
+
+/// Follows the sequence numbers of one TCP connection, both directions. UDP flows yield nothing.
+#[derive(Debug)]
+pub struct SequenceMeter {
+    flow: FlowId,
+    ends: (SocketAddr, SocketAddr),
+    /// By direction of the data.
+    streams: [Stream; 2],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Stream {
+    /// The first byte.
+    origin: Option<StreamOffset>,
+    /// One after the last byte sent.
+    highest: Option<StreamOffset>,
+    /// What the SYN of this direction's sender offers, if it was captured.
+    syn: Option<SynOptions>,
+}
+
+impl SequenceMeter {
+    /// A meter for `flow`.
+    pub fn new(flow: &Flow) -> Self {
+        Self {
+            flow: flow.id,
+            ends: (flow.initiator(), flow.responder()),
+            streams: [Stream::default(); 2],
+        }
+    }
+
+    /// The shift of windows that `direction`'s sender offers, once both SYNs are known (RFC 7323,
+    /// section 2.2). On a SYN no window is scaled.
+    fn shift(&self, segment: &Segment) -> Option<u8> {
+        const MOST: u8 = 14;
+        if segment.flags.syn() {
+            return Some(0);
+        }
+        let syn = |way: Direction| self.streams[way.index()].syn;
+        let way = segment.seen.direction;
+        let (own, other) = (syn(way)?.window_scale, syn(way.opposite())?.window_scale);
+        // Windows are scaled if both offer it.
+        Some(other.and(own).unwrap_or(0).min(MOST))
+    }
+
+    fn row(&self, direction: Direction, at: Timestamp, mark: SequenceMark) -> SequenceRow {
+        SequenceRow {
+            flow: self.flow,
+            initiator: self.ends.0,
+            responder: self.ends.1,
+            direction,
+            at,
+            mark,
+        }
+    }
+}
+
+impl Meter for SequenceMeter {
+    type Row = SequenceRow;
+
+    fn segment(&mut self, segment: &Segment, rows: &mut impl Extend<SequenceRow>) {
+        // The numbers of a reset may be made up (RFC 5961).
+        if segment.flags.rst() {
+            return;
+        }
+        let (at, way) = (segment.seen.at, segment.seen.direction);
+        if segment.syn.is_some() {
+            self.streams[way.index()].syn = segment.syn;
+        }
+        if let Some(ack) = segment.ack {
+            let data = way.opposite();
+            let origin = *self.streams[data.index()].origin.get_or_insert(ack);
+            let shift = self.shift(segment);
+            let acknowledged = ack.since(origin);
+            let window_end = shift.map(|shift| acknowledged + (i64::from(segment.window) << shift));
+            let mark = SequenceMark::Acknowledged {
+                ack: acknowledged,
+                window_end,
+            };
+            rows.extend([self.row(data, at, mark)]);
+            rows.extend(segment.sack_blocks().map(|(start, end)| {
+                let (start, end) = (start.since(origin), end.since(origin));
+                self.row(data, at, SequenceMark::Selected { start, end })
+            }));
+        }
+        let stream = &mut self.streams[way.index()];
+        let (start, length) = (segment.payload_start(), segment.seen.payload_bytes);
+        let origin = *stream.origin.get_or_insert(start);
+        if length > 0 {
+            let end = start.plus(length);
+            let is_behind = stream.highest.is_some_and(|highest| start < highest);
+            stream.highest = stream.highest.max(Some(end));
+            let mark = SequenceMark::Sent {
+                start: start.since(origin),
+                end: end.since(origin),
+                is_behind,
+            };
+            rows.extend([self.row(way, at, mark)]);
+        }
+    }
+
+    fn end(self, _flow: &Flow, _rows: &mut impl Extend<SequenceRow>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::meter;
+    use crate::scripted::Scripted;
+
+    /// The marks of the client's data, one a line.
+    fn marks(script: &str) -> String {
+        let mut lines = Vec::new();
+        let sink = |rows: Vec<SequenceRow>| {
+            for row in rows {
+                if row.direction == Direction::Forward {
+                    let millis = row.at.as_nanos() / 1_000_000;
+                    lines.push(match row.mark {
+                        SequenceMark::Sent {
+                            start,
+                            end,
+                            is_behind,
+                        } => {
+                            let behind = if is_behind { " behind" } else { "" };
+                            format!("{millis} sent {start}:{end}{behind}")
+                        }
+                        SequenceMark::Acknowledged { ack, window_end } => {
+                            format!("{millis} ack {ack} window {window_end:?}")
+                        }
+                        SequenceMark::Selected { start, end } => {
+                            format!("{millis} sack {start}:{end}")
+                        }
+                    });
+                }
+            }
+            Ok::<(), ()>(())
+        };
+        meter(&mut Scripted::new(script), SequenceMeter::new, sink).unwrap();
+        lines.join("\n")
+    }
+
+    #[test]
+    fn data_is_sent_acknowledged_selected_and_sent_again() {
+        assert_snapshot!(marks("
+            0.000 > S wscale 3
+            0.040 < S wscale 7 win 65535
+            0.040 > 1
+            0.041 > 1:1461(1460)
+            0.042 > 1461:2921(1460)
+            0.043 > 2921:4381(1460)
+            0.081 < ack 1461 win 500
+            0.083 < ack 1461 win 500 sack 2921:4381
+            0.090 > 1461:2921(1460)
+        "), @r"
+        41 sent 0:1460
+        42 sent 1460:2920
+        43 sent 2920:4380
+        81 ack 1460 window Some(65460)
+        83 ack 1460 window Some(65460)
+        83 sack 2920:4380
+        90 sent 1460:2920 behind
+        ");
+    }
+
+    #[test]
+    fn a_window_whose_scale_was_not_captured_is_not_known() {
+        assert_snapshot!(marks("
+            0.000 > 5000:6460(1460)
+            0.040 < ack 6460 win 500
+            0.050 > 3540:5000(1460)
+        "), @r"
+        0 sent 0:1460
+        40 ack 1460 window None
+        50 sent -1460:0 behind
+        ");
+    }
+}

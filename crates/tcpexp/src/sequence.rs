@@ -1,0 +1,22 @@
+//! Sequence numbers over time from one capture.
+
+use tcpexp_measure::meter;
+use tcpexp_measure::sequence::{SequenceMeter, SequenceRow};
+use tcpexp_wire::Tunnels;
+
+use crate::{CaptureInfo, Error, Recording};
+
+/// Follows the sequence numbers of a capture's TCP connections; `sink` gets them as they come.
+///
+/// Reads the capture once. The sink's error ends the measurement.
+pub fn sequence<E: From<Error> + Send>(
+    recording: &Recording,
+    tunnels: Tunnels,
+    sink: impl FnMut(Vec<SequenceRow>) -> Result<(), E> + Send,
+) -> Result<CaptureInfo, E> {
+    let mut walk = recording.walk_once(tunnels)?;
+    meter(&mut walk, SequenceMeter::new, sink)?;
+    let info = CaptureInfo::of(&walk);
+    info.require_packets(recording)?;
+    Ok(info)
+}
