@@ -1,20 +1,27 @@
 //! `tcpexp analyze SRC [DST] -o DIR`.
 
-use std::path::PathBuf;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
 use tcpexp::measure::throughput::BinWidth;
 use tcpexp::table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp::units::TimeDelta;
-use tcpexp::{ANALYZE_PASSES, AnalyzeInputs, AnalyzeOptions, DatasetDir, Manifest, analyze};
+use tcpexp::{
+    ANALYZE_PASSES, AnalyzeInputs, AnalyzeOptions, DatasetDir, LogKind, LogSource, Manifest,
+    analyze,
+};
 
 use crate::args::{ReadArgs, wrong_usage};
 use crate::output::{self, RemovedOnInterrupt};
 use crate::progress::Progress;
 use crate::sender_args::SenderArgs;
 use crate::values::{parse_rate, parse_time};
-use crate::{failure, report};
+use crate::{analyze_runs, failure, report};
 
 /// All that captures tell of a run, as a dataset: a directory of tables and a manifest
+///
+/// Of two captures, of one, of a run that `tcpexp sweep` made, or of all runs of a sweep, each in its
+/// directory.
 ///
 /// Measures what rtt, path, throughput, flows and cwnd measure, in few passes, and writes the tables
 /// flows, rtt, owd, loss, throughput, sender, events, queue and logs as Parquet files, with all
@@ -23,20 +30,32 @@ use crate::{failure, report};
 /// done, and not before; a dataset that is there already is replaced.
 #[derive(clap::Args)]
 pub(crate) struct AnalyzeArgs {
-    /// Capture at the source point, or the only one; `-` is standard input
-    src: PathBuf,
+    /// Capture at the source point, or the only one; `-` is standard input. Or the directory of a
+    /// run or of a sweep
+    #[arg(value_name = "SRC|DIR")]
+    pub(crate) src: PathBuf,
 
     /// Capture at the destination point; `-` is standard input
-    dst: Option<PathBuf>,
+    pub(crate) dst: Option<PathBuf>,
 
-    /// The directory to make
+    /// The directory to make; for runs it is data in the directory of each
     #[arg(short, long, value_name = "DIR")]
-    output: PathBuf,
+    pub(crate) output: Option<PathBuf>,
+
+    /// How many runs to analyse at the same time [default: as many as there are processors]
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+
+    /// What a kernel or a tool wrote down meanwhile: `tcp_probe`, tcpinfo, ss, siftr, web10g, iperf3,
+    /// ping (its -D) or queue (JSON lines with `time_ns`, interface and, as qdiscs, what
+    /// `tc -s -j qdisc` prints); may be given several times
+    #[arg(long, value_name = "KIND=FILE", value_parser = parse_log)]
+    pub(crate) log: Vec<LogSource>,
 
     /// A column in front of all tables, with the same value in every row, to tell runs apart; may be
     /// given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_param)]
-    param: Vec<RunColumn>,
+    pub(crate) param: Vec<RunColumn>,
 
     /// How long a bin of throughput and of queueing delay is (us, ms, s, min)
     #[arg(long, value_name = "WIDTH", default_value = "100ms", value_parser = parse_time)]
@@ -55,14 +74,23 @@ pub(crate) struct AnalyzeArgs {
     sender: SenderArgs,
 
     #[command(flatten)]
-    reading: ReadArgs,
+    pub(crate) reading: ReadArgs,
 
     /// Print no list of the tables, no progress and no warnings
     #[arg(short, long)]
-    quiet: bool,
+    pub(crate) quiet: bool,
 }
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
+    if args.src.is_dir() {
+        return analyze_runs::run(args);
+    }
+    if args.jobs.is_some() {
+        return Err(wrong_usage("--jobs is for the runs of a sweep"));
+    }
+    let Some(output) = &args.output else {
+        return Err(wrong_usage("a dataset needs a directory: use -o DIR"));
+    };
     if let Some(dst) = &args.dst {
         if args.src.as_os_str() == "-" && dst.as_os_str() == "-" {
             return Err(wrong_usage(
@@ -78,7 +106,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let options = options(args)?;
     // First, so that what cannot be written is known before standard input is read.
     let (dir, _removed) =
-        RemovedOnInterrupt::make(|| DatasetDir::create(&args.output), DatasetDir::temporary)?;
+        RemovedOnInterrupt::make(|| DatasetDir::create(output), DatasetDir::temporary)?;
     let src = args.reading.open(&args.src)?;
     let dst = args.dst.as_deref().map(|dst| args.reading.open(dst));
     let dst = dst.transpose()?;
@@ -86,8 +114,8 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let passes = ANALYZE_PASSES[usize::from(dst.is_none())];
     let progress = Progress::watch(&captures, passes, args.quiet);
     let inputs = AnalyzeInputs {
-        src: &src,
-        dst: dst.as_ref(),
+        logs: &args.log,
+        ..AnalyzeInputs::new(&src, dst.as_ref())
     };
     let manifest = analyze(inputs, &options, dir)?;
     drop(progress);
@@ -97,10 +125,11 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     for warning in &manifest.warnings {
         failure::tell(&format!("warning: {warning}"));
     }
-    output::print(written(args, &manifest).as_bytes())
+    output::print(written(output, &manifest).as_bytes())
 }
 
-fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
+/// The library's options.
+pub(crate) fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
     let Some(bin) = BinWidth::new(args.bin) else {
         return Err(wrong_usage("a bin must be longer than nothing"));
     };
@@ -112,6 +141,26 @@ fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
         link_rate_bps: args.rate,
         run: RunColumns::new(args.param.clone(), DatasetTable::has_column),
         ..AnalyzeOptions::default()
+    })
+}
+
+/// A log of the run: `ss=src1-ss.txt`.
+fn parse_log(text: &str) -> Result<LogSource, String> {
+    let named = text.split_once('=');
+    let (kind, path) = named
+        .and_then(|(kind, path)| Some((LogKind::named(kind)?, path)))
+        .ok_or_else(|| {
+            let kinds: Vec<&str> = LogKind::names().collect();
+            format!(
+                "\"{text}\" is no log: write it as ss=FILE; there are {}",
+                kinds.join(", ")
+            )
+        })?;
+    Ok(LogSource {
+        path: path.into(),
+        name: path.into(),
+        kind: Some(kind),
+        is_optional: false,
     })
 }
 
@@ -143,12 +192,12 @@ fn parse_param(text: &str) -> Result<RunColumn, String> {
 }
 
 /// What was written, for a person.
-fn written(args: &AnalyzeArgs, manifest: &Manifest) -> String {
+fn written(output: &Path, manifest: &Manifest) -> String {
     let tables = manifest.tables.iter();
     let tables = tables.map(|table| (table.file.as_str(), table.rows, table.bytes));
     let mut text = tcpexp::table::dataset::written_text(tables);
     text.push('\n');
-    report::line(&mut text, "dataset", &args.output.display().to_string());
+    report::line(&mut text, "dataset", &output.display().to_string());
     for capture in &manifest.captures {
         let skipped: Vec<String> = capture
             .skipped

@@ -28,8 +28,13 @@ pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
 
 /// Tells what failed and why.
 pub(crate) fn report(error: &anyhow::Error) {
+    tell(&chain(error));
+}
+
+/// What failed and why, in one line.
+pub(crate) fn chain(error: &anyhow::Error) -> String {
     let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
-    tell(&chain.join(": "));
+    chain.join(": ")
 }
 
 /// One line on standard error.

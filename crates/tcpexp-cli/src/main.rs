@@ -1,6 +1,7 @@
 //! The `tcpexp` command.
 
 mod analyze;
+mod analyze_runs;
 mod args;
 mod compare;
 mod compat;

@@ -117,6 +117,21 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// The record of a run cannot be read.
+    #[error(transparent)]
+    Record(tcpexp_sweep::record::RecordError),
+    /// A directory is neither a run's nor a sweep's.
+    #[error("{} has neither a run.json nor runs, so it is no run and no sweep", path.display())]
+    NoRuns {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A run has no capture of its ends.
+    #[error("{} names no capture of a source or a sink", path.display())]
+    NoCaptures {
+        /// The run's record.
+        path: PathBuf,
+    },
     /// The manifest of a dataset cannot be understood.
     #[error("{} is no manifest of a dataset", path.display())]
     Manifest {

@@ -31,6 +31,7 @@ mod error;
 mod flows;
 mod info;
 mod log;
+mod merged;
 mod path;
 mod recording;
 mod report;
@@ -43,7 +44,9 @@ mod throughput;
 
 pub use analyze::{
     ANALYZE_PASSES, AnalyzeInputs, AnalyzeOptions, CaptureInput, Checked, Comparison, DatasetDir,
-    LogInput, MANIFEST_FILE_NAME, Manifest, TableEntry, Traffic, Unpaired, WrittenTable, analyze,
+    LogInput, LogKind, LogSource, MANIFEST_FILE_NAME, Manifest, Parameters, RUN_DATASET,
+    SweepColumns, TableEntry, Traffic, Unpaired, WrittenTable, analyze, analyze_run,
+    analyze_run_into, columns_beside, recorded_runs,
 };
 pub use compat::spp_pairs;
 pub use cwnd::{LabelledSenderRow, cwnd};

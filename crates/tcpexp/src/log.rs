@@ -85,6 +85,31 @@ impl LogFile {
         })
     }
 
+    /// Hands its lines to `each`, which may end it.
+    pub(crate) fn each_line(
+        self,
+        mut each: impl FnMut(&str) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut reader = self.reader;
+        let (mut line, mut number) = (Vec::new(), 0);
+        loop {
+            line.clear();
+            let read = reader.read_until(b'\n', &mut line);
+            let read = read.map_err(|source| Error::Log {
+                path: self.name.clone(),
+                source: import::Error::Read {
+                    line: number,
+                    source,
+                },
+            })?;
+            if read == 0 {
+                return Ok(());
+            }
+            number += 1;
+            each(&String::from_utf8_lossy(&line))?;
+        }
+    }
+
     /// Reads it and hands its rows to `sink`, in the order of the log; the sink's error ends it.
     pub fn read<E: From<Error>>(
         self,

@@ -92,6 +92,11 @@ impl Recording {
         }
     }
 
+    /// What is in `file`, which has no name of its own.
+    pub(crate) fn of_spool(name: PathBuf, file: File) -> Self {
+        Self::new(name, Source::Spooled(file))
+    }
+
     /// What it is called in messages.
     pub fn name(&self) -> &Path {
         &self.name
@@ -161,7 +166,7 @@ impl Recording {
         Ok(walk)
     }
 
-    fn capture(&self) -> Result<Capture<'_>, Error> {
+    pub(crate) fn capture(&self) -> Result<Capture<'_>, Error> {
         let opened = match &self.source {
             Source::Mapped(file) => return Capture::from_bytes(file).map_err(|s| self.unread(s)),
             Source::Path => File::open(&self.name),

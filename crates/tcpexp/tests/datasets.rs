@@ -35,7 +35,7 @@ impl Dataset {
     fn of(src: &Recording, dst: Option<&Recording>, options: &AnalyzeOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let dir = DatasetDir::create(&folder.path().join("data")).unwrap();
-        let manifest = analyze(AnalyzeInputs { src, dst }, options, dir).unwrap();
+        let manifest = analyze(AnalyzeInputs::new(src, dst), options, dir).unwrap();
         Self { folder, manifest }
     }
 
@@ -368,10 +368,7 @@ fn a_dataset_is_replaced_and_nothing_else_is() {
     let src = Recording::open(&fixture("short-cubic-reordering/snd.pcap.gz")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("data");
-    let inputs = AnalyzeInputs {
-        src: &src,
-        dst: None,
-    };
+    let inputs = AnalyzeInputs::new(&src, None);
     let make = || {
         let dir = DatasetDir::create(&place)?;
         analyze(inputs, &AnalyzeOptions::default(), dir)
@@ -394,10 +391,7 @@ fn what_fails_leaves_nothing_behind() {
     let nothing = spooled("nothing", &[]);
     let folder = tempfile::tempdir().unwrap();
     let dir = DatasetDir::create(&folder.path().join("data")).unwrap();
-    let inputs = AnalyzeInputs {
-        src: &nothing,
-        dst: None,
-    };
+    let inputs = AnalyzeInputs::new(&nothing, None);
     assert!(analyze(inputs, &AnalyzeOptions::default(), dir).is_err());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     let missing = DatasetDir::create(&folder.path().join("no/data")).unwrap_err();

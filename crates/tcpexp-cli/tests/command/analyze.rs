@@ -47,7 +47,74 @@ fn what_makes_no_sense_is_refused_before_anything_is_read() {
     assert_snapshot!(desk.misuse("analyze src.pcap dst.pcap -o data --position sender"), @"error: two captures are taken at two places: use --position with one");
     assert_snapshot!(desk.misuse("analyze src.pcap -o data --param CC=cubic"), @r#"error: invalid value 'CC=cubic' for '--param <NAME=VALUE>': "CC=cubic" is no column: write it as cc=cubic or rate_mbps=10.0, the name in small letters, digits and _"#);
     assert_snapshot!(desk.misuse("analyze src.pcap"), @"error: the following required arguments were not provided:");
+    assert_snapshot!(desk.misuse("analyze src.pcap -o data --jobs 2"), @"error: a dataset needs a directory: use -o DIR");
+    assert_snapshot!(desk.misuse("analyze src.pcap -o data --log netflow=x"), @"error: --jobs is for the runs of a sweep");
+    assert_snapshot!(desk.misuse("analyze . -o data"), @r#"error: invalid value 'netflow=x' for '--log <KIND=FILE>': "netflow=x" is no log: write it as ss=FILE; there are tcp_probe, tcpinfo, ss, siftr, web10g, iperf3, queue, ping"#);
+    assert_snapshot!(desk.failure("analyze ."), @"error: a run takes no -o: its dataset is data in its directory");
     assert_eq!(desk.written(), [""; 0]);
+}
+
+/// A sweep of so many runs, of which the last is invalid.
+fn put_sweep(desk: &Desk, runs: usize) {
+    for run in 1..=runs {
+        let captures = desk.path(&format!("sweep/runs/{run:04}/captures"));
+        std::fs::create_dir_all(&captures).unwrap();
+        for (point, host) in [("src", "src1"), ("dst", "dst1")] {
+            let to = captures.join(format!("{host}.pcap"));
+            std::fs::copy(desk.path(&format!("{point}.pcap")), to).unwrap();
+        }
+        let (status, reason) = if run < runs {
+            ("complete", "null")
+        } else {
+            ("invalid", "\"the rate is not what it should be\"")
+        };
+        let record = format!(
+            r#"{{"schema": 1, "run": "{run:04}", "cell": "c0ffee", "repetition": {run}, "seed": 7,
+            "plan_hash": "ab", "status": "{status}", "reason": {reason},
+            "parameters": {{"cc": "cubic", "rate_mbps": 10.0}}, "varied": ["cc", "rate_mbps"],
+            "captures": [
+                {{"host": "src1", "role": "source", "file": "captures/src1.pcap", "packets_dropped": 0}},
+                {{"host": "dst1", "role": "sink", "file": "captures/dst1.pcap", "packets_dropped": 0}}],
+            "t0_ns": null, "bottleneck": {{}}, "calibration": null, "queue": null,
+            "started_ns": 1, "finished_ns": 2}}"#
+        );
+        desk.put(&format!("sweep/runs/{run:04}/run.json"), record.as_bytes());
+    }
+}
+
+#[test]
+fn complete_runs_of_a_sweep_are_analysed_where_they_are() {
+    let desk = Desk::new();
+    put_sweep(&desk, 3);
+    let listed = desk.text("analyze sweep");
+    let rows: Vec<&str> = listed.lines().skip(11).collect();
+    assert_snapshot!(rows.join("\n"), @". has neither a run.json nor runs, so it is no run and no sweep");
+    for run in ["0001", "0002"] {
+        assert!(
+            desk.path(&format!("sweep/runs/{run}/data/manifest.json"))
+                .exists()
+        );
+    }
+    assert!(!desk.path("sweep/runs/0003/data").exists());
+    // One by itself, again.
+    let before = desk.get("sweep/runs/0001/data/rtt.parquet");
+    desk.text("analyze sweep/runs/0001 --quiet");
+    assert!(desk.get("sweep/runs/0001/data/rtt.parquet") == before);
+}
+
+#[test]
+fn a_run_that_cannot_be_analysed_does_not_keep_others_from_it() {
+    let desk = Desk::new();
+    put_sweep(&desk, 3);
+    desk.put("sweep/runs/0001/captures/src1.pcap", b"no capture");
+    let output = desk.run("analyze sweep --quiet --jobs 2");
+    assert_eq!(output.status.code(), Some(1));
+    assert_snapshot!(text(&output.stderr), @r"
+
+    runs            2 analysed
+    left out        0003 invalid: the rate is not what it should be
+    ");
+    assert!(desk.path("sweep/runs/0002/data/manifest.json").exists());
 }
 
 #[test]

@@ -143,7 +143,8 @@ impl RunValue {
     }
 
     /// Null of a type that holds the values of both.
-    fn type_with(&self, other: &Self) -> Self {
+    #[must_use]
+    pub fn type_with(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Count(_), Self::Number(_)) | (Self::Number(_), Self::Count(_)) => {
                 Self::Number(None)
@@ -154,7 +155,8 @@ impl RunValue {
     }
 
     /// The same value in the type of `other`, which holds it.
-    fn as_type_of(&self, other: &Self) -> Self {
+    #[must_use]
+    pub fn as_type_of(&self, other: &Self) -> Self {
         match (other, self) {
             (Self::Number(_), Self::Count(Some(count))) => Self::Number(Some(*count as f64)),
             (Self::Text(_), value) => Self::Text(value.text()),

@@ -4,35 +4,47 @@ mod between;
 mod checksum;
 mod dataset_dir;
 mod flow_rows;
+mod logs;
 mod manifest;
 mod names;
+mod ping_log;
 mod queue_bins;
+mod queue_log;
 mod replay;
+mod run_dir;
 mod survey;
 mod tables;
 mod traffic;
 mod warnings;
 
 pub use dataset_dir::DatasetDir;
+pub use logs::{LogKind, LogSource};
 pub use manifest::{
     CaptureInput, Checked, Comparison, FILE_NAME as MANIFEST_FILE_NAME, LogInput, Manifest,
     TableEntry, Unpaired,
 };
+pub use run_dir::{
+    Parameters, RUN_DATASET, SweepColumns, analyze_run, analyze_run_into, columns_beside,
+    recorded_runs,
+};
 pub use tables::WrittenTable;
 pub use traffic::Traffic;
+
+use std::sync::Arc;
 
 use tcpexp_measure::Packets;
 use tcpexp_measure::path;
 use tcpexp_measure::sender::SenderOptions;
 use tcpexp_measure::spp::{self, Alignment, Identification, Point};
 use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputOptions};
-use tcpexp_table::dataset::{Layout, RunColumns};
+use tcpexp_table::dataset::{EventRow, Layout, RunColumns, RunEvent};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tunnels;
 
 use crate::{Error, Recording};
 use between::{Between, at_source};
 use flow_rows::Flows;
+use logs::Logs;
 use names::Names;
 use queue_bins::QueueBins;
 use replay::{Replay, Summaries};
@@ -47,6 +59,22 @@ pub struct AnalyzeInputs<'a> {
     pub src: &'a Recording,
     /// The capture at the destination.
     pub dst: Option<&'a Recording>,
+    /// What kernels and tools wrote down.
+    pub logs: &'a [LogSource],
+    /// What was done to the path, as planned: when, on the source's clock, and what.
+    pub path_changes: &'a [(Timestamp, Arc<str>)],
+}
+
+impl<'a> AnalyzeInputs<'a> {
+    /// Captures without logs.
+    pub const fn new(src: &'a Recording, dst: Option<&'a Recording>) -> Self {
+        Self {
+            src,
+            dst,
+            logs: &[],
+            path_changes: &[],
+        }
+    }
 }
 
 /// What can be set.
@@ -172,6 +200,8 @@ impl Run<'_> {
             at_source: &|at| between.map_or(at, |between| at_source(&between.clock, at)),
         }
         .write(&mut tables.flows)?;
+        self.path_changes(tables)?;
+        let logs = Logs::new(&names, captures, tables).read(self.inputs.logs)?;
         let mut manifest = Manifest::new(&self.options.run, self.origin.as_nanos());
         self.describe(&mut manifest);
         let inputs = checked.into_iter().zip(captures).zip(too_late);
@@ -185,8 +215,24 @@ impl Run<'_> {
             .as_ref()
             .map(|(between, by)| comparison(between, by));
         let rtts = tables.rtt.rows();
+        manifest.logs = logs.read;
         manifest.warnings = warnings::of(&manifest, between, rtts);
+        manifest.warnings.extend(logs.warnings);
         Ok(manifest)
+    }
+
+    fn path_changes(&self, tables: &mut Tables) -> Result<(), Error> {
+        self.inputs.path_changes.iter().try_for_each(|(at, what)| {
+            tables.events.add(EventRow {
+                capture: None,
+                log: None,
+                flow: None,
+                event: RunEvent::PathChange {
+                    at: *at,
+                    what: Arc::clone(what),
+                },
+            })
+        })
     }
 
     fn captures(&self) -> [Option<&Recording>; 2] {
@@ -227,14 +273,18 @@ impl Run<'_> {
             max_owd: self.options.max_owd,
             ..spp::Options::default()
         };
-        let bins = QueueBins::new(self.origin, self.options.bin, self.options.max_owd);
+        // The queue's own counters are better.
+        let is_queue = |log: &LogSource| log.kind == Some(LogKind::Queue);
+        let has_log = self.inputs.logs.iter().any(is_queue);
+        let bins =
+            (!has_log).then(|| QueueBins::new(self.origin, self.options.bin, self.options.max_owd));
         let between = between::measure(
             [self.inputs.src, to],
             self.options.tunnels,
             alignment,
             options,
             names,
-            Some(bins),
+            bins,
             tables,
         )?;
         Ok((between, identification))

@@ -24,6 +24,15 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
     warnings
 }
 
+/// An error's message with those of its causes.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
+}
+
 fn of_capture(capture: &CaptureInput) -> Vec<String> {
     let path = &capture.file.path;
     let mut warnings = Vec::new();

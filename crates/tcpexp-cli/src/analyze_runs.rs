@@ -1,0 +1,132 @@
+//! `tcpexp analyze DIR`, of a run or a sweep.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::bail;
+use tcpexp::{
+    AnalyzeOptions, DatasetDir, Manifest, RUN_DATASET, SweepColumns, analyze_run_into,
+    columns_beside, recorded_runs,
+};
+use tcpexp_sweep::record::{RunRecord, Status};
+
+use crate::analyze::{self, AnalyzeArgs};
+use crate::args::wrong_usage;
+use crate::output::{self, RemovedOnInterrupt};
+use crate::{failure, report};
+
+/// All runs that a directory holds, each in its own.
+pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
+    let takes_no = [
+        (args.dst.is_some(), "a second capture"),
+        (
+            args.output.is_some(),
+            "-o: its dataset is data in its directory",
+        ),
+        (
+            !args.param.is_empty(),
+            "--param: its record has the parameters",
+        ),
+        (!args.log.is_empty(), "--log: its record has the logs"),
+        (args.reading.no_mmap, "--no-mmap"),
+    ];
+    if let Some((_, what)) = takes_no.iter().find(|(is_given, _)| *is_given) {
+        return Err(wrong_usage(&format!("a run takes no {what}")));
+    }
+    let options = analyze::options(args)?;
+    let runs = recorded_runs(&args.src)?;
+    let columns = columns_beside(&args.src)?;
+    let (complete, others): (Vec<_>, Vec<_>) = runs
+        .into_iter()
+        .partition(|(_, record)| record.status == Status::Complete);
+    if complete.is_empty() {
+        bail!("no run in {} is complete", args.src.display());
+    }
+    let next = AtomicUsize::new(0);
+    let analysed = Mutex::new(BTreeMap::new());
+    let jobs = args.jobs.or(std::thread::available_parallelism().ok());
+    let jobs = jobs.map_or(1, NonZeroUsize::get).min(complete.len());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                while let Some((dir, record)) = complete.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let made = one_run(dir, record, &columns, &options);
+                    let mut analysed = analysed.lock().unwrap_or_else(PoisonError::into_inner);
+                    analysed.insert(record.run.clone(), made);
+                }
+            });
+        }
+    });
+    let analysed = analysed
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    let mut manifests = Vec::new();
+    let mut failed = 0;
+    for (run, made) in analysed {
+        match made {
+            Ok(manifest) => {
+                for warning in manifest.warnings.iter().filter(|_| !args.quiet) {
+                    failure::tell(&format!("warning: {run}: {warning}"));
+                }
+                manifests.push(manifest);
+            }
+            Err(error) => {
+                failed += 1;
+                failure::tell(&format!("{run}: {}", failure::chain(&error)));
+            }
+        }
+    }
+    if !args.quiet {
+        output::print(written_runs(&manifests, &others).as_bytes())?;
+    }
+    if failed > 0 {
+        bail!("{failed} of {} runs could not be analysed", complete.len());
+    }
+    Ok(())
+}
+
+fn one_run(
+    dir: &Path,
+    record: &RunRecord,
+    columns: &SweepColumns,
+    options: &AnalyzeOptions,
+) -> anyhow::Result<Manifest> {
+    let place = dir.join(RUN_DATASET);
+    let (out, _removed) =
+        RemovedOnInterrupt::make(|| DatasetDir::create(&place), DatasetDir::temporary)?;
+    Ok(analyze_run_into(dir, record, columns, options, out)?)
+}
+
+/// What was written of several runs, for a person.
+fn written_runs(manifests: &[Manifest], others: &[(PathBuf, RunRecord)]) -> String {
+    let mut tables: Vec<(&str, u64, u64)> = Vec::new();
+    for table in manifests.iter().flat_map(|manifest| &manifest.tables) {
+        match tables.iter_mut().find(|(file, ..)| *file == table.file) {
+            Some((_, rows, bytes)) => {
+                *rows += table.rows;
+                *bytes += table.bytes;
+            }
+            None => tables.push((&table.file, table.rows, table.bytes)),
+        }
+    }
+    let mut text = tcpexp::table::dataset::written_text(tables.into_iter());
+    text.push('\n');
+    report::line(&mut text, "runs", &format!("{} analysed", manifests.len()));
+    for (_, record) in others {
+        let status = match record.status {
+            Status::Invalid => "invalid",
+            Status::Failed => "failed",
+            Status::Complete => "complete",
+        };
+        let reason = record.reason.as_deref().unwrap_or("no reason given");
+        report::line(
+            &mut text,
+            "left out",
+            &format!("{} {status}: {reason}", record.run),
+        );
+    }
+    text
+}

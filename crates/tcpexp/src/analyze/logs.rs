@@ -1,0 +1,312 @@
+//! What kernels and tools wrote down.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_measure::import::{Batch, Format, ImportedFlow};
+use tcpexp_table::SenderEvent;
+use tcpexp_table::dataset::{
+    DatasetFlow, EventRow, LogRow, LogSample, QueueRow, QueueSource, RunEvent,
+};
+
+use super::manifest::{Checked, LogInput};
+use super::names::Names;
+use super::survey::Surveyed;
+use super::tables::Tables;
+use super::{checksum, ping_log, queue_log};
+use crate::{Error, LogFile};
+
+/// A log of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogSource {
+    /// The file.
+    pub path: PathBuf,
+    /// What it is called in tables.
+    pub name: Arc<str>,
+    /// What wrote it; told by its beginning if `None`.
+    pub kind: Option<LogKind>,
+    /// Whether the dataset is made without it if it cannot be read.
+    pub is_optional: bool,
+}
+
+/// What wrote a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogKind {
+    /// Something that `tcpexp import` reads.
+    Import(Format),
+    /// `tc -s -j qdisc show` again and again: each line is an object with `time_ns` (nanoseconds since
+    /// 1970), `interface` and, under `qdiscs`, what `tc` printed.
+    Queue,
+    /// `ping -D`.
+    Ping,
+}
+
+impl LogKind {
+    /// All names.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        let import = Format::ALL.into_iter().map(Self::Import);
+        import.chain([Self::Queue, Self::Ping]).map(Self::name)
+    }
+
+    /// The name used on the command line and in the record of a run.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Import(format) => format.name(),
+            Self::Queue => "queue",
+            Self::Ping => "ping",
+        }
+    }
+
+    /// What has this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let import = Format::ALL.into_iter().map(Self::Import);
+        import
+            .chain([Self::Queue, Self::Ping])
+            .find(|kind| kind.name() == name)
+    }
+}
+
+/// What became of the logs.
+#[derive(Debug, Default)]
+pub(super) struct ReadLogs {
+    pub(super) read: Vec<LogInput>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Reads logs into tables.
+pub(super) struct Logs<'a> {
+    flows: HashMap<(SocketAddr, SocketAddr), (Arc<DatasetFlow>, SocketAddr), FixedState>,
+    tables: &'a mut Tables,
+    outcome: ReadLogs,
+}
+
+impl<'a> Logs<'a> {
+    pub(super) fn new(
+        names: &Names,
+        captures: [Option<&Surveyed>; 2],
+        tables: &'a mut Tables,
+    ) -> Self {
+        let mut flows = HashMap::default();
+        for (point, capture) in tcpexp_measure::spp::Point::BOTH.into_iter().zip(captures) {
+            for connection in capture.iter().flat_map(|capture| &capture.connections) {
+                let Some(local) = names.of_local(point, connection.flow) else {
+                    continue;
+                };
+                let forward_from = match local.turned(Direction::Forward) {
+                    Direction::Forward => connection.initiator,
+                    Direction::Reverse => connection.responder,
+                };
+                let key = unordered(connection.initiator, connection.responder);
+                let flow = || (Arc::clone(&local.flow), forward_from);
+                // Of flows that use the same ports after each other, the first.
+                flows.entry(key).or_insert_with(flow);
+            }
+        }
+        Self {
+            flows,
+            tables,
+            outcome: ReadLogs::default(),
+        }
+    }
+
+    /// Reads them all; an optional one that cannot be read is a warning.
+    pub(super) fn read(mut self, logs: &[LogSource]) -> Result<ReadLogs, Error> {
+        for log in logs {
+            match self.one(log) {
+                Ok(read) => self.outcome.read.push(read),
+                Err(error @ (Error::Write { .. } | Error::Encode { .. })) => return Err(error),
+                Err(error) if log.is_optional => {
+                    let told = super::warnings::chain(&error);
+                    self.outcome
+                        .warnings
+                        .push(format!("{told}; the log is left out"));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.outcome)
+    }
+
+    fn one(&mut self, log: &LogSource) -> Result<LogInput, Error> {
+        let opened = |source| Error::Open {
+            path: log.path.clone(),
+            source,
+        };
+        let (bytes, sha256) = File::open(&log.path)
+            .and_then(checksum::of)
+            .map_err(opened)?;
+        let mut file = LogFile::open(&log.path)?;
+        let kind = match log.kind {
+            Some(kind) => kind,
+            None => LogKind::Import(file.guess()?),
+        };
+        let mut input = LogInput {
+            file: Checked {
+                path: log.name.to_string(),
+                bytes,
+                sha256,
+            },
+            kind: kind.name().to_owned(),
+            lines: 0,
+            used: 0,
+            passed_over: 0,
+            not_used: BTreeMap::new(),
+        };
+        match kind {
+            LogKind::Import(format) => self.import(log, file, format, &mut input)?,
+            LogKind::Queue => self.lines(log, file, &mut input, |logs, line| {
+                let states = queue_log::states(line)?;
+                Some(states.into_iter().try_for_each(|(at, state)| {
+                    logs.tables.queue.add(QueueRow {
+                        at,
+                        source: QueueSource::Log {
+                            log: Arc::clone(&log.name),
+                            state: Box::new(state),
+                        },
+                    })
+                }))
+            })?,
+            LogKind::Ping => self.lines(log, file, &mut input, |logs, line| {
+                let sample = ping_log::answer(line)?;
+                Some(logs.tables.logs.add(LogRow {
+                    log: Arc::clone(&log.name),
+                    kind: LogKind::Ping.name().into(),
+                    flow: None,
+                    direction: None,
+                    sample,
+                }))
+            })?,
+        }
+        Ok(input)
+    }
+
+    /// A log that is read line by line; `take` tells whether it was of use.
+    fn lines(
+        &mut self,
+        log: &LogSource,
+        file: LogFile,
+        input: &mut LogInput,
+        take: impl Fn(&mut Self, &str) -> Option<Result<(), Error>>,
+    ) -> Result<(), Error> {
+        file.each_line(|line| {
+            input.lines += 1;
+            if line.trim().is_empty() {
+                input.passed_over += 1;
+                return Ok(());
+            }
+            if let Some(taken) = take(self, line) {
+                input.used += 1;
+                return taken;
+            }
+            let reason = "not a line of this format".to_owned();
+            *input.not_used.entry(reason).or_default() += 1;
+            Ok(())
+        })?;
+        if input.used == 0 {
+            return Err(Error::Nothing {
+                path: log.path.clone(),
+                why: format!("none of {} lines can be used", input.lines),
+            });
+        }
+        Ok(())
+    }
+
+    fn import(
+        &mut self,
+        log: &LogSource,
+        file: LogFile,
+        format: Format,
+        input: &mut LogInput,
+    ) -> Result<(), Error> {
+        let mut flows = HashMap::default();
+        let kind: Arc<str> = format.name().into();
+        let report = file.read(format, |batch| self.batch(log, &kind, &mut flows, batch))?;
+        input.lines = report.lines.lines;
+        input.used = report.lines.used;
+        input.passed_over = report.lines.passed_over;
+        let reasons = report.lines.reasons.iter();
+        input.not_used = reasons
+            .map(|(reason, count)| (reason.to_string(), *count))
+            .collect();
+        if report.breaks_off {
+            let name = &log.name;
+            let warning = format!("{name}: compressed data breaks off; what came before was used");
+            self.outcome.warnings.push(warning);
+        }
+        Ok(())
+    }
+
+    fn batch(
+        &mut self,
+        log: &LogSource,
+        kind: &Arc<str>,
+        flows: &mut HashMap<FlowId, Known, FixedState>,
+        batch: Batch,
+    ) -> Result<(), Error> {
+        for flow in &batch.flows {
+            flows.insert(flow.flow, self.known(flow));
+        }
+        let whose = |flow: FlowId, direction: Direction| match flows.get(&flow) {
+            Some(Some((known, true))) => (Some(Arc::clone(known)), direction.opposite()),
+            Some(Some((known, false))) => (Some(Arc::clone(known)), direction),
+            _ => (None, direction),
+        };
+        let row = |(flow, direction): (Option<Arc<DatasetFlow>>, Direction), sample| LogRow {
+            log: Arc::clone(&log.name),
+            kind: Arc::clone(kind),
+            flow,
+            direction: Some(direction),
+            sample,
+        };
+        for sample in batch.samples {
+            let whose = whose(sample.flow, sample.direction);
+            self.tables
+                .logs
+                .add(row(whose, LogSample::Sender(sample)))?;
+        }
+        for interval in batch.intervals {
+            let whose = whose(interval.flow, interval.direction);
+            self.tables
+                .logs
+                .add(row(whose, LogSample::Interval(interval)))?;
+        }
+        let mut event = |flow, event| {
+            self.tables.events.add(EventRow {
+                capture: None,
+                log: Some(Arc::clone(&log.name)),
+                flow,
+                event: RunEvent::Sender(event),
+            })
+        };
+        for mut change in batch.state_changes {
+            let (flow, direction) = whose(change.flow, change.direction);
+            change.direction = direction;
+            event(flow, SenderEvent::StateChange(change))?;
+        }
+        for mut retransmit in batch.retransmits {
+            let (flow, direction) = whose(retransmit.flow, retransmit.direction);
+            retransmit.direction = direction;
+            event(flow, SenderEvent::Retransmit(retransmit))?;
+        }
+        Ok(())
+    }
+
+    /// The flow of the captures that a log's flow is.
+    fn known(&self, flow: &ImportedFlow) -> Known {
+        let (local, remote) = flow.local.zip(flow.remote)?;
+        let (known, forward_from) = self.flows.get(&unordered(local, remote))?;
+        Some((Arc::clone(known), *forward_from != local))
+    }
+}
+
+/// A flow of the captures, and whether the log calls its directions the other way round.
+type Known = Option<(Arc<DatasetFlow>, bool)>;
+
+fn unordered(a: SocketAddr, b: SocketAddr) -> (SocketAddr, SocketAddr) {
+    (a.min(b), a.max(b))
+}

@@ -1,0 +1,65 @@
+//! A log of `ping -D`.
+
+use tcpexp_table::dataset::LogSample;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+/// The answer that a line tells of:
+/// `[1767225609.778130] 64 bytes from 172.16.11.2: icmp_seq=1 ttl=63 time=40.1 ms`.
+pub(super) fn answer(line: &str) -> Option<LogSample> {
+    let (at, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let field = |name: &str| {
+        let (_, value) = rest.split_once(name)?;
+        value.split_whitespace().next()
+    };
+    let is_in_ms = rest.trim_end().ends_with(" ms");
+    Some(LogSample::Echo {
+        at: Timestamp::from_nanos(scaled(at, 9)?),
+        number: field("icmp_seq=")?.parse().ok()?,
+        rtt: TimeDelta::from_nanos(scaled(field("time=").filter(|_| is_in_ms)?, 6)?),
+    })
+}
+
+/// A decimal number times a power of ten; further decimals are cut off.
+fn scaled(text: &str, zeros: usize) -> Option<i64> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !is_digits(whole) || !is_digits(decimals) {
+        return None;
+    }
+    let decimals: String = decimals
+        .chars()
+        .chain(std::iter::repeat('0'))
+        .take(zeros)
+        .collect();
+    format!("{whole}{decimals}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_has_its_time_to_the_nanosecond() {
+        let line = "[1767225609.778130] 64 bytes from 172.16.11.2: icmp_seq=17 ttl=63 time=40.1 ms";
+        assert_eq!(
+            answer(line),
+            Some(LogSample::Echo {
+                at: Timestamp::from_nanos(1_767_225_609_778_130_000),
+                number: 17,
+                rtt: TimeDelta::from_micros(40_100),
+            })
+        );
+    }
+
+    #[test]
+    fn other_lines_are_none() {
+        for line in [
+            "PING 172.16.11.2 (172.16.11.2) 56(84) bytes of data.",
+            "[1767225609.778130] no answer yet for icmp_seq=3",
+            "[now] 64 bytes from 172.16.11.2: icmp_seq=17 ttl=63 time=40.1 ms",
+            "rtt min/avg/max/mdev = 40.0/40.1/40.2/0.1 ms",
+        ] {
+            assert_eq!(answer(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The runs of a sweep, each analysed in its directory.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tcpexp_sweep::record::{FILE_NAME, LogRecord, Parameter, Role, RunRecord, TrafficRecord};
+use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::{
+    AnalyzeInputs, AnalyzeOptions, DatasetDir, LogKind, LogSource, Manifest, Traffic, analyze,
+};
+use crate::{Error, Recording};
+
+/// The directory of a run's dataset in the run's.
+pub const RUN_DATASET: &str = "data";
+
+/// The directory of the runs in a sweep's.
+const RUNS: &str = "runs";
+
+/// The parameters of one cell, by name.
+pub type Parameters = BTreeMap<String, Option<Parameter>>;
+
+/// The columns that the tables of all runs of a sweep begin with.
+///
+/// To be made of all cells, so that all tables of the sweep have the same columns: one that a cell does
+/// not have is null in its runs.
+#[derive(Clone, Debug, Default)]
+pub struct SweepColumns {
+    /// Each null, of the type that holds all values; those that vary first.
+    parameters: Vec<(String, RunValue)>,
+}
+
+impl SweepColumns {
+    /// The columns for cells with these parameters, of which `varied` come first.
+    pub fn of<'a>(cells: impl IntoIterator<Item = &'a Parameters>, varied: &[String]) -> Self {
+        let mut all: BTreeMap<&str, Option<RunValue>> = BTreeMap::new();
+        for (name, parameter) in cells.into_iter().flatten() {
+            let value = parameter.as_ref().map(|parameter| value(parameter).null());
+            let known = all.entry(name).or_default();
+            *known = match (known.take(), value) {
+                (Some(known), Some(value)) => Some(known.type_with(&value)),
+                (known, value) => known.or(value),
+            };
+        }
+        let place = |name: &str| {
+            let place = varied.iter().position(|varied| varied == name);
+            place.unwrap_or(varied.len())
+        };
+        let mut parameters: Vec<_> = all
+            .into_iter()
+            // One that no cell has is text, for want of anything else.
+            .map(|(name, value)| (name.to_owned(), value.unwrap_or(RunValue::Text(None))))
+            .collect();
+        parameters.sort_by_key(|(name, _)| place(name));
+        Self { parameters }
+    }
+
+    /// The columns of all runs in one sweep.
+    pub fn of_records<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Self {
+        let records: Vec<&RunRecord> = records.into_iter().collect();
+        let varied = records.first().map_or(&[][..], |record| &record.varied);
+        Self::of(records.iter().map(|record| &record.parameters), varied)
+    }
+
+    /// These columns with the values of one run.
+    fn of_run(&self, record: &RunRecord) -> RunColumns {
+        let column = |name: &str, description: &str, value| RunColumn {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            value,
+        };
+        let mut columns = vec![
+            column(
+                "run",
+                "The run's name in its sweep.",
+                RunValue::Text(Some(record.run.clone())),
+            ),
+            column(
+                "cell",
+                "Hash of the cell's parameters: the same for its repetitions.",
+                RunValue::Text(Some(record.cell.clone())),
+            ),
+            column(
+                "repetition",
+                "Which repetition of the cell, from 1.",
+                RunValue::Count(Some(record.repetition.into())),
+            ),
+        ];
+        for (name, null) in &self.parameters {
+            let parameter = record.parameters.get(name).and_then(Option::as_ref);
+            let value =
+                parameter.map_or(null.clone(), |parameter| value(parameter).as_type_of(null));
+            let what = "A parameter of the plan, in the unit that the name ends in. Null where the cell does not have it.";
+            columns.push(column(name, what, value));
+        }
+        RunColumns::new(columns, DatasetTable::has_column)
+    }
+}
+
+fn value(parameter: &Parameter) -> RunValue {
+    match parameter {
+        Parameter::Flag(flag) => RunValue::Flag(Some(*flag)),
+        Parameter::Count(count) => RunValue::Count(Some(*count)),
+        Parameter::Number(number) => RunValue::Number(Some(*number)),
+        Parameter::Text(text) => RunValue::Text(Some(text.clone())),
+    }
+}
+
+/// Analyses the run in `run_dir`, whose dataset is the directory [`RUN_DATASET`] in it.
+///
+/// `options` are taken but for what the run's record says: names, parameters, traffic, origin and
+/// the link's rate. Captures of several hosts on one side are read as one, so their clocks must
+/// agree.
+pub fn analyze_run(
+    run_dir: &Path,
+    columns: &SweepColumns,
+    options: &AnalyzeOptions,
+) -> Result<Manifest, Error> {
+    let record = RunRecord::read(run_dir).map_err(Error::Record)?;
+    let out = DatasetDir::create(&run_dir.join(RUN_DATASET))?;
+    analyze_run_into(run_dir, &record, columns, options, out)
+}
+
+/// The same with the run's record, into any directory.
+pub fn analyze_run_into(
+    run_dir: &Path,
+    record: &RunRecord,
+    columns: &SweepColumns,
+    options: &AnalyzeOptions,
+    out: DatasetDir,
+) -> Result<Manifest, Error> {
+    let source = side(run_dir, record, Role::Source)?;
+    let sink = side(run_dir, record, Role::Sink)?;
+    let (src, dst) = match (source, sink) {
+        (Some(source), sink) => (source, sink),
+        (None, Some(sink)) => (sink, None),
+        (None, None) => {
+            return Err(Error::NoCaptures {
+                path: run_dir.join(FILE_NAME),
+            });
+        }
+    };
+    let logs: Vec<LogSource> = record
+        .logs
+        .iter()
+        .filter_map(|log| log_source(run_dir, log))
+        .collect();
+    let t0 = record.t0_ns.map(Timestamp::from_nanos);
+    let options = AnalyzeOptions {
+        run: columns.of_run(record),
+        origin: t0.or(options.origin),
+        link_rate_bps: rate_bps(record).or(options.link_rate_bps),
+        traffic: record.traffic.iter().filter_map(traffic).collect(),
+        ..options.clone()
+    };
+    let inputs = AnalyzeInputs {
+        logs: &logs,
+        path_changes: &path_changes(record),
+        ..AnalyzeInputs::new(&src, dst.as_ref())
+    };
+    analyze(inputs, &options, out)
+}
+
+/// The captures of the hosts on one side of the bottleneck.
+fn side(run_dir: &Path, record: &RunRecord, role: Role) -> Result<Option<Recording>, Error> {
+    let captures = record
+        .captures
+        .iter()
+        .filter(|capture| capture.role == role);
+    let parts: Result<Vec<_>, _> = captures
+        .map(|capture| Recording::open(&run_dir.join(&capture.file)))
+        .collect();
+    let mut parts = parts?;
+    if parts.len() > 1 {
+        return Recording::merged(&parts).map(Some);
+    }
+    Ok(parts.pop())
+}
+
+/// A log whose kind is known; others are for people.
+fn log_source(run_dir: &Path, log: &LogRecord) -> Option<LogSource> {
+    Some(LogSource {
+        path: run_dir.join(&log.file),
+        name: log.file.display().to_string().into(),
+        kind: Some(LogKind::named(&log.kind)?),
+        is_optional: true,
+    })
+}
+
+fn traffic(record: &TrafficRecord) -> Option<Traffic> {
+    let host = |address: &str| address.parse::<IpAddr>().ok();
+    Some(Traffic {
+        name: record.name.as_str().into(),
+        class: record.class.as_str().into(),
+        hosts: [host(&record.from)?, host(&record.to)?],
+        port: record.port,
+        has_control_connection: record.tool == "iperf3",
+    })
+}
+
+/// The rate of the bottleneck in forward direction.
+fn rate_bps(record: &RunRecord) -> Option<u64> {
+    let mbps = match record.parameters.get("rate_mbps")?.as_ref()? {
+        Parameter::Number(mbps) => *mbps,
+        Parameter::Count(mbps) => *mbps as f64,
+        Parameter::Flag(_) | Parameter::Text(_) => return None,
+    };
+    let bps = (mbps * 1e6).round();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 1 and 10^15"
+    )]
+    (1.0..1e15).contains(&bps).then_some(bps as u64)
+}
+
+/// What was done to the path, when it happened or else when it should have.
+fn path_changes(record: &RunRecord) -> Vec<(Timestamp, Arc<str>)> {
+    let changes = record.changes.iter().filter_map(|change| {
+        let planned = || {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "a run is shorter than years"
+            )]
+            let after = TimeDelta::from_nanos((change.at_s * 1e9).round() as i64);
+            Some(Timestamp::from_nanos(record.t0_ns?) + after)
+        };
+        let at = change.executed_ns.map(Timestamp::from_nanos);
+        Some((at.or_else(planned)?, change.what.as_str().into()))
+    });
+    changes.collect()
+}
+
+/// The runs at `path`, which is a run's directory or a sweep's, each with its record, in order of
+/// their names. A directory without a record is a run that has not ended.
+pub fn recorded_runs(path: &Path) -> Result<Vec<(PathBuf, RunRecord)>, Error> {
+    let read = |dir: PathBuf| {
+        let record = RunRecord::read(&dir).map_err(Error::Record)?;
+        Ok((dir, record))
+    };
+    if path.join(FILE_NAME).is_file() {
+        return Ok(vec![read(path.to_owned())?]);
+    }
+    let runs = path.join(RUNS);
+    if !runs.is_dir() {
+        return Err(Error::NoRuns {
+            path: path.to_owned(),
+        });
+    }
+    let entries = fs::read_dir(&runs).map_err(|source| Error::Open {
+        path: runs.clone(),
+        source,
+    })?;
+    let mut dirs = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|source| Error::Open {
+            path: runs.clone(),
+            source,
+        })?;
+        if entry.path().join(FILE_NAME).is_file() {
+            dirs.push(entry.path());
+        }
+    }
+    dirs.sort();
+    dirs.into_iter().map(read).collect()
+}
+
+/// The columns that the run in `run_dir` shares with the others of its sweep, as far as these have
+/// ended.
+pub fn columns_beside(run_dir: &Path) -> Result<SweepColumns, Error> {
+    let sweep = fs::canonicalize(run_dir).ok().and_then(|dir| {
+        let runs = dir.parent()?;
+        (runs.file_name()? == RUNS).then(|| runs.parent().map(Path::to_owned))?
+    });
+    let records = recorded_runs(sweep.as_deref().unwrap_or(run_dir))?;
+    Ok(SweepColumns::of_records(
+        records.iter().map(|(_, record)| record),
+    ))
+}

@@ -1,0 +1,186 @@
+//! Captures of one side of a path as one.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use tcpexp_capture::{Capture, Record};
+use tcpexp_units::Timestamp;
+
+use crate::{Error, Recording};
+
+impl Recording {
+    /// Captures taken at the same time on several hosts or interfaces, as if one had taken them all.
+    ///
+    /// The clocks of the hosts must agree, as those of one machine's interfaces do: nothing is done
+    /// about it. Records without a time are left out. What results is kept in a temporary file without
+    /// a name.
+    pub fn merged(parts: &[Self]) -> Result<Self, Error> {
+        let names: Vec<_> = parts
+            .iter()
+            .map(|part| part.name().display().to_string())
+            .collect();
+        let name = PathBuf::from(names.join(" + "));
+        let mut heads = Vec::new();
+        for part in parts {
+            heads.push(Head::of(part.capture()?));
+        }
+        let mut merge = || -> io::Result<std::fs::File> {
+            let mut out = BufWriter::with_capacity(1 << 18, tempfile::tempfile()?);
+            write(&mut heads, &mut out)?;
+            out.into_inner().map_err(io::IntoInnerError::into_error)
+        };
+        match merge() {
+            Ok(file) => Ok(Self::of_spool(name, file)),
+            Err(source) => Err(Error::Spool { name, source }),
+        }
+    }
+}
+
+/// A capture, and its next record.
+struct Head<'a> {
+    capture: Capture<'a>,
+    next: Option<Kept>,
+}
+
+struct Kept {
+    at: Timestamp,
+    link_type: u16,
+    wire_bytes: u32,
+    captured: Vec<u8>,
+}
+
+impl<'a> Head<'a> {
+    fn of(capture: Capture<'a>) -> Self {
+        let mut head = Self {
+            capture,
+            next: None,
+        };
+        head.step(Vec::new());
+        head
+    }
+
+    /// Takes the next record that has a time; `buffer` is used again.
+    fn step(&mut self, mut buffer: Vec<u8>) {
+        self.next = None;
+        while let Some(Record {
+            at,
+            link_type,
+            wire_bytes,
+            captured,
+            ..
+        }) = self.capture.next_record()
+        {
+            if let Some(at) = at {
+                buffer.clear();
+                buffer.extend_from_slice(captured);
+                self.next = Some(Kept {
+                    at,
+                    link_type,
+                    wire_bytes,
+                    captured: buffer,
+                });
+                return;
+            }
+        }
+    }
+}
+
+/// Writes the records of all captures in order of time, as pcapng with an interface for each link
+/// type.
+fn write(heads: &mut [Head<'_>], out: &mut impl Write) -> io::Result<()> {
+    const SECTION: [u32; 7] = [0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28];
+    words(out, &SECTION)?;
+    let mut interfaces: Vec<u16> = Vec::new();
+    loop {
+        let earliest = heads
+            .iter_mut()
+            .filter(|head| head.next.is_some())
+            .min_by_key(|head| head.next.as_ref().map(|next| next.at));
+        let Some((head, record)) = earliest.and_then(|head| {
+            let record = head.next.take()?;
+            Some((head, record))
+        }) else {
+            return Ok(());
+        };
+        let known = interfaces.iter().position(|link| *link == record.link_type);
+        let interface = if let Some(interface) = known {
+            interface
+        } else {
+            // Nanoseconds: option 9 is if_tsresol, 10^-9.
+            words(out, &[1, 32, record.link_type.into(), 0])?;
+            words(out, &[9 | 1 << 16, 9, 0, 32])?;
+            interfaces.push(record.link_type);
+            interfaces.len() - 1
+        };
+        packet(out, interface, &record)?;
+        head.step(record.captured);
+    }
+}
+
+/// An enhanced packet block.
+fn packet(out: &mut impl Write, interface: usize, record: &Kept) -> io::Result<()> {
+    let captured = word(record.captured.len())?;
+    let padding = captured.wrapping_neg() % 4;
+    let length = captured + padding + 32;
+    let time = record.at.as_nanos().cast_unsigned();
+    let [high, low] = [time >> 32, time & u64::from(u32::MAX)]
+        .map(|half| u32::try_from(half).expect("half of 64 bits are 32 bits"));
+    let wire_bytes = record.wire_bytes;
+    words(
+        out,
+        &[6, length, word(interface)?, high, low, captured, wire_bytes],
+    )?;
+    out.write_all(&record.captured)?;
+    out.write_all(&[0; 3][..padding as usize])?;
+    words(out, &[length])
+}
+
+fn word(number: usize) -> io::Result<u32> {
+    u32::try_from(number).map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+fn words(out: &mut impl Write, words: &[u32]) -> io::Result<()> {
+    words
+        .iter()
+        .try_for_each(|word| out.write_all(&word.to_le_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_testkit::script;
+    use tcpexp_wire::Tunnels;
+
+    use super::*;
+    use crate::CaptureInfo;
+
+    fn capture(text: &str) -> Recording {
+        Recording::spool("part".into(), script::capture(text).as_slice()).unwrap()
+    }
+
+    #[test]
+    fn records_of_all_parts_are_there_in_order_of_time() {
+        let parts = [
+            capture("1.000000001 > udp 100\n3.0 > udp 101 flow 1\n5.0 > udp 99"),
+            capture("2.0 > udp 7 flow 2\n4.0 > udp 8 flow 2"),
+        ];
+        let merged = Recording::merged(&parts).unwrap();
+        let mut records = Vec::new();
+        merged
+            .each_record(|record| {
+                records.push((record.at.unwrap().as_nanos(), record.captured.to_vec()));
+            })
+            .unwrap();
+        let mut expected = Vec::new();
+        for part in &parts {
+            part.each_record(|record| {
+                expected.push((record.at.unwrap().as_nanos(), record.captured.to_vec()));
+            })
+            .unwrap();
+        }
+        expected.sort();
+        assert_eq!(records, expected);
+        let info = CaptureInfo::read(&merged, Tunnels::Closed).unwrap();
+        assert_eq!((info.tally.used(), info.damage), (5, None));
+        assert_eq!(merged.name().to_str(), Some("part + part"));
+    }
+}
