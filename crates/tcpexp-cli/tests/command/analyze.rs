@@ -46,11 +46,11 @@ fn what_makes_no_sense_is_refused_before_anything_is_read() {
     assert_snapshot!(desk.misuse("analyze - - -o data"), @"error: only one of the two captures can be standard input");
     assert_snapshot!(desk.misuse("analyze src.pcap dst.pcap -o data --position sender"), @"error: two captures are taken at two places: use --position with one");
     assert_snapshot!(desk.misuse("analyze src.pcap -o data --param CC=cubic"), @r#"error: invalid value 'CC=cubic' for '--param <NAME=VALUE>': "CC=cubic" is no column: write it as cc=cubic or rate_mbps=10.0, the name in small letters, digits and _"#);
-    assert_snapshot!(desk.misuse("analyze src.pcap"), @"error: the following required arguments were not provided:");
-    assert_snapshot!(desk.misuse("analyze src.pcap -o data --jobs 2"), @"error: a dataset needs a directory: use -o DIR");
-    assert_snapshot!(desk.misuse("analyze src.pcap -o data --log netflow=x"), @"error: --jobs is for the runs of a sweep");
-    assert_snapshot!(desk.misuse("analyze . -o data"), @r#"error: invalid value 'netflow=x' for '--log <KIND=FILE>': "netflow=x" is no log: write it as ss=FILE; there are tcp_probe, tcpinfo, ss, siftr, web10g, iperf3, queue, ping"#);
-    assert_snapshot!(desk.failure("analyze ."), @"error: a run takes no -o: its dataset is data in its directory");
+    assert_snapshot!(desk.misuse("analyze src.pcap"), @"error: a dataset needs a directory: use -o DIR");
+    assert_snapshot!(desk.misuse("analyze src.pcap -o data --jobs 2"), @"error: --jobs is for the runs of a sweep");
+    assert_snapshot!(desk.misuse("analyze src.pcap -o data --log netflow=x"), @r#"error: invalid value 'netflow=x' for '--log <KIND=FILE>': "netflow=x" is no log: write it as ss=FILE; there are tcp_probe, tcpinfo, ss, siftr, web10g, iperf3, queue, ping"#);
+    assert_snapshot!(desk.misuse("analyze . -o data"), @"error: a run takes no -o: its dataset is data in its directory");
+    assert_snapshot!(desk.failure("analyze ."), @". has neither a run.json nor runs, so it is no run and no sweep");
     assert_eq!(desk.written(), [""; 0]);
 }
 
@@ -87,8 +87,11 @@ fn complete_runs_of_a_sweep_are_analysed_where_they_are() {
     let desk = Desk::new();
     put_sweep(&desk, 3);
     let listed = desk.text("analyze sweep");
-    let rows: Vec<&str> = listed.lines().skip(11).collect();
-    assert_snapshot!(rows.join("\n"), @". has neither a run.json nor runs, so it is no run and no sweep");
+    let rows: Vec<&str> = listed.lines().skip(12).collect();
+    assert_snapshot!(rows.join("\n"), @"
+    runs            2 analysed
+    left out        0003 invalid: the rate is not what it should be
+    ");
     for run in ["0001", "0002"] {
         assert!(
             desk.path(&format!("sweep/runs/{run}/data/manifest.json"))
@@ -109,11 +112,10 @@ fn a_run_that_cannot_be_analysed_does_not_keep_others_from_it() {
     desk.put("sweep/runs/0001/captures/src1.pcap", b"no capture");
     let output = desk.run("analyze sweep --quiet --jobs 2");
     assert_eq!(output.status.code(), Some(1));
-    assert_snapshot!(text(&output.stderr), @r"
-
-    runs            2 analysed
-    left out        0003 invalid: the rate is not what it should be
-    ");
+    assert_snapshot!(text(&output.stderr), @r#"
+    tcpexp: 0001: cannot read sweep/runs/0001/captures/src1.pcap: not a capture: it starts with 6e 6f 20 63 61 70 74 75 ("no captu")
+    tcpexp: 1 of 2 runs could not be analysed
+    "#);
     assert!(desk.path("sweep/runs/0002/data/manifest.json").exists());
 }
 
