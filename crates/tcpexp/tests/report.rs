@@ -12,10 +12,7 @@ fn page_of(fixture: &str) -> Page {
     let folder = common::fixture(fixture);
     let open = |name: &str| Recording::open(&folder.join(name)).unwrap();
     let (src, dst) = (open("src.pcap.gz"), open("dst.pcap.gz"));
-    let inputs = AnalyzeInputs {
-        src: &src,
-        dst: Some(&dst),
-    };
+    let inputs = AnalyzeInputs::new(&src, Some(&dst));
     let place = tempfile::tempdir().unwrap();
     let data = place.path().join("run");
     analyze(
