@@ -68,10 +68,11 @@ fn put_sweep(desk: &Desk, runs: usize) {
         } else {
             ("invalid", "\"the rate is not what it should be\"")
         };
+        let (cc, rate) = [("cubic", "10.0"), ("reno", "2.5")][run % 2];
         let record = format!(
             r#"{{"schema": 1, "run": "{run:04}", "cell": "c0ffee", "repetition": {run}, "seed": 7,
             "plan_hash": "ab", "status": "{status}", "reason": {reason},
-            "parameters": {{"cc": "cubic", "rate_mbps": 10.0}}, "varied": ["cc", "rate_mbps"],
+            "parameters": {{"cc": "{cc}", "rate_mbps": {rate}}}, "varied": ["cc", "rate_mbps"],
             "captures": [
                 {{"host": "src1", "role": "source", "file": "captures/src1.pcap", "packets_dropped": 0}},
                 {{"host": "dst1", "role": "sink", "file": "captures/dst1.pcap", "packets_dropped": 0}}],
@@ -103,6 +104,70 @@ fn complete_runs_of_a_sweep_are_analysed_where_they_are() {
     let before = desk.get("sweep/runs/0001/data/rtt.parquet");
     desk.text("analyze sweep/runs/0001 --quiet");
     assert!(desk.get("sweep/runs/0001/data/rtt.parquet") == before);
+}
+
+/// What a query says of the tables of a sweep, as Python prints it.
+fn query(python: &str, desk: &Desk, sql: &str) -> String {
+    let output = std::process::Command::new(python)
+        .args([
+            "-c",
+            "import duckdb, sys; print(duckdb.sql(sys.argv[1]).fetchall())",
+            sql,
+        ])
+        .current_dir(desk.path(""))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout).trim().to_owned()
+}
+
+#[test]
+fn one_query_groups_all_runs_of_a_sweep_by_their_parameters() {
+    let Some(python) = crate::compare::python() else {
+        let why = "there is no Python with duckdb; TCPEXP_PYTHON names one";
+        assert!(std::env::var_os("TCPEXP_NEED_TOOLS").is_none(), "{why}");
+        eprintln!("skipped: {why}");
+        return;
+    };
+    let desk = Desk::new();
+    put_sweep(&desk, 4);
+    desk.text("analyze sweep --quiet");
+    let mut rtts: Vec<i64> = desk
+        .text("rtt src.pcap dst.pcap --format csv")
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(7).unwrap().parse().unwrap())
+        .collect();
+    rtts.sort_unstable();
+    let middle = [rtts[(rtts.len() - 1) / 2], rtts[rtts.len() / 2]];
+    let median = middle.map(|nanos| nanos as f64 / 1e6).iter().sum::<f64>() / 2.0;
+    let sql = "SELECT cc, rate_mbps, median(rtt_ms) FROM 'sweep/**/rtt.parquet' GROUP BY ALL";
+    let told = query(&python, &desk, &format!("{sql} ORDER BY ALL"));
+    assert_eq!(
+        told,
+        format!("[('cubic', 10.0, {median}), ('reno', 2.5, {median})]")
+    );
+    // And so with every table.
+    for table in tcpexp::table::dataset::DatasetTable::ALL {
+        let name = table.name();
+        let sql = format!("SELECT count(*), count(DISTINCT run) FROM 'sweep/**/{name}.parquet'");
+        let rows = |run: &str| {
+            let run = desk.path(&format!("sweep/runs/{run}/data"));
+            let tables = tcpexp::Manifest::read(&run).unwrap().tables;
+            tables
+                .into_iter()
+                .find(|table| table.name == name)
+                .unwrap()
+                .rows
+        };
+        let rows: u64 = ["0001", "0002", "0003"].map(rows).iter().sum();
+        let runs = if rows > 0 { 3 } else { 0 };
+        assert_eq!(
+            query(&python, &desk, &sql),
+            format!("[({rows}, {runs})]"),
+            "{name}"
+        );
+    }
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn rows(table: &str) -> Vec<BTreeMap<String, String>> {
 }
 
 /// A Python that has duckdb.
-fn python() -> Option<String> {
+pub(crate) fn python() -> Option<String> {
     let wanted = std::env::var("TCPEXP_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let mut command = Command::new(&wanted);
     command.args(["-c", "import duckdb"]).stderr(Stdio::null());
