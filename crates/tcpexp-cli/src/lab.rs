@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Subcommand;
-use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource, Shape};
+use tcpexp_lab::doctor::{self, Finding};
+use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource, MOST_HOSTS, Shape};
 
 /// The virtual testbed: sources, a router and sinks in a virtual machine that runs in virtual time
 ///
@@ -27,6 +28,7 @@ enum LabCommand {
     Build(BuildArgs),
     Run(RunArgs),
     Shell(ShellArgs),
+    Doctor(DoctorArgs),
 }
 
 /// Make the image that guests boot, of the distribution's kernel and this machine's programs
@@ -71,6 +73,15 @@ struct ShellArgs {
     guest: GuestArgs,
 }
 
+/// Say what is there for a lab and what is missing, one line each
+///
+/// Ends with 1 if something is missing without which there is no lab.
+#[derive(clap::Args)]
+struct DoctorArgs {
+    #[command(flatten)]
+    image: ImageArgs,
+}
+
 /// The command in the guest failed, and has said why itself.
 #[derive(Debug, thiserror::Error)]
 #[error("the command in the guest ended with {0}")]
@@ -97,11 +108,13 @@ struct ImageArgs {
 struct GuestArgs {
     /// Sources: src1, src2, …
     #[arg(long, value_name = "N", default_value_t = 1)]
-    sources: usize,
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_HOSTS)))]
+    sources: u8,
 
     /// Sinks: dst1, dst2, …
     #[arg(long, value_name = "N", default_value_t = 1)]
-    sinks: usize,
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_HOSTS)))]
+    sinks: u8,
 
     /// Memory of the guest, which has all its files in there
     #[arg(long, value_name = "MIB", default_value_t = 1536)]
@@ -125,6 +138,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<()> {
             job.seed = args.seed;
             boot(&args.image, &job, Some(Duration::from_secs(args.limit)))
         }
+        LabCommand::Doctor(args) => examine(args),
         LabCommand::Shell(args) => boot(&args.image, &args.guest.job(Vec::new())?, None),
     }
 }
@@ -151,6 +165,17 @@ pub(crate) fn image() -> anyhow::Result<Image> {
         modules: None,
     };
     Ok(Image::ensure(&args.cache()?, &args.source())?)
+}
+
+fn examine(args: &DoctorArgs) -> anyhow::Result<()> {
+    let findings = doctor::examine(&args.image.cache()?);
+    let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
+    crate::output::print((lines.join("\n") + "\n").as_bytes())?;
+    if findings.iter().all(Finding::is_fine) {
+        Ok(())
+    } else {
+        Err(Ended(1).into())
+    }
 }
 
 fn boot(args: &ImageArgs, job: &Job, limit: Option<Duration>) -> anyhow::Result<()> {
@@ -192,7 +217,7 @@ impl ImageArgs {
 impl GuestArgs {
     fn job(&self, command: Vec<String>) -> anyhow::Result<Job> {
         let mut job = Job::new(command);
-        job.shape = Shape::new(self.sources, self.sinks)?;
+        job.shape = Shape::new(self.sources.into(), self.sinks.into())?;
         job.memory_mib = self.memory;
         job.programs = vec![env::current_exe().context("cannot find the program itself")?];
         job.share.clone_from(&self.share);

@@ -1,9 +1,12 @@
 # Makes a namespace look like a host of its own, run within it: host.sh NAME ADDRESS
-# Its own name, temporary folder and trace files; the rest of the file system is everyone's.
+# Its own name, keys, temporary folder and trace files; the rest of the file system is everyone's.
 set -e
 hostname "$1"
 mount -t tracefs trace /sys/kernel/tracing
 mount -t tmpfs tmp /tmp
 mount -t tmpfs run /run
 mkdir /run/sshd
-exec /usr/sbin/sshd -f /etc/ssh/sshd_config -o "ListenAddress=$2"
+ssh-keygen -q -t ed25519 -N '' -C "$1" -f "/etc/ssh/$1"
+read -r kind key _ <"/etc/ssh/$1.pub"
+echo "$1 $kind $key" >>/root/.ssh/known_hosts
+exec /usr/sbin/sshd -f /etc/ssh/sshd_config -o "ListenAddress=$2" -o "HostKey=/etc/ssh/$1"

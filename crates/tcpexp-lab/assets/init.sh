@@ -2,6 +2,7 @@
 # First process of a guest. Gets all it needs from its first file system; /lab has the job:
 #   /lab/topology  creates the networks          /lab/hosts    addresses of the hosts
 #   /lab/command   what to run; else a shell     /lab/out      if /out is to be handed out
+# The last two may also come later: /lab/orders-follow.
 # Console: the kernel, this script and the command's standard error are on ttyS0, the command's
 # standard output is on ttyS1, and ttyS2 gets one line on how it all ended.
 export PATH=/usr/bin HOME=/root TMPDIR=/tmp TERM=dumb
@@ -28,15 +29,23 @@ modprobe -a $(cat /lab/modules) || finish 'failed: a kernel module cannot be loa
 sysctl -qw net.core.rmem_max=33554432 net.core.wmem_max=33554432
 sh /lab/topology || finish 'failed: the networks cannot be created'
 
-ssh-keygen -q -t ed25519 -N '' -C lab -f /etc/ssh/ssh_host_ed25519_key
 ssh-keygen -q -t ed25519 -N '' -C lab -f /root/.ssh/id_ed25519
 cp /root/.ssh/id_ed25519.pub /root/.ssh/authorized_keys
-read -r kind key _ </etc/ssh/ssh_host_ed25519_key.pub
 while read -r name control; do
-    echo "$name $kind $key" >>/root/.ssh/known_hosts
     ip netns exec "$name" unshare --uts sh /lab/host "$name" "$control" ||
         finish "failed: $name has no sshd"
 done </lab/hosts
+
+cd / || finish 'failed: there is no file system'
+if [ -e /lab/orders-follow ]; then
+    # The panic device: QEMU stops the machine here and saves it, and guests go on from here. Five
+    # seconds later the kernel makes its random numbers of the guest's own seed.
+    printf '\001' | dd of=/dev/port bs=1 seek=1285 2>/dev/null
+    modprobe qemu_fw_cfg
+    cat /sys/firmware/qemu_fw_cfg/by_name/opt/tcpexp/orders/raw | busybox cpio -i -u 2>/dev/null ||
+        finish 'failed: there are no orders'
+    sleep 5
+fi
 
 cd /root || finish 'failed: there is no /root'
 if [ -e /lab/command ]; then

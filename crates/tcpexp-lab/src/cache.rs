@@ -3,11 +3,12 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
 use crate::LabError;
-use crate::files::unwritten;
+use crate::files::{unread, unwritten};
 
 /// A folder for kernels and images, which may be removed at any time.
 ///
@@ -32,7 +33,7 @@ impl Cache {
     }
 
     pub(crate) fn kernels(&self) -> PathBuf {
-        self.folder.join("kernels")
+        self.folder.join("kernel-packages")
     }
 
     pub(crate) fn images(&self) -> PathBuf {
@@ -41,13 +42,69 @@ impl Cache {
 
     /// A new folder on the same file system, which is gone again unless [`keep`] renames it.
     pub(crate) fn workplace(&self) -> Result<TempDir, LabError> {
+        forget_abandoned(&self.folder)?;
         fs::create_dir_all(&self.folder)
             .and_then(|()| {
                 tempfile::Builder::new()
-                    .prefix("making-")
+                    .prefix(MAKING)
                     .tempdir_in(&self.folder)
             })
             .map_err(unwritten(&self.folder))
+    }
+}
+
+/// What the names of things in the making begin with.
+pub(crate) const MAKING: &str = "making-";
+
+/// Nothing takes this long to make.
+const ABANDONED: Duration = Duration::from_secs(24 * 3600);
+
+/// Removes what somebody began to make in `folder` who was killed.
+pub(crate) fn forget_abandoned(folder: &Path) -> Result<(), LabError> {
+    let is_old = |made: SystemTime| made.elapsed().is_ok_and(|age| age > ABANDONED);
+    for (made, path) in by_age(folder, |name| name.starts_with(MAKING))? {
+        if is_old(made) {
+            forget(&path);
+        }
+    }
+    Ok(())
+}
+
+/// Removes all but the `most` newest things in `folder`.
+pub(crate) fn forget_oldest(folder: &Path, most: usize) -> Result<(), LabError> {
+    let things = by_age(folder, |name| !name.starts_with(MAKING))?;
+    let surplus = things.len().saturating_sub(most);
+    things
+        .iter()
+        .take(surplus)
+        .for_each(|(_, path)| forget(path));
+    Ok(())
+}
+
+/// What a folder has, the oldest first; nothing if it is not there.
+pub(crate) fn by_age(
+    folder: &Path,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<(SystemTime, PathBuf)>, LabError> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let mut things = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unread(folder))? {
+        let entry = entry.map_err(unread(folder))?;
+        // Somebody else may have removed it meanwhile.
+        let made = entry.metadata().and_then(|about| about.modified()).ok();
+        let made = made.filter(|_| is_wanted(&entry.file_name().to_string_lossy()));
+        things.extend(made.map(|made| (made, entry.path())));
+    }
+    things.sort();
+    Ok(things)
+}
+
+/// Removes a file or folder; another one may be faster, or be making something in there.
+fn forget(path: &Path) {
+    if fs::remove_file(path).is_err() {
+        drop(fs::remove_dir_all(path));
     }
 }
 
@@ -73,6 +130,33 @@ pub(crate) fn keep(made: TempDir, name: &Path) -> Result<(), LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn newest_things_stay_and_so_does_what_is_in_the_making() {
+        let folder = tempfile::tempdir().unwrap();
+        let age = |name: &str, days: u64| {
+            let file = fs::File::create(folder.path().join(name)).unwrap();
+            let made = SystemTime::now() - Duration::from_secs(days * 24 * 3600);
+            file.set_modified(made).unwrap();
+        };
+        for (name, days) in [
+            ("a", 5),
+            ("b", 4),
+            ("c", 3),
+            ("making-d", 2),
+            ("making-e", 0),
+        ] {
+            age(name, days);
+        }
+        forget_oldest(folder.path(), 2).unwrap();
+        forget_abandoned(folder.path()).unwrap();
+        let left = by_age(folder.path(), |_| true).unwrap();
+        let names: Vec<_> = left
+            .iter()
+            .map(|(_, path)| path.file_name().unwrap())
+            .collect();
+        assert_eq!(names, ["b", "c", "making-e"]);
+    }
 
     #[test]
     fn second_of_two_that_make_the_same_keeps_the_first() {

@@ -94,6 +94,9 @@ pub enum LabError {
         /// The guest's memory.
         memory_mib: u32,
     },
+    /// Somebody stopped the guest.
+    #[error("the guest was stopped")]
+    Stopped,
     /// The guest ran longer than it may.
     #[error("the guest did not end within {} s of real time and was stopped", limit.as_secs())]
     Limit {

@@ -59,18 +59,23 @@ pub(crate) fn run(command: &mut Command) -> Result<Output, LabError> {
 }
 
 pub(crate) fn failed(program: &str, output: &Output) -> LabError {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = said
+    let said = one_line(&String::from_utf8_lossy(&output.stderr));
+    LabError::Failed {
+        program: program.to_owned(),
+        said: if said.is_empty() {
+            output.status.to_string()
+        } else {
+            said
+        },
+    }
+}
+
+/// The lines of a text as one.
+pub(crate) fn one_line(text: &str) -> String {
+    let lines: Vec<&str> = text
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
-    LabError::Failed {
-        program: program.to_owned(),
-        said: if lines.is_empty() {
-            output.status.to_string()
-        } else {
-            lines.join("; ")
-        },
-    }
+    lines.join("; ")
 }

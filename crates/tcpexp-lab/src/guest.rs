@@ -2,94 +2,112 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-
 use crate::LabError;
-use crate::files::{unread, unwritten};
+use crate::files::{one_line, unread, unwritten};
 use crate::image::Image;
-use crate::job::{Job, write_root};
-use crate::programs::{QEMU, find};
-use crate::qemu::{Console, Machine};
+use crate::job::{Job, Orders, write_root};
+use crate::monitor::Monitor;
+use crate::process::{Place, Process, Streams, cannot_run};
+use crate::programs::QEMU;
+use crate::qemu::{Begin, Machine};
+use crate::state;
 
 /// A running guest.
 ///
 /// It ends with its command, and at the latest with this value or the process that has it, however
 /// that ends: a guard beside it, in a process of its own, notices.
 pub struct Guest {
-    machine: Child,
-    _guard: Guard,
+    process: Process,
+    // Open as long as the guest runs: it has something to say at its end.
+    _monitor: Option<Monitor>,
     verdict: PathBuf,
-    // Last, so that its files are there as long as the others live.
-    _folder: TempDir,
+    stopper: Stopper,
+}
+
+/// Stops a guest from elsewhere, another thread for example.
+#[derive(Clone, Debug, Default)]
+pub struct Stopper {
+    is_stopped: Arc<AtomicBool>,
+}
+
+impl Stopper {
+    /// Stops the guest; who waits for it gets [`LabError::Stopped`].
+    pub fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
 }
 
 /// How often a guest is looked at.
 const GLANCE: Duration = Duration::from_millis(20);
 
+/// Larger orders go in with what a machine boots: the device that brings orders to one that has
+/// booted brings them a byte at a time.
+const MOST_ORDERS: usize = 128 * 1024;
+
 impl Guest {
     /// Starts a guest.
+    ///
+    /// The first one of an image and a setting takes longer: the machine is booted, and its state
+    /// kept beside the image, from where all others go on.
     pub fn spawn(image: &Image, job: &Job) -> Result<Self, LabError> {
-        let program = find(&[QEMU])?.remove(0).1;
-        let folder = tempfile::Builder::new()
-            .prefix("tcpexp-lab-")
-            .tempdir()
-            .map_err(unwritten(&std::env::temp_dir()))?;
-        let mut guard = Guard::of(&folder)?;
-        let root = folder.path().join("root.cpio");
-        write_root(&image.root, job, &root)?;
-        let out = job
-            .out
-            .as_ref()
-            .map(|out| {
-                fs::create_dir_all(out)
-                    .and_then(|()| out.canonicalize())
-                    .map_err(unwritten(out))
-            })
-            .transpose()?;
-        let verdict = folder.path().join("verdict");
-        let console = if job.command.is_empty() {
-            Console::Terminal
-        } else {
-            Console::Streams
+        let place = Place::new()?;
+        let out = match &job.out {
+            Some(out) => fs::create_dir_all(out)
+                .and_then(|()| out.canonicalize())
+                .map_err(unwritten(out))?,
+            None => place.folder().to_owned(),
         };
-        let arguments = Machine {
-            kernel: &image.kernel,
-            root: &root,
-            verdict: &verdict,
-            out: out.as_deref(),
-            memory_mib: job.memory_mib,
-            seed: job.seed,
-            console,
-        }
-        .arguments();
-        let mut command = Command::new(program);
-        command.args(arguments);
-        if console == Console::Streams {
-            // In a group of its own, so that what interrupts us does not end it in its own way.
-            command
-                .stdin(Stdio::null())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .process_group(0);
-        }
-        let mut machine = command.spawn().map_err(cannot_run("qemu-system-x86_64"))?;
-        if let Err(error) = guard.watch(&machine) {
-            drop(machine.kill());
-            return Err(error);
-        }
+        let verdict = place.folder().join("verdict");
+        let machine = |begin| {
+            Machine {
+                kernel: &image.kernel,
+                verdict: &verdict,
+                out: &out,
+                memory_mib: job.memory_mib,
+                seed: job.seed,
+                begin,
+            }
+            .arguments()
+        };
+        let root = place.folder().join("root.cpio");
+        let orders = job.orders()?;
+        let (process, monitor) = if job.command.is_empty() {
+            write_root(image, job, Orders::Included, &root)?;
+            let arguments = machine(Begin::Terminal { root: &root });
+            (Process::start(place, arguments, Streams::Inherited)?, None)
+        } else if orders.len() > MOST_ORDERS {
+            write_root(image, job, Orders::Included, &root)?;
+            let arguments = machine(Begin::Boot { root: &root });
+            (Process::start(place, arguments, Streams::Pipes)?, None)
+        } else {
+            let state = state::ensure(image, job)?;
+            let path = place.folder().join("orders.cpio");
+            fs::write(&path, orders).map_err(unwritten(&path))?;
+            let (state, orders) = (&state, &path);
+            let arguments = machine(Begin::GoOn { state, orders });
+            let (mut process, mut monitor) = Process::monitored(place, arguments)?;
+            state::go_on(&mut monitor).map_err(|error| does_not_go_on(&mut process, &error))?;
+            (process, Some(monitor))
+        };
         Ok(Self {
-            machine,
-            _guard: guard,
+            process,
+            _monitor: monitor,
             verdict,
-            _folder: folder,
+            stopper: Stopper::default(),
         })
+    }
+
+    /// What stops it from elsewhere.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
     }
 
     /// Passes on what the command prints until it has ended; gives its exit code.
@@ -101,7 +119,10 @@ impl Guest {
         errors: &mut (dyn Write + Send),
         limit: Option<Duration>,
     ) -> Result<u8, LabError> {
-        let (stdout, stderr) = (self.machine.stdout.take(), self.machine.stderr.take());
+        let (stdout, stderr) = (
+            self.process.machine.stdout.take(),
+            self.process.machine.stderr.take(),
+        );
         let status = thread::scope(|scope| {
             let (broken, breaks) = mpsc::channel();
             let also_broken = broken.clone();
@@ -110,7 +131,7 @@ impl Guest {
             let status = self.end(limit, &breaks);
             if status.is_err() {
                 // The others read until it has ended.
-                drop(self.machine.kill());
+                drop(self.process.machine.kill());
             }
             status
         })?;
@@ -125,15 +146,18 @@ impl Guest {
     ) -> Result<ExitStatus, LabError> {
         let begin = Instant::now();
         loop {
-            match self.machine.try_wait() {
+            match self.process.machine.try_wait() {
                 Ok(Some(status)) => return Ok(status),
                 Ok(None) => {}
-                Err(source) => return Err(cannot_run("qemu-system-x86_64")(source)),
+                Err(source) => return Err(cannot_run(QEMU.name)(source)),
             }
             match breaks.recv_timeout(GLANCE) {
                 Ok(source) => return Err(LabError::Output { source }),
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(GLANCE),
                 Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.stopper.is_stopped.load(Ordering::Relaxed) {
+                return Err(LabError::Stopped);
             }
             if let Some(limit) = limit.filter(|limit| begin.elapsed() > *limit) {
                 return Err(LabError::Limit { limit });
@@ -157,11 +181,20 @@ impl Guest {
     }
 }
 
-impl Drop for Guest {
-    fn drop(&mut self) {
-        // Both fail if it has ended by itself. The guard is told afterwards, when it is dropped.
-        drop(self.machine.kill());
-        drop(self.machine.wait());
+/// What QEMU says when it cannot read a state.
+fn does_not_go_on(process: &mut Process, error: &io::Error) -> LabError {
+    drop(process.machine.kill());
+    let mut said = String::new();
+    // Without it there is still the error.
+    drop(
+        process
+            .machine
+            .stderr
+            .take()
+            .map(|mut stderr| stderr.read_to_string(&mut said)),
+    );
+    LabError::Guest {
+        what: one_line(&format!("{said}\n{error}")),
     }
 }
 
@@ -181,48 +214,4 @@ fn pass_on(from: Option<impl Read>, to: &mut (dyn Write + Send), broken: &mpsc::
             return;
         }
     }
-}
-
-/// A process that ends the guest when ours is gone.
-struct Guard {
-    process: Child,
-}
-
-impl Guard {
-    fn of(folder: &TempDir) -> Result<Self, LabError> {
-        let process = Command::new("/bin/sh")
-            .args(["-c", include_str!("../assets/guard.sh"), "tcpexp-lab-guard"])
-            .arg(folder.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .map_err(cannot_run("sh"))?;
-        Ok(Self { process })
-    }
-
-    fn watch(&mut self, machine: &Child) -> Result<(), LabError> {
-        self.tell(&machine.id().to_string())
-            .map_err(cannot_run("sh"))
-    }
-
-    fn tell(&mut self, line: &str) -> io::Result<()> {
-        let mut pipe = self.process.stdin.as_ref();
-        pipe.as_mut()
-            .map_or(Ok(()), |pipe| writeln!(pipe, "{line}"))
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        // Waiting closes the pipe, so a guard that never got to know its guest ends as well.
-        drop(self.tell("ended"));
-        drop(self.process.wait());
-    }
-}
-
-fn cannot_run(program: &str) -> impl FnOnce(io::Error) -> LabError {
-    let program = program.to_owned();
-    move |source| LabError::Run { program, source }
 }

@@ -12,6 +12,7 @@ use crate::cpio::{Archive, Kind};
 use crate::files::{files_below, read, unread, unwritten};
 use crate::kernel::{Kernel, KernelSource, index_modules};
 use crate::programs::{self, DEPMOD, Program};
+use crate::unwrap::unwrapped;
 use crate::{libraries, modules};
 
 /// A kernel and a first file system that guests can boot.
@@ -25,6 +26,9 @@ pub struct Image {
     /// The first file system, as a cpio archive.
     pub root: PathBuf,
 }
+
+/// Images in a cache at the most. Whoever uses another one at the moment has read it already.
+const MOST_IMAGES: usize = 2;
 
 /// Files of ours in the guest.
 const ASSETS: [(&str, Kind, &str); 9] = [
@@ -125,11 +129,19 @@ impl Image {
             let made = cache.workplace()?;
             ingredients.build(made.path())?;
             cache::keep(made, &folder)?;
+            cache::forget_oldest(&cache.images(), MOST_IMAGES)?;
         }
         Ok(Self {
             kernel: folder.join("kernel"),
             root: folder.join("root.cpio"),
         })
+    }
+}
+
+impl Image {
+    /// Where machines of this image are kept that have been booted.
+    pub(crate) fn states(&self) -> PathBuf {
+        self.root.with_file_name("states")
     }
 }
 
@@ -192,7 +204,9 @@ impl Ingredients {
 
     fn build(&self, folder: &Path) -> Result<(), LabError> {
         let kernel = folder.join("kernel");
-        fs::copy(&self.kernel.image, &kernel).map_err(unwritten(&kernel))?;
+        let file = read(&self.kernel.image)?;
+        let bootable = unwrapped(&file).unwrap_or(file);
+        fs::write(&kernel, bootable).map_err(unwritten(&kernel))?;
         let path = folder.join("root.cpio");
         let file = File::create(&path).map_err(unwritten(&path))?;
         let mut archive = Archive::new(BufWriter::new(file));

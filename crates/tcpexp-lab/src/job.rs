@@ -8,7 +8,7 @@ use crate::LabError;
 use crate::cpio::{Archive, Kind};
 use crate::elf::without_sections;
 use crate::files::{files_below, read, unread, unwritten};
-use crate::image::place_in_guest;
+use crate::image::{Image, place_in_guest};
 use crate::libraries;
 use crate::shape::{Host, Shape};
 use crate::step::{quoted, script};
@@ -49,13 +49,16 @@ impl Job {
         }
     }
 
-    /// Writes the archive that follows the image's in what the guest boots.
-    pub(crate) fn write(&self, out: impl Write, name: &Path) -> Result<(), LabError> {
+    /// What the random numbers of a machine are made of until it gets its orders.
+    pub(crate) const FIRST_SEED: u64 = 1;
+
+    /// Writes the archive that follows the image's: what is there before there are orders.
+    fn write_setting(&self, orders: Orders, out: impl Write, name: &Path) -> Result<(), LabError> {
         let mut archive = Archive::new(out);
         let mut add = |path: &str, kind, content: &[u8]| {
             archive.add(path, kind, content).map_err(unwritten(name))
         };
-        for (path, content) in self.orders() {
+        for (path, content) in self.setting() {
             add(path, Kind::File, content.as_bytes())?;
         }
         for path in &self.programs {
@@ -69,6 +72,30 @@ impl Job {
         for path in libraries::of(&self.programs)? {
             add(&place_in_guest(&path), Kind::Program, &read(&path)?)?;
         }
+        if orders == Orders::Follow {
+            add("lab/orders-follow", Kind::File, &[])?;
+        }
+        archive
+            .finish()
+            .and_then(|mut out| out.flush())
+            .map_err(unwritten(name))
+    }
+
+    /// What the guest is told: an archive with the command and what it shares.
+    pub(crate) fn orders(&self) -> Result<Vec<u8>, LabError> {
+        let mut archive = Archive::new(Vec::new());
+        let mut add = |path: &str, kind, content: &[u8]| {
+            archive
+                .add(path, kind, content)
+                .map_err(unwritten(Path::new(path)))
+        };
+        if !self.command.is_empty() {
+            let command = format!("exec {}\n", quoted(&self.command));
+            add("lab/command", Kind::File, command.as_bytes())?;
+        }
+        if self.out.is_some() {
+            add("lab/out", Kind::File, &[])?;
+        }
         if let Some(share) = &self.share {
             for path in self.shared(share)? {
                 let below = path.strip_prefix(share).unwrap_or(&path);
@@ -79,10 +106,7 @@ impl Job {
                 )?;
             }
         }
-        archive
-            .finish()
-            .and_then(|mut out| out.flush())
-            .map_err(unwritten(name))
+        archive.finish().map_err(unwritten(Path::new("orders")))
     }
 
     /// The files to share, if they fit.
@@ -105,25 +129,18 @@ impl Job {
         Ok(files)
     }
 
-    /// What the guest's first process reads.
-    fn orders(&self) -> Vec<(&'static str, String)> {
+    /// What the guest's first process reads before it reads its orders.
+    pub(crate) fn setting(&self) -> [(&'static str, String); 4] {
         let hosts = self.shape.hosts();
         let topology = Topology::new(self.shape);
         let mut steps = topology.create();
         steps.extend(topology.control());
-        let mut orders = vec![
+        [
             ("lab/topology", script(&steps)),
             ("lab/hosts", hosts.iter().map(control_line).collect()),
             ("root/.ssh/config", ssh_config(&hosts)),
             ("etc/hosts", hosts_file(&hosts)),
-        ];
-        if !self.command.is_empty() {
-            orders.push(("lab/command", format!("exec {}\n", quoted(&self.command))));
-        }
-        if self.out.is_some() {
-            orders.push(("lab/out", String::new()));
-        }
-        orders
+        ]
     }
 }
 
@@ -165,12 +182,32 @@ fn hosts_file(hosts: &[Host]) -> String {
     format!("127.0.0.1 localhost\n{}", lines.collect::<String>())
 }
 
-/// Copies the image's archive, and the job's behind it.
-pub(crate) fn write_root(image: &Path, job: &Job, to: &Path) -> Result<(), LabError> {
-    fs::copy(image, to).map_err(unread(image))?;
-    let file = fs::File::options()
-        .append(true)
-        .open(to)
-        .map_err(unwritten(to))?;
-    job.write(io::BufWriter::new(file), to)
+/// When a guest gets its orders.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Orders {
+    /// When it boots.
+    Included,
+    /// When it has booted.
+    Follow,
+}
+
+/// Writes what a machine boots: the image's archive, that of the job's setting, and the orders.
+pub(crate) fn write_root(
+    image: &Image,
+    job: &Job,
+    orders: Orders,
+    to: &Path,
+) -> Result<(), LabError> {
+    fs::copy(&image.root, to).map_err(unread(&image.root))?;
+    let append = || {
+        fs::File::options()
+            .append(true)
+            .open(to)
+            .map_err(unwritten(to))
+    };
+    job.write_setting(orders, io::BufWriter::new(append()?), to)?;
+    if orders == Orders::Included {
+        append()?.write_all(&job.orders()?).map_err(unwritten(to))?;
+    }
+    Ok(())
 }

@@ -36,11 +36,12 @@ const NEWEST: &str = "linux-image-amd64";
 
 /// What is unpacked of a kernel package: the kernel, and modules for networks and virtual devices.
 /// The rest would be ten times as much.
-const UNPACKED: [&str; 12] = [
+const UNPACKED: [&str; 13] = [
     "./boot/vmlinuz-*",
     "./lib/modules/*/modules.*",
     "./lib/modules/*/kernel/arch/*",
     "./lib/modules/*/kernel/crypto/*",
+    "./lib/modules/*/kernel/drivers/firmware/qemu_fw_cfg.ko*",
     "./lib/modules/*/kernel/drivers/net/*.ko*",
     "./lib/modules/*/kernel/drivers/virtio/*",
     "./lib/modules/*/kernel/fs/9p/*",
@@ -59,8 +60,8 @@ impl Kernel {
                 image: image.clone(),
                 modules: modules.clone(),
             }),
-            KernelSource::Distribution => match newest_cached(cache)? {
-                Some(folder) => Self::in_folder(&folder),
+            KernelSource::Distribution => match Self::newest_cached(cache)? {
+                Some(kernel) => Ok(kernel),
                 None => Self::download(cache),
             },
         }
@@ -77,6 +78,12 @@ impl Kernel {
             cache::keep(made, &folder)?;
         }
         Self::in_folder(&folder)
+    }
+
+    /// The kernel that came into the cache last.
+    pub(crate) fn newest_cached(cache: &Cache) -> Result<Option<Self>, LabError> {
+        let newest = cache::by_age(&cache.kernels(), |_| true)?.pop();
+        newest.map(|(_, path)| Self::in_folder(&path)).transpose()
     }
 
     /// The kernel that was unpacked into `folder`.
@@ -113,24 +120,8 @@ pub(crate) fn index_modules(root: &Path, version: &str) -> Result<(), LabError> 
 /// Where administration programs are, which are not on every user's path.
 const SYSTEM_PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-fn newest_cached(cache: &Cache) -> Result<Option<PathBuf>, LabError> {
-    let folder = cache.kernels();
-    if !folder.exists() {
-        return Ok(None);
-    }
-    let mut kernels = Vec::new();
-    for entry in fs::read_dir(&folder).map_err(unread(&folder))? {
-        let path = entry.map_err(unread(&folder))?.path();
-        let made = fs::metadata(&path)
-            .and_then(|about| about.modified())
-            .map_err(unread(&path))?;
-        kernels.push((made, path));
-    }
-    Ok(kernels.into_iter().max().map(|(_, path)| path))
-}
-
 /// Name and version of the newest kernel package, as apt writes a package with its version.
-fn newest_package() -> Result<String, LabError> {
+pub(crate) fn newest_package() -> Result<String, LabError> {
     let no_kernel = |reason: String| LabError::NoKernel { reason };
     let said = |command: &mut Command| {
         let output =

@@ -18,6 +18,7 @@
 
 mod cache;
 mod cpio;
+pub mod doctor;
 mod elf;
 mod error;
 mod files;
@@ -27,15 +28,19 @@ mod job;
 mod kernel;
 mod libraries;
 mod modules;
+mod monitor;
+mod process;
 mod programs;
 mod qemu;
 mod shape;
+mod state;
 mod step;
 mod topology;
+mod unwrap;
 
 pub use cache::Cache;
 pub use error::LabError;
-pub use guest::Guest;
+pub use guest::{Guest, Stopper};
 pub use image::Image;
 pub use job::Job;
 pub use kernel::KernelSource;

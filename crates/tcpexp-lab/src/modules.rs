@@ -8,12 +8,13 @@ use crate::files::read;
 use crate::kernel::Kernel;
 
 /// Without these there is no lab.
-const NEEDED: [&str; 10] = [
+const NEEDED: [&str; 11] = [
     "9p",
     "9pnet_virtio",
     "act_mirred",
     "bridge",
     "ifb",
+    "qemu_fw_cfg",
     "sch_htb",
     "sch_ingress",
     "sch_netem",
@@ -67,9 +68,10 @@ const WANTED: [&str; 42] = [
     "sch_etf",
 ];
 
-/// Loaded when a guest's results are copied out, and no earlier: before that there is no device
-/// whose answers would depend on the real machine.
-const LOADED_LAST: [&str; 3] = ["9p", "9pnet_virtio", "virtio_pci"];
+/// Loaded when they are needed: those with which a guest's results are copied out, and no earlier,
+/// as before that there is to be no device whose answers depend on the real machine; and the one
+/// with which it gets its orders, which looks around once, when it is loaded.
+const LOADED_LATER: [&str; 4] = ["9p", "9pnet_virtio", "qemu_fw_cfg", "virtio_pci"];
 
 /// Files of modules, and which of them are loaded at the start.
 #[derive(Debug, PartialEq, Eq)]
@@ -108,7 +110,7 @@ fn from_index(index: &str, builtin: &str) -> Result<Modules, LabError> {
                 modules
                     .files
                     .extend(needed.split_whitespace().map(str::to_owned));
-                if !LOADED_LAST.contains(&name) {
+                if !LOADED_LATER.contains(&name) {
                     modules.loaded.push(name);
                 }
             }
@@ -166,7 +168,10 @@ mod tests {
         let modules = from_index(&index, "").unwrap();
         assert!(modules.files.contains("net/9pnet.ko.xz"), "{modules:?}");
         assert!(modules.files.contains("net/9pnet-virtio.ko"), "{modules:?}");
-        assert_eq!(modules.loaded, &NEEDED[2..NEEDED.len() - 1]);
+        assert_eq!(
+            modules.loaded[..4],
+            ["act_mirred", "bridge", "ifb", "sch_htb"]
+        );
     }
 
     #[test]
@@ -179,6 +184,6 @@ mod tests {
     #[test]
     fn kernel_without_what_is_needed_is_refused() {
         let error = from_index(&index_of(&NEEDED[..8]), "").unwrap_err();
-        insta::assert_snapshot!(error, @"no kernel for the guest: it has no modules veth, virtio_pci; name one with --kernel and --modules");
+        insta::assert_snapshot!(error, @"no kernel for the guest: it has no modules sch_netem, veth, virtio_pci; name one with --kernel and --modules");
     }
 }

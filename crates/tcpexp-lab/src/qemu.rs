@@ -3,31 +3,39 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::step::quoted;
+
 /// A virtual machine.
 pub(crate) struct Machine<'a> {
     pub(crate) kernel: &'a Path,
-    pub(crate) root: &'a Path,
     /// Gets one line on how it ended.
     pub(crate) verdict: &'a Path,
-    pub(crate) out: Option<&'a Path>,
+    /// The folder that the guest's results are copied to. All machines have one, so that one can
+    /// go on where another was stopped.
+    pub(crate) out: &'a Path,
     pub(crate) memory_mib: u32,
     pub(crate) seed: u64,
-    pub(crate) console: Console,
+    pub(crate) begin: Begin<'a>,
 }
 
-/// Where the guest's serial lines lead.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Console {
-    /// The first to standard error, the second to standard output.
-    Streams,
-    /// The first to the terminal.
-    Terminal,
+/// How a machine begins.
+#[derive(Clone, Copy)]
+pub(crate) enum Begin<'a> {
+    /// It boots and has its orders; the first serial line is the terminal.
+    Terminal { root: &'a Path },
+    /// It boots and has its orders.
+    Boot { root: &'a Path },
+    /// It boots and is stopped when it is ready for orders.
+    BootAndStop { root: &'a Path },
+    /// It goes on where one was stopped.
+    GoOn { state: &'a Path, orders: &'a Path },
 }
 
 /// The kernel's command line. No work that has no use in a guest that lives for minutes: no
 /// mitigations, no zeroing of memory, no self-tests of ciphers. Ends when the kernel panics.
 const KERNEL_OPTIONS: &str = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr \
-                              random.trust_cpu=on init_on_alloc=0 cryptomgr.notests";
+                              random.trust_cpu=on init_on_alloc=0 cryptomgr.notests \
+                              nolapic_timer";
 
 impl Machine<'_> {
     /// The arguments.
@@ -41,31 +49,40 @@ impl Machine<'_> {
         let mut add = |words: &str| arguments.extend(words.split_whitespace().map(OsString::from));
         add("-nodefaults -no-user-config -display none -no-reboot");
         add("-machine q35,accel=tcg -cpu max -smp 1");
+        add("-device pvpanic -action panic=pause");
         add(&format!("-m {} -seed {}", self.memory_mib, self.seed));
         add("-rtc base=2026-01-01T00:00:00,clock=vm");
-        match self.console {
-            Console::Streams => {
-                add("-icount shift=0,sleep=off");
-                add("-chardev file,id=console,path=/dev/stderr");
-                add("-chardev file,id=output,path=/dev/stdout");
-            }
-            Console::Terminal => {
-                add("-icount shift=0,sleep=on");
-                add("-chardev stdio,id=console,signal=off");
-                add("-chardev null,id=output");
-            }
+        if let Begin::Terminal { .. } = self.begin {
+            add("-icount shift=0,sleep=on");
+            add("-chardev stdio,id=console,signal=off");
+            add("-chardev null,id=output");
+        } else {
+            add("-icount shift=0,sleep=off");
+            add("-chardev file,id=console,path=/dev/stderr");
+            add("-chardev file,id=output,path=/dev/stdout");
+        }
+        if let Begin::BootAndStop { .. } | Begin::GoOn { .. } = self.begin {
+            // Standard input is one end of a line to us.
+            add("-chardev socket,id=monitor,fd=0 -mon chardev=monitor,mode=control");
         }
         let mut pair = |name: &str, value: OsString| arguments.extend([name.into(), value]);
         pair("-chardev", with_path("file,id=verdict,path=", self.verdict));
         for line in ["console", "output", "verdict"] {
             pair("-serial", format!("chardev:{line}").into());
         }
+        let share = "local,mount_tag=out,security_model=none,multidevs=remap,path=";
+        pair("-virtfs", with_path(share, self.out));
         pair("-kernel", self.kernel.into());
-        pair("-initrd", self.root.into());
         pair("-append", KERNEL_OPTIONS.into());
-        if let Some(out) = self.out {
-            let share = "local,mount_tag=out,security_model=none,multidevs=remap,path=";
-            pair("-virtfs", with_path(share, out));
+        match self.begin {
+            Begin::Terminal { root } | Begin::Boot { root } | Begin::BootAndStop { root } => {
+                pair("-initrd", root.into());
+            }
+            Begin::GoOn { state, orders } => {
+                let name = quoted(&[state.to_string_lossy().into_owned()]);
+                pair("-incoming", format!("exec:cat {name}").into());
+                pair("-fw_cfg", with_path("name=opt/tcpexp/orders,file=", orders));
+            }
         }
         arguments
     }
@@ -89,15 +106,14 @@ fn with_path(options: &str, path: &Path) -> OsString {
 mod tests {
     use super::*;
 
-    fn called(console: Console, out: Option<&Path>) -> String {
+    fn called(begin: Begin<'_>) -> String {
         let machine = Machine {
             kernel: Path::new("kernel"),
-            root: Path::new("root.cpio"),
             verdict: Path::new("verdict"),
-            out,
+            out: Path::new("/a,b"),
             memory_mib: 1536,
             seed: 7,
-            console,
+            begin,
         };
         let words: Vec<String> = machine
             .arguments()
@@ -109,7 +125,7 @@ mod tests {
 
     #[test]
     fn guest_runs_in_virtual_time() {
-        insta::assert_snapshot!(called(Console::Streams, Some(Path::new("/a,b"))), @r"
+        insta::assert_snapshot!(called(Begin::Boot { root: Path::new("root.cpio") }), @r"
         -nodefaults
         -no-user-config
         -display none
@@ -117,6 +133,8 @@ mod tests {
         -machine q35,accel=tcg
         -cpu max
         -smp 1
+        -device pvpanic
+        -action panic=pause
         -m 1536
         -seed 7
         -rtc base=2026-01-01T00:00:00,clock=vm
@@ -127,17 +145,38 @@ mod tests {
         -serial chardev:console
         -serial chardev:output
         -serial chardev:verdict
-        -kernel kernel
-        -initrd root.cpio
-        -append console=ttyS0 quiet panic=-1 mitigations=off nokaslr random.trust_cpu=on init_on_alloc=0 cryptomgr.notests
         -virtfs local,mount_tag=out,security_model=none,multidevs=remap,path=/a,,b
+        -kernel kernel
+        -append console=ttyS0 quiet panic=-1 mitigations=off nokaslr random.trust_cpu=on init_on_alloc=0 cryptomgr.notests nolapic_timer
+        -initrd root.cpio
         ");
     }
 
     #[test]
+    fn guest_goes_on_with_the_devices_it_was_stopped_with() {
+        let devices = |text: String| {
+            let lines = text.lines().filter(|line| {
+                [
+                    "-device", "-machine", "-cpu", "-m ", "-icount", "-serial", "-virtfs", "-rtc",
+                ]
+                .iter()
+                .any(|option| line.starts_with(option))
+            });
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let root = Path::new("root.cpio");
+        let (state, orders) = (Path::new("a state"), Path::new("orders"));
+        let stopped = devices(called(Begin::BootAndStop { root }));
+        let text = called(Begin::GoOn { state, orders });
+        assert!(text.contains("-incoming exec:cat 'a state'"), "{text}");
+        assert_eq!(devices(text), stopped);
+    }
+
+    #[test]
     fn guest_at_a_terminal_waits_for_who_types() {
-        let text = called(Console::Terminal, None);
+        let text = called(Begin::Terminal {
+            root: Path::new("root.cpio"),
+        });
         assert!(text.contains("-icount shift=0,sleep=on"), "{text}");
-        assert!(!text.contains("virtfs"), "{text}");
     }
 }

@@ -16,6 +16,8 @@ mod formats;
 mod help;
 mod import;
 mod info;
+#[cfg(target_os = "linux")]
+mod lab;
 mod netem;
 mod one_capture;
 mod path;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource, LabError, Shape};
+use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource, LabError, Shape, Topology, script};
 
 /// The image of this machine, or none if it lacks what a lab needs and may.
 static IMAGE: LazyLock<Option<Image>> = LazyLock::new(|| {
@@ -58,7 +58,14 @@ const EVERYBODY_TO_EVERYBODY: &str = "
     ssh rtr tc -s qdisc show dev right | grep -o 'Sent.*pkt'
     ssh dst2 hostname
     ssh src3 'cat > /tmp/own' </dev/null; ssh src1 test -e /tmp/own || echo own files
-    ls /share; cat /share/below/greeting
+    scp -q /share/below/greeting src2:/tmp/copy && ssh src2 cat /tmp/copy
+    ssh -o HostKeyAlias=rtr src1 true || echo not the host that it should be
+    for cc in bbr cdg cubic dctcp htcp reno vegas veno; do
+        grep -qw $cc /proc/sys/net/ipv4/tcp_available_congestion_control || echo no $cc
+    done
+    for queue in cake codel fq_codel fq_pie pie 'red limit 100000 avpkt 1000' sfq; do
+        ip netns exec rtr tc qdisc replace dev right root $queue
+    done
     mkdir /out/below; echo done > /out/below/result
     echo and this is an error >&2
     exit 7
@@ -78,18 +85,18 @@ fn hosts_of_a_guest_reach_each_other_and_their_results_come_out() {
         return;
     };
     insta::assert_snapshot!(ended.output, @r"
-        src1 reaches 172.16.11.2
-        src1 reaches 172.16.11.3
-        src2 reaches 172.16.11.2
-        src2 reaches 172.16.11.3
-        src3 reaches 172.16.11.2
-        src3 reaches 172.16.11.3
-        Sent 588 bytes 6 pkt
-        dst2
-        own files
-        below
-        hello
-        ");
+    src1 reaches 172.16.11.2
+    src1 reaches 172.16.11.3
+    src2 reaches 172.16.11.2
+    src2 reaches 172.16.11.3
+    src3 reaches 172.16.11.2
+    src3 reaches 172.16.11.3
+    Sent 588 bytes 6 pkt
+    dst2
+    own files
+    hello
+    not the host that it should be
+    ");
     assert!(
         ended.errors.contains("and this is an error\n"),
         "{}",
@@ -99,6 +106,84 @@ fn hosts_of_a_guest_reach_each_other_and_their_results_come_out() {
     assert_eq!(
         std::fs::read_to_string(out.join("below/result")).unwrap(),
         "done\n"
+    );
+}
+
+/// As on a machine with other namespaces: made, used, removed twice; then what of it is left.
+const NAMESPACES_COME_AND_GO: &str = "
+    set -e
+    ls /sys/class/net | sort >/tmp/before
+    sh /share/create
+    ip netns exec lab-src2 ping -q -c 1 -W 1 172.16.11.2 >/dev/null && echo reached
+    ip netns exec lab-rtr tc qdisc add dev right root netem delay 1ms
+    sh /share/remove
+    sh /share/remove 2>/dev/null
+    ip netns list | grep lab- || echo nothing left
+    ls /sys/class/net | sort | cmp - /tmp/before
+    sh /share/create && echo made again
+";
+
+#[test]
+fn namespaces_of_a_machine_are_made_and_removed() {
+    let shape = Shape::new(2, 1).unwrap();
+    let topology = Topology::with_prefix(shape, "lab-");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("create"), script(&topology.create())).unwrap();
+    std::fs::write(folder.path().join("remove"), script(&topology.remove())).unwrap();
+    let mut job = job(NAMESPACES_COME_AND_GO);
+    job.share = Some(folder.path().to_owned());
+    let Some(ended) = run(&job, LIMIT) else {
+        return;
+    };
+    insta::assert_snapshot!(ended.output, @r"
+    reached
+    nothing left
+    made again
+    ");
+    assert_eq!(ended.code.unwrap(), 0, "{}", ended.errors);
+}
+
+/// A second of TCP through a bottleneck that also loses packets at random.
+const TRANSFER: &str = "
+    set -e
+    ssh rtr tc qdisc add dev right root netem rate 4mbit delay 10ms loss 1% limit 40
+    ip netns exec src1 tcpdump -q -i data -w /out/src1.pcap 2>/dev/null &
+    captures=$!
+    ssh dst1 iperf3 -s -1 -D
+    sleep 1
+    ssh src1 iperf3 -c 172.16.11.2 -t 1 >/dev/null
+    kill -INT $captures; wait $captures
+";
+
+#[test]
+fn guests_do_the_same_with_the_same_seed() {
+    let folder = tempfile::tempdir().unwrap();
+    let captured = |name: &str, seed| {
+        let mut job = job(TRANSFER);
+        job.seed = seed;
+        job.out = Some(folder.path().join(name));
+        let ended = run(&job, LIMIT)?;
+        assert_eq!(ended.code.unwrap(), 0, "{}", ended.errors);
+        Some(std::fs::read(folder.path().join(name).join("src1.pcap")).unwrap())
+    };
+    let both = std::thread::scope(|scope| {
+        // Side by side, so that each disturbs the other in real time.
+        let other = scope.spawn(|| captured("other", 7));
+        (captured("one", 7), other.join().unwrap())
+    });
+    let (Some(one), Some(other)) = both else {
+        return;
+    };
+    assert!(one.len() > 100_000, "{} bytes", one.len());
+    assert!(
+        one == other,
+        "two captures of {} and {} bytes",
+        one.len(),
+        other.len()
+    );
+    assert!(
+        captured("third", 8).unwrap() != one,
+        "another seed, the same capture"
     );
 }
 

@@ -1,0 +1,172 @@
+//! What a lab finds on this machine, and what it misses.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::process::Command;
+
+use crate::cache::Cache;
+use crate::kernel::{Kernel, newest_package};
+use crate::modules;
+use crate::programs::{self, DEPMOD, Need, Program, QEMU, XZ};
+
+/// One thing that a lab needs or could use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What was looked for.
+    pub what: String,
+    /// What was found.
+    pub state: State,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is there; where, or which version.
+    Found(String),
+    /// It is not there, and nothing is lost but what this says.
+    Absent(String),
+    /// It is not there, and there is no lab without; what to do about it.
+    Missing(String),
+}
+
+/// Looks for all that a lab needs: programs, a kernel and its modules.
+pub fn examine(cache: &Cache) -> Vec<Finding> {
+    let mut findings = vec![virtual_machine()];
+    findings.extend(programs_of_packages());
+    findings.push(kernel(cache));
+    findings
+}
+
+fn virtual_machine() -> Finding {
+    let version = QEMU.path().and_then(|path| {
+        let output = Command::new(path).arg("--version").output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().next().map(str::to_owned)
+    });
+    let state = version.map_or_else(|| missing(QEMU.package), State::Found);
+    Finding {
+        what: QEMU.name.to_owned(),
+        state,
+    }
+}
+
+/// The other programs, by the package that has them.
+fn programs_of_packages() -> Vec<Finding> {
+    let mut packages: BTreeMap<&str, Vec<Program>> = BTreeMap::new();
+    for program in programs::copied().into_iter().chain([DEPMOD, XZ]) {
+        packages.entry(program.package).or_default().push(program);
+    }
+    packages
+        .into_iter()
+        .map(|(package, programs)| finding(package, &programs))
+        .collect()
+}
+
+fn finding(package: &str, programs: &[Program]) -> Finding {
+    let absent: Vec<&Program> = programs
+        .iter()
+        .filter(|program| program.path().is_none())
+        .collect();
+    let names = |programs: &[&Program]| {
+        let names: Vec<&str> = programs.iter().map(|program| program.name).collect();
+        names.join(" ")
+    };
+    let state = if absent.is_empty() {
+        State::Found(names(&programs.iter().collect::<Vec<_>>()))
+    } else if absent.iter().any(|program| program.need == Need::Lab) {
+        missing(package)
+    } else {
+        State::Absent(format!("guests have no {}", names(&absent)))
+    };
+    Finding {
+        what: package.to_owned(),
+        state,
+    }
+}
+
+fn missing(package: &str) -> State {
+    State::Missing(format!("apt-get install --no-install-recommends {package}"))
+}
+
+fn kernel(cache: &Cache) -> Finding {
+    let state = match Kernel::newest_cached(cache) {
+        Ok(Some(kernel)) => match modules::choose(&kernel) {
+            Ok(modules) => State::Found(format!(
+                "{} with {} modules",
+                kernel.version().unwrap_or_default(),
+                modules.files.len()
+            )),
+            Err(error) => State::Missing(error.to_string()),
+        },
+        Ok(None) => match newest_package() {
+            Ok(package) => State::Absent(format!("will be downloaded: {package}")),
+            Err(error) => State::Missing(error.to_string()),
+        },
+        Err(error) => State::Missing(error.to_string()),
+    };
+    Finding {
+        what: "kernel".to_owned(),
+        state,
+    }
+}
+
+impl Finding {
+    /// Whether there can be a lab as far as this goes.
+    pub fn is_fine(&self) -> bool {
+        !matches!(self.state, State::Missing(_))
+    }
+}
+
+/// One line.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (word, text) = match &self.state {
+            State::Found(text) => ("found", text),
+            State::Absent(text) => ("absent", text),
+            State::Missing(text) => ("MISSING", text),
+        };
+        write!(f, "{word:<8} {:<19} {text}", self.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(name: &'static str, need: Need) -> Program {
+        Program {
+            name,
+            package: "tools",
+            need,
+        }
+    }
+
+    #[test]
+    fn line_says_what_to_install_or_what_is_lost() {
+        let lines: Vec<String> = [
+            finding(
+                "tools",
+                &[program("sh", Need::Lab), program("ls", Need::Lab)],
+            ),
+            finding(
+                "tools",
+                &[
+                    program("sh", Need::Lab),
+                    program("no-such", Need::Experiment),
+                ],
+            ),
+            finding(
+                "tools",
+                &[program("sh", Need::Lab), program("no-such", Need::Lab)],
+            ),
+        ]
+        .iter()
+        .map(Finding::to_string)
+        .collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        found    tools               sh ls
+        absent   tools               guests have no no-such
+        MISSING  tools               apt-get install --no-install-recommends tools
+        ");
+    }
+}

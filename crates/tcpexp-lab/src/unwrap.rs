@@ -1,0 +1,119 @@
+//! A kernel without its wrapping.
+//!
+//! A kernel file unpacks itself when it is booted, which takes a software CPU longer than all else.
+//! QEMU also boots what comes out of it, if the kernel has a PVH entry point. Where the packed
+//! kernel is in the file: the kernel's `Documentation/arch/x86/boot.rst`.
+
+use std::io::{self, Read, Write};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use crate::programs::XZ;
+
+/// The note with the PVH entry point: `XEN_ELFNOTE_PHYS32_ENTRY`.
+const PVH_ENTRY: u8 = 18;
+
+/// The kernel that is packed in `file`, if it can be unpacked here and be booted so.
+///
+/// Whatever stands in the way is no error: the file itself can be booted too.
+pub(crate) fn unwrapped(file: &[u8]) -> Option<Vec<u8>> {
+    let kernel = unpacked(payload(file)?).ok()?;
+    (kernel.starts_with(b"\x7fELF") && has_pvh_entry(&kernel)).then_some(kernel)
+}
+
+/// The packed kernel, without the size that the linker puts behind it.
+fn payload(file: &[u8]) -> Option<&[u8]> {
+    const SETUP_SECTORS: usize = 0x1f1;
+    const MAGIC: usize = 0x202;
+    const PAYLOAD_OFFSET: usize = 0x248;
+    const PAYLOAD_LENGTH: usize = 0x24c;
+    if file.get(MAGIC..MAGIC + 4)? != b"HdrS" {
+        return None;
+    }
+    let number = |at: usize| {
+        let bytes = file.get(at..at + 4)?.try_into().ok()?;
+        usize::try_from(u32::from_le_bytes(bytes)).ok()
+    };
+    let protected_mode = (usize::from(*file.get(SETUP_SECTORS)?) + 1) * 512;
+    let begin = protected_mode.checked_add(number(PAYLOAD_OFFSET)?)?;
+    let end = begin.checked_add(number(PAYLOAD_LENGTH)?)?.checked_sub(4)?;
+    file.get(begin..end)
+}
+
+fn unpacked(payload: &[u8]) -> io::Result<Vec<u8>> {
+    if payload.starts_with(b"\xfd7zXZ\0") {
+        through(Command::new(XZ.name).args(["-dc"]), payload)
+    } else if payload.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        zstd::decode_all(payload)
+    } else {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// What a program makes of `bytes`.
+fn through(command: &mut Command, bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut program = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let (input, output) = (program.stdin.take(), program.stdout.take());
+    let mut result = Vec::new();
+    let (written, read) = thread::scope(|scope| {
+        let writer = scope.spawn(move || input.map_or(Ok(()), |mut input| input.write_all(bytes)));
+        let read = output.map_or(Ok(0), |mut output| output.read_to_end(&mut result));
+        (writer.join(), read)
+    });
+    read?;
+    let failed = || io::Error::other("it could not be unpacked");
+    written.map_err(|_| failed())??;
+    if program.wait()?.success() {
+        Ok(result)
+    } else {
+        Err(failed())
+    }
+}
+
+/// Whether a note of the vendor `Xen` says where to enter.
+fn has_pvh_entry(kernel: &[u8]) -> bool {
+    // Length of the name, of the content (which has 4 or 8 bytes), type, name.
+    [4_u8, 8].into_iter().any(|content| {
+        let note = [
+            4, 0, 0, 0, content, 0, 0, 0, PVH_ENTRY, 0, 0, 0, b'X', b'e', b'n', 0,
+        ];
+        kernel.windows(note.len()).any(|window| window == note)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kernel file whose packed kernel is `payload`.
+    fn wrapped(payload: &[u8]) -> Vec<u8> {
+        let mut file = vec![0; 0x400];
+        file[0x1f1] = 1;
+        file[0x202..0x206].copy_from_slice(b"HdrS");
+        let length = u32::try_from(payload.len() + 4).unwrap();
+        file[0x24c..0x250].copy_from_slice(&length.to_le_bytes());
+        file.extend(payload);
+        file.extend([0; 4]);
+        file
+    }
+
+    const KERNEL: &[u8] = b"\x7fELF \x04\0\0\0\x08\0\0\0\x12\0\0\0Xen\0";
+
+    #[test]
+    fn packed_kernel_with_an_entry_point_comes_out() {
+        let packed = zstd::encode_all(KERNEL, 1).unwrap();
+        assert_eq!(unwrapped(&wrapped(&packed)).unwrap(), KERNEL);
+    }
+
+    #[test]
+    fn kernel_that_could_not_be_booted_so_stays_in_its_wrapping() {
+        let packed = zstd::encode_all(&KERNEL[..20], 1).unwrap();
+        assert_eq!(unwrapped(&wrapped(&packed)), None);
+        assert_eq!(unwrapped(&wrapped(b"packed in an unknown way")), None);
+        assert_eq!(unwrapped(b"no kernel"), None);
+    }
+}
