@@ -24,7 +24,7 @@ pub struct Traffic {
     pub duration: Option<TimeDelta>,
     /// How much it sends, in place of for how long.
     pub bytes: Option<ByteCount>,
-    /// How many of it run side by side.
+    /// How many of it run side by side; 0 leaves it out.
     #[serde(default = "one")]
     pub count: u32,
     /// Time between the starts of those side by side.
@@ -177,9 +177,6 @@ impl Traffic {
             let message = "expected duration or bytes, and there are both".to_owned();
             return Some(("bytes", message));
         }
-        if self.count == 0 {
-            return Some(("count", "expected at least 1".to_owned()));
-        }
         if self.start.as_nanos() < 0 {
             return Some(("start", "expected a time from the start on".to_owned()));
         }
@@ -221,7 +218,7 @@ impl Traffic {
 
     /// When the last of it ends; `None` if that depends on the path.
     pub fn end(&self) -> Option<TimeDelta> {
-        let later = self.stagger.as_nanos() * i64::from(self.count - 1);
+        let later = self.stagger.as_nanos() * i64::from(self.count.saturating_sub(1));
         Some(self.start + TimeDelta::from_nanos(later) + self.duration?)
     }
 }
