@@ -57,6 +57,22 @@ fn bottlenecks() -> Vec<PathBuf> {
 }
 
 #[test]
+fn the_description_in_the_readme_can_be_made() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = fs::read_to_string(readme).unwrap();
+    let (_, rest) = readme.split_once("```toml\n[forward]").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    let bottleneck = Bottleneck::from_toml(&format!("[forward]{text}")).unwrap();
+    let router = Router {
+        os: Os::Linux,
+        left: "eth1".parse().unwrap(),
+        right: "eth2".parse().unwrap(),
+    };
+    let plan = plan(&bottleneck, &router).unwrap();
+    assert_eq!(plan.queues[0].unwrap().packets, 34);
+}
+
+#[test]
 fn clearing_takes_away_what_is_ours_by_name_and_number_only() {
     let router = |os| Router {
         os,

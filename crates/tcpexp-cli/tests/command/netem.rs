@@ -1,4 +1,10 @@
-//! `tcpexp netem`: what it does is tested where it is; here, that it is there.
+//! `tcpexp netem`: what it types is tested where it is; here, that the lab's kernel does it.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource};
 
 use crate::desk::Desk;
 
@@ -18,4 +24,57 @@ fn a_dry_run_prints_what_would_be_typed_on_the_router() {
     );
     let script = desk.text("netem clear --host rtr --os freebsd --dry-run");
     assert!(script.contains("ipfw -q delete set 17"), "{script}");
+}
+
+/// All bottlenecks that have golden commands, over sshd, each applied twice, read back, changed,
+/// and cleared twice.
+#[test]
+fn every_bottleneck_is_made_for_real_in_the_lab() {
+    let cache = Cache::at(Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab"));
+    let image = match Image::ensure(&cache, &KernelSource::Distribution) {
+        Ok(image) => image,
+        Err(missing) => {
+            assert!(std::env::var_os("TCPEXP_NEED_TOOLS").is_none(), "{missing}");
+            eprintln!("not tested: {missing}");
+            return;
+        }
+    };
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../netem-ctl/tests");
+    let folder = tests.join("bottlenecks").read_dir().unwrap();
+    let names = folder.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    assert!(names.len() >= 20);
+    let (one, other) = names.split_at(names.len() / 2);
+    let share = |names: &[String]| apply_all(&image, &tests, names);
+    let [one, other] = thread::scope(|scope| {
+        [one, other]
+            .map(|names| scope.spawn(move || share(names)))
+            .map(|guest| guest.join().unwrap())
+    });
+    for (name, (output, code)) in [("one", one), ("other", other)] {
+        assert_eq!(code, 0, "{name}: {output}");
+        assert!(output.contains(" passed, 0 failed\n"), "{name}: {output}");
+    }
+}
+
+/// What a guest said of these bottlenecks, and how it ended.
+fn apply_all(image: &Image, tests: &Path, names: &[String]) -> (String, u8) {
+    let files: Vec<String> = names
+        .iter()
+        .map(|name| format!("/share/bottlenecks/{name}"))
+        .collect();
+    let line = format!(
+        "sh /share/apply-all.sh 'tcpexp netem' left right rtr {}",
+        files.join(" ")
+    );
+    let mut job = Job::new(["sh", "-c", &line].map(str::to_owned).to_vec());
+    job.programs = vec![env!("CARGO_BIN_EXE_tcpexp").into()];
+    job.share = Some(tests.to_owned());
+    let (mut output, mut errors) = (Vec::new(), Vec::new());
+    let guest = Guest::spawn(image, &job).unwrap();
+    let limit = Some(Duration::from_secs(3600));
+    let code = guest.wait(&mut output, &mut errors, limit).unwrap();
+    output.extend(errors);
+    (String::from_utf8_lossy(&output).into_owned(), code)
 }
