@@ -57,10 +57,10 @@ pub(crate) fn judge(
             });
         }
     }
-    let mut route = section("route").split_ascii_whitespace();
-    let through = route.find(|word| *word == "dev").and_then(|_| route.next());
+    // The way back to us, what it is a VLAN of, and the ports of it if it is a bridge.
+    let carriers: Vec<&str> = section("carriers").lines().collect();
     for interface in [&router.left, &router.right] {
-        if through == Some(interface.as_str()) {
+        if carriers.contains(&interface.as_str()) {
             return Err(ControlError::ControlInterface {
                 host: host(),
                 interface: interface.to_string(),
@@ -155,4 +155,86 @@ pub(crate) fn holder(sections: &[(&str, &str)]) -> Option<Holder> {
         bottleneck: serde_json::from_str(section("bottleneck")).ok(),
         router: serde_json::from_str(section("router")).ok(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn router(os: Os) -> Router {
+        let [left, right] = ["eth1", "eth2"].map(|name| name.parse().unwrap());
+        Router { os, left, right }
+    }
+
+    fn said(os: Os, text: &str) -> String {
+        match judge("rtr", &router(os), text) {
+            Ok(None) => "free".to_owned(),
+            Ok(Some(holder)) => format!("held by {}", holder.owner),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    const LINKS: &str = "@@ tools\n@@ owner\n@@ peer\n192.0.2.7\n@@ links\nlo\neth0\neth1\neth2\n";
+
+    #[test]
+    fn a_router_that_is_fit_is_free_or_held() {
+        assert_eq!(said(Os::Linux, LINKS), "free");
+        let held = LINKS.replace("@@ owner\n", "@@ owner\nuser@desk 1767225600\n");
+        assert_eq!(said(Os::Linux, &held), "held by user@desk");
+    }
+
+    #[test]
+    fn an_interface_that_carries_our_connection_is_refused_below_a_vlan_and_in_a_bridge_too() {
+        for carriers in ["eth1\n", "eth1.100\neth1\n", "br0\neth0\neth1\n"] {
+            assert_eq!(
+                said(Os::Linux, &format!("{LINKS}@@ carriers\n{carriers}")),
+                "rtr: eth1 carries this connection (to 192.0.2.7): expected a data interface"
+            );
+        }
+        assert_eq!(
+            said(Os::Linux, &format!("{LINKS}@@ carriers\neth0\n")),
+            "free"
+        );
+    }
+
+    #[test]
+    fn queues_of_the_kernels_own_and_of_ours_are_no_hindrance_and_others_are() {
+        let with = |queue: &str| said(Os::Linux, &format!("{LINKS}@@ qdisc eth2\n[{queue}]\n"));
+        let own = r#"{"kind":"mq","handle":"0:","root":true},{"kind":"fq_codel","handle":"0:","parent":":1"}"#;
+        assert_eq!(with(own), "free");
+        assert_eq!(
+            with(r#"{"kind":"htb","handle":"7b1:","root":true}"#),
+            "free"
+        );
+        assert_eq!(
+            with(r#"{"kind":"cake","handle":"8001:","root":true}"#),
+            "rtr: eth2 has a queue that is not ours (cake 8001:): remove it first, as it could not be \
+             put back"
+        );
+        assert!(
+            with(r#"{"kind":"clsact","handle":"ffff:","parent":"ffff:fff1"}"#).contains("clsact")
+        );
+    }
+
+    #[test]
+    fn a_freebsd_that_delays_too_coarsely_or_has_no_ipfw_is_refused() {
+        let with = |modules: &str, hz: &str| {
+            said(
+                Os::FreeBsd,
+                &format!("{LINKS}@@ modules\n{modules}\n@@ hz\n{hz}\n"),
+            )
+        };
+        assert_eq!(with("ipfw\ndummynet", "1000"), "free");
+        assert_eq!(
+            with("ipfw\ndummynet", "100"),
+            "rtr: kern.hz is 100, so delays are rounded up to 10 ms: set kern.hz=1000 in loader.conf"
+        );
+        assert_eq!(
+            with("ipfw", "1000"),
+            "rtr: dummynet is not loaded: kldload dummynet"
+        );
+        assert!(
+            with("", "1000").starts_with("rtr: ipfw is not loaded: set net.inet.ip.fw.default")
+        );
+    }
 }

@@ -64,13 +64,18 @@ echo "@@ peer"; peer=${{SSH_CONNECTION:-}}; peer=${{peer%% *}}; echo "$peer"
 
 const LINUX_NETWORK: &str = r#"if command -v ip >/dev/null 2>&1 && command -v tc >/dev/null 2>&1; then
     echo "@@ links"; ip -o link show | sed 's/^[0-9]*: \([^:@]*\).*/\1/'
-    echo "@@ route"; if [ -n "$peer" ]; then ip -o route get "$peer" 2>/dev/null || true; fi
+    echo "@@ carriers"; via=
+    if [ -n "$peer" ]; then via=$(ip -o route get "$peer" 2>/dev/null | sed -n 's/.* dev \([^ ]*\).*/\1/p'); fi
+    if [ -n "$via" ]; then
+        { ip -o link show dev "$via"; ip -o link show master "$via"; } 2>/dev/null |
+            sed 's/^[0-9]*: \([^:]*\):.*/\1/' | tr '@' '\n'
+    fi
     for dev in DEVICES; do echo "@@ qdisc $dev"; tc -j qdisc show dev "$dev" 2>/dev/null || true; done
 fi
 "#;
 
 const FREEBSD_NETWORK: &str = r#"echo "@@ links"; ifconfig -l | tr ' ' '\n'
-echo "@@ route"; if [ -n "$peer" ]; then route -n get "$peer" 2>/dev/null | sed -n 's/.*interface: /dev /p'; fi
+echo "@@ carriers"; if [ -n "$peer" ]; then route -n get "$peer" 2>/dev/null | sed -n 's/.*interface: //p'; fi
 echo "@@ modules"; for m in ipfw dummynet; do kldstat -q -m "$m" && echo "$m"; done
 echo "@@ hz"; sysctl -n kern.hz
 "#;

@@ -85,6 +85,7 @@ impl Ssh {
             "ForwardX11=no",
             "ClearAllForwardings=yes",
             "PermitLocalCommand=no",
+            "RemoteCommand=none",
             "LogLevel=ERROR",
             "ServerAliveCountMax=3",
             "ControlMaster=auto",
