@@ -121,6 +121,6 @@ fn what_cannot_be_is_refused_before_anything_is_made() {
     let none = desk.misuse("lab run --cache c --sources 0 -- true");
     insta::assert_snapshot!(none, @"error: invalid value '0' for '--sources <N>': 0 is not in 1..=64");
     let kernel = desk.misuse("lab run --cache c --kernel vmlinuz -- true");
-    insta::assert_snapshot!(kernel, @"");
+    insta::assert_snapshot!(kernel, @"error: the following required arguments were not provided:");
     assert!(!desk.path("c").exists());
 }
