@@ -5,6 +5,7 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -15,10 +16,15 @@ pub(crate) struct Monitor {
     events: Vec<String>,
 }
 
+/// A machine that has nothing to say for so long hangs; one that boots takes half a minute where
+/// much else is going on.
+const PATIENCE: Duration = Duration::from_secs(600);
+
 impl Monitor {
     /// Both ends of a line; the other is to become QEMU's standard input.
     pub(crate) fn pair() -> io::Result<(Self, Stdio)> {
         let (ours, qemus) = UnixStream::pair()?;
+        ours.set_read_timeout(Some(PATIENCE))?;
         let monitor = Self {
             stream: BufReader::new(ours),
             events: Vec::new(),
@@ -62,7 +68,14 @@ impl Monitor {
 
     fn message(&mut self) -> io::Result<Value> {
         let mut line = String::new();
-        if self.stream.read_line(&mut line)? == 0 {
+        let read = self
+            .stream
+            .read_line(&mut line)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
+                _ => error,
+            })?;
+        if read == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(serde_json::from_str(&line)?)
