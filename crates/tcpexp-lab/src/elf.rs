@@ -76,9 +76,19 @@ mod tests {
             whole.len()
         );
         let folder = tempfile::tempdir().unwrap();
+        let bytes = folder.path().join("bytes");
+        std::fs::write(&bytes, bare).unwrap();
+        make_executable(&bytes);
+        // A file cannot be run that is open for writing, and what another test starts at the same
+        // time would hold ours open. So another process writes it.
         let path = folder.path().join("program");
-        std::fs::write(&path, bare).unwrap();
-        make_executable(&path);
+        assert!(
+            Command::new("cp")
+                .args([&bytes, &path])
+                .status()
+                .unwrap()
+                .success()
+        );
         let output = Command::new(&path).arg("--list").output().unwrap();
         let listed = String::from_utf8(output.stdout).unwrap();
         assert!(

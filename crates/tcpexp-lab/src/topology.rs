@@ -247,3 +247,121 @@ impl Topology {
         steps
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(steps: &[Step]) -> String {
+        let lines: Vec<String> = steps.iter().map(|step| step.argv.join(" ")).collect();
+        lines.join("\n")
+    }
+
+    #[test]
+    fn smallest_lab_is_two_links() {
+        let topology = Topology::new(Shape::default());
+        insta::assert_snapshot!(typed(&topology.create()), @r"
+        ip netns add src1
+        ip netns exec src1 sysctl -qew net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+        ip -n src1 link set lo up
+        ip netns add rtr
+        ip netns exec rtr sysctl -qew net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+        ip -n rtr link set lo up
+        ip netns add dst1
+        ip netns exec dst1 sysctl -qew net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+        ip -n dst1 link set lo up
+        ip -n src1 link add data type veth peer name left netns rtr
+        ip -n dst1 link add data type veth peer name right netns rtr
+        ip netns exec src1 ethtool -K data tso off gso off gro off tx off rx off
+        ip -n src1 addr add 172.16.10.3/24 dev data
+        ip -n src1 link set data address 02:00:ac:10:0a:03 up
+        ip netns exec src1 sysctl -qw net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_rmem=4096 131072 33554432 net.ipv4.tcp_wmem=4096 65536 33554432
+        ip -n src1 route add default via 172.16.10.1
+        ip -n src1 neigh replace 172.16.10.1 lladdr 02:00:ac:10:0a:01 dev data nud permanent
+        ip netns exec rtr ethtool -K left tso off gso off gro off tx off rx off
+        ip -n rtr addr add 172.16.10.1/24 dev left
+        ip -n rtr link set left address 02:00:ac:10:0a:01 up
+        ip netns exec rtr ethtool -K right tso off gso off gro off tx off rx off
+        ip -n rtr addr add 172.16.11.1/24 dev right
+        ip -n rtr link set right address 02:00:ac:10:0b:01 up
+        ip netns exec rtr sysctl -qw net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_rmem=4096 131072 33554432 net.ipv4.tcp_wmem=4096 65536 33554432
+        ip -n rtr neigh replace 172.16.10.3 lladdr 02:00:ac:10:0a:03 dev left nud permanent
+        ip -n rtr neigh replace 172.16.11.2 lladdr 02:00:ac:10:0b:02 dev right nud permanent
+        ip netns exec rtr sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0 net.ipv4.conf.default.send_redirects=0 net.ipv4.conf.left.send_redirects=0 net.ipv4.conf.right.send_redirects=0
+        ip netns exec dst1 ethtool -K data tso off gso off gro off tx off rx off
+        ip -n dst1 addr add 172.16.11.2/24 dev data
+        ip -n dst1 link set data address 02:00:ac:10:0b:02 up
+        ip netns exec dst1 sysctl -qw net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_rmem=4096 131072 33554432 net.ipv4.tcp_wmem=4096 65536 33554432
+        ip -n dst1 route add default via 172.16.11.1
+        ip -n dst1 neigh replace 172.16.11.1 lladdr 02:00:ac:10:0b:01 dev data nud permanent
+        ");
+    }
+
+    #[test]
+    fn control_network_reaches_every_host() {
+        let topology = Topology::new(Shape::default());
+        insta::assert_snapshot!(typed(&topology.control()), @r"
+        ip link add control type bridge
+        ip addr add 10.99.0.1/24 dev control
+        ip link set control up
+        ip link add src1 type veth peer name control netns src1
+        ip link set src1 master control up
+        ip -n src1 addr add 10.99.0.11/24 dev control
+        ip -n src1 link set control up
+        ip link add rtr type veth peer name control netns rtr
+        ip link set rtr master control up
+        ip -n rtr addr add 10.99.0.2/24 dev control
+        ip -n rtr link set control up
+        ip link add dst1 type veth peer name control netns dst1
+        ip link set dst1 master control up
+        ip -n dst1 addr add 10.99.0.101/24 dev control
+        ip -n dst1 link set control up
+        ");
+    }
+
+    #[test]
+    fn side_with_several_hosts_has_a_bridge_that_knows_them() {
+        let shape = Shape::new(2, 1).unwrap();
+        let text = typed(&Topology::with_prefix(shape, "lab-").create());
+        let bridge = text.lines().filter(|line| line.contains("lab-switch"));
+        let bridge: Vec<&str> = bridge.filter(|line| !line.contains("ethtool")).collect();
+        insta::assert_snapshot!(bridge.join("\n"), @r"
+        ip netns add lab-switch
+        ip netns exec lab-switch sysctl -qew net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+        ip -n lab-switch link set lo up
+        ip -n lab-switch link add lefts type bridge forward_delay 0 mcast_snooping 0
+        ip -n lab-switch link set lefts up
+        ip -n lab-rtr link add left type veth peer name left netns lab-switch
+        ip -n lab-switch link set left master lefts up
+        bridge -n lab-switch fdb replace 02:00:ac:10:0a:01 dev left master static
+        ip -n lab-src1 link add data type veth peer name src1 netns lab-switch
+        ip -n lab-switch link set src1 master lefts up
+        bridge -n lab-switch fdb replace 02:00:ac:10:0a:03 dev src1 master static
+        ip -n lab-src2 link add data type veth peer name src2 netns lab-switch
+        ip -n lab-switch link set src2 master lefts up
+        bridge -n lab-switch fdb replace 02:00:ac:10:0a:04 dev src2 master static
+        ");
+    }
+
+    #[test]
+    fn what_is_made_is_removed_and_may_be_gone_already() {
+        for hosts in [1, 2] {
+            let shape = Shape::new(hosts, hosts).unwrap();
+            let topology = Topology::with_prefix(shape, "lab-");
+            let removed = topology.remove();
+            assert!(removed.iter().all(|step| step.may_fail));
+            let removed = typed(&removed);
+            let made = typed(&topology.create());
+            for namespace in made
+                .lines()
+                .filter_map(|line| line.strip_prefix("ip netns add "))
+            {
+                assert!(
+                    removed
+                        .lines()
+                        .any(|line| line == format!("ip netns del {namespace}"))
+                );
+            }
+        }
+    }
+}
