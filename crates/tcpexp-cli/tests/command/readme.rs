@@ -25,6 +25,7 @@ fn the_tables_in_the_readme_are_what_the_commands_print() {
         measured(&desk, "path", "--flow 1 --quiet"),
         desk.text(&format!("flows {src} --quiet")),
         desk.text(&format!("cwnd {src} --flow 1 --quiet")),
+        measured(&desk, "analyze", "-o reno"),
     ] {
         assert!(
             in_repository("README.md").contains(&format!("```text\n{table}```\n")),
