@@ -1,7 +1,12 @@
-//! Samples to charts for papers: SVG, and PNG drawn from that SVG.
+//! Samples and tables to charts for papers: SVG, and PNG drawn from that SVG.
 //!
-//! A chart is a function of its samples. The font is part of this crate, so a chart looks the same
-//! on every machine and the same samples give the same bytes.
+//! A chart is a function of its data. The font is part of this crate, so a chart looks the same
+//! on every machine and the same data gives the same bytes. Size, colours and axes are a [`Style`].
+//!
+//! Some charts take samples as they are measured, thinned to bounded memory ([`DelaySeries`],
+//! [`RateSeries`], [`CwndSeries`]); the others take a [`Frame`](tcpexp_table::Frame) of any table and the names
+//! of its columns, from which follows what their axes are called ([`Quantity`]). Rows are grouped by
+//! the values of columns ([`Levels`]).
 //!
 //! ```
 //! use tcpexp_chart::{FigureSize, DelaySeries, rtt_figure};
@@ -18,6 +23,9 @@
 //! # assert!(png.starts_with(b"\x89PNG"));
 //! # Ok::<(), tcpexp_chart::Error>(())
 //! ```
+//!
+//! Inside, a chart is a scene: panels with layers in the units of their axes, and keys of a legend.
+//! One place lays out scenes and draws them, clipped to their panels and thinned to what can be seen.
 
 mod axis;
 mod bars;

@@ -49,6 +49,8 @@ struct Entry {
     source: String,
     /// Known of the first table of each name only: a sweep has many.
     columns: Vec<String>,
+    /// Whether it was named by itself, not as a part of a dataset.
+    is_single: bool,
 }
 
 /// Which columns and rows of which table.
@@ -98,6 +100,15 @@ impl Tables {
         names
     }
 
+    /// Single files that hold other tables than this one.
+    pub fn files_beside(&self, table: &str) -> Vec<&Path> {
+        let beside = self
+            .entries
+            .iter()
+            .filter(|entry| entry.is_single && entry.table != table);
+        beside.map(|entry| entry.path.as_path()).collect()
+    }
+
     /// The full name of a column that `wanted` names with or without its unit, in the first of
     /// these tables that has it.
     pub fn resolve(&self, tables: &[String], wanted: &str) -> Option<String> {
@@ -138,6 +149,7 @@ impl Tables {
     }
 
     fn add(&mut self, path: &Path, table: Option<&str>, source: String) -> Result<(), Error> {
+        let is_single = table.is_none();
         let is_known = |table| self.entries.iter().any(|entry| entry.table == table);
         let (table, columns) = match table {
             Some(table) if is_known(table) => (table.to_owned(), Vec::new()),
@@ -157,6 +169,7 @@ impl Tables {
             table,
             source,
             columns,
+            is_single,
         });
         Ok(())
     }

@@ -69,6 +69,7 @@ pub(crate) fn run(args: &BarArgs) -> anyhow::Result<()> {
         &["flows", "throughput", "rtt"],
         &RUN_COLUMNS,
     )?;
+    data.warn_of_others(&rows);
     let (slots, colours) = (
         levels(&rows.frame, &rows.groups[0])?,
         levels(&rows.frame, &rows.groups[1])?,

@@ -32,6 +32,7 @@ pub(crate) struct DataArgs {
 
 /// Rows with a column that is drawn and columns that they are grouped by.
 pub(crate) struct Grouped {
+    table: String,
     pub(crate) frame: Frame,
     pub(crate) column: String,
     pub(crate) groups: Vec<Vec<String>>,
@@ -48,6 +49,8 @@ pub(crate) enum UsualGroups {
 pub(crate) struct Data<'a> {
     args: &'a DataArgs,
     pub(crate) tables: Tables,
+    /// Only this flow, in tables that are about flows.
+    flow: Option<Filter>,
 }
 
 impl DataArgs {
@@ -61,11 +64,24 @@ impl DataArgs {
             let more = left_out.len() - MOST_TOLD;
             failure::tell(&format!("warning: {more} more runs are left out"));
         }
-        Ok(Data { args: self, tables })
+        Ok(Data {
+            args: self,
+            tables,
+            flow: None,
+        })
     }
 }
 
 impl Data<'_> {
+    /// Only a flow of this number.
+    pub(crate) fn of_flow(self, flow: Option<u32>) -> Self {
+        let filter = flow.and_then(|flow| format!("flow_id={flow}").parse().ok());
+        Self {
+            flow: filter,
+            ..self
+        }
+    }
+
     /// The tables that may be drawn: the one asked for, or those that a chart is usually of.
     fn candidates(&self, usual: &[&str]) -> Vec<String> {
         if let Some(table) = &self.args.table {
@@ -92,6 +108,7 @@ impl Data<'_> {
         usual: &[&str],
     ) -> anyhow::Result<(String, Vec<String>)> {
         let mut tables = self.candidates(usual);
+        let first: Vec<String> = tables.first().cloned().into_iter().collect();
         let named = |tables: &[String]| -> Vec<String> {
             let full = |column: &&str| {
                 let found = self.tables.resolve(tables, column);
@@ -126,7 +143,8 @@ impl Data<'_> {
                 return Ok(found);
             }
         }
-        Ok(choose(&tables)?)
+        // Of a dataset with many tables, the one that is meant tells what it has.
+        Ok(choose(first.as_slice())?)
     }
 
     /// The rows with a column and what they are grouped by, of the first table that has all of it.
@@ -161,6 +179,7 @@ impl Data<'_> {
         let optional: Vec<String> = optional.iter().map(|name| (*name).to_owned()).collect();
         Ok(Grouped {
             frame: self.read(&table, &required, &optional)?,
+            table,
             column,
             groups: of_groups,
         })
@@ -196,6 +215,8 @@ impl Data<'_> {
             let resolved = self.tables.resolve(&[table.to_owned()], column);
             resolved.as_deref() == Some(column)
         };
+        let of_flow = self.flow.iter().filter(|flow| has(&flow.column));
+        let of_flow: Vec<Filter> = of_flow.cloned().collect();
         if table == "rtt" && !asks("reference") && has("reference") {
             filters.push(
                 "reference=src"
@@ -203,6 +224,7 @@ impl Data<'_> {
                     .map_err(|error: String| wrong_usage(&error))?,
             );
         }
+        filters.extend(of_flow);
         let query = Query {
             tables: vec![table.to_owned()],
             required: required.to_vec(),
@@ -219,6 +241,16 @@ impl Data<'_> {
             );
         }
         Ok(frame)
+    }
+
+    /// Tells which files are of no use for a chart of these rows.
+    pub(crate) fn warn_of_others(&self, rows: &Grouped) {
+        for path in self.tables.files_beside(&rows.table) {
+            let (path, column) = (path.display(), &rows.column);
+            failure::tell(&format!(
+                "warning: {path} is left out: it is no table of {column}"
+            ));
+        }
     }
 
     /// What rows are grouped by if nobody says: the parameters that a sweep varies, the files if

@@ -56,6 +56,7 @@ pub(crate) fn run(args: &DistributionArgs, shape: Shape) -> anyhow::Result<()> {
         &usual,
         &[],
     )?;
+    data.warn_of_others(&rows);
     let (slots, colours) = (
         levels(&rows.frame, &rows.groups[0])?,
         levels(&rows.frame, &rows.groups[1])?,

@@ -49,6 +49,7 @@ pub(crate) fn run(args: &EcdfArgs) -> anyhow::Result<()> {
     let data = args.data.open()?;
     let usual = ["rtt", "owd", "throughput", "sender"];
     let rows = data.grouped(&args.x, &[(&args.group, UsualGroups::Yes)], &usual, &[])?;
+    data.warn_of_others(&rows);
     let groups = Group::of(
         &rows.frame,
         &rows.column,

@@ -75,6 +75,7 @@ pub(crate) fn run(args: &FairnessArgs) -> anyhow::Result<()> {
         &["flows", "throughput"],
         &optional,
     )?;
+    data.warn_of_others(&rows);
     let (share, quantity) = match args.measure {
         Measure::Jain => (Share::Jain, Quantity::plain("Jain's index")),
         Measure::Ratio => {

@@ -64,6 +64,7 @@ pub(crate) fn run(args: &HeatmapArgs) -> anyhow::Result<()> {
         &["rtt", "flows", "throughput"],
         &RUN_COLUMNS,
     )?;
+    data.warn_of_others(&rows);
     let (x, y) = (
         levels(&rows.frame, &rows.groups[0])?,
         levels(&rows.frame, &rows.groups[1])?,

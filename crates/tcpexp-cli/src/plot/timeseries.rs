@@ -3,7 +3,7 @@
 use tcpexp::chart::{
     Flows, PanelKind, TimePanel, column_panel, losses, recoveries, timeseries_figure, window_panel,
 };
-use tcpexp::table::{Filter, Frame};
+use tcpexp::table::Frame;
 
 use super::data::{Data, DataArgs};
 use super::figure::FigureArgs;
@@ -43,12 +43,7 @@ pub(crate) struct TimeseriesArgs {
 }
 
 pub(crate) fn run(args: &TimeseriesArgs) -> anyhow::Result<()> {
-    let mut data_args = args.data.clone();
-    if let Some(flow) = args.flow {
-        let filter = format!("flow_id={flow}");
-        data_args.filter.extend(filter.parse::<Filter>());
-    }
-    let data = data_args.open()?;
+    let data = args.data.open()?.of_flow(args.flow);
     let kinds = kinds(args, &data);
     let further = u32::try_from(kinds.len().saturating_sub(1)).unwrap_or(0);
     let figure = args
@@ -79,7 +74,7 @@ fn kinds(args: &TimeseriesArgs, data: &Data<'_>) -> Vec<PanelKind> {
     if !args.panel.is_empty() {
         return args.panel.clone();
     }
-    let is_there = |kind: &PanelKind| source(kind, data).is_ok();
+    let is_there = |kind: &PanelKind| sources(kind, data).is_ok();
     let usual = &PanelKind::NAMED[..USUAL];
     let mut found: Vec<PanelKind> = usual
         .iter()
@@ -95,17 +90,20 @@ fn kinds(args: &TimeseriesArgs, data: &Data<'_>) -> Vec<PanelKind> {
     found
 }
 
-/// The table and column of a panel.
-fn source(kind: &PanelKind, data: &Data<'_>) -> anyhow::Result<(String, String)> {
-    let mut sources = kind.sources().into_iter().map(|(table, column)| {
-        let usual: Vec<&str> = table.into_iter().collect();
+/// The tables and columns that a panel may be of. Fails if there is none.
+fn sources(kind: &PanelKind, data: &Data<'_>) -> anyhow::Result<Vec<(String, String)>> {
+    const USUAL: [&str; 5] = ["sender", "rtt", "throughput", "owd", "queue"];
+    let found = kind.sources().into_iter().map(|(table, column)| {
+        let usual = table.map_or(USUAL.to_vec(), |table| vec![table]);
         let (table, columns) = data.resolve(&[&column], &usual)?;
         Ok((table, columns[0].clone()))
     });
-    let first = sources
-        .next()
-        .unwrap_or_else(|| anyhow::bail!("nothing to draw"));
-    first.or_else(|error| sources.find_map(Result::ok).ok_or(error))
+    let (found, mut errors): (Vec<_>, Vec<_>) = found.partition(anyhow::Result::is_ok);
+    if found.is_empty() && !errors.is_empty() {
+        errors.truncate(1);
+        return errors.into_iter().collect();
+    }
+    found.into_iter().collect()
 }
 
 fn panel(kind: &PanelKind, data: &Data<'_>, flows: &mut Flows) -> anyhow::Result<TimePanel> {
@@ -119,13 +117,18 @@ fn panel(kind: &PanelKind, data: &Data<'_>, flows: &mut Flows) -> anyhow::Result
             return Ok(panel);
         }
     }
-    let (table, column) = source(kind, data)?;
-    let frame = data.read(
-        &table,
-        std::slice::from_ref(&column),
-        &PanelKind::optional_columns(),
-    )?;
-    Ok(column_panel(&frame, &column, flows)?)
+    let optional = PanelKind::optional_columns();
+    let mut first_error = None;
+    for (table, column) in sources(kind, data)? {
+        let frame = data.read(&table, std::slice::from_ref(&column), &optional);
+        // A queue is known by its counters or by the delays of packets.
+        match frame.and_then(|frame| Ok(column_panel(&frame, &column, flows)?)) {
+            Ok(panel) if !panel.lines.is_empty() => return Ok(panel),
+            Ok(_) => {}
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    Err(first_error.unwrap_or_else(|| anyhow::anyhow!("there is nothing in {}", kind.name())))
 }
 
 /// The rows of a table of this name that has this column, if there is one.

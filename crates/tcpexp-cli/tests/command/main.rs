@@ -22,6 +22,7 @@ mod netem;
 mod one_capture;
 mod path;
 mod plot;
+mod plot_sweep;
 mod readme;
 mod schema;
 mod score;

@@ -2,10 +2,10 @@
 
 use insta::assert_snapshot;
 
-use crate::desk::{Desk, fixture, text};
+use crate::desk::{Desk, fixture, reason, text};
 
 /// All texts of a chart, in the order in which they are drawn.
-fn texts(svg: &[u8]) -> String {
+pub(crate) fn texts(svg: &[u8]) -> String {
     let svg = text(svg);
     let elements = svg.split("<text").skip(1);
     let inside = |element: &str| {
@@ -51,7 +51,7 @@ fn sweep() -> Desk {
     desk
 }
 
-fn drawn(desk: &Desk, line: &str) -> String {
+pub(crate) fn drawn(desk: &Desk, line: &str) -> String {
     assert_eq!(desk.text(&format!("plot {line} -o chart.svg")), "");
     texts(&desk.get("chart.svg"))
 }
@@ -161,6 +161,15 @@ fn what_cannot_be_drawn_is_told_in_one_line() {
     there is no column time_ns or start_ns or sent_ns
     ");
     assert_eq!(desk.written(), ["notes.txt", "other.csv", "sweep.csv"]);
+}
+
+#[test]
+fn a_file_that_is_of_no_use_is_told() {
+    let desk = transfer();
+    let output = desk.run("plot ecdf rtt.parquet sender.parquet --group file -o chart.svg");
+    assert_eq!(output.status.code(), Some(0));
+    let expected = "warning: sender.parquet is left out: it is no table of rtt_ns";
+    assert_eq!(reason(&output), expected);
 }
 
 #[test]

@@ -42,7 +42,12 @@ fn the_pictures_in_the_readme_are_what_the_commands_draw() {
     desk.text(&format!(
         "cwnd {src} --flow 1 --truth {log} --plot cwnd.svg --quiet"
     ));
-    for picture in ["rtt.svg", "cwnd.svg"] {
+    measured(&desk, "analyze", "-o run --quiet");
+    desk.text("plot timeseries run --flow 1 --width page -o flow.svg");
+    desk.text(&format!(
+        "plot sequence {src} --x-limits 0.4:1.8 --width page -o sequence.svg"
+    ));
+    for picture in ["rtt.svg", "cwnd.svg", "flow.svg", "sequence.svg"] {
         assert!(
             desk.get(picture) == in_repository(&format!(".readme/{picture}")).as_bytes(),
             "draw {picture} again with the command that the README names"

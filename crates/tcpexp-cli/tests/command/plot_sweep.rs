@@ -1,0 +1,92 @@
+//! `tcpexp plot` on datasets and on sweeps of simulated runs.
+
+use insta::assert_snapshot;
+use serde_json::json;
+use tcpexp::units::TimeDelta;
+use tcpexp_testkit::{Scenario, TcpLoad, simulate};
+
+use crate::desk::{Desk, fixture, reason};
+use crate::plot::{drawn, texts};
+
+/// Puts a run with two uploads into the sweep on the desk: its captures' dataset and its record.
+fn run(desk: &Desk, name: &str, (sack, delay_ms): (bool, i64), status: &str) {
+    let captures = simulate(&Scenario {
+        seed: 7,
+        tcp: vec![TcpLoad {
+            flows: 2,
+            bytes: 1_000_000_000,
+            sack,
+            ..TcpLoad::default()
+        }],
+        rate_bps: 4_000_000,
+        queue_bytes: 40_000,
+        delay: TimeDelta::from_millis(delay_ms),
+        max_time: Some(TimeDelta::from_seconds(3)),
+        ..Scenario::default()
+    });
+    desk.put("a.pcap", &captures.src);
+    desk.put("b.pcap", &captures.dst);
+    let cc = if sack { "sack" } else { "plain" };
+    let dir = format!("sweep/runs/{name}");
+    std::fs::create_dir_all(desk.path(&dir)).unwrap();
+    desk.bytes(&format!(
+        "analyze a.pcap b.pcap -o {dir}/data --quiet --param run={name} --param cc={cc} \
+         --param delay_ms={delay_ms}"
+    ));
+    let record = json!({
+        "schema": 1, "run": name, "cell": format!("{cc}{delay_ms}"), "repetition": 1, "seed": 7,
+        "plan_hash": "ab", "status": status, "reason": "the router was too slow",
+        "parameters": {"cc": cc, "delay_ms": delay_ms, "rate_mbps": 4.0},
+        "varied": ["cc", "delay_ms"], "t0_ns": null, "bottleneck": {}, "calibration": null,
+        "queue": null, "started_ns": 1, "finished_ns": 2,
+    });
+    desk.put(&format!("{dir}/run.json"), record.to_string().as_bytes());
+}
+
+fn sweep() -> Desk {
+    let desk = Desk::new();
+    run(&desk, "r1", (true, 10), "complete");
+    run(&desk, "r2", (true, 40), "complete");
+    run(&desk, "r3", (false, 10), "complete");
+    run(&desk, "r4", (false, 40), "complete");
+    desk
+}
+
+#[test]
+fn a_sweep_is_grouped_by_what_it_varies() {
+    let desk = sweep();
+    assert_snapshot!(drawn(&desk, "ecdf sweep"), @r"plain, delay 10 ms: median 69.6 ms | plain, delay 40 ms: median 99.9 ms | sack, delay 10 ms: median 81.7 ms | sack, delay 40 ms: median 136 ms | 0 | 50 | 100 | 150 | 0.0 | 0.5 | 1.0 | RTT (ms) | fraction of values");
+    assert_snapshot!(drawn(&desk, "box sweep --x delay --colour cc"), @r"plain | sack | 10 | 40 | 0 | 50 | 100 | 150 | delay (ms) | RTT (ms)");
+    assert_snapshot!(drawn(&desk, "heatmap sweep --value goodput --x cc --y delay"), @r"plain | sack | 10 | 40 | congestion control | delay (ms) | 798 | 471 | 799 | 788 | 500 | 550 | 600 | 650 | 700 | 750 | goodput (kbit/s)");
+    assert_snapshot!(drawn(&desk, "bar sweep --filter direction=forward"), @r"10 | 40 | 10 | 40 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | plain | sack | delay (ms) | goodput (Mbit/s)");
+    assert_snapshot!(drawn(&desk, "fairness sweep --x delay --colour cc"), @r"plain | sack | 10 | 15 | 20 | 25 | 30 | 35 | 40 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index");
+    assert_snapshot!(drawn(&desk, "throughput-delay sweep --group cc"), @r"plain | sack | 0 | 50 | 100 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | median RTT (ms) | goodput (Mbit/s)");
+    assert_snapshot!(drawn(&desk, "timeseries sweep/runs/r1"), @r"10.1.0.1:10000 &gt; 203.0.113.1:5001 | 10.1.0.1:10001 &gt; 203.0.113.1:5001 | fast recovery | 0 | 20 | 40 | cwnd (segments) | lost | 0 | 50 | 100 | RTT (ms) | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | 2.5 | 3.0 | 0 | 2 | 4 | time (s) | goodput (Mbit/s)");
+}
+
+#[test]
+fn runs_that_are_not_complete_are_left_out_and_told() {
+    let desk = Desk::new();
+    run(&desk, "r1", (true, 10), "complete");
+    run(&desk, "r2", (true, 40), "invalid");
+    let output = desk.run("plot ecdf sweep -o chart.svg");
+    assert_eq!(output.status.code(), Some(0));
+    assert_snapshot!(reason(&output), @r"warning: run r2 is left out: the router was too slow");
+    let chart = texts(&desk.get("chart.svg"));
+    assert!(
+        chart.contains("delay 10 ms") && !chart.contains("delay 40 ms"),
+        "{chart}"
+    );
+    let failure = desk.failure("plot ecdf sweep/runs/r1 --x nothing -o chart.svg");
+    assert_snapshot!(failure, @r"no table has the column nothing: rtt has ack_class, cc, delay_ms, direction, flow_id, initiator, method, owd_back_ns, owd_out_ns, protocol, reference, responder, rtt_ms, rtt_ns, run, time_ns, time_s, traffic, traffic_class, turnaround_ns");
+}
+
+#[test]
+fn a_dataset_of_a_real_transfer_has_its_flow_over_time() {
+    let desk = Desk::new();
+    let [src, dst] =
+        ["src", "dst"].map(|point| fixture(&format!("reno-2mbit-40ms-50p/{point}.pcap.gz")));
+    desk.bytes(&format!("analyze {src} {dst} -o run --quiet"));
+    assert_snapshot!(drawn(&desk, "timeseries run --flow 1"), @r"cwnd, estimated | ssthresh | flight size | fast recovery | 0 | 50 | 100 | cwnd (segments) | lost | 0 | 100 | 200 | 300 | RTT (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 2 | 4 | time (s) | goodput (Mbit/s)");
+    assert_snapshot!(drawn(&desk, "timeseries run --flow 1 --panel queue,owd,flight_size"), @r"run | 172.16.10.3:54058 &gt; 172.16.11.2:5201 | 172.16.10.3:54058 &gt; 172.16.11.2:5201 (reverse) | 0 | 100 | 200 | 300 | max queueing delay (ms) | lost | 0 | 100 | 200 | 300 | one-way delay (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 50 | 100 | 150 | time (s) | flight size (kB)");
+}
