@@ -125,7 +125,9 @@ impl Image {
         programs.truncate(programs.len() - 3);
         let ingredients = Ingredients::new(kernel(cache)?, programs)?;
         let folder = cache.images().join(ingredients.key()?);
-        if !folder.exists() {
+        if folder.exists() {
+            cache::refresh(&folder);
+        } else {
             let made = cache.workplace()?;
             ingredients.build(made.path())?;
             cache::keep(made, &folder)?;

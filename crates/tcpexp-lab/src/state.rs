@@ -40,6 +40,7 @@ pub(crate) fn ensure(image: &Image, job: &Job) -> Result<PathBuf, LabError> {
     let folder = image.states();
     let state = folder.join(key(job)?);
     if state.exists() {
+        cache::refresh(&state);
         return Ok(state);
     }
     fs::create_dir_all(&folder).map_err(unwritten(&folder))?;
