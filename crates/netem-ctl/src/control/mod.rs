@@ -4,6 +4,7 @@ mod counters;
 mod error;
 mod preflight;
 mod scripts;
+mod sections;
 
 use std::time::Duration;
 
@@ -109,12 +110,12 @@ impl<'a> Control<'a> {
     /// Reads the bottleneck back and tells what differs.
     pub fn mismatches(&self, plan: &Plan) -> Result<Vec<Mismatch>, ControlError> {
         let commands: Vec<_> = plan.verify.iter().map(|check| &check.argv).collect();
-        let output = self.run(&scripts::read(&commands), true)?;
+        let output = self.run(&sections::read(&commands), true)?;
         if self.runner.is_dry() {
             return Ok(Vec::new());
         }
         let text = output.text();
-        let sections = scripts::sections(&text);
+        let sections = sections::split(&text);
         let found = |index: usize| sections.get(index).map_or("", |(_, text)| text);
         let checks = plan.verify.iter().enumerate();
         Ok(checks
@@ -176,7 +177,7 @@ impl<'a> Control<'a> {
     pub fn show(&self, os: Os) -> Result<Shown, ControlError> {
         let output = self.run(&scripts::show(os), true)?;
         let text = output.text();
-        let sections = scripts::sections(&text);
+        let sections = sections::split(&text);
         let section = |name: &str| sections.iter().find(|(known, _)| *known == name);
         Ok(Shown {
             holder: preflight::holder(&sections),
@@ -188,9 +189,9 @@ impl<'a> Control<'a> {
     pub fn counters(&self, plan: &Plan) -> Result<Counters, ControlError> {
         let commands = counters::commands(plan);
         let commands: Vec<_> = commands.iter().map(|(_, argv)| argv).collect();
-        let output = self.run(&scripts::read(&commands), true)?;
+        let output = self.run(&sections::read(&commands), true)?;
         let text = output.text();
-        counters::read(plan, &scripts::sections(&text)).ok_or(ControlError::NoCounters {
+        counters::read(plan, &sections::split(&text)).ok_or(ControlError::NoCounters {
             host: self.runner.host().to_owned(),
         })
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::error::ControlError;
-use super::scripts::sections;
+use super::sections;
 use crate::bottleneck::Bottleneck;
 use crate::plan::OUR_ROOTS;
 use crate::router::{Interface, Os, Router};
@@ -30,7 +30,7 @@ pub(crate) fn judge(
     router: &Router,
     text: &str,
 ) -> Result<Option<Holder>, ControlError> {
-    let sections = sections(text);
+    let sections = sections::split(text);
     let section = |name: &str| {
         let found = sections.iter().find(|(known, _)| *known == name);
         found.map_or("", |(_, text)| text.trim())

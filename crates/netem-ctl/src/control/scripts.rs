@@ -10,7 +10,6 @@ use super::ApplyOptions;
 use crate::plan::{self, OFFLOADS, OUR_GROUP, OUR_ROOTS, Plan, Step};
 use crate::router::{Os, Router};
 use crate::runner::background::{ALIVE, BORN};
-use crate::runner::quote;
 
 /// Exit code where someone else holds the router.
 pub(crate) const HELD: i32 = 96;
@@ -162,20 +161,6 @@ pub(crate) fn keep_alive(os: Os, owner: &str, after: Duration) -> String {
     whole(os, &body)
 }
 
-/// Runs commands that read, each with its own heading.
-pub(crate) fn read<W: AsRef<[String]>>(commands: &[W]) -> String {
-    let mut text = String::new();
-    for (index, argv) in commands.iter().enumerate() {
-        let words: Vec<String> = argv.as_ref().iter().map(|word| quote(word)).collect();
-        let _ = writeln!(
-            text,
-            "echo; echo \"@@ {index}\"; {} || true",
-            words.join(" ")
-        );
-    }
-    text
-}
-
 /// All that is to be seen.
 pub(crate) fn show(os: Os) -> String {
     let tools = match os {
@@ -197,28 +182,6 @@ echo "@@ state"
 {tools}"#,
         state(os)
     )
-}
-
-/// The parts of an output, by the headings between them.
-pub(crate) fn sections(text: &str) -> Vec<(&str, &str)> {
-    let mut sections = Vec::new();
-    let mut rest = text;
-    while let Some(at) = heading(rest) {
-        let (name, body) = rest[at + 3..]
-            .split_once('\n')
-            .unwrap_or((&rest[at + 3..], ""));
-        let end = heading(body).unwrap_or(body.len());
-        sections.push((name.trim(), &body[..end]));
-        rest = &body[end..];
-    }
-    sections
-}
-
-fn heading(text: &str) -> Option<usize> {
-    if text.starts_with("@@ ") {
-        return Some(0);
-    }
-    text.find("\n@@ ").map(|at| at + 1)
 }
 
 /// A script that runs only when all of it was read.

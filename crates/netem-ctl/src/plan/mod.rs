@@ -3,6 +3,7 @@
 
 mod aqm;
 mod check;
+mod dummynet;
 mod error;
 mod freebsd;
 mod json;

@@ -1,0 +1,96 @@
+//! The words of dummynet's queues, as they are configured and as they are shown.
+
+use tcpexp_units::{ByteCount, Share, TimeDelta};
+
+use super::size::QueueSize;
+use crate::bottleneck::{Path, Queue};
+
+/// Default limits of the queues, as on Linux, so that the same description means the same.
+const AQM_SLOTS: u64 = 1_000;
+const FLOW_QUEUE_PACKETS: u64 = 10_240;
+
+/// Room and management of a queue, in the order that `ipfw` wants: management comes last.
+pub(crate) fn queue_words(path: &Path, queue: Queue, size: Option<QueueSize>) -> String {
+    let slots = size.map_or(AQM_SLOTS, |size| size.packets);
+    let ecn = path.ecn == Some(true);
+    match queue {
+        Queue::Bfifo => {
+            // Plain bytes: a K would be 1024 of them.
+            let bytes = size.map_or(0, |size| size.bytes);
+            format!("queue {bytes}Bytes droptail noerror")
+        }
+        Queue::Red => {
+            let bytes = size.map_or(0, |size| size.bytes);
+            let min = path.red_min.map_or(bytes / 12, ByteCount::as_bytes).max(1);
+            let max = path.red_max.map_or(min * 3, ByteCount::as_bytes);
+            let most = path.red_probability.map_or(0.1, Share::as_f64);
+            let ecn = if ecn { " ecn" } else { "" };
+            format!("queue {bytes}Bytes noerror red 0.002/{min}/{max}/{most}{ecn}")
+        }
+        Queue::Codel => format!("queue {slots} noerror codel {}", codel_words(path)),
+        Queue::Pie => format!("queue {slots} noerror pie {}", pie_words(path)),
+        _ => format!("queue {slots} droptail noerror"),
+    }
+}
+
+pub(crate) fn flow_queue_words(path: &Path, queue: Queue, size: Option<QueueSize>) -> String {
+    let limit = size.map_or(FLOW_QUEUE_PACKETS, |size| size.packets);
+    let flows = path.flow_queues.unwrap_or(1_024);
+    let words = match queue {
+        Queue::FqPie => pie_words(path),
+        _ => codel_words(path),
+    };
+    format!("{words} quantum 1514 limit {limit} flows {flows}")
+}
+
+fn codel_words(path: &Path) -> String {
+    let target = path.target.unwrap_or(TimeDelta::from_millis(5));
+    let interval = path.interval.unwrap_or(TimeDelta::from_millis(100));
+    format!(
+        "target {} interval {} {}",
+        micros(target),
+        micros(interval),
+        ecn_word(path)
+    )
+}
+
+fn pie_words(path: &Path) -> String {
+    let target = path.target.unwrap_or(TimeDelta::from_millis(15));
+    let update = path.update_interval.unwrap_or(TimeDelta::from_millis(15));
+    format!(
+        "target {} tupdate {} alpha 0.125 beta 1.25 {}",
+        micros(target),
+        micros(update),
+        ecn_word(path)
+    )
+}
+
+fn ecn_word(path: &Path) -> &'static str {
+    match path.ecn {
+        Some(true) => "ecn",
+        _ => "noecn",
+    }
+}
+
+fn micros(time: TimeDelta) -> String {
+    format!("{}us", time.as_nanos() / 1_000)
+}
+
+/// What `ipfw pipe show` says of a queue. From 8 KiB on it says whole KiB.
+pub(crate) fn shown_queue(queue: Queue, size: Option<QueueSize>) -> Vec<String> {
+    let slots = size.map_or(AQM_SLOTS, |size| size.packets);
+    let bytes = size.map_or(0, |size| size.bytes);
+    let shown_bytes = if bytes >= 8_192 {
+        format!("{} KB", bytes / 1_024)
+    } else {
+        format!("{bytes} B")
+    };
+    match queue {
+        Queue::FqCodel | Queue::FqPie => Vec::new(),
+        Queue::Bfifo => vec![shown_bytes, "droptail".into()],
+        Queue::Red => vec![shown_bytes, "RED".into()],
+        Queue::Codel => vec![format!("{slots} sl."), "CoDel".into()],
+        Queue::Pie => vec![format!("{slots} sl."), "PIE".into()],
+        _ => vec![format!("{slots} sl."), "droptail".into()],
+    }
+}
