@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
 use netem_ctl::{Local, Runner, Ssh, SshOptions};
+use tcpexp::{AnalyzeOptions, SweepColumns, analyze_run};
 use tcpexp_sweep::plan::{Kind, Plan};
-use tcpexp_sweep::{On, Options, Summary, sweep};
+use tcpexp_sweep::schedule::Planned;
+use tcpexp_sweep::{Analysis, On, Options, Summary, sweep};
 
 use crate::sweep_lab::Testbeds;
 use crate::sweep_progress::Progress;
@@ -72,11 +74,28 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
     };
     let stop = Arc::new(AtomicBool::new(false));
     let signalled = Arc::clone(&stop);
-    // Who asks twice is in a hurry, but the network must be put back all the same.
-    ctrlc::set_handler(move || signalled.store(true, Ordering::Relaxed))
-        .context("cannot watch for Ctrl-C")?;
+    let is_virtual = plan.kind == Kind::Lab && !is_guest();
+    ctrlc::set_handler(move || {
+        // Virtual machines end with us, and there is nothing to put back. Hosts have to be put
+        // back, even if somebody who is in a hurry asks twice.
+        if is_virtual {
+            std::process::exit(130);
+        }
+        signalled.store(true, Ordering::Relaxed);
+    })
+    .context("cannot watch for Ctrl-C")?;
     let interrupt = || stop.load(Ordering::Relaxed);
     let progress = Progress::new(args.quiet);
+    let parameters = plan.cells.iter().map(|cell| &cell.parameters);
+    let columns = SweepColumns::of(parameters, &plan.varied);
+    let analyze = |run: &Path| {
+        let options = AnalyzeOptions::default();
+        let manifest = analyze_run(run, &columns, &options).map_err(anyhow::Error::from);
+        manifest.map(drop).map_err(|error| format!("{error:#}"))
+    };
+    // In a virtual machine the processor is slow and the time is virtual: whoever started it
+    // analyses what comes out.
+    let analyze = (!is_guest()).then_some(&analyze as Analysis<'_>);
     let with = |on: On<'_>| {
         let options = Options {
             dir,
@@ -84,14 +103,14 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
             only: args.only.as_deref(),
             on,
             interrupt: &interrupt,
-            analyze: None,
+            analyze,
             tell: &|event| progress.tell(event),
         };
         sweep(&plan, &options)
     };
-    let summary = if plan.kind == Kind::Lab && !is_guest() {
+    let summary = if is_virtual {
         let testbeds = Testbeds::new(&plan)?;
-        let carry_out = |run: &str, out: &Path| testbeds.carry_out(run, out, &interrupt);
+        let carry_out = |run: &Planned<'_>, out: &Path| testbeds.carry_out(run, out);
         with(On::Testbeds {
             jobs: args.jobs,
             carry_out: &carry_out,

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use tcpexp_lab::{Guest, Image, Job, Shape};
-use tcpexp_sweep::Interrupt;
 use tcpexp_sweep::plan::Plan;
+use tcpexp_sweep::schedule::Planned;
 
 /// What all machines of a sweep have in common.
 pub(crate) struct Testbeds {
@@ -43,12 +43,8 @@ impl Testbeds {
     }
 
     /// Carries out one run and leaves what it left in `out`.
-    pub(crate) fn carry_out(
-        &self,
-        run: &str,
-        out: &Path,
-        _interrupt: Interrupt<'_>,
-    ) -> Result<(), String> {
+    pub(crate) fn carry_out(&self, planned: &Planned<'_>, out: &Path) -> Result<(), String> {
+        let run = planned.name();
         let words = [
             "tcpexp",
             "sweep",
@@ -56,12 +52,13 @@ impl Testbeds {
             "--lab",
             "--quiet",
             "--only",
-            run,
+            &run,
             "-o",
             "/out",
         ];
         let mut job = self.job.clone();
         job.command = words.map(str::to_owned).to_vec();
+        job.seed = planned.seed;
         job.out = Some(out.to_owned());
         let mut said = Vec::new();
         let guest = Guest::spawn(&self.image, &job).map_err(chain)?;

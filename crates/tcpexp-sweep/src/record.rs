@@ -1,7 +1,9 @@
 //! What one run was and how it ended: `run.json` in its directory.
 
 use std::collections::BTreeMap;
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -248,7 +250,10 @@ impl RunRecord {
     pub fn write(&self, run_dir: &Path) -> Result<(), RecordError> {
         let path = run_dir.join(FILE_NAME);
         let write = || -> io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(run_dir)?;
+            let readable = Permissions::from_mode(0o644);
+            let mut file = tempfile::Builder::new()
+                .permissions(readable)
+                .tempfile_in(run_dir)?;
             serde_json::to_writer_pretty(&mut file, self)?;
             file.as_file().sync_all()?;
             file.persist(&path)?;

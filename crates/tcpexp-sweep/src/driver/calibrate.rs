@@ -7,7 +7,7 @@ use tcpexp_units::TimeDelta;
 use super::error::Trouble;
 use super::files::pause;
 use super::run::{Run, positive};
-use crate::plan::{Calibrate, Os};
+use crate::plan::{Calibrate, Host, Os, Setup};
 use crate::record::{Calibration, Role};
 use crate::site::{self, Counters};
 
@@ -117,6 +117,35 @@ fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibr
     }
 }
 
+/// Whether the path is loaded, and this host is where the load goes.
+fn is_loaded(setup: &Setup, name: &str) -> bool {
+    let can_tell = |(_, router): (_, &Host)| router.os == Os::Linux;
+    setup.calibration.enabled
+        && setup.path.forward.rate.is_some()
+        && setup.first(Role::Router).is_some_and(can_tell)
+        && setup
+            .first(Role::Sink)
+            .is_some_and(|(sink, _)| sink == name)
+}
+
+/// Commands for a host before the path is tried.
+pub(super) fn server(setup: &Setup, name: &str) -> String {
+    if !is_loaded(setup, name) {
+        return String::new();
+    }
+    // iperf3 sleeps between packets; iperf 2 spins, which takes the virtual testbed's only CPU.
+    format!("spawn load-server load-server.txt 0 iperf3 -s -1 -p {LOAD_PORT}\n")
+}
+
+/// Commands for a host after the path was tried.
+pub(super) fn forget_server(setup: &Setup, name: &str) -> String {
+    if is_loaded(setup, name) {
+        site::forget(name, "load-server")
+    } else {
+        String::new()
+    }
+}
+
 type Load = (f64, std::collections::BTreeMap<String, u64>);
 
 /// Offers more than the bottleneck takes, and reads from its counters what it sends.
@@ -127,11 +156,6 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
         return Ok(None);
     };
     let (source, address) = ends(run)?;
-    let sink = run
-        .cell
-        .setup
-        .first(Role::Sink)
-        .map_or("", |(name, _)| name);
     let packets =
         Duration::from_secs_f64((LOAD_PACKETS * LOAD_BYTES * 8) as f64 / rate.as_bps() as f64);
     let time = positive(settings.load).max(packets);
@@ -141,9 +165,6 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     // Half more than it takes.
     let offered = rate.as_bps() * 3 / 2 * LOAD_PAYLOAD / LOAD_BYTES;
     let port = LOAD_PORT;
-    // iperf3 sleeps between packets; iperf 2 spins, which takes the virtual testbed's only CPU.
-    let server = format!("spawn load-server load-server.txt 0 iperf3 -s -1 -p {port}\n");
-    run.crew.at(sink, "load", &site::plain(sink, &server))?;
     let client = format!(
         "spawn load load.txt 0 iperf3 -c {address} -u -p {port} -b {offered} -l {LOAD_PAYLOAD} -t {seconds}\n"
     );
@@ -156,8 +177,6 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     );
     let text = run.crew.at(router, "load", &site::plain(router, &reads))?;
     run.crew.at(source, "load", &site::forget(source, "load"))?;
-    run.crew
-        .at(sink, "load", &site::forget(sink, "load-server"))?;
     pause(run, drain(run))?;
     let Some((before, after)) = text.split_once("\n\n") else {
         return Ok(None);

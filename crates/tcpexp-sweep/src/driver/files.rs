@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Component, Path};
+use std::path::Path;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -42,9 +43,12 @@ pub(super) fn look(
             .hosts
             .get(name)
             .ok_or_else(|| Trouble::Unknown(name.to_owned()))?;
-        crew.at(name, "preflight", "true\n")?;
         let script = site::preflight(&cell.setup, (name, host), generators, owner);
-        let output = crew.run(name, "preflight", &Script::new(script).within(PATIENCE))?;
+        let output = crew.run(
+            name,
+            "preflight",
+            &Script::new(script).as_root().within(PATIENCE),
+        )?;
         let text = output.text();
         let facts = |key: &'static str| text.lines().filter_map(move |line| line.strip_prefix(key));
         let mut problems: Vec<String> = facts("problem=")
@@ -108,7 +112,10 @@ fn line(name: &str, error: &RunError) -> String {
 /// The generators that ended. Fails if one ended badly, or if something ended that must not.
 pub(super) fn ends(crew: &Crew<'_>, generators: &[Generator]) -> Result<Ends, Trouble> {
     let mut ends = Ends::new();
-    for (host, text) in crew.each("status", |name| Some(site::status(name)))? {
+    for (host, text) in crew.each("status", |name| {
+        let sends = |generator: &Generator| generator.client_host == name;
+        generators.iter().any(sends).then(|| site::status(name))
+    })? {
         for line in text.lines() {
             let mut words = line.split(' ');
             let (Some(name), Some(began), Some(_), Some(code)) =
@@ -145,22 +152,26 @@ pub(super) fn ends(crew: &Crew<'_>, generators: &[Generator]) -> Result<Ends, Tr
     Ok(ends)
 }
 
-/// Brings all files here, and completes the record with what they say.
-pub(super) fn fetch(run: &mut Run<'_>, ends: &Ends) -> Result<(), Trouble> {
+/// Brings all files here, and completes the record with what they say. `gathered` is what hosts said
+/// when they packed them.
+pub(super) fn fetch(
+    run: &mut Run<'_>,
+    ends: &Ends,
+    gathered: &[(String, String)],
+) -> Result<(), Trouble> {
     let mut said: BTreeMap<String, String> = BTreeMap::new();
-    for (host, text) in run.crew.each("collect", |name| Some(site::collect(name)))? {
+    for (host, text) in gathered {
         for line in text.lines() {
-            let words: Vec<&str> = line.splitn(3, ' ').collect();
-            match words[..] {
-                ["said", file, text] => {
-                    let said = said.entry(file.to_owned()).or_default();
-                    said.push_str(text);
-                    said.push('\n');
-                }
-                ["file", file, bytes] => fetch_one(run, &host, file, bytes)?,
-                _ => {}
+            if let Some((file, text)) = line
+                .strip_prefix("said ")
+                .and_then(|line| line.split_once(' '))
+            {
+                let said = said.entry(file.to_owned()).or_default();
+                said.push_str(text);
+                said.push('\n');
             }
         }
+        unpack(run, host)?;
     }
     for capture in &mut run.record.captures {
         if !run.dir.join(&capture.file).exists() {
@@ -197,38 +208,31 @@ pub(super) fn fetch(run: &mut Run<'_>, ends: &Ends) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn fetch_one(run: &Run<'_>, host: &str, file: &str, bytes: &str) -> Result<(), Trouble> {
-    let local = run.dir.join(relative(file)?);
+/// Brings a host's files here, whole or not at all: the archive is complete, or it is an error.
+fn unpack(run: &Run<'_>, host: &str) -> Result<(), Trouble> {
+    let archive = run.dir.join(format!(".{host}.tar"));
     let failed = |source| Trouble::File {
-        path: local.clone(),
+        path: archive.clone(),
         source,
     };
-    if let Some(folder) = local.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
     run.crew
-        .fetch(host, &format!("{}/out/{file}", site::dir(host)), &local)?;
-    let here = fs::metadata(&local).map_err(failed)?.len();
-    if bytes.trim().parse() == Ok(here) {
+        .fetch(host, &format!("{}/out.tar", site::dir(host)), &archive)?;
+    let output = Command::new("tar")
+        .args(["--no-same-owner", "-xf"])
+        .arg(&archive)
+        .arg("-C")
+        .arg(run.dir)
+        .output()
+        .map_err(failed)?;
+    fs::remove_file(&archive).map_err(failed)?;
+    if output.status.success() {
         return Ok(());
     }
-    let text = format!("{host}: {file} has {bytes} bytes there and {here} here");
-    Err(Trouble::Process(text))
-}
-
-/// A path below the run's directory, and nowhere else.
-fn relative(file: &str) -> Result<&Path, Trouble> {
-    let path = Path::new(file);
-    let is_below = path
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
-    if is_below {
-        Ok(path)
-    } else {
-        Err(Trouble::Process(format!(
-            "a host has a file called {file:?}"
-        )))
-    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let line = said.lines().next().unwrap_or_default();
+    Err(Trouble::Process(format!(
+        "cannot unpack what {host} sent: {line}"
+    )))
 }
 
 /// The packets that a capture lost, as `tcpdump` says at its end: in the kernel's buffer and before.
@@ -259,12 +263,5 @@ mod tests {
         let said = "tcpdump: listening on data\n12 packets captured\n14 packets received by filter\n2 packets dropped by kernel\n1 packet dropped by interface\n";
         assert_eq!(dropped(said), Some(3));
         assert_eq!(dropped("tcpdump: listening on data\n"), None);
-    }
-
-    #[test]
-    fn files_stay_below_the_run() {
-        assert!(relative("captures/src1.pcap").is_ok());
-        assert!(relative("../x").is_err());
-        assert!(relative("/etc/passwd").is_err());
     }
 }

@@ -6,9 +6,11 @@ mod crew;
 mod error;
 mod files;
 mod journal;
+mod place;
 mod run;
 mod sweep;
 mod testbed;
+mod traffic;
 
 pub use crew::Reach;
 pub use error::SweepError;

@@ -1,6 +1,7 @@
 //! One run, from the first look at the hosts to the last command that puts them back.
 
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
@@ -10,11 +11,11 @@ use super::calibrate::{self, Verdict};
 use super::clock;
 use super::crew::Crew;
 use super::error::Trouble;
-use super::files::{self, Ends};
+use super::files;
 use super::journal::Journal;
 use super::{Interrupt, Reach, chain};
-use crate::plan::{Cell, Os};
-use crate::record::{ChangeRecord, Role, RunRecord, SCHEMA, Status};
+use crate::plan::{Cell, Host, Os};
+use crate::record::{Role, RunRecord, SCHEMA, Status};
 use crate::schedule::Planned;
 use crate::site::{self, Counters, Generator};
 
@@ -33,7 +34,7 @@ pub(super) struct Around<'a> {
 /// How much longer than planned a run may take until the hosts undo it by themselves.
 const MARGIN: Duration = Duration::from_secs(90);
 /// How much longer than planned a generator may take.
-const GRACE: Duration = Duration::from_secs(15);
+pub(super) const GRACE: Duration = Duration::from_secs(15);
 
 /// One run in the making.
 pub(super) struct Run<'a> {
@@ -112,15 +113,14 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         self.enter("capture")?;
-        self.record_all()?;
-        let before = self.counters()?;
+        let before = self.record_all()?;
         self.enter("traffic")?;
         let ends = self.traffic(&clocks)?;
         self.enter("stop")?;
-        self.stop()?;
-        let after = self.counters()?;
+        let gathered = self.stop()?;
+        let after = self.counters(&gathered);
         self.enter("fetch")?;
-        files::fetch(self, &ends)?;
+        files::fetch(self, &ends, &gathered)?;
         self.judge(before.as_ref(), after.as_ref())
     }
 
@@ -128,20 +128,16 @@ impl<'a> Run<'a> {
         let setup = &self.cell.setup;
         let keep = self.longest() + MARGIN;
         let owner = self.around.owner;
-        self.crew.each("begin", |name| {
-            Some(site::begin(name, owner, keep.as_secs()))
-        })?;
         self.crew.each("prepare", |name| {
             let host = setup.hosts.get(name)?;
-            Some(site::prepare(setup, (name, host), &self.generators))
+            let begin = site::begin(name, owner, keep.as_secs());
+            let prepare = site::prepare(setup, (name, host), &self.generators);
+            Some(begin + &prepare + &calibrate::server(setup, name))
         })?;
         let (router, host) = self.router()?;
         let path = site::path_commands(&setup.path, host).map_err(Trouble::Path)?;
-        let script = site::apply(router, &path.apply, &path.clear);
-        self.crew.at(router, "apply", &script)?;
-        let state = self
-            .crew
-            .at(router, "verify", &site::plain(router, &path.read_back))?;
+        let script = site::apply(router, &path.apply, &path.clear) + &path.read_back;
+        let state = self.crew.at(router, "apply", &script)?;
         match path.mismatches(&state).as_slice() {
             [] => Ok(()),
             wrong => Err(Trouble::Process(format!(
@@ -151,156 +147,50 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Captures and loggers.
-    fn record_all(&mut self) -> Result<(), Trouble> {
+    /// Starts captures and loggers. Gives what the queues counted until then.
+    fn record_all(&mut self) -> Result<Option<Counters>, Trouble> {
         let setup = &self.cell.setup;
         for (name, host) in &setup.hosts {
             let captures = site::captures(&setup.capture, (name, host));
-            self.record
-                .captures
-                .extend(captures.into_iter().map(|(record, _)| record));
+            let records = captures.into_iter().map(|(record, _)| record);
+            self.record.captures.extend(records);
             self.record.logs.extend(site::logs(setup, (name, host)));
         }
-        self.crew.each("capture", |name| {
-            Some(site::record(setup, (name, setup.hosts.get(name)?)))
+        let said = self.crew.each("capture", |name| {
+            let host = setup.hosts.get(name)?;
+            let script = calibrate::forget_server(setup, name) + &site::record(setup, (name, host));
+            Some(script + self.reading(name))
         })?;
-        Ok(())
+        Ok(self.counters(&said))
     }
 
-    /// Starts the traffic and waits for its end.
-    fn traffic(&mut self, clocks: &[(String, i64)]) -> Result<Ends, Trouble> {
-        let generators = &self.generators;
-        self.crew.each("servers", |name| {
-            let serves =
-                |generator: &Generator| generator.server_host == name && generator.server.is_some();
-            generators
-                .iter()
-                .any(serves)
-                .then(|| site::servers(name, generators))
-        })?;
-        let lead =
-            TimeDelta::from_millis(1_000 + 60 * i64::try_from(generators.len()).unwrap_or(0));
-        let t0_ns = clock::now_ns() + lead.as_nanos();
-        let offset = |name: &str| {
-            clocks
-                .iter()
-                .find(|(host, _)| host == name)
-                .map_or(0, |(_, offset)| *offset)
-        };
-        let source = self
-            .cell
-            .setup
-            .first(Role::Source)
-            .map_or("", |(name, _)| name);
-        self.record.t0_ns = Some(t0_ns + offset(source));
-        self.crew.each("clients", |name| {
-            let sends = |generator: &Generator| generator.client_host == name;
-            let is_needed = generators.iter().any(sends);
-            is_needed.then(|| site::clients(name, generators, t0_ns + offset(name)))
-        })?;
-        self.schedule_changes(t0_ns, offset)?;
-        if clock::now_ns() >= t0_ns {
-            let late = format!("hosts were not ready in {lead}, when the traffic was to start");
-            return Err(Trouble::Process(late));
-        }
-        self.wait(t0_ns)
-    }
-
-    fn schedule_changes(
-        &mut self,
-        t0_ns: i64,
-        offset: impl Fn(&str) -> i64,
-    ) -> Result<(), Trouble> {
-        if self.cell.changes.is_empty() {
-            return Ok(());
-        }
-        let (router, host) = self.router()?;
-        let router = router.to_owned();
-        let mut before = &self.cell.setup.path;
-        let mut changes = Vec::new();
-        for change in &self.cell.changes {
-            let commands =
-                site::change_commands(before, &change.path, host).map_err(Trouble::Path)?;
-            changes.push((change.at, commands));
-            before = &change.path;
-            self.record.changes.push(ChangeRecord {
-                at_s: change.at.as_nanos() as f64 / 1e9,
-                executed_ns: None,
-                what: change.what.clone(),
-            });
-        }
-        let script = site::changes(&router, &changes, t0_ns + offset(&router));
-        self.crew.at(&router, "changes", &script).map(drop)
-    }
-
-    /// Waits until all generators ended, and fails if one did so badly.
-    fn wait(&self, t0_ns: i64) -> Result<Ends, Trouble> {
-        let longest = self.generators.iter().filter_map(Generator::end).max();
-        let known = longest.map_or(0, TimeDelta::as_nanos);
-        let is_open = self
-            .generators
-            .iter()
-            .any(|generator| generator.end().is_none());
-        let timeout = if is_open {
-            self.cell.setup.run.timeout.as_nanos().max(known)
-        } else {
-            known
-        };
-        let last_ns = t0_ns + timeout + nanos(GRACE);
-        let end_ns = if is_open { t0_ns } else { t0_ns + known };
-        let mut next_look_ns = t0_ns;
-        loop {
-            let now_ns = clock::now_ns();
-            if now_ns < next_look_ns {
-                let pause = u64::try_from(next_look_ns - now_ns).unwrap_or(0);
-                if !clock::sleep(Duration::from_nanos(pause), self.around.interrupt) {
-                    return Err(Trouble::Interrupted);
-                }
-                continue;
-            }
-            let ends = files::ends(&self.crew, &self.generators)?;
-            if ends.len() == self.generators.len() {
-                return Ok(ends);
-            }
-            if now_ns > last_ns {
-                let missing = self
-                    .generators
-                    .iter()
-                    .find(|generator| !ends.contains_key(&generator.record.name));
-                let name = missing.map_or("", |generator| &generator.record.name);
-                return Err(Trouble::Process(format!("{name} did not end in time")));
-            }
-            // Rarely while all goes well, since each look takes time on the hosts.
-            let pause_ns = if now_ns + 200_000_000 >= end_ns {
-                200_000_000
-            } else {
-                10_000_000_000
-            };
-            next_look_ns = (now_ns + pause_ns).min(end_ns.max(now_ns + 200_000_000));
-        }
-    }
-
-    /// Lets the path run empty, then ends all that runs.
-    fn stop(&self) -> Result<(), Trouble> {
+    /// Lets the path run empty, then ends all that runs and packs what it left.
+    fn stop(&self) -> Result<Vec<(String, String)>, Trouble> {
         let settle = Duration::from_millis(300) + positive(self.cell.setup.path.base_rtt()) * 2;
         if !clock::sleep(settle, self.around.interrupt) {
             return Err(Trouble::Interrupted);
         }
-        self.crew
-            .each("stop", |name| Some(site::stop(name)))
-            .map(drop)
+        self.crew.each("stop", |name| {
+            Some(site::plain(name, self.reading(name)) + &site::stop(name))
+        })
     }
 
-    /// What the router's queues say; `None` on a system whose counters we cannot read.
-    pub(super) fn counters(&self) -> Result<Option<Counters>, Trouble> {
-        let (router, host) = self.router()?;
-        if host.os != Os::Linux {
-            return Ok(None);
+    /// Commands that print what the queues of a host counted, if it is a router that can tell.
+    fn reading(&self, name: &str) -> &'static str {
+        let is_router = |host: &Host| host.role == Role::Router && host.os == Os::Linux;
+        let host = self.cell.setup.hosts.get(name);
+        if host.is_some_and(is_router) {
+            site::READ
+        } else {
+            ""
         }
-        let text = self
-            .crew
-            .at(router, "counters", &site::plain(router, site::READ))?;
-        Ok(Counters::parse(&text))
+    }
+
+    /// What the queues counted, as the router says at the beginning.
+    fn counters(&self, said: &[(String, String)]) -> Option<Counters> {
+        let (router, _) = self.router().ok()?;
+        let (_, text) = said.iter().find(|(name, _)| name == router)?;
+        Counters::parse(text)
     }
 
     /// Whether what happened is what the plan asked for.
@@ -350,20 +240,39 @@ impl<'a> Run<'a> {
     /// Puts all hosts back, the router first: whoever is on the path must get rid of it soonest.
     fn undo(&self) -> Result<(), Trouble> {
         (self.around.phase)("undo");
-        let router = self.router().map(|(name, _)| name.to_owned());
-        let routers = router.and_then(|router| {
-            self.crew.at(&router, "undo", &site::undo(&router))?;
-            Ok(router)
+        let first = self.router().map_or("", |(name, _)| name);
+        let router = self.undo_on(first);
+        let others = thread::scope(|scope| {
+            let names = self.crew.names.iter().filter(|name| *name != first);
+            let jobs: Vec<_> = names
+                .map(|name| scope.spawn(|| self.undo_on(name)))
+                .collect();
+            let join =
+                |job: thread::ScopedJoinHandle<'_, _>| job.join().unwrap_or(Err(Trouble::Panic));
+            // All are waited for, whatever one of them says.
+            let ends: Vec<_> = jobs.into_iter().map(join).collect();
+            ends.into_iter().collect::<Result<Vec<()>, Trouble>>()
         });
-        let first = routers.as_deref().unwrap_or_default();
-        let others = self
-            .crew
-            .each("undo", |name| (name != first).then(|| site::undo(name)));
-        routers.map(drop)?;
-        others.map(drop)
+        router.and(others.map(drop))
     }
 
-    pub(super) fn router(&self) -> Result<(&'a str, &'a crate::plan::Host), Trouble> {
+    /// Puts a host back. A connection that broke may be all that failed, so once is not enough.
+    fn undo_on(&self, host: &str) -> Result<(), Trouble> {
+        let mut tries = 0;
+        loop {
+            let undone = self
+                .crew
+                .at(host, "undo", &site::undo(host, self.around.owner));
+            tries += 1;
+            match undone {
+                Ok(_) => return Ok(()),
+                Err(error) if tries == 3 => return Err(error),
+                Err(_) => thread::sleep(Duration::from_millis(500)),
+            }
+        }
+    }
+
+    pub(super) fn router(&self) -> Result<(&'a str, &'a Host), Trouble> {
         let router = self.cell.setup.first(Role::Router);
         router.ok_or_else(|| Trouble::Unknown("a router".to_owned()))
     }
@@ -443,8 +352,4 @@ pub(super) fn preflight(
 
 pub(super) fn positive(time: TimeDelta) -> Duration {
     Duration::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(0))
-}
-
-fn nanos(time: Duration) -> i64 {
-    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -1,20 +1,17 @@
 //! A whole sweep: the runs of a plan that are not there yet, one after another.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
 
 use super::clock;
 use super::crew::{Crew, Reach};
 use super::error::{SweepError, Trouble};
-use super::journal::Journal;
+use super::place::Place;
 use super::run::{self, Around, positive, preflight};
 use super::{Interrupt, chain, testbed};
 use crate::plan::{OnFailure, Plan};
@@ -52,13 +49,13 @@ pub enum On<'a> {
     Testbeds {
         /// How many at the same time.
         jobs: usize,
-        /// Carries out one run, by its name, and leaves a sweep's directory with it in another.
+        /// Carries out one run.
         carry_out: CarryOut<'a>,
     },
 }
 
-/// Carries out the run of a name, and leaves a sweep's directory in the one that is given.
-pub type CarryOut<'a> = &'a (dyn Fn(&str, &Path) -> Result<(), String> + Sync);
+/// Carries out one run, and leaves a sweep's directory in the one that is given.
+pub type CarryOut<'a> = &'a (dyn Fn(&Planned<'_>, &Path) -> Result<(), String> + Sync);
 
 /// Something that happens in a sweep.
 #[derive(Clone, Debug)]
@@ -350,88 +347,6 @@ fn analyze(place: &Place, options: &Options<'_>, record: &RunRecord) -> bool {
         .journal
         .note("analyzed", json!({"run": record.run, "failure": told}));
     failure.is_none()
-}
-
-/// A sweep's directory, which nobody else uses meanwhile.
-struct Place {
-    runs: PathBuf,
-    journal: Journal,
-    /// Who the hosts' files belong to: this directory on this machine.
-    owner: String,
-    _lock: File,
-}
-
-impl Place {
-    fn open(plan: &Plan, options: &Options<'_>) -> Result<Self, SweepError> {
-        let dir = options.dir;
-        let runs = dir.join("runs");
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |source: io::Error| SweepError::File { path, source }
-        };
-        fs::create_dir_all(&runs).map_err(failed(&runs))?;
-        let lock = File::create(dir.join(".lock")).map_err(failed(dir))?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(SweepError::Locked(dir.to_owned()));
-        }
-        let is_empty = fs::read_dir(&runs).map_err(failed(&runs))?.next().is_none();
-        if !is_empty && !options.resume {
-            return Err(SweepError::NotEmpty(dir.to_owned()));
-        }
-        let copy = dir.join("plan.toml");
-        write_whole(&copy, plan.text.as_bytes()).map_err(failed(&copy))?;
-        let journal = Journal::in_dir(dir).map_err(failed(dir))?;
-        let path = dir.canonicalize().map_err(failed(dir))?;
-        let machine = fs::read_to_string("/etc/hostname").unwrap_or_default();
-        let owner = format!("{}:{}", machine.trim(), path.display());
-        Ok(Self {
-            runs,
-            journal,
-            owner,
-            _lock: lock,
-        })
-    }
-
-    /// The records of runs that need not be done again.
-    fn done(&self) -> Result<Vec<RunRecord>, SweepError> {
-        let failed = |source| SweepError::File {
-            path: self.runs.clone(),
-            source,
-        };
-        let mut done = Vec::new();
-        for entry in fs::read_dir(&self.runs).map_err(failed)? {
-            // A directory without a record is of a run that was cut short.
-            if let Ok(record) = RunRecord::read(&entry.map_err(failed)?.path())
-                && record.status != Status::Failed
-            {
-                done.push(record);
-            }
-        }
-        done.sort_by(|a, b| a.run.cmp(&b.run));
-        Ok(done)
-    }
-
-    /// An empty directory for a run.
-    fn fresh(&self, name: &str) -> Result<PathBuf, SweepError> {
-        let dir = self.runs.join(name);
-        let failed = |source| SweepError::File {
-            path: dir.clone(),
-            source,
-        };
-        if dir.exists() {
-            fs::remove_dir_all(&dir).map_err(failed)?;
-        }
-        fs::create_dir(&dir).map_err(failed)?;
-        Ok(dir)
-    }
-}
-
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
 }
 
 impl Summary {

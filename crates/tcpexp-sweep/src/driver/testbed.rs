@@ -30,7 +30,7 @@ pub(super) fn carry_out(
         .prefix(".testbed-")
         .tempdir_in(dir)
         .map_err(file)?;
-    let carried = carry_out(&planned.name(), out.path());
+    let carried = carry_out(planned, out.path());
     if interrupt() {
         return Err(SweepError::Interrupted);
     }

@@ -35,9 +35,10 @@ struct Counted {
 pub(crate) const READ: &str = "now_ns\ntc -s -j qdisc show\n";
 
 impl Counters {
-    /// What [`READ`] printed; `None` if it is something else.
+    /// What [`READ`] printed at the beginning of `text`; `None` if it is something else.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (time, queues) = text.split_once('\n')?;
+        let mut lines = text.lines();
+        let (time, queues) = (lines.next()?, lines.next()?);
         Some(Self {
             at_ns: time.trim().parse().ok()?,
             queues: serde_json::from_str(queues).ok()?,
@@ -120,9 +121,7 @@ mod tests {
     fn counters(at_ns: i64, packets: u64, drops: u64) -> Counters {
         let text = format!(
             r#"{at_ns}
-[{{"kind":"noqueue","dev":"lo","handle":"0:","root":true,"packets":0,"drops":0}},
- {{"kind":"htb","handle":"1:","dev":"right","root":true,"direct_packets_stat":0,"packets":{packets},"drops":9}},
- {{"kind":"pfifo","handle":"10:","dev":"right","parent":"1:10","bytes":{},"packets":{packets},"drops":{drops}}}]"#,
+[{{"kind":"noqueue","dev":"lo","handle":"0:","root":true,"packets":0,"drops":0}},{{"kind":"htb","handle":"1:","dev":"right","root":true,"direct_packets_stat":0,"packets":{packets},"drops":9}},{{"kind":"pfifo","handle":"10:","dev":"right","parent":"1:10","bytes":{},"packets":{packets},"drops":{drops}}}]"#,
             packets * 1_514
         );
         Counters::parse(&text).unwrap()

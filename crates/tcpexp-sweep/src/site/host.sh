@@ -29,8 +29,10 @@ in_own_session() {
 
 # on_undo COMMAND: to be run when the run ends, last one first. Call it before doing the thing.
 on_undo() {
-    count=$(ls "$dir/undo.d" | wc -l)
-    printf '%s\n' "$1" >"$dir/undo.d/$(printf %03d "$count")"
+    undo=$1
+    set -- "$dir"/undo.d/*
+    [ -e "$1" ] || shift
+    printf '%s\n' "$undo" >"$dir/undo.d/$((100 + $#))"
 }
 
 # keep SECONDS from now on, then the watch undoes the run
@@ -80,12 +82,20 @@ stop() {
 }
 
 any_runs() {
-    for name; do [ ! -e "$dir/pids/$name" ] || ! kill -0 "$(cat "$dir/pids/$name")" 2>/dev/null || return 0; done
+    for name; do
+        pid=
+        { read -r pid <"$dir/pids/$name"; } 2>/dev/null || continue
+        ! kill -0 "$pid" 2>/dev/null || return 0
+    done
     return 1
 }
 
 # signal SIGNAL NAME: to the process and all that it started
-signal() { [ ! -e "$dir/pids/$2" ] || kill -s "$1" -- "-$(cat "$dir/pids/$2")" 2>/dev/null || :; }
+signal() {
+    pid=
+    { read -r pid <"$dir/pids/$2"; } 2>/dev/null || return 0
+    kill -s "$1" -- "-$pid" 2>/dev/null || :
+}
 
 # The body of undo.sh: $1 is "watch" if the watch calls it.
 undo() {
@@ -129,11 +139,14 @@ offloads_off() {
         done
         return
     fi
-    features=$(ethtool -k "$1")
+    # What is fixed says so behind the word, and cannot be turned off.
+    features="$(ethtool -k "$1")
+"
     for pair in tcp-segmentation-offload:tso generic-segmentation-offload:gso \
         generic-receive-offload:gro large-receive-offload:lro \
         tx-udp-segmentation:tx-udp-segmentation rx-gro-hw:rx-gro-hw; do
-        echo "$features" | grep -q "^ *${pair%%:*}: on\( \[requested off\]\)\{0,1\}\$" || continue
+        case $features in *"${pair%%:*}: on
+"*) ;; *) continue ;; esac
         on_undo "ethtool -K $1 ${pair#*:} on"
         ethtool -K "$1" "${pair#*:}" off 2>/dev/null || :
     done
@@ -165,17 +178,18 @@ await() {
 poll_queues() {
     every=$1
     shift
+    if [ "$(uname)" = FreeBSD ]; then
+        while :; do
+            now_ns
+            ipfw pipe show
+            ipfw queue show
+            sleep "$every"
+        done
+    fi
     while :; do
         for interface; do
-            if [ "$(uname)" = FreeBSD ]; then
-                now_ns
-                ipfw pipe show
-                ipfw queue show
-            else
-                printf '{"time_ns":%s,"interface":"%s","qdiscs":' "$(now_ns)" "$interface"
-                tc -s -j qdisc show dev "$interface" | tr -d '\n'
-                echo '}'
-            fi
+            printf '{"time_ns":%s,"interface":"%s","qdiscs":%s}\n' \
+                "$(date +%s%N)" "$interface" "$(tc -s -j qdisc show dev "$interface")"
         done
         sleep "$every"
     done

@@ -4,6 +4,7 @@ mod counters;
 mod generator;
 mod path;
 mod phases;
+mod preflight;
 mod tools;
 mod words;
 
@@ -11,4 +12,5 @@ pub(crate) use counters::{Counters, READ};
 pub(crate) use generator::{Generator, generators};
 pub(crate) use path::{change_commands, path_commands, queue_time};
 pub(crate) use phases::*;
+pub(crate) use preflight::{VERSIONS, preflight};
 pub(crate) use words::words;

@@ -12,9 +12,6 @@ use crate::record::{CaptureRecord, LogRecord, Role};
 
 /// What all scripts of a run source.
 const HOST_SH: &str = include_str!("host.sh");
-/// What the look before a run sources.
-const PREFLIGHT_SH: &str = include_str!("preflight.sh");
-
 /// A name and the host of the plan that it is of.
 pub(crate) type Named<'a> = (&'a str, &'a Host);
 
@@ -26,68 +23,6 @@ pub(crate) fn dir(host: &str) -> String {
 /// The beginning of each script of a run.
 fn start(host: &str) -> String {
     format!("dir={}\n. \"$dir/host.sh\"\n", dir(host))
-}
-
-/// Looks at a host, changing nothing.
-pub(crate) fn preflight(
-    setup: &Setup,
-    (name, host): Named<'_>,
-    generators: &[Generator],
-    owner: &str,
-) -> String {
-    let mut script = format!("{PREFLIGHT_SH}\nis_root\n");
-    let mut line = |line: String| script.push_str(&(line + "\n"));
-    line(words(["is_free", &dir(name), owner]));
-    let mut tools = vec!["tcpdump", "tar", "sysctl"];
-    if host.os == Os::Linux {
-        tools.extend(["ip", "ethtool"]);
-    }
-    let programs = generators
-        .iter()
-        .flat_map(|generator| generator.programs_on(name));
-    tools.extend(programs);
-    match (host.role, host.os) {
-        (Role::Router, Os::Linux) => tools.push("tc"),
-        (Role::Router, Os::FreeBsd) => tools.push("ipfw"),
-        (Role::Source, _) => {
-            tools.extend(["ping", "iperf3"]);
-            if setup.loggers.ss.is_some() {
-                tools.push("ss");
-            }
-        }
-        (Role::Sink, _) => tools.push("iperf3"),
-    }
-    tools.sort_unstable();
-    tools.dedup();
-    line(words(["tools"].into_iter().chain(tools)));
-    for interface in host.interfaces() {
-        line(words(["has_interface", interface]));
-    }
-    if let (Some(interface), Some(address)) = (&host.interface, host.address) {
-        line(words(["has_address", interface, &address.to_string()]));
-        for (_, other) in other_side(setup, host.role) {
-            if let Some(address) = other.address {
-                line(words(["has_route", &address.to_string(), interface]));
-            }
-        }
-    }
-    let ccs = generators
-        .iter()
-        .filter(|generator| generator.client_host == name);
-    for cc in ccs.filter_map(|generator| generator.record.cc.as_deref()) {
-        line(words(["has_cc", cc]));
-    }
-    line("has_room 20000".to_owned());
-    script
-}
-
-fn other_side(setup: &Setup, role: Role) -> Vec<Named<'_>> {
-    let other = if role == Role::Source {
-        Role::Sink
-    } else {
-        Role::Source
-    };
-    setup.of_role(other).collect()
 }
 
 /// Makes the run's directory on a host, after undoing what an earlier run of the same owner, or of
@@ -111,15 +46,15 @@ if [ -e $dir ]; then
 fi
 mkdir $dir
 echo {owner} >$dir/owner
-mkdir $dir/undo.d $dir/pids $dir/out $dir/out/captures $dir/out/logs $dir/out/status
+mkdir -p $dir/undo.d $dir/pids $dir/out/captures $dir/out/logs $dir/out/status
 cat >$dir/host.sh <<'END_OF_HOST_SH'
 {HOST_SH}END_OF_HOST_SH
 "
     );
     for name in ["process", "undo", "watch"] {
-        let _ = write!(
+        let _ = writeln!(
             script,
-            "cat >$dir/{name}.sh <<'END'\ndir={dir}\n. \"$dir/host.sh\"\n{name} \"$@\"\nEND\n"
+            "echo 'dir={dir}; . {dir}/host.sh; {name} \"$@\"' >$dir/{name}.sh"
         );
     }
     let _ = write!(
@@ -161,9 +96,10 @@ pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Gene
     script
 }
 
-/// Runs commands on a host; `undo` is what takes them back, should the run end.
+/// Runs commands on a host, whatever they print; `undo` is what takes them back when the run ends.
 pub(crate) fn apply(host: &str, commands: &str, undo: &str) -> String {
-    format!("{}on_undo {}\n{commands}", start(host), quote(undo))
+    let (start, undo) = (start(host), quote(undo));
+    format!("{start}on_undo {undo}\n{{\n{commands}}} >/dev/null\n")
 }
 
 /// Runs commands on a host.
@@ -335,47 +271,49 @@ done
     )
 }
 
-/// Ends what still runs.
+/// Ends what still runs, prints what processes said on standard error (`said FILE LINE`), and packs
+/// what the run gathered, for the user who fetches it.
 pub(crate) fn stop(host: &str) -> String {
     format!(
         "{}names=$(cd \"$dir/pids\" && ls)
 stop $names
 cd \"$dir/out\"
 for name in $names; do
-    # It ends by itself; its exit code must be there before it is fetched.
+    # It ends by itself; what it says at its end must be there before it is fetched.
     tries=0
     until [ -e \"status/$name\" ] || [ $tries -ge 100 ]; do tries=$((tries + 1)); sleep 0.01; done
 done
-",
-        start(host)
-    )
-}
-
-/// Prints what processes said on standard error (`said FILE LINE`), and lists what the run gathered
-/// on a host (`file FILE BYTES`): each file that has something in it.
-/// From then on it belongs to the user who fetches it.
-pub(crate) fn collect(host: &str) -> String {
-    format!(
-        "{}cd \"$dir/out\"
+for file in logs/*.err; do
+    [ -s \"$file\" ] || continue
+    while read -r line; do echo \"said $file $line\"; done <\"$file\"
+done
+set --
+for file in captures/* logs/*; do
+    case $file in *.err) continue ;; esac
+    [ ! -s \"$file\" ] || set -- \"$@\" \"$file\"
+done
+[ $# -gt 0 ] || set -- logs
+tar -cf ../out.tar \"$@\"
 if [ -n \"${{SUDO_UID:-}}\" ]; then
     chmod 711 \"$dir\"
-    chown -R \"$SUDO_UID\" .
+    chown \"$SUDO_UID\" ../out.tar
 fi
-for file in logs/*.err; do
-    [ ! -s \"$file\" ] || sed \"s|^|said $file |\" \"$file\"
-done
-find captures logs -type f -size +0 ! -name '*.err' | while read -r file; do
-    echo \"file $file $(wc -c <\"$file\")\"
-done
 ",
         start(host)
     )
 }
 
-/// Takes back all that the run did on a host.
-pub(crate) fn undo(host: &str) -> String {
-    let dir = dir(host);
-    format!("[ ! -e {dir}/undo.sh ] || sh {dir}/undo.sh driver\nrm -rf {dir}\n")
+/// Takes back all that a run of this owner did on a host; another's is left alone.
+pub(crate) fn undo(host: &str, owner: &str) -> String {
+    let (dir, owner) = (dir(host), quote(owner));
+    format!(
+        "[ -e {dir} ] || exit 0
+other=$(cat {dir}/owner 2>/dev/null) || other={owner}
+[ \"$other\" = {owner} ] || exit 0
+[ ! -e {dir}/undo.sh ] || sh {dir}/undo.sh driver
+rm -rf {dir}
+"
+    )
 }
 
 /// Ends one process and forgets that it was: it is no part of the run.
@@ -403,14 +341,3 @@ pub(crate) fn changes(host: &str, changes: &[(TimeDelta, String)], t0_ns: i64) -
     }
     script
 }
-
-/// Prints what a host is and what its tools are; nothing needs to be there.
-pub(crate) const VERSIONS: &str = "uname -a
-for tool in tc tcpdump iperf iperf3 ethtool ssh; do
-    case $tool in tc | ssh) option=-V ;; *) option=--version ;; esac
-    echo \"$tool: $($tool $option 2>&1 | head -n 1)\"
-done
-sysctl net.ipv4.tcp_congestion_control net.ipv4.tcp_rmem net.ipv4.tcp_wmem net.core.rmem_max net.ipv4.tcp_ecn 2>/dev/null || :
-ip -o link 2>/dev/null || ifconfig
-tc qdisc show 2>/dev/null || :
-";

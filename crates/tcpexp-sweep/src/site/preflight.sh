@@ -5,12 +5,17 @@ PATH=$PATH:/usr/sbin:/sbin:/usr/local/sbin
 problem() { echo "problem=$*"; }
 fact() { echo "$1=$2"; }
 
-fact clock_ns "$(date +%s%N | sed 's/N$/000000000/')"
-fact kernel "$(uname -srm)"
+now=$(date +%s%N)
+fact clock_ns "${now%N}$([ "$now" = "${now%N}" ] || echo 000000000)"
+system=$(uname)
 
-is_root() {
-    [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null || problem 'sudo -n does not work: root without a password is needed'
-}
+# The other end of the connection that this came by; sudo takes the variable away.
+peer=${SSH_CONNECTION:-}
+pid=$$
+while [ -z "$peer" ] && [ "$system" = Linux ] && [ "$pid" -gt 1 ]; do
+    peer=$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | sed -n 's/^SSH_CONNECTION=//p')
+    while read -r key value; do [ "$key" != PPid: ] || pid=$value; done <"/proc/$pid/status"
+done
 
 # tools NAME...
 tools() {
@@ -20,19 +25,18 @@ tools() {
 }
 
 has_interface() {
-    if [ "$(uname)" = FreeBSD ]; then ifconfig "$1" >/dev/null 2>&1; else ip link show dev "$1" >/dev/null 2>&1; fi ||
+    if [ "$system" = FreeBSD ]; then ifconfig "$1" >/dev/null 2>&1; else [ -e "/sys/class/net/$1" ] || ip link show dev "$1" >/dev/null 2>&1; fi ||
         { problem "there is no interface $1"; return; }
     control=$(control_interface)
     [ "$control" != "$1" ] || problem "interface $1 carries the control connection"
 }
 
 control_interface() {
-    [ -n "${SSH_CONNECTION:-}" ] || return 0
-    route_to "${SSH_CONNECTION%% *}"
+    [ -z "$peer" ] || route_to "${peer%% *}"
 }
 
 route_to() {
-    if [ "$(uname)" = FreeBSD ]; then
+    if [ "$system" = FreeBSD ]; then
         route -n get "$1" 2>/dev/null | sed -n 's/ *interface: //p'
     else
         ip -o route get "$1" 2>/dev/null | sed -n 's/.* dev \([^ ]*\).*/\1/p'
@@ -41,7 +45,7 @@ route_to() {
 
 # has_address INTERFACE ADDRESS
 has_address() {
-    if [ "$(uname)" = FreeBSD ]; then ifconfig "$1"; else ip -o addr show dev "$1"; fi 2>/dev/null |
+    if [ "$system" = FreeBSD ]; then ifconfig "$1"; else ip -o addr show dev "$1"; fi 2>/dev/null |
         grep -qF "$2" || problem "interface $1 does not have the address $2"
 }
 
@@ -53,7 +57,7 @@ has_route() {
 
 # has_cc NAME
 has_cc() {
-    if [ "$(uname)" = FreeBSD ]; then
+    if [ "$system" = FreeBSD ]; then
         sysctl -n net.inet.tcp.cc.available | grep -qw "$1" && return
         problem "congestion control $1 is not available"
         return

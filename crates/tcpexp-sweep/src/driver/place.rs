@@ -1,0 +1,99 @@
+//! A sweep's directory.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::error::SweepError;
+use super::journal::Journal;
+use super::sweep::Options;
+use crate::plan::Plan;
+use crate::record::{RunRecord, Status};
+
+/// A sweep's directory, which nobody else uses meanwhile.
+pub(super) struct Place {
+    pub(super) runs: PathBuf,
+    pub(super) journal: Journal,
+    /// Who the hosts' files belong to: this directory on this machine.
+    pub(super) owner: String,
+    _lock: File,
+}
+
+impl Place {
+    pub(super) fn open(plan: &Plan, options: &Options<'_>) -> Result<Self, SweepError> {
+        let dir = options.dir;
+        let runs = dir.join("runs");
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source: io::Error| SweepError::File { path, source }
+        };
+        fs::create_dir_all(&runs).map_err(failed(&runs))?;
+        let lock = File::create(dir.join(".lock")).map_err(failed(dir))?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Err(SweepError::Locked(dir.to_owned()));
+        }
+        let is_empty = fs::read_dir(&runs).map_err(failed(&runs))?.next().is_none();
+        if !is_empty && !options.resume {
+            return Err(SweepError::NotEmpty(dir.to_owned()));
+        }
+        let copy = dir.join("plan.toml");
+        write_whole(&copy, plan.text.as_bytes()).map_err(failed(&copy))?;
+        let journal = Journal::in_dir(dir).map_err(failed(dir))?;
+        let path = dir.canonicalize().map_err(failed(dir))?;
+        let machine = fs::read_to_string("/etc/hostname").unwrap_or_default();
+        let owner = format!("{}:{}", machine.trim(), path.display());
+        Ok(Self {
+            runs,
+            journal,
+            owner,
+            _lock: lock,
+        })
+    }
+
+    /// The records of runs that need not be done again.
+    pub(super) fn done(&self) -> Result<Vec<RunRecord>, SweepError> {
+        let failed = |source| SweepError::File {
+            path: self.runs.clone(),
+            source,
+        };
+        let mut done = Vec::new();
+        for entry in fs::read_dir(&self.runs).map_err(failed)? {
+            // A directory without a record is of a run that was cut short.
+            if let Ok(record) = RunRecord::read(&entry.map_err(failed)?.path())
+                && record.status != Status::Failed
+            {
+                done.push(record);
+            }
+        }
+        done.sort_by(|a, b| a.run.cmp(&b.run));
+        Ok(done)
+    }
+
+    /// An empty directory for a run.
+    pub(super) fn fresh(&self, name: &str) -> Result<PathBuf, SweepError> {
+        let dir = self.runs.join(name);
+        let failed = |source| SweepError::File {
+            path: dir.clone(),
+            source,
+        };
+        if dir.exists() {
+            fs::remove_dir_all(&dir).map_err(failed)?;
+        }
+        fs::create_dir(&dir).map_err(failed)?;
+        Ok(dir)
+    }
+}
+
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let readable = fs::Permissions::from_mode(0o644);
+    let mut file = tempfile::Builder::new()
+        .permissions(readable)
+        .tempfile_in(dir)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
+}
