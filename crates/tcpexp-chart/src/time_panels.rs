@@ -12,6 +12,8 @@ use crate::{Error, Levels, LineKind, Quantity, TimeLine, TimePanel, TimeSpan};
 
 /// Columns that tell whose a row is.
 pub const FLOW_COLUMNS: [&str; 5] = ["file", "flow_id", "initiator", "responder", "direction"];
+/// Columns that tell queues apart, in a table that is not about flows.
+const QUEUE_COLUMNS: [&str; 4] = ["file", "interface", "handle", "way"];
 /// Columns that hold a row's time, the first that is there.
 const TIMES: [&str; 3] = ["time_ns", "start_ns", "sent_ns"];
 /// A line whose largest value is a smaller part of the panel's largest than this lies on the axis.
@@ -95,7 +97,10 @@ impl PanelKind {
 
     /// Columns that it looks at if they are there.
     pub fn optional_columns() -> Vec<String> {
-        const MORE: [&str; 7] = [
+        const MORE: [&str; 10] = [
+            "interface",
+            "handle",
+            "way",
             "reference",
             "method",
             "ssthresh_segments",
@@ -347,8 +352,13 @@ fn flow_columns(frame: &Frame) -> Vec<String> {
         Some(method) => (0..frame.rows()).all(|row| method.cell(row) == Cell::Text("packet_pairs")),
         None => frame.column("reference").is_some(),
     };
-    let columns = FLOW_COLUMNS.into_iter();
+    let columns = if frame.column("flow_id").is_some() {
+        FLOW_COLUMNS.to_vec()
+    } else {
+        QUEUE_COLUMNS.to_vec()
+    };
     columns
+        .into_iter()
         .filter(|column| !(is_paired && *column == "direction"))
         .filter(|column| frame.column(column).is_some())
         .map(str::to_owned)
@@ -364,6 +374,11 @@ fn flow_name(frame: &Frame, row: usize, has_ways: bool) -> String {
     let ends = text("initiator").zip(text("responder"));
     let name = ends.map(|(from, to)| format!("{from} > {to}"));
     let name = name.or_else(|| text("flow_id").map(|id| format!("flow {id}")));
+    let queue: Vec<String> = QUEUE_COLUMNS[1..]
+        .iter()
+        .filter_map(|column| text(column))
+        .collect();
+    let name = name.or_else(|| (!queue.is_empty()).then(|| format!("queue {}", queue.join(" "))));
     let name = name.or_else(|| text("file")).unwrap_or_default();
     match text("direction") {
         Some(way) if way == "reverse" && has_ways => format!("{name} (reverse)"),
@@ -387,4 +402,62 @@ fn flight_segments(sender: &Frame) -> Option<Series> {
         Some((sizes.number(row)? / segment).ceil())
     };
     Some(Series::Real((0..sender.rows()).map(size).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(cells: &[i64]) -> Series {
+        Series::Whole(cells.iter().copied().map(Some).collect())
+    }
+
+    fn names(frame: &Frame, column: &str) -> Vec<String> {
+        let panel = column_panel(frame, column, &mut Flows::default()).unwrap();
+        let lines = panel.lines.into_iter();
+        lines
+            .filter_map(|line| Some(format!("{} {}", line.label?, line.points.len())))
+            .collect()
+    }
+
+    #[test]
+    fn each_way_of_a_queue_is_a_line() {
+        let frame = Frame::of(vec![
+            (
+                "way".into(),
+                Series::texts(["out", "back", "out"].map(Some)),
+            ),
+            ("time_ns".into(), whole(&[0, 0, 10])),
+            ("queueing_delay_max_ns".into(), whole(&[5, 6, 7])),
+        ]);
+        let expected = ["queue out 2", "queue back 1"];
+        assert_eq!(names(&frame, "queueing_delay_max_ns"), expected);
+    }
+
+    #[test]
+    fn both_directions_of_packet_pairs_are_one_path_and_those_of_answers_are_two() {
+        let rtts = |method: &str| {
+            let texts = |text: [&str; 2]| Series::texts(text.map(Some));
+            Frame::of(vec![
+                ("flow_id".into(), whole(&[3, 3])),
+                ("direction".into(), texts(["forward", "reverse"])),
+                ("method".into(), texts([method; 2])),
+                ("time_ns".into(), whole(&[0, 10])),
+                ("rtt_ns".into(), whole(&[5, 6])),
+            ])
+        };
+        assert_eq!(names(&rtts("packet_pairs"), "rtt_ns"), ["flow 3 2"]);
+        let both = ["flow 3 1", "flow 3 (reverse) 1"];
+        assert_eq!(names(&rtts("timestamps"), "rtt_ns"), both);
+    }
+
+    #[test]
+    fn rows_without_a_flow_are_about_all_and_not_a_line() {
+        let frame = Frame::of(vec![
+            ("flow_id".into(), Series::Whole(vec![None, Some(1)])),
+            ("start_ns".into(), whole(&[0, 0])),
+            ("goodput_bps".into(), whole(&[9, 4])),
+        ]);
+        assert_eq!(names(&frame, "goodput_bps"), ["flow 1 1"]);
+    }
 }

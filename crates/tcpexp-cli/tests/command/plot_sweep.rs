@@ -88,5 +88,5 @@ fn a_dataset_of_a_real_transfer_has_its_flow_over_time() {
         ["src", "dst"].map(|point| fixture(&format!("reno-2mbit-40ms-50p/{point}.pcap.gz")));
     desk.bytes(&format!("analyze {src} {dst} -o run --quiet"));
     assert_snapshot!(drawn(&desk, "timeseries run --flow 1"), @r"cwnd, estimated | ssthresh | flight size | fast recovery | 0 | 50 | 100 | cwnd (segments) | lost | 0 | 100 | 200 | 300 | RTT (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 2 | 4 | time (s) | goodput (Mbit/s)");
-    assert_snapshot!(drawn(&desk, "timeseries run --flow 1 --panel queue,owd,flight_size"), @r"run | 172.16.10.3:54058 &gt; 172.16.11.2:5201 | 172.16.10.3:54058 &gt; 172.16.11.2:5201 (reverse) | 0 | 100 | 200 | 300 | max queueing delay (ms) | lost | 0 | 100 | 200 | 300 | one-way delay (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 50 | 100 | 150 | time (s) | flight size (kB)");
+    assert_snapshot!(drawn(&desk, "timeseries run --flow 1 --panel queue,owd,flight_size"), @r"queue out | queue back | 172.16.10.3:54058 &gt; 172.16.11.2:5201 | 172.16.10.3:54058 &gt; 172.16.11.2:5201 (reverse) | 0 | 100 | 200 | 300 | max queueing delay (ms) | lost | 0 | 100 | 200 | 300 | one-way delay (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 50 | 100 | 150 | time (s) | flight size (kB)");
 }
