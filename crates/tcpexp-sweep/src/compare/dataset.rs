@@ -333,21 +333,21 @@ fn echoes(data: &Path) -> Result<Vec<Echo>, CompareError> {
     Ok(pings.filter_map(echo).collect())
 }
 
-/// Those of one traffic, by the name of its log's file.
+/// Those of one traffic, by the name of its log's file. Datasets name it with or without folders.
 fn echoes_of(
     echoes: &[Echo],
     record: &RunRecord,
     traffic: &TrafficRecord,
 ) -> Vec<(Timestamp, TimeDelta)> {
     let is_its = |log: &&LogRecord| log.traffic.as_ref() == Some(&traffic.name);
-    let logs: Vec<_> = record
-        .logs
-        .iter()
-        .filter(is_its)
-        .map(|log| &log.file)
-        .collect();
-    let told = |name: &str| logs.iter().any(|file| Path::new(name).ends_with(file));
-    let its = echoes.iter().filter(|(log, _, _)| told(log));
+    let logs = record.logs.iter().filter(is_its);
+    let files: Vec<_> = logs.filter_map(|log| log.file.file_name()).collect();
+    let is_told = |name: &str| {
+        Path::new(name)
+            .file_name()
+            .is_some_and(|file| files.contains(&file))
+    };
+    let its = echoes.iter().filter(|(log, _, _)| is_told(log));
     its.map(|(_, at, rtt)| (*at, *rtt)).collect()
 }
 

@@ -26,6 +26,10 @@ struct Shown {
     rank: usize,
 }
 
+/// The columns behind those of the parameters.
+const FIXED_HEADS: [&str; FIXED] = ["class", "runs"];
+const FIXED: usize = 2;
+
 /// Widest number, and the space before it.
 const NUMBER: usize = 7;
 
@@ -36,8 +40,7 @@ const NUMBER: usize = 7;
 pub fn compare_text(rows: &[CompareRow], options: CompareText) -> String {
     let width = options.width.max(80);
     let rows: Vec<&CompareRow> = rows.iter().filter(|row| is_shown(row, rows)).collect();
-    let labels: Vec<Vec<String>> = rows.iter().map(|row| label(row)).collect();
-    let heads = heads(&rows);
+    let (heads, labels) = labels(&rows);
     let mut widths: Vec<usize> = heads.iter().map(|head| columns(head)).collect();
     for label in &labels {
         for (width, cell) in widths.iter_mut().zip(label) {
@@ -99,10 +102,29 @@ fn is_shown(row: &CompareRow, rows: &[CompareRow]) -> bool {
     rows.iter().filter(sums).count() != 1
 }
 
+/// What stands above and in the columns that say which row it is.
+///
+/// A parameter that has the value of another one in every row is not said again.
+fn labels(rows: &[&CompareRow]) -> (Vec<String>, Vec<Vec<String>>) {
+    let mut heads = heads(rows);
+    let mut labels: Vec<Vec<String>> = rows.iter().map(|row| label(row)).collect();
+    let is_same = |a: usize, b: usize| labels.iter().all(|label| label[a] == label[b]);
+    let parameters = 0..heads.len() - FIXED;
+    let repeats = |place: &usize| (0..*place).any(|before| is_same(before, *place));
+    let repeated: Vec<usize> = parameters.filter(repeats).collect();
+    for place in repeated.into_iter().rev() {
+        heads.remove(place);
+        for label in &mut labels {
+            label.remove(place);
+        }
+    }
+    (heads, labels)
+}
+
 fn heads(rows: &[&CompareRow]) -> Vec<String> {
     let varied = rows.first().map_or(&[][..], |row| varied(&row.cell));
     let names = varied.iter().map(|column| column.name.clone());
-    names.chain(["class", "runs"].map(str::to_owned)).collect()
+    names.chain(FIXED_HEADS.map(str::to_owned)).collect()
 }
 
 fn varied(cell: &ComparedCell) -> &[crate::dataset::RunColumn] {
