@@ -150,6 +150,7 @@ fn transfers(traffic: &TrafficRecord, flows: &[&FlowRow]) -> Vec<Transfer> {
 }
 
 /// Senders between the same two hosts have the same path, unless the path tells their ports apart.
+/// Probes stay by themselves: ping rounds what it prints.
 fn share_bases(senders: &mut [Sender], record: &RunRecord) {
     let own_delays = record.bottleneck.pointer("/forward/flows");
     if own_delays
@@ -165,12 +166,13 @@ fn share_bases(senders: &mut [Sender], record: &RunRecord) {
     let ends: Vec<(&str, &str)> = ends.collect();
     let mut least: HashMap<(&str, &str), TimeDelta> = HashMap::new();
     for (sender, ends) in senders.iter().zip(&ends) {
-        if let Some(own) = sender.base_rtt {
+        if let Some(own) = sender.base_rtt.filter(|_| !sender.is_probe) {
             let known = least.entry(*ends).or_insert(own);
             *known = own.min(*known);
         }
     }
-    for (sender, ends) in senders.iter_mut().zip(&ends) {
+    let with_ends = senders.iter_mut().zip(&ends);
+    for (sender, ends) in with_ends.filter(|(sender, _)| !sender.is_probe) {
         sender.base_rtt = least.get(ends).copied();
     }
 }
