@@ -1,0 +1,99 @@
+//! A directory with plans and results, and the command in it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Where a test works.
+pub(crate) struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    /// An empty one.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder }
+    }
+
+    /// A file or a folder of it.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    /// `tcpexp` with these words, which are separated by blanks.
+    pub(crate) fn tcpexp(&self, words: &str) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_tcpexp"))
+            .args(words.split_whitespace())
+            .current_dir(self.folder.path())
+            // Images are shared by all tests, and made once.
+            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .output()
+            .unwrap()
+    }
+
+    /// The records of a sweep's runs, by the name of their directories.
+    pub(crate) fn records(&self, dir: &str) -> Vec<(PathBuf, Value)> {
+        let runs = std::fs::read_dir(self.path(dir).join("runs")).unwrap();
+        let mut runs: Vec<PathBuf> = runs.map(|entry| entry.unwrap().path()).collect();
+        runs.sort();
+        let record = |run: &PathBuf| {
+            let text = std::fs::read_to_string(run.join("run.json")).unwrap();
+            serde_json::from_str(&text).unwrap()
+        };
+        runs.iter().map(|run| (run.clone(), record(run))).collect()
+    }
+}
+
+/// Whether guests can boot here. Where they must, they can, or the test fails.
+pub(crate) fn has_lab() -> bool {
+    let output = Bench::new().tcpexp("lab run -- true");
+    if output.status.success() {
+        return true;
+    }
+    let missing = said(&output);
+    assert!(std::env::var_os("TCPEXP_NEED_TOOLS").is_none(), "{missing}");
+    eprintln!("not tested: {missing}");
+    false
+}
+
+/// What a command said on standard error.
+pub(crate) fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A column of numbers of a table, those that are not known left out.
+pub(crate) fn numbers(table: &Path, column: &str) -> Vec<f64> {
+    use arrow::array::{Array, AsArray};
+    use arrow::compute::cast;
+    use arrow::datatypes::{DataType, Float64Type};
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    let file = std::fs::File::open(table).unwrap();
+    let batches = ParquetRecordBatchReaderBuilder::try_new(file)
+        .unwrap()
+        .build()
+        .unwrap();
+    let mut all = Vec::new();
+    for batch in batches {
+        let batch = batch.unwrap();
+        let column = batch
+            .column_by_name(column)
+            .unwrap_or_else(|| panic!("no column {column}"));
+        let column = cast(column, &DataType::Float64).unwrap();
+        let column = column.as_primitive::<Float64Type>();
+        all.extend(
+            (0..column.len())
+                .filter(|row| column.is_valid(*row))
+                .map(|row| column.value(row)),
+        );
+    }
+    all
+}
