@@ -112,28 +112,14 @@ fn red(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
 }
 
 fn codel(path: &Path, size: Option<QueueSize>) -> Leaf {
-    let (words, mut facts) = codel_options(path);
-    let limit = size.map_or(CODEL_PACKETS, |size| size.packets);
-    facts.push(OptionFact::count("limit", limit));
-    Leaf::flexible(format!("limit {limit} {words}"), facts)
+    one_queue(
+        codel_options(path),
+        size.map_or(CODEL_PACKETS, |size| size.packets),
+    )
 }
 
 fn fq_codel(path: &Path, size: Option<QueueSize>) -> Leaf {
-    let (words, mut facts) = codel_options(path);
-    let limit = size.map_or(FLOW_QUEUE_PACKETS, |size| size.packets);
-    let flows = u64::from(path.flow_queues.unwrap_or(1_024));
-    let memory = memory_limit(limit);
-    facts.extend([
-        OptionFact::count("limit", limit),
-        OptionFact::count("flows", flows),
-        OptionFact::count("quantum", FULL_FRAME),
-        OptionFact::count("memory_limit", memory),
-    ]);
-    Leaf::with_fixed(
-        format!("flows {flows}"),
-        format!("limit {limit} quantum {FULL_FRAME} memory_limit {memory} {words}"),
-        facts,
-    )
+    queue_per_flow(codel_options(path), path, size)
 }
 
 fn codel_options(path: &Path) -> (String, Vec<OptionFact>) {
@@ -162,14 +148,28 @@ fn codel_options(path: &Path) -> (String, Vec<OptionFact>) {
 }
 
 fn pie(path: &Path, size: Option<QueueSize>) -> Leaf {
-    let (words, mut facts) = pie_options(path);
-    let limit = size.map_or(PIE_PACKETS, |size| size.packets);
+    one_queue(
+        pie_options(path),
+        size.map_or(PIE_PACKETS, |size| size.packets),
+    )
+}
+
+fn fq_pie(path: &Path, size: Option<QueueSize>) -> Leaf {
+    queue_per_flow(pie_options(path), path, size)
+}
+
+/// A rule for a queue that all flows share.
+fn one_queue((words, mut facts): (String, Vec<OptionFact>), limit: u64) -> Leaf {
     facts.push(OptionFact::count("limit", limit));
     Leaf::flexible(format!("limit {limit} {words}"), facts)
 }
 
-fn fq_pie(path: &Path, size: Option<QueueSize>) -> Leaf {
-    let (words, mut facts) = pie_options(path);
+/// A rule for each of many queues that flows are dealt out to.
+fn queue_per_flow(
+    (words, mut facts): (String, Vec<OptionFact>),
+    path: &Path,
+    size: Option<QueueSize>,
+) -> Leaf {
     let limit = size.map_or(FLOW_QUEUE_PACKETS, |size| size.packets);
     let flows = u64::from(path.flow_queues.unwrap_or(1_024));
     let memory = memory_limit(limit);

@@ -2,8 +2,9 @@
 
 use tcpexp::chart::{RUN_COLUMNS, Statistic, bar_figure};
 
-use super::data::{DataArgs, UsualGroups, levels, quantity};
+use super::data::{DataArgs, levels, quantity};
 use super::figure::FigureArgs;
+use super::slots::SlotArgs;
 
 /// A number of each run as bars: medians over runs, with 95 % bootstrap intervals
 ///
@@ -33,28 +34,8 @@ pub(crate) struct BarArgs {
     )]
     statistic: Statistic,
 
-    /// Slots along the horizontal axis: one for each value of one column, or of two, the first in
-    /// bands [default: what a sweep varies, else files, else flows]
-    #[arg(
-        long,
-        value_name = "COLUMN,…",
-        value_delimiter = ',',
-        help_heading = "Rows and columns"
-    )]
-    x: Vec<String>,
-
-    /// Side by side in each slot: one colour for each value of these columns
-    #[arg(
-        long,
-        value_name = "COLUMN,…",
-        value_delimiter = ',',
-        help_heading = "Rows and columns"
-    )]
-    colour: Vec<String>,
-
-    /// The unit of the vertical axis [default: what fits the values]
-    #[arg(long, value_name = "UNIT", help_heading = "Axes")]
-    y_unit: Option<String>,
+    #[command(flatten)]
+    slots: SlotArgs,
 
     #[command(flatten)]
     figure: FigureArgs,
@@ -65,7 +46,7 @@ pub(crate) fn run(args: &BarArgs) -> anyhow::Result<()> {
     let data = args.data.open()?;
     let rows = data.grouped(
         &args.y,
-        &[(&args.x, UsualGroups::Yes), (&args.colour, UsualGroups::No)],
+        &args.slots.columns(),
         &["flows", "throughput", "rtt"],
         &RUN_COLUMNS,
     )?;
@@ -74,7 +55,7 @@ pub(crate) fn run(args: &BarArgs) -> anyhow::Result<()> {
         levels(&rows.frame, &rows.groups[0])?,
         levels(&rows.frame, &rows.groups[1])?,
     );
-    let quantity = quantity(&rows.column, args.y_unit.as_deref())?;
+    let quantity = quantity(&rows.column, args.slots.y_unit.as_deref())?;
     let y = (rows.column.as_str(), &quantity, args.statistic);
     figure.finish(|style| bar_figure(&rows.frame, y, (&slots, &colours), style))
 }

@@ -8,6 +8,7 @@ mod fairness;
 mod figure;
 mod heatmap;
 mod sequence;
+mod slots;
 mod throughput_delay;
 mod timeseries;
 
