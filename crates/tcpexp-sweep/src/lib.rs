@@ -15,6 +15,7 @@ mod site;
 mod testbed;
 
 pub mod compare;
+pub mod folders;
 pub mod plan;
 pub mod record;
 pub mod schedule;

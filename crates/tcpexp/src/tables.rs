@@ -4,14 +4,11 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use tcpexp_sweep::folders::{DATASET, RUNS, run_dirs};
 use tcpexp_sweep::record::{RunRecord, Status};
 use tcpexp_table::{Cell, Filter, Frame, Series, TableFile};
 
 use crate::Error;
-
-/// The folder of a sweep that its runs are in, and that of a run that its tables are in.
-const RUNS: &str = "runs";
-const DATA: &str = "data";
 
 /// The column that says which file, dataset or run a row is from.
 pub const SOURCE_COLUMN: &str = "file";
@@ -78,8 +75,8 @@ impl Tables {
                 found.add(path, None, source)?;
             } else if path.join(RUNS).is_dir() {
                 found.add_sweep(path)?;
-            } else if path.join(DATA).is_dir() {
-                found.add_dataset(&path.join(DATA), &stem(path))?;
+            } else if path.join(DATASET).is_dir() {
+                found.add_dataset(&path.join(DATASET), &stem(path))?;
             } else {
                 found.add_dataset(path, &stem(path))?;
             }
@@ -192,10 +189,11 @@ impl Tables {
 
     fn add_sweep(&mut self, folder: &Path) -> Result<(), Error> {
         let known = self.entries.len();
-        for run in listed(&folder.join(RUNS))? {
-            if !run.is_dir() {
-                continue;
-            }
+        let runs = run_dirs(folder).map_err(|source| Error::Open {
+            path: folder.join(RUNS),
+            source,
+        })?;
+        for run in runs {
             let name = stem(&run);
             let record = match RunRecord::read(&run) {
                 Ok(record) => record,
@@ -214,7 +212,7 @@ impl Tables {
                     self.varied.push(varied);
                 }
             }
-            match self.add_dataset(&run.join(DATA), &name) {
+            match self.add_dataset(&run.join(DATASET), &name) {
                 Ok(()) => {}
                 Err(Error::NoTables { .. } | Error::Open { .. }) => {
                     self.left_out.push((name, "it was not analyzed".to_owned()));

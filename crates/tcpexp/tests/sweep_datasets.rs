@@ -258,3 +258,30 @@ fn logs_are_in_their_tables_and_those_of_no_use_are_told() {
     assert_eq!(manifest.warnings.len(), 1, "{:?}", manifest.warnings);
     assert!(manifest.warnings[0].contains("src1-ss.txt: none of 1 lines can be used"));
 }
+
+#[test]
+fn a_page_lists_a_run_that_was_cut_short_beside_those_that_ended() {
+    let sweep = Sweep::new();
+    fs::create_dir_all(sweep.0.path().join("runs/0003")).unwrap();
+    let page = tcpexp::report(sweep.0.path()).unwrap();
+    let told: Vec<_> = page
+        .runs
+        .iter()
+        .map(|run| (run.name.as_str(), run.status.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("0001", "not analyzed"),
+            ("0002", "not analyzed"),
+            ("0003", "unfinished")
+        ]
+    );
+    let names: Vec<_> = page
+        .parameters
+        .iter()
+        .map(|parameter| parameter.name.as_str())
+        .collect();
+    assert_eq!(names, ["rate_mbps", "cc"]);
+    assert_eq!(page.summary, "3 runs of 2 cells.");
+}

@@ -21,14 +21,10 @@ use tcpexp_measure::repetition::Bootstrap;
 use thiserror::Error;
 
 use self::cells::RunDir;
+use crate::folders::{DATASET, RUNS, run_dirs};
 use crate::record::{FILE_NAME, RecordError, RunRecord, Status};
 
 pub use self::cells::{Cell, Fault};
-
-/// Where the runs of a sweep are, in its directory.
-const RUNS: &str = "runs";
-/// Where a run's dataset is, in the run's directory.
-const DATA: &str = "data";
 
 /// How runs are compared.
 #[derive(Clone, Debug, Default)]
@@ -180,16 +176,10 @@ impl Comparison {
 
 /// The runs below a directory in order of their names, and those without a record.
 fn runs(sweep: &Path) -> Result<(Vec<RunDir>, Vec<PathBuf>), CompareError> {
-    let folder = sweep.join(RUNS);
-    let cannot = |source| CompareError::Directory {
-        path: folder.clone(),
+    let paths = run_dirs(sweep).map_err(|source| CompareError::Directory {
+        path: sweep.join(RUNS),
         source,
-    };
-    let entries = std::fs::read_dir(&folder).map_err(cannot)?;
-    let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
-    let mut paths: Vec<PathBuf> = paths.map_err(cannot)?;
-    paths.retain(|path| path.is_dir());
-    paths.sort_unstable();
+    })?;
     let (ended, unfinished): (Vec<PathBuf>, Vec<PathBuf>) = paths
         .into_iter()
         .partition(|path| path.join(FILE_NAME).exists());
@@ -216,9 +206,11 @@ fn measured(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>,
     if run.fault.is_some() {
         return Ok(Vec::new());
     }
-    let data = run.path.join(DATA);
+    let data = run.path.join(DATASET);
     if !data.join("flows.parquet").exists() {
-        run.fault = Some(format!("it has no dataset in {DATA}: see tcpexp analyze"));
+        run.fault = Some(format!(
+            "it has no dataset in {DATASET}: see tcpexp analyze"
+        ));
         return Ok(Vec::new());
     }
     let Some(read) = dataset::read(&data, &run.record, options.counts)? else {

@@ -37,7 +37,7 @@ fn record(run: &str, cell: &str, parameters: &Value, varied: &[&str]) -> Value {
 
 fn write_record(sweep: &Path, record: &Value) -> PathBuf {
     let run = sweep.join(RUNS).join(record["run"].as_str().unwrap());
-    std::fs::create_dir_all(run.join(DATA)).unwrap();
+    std::fs::create_dir_all(run.join(DATASET)).unwrap();
     std::fs::write(run.join(FILE_NAME), record.to_string()).unwrap();
     run
 }
@@ -56,7 +56,7 @@ fn write_table(run: &Path, table: DatasetTable, rows: &[Value]) {
     let reader = ReaderBuilder::new(Arc::clone(&schema))
         .build(text.as_bytes())
         .unwrap();
-    let file = File::create(run.join(DATA).join(format!("{}.parquet", table.name()))).unwrap();
+    let file = File::create(run.join(DATASET).join(format!("{}.parquet", table.name()))).unwrap();
     let mut writer = TableWriter::new(Format::Parquet, &schema, file).unwrap();
     for batch in reader {
         writer.write(&batch.unwrap()).unwrap();

@@ -10,6 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 use super::error::SweepError;
 use super::journal::Journal;
 use super::sweep::Options;
+use crate::folders::RUNS;
 use crate::plan::Plan;
 use crate::record::{RunRecord, Status};
 
@@ -25,7 +26,7 @@ pub(super) struct Place {
 impl Place {
     pub(super) fn open(plan: &Plan, options: &Options<'_>) -> Result<Self, SweepError> {
         let dir = options.dir;
-        let runs = dir.join("runs");
+        let runs = dir.join(RUNS);
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |source: io::Error| SweepError::File { path, source }

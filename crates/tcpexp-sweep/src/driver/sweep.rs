@@ -14,6 +14,7 @@ use super::error::{SweepError, Trouble};
 use super::place::Place;
 use super::run::{self, Around, positive, preflight};
 use super::{Interrupt, chain, testbed};
+use crate::folders::DATASET;
 use crate::plan::{OnFailure, Plan};
 use crate::record::{RunRecord, Status};
 use crate::schedule::{self, Planned};
@@ -334,7 +335,7 @@ fn analyze(place: &Place, options: &Options<'_>, record: &RunRecord) -> bool {
         return true;
     };
     let dir = place.runs.join(&record.run);
-    if dir.join("data").join("manifest.json").exists() {
+    if dir.join(DATASET).join("manifest.json").exists() {
         return true;
     }
     let failure = analyze(&dir).err();

@@ -9,6 +9,7 @@ use super::clock;
 use super::error::SweepError;
 use super::run;
 use super::sweep::CarryOut;
+use crate::folders::RUNS;
 use crate::plan::Plan;
 use crate::record::{RecordError, RunRecord, Status};
 use crate::schedule::Planned;
@@ -51,7 +52,7 @@ pub(super) fn carry_out(
 /// Takes over what a testbed left: the run's own files, and the journal of what was around it.
 fn left_by(out: &Path, planned: &Planned<'_>, dir: &Path) -> Result<RunRecord, String> {
     let text = |error: &dyn std::error::Error| super::chain(error);
-    let theirs = out.join("runs").join(planned.name());
+    let theirs = out.join(RUNS).join(planned.name());
     let record = RunRecord::read(&theirs).map_err(|error: RecordError| text(&error))?;
     let entries = fs::read_dir(&theirs).map_err(|error| text(&error))?;
     for entry in entries {

@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use tcpexp_sweep::folders::DATASET as RUN_DATASET;
+use tcpexp_sweep::folders::{RUNS, run_dirs};
 use tcpexp_sweep::record::{FILE_NAME, LogRecord, Parameter, Role, RunRecord, TrafficRecord};
 use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -14,12 +16,6 @@ use super::{
     AnalyzeInputs, AnalyzeOptions, DatasetDir, LogKind, LogSource, Manifest, Traffic, analyze,
 };
 use crate::{Error, Recording};
-
-/// The directory of a run's dataset in the run's.
-pub const RUN_DATASET: &str = "data";
-
-/// The directory of the runs in a sweep's.
-const RUNS: &str = "runs";
 
 /// The parameters of one cell, by name.
 pub type Parameters = BTreeMap<String, Option<Parameter>>;
@@ -251,22 +247,9 @@ pub fn recorded_runs(path: &Path) -> Result<Vec<(PathBuf, RunRecord)>, Error> {
             path: path.to_owned(),
         });
     }
-    let entries = fs::read_dir(&runs).map_err(|source| Error::Open {
-        path: runs.clone(),
-        source,
-    })?;
-    let mut dirs = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(|source| Error::Open {
-            path: runs.clone(),
-            source,
-        })?;
-        if entry.path().join(FILE_NAME).is_file() {
-            dirs.push(entry.path());
-        }
-    }
-    dirs.sort();
-    dirs.into_iter().map(read).collect()
+    let dirs = run_dirs(path).map_err(|source| Error::Open { path: runs, source })?;
+    let ended = dirs.into_iter().filter(|dir| dir.join(FILE_NAME).is_file());
+    ended.map(read).collect()
 }
 
 /// The columns that the run in `run_dir` shares with the others of its sweep, as far as these have

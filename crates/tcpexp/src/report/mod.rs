@@ -4,20 +4,17 @@ mod cells;
 mod flows;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rayon::prelude::*;
 use serde_json::Value;
 use tcpexp_chart::page::{Page, PageAxis, PageColumn, PageParameter, PageRun, PageTable};
-use tcpexp_sweep::record::{Parameter, RunRecord, Status};
+use tcpexp_sweep::folders::{DATASET, RUNS, run_dirs};
+use tcpexp_sweep::record::{FILE_NAME, Parameter, RunRecord, Status};
 
 use crate::Error;
 use cells::cell_table;
 use flows::{GOODPUT, NUMBERS, QUEUE, RTT, WINDOW, flows_of};
-
-/// The folder of a sweep that its runs are in, and that of a run that its tables are in.
-const RUNS: &str = "runs";
-const DATA: &str = "data";
 
 /// Points of all lines of a page together, so that a large sweep is a page that still opens.
 const MOST_POINTS: usize = 1_000_000;
@@ -29,27 +26,31 @@ const LINE_POINTS: usize = 4_000;
 /// The tables of runs come from their datasets. Runs that are not complete are listed with the
 /// reason, and nothing of them is drawn.
 pub fn report(dir: &Path) -> Result<Page, Error> {
-    let runs = if dir.join(RUNS).is_dir() {
-        listed(&dir.join(RUNS))?
+    let is_sweep = dir.join(RUNS).is_dir();
+    let runs = if is_sweep {
+        run_dirs(dir).map_err(|source| Error::Open {
+            path: dir.join(RUNS),
+            source,
+        })?
     } else {
         vec![dir.to_owned()]
     };
-    let records: Vec<Option<RunRecord>> =
-        runs.iter().map(|run| RunRecord::read(run).ok()).collect();
+    let records: Result<Vec<Option<RunRecord>>, Error> =
+        runs.iter().map(|run| record(run)).collect();
+    let records = records?;
     let most_points = (MOST_POINTS / (4 * runs.len().max(1))).clamp(200, LINE_POINTS);
     let pages: Result<Vec<_>, Error> = runs
         .par_iter()
         .zip(&records)
-        .map(|(run, record)| run_on_page(run, record.as_ref(), most_points))
+        .map(|(run, record)| match record {
+            None if is_sweep => Ok((unfinished(run), Vec::new())),
+            record => run_on_page(run, record.as_ref(), most_points),
+        })
         .collect();
     let (pages, rows): (Vec<PageRun>, Vec<_>) = pages?.into_iter().unzip();
     let flows = flow_table(rows.into_iter().flatten().collect());
-    let cells_told = dir
-        .join(RUNS)
-        .is_dir()
-        .then(|| cell_table(dir))
-        .transpose()?;
-    let cells: BTreeSet<_> = pages.iter().map(|run| &run.cell).collect();
+    let cells_told = is_sweep.then(|| cell_table(dir)).transpose()?;
+    let cells: BTreeSet<_> = pages.iter().filter_map(|run| run.cell.as_ref()).collect();
     let summary = match (pages.len(), cells.len()) {
         (1, _) => "One run.".to_owned(),
         (runs, cells) => format!("{runs} runs of {cells} cells."),
@@ -65,6 +66,26 @@ pub fn report(dir: &Path) -> Result<Page, Error> {
     })
 }
 
+/// What is known of a run that ended, of a sweep; a dataset has no record.
+fn record(run: &Path) -> Result<Option<RunRecord>, Error> {
+    let is_there = run.join(FILE_NAME).is_file();
+    let read = is_there.then(|| RunRecord::read(run)).transpose();
+    read.map_err(Error::Record)
+}
+
+/// A run of a sweep that was cut short.
+fn unfinished(dir: &Path) -> PageRun {
+    PageRun {
+        name: name_of(dir),
+        cell: None,
+        repetition: None,
+        status: "unfinished".to_owned(),
+        reason: Some("it never ended".to_owned()),
+        parameters: BTreeMap::new(),
+        flows: Vec::new(),
+    }
+}
+
 /// A run, and its rows in the table of flows.
 fn run_on_page(
     dir: &Path,
@@ -72,7 +93,7 @@ fn run_on_page(
     most_points: usize,
 ) -> Result<(PageRun, Vec<Vec<Value>>), Error> {
     let data = match record {
-        Some(_) => dir.join(DATA),
+        Some(_) => dir.join(DATASET),
         None => dir.to_owned(),
     };
     if record.is_none() && !data.join("flows.parquet").is_file() {
@@ -176,20 +197,6 @@ fn axis((key, title, axis): (&str, &str, &str)) -> PageAxis {
         title: title.into(),
         axis: axis.into(),
     }
-}
-
-/// What is in a folder, in order of the names.
-fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let named = |source| Error::Open {
-        path: folder.to_owned(),
-        source,
-    };
-    let entries = std::fs::read_dir(folder).map_err(named)?;
-    let paths: std::io::Result<Vec<_>> = entries.map(|entry| Ok(entry?.path())).collect();
-    let mut paths = paths.map_err(named)?;
-    paths.retain(|path| path.is_dir());
-    paths.sort();
-    Ok(paths)
 }
 
 fn name_of(path: &Path) -> String {
