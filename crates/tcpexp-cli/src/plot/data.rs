@@ -209,7 +209,8 @@ impl Data<'_> {
             filter.column = column;
             filters.push(filter);
         }
-        // A path between two points is measured from both; one is enough.
+        // A path between two points is measured from both, and bins are counted at both: rows of one
+        // are enough, and those of two in one line would say nothing.
         let asks = |column: &str| filters.iter().any(|filter| filter.column == column);
         let has = |column: &str| {
             let resolved = self.tables.resolve(&[table.to_owned()], column);
@@ -217,13 +218,12 @@ impl Data<'_> {
         };
         let of_flow = self.flow.iter().filter(|flow| has(&flow.column));
         let of_flow: Vec<Filter> = of_flow.cloned().collect();
-        if table == "rtt" && !asks("reference") && has("reference") {
-            filters.push(
-                "reference=src"
-                    .parse()
-                    .map_err(|error: String| wrong_usage(&error))?,
-            );
-        }
+        let usual = [
+            ("rtt", "reference", "reference=src"),
+            ("throughput", "capture", "capture=dst"),
+        ]
+        .into_iter()
+        .find(|(of, column, _)| *of == table && !asks(column) && has(column));
         filters.extend(of_flow);
         let query = Query {
             tables: vec![table.to_owned()],
@@ -231,6 +231,16 @@ impl Data<'_> {
             optional: optional.to_vec(),
             filters,
         };
+        if let Some((_, _, usual)) = usual {
+            let usual: Filter = usual.parse().map_err(|error: String| wrong_usage(&error))?;
+            let mut narrow = query.clone();
+            narrow.filters.push(usual);
+            let frame = self.tables.read(&narrow)?;
+            // With one capture there may be none of the other.
+            if frame.rows() > 0 {
+                return Ok(frame);
+            }
+        }
         let frame = self.tables.read(&query)?;
         if frame.rows() == 0 {
             let filters: Vec<String> = query.filters.iter().map(ToString::to_string).collect();

@@ -113,6 +113,22 @@ fn throughput_against_delay_is_of_flows_or_of_bins() {
 }
 
 #[test]
+fn bins_counted_at_two_points_are_not_drawn_as_one_line() {
+    let desk = Desk::new();
+    let [src, dst] = ["src", "dst"].map(|at| fixture(&format!("reno-2mbit-40ms-50p/{at}.pcap.gz")));
+    desk.text(&format!("analyze {src} {dst} -o run -q"));
+    let line = "plot timeseries run/throughput.parquet --flow 1";
+    desk.text(&format!("{line} -o of-both.svg"));
+    for capture in ["src", "dst"] {
+        desk.text(&format!(
+            "{line} --filter capture={capture} -o {capture}.svg"
+        ));
+    }
+    assert!(desk.get("of-both.svg") == desk.get("dst.svg"));
+    assert!(desk.get("src.svg") != desk.get("dst.svg"));
+}
+
+#[test]
 fn the_same_tables_give_the_same_picture() {
     let desk = sweep();
     let line = "plot box sweep.csv --x cc,delay -o";
