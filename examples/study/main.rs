@@ -1,0 +1,144 @@
+//! Repeats a published study and writes what came out into its README.
+//!
+//! `study NAME [short|full]`, in the root of the repository; `examples/studies/run` builds all that
+//! it takes. The runs are those of `short.toml` or `plan.toml` in the study's folder. What is held
+//! against what was published is in its `study.toml`.
+
+#![allow(unreachable_pub, reason = "a program has no other users")]
+
+mod definition;
+mod numbers;
+mod readme;
+mod samples;
+mod tables;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail, ensure};
+
+use self::definition::{Picture, Study};
+use self::numbers::Numbers;
+
+/// Where studies are.
+const STUDIES: &str = "examples/studies";
+/// Where results go.
+const RESULTS: &str = "target/studies";
+
+/// A study and one of its two grids.
+struct Repetition {
+    name: String,
+    grid: &'static str,
+    folder: PathBuf,
+    results: PathBuf,
+    tcpexp: PathBuf,
+}
+
+fn main() -> anyhow::Result<()> {
+    let mut words = env::args().skip(1);
+    let name = words.next().context("usage: study NAME [short|full]")?;
+    let (grid, plan) = match words.next().as_deref() {
+        None | Some("short") => ("short", "short.toml"),
+        Some("full") => ("full", "plan.toml"),
+        Some(other) => bail!("there is no grid {other}: short or full"),
+    };
+    let folder = Path::new(STUDIES).join(&name);
+    ensure!(
+        folder.is_dir(),
+        "there is no {}: be in the root of the repository",
+        folder.display()
+    );
+    let repetition = Repetition {
+        results: Path::new(RESULTS).join(format!("{name}-{grid}")),
+        tcpexp: env::current_exe()?.with_file_name("tcpexp"),
+        name,
+        grid,
+        folder,
+    };
+    repetition.run(plan)
+}
+
+impl Repetition {
+    fn run(&self, plan: &str) -> anyhow::Result<()> {
+        let study = Study::read(&self.folder.join("study.toml"))?;
+        self.sweep(&self.folder.join(plan))?;
+        let compared = self.compare(&study)?;
+        for picture in &study.pictures {
+            self.draw(picture)?;
+        }
+        let numbers = Numbers::new(&compared, &self.results)?;
+        let (text, missed) = tables::all(&study, &numbers, self.grid)?;
+        let pictures = study
+            .pictures
+            .iter()
+            .filter(|picture| picture.is_of(self.grid));
+        let pictures = pictures.map(|picture| {
+            let file = picture.file(self.grid);
+            format!("![{}]({file})\n\n", picture.alt)
+        });
+        let block = format!(
+            "{}{}{}",
+            pictures.collect::<String>(),
+            text,
+            numbers.summary()
+        );
+        let path = self.folder.join("README.md");
+        let readme =
+            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let filled = readme::filled(&readme, self.grid, &block)?;
+        fs::write(&path, filled).with_context(|| format!("cannot write {}", path.display()))?;
+        print!("{block}");
+        ensure!(
+            missed == 0,
+            "{missed} of the numbers are not as they must be"
+        );
+        Ok(())
+    }
+
+    /// Carries out what was not yet.
+    fn sweep(&self, plan: &Path) -> anyhow::Result<()> {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let jobs = env::var("JOBS").unwrap_or_else(|_| cpus.to_string());
+        let mut sweep = Command::new(&self.tcpexp);
+        sweep
+            .arg("sweep")
+            .arg(plan)
+            .args(["--lab", "--jobs", &jobs]);
+        sweep.arg("-o").arg(&self.results);
+        if self.results.join("runs").is_dir() {
+            sweep.arg("--resume");
+        }
+        let status = sweep.status().context("cannot run tcpexp")?;
+        ensure!(status.success(), "the sweep of {} failed", self.name);
+        Ok(())
+    }
+
+    /// The comparison, a JSON object a line.
+    fn compare(&self, study: &Study) -> anyhow::Result<String> {
+        let mut compare = Command::new(&self.tcpexp);
+        compare.arg("compare").arg(&self.results);
+        compare.args(&study.compare).args(["--format", "json"]);
+        let output = compare.output().context("cannot run tcpexp")?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "cannot compare: {said}");
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    fn draw(&self, picture: &Picture) -> anyhow::Result<()> {
+        let Some((kind, options)) = picture.plot.split_first() else {
+            bail!("{} does not say what is drawn", picture.name);
+        };
+        if !picture.is_of(self.grid) {
+            return Ok(());
+        }
+        let mut plot = Command::new(&self.tcpexp);
+        plot.args(["plot", kind]).arg(&self.results).args(options);
+        plot.arg("-o")
+            .arg(self.folder.join(picture.file(self.grid)));
+        let status = plot.status().context("cannot run tcpexp")?;
+        ensure!(status.success(), "cannot draw {}", picture.name);
+        Ok(())
+    }
+}
