@@ -89,7 +89,7 @@ pub use svg::{FigureSize, Svg};
 pub use theme::Theme;
 pub use thinned::Thinned;
 pub use time_panels::{
-    FLOW_COLUMNS, Flows, PanelKind, column_panel, losses, recoveries, window_panel,
+    FLOW_COLUMNS, Flows, LINE_COLUMN, PanelKind, column_panel, losses, recoveries, window_panel,
 };
 pub use timeseries::{LineKind, TimeLine, TimePanel, TimeSpan, timeseries_figure};
 pub use trend::{Share, data_directions, trend_figure};

@@ -12,13 +12,16 @@ use crate::{Error, Levels, LineKind, Quantity, TimeLine, TimePanel, TimeSpan};
 
 /// Columns that tell whose a row is.
 pub const FLOW_COLUMNS: [&str; 5] = ["file", "flow_id", "initiator", "responder", "direction"];
+/// The column that names the line of a row, where flows are not to be named by their addresses.
+pub const LINE_COLUMN: &str = "line";
 /// Columns that tell queues apart, in a table that is not about flows.
 const QUEUE_COLUMNS: [&str; 4] = ["file", "interface", "handle", "way"];
 /// Columns that hold a row's time, the first that is there.
 const TIMES: [&str; 3] = ["time_ns", "start_ns", "sent_ns"];
 /// A line whose largest value is a smaller part of the panel's largest than this lies on the axis.
 const LEAST_SEEN: f64 = 50.0;
-/// A sender that heard fewer ACKs than this part of those of the busiest one is left out.
+/// A sender that heard fewer ACKs than this part of those of the busiest one is left out. So is a
+/// line with fewer points than this part of the longest one, if lines are named by groups.
 const LEAST_HEARD: usize = 50;
 
 /// What a panel of a time series shows.
@@ -336,6 +339,10 @@ fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Error> {
         }
     }
     lines.retain(|line| !line.points.is_empty());
+    if frame.column(LINE_COLUMN).is_some() {
+        let most = lines.iter().map(|line| line.points.len()).max();
+        lines.retain(|line| line.points.len() >= most.unwrap_or(0) / LEAST_HEARD);
+    }
     for line in &mut lines {
         line.points.sort_by_key(|point| point.0);
     }
@@ -372,7 +379,7 @@ fn flow_name(frame: &Frame, row: usize, has_ways: bool) -> String {
         _ => None,
     };
     let ends = text("initiator").zip(text("responder"));
-    let name = ends.map(|(from, to)| format!("{from} > {to}"));
+    let name = text(LINE_COLUMN).or_else(|| ends.map(|(from, to)| format!("{from} > {to}")));
     let name = name.or_else(|| text("flow_id").map(|id| format!("flow {id}")));
     let queue: Vec<String> = QUEUE_COLUMNS[1..]
         .iter()
@@ -449,6 +456,34 @@ mod tests {
         assert_eq!(names(&rtts("packet_pairs"), "rtt_ns"), ["flow 3 2"]);
         let both = ["flow 3 1", "flow 3 (reverse) 1"];
         assert_eq!(names(&rtts("timestamps"), "rtt_ns"), both);
+    }
+
+    #[test]
+    fn lines_are_named_by_groups_and_a_connection_that_only_controls_is_none() {
+        let rows = 100;
+        let flows: Vec<i64> = (0..rows).map(|row| i64::from(row > 0)).collect();
+        let mut frame = Frame::of(vec![
+            ("flow_id".into(), whole(&flows)),
+            ("time_ns".into(), whole(&flows)),
+            ("rtt_ns".into(), whole(&flows)),
+        ]);
+        assert_eq!(names(&frame, "rtt_ns"), ["flow 1 99", "flow 0 1"]);
+        frame.add(
+            LINE_COLUMN,
+            Series::texts(flows.iter().map(|_| Some("cubic"))),
+        );
+        assert_eq!(names(&frame, "rtt_ns"), ["cubic 99", "cubic 1"]);
+        let flows = [&flows[..], &[1; 10]].concat();
+        let mut frame = Frame::of(vec![
+            ("flow_id".into(), whole(&flows)),
+            ("time_ns".into(), whole(&flows)),
+            ("rtt_ns".into(), whole(&flows)),
+        ]);
+        frame.add(
+            LINE_COLUMN,
+            Series::texts(flows.iter().map(|_| Some("cubic"))),
+        );
+        assert_eq!(names(&frame, "rtt_ns"), ["cubic 109"]);
     }
 
     #[test]

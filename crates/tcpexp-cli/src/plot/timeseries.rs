@@ -1,9 +1,10 @@
 //! `tcpexp plot timeseries DATA…`.
 
 use tcpexp::chart::{
-    Flows, PanelKind, TimePanel, column_panel, losses, recoveries, timeseries_figure, window_panel,
+    Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, recoveries,
+    timeseries_figure, window_panel,
 };
-use tcpexp::table::Frame;
+use tcpexp::table::{Frame, Series};
 
 use super::data::{Data, DataArgs};
 use super::figure::FigureArgs;
@@ -18,6 +19,8 @@ const HEIGHTS_MM: [u32; 2] = [55, 32];
 ///     tcpexp plot timeseries run1 --flow 0 -o flow.svg
 /// of single tables:
 ///     tcpexp plot timeseries cwnd.parquet rtt.parquet --panel cwnd,rtt -o flow.svg
+/// of runs of a sweep:
+///     tcpexp plot timeseries results --filter rate=2 --panel rtt --group cc -o rtt.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct TimeseriesArgs {
@@ -38,8 +41,24 @@ pub(crate) struct TimeseriesArgs {
     #[arg(long, value_name = "FLOW", help_heading = "Rows and columns")]
     flow: Option<u32>,
 
+    /// Name lines by the values of these columns, not by addresses; flows that hardly send are then
+    /// left out
+    #[arg(
+        long,
+        value_name = "COLUMN,…",
+        value_delimiter = ',',
+        help_heading = "Rows and columns"
+    )]
+    group: Vec<String>,
+
     #[command(flatten)]
     figure: FigureArgs,
+}
+
+/// Tables, and what names lines.
+struct Source<'a> {
+    data: &'a Data<'a>,
+    group: &'a [String],
 }
 
 pub(crate) fn run(args: &TimeseriesArgs) -> anyhow::Result<()> {
@@ -50,11 +69,15 @@ pub(crate) fn run(args: &TimeseriesArgs) -> anyhow::Result<()> {
         .figure
         .create(HEIGHTS_MM[0] + further * HEIGHTS_MM[1])?;
     let mut flows = Flows::default();
+    let source = Source {
+        data: &data,
+        group: &args.group,
+    };
     let mut panels = kinds
         .iter()
-        .map(|kind| panel(kind, &data, &mut flows))
+        .map(|kind| source.panel(kind, &mut flows))
         .collect::<anyhow::Result<Vec<TimePanel>>>()?;
-    let lost = table(&data, "loss", "time_ns").map(|lost| losses(&lost));
+    let lost = source.table("loss", "time_ns").map(|lost| losses(&lost));
     if let (Some(first), Some(lost)) = (panels.first_mut(), lost) {
         first.lost = lost;
     }
@@ -106,39 +129,56 @@ fn sources(kind: &PanelKind, data: &Data<'_>) -> anyhow::Result<Vec<(String, Str
     found.into_iter().collect()
 }
 
-fn panel(kind: &PanelKind, data: &Data<'_>, flows: &mut Flows) -> anyhow::Result<TimePanel> {
-    if *kind == PanelKind::Cwnd {
-        let sender = table(data, "sender", "cwnd_segments");
-        let logs = table(data, "logs", "cwnd_segments");
-        if sender.is_some() || logs.is_some() {
-            let mut panel = window_panel(sender.as_ref(), logs.as_ref(), flows)?;
-            let events = table(data, "events", "ended_ns");
-            panel.spans = events.map_or(Vec::new(), |events| recoveries(&events));
-            return Ok(panel);
+impl Source<'_> {
+    fn panel(&self, kind: &PanelKind, flows: &mut Flows) -> anyhow::Result<TimePanel> {
+        if *kind == PanelKind::Cwnd {
+            let sender = self.table("sender", "cwnd_segments");
+            let logs = self.table("logs", "cwnd_segments");
+            if sender.is_some() || logs.is_some() {
+                let mut panel = window_panel(sender.as_ref(), logs.as_ref(), flows)?;
+                let events = self.table("events", "ended_ns");
+                panel.spans = events.map_or(Vec::new(), |events| recoveries(&events));
+                return Ok(panel);
+            }
         }
-    }
-    let optional = PanelKind::optional_columns();
-    let mut first_error = None;
-    for (table, column) in sources(kind, data)? {
-        let frame = data.read(&table, std::slice::from_ref(&column), &optional);
-        // A queue is known by its counters or by the delays of packets.
-        match frame.and_then(|frame| Ok(column_panel(&frame, &column, flows)?)) {
-            Ok(panel) if !panel.lines.is_empty() => return Ok(panel),
-            Ok(_) => {}
-            Err(error) => first_error = first_error.or(Some(error)),
+        let optional = PanelKind::optional_columns();
+        let mut first_error = None;
+        for (table, column) in sources(kind, self.data)? {
+            let frame = self.read(&table, &column, &optional);
+            // A queue is known by its counters or by the delays of packets.
+            match frame.and_then(|frame| Ok(column_panel(&frame, &column, flows)?)) {
+                Ok(panel) if !panel.lines.is_empty() => return Ok(panel),
+                Ok(_) => {}
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
         }
+        Err(first_error.unwrap_or_else(|| anyhow::anyhow!("there is nothing in {}", kind.name())))
     }
-    Err(first_error.unwrap_or_else(|| anyhow::anyhow!("there is nothing in {}", kind.name())))
-}
 
-/// The rows of a table of this name that has this column, if there is one.
-fn table(data: &Data<'_>, name: &str, column: &str) -> Option<Frame> {
-    let is_it = data
-        .tables
-        .names()
-        .into_iter()
-        .any(|(known, columns)| (known == name) && columns.contains(column));
-    let mut optional = PanelKind::optional_columns();
-    optional.extend(["event", "kind", "ended_ns"].map(str::to_owned));
-    is_it.then(|| data.read(name, &[column.to_owned()], &optional).ok())?
+    /// The rows of a table of this name that has this column, if there is one.
+    fn table(&self, name: &str, column: &str) -> Option<Frame> {
+        let names = self.data.tables.names();
+        let is_it = names
+            .into_iter()
+            .any(|(known, columns)| (known == name) && columns.contains(column));
+        let mut optional = PanelKind::optional_columns();
+        optional.extend(["event", "kind", "ended_ns"].map(str::to_owned));
+        is_it.then(|| self.read(name, column, &optional).ok())?
+    }
+
+    /// The rows of a table, each with the name of its line if lines are named by groups.
+    fn read(&self, table: &str, column: &str, optional: &[String]) -> anyhow::Result<Frame> {
+        if self.group.is_empty() {
+            return self.data.read(table, &[column.to_owned()], optional);
+        }
+        let group: Vec<&str> = self.group.iter().map(String::as_str).collect();
+        let (_, group) = self.data.resolve(&group, &[table])?;
+        let required = [&[column.to_owned()][..], &group].concat();
+        let mut frame = self.data.read(table, &required, optional)?;
+        let levels = Levels::of(&frame, &group);
+        let name = |row| Some(levels.label(levels.of_row(row)));
+        let names = Series::texts((0..frame.rows()).map(name));
+        frame.add(LINE_COLUMN, names);
+        Ok(frame)
+    }
 }
