@@ -1,4 +1,4 @@
-//! Numbers that no comparison has, from the round-trip times of datasets.
+//! Numbers that no comparison has, from the samples of datasets.
 
 use std::path::Path;
 
@@ -8,13 +8,15 @@ use tcpexp::{Query, Tables};
 
 use crate::definition::Cell;
 
-/// What is made of the round-trip times of the flow that has most of them.
+/// What is made of round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
-    /// The longest.
+    /// The longest of the flow that has most of them.
     Max,
-    /// How far they rise at a time: the median of all rises from one to the next.
+    /// How far those of that flow rise at a time: the median of all rises from one to the next.
     Step,
+    /// The median of what ping told.
+    Ping,
 }
 
 /// Rises below this are what processing takes, not a packet more in a queue.
@@ -26,6 +28,7 @@ impl Sample {
         match name {
             "rtt_max_ms" => Some(Self::Max),
             "rtt_step_ms" => Some(Self::Step),
+            "ping_median_ms" => Some(Self::Ping),
             _ => None,
         }
     }
@@ -38,6 +41,7 @@ impl Sample {
                 let rises = rtts_ms.windows(2).map(|pair| pair[1] - pair[0]);
                 median(rises.filter(|rise| *rise > LEAST_STEP_MS).collect())
             }
+            Self::Ping => median(rtts_ms.to_vec()),
         }
     }
 }
@@ -51,10 +55,14 @@ pub fn of_runs(results: &Path, sample: Sample, cell: &Cell) -> anyhow::Result<Ve
             .map_or_else(|| value.to_string(), str::to_owned);
         format!("{name}={value}")
     });
-    let all = filters.chain(["reference=src".to_owned()]);
+    let (table, only) = match sample {
+        Sample::Max | Sample::Step => ("rtt", "reference=src"),
+        Sample::Ping => ("logs", "kind=ping"),
+    };
+    let all = filters.chain([only.to_owned()]);
     let filters: Result<Vec<Filter>, String> = all.map(|filter| filter.parse()).collect();
     let query = Query {
-        tables: vec!["rtt".to_owned()],
+        tables: vec![table.to_owned()],
         required: ["run", "flow_id", "direction", "time_ns", "rtt_ms"]
             .map(str::to_owned)
             .to_vec(),

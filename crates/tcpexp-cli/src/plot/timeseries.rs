@@ -81,6 +81,13 @@ pub(crate) fn run(args: &TimeseriesArgs) -> anyhow::Result<()> {
     if let (Some(first), Some(lost)) = (panels.first_mut(), lost) {
         first.lost = lost;
     }
+    if !args.group.is_empty() && !flows.is_one() {
+        // Nobody can tell whose they are.
+        for panel in &mut panels {
+            panel.spans.clear();
+            panel.lost.clear();
+        }
+    }
     flows.name_lines(&mut panels);
     if flows.left_out > 0 {
         let left_out = flows.left_out;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use arrow::array::{ArrayRef, AsArray};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -71,9 +72,25 @@ pub(crate) fn said(output: &Output) -> String {
 
 /// A column of numbers of a table, those that are not known left out.
 pub(crate) fn numbers(table: &Path, column: &str) -> Vec<f64> {
-    use arrow::array::{Array, AsArray};
-    use arrow::compute::cast;
     use arrow::datatypes::{DataType, Float64Type};
+
+    let columns = cast_to(table, column, &DataType::Float64);
+    let cells = columns
+        .iter()
+        .flat_map(|column| column.as_primitive::<Float64Type>());
+    cells.flatten().collect()
+}
+
+/// A column of texts of a table, those that are not known left out.
+pub(crate) fn texts(table: &Path, column: &str) -> Vec<String> {
+    use arrow::datatypes::DataType;
+
+    let columns = cast_to(table, column, &DataType::Utf8);
+    let cells = columns.iter().flat_map(|column| column.as_string::<i32>());
+    cells.flatten().map(str::to_owned).collect()
+}
+
+fn cast_to(table: &Path, column: &str, to: &arrow::datatypes::DataType) -> Vec<ArrayRef> {
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     let file = std::fs::File::open(table).unwrap();
@@ -81,19 +98,10 @@ pub(crate) fn numbers(table: &Path, column: &str) -> Vec<f64> {
         .unwrap()
         .build()
         .unwrap();
-    let mut all = Vec::new();
-    for batch in batches {
-        let batch = batch.unwrap();
-        let column = batch
-            .column_by_name(column)
-            .unwrap_or_else(|| panic!("no column {column}"));
-        let column = cast(column, &DataType::Float64).unwrap();
-        let column = column.as_primitive::<Float64Type>();
-        all.extend(
-            (0..column.len())
-                .filter(|row| column.is_valid(*row))
-                .map(|row| column.value(row)),
-        );
-    }
-    all
+    let column = |batch: arrow::array::RecordBatch| {
+        let found = batch.column_by_name(column);
+        let found = found.unwrap_or_else(|| panic!("no column {column}"));
+        arrow::compute::cast(found, to).unwrap()
+    };
+    batches.map(|batch| column(batch.unwrap())).collect()
 }

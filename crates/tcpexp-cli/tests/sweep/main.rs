@@ -7,3 +7,4 @@ mod bench;
 mod grid;
 mod killed;
 mod refused;
+mod studies;
