@@ -97,3 +97,28 @@ impl Picture {
         self.grid.as_deref().is_none_or(|only| only == grid)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_study_has_two_grids_what_was_published_and_places_for_results() {
+        let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("studies");
+        let folders = fs::read_dir(studies).unwrap();
+        let folders = folders.map(|entry| entry.unwrap().path());
+        let folders: Vec<_> = folders.filter(|path| path.is_dir()).collect();
+        assert_eq!(folders.len(), 5);
+        for folder in folders {
+            let study = Study::read(&folder.join("study.toml"));
+            let study = study.unwrap_or_else(|error| panic!("{error:#}"));
+            assert!(!study.tables.is_empty() && !study.pictures.is_empty());
+            let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+            let readme = text("README.md");
+            for (grid, plan) in [("short", "short.toml"), ("full", "plan.toml")] {
+                assert!(!text(plan).is_empty());
+                crate::readme::filled(&readme, grid, "").unwrap();
+            }
+        }
+    }
+}

@@ -23,7 +23,10 @@ fn collect(folder: &Path, plans: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             collect(&path, plans);
-        } else if path.extension().is_some_and(|ending| ending == "toml") {
+        } else if path.extension().is_some_and(|ending| ending == "toml")
+            // What was published, not a plan.
+            && !path.ends_with("study.toml")
+        {
             plans.push(path);
         }
     }

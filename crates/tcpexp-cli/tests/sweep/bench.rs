@@ -77,7 +77,7 @@ pub(crate) fn numbers(table: &Path, column: &str) -> Vec<f64> {
     let columns = cast_to(table, column, &DataType::Float64);
     let cells = columns
         .iter()
-        .flat_map(|column| column.as_primitive::<Float64Type>());
+        .flat_map(AsArray::as_primitive::<Float64Type>);
     cells.flatten().collect()
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn texts(table: &Path, column: &str) -> Vec<String> {
     use arrow::datatypes::DataType;
 
     let columns = cast_to(table, column, &DataType::Utf8);
-    let cells = columns.iter().flat_map(|column| column.as_string::<i32>());
+    let cells = columns.iter().flat_map(AsArray::as_string::<i32>);
     cells.flatten().map(str::to_owned).collect()
 }
 
