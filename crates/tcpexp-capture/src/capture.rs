@@ -90,24 +90,11 @@ impl<'a> Capture<'a> {
     /// Once it has returned `None` it does so for ever; [`damage`](Self::damage) tells which.
     #[inline]
     pub fn next_record(&mut self) -> Option<Record<'_>> {
-        let offset;
-        let found = loop {
-            if self.finished {
-                return None;
-            }
-            let start = self.source.offset();
-            match self
-                .walk
-                .step(self.source.window(), self.source.at_end(), start)
-            {
-                Step::Record(found) => {
-                    offset = start;
-                    break found;
-                }
-                other => self.settle(other),
-            }
+        let found = match self.walk.usual(self.source.window()) {
+            Some(found) if !self.finished => found,
+            _ => self.find()?,
         };
-        self.source.consume(found.record_bytes);
+        let offset = self.source.offset();
         let Found {
             at,
             link_type,
@@ -117,16 +104,31 @@ impl<'a> Capture<'a> {
             captured_bytes,
             record_bytes,
         } = found;
+        let window = self.source.take(record_bytes);
         Some(Record {
             at,
             link_type,
             interface,
             wire_bytes,
-            captured: self
-                .source
-                .behind(record_bytes - captured_from, captured_bytes),
+            captured: &window[captured_from..captured_from + captured_bytes],
             offset,
         })
+    }
+
+    /// The record that comes next, wherever it is.
+    #[inline(never)]
+    fn find(&mut self) -> Option<Found> {
+        while !self.finished {
+            let offset = self.source.offset();
+            match self
+                .walk
+                .step(self.source.window(), self.source.at_end(), offset)
+            {
+                Step::Record(found) => return Some(found),
+                other => self.settle(other),
+            }
+        }
+        None
     }
 
     /// What was wrong with the file, if anything, as far as it has been read.

@@ -149,11 +149,17 @@ impl PcapWalk {
         &self.interface
     }
 
+    /// What the window starts with if that is a whole record of the usual length.
     #[inline]
+    pub(crate) fn usual(&mut self, window: &[u8]) -> Option<Found> {
+        let head = self.layout.whole(window)?;
+        (head.captured <= self.usual).then(|| self.record(head))
+    }
+
     pub(crate) fn step(&mut self, window: &[u8], at_end: bool, offset: u64) -> Step {
-        match self.layout.whole(window) {
-            Some(head) if head.captured <= self.usual => self.record(head),
-            _ => self.unusual(window, at_end, offset),
+        match self.usual(window) {
+            Some(found) => Step::Record(found),
+            None => self.unusual(window, at_end, offset),
         }
     }
 
@@ -165,14 +171,14 @@ impl PcapWalk {
     }
 
     #[inline]
-    fn record(&mut self, head: Head) -> Step {
+    fn record(&mut self, head: Head) -> Found {
         self.last_seconds = Some(head.seconds);
         // Fits: 2^32 seconds are half the range, and 2^32 microseconds are hardly more than one.
         let nanos = i64::from(head.seconds) * 1_000_000_000
             + i64::from(head.fraction) * self.nanos_per_fraction;
         let header_bytes = self.layout.header_bytes();
         let captured_bytes = head.captured as usize;
-        Step::Record(Found {
+        Found {
             at: Some(Timestamp::from_nanos(nanos)),
             link_type: self.interface.link_type,
             interface: 0,
@@ -180,7 +186,7 @@ impl PcapWalk {
             captured_from: header_bytes,
             captured_bytes,
             record_bytes: header_bytes + captured_bytes,
-        })
+        }
     }
 
     /// Everything but a whole record of the usual length.
@@ -222,7 +228,7 @@ impl PcapWalk {
             };
         }
         if record_bytes <= window.len() {
-            return self.record(head);
+            return Step::Record(self.record(head));
         }
         if !at_end {
             return Step::More(record_bytes);

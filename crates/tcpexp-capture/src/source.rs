@@ -21,7 +21,8 @@ pub(crate) struct Source<'a> {
 enum Data<'a> {
     Slice(&'a [u8]),
     Map(Mmap),
-    Stream(Stream<'a>),
+    // Apart, so that the other two are told quickly: their bytes are asked for with every record.
+    Stream(Box<Stream<'a>>),
 }
 
 struct Stream<'a> {
@@ -46,7 +47,7 @@ impl<'a> Source<'a> {
             buffer: vec![0; BUFFER_BYTES],
             filled: 0,
         };
-        Self::new(Data::Stream(stream), false)
+        Self::new(Data::Stream(Box::new(stream)), false)
     }
 
     fn new(data: Data<'a>, at_end: bool) -> Self {
@@ -81,12 +82,13 @@ impl<'a> Source<'a> {
         self.used += count;
     }
 
-    /// `count` bytes that end `back` bytes before the window. They stay at hand until the next
-    /// [`fill`](Self::fill).
+    /// Uses up `count` bytes of the window and gives what was the window before. It stays at hand
+    /// until the next [`fill`](Self::fill).
     #[inline]
-    pub(crate) fn behind(&self, back: usize, count: usize) -> &[u8] {
-        let from = self.used - back;
-        &self.bytes()[from..from + count]
+    pub(crate) fn take(&mut self, count: usize) -> &[u8] {
+        let before = self.used;
+        self.used += count;
+        &self.bytes()[before..]
     }
 
     /// Where the window starts, in bytes from the start of the file.

@@ -140,6 +140,15 @@ impl Walk {
         })
     }
 
+    /// What the window starts with if that is a whole record like most.
+    #[inline]
+    pub(crate) fn usual(&mut self, window: &[u8]) -> Option<Found> {
+        match self {
+            Self::Pcap(walk) => walk.usual(window),
+            Self::PcapNg(_) => None,
+        }
+    }
+
     #[inline]
     pub(crate) fn step(&mut self, window: &[u8], at_end: bool, offset: u64) -> Step {
         match self {

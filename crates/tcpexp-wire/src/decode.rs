@@ -2,7 +2,7 @@
 
 use crate::ip::Datagram;
 use crate::unread::Unread;
-use crate::{LinkType, Packet, Skipped, Tunnels, link, transport, tunnel};
+use crate::{LinkType, Packet, Skipped, Tunnels, ip, link, transport, tunnel};
 
 /// Tunnels in tunnels that are followed; real networks have two or three.
 const MAX_TUNNELS: usize = 8;
@@ -25,9 +25,40 @@ pub fn decode(
     wire_bytes: u32,
     tunnels: Tunnels,
 ) -> Result<Packet<'_>, Skipped> {
+    // What nearly every record holds, TCP in IP on Ethernet with nothing in between, is told apart
+    // from the rest: without a result to hand from one header to the next it takes half the time.
+    if link == LinkType::ETHERNET {
+        match link::plain_ethernet(Unread::new(captured, wire_bytes)) {
+            Some(Datagram::V4(unread)) => {
+                if let Ok(ip) = ip::v4_header(unread)
+                    && let Some(header) = transport::whole_tcp(&ip)
+                {
+                    return Ok(transport::whole_segment(&ip, &header));
+                }
+            }
+            Some(Datagram::V6(unread)) => {
+                if let Ok(ip) = ip::v6_header(unread)
+                    && let Some(header) = transport::whole_tcp(&ip)
+                {
+                    return Ok(transport::whole_segment(&ip, &header));
+                }
+            }
+            None => {}
+        }
+    }
+    any(link, captured, wire_bytes, tunnels)
+}
+
+/// The packet in a record of any kind.
+#[inline(never)]
+fn any(
+    link: LinkType,
+    captured: &[u8],
+    wire_bytes: u32,
+    tunnels: Tunnels,
+) -> Result<Packet<'_>, Skipped> {
     const ICMP: u8 = 1;
     const IPV4: u8 = 4;
-    const TCP: u8 = 6;
     const UDP: u8 = 17;
     const IPV6: u8 = 41;
     const GRE: u8 = 47;
@@ -38,7 +69,7 @@ pub fn decode(
     for _ in 0..=MAX_TUNNELS {
         let ip = datagram.read()?;
         datagram = match ip.protocol {
-            TCP => return transport::tcp(&ip),
+            transport::TCP => return transport::tcp(&ip),
             UDP => {
                 let packet = transport::udp(&ip)?;
                 let Some(frame) = tunnel::vxlan(&packet)? else {

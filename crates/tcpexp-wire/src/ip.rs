@@ -31,7 +31,6 @@ impl<'a> Datagram<'a> {
     }
 
     /// Reads the IP header and its extensions.
-    #[inline]
     pub(crate) fn read(self) -> Result<IpPacket<'a>, Skipped> {
         match self {
             Self::V4(unread) => v4(unread),
@@ -55,8 +54,18 @@ pub(crate) struct IpPacket<'a> {
     pub(crate) payload: Unread<'a>,
 }
 
-#[inline]
+/// The datagram in an IPv4 packet, behind an authentication header if there is one.
 fn v4(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
+    let mut ip = v4_header(unread)?;
+    if ip.protocol == AUTHENTICATION {
+        (ip.protocol, ip.payload) = extension(AUTHENTICATION, ip.payload)?;
+    }
+    Ok(ip)
+}
+
+/// The IPv4 header.
+#[inline]
+pub(crate) fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     use err::ipv4::HeaderSliceError::{Content, Len};
     let header = Ipv4HeaderSlice::from_slice(unread.captured).map_err(|error| match error {
         Len(_) => Skipped::Cut,
@@ -75,11 +84,6 @@ fn v4(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     if header.fragments_offset().value() != 0 {
         return Err(Skipped::LaterFragment);
     }
-    let payload = unread.skip(header_bytes)?.limit(payload_bytes);
-    let (protocol, payload) = match header.protocol().0 {
-        AUTHENTICATION => extension(AUTHENTICATION, payload)?,
-        protocol => (protocol, payload),
-    };
     Ok(IpPacket {
         addresses: Addresses::V4 {
             source: header.source_addr(),
@@ -89,12 +93,32 @@ fn v4(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
         ttl: header.ttl(),
         traffic_class: header.slice()[1],
         ip_bytes,
-        protocol,
-        payload,
+        protocol: header.protocol().0,
+        payload: unread.skip(header_bytes)?.limit(payload_bytes),
     })
 }
 
+/// The datagram in an IPv6 packet, behind its extension headers.
 fn v6(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
+    let mut ip = v6_header(unread)?;
+    loop {
+        match ip.protocol {
+            FRAGMENT => {
+                let identification;
+                (ip.protocol, identification, ip.payload) = first_fragment(ip.payload)?;
+                ip.ip_id = Some(identification);
+            }
+            HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS | AUTHENTICATION => {
+                (ip.protocol, ip.payload) = extension(ip.protocol, ip.payload)?;
+            }
+            _ => return Ok(ip),
+        }
+    }
+}
+
+/// The fixed IPv6 header.
+#[inline]
+pub(crate) fn v6_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     use err::ipv6::HeaderSliceError::{Content, Len};
     let header = Ipv6HeaderSlice::from_slice(unread.captured).map_err(|error| match error {
         Len(_) => Skipped::Cut,
@@ -102,39 +126,24 @@ fn v6(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     })?;
     let header_bytes = header.slice().len();
     let after = unread.skip(header_bytes)?;
-    let mut protocol = header.next_header().0;
+    let protocol = header.next_header().0;
     let payload_bytes = match header.payload_length() {
         0 if protocol == HOP_BY_HOP => jumbo_payload(after)?.unwrap_or(after.wire_bytes),
         // BIG TCP without the option, as newer senders show it to a capture.
         0 => after.wire_bytes,
         length => usize::from(length),
     };
-    let mut payload = after.limit(payload_bytes);
-    let mut ip_id = None;
-    loop {
-        match protocol {
-            FRAGMENT => {
-                let identification;
-                (protocol, identification, payload) = first_fragment(payload)?;
-                ip_id = Some(identification);
-            }
-            HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS | AUTHENTICATION => {
-                (protocol, payload) = extension(protocol, payload)?;
-            }
-            _ => break,
-        }
-    }
     Ok(IpPacket {
         addresses: Addresses::V6 {
             source: header.source_addr(),
             destination: header.destination_addr(),
         },
-        ip_id,
+        ip_id: None,
         ttl: header.hop_limit(),
         traffic_class: header.traffic_class(),
         ip_bytes: payload_bytes.saturating_add(header_bytes),
         protocol,
-        payload,
+        payload: after.limit(payload_bytes),
     })
 }
 
@@ -162,6 +171,7 @@ fn first_fragment(payload: Unread<'_>) -> Result<(u8, u16, Unread<'_>), Skipped>
 }
 
 /// The length in a jumbo payload option (RFC 2675, section 2), if there is one.
+#[cold]
 fn jumbo_payload(hop_by_hop: Unread<'_>) -> Result<Option<usize>, Skipped> {
     const PAD1: u8 = 0;
     const JUMBO: u8 = 0xc2;

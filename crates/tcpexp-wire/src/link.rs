@@ -95,19 +95,32 @@ pub(crate) fn datagram(link: LinkType, frame: Unread<'_>) -> Result<Datagram<'_>
 }
 
 /// An Ethernet frame, without preamble (IEEE 802.3, section 3).
-#[inline]
 pub(crate) fn ethernet(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     let ([.., high, low], rest) = frame.take::<14>()?;
     ether_type(u16::from_be_bytes([*high, *low]), rest)
 }
 
 /// What follows an `EtherType`, which may be more tags first.
-#[inline]
 pub(crate) fn ether_type(ether_type: u16, rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    match untagged(ether_type, rest) {
+        Some(datagram) => Ok(datagram),
+        None => tagged(ether_type, rest),
+    }
+}
+
+/// The datagram right behind the header of an Ethernet frame, if there is one.
+#[inline]
+pub(crate) fn plain_ethernet(frame: Unread<'_>) -> Option<Datagram<'_>> {
+    let ([.., high, low], rest) = frame.take::<14>().ok()?;
+    untagged(u16::from_be_bytes([*high, *low]), rest)
+}
+
+#[inline]
+fn untagged(ether_type: u16, rest: Unread<'_>) -> Option<Datagram<'_>> {
     match ether_type {
-        0x0800 => Ok(Datagram::V4(rest)),
-        0x86dd => Ok(Datagram::V6(rest)),
-        _ => tagged(ether_type, rest),
+        0x0800 => Some(Datagram::V4(rest)),
+        0x86dd => Some(Datagram::V6(rest)),
+        _ => None,
     }
 }
 

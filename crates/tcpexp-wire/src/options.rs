@@ -52,12 +52,17 @@ impl<'a> TcpOptions<'a> {
     /// `TSecr` is meaningful only if the ACK flag is set.
     #[inline]
     pub fn timestamps(&self) -> Option<(u32, u32)> {
-        // The layout of RFC 7323, appendix A, which nearly every segment with this option has.
-        if let [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10, value @ ..] = self.raw {
-            let (value, _) = value.split_first_chunk()?;
-            return Some(two_words(*value));
-        }
-        self.find(TIMESTAMPS).map(|value| two_words(*value))
+        self.lone_timestamps()
+            .or_else(|| self.find(TIMESTAMPS).map(|value| two_words(*value)))
+    }
+
+    /// The same where the option is the only one and laid out as in RFC 7323, appendix A: what
+    /// nearly every segment of a connection with this option has.
+    #[inline]
+    pub fn lone_timestamps(&self) -> Option<(u32, u32)> {
+        let (head, value) = self.raw.split_first_chunk()?;
+        let value = <&[u8; 8]>::try_from(value).ok()?;
+        (*head == [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10]).then(|| two_words(*value))
     }
 
     /// Maximum segment size in bytes (RFC 9293, section 3.7.1); on a SYN only.
@@ -93,6 +98,7 @@ impl<'a> TcpOptions<'a> {
     }
 
     /// The value of the first option of this kind that has a value of `N` bytes.
+    #[inline(never)]
     fn find<const N: usize>(&self, kind: u8) -> Option<&'a [u8; N]> {
         self.each()
             .filter(|(found, _)| *found == kind)

@@ -5,19 +5,33 @@ use etherparse::{TcpHeader, TcpHeaderSlice, UdpHeaderSlice, err};
 use crate::ip::IpPacket;
 use crate::{Packet, Ports, SeqNum, Skipped, Tcp, TcpFlags, TcpOptions, Transport, Udp};
 
+/// TCP's number in the IP header.
+pub(crate) const TCP: u8 = 6;
+
 /// The packet whose IP payload is a TCP segment.
-#[inline]
 pub(crate) fn tcp<'a>(ip: &IpPacket<'a>) -> Result<Packet<'a>, Skipped> {
     use err::tcp::HeaderSliceError::{Content, Len};
     match TcpHeaderSlice::from_slice(ip.payload.captured) {
-        Ok(header) => {
-            let header_bytes = header.slice().len();
-            let options = TcpOptions::new(&header.slice()[TcpHeader::MIN_LEN..]);
-            Ok(segment(ip, &header, options, header_bytes))
-        }
+        Ok(header) => Ok(whole_segment(ip, &header)),
         Err(Len(error)) => tcp_cut(ip, error.required_len),
         Err(Content(_)) => Err(Skipped::MalformedTransport),
     }
+}
+
+/// The header of a TCP segment that is sound and was captured in full, if that is what comes next.
+#[inline]
+pub(crate) fn whole_tcp<'a>(ip: &IpPacket<'a>) -> Option<TcpHeaderSlice<'a>> {
+    if ip.protocol != TCP {
+        return None;
+    }
+    TcpHeaderSlice::from_slice(ip.payload.captured).ok()
+}
+
+/// The packet of such a segment.
+#[inline]
+pub(crate) fn whole_segment<'a>(ip: &IpPacket<'a>, header: &TcpHeaderSlice<'a>) -> Packet<'a> {
+    let options = TcpOptions::new(&header.slice()[TcpHeader::MIN_LEN..]);
+    segment(ip, header, options, header.slice().len())
 }
 
 /// The packet whose TCP header, `header_bytes` long, was not captured in full.

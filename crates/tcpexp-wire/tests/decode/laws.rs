@@ -181,6 +181,29 @@ proptest! {
     }
 
     #[test]
+    fn a_damaged_packet_on_ethernet_reads_as_it_does_on_linux_cooked(
+        (link, record) in prop::sample::select(valid()),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        kept: prop::sample::Index,
+        longer in 0_usize..200,
+    ) {
+        let mut ip = ip_bytes(link, &record).unwrap().to_vec();
+        let ether_type: [u8; 2] = if ip[0] >> 4 == 6 { [0x86, 0xdd] } else { [0x08, 0x00] };
+        for (place, byte) in damage {
+            let place = place.index(ip.len());
+            ip[place] = byte;
+        }
+        let wire_bytes = ip.len() + longer;
+        ip.truncate(kept.index(ip.len() + 1));
+        let on_ethernet = [&[0; 12], &ether_type[..], &ip].concat();
+        let cooked = [&[0; 14], &ether_type[..], &ip].concat();
+        prop_assert_eq!(
+            seen_of(LinkType::ETHERNET, &on_ethernet, wire_bytes + 14, Tunnels::Closed),
+            seen_of(LinkType::LINUX_SLL, &cooked, wire_bytes + 16, Tunnels::Closed)
+        );
+    }
+
+    #[test]
     fn a_valid_packet_reads_as_it_does_elsewhere(packet in any_valid()) {
         let ours = decode(LinkType::ETHERNET, &packet, 0, Tunnels::Closed).unwrap();
         let theirs = LaxSlicedPacket::from_ethernet(&packet).unwrap();
