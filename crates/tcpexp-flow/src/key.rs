@@ -92,49 +92,37 @@ impl fmt::Display for Protocol {
 }
 
 /// A flow's protocol and two endpoints, the same for both directions: the lower endpoint is first.
+// Of one shape for both versions of IP: a key is made, hashed and compared for every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FlowKey {
-    /// Between two IPv4 endpoints: each is the address in the upper 32 bits and the port below.
-    V4 {
-        /// Transport protocol.
-        protocol: Protocol,
-        /// The two endpoints, lower first.
-        endpoints: [u64; 2],
-    },
-    /// Between two IPv6 endpoints.
-    V6 {
-        /// Transport protocol.
-        protocol: Protocol,
-        /// The two endpoints, lower first: each is the address in network order and the port.
-        // Bytes and not a number: aligned to 16 bytes, every key would be twice as large.
-        endpoints: [([u8; 16], u16); 2],
-    },
+pub struct FlowKey {
+    /// The two addresses as numbers, upper half first; the upper half of an IPv4 address is 0.
+    addresses: [[u64; 2]; 2],
+    ports: [u16; 2],
+    protocol: Protocol,
+    version: Version,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    V4,
+    V6,
 }
 
 /// Whole words at a time: every packet's key is hashed.
 impl Hash for FlowKey {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        match *self {
-            Self::V4 {
-                protocol,
-                endpoints: [low, high],
-            } => {
-                state.write_u64(low ^ (protocol as u64) << 48);
-                state.write_u64(high);
-            }
-            Self::V6 {
-                protocol,
-                endpoints,
-            } => {
-                let mut ports = protocol as u64;
-                for (address, port) in endpoints {
-                    state.write_u128(u128::from_le_bytes(address));
-                    ports = ports << 16 | u64::from(port);
-                }
-                state.write_u64(ports);
-            }
+        let [low, high] = self.addresses;
+        let [low_port, high_port] = self.ports.map(u64::from);
+        state.write_u64(low[1]);
+        state.write_u64(high[1]);
+        if self.version == Version::V6 {
+            state.write_u64(low[0]);
+            state.write_u64(high[0]);
         }
+        state.write_u64(
+            (self.version as u64) << 33 | (self.protocol as u64) << 32 | low_port << 16 | high_port,
+        );
     }
 }
 
@@ -162,69 +150,57 @@ impl FlowKey {
     /// The key of `packet`'s flow and the end that sent it.
     #[inline]
     pub fn of(packet: &Packet<'_>) -> (Self, End) {
-        let protocol = Protocol::of(packet);
-        let (from, to) = (packet.ports.source, packet.ports.destination);
-        match packet.addresses {
+        let (source, destination, version) = match packet.addresses {
             Addresses::V4 {
                 source,
                 destination,
-            } => {
-                let source = u64::from(source.to_bits()) << 16 | u64::from(from);
-                let destination = u64::from(destination.to_bits()) << 16 | u64::from(to);
-                let (endpoints, sender) = ordered(source, destination);
-                (
-                    Self::V4 {
-                        protocol,
-                        endpoints,
-                    },
-                    sender,
-                )
-            }
+            } => (
+                [0, u64::from(source.to_bits())],
+                [0, u64::from(destination.to_bits())],
+                Version::V4,
+            ),
             Addresses::V6 {
                 source,
                 destination,
-            } => {
-                let (endpoints, sender) =
-                    ordered((source.octets(), from), (destination.octets(), to));
-                (
-                    Self::V6 {
-                        protocol,
-                        endpoints,
-                    },
-                    sender,
-                )
-            }
-        }
+            } => (halves(source), halves(destination), Version::V6),
+        };
+        let (from, to) = (packet.ports.source, packet.ports.destination);
+        let is_low = (source, from) <= (destination, to);
+        let (addresses, ports, sender) = if is_low {
+            ([source, destination], [from, to], End::Low)
+        } else {
+            ([destination, source], [to, from], End::High)
+        };
+        let key = Self {
+            addresses,
+            ports,
+            protocol: Protocol::of(packet),
+            version,
+        };
+        (key, sender)
     }
 
     /// Transport protocol.
     pub const fn protocol(&self) -> Protocol {
-        match *self {
-            Self::V4 { protocol, .. } | Self::V6 { protocol, .. } => protocol,
-        }
+        self.protocol
     }
 
     /// Address and port of one end.
     pub fn endpoint(&self, end: End) -> SocketAddr {
-        match *self {
-            Self::V4 { endpoints, .. } => {
-                let packed = endpoints[end as usize];
-                let address = Ipv4Addr::from_bits((packed >> 16 & 0xFFFF_FFFF) as u32);
-                SocketAddr::new(IpAddr::V4(address), (packed & 0xFFFF) as u16)
-            }
-            Self::V6 { endpoints, .. } => {
-                let (address, port) = endpoints[end as usize];
-                SocketAddr::new(IpAddr::V6(Ipv6Addr::from(address)), port)
-            }
-        }
+        let [upper, lower] = self.addresses[end as usize];
+        let address = match self.version {
+            Version::V4 => IpAddr::V4(Ipv4Addr::from_bits((lower & 0xFFFF_FFFF) as u32)),
+            Version::V6 => IpAddr::V6(Ipv6Addr::from_bits(
+                u128::from(upper) << 64 | u128::from(lower),
+            )),
+        };
+        SocketAddr::new(address, self.ports[end as usize])
     }
 }
 
+/// The two halves of an address, upper one first.
 #[inline]
-fn ordered<T: PartialOrd>(source: T, destination: T) -> ([T; 2], End) {
-    if source <= destination {
-        ([source, destination], End::Low)
-    } else {
-        ([destination, source], End::High)
-    }
+fn halves(address: Ipv6Addr) -> [u64; 2] {
+    let bits = address.to_bits();
+    [(bits >> 64) as u64, (bits & 0xFFFF_FFFF_FFFF_FFFF) as u64]
 }

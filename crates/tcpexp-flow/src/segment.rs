@@ -103,27 +103,54 @@ pub struct Arrival {
 
 impl Arrival {
     /// The packet of record number `record`, `wire_bytes` long with its link header.
-    #[inline]
     pub fn new(record: u64, at: Timestamp, wire_bytes: u32, packet: &Packet<'_>) -> Self {
+        let seen = Seen::of(record, at, wire_bytes, packet);
+        match &packet.transport {
+            Transport::Tcp(tcp) => {
+                let mut segment = Segment::plain(seen, tcp);
+                segment.take_options(tcp);
+                Self::of(packet, FlowPacket::Tcp(segment))
+            }
+            Transport::Udp(_) => Self::of(packet, FlowPacket::Udp(Datagram { seen })),
+        }
+    }
+
+    /// The same, added to the end of `arrivals`: it is written where it stays.
+    #[inline]
+    pub fn push(
+        arrivals: &mut Vec<Self>,
+        record: u64,
+        at: Timestamp,
+        wire_bytes: u32,
+        packet: &Packet<'_>,
+    ) {
+        let seen = Seen::of(record, at, wire_bytes, packet);
+        match &packet.transport {
+            Transport::Tcp(tcp) => {
+                let segment = Segment::plain(seen, tcp);
+                let is_plain = segment.is_plain(tcp);
+                arrivals.push(Self::of(packet, FlowPacket::Tcp(segment)));
+                if !is_plain
+                    && let Some(Self {
+                        packet: FlowPacket::Tcp(segment),
+                        ..
+                    }) = arrivals.last_mut()
+                {
+                    segment.take_options(tcp);
+                }
+            }
+            Transport::Udp(_) => push_datagram(arrivals, packet, Datagram { seen }),
+        }
+    }
+
+    #[inline]
+    fn of(packet: &Packet<'_>, flow_packet: FlowPacket) -> Self {
         let (key, sender) = FlowKey::of(packet);
-        let seen = Seen {
-            record,
-            at,
-            wire_bytes,
-            ip_bytes: packet.ip_bytes,
-            payload_bytes: packet.payload_bytes,
-            ip_id: packet.ip_id,
-            traffic_class: packet.traffic_class,
-            direction: Direction::Forward,
-        };
         Self {
             hash: hash(&key),
             key,
             sender,
-            packet: match &packet.transport {
-                Transport::Tcp(tcp) => FlowPacket::Tcp(Segment::on_the_wire(seen, tcp)),
-                Transport::Udp(_) => FlowPacket::Udp(Datagram { seen }),
-            },
+            packet: flow_packet,
         }
     }
 
@@ -132,6 +159,12 @@ impl Arrival {
     pub const fn packet(&self) -> &FlowPacket {
         &self.packet
     }
+}
+
+// Apart, or else the few fields that both kinds of packets have are gathered one by one.
+#[inline(never)]
+fn push_datagram(arrivals: &mut Vec<Arrival>, packet: &Packet<'_>, datagram: Datagram) {
+    arrivals.push(Arrival::of(packet, FlowPacket::Udp(datagram)));
 }
 
 impl FlowPacket {
@@ -144,39 +177,64 @@ impl FlowPacket {
     }
 }
 
-impl Segment {
-    /// A segment as it is on the wire, not yet placed in its streams.
+impl Seen {
     #[inline]
-    fn on_the_wire(seen: Seen, tcp: &Tcp<'_>) -> Self {
-        let ack = tcp.flags.ack().then_some(StreamOffset::first(tcp.ack));
-        let options = &tcp.options;
-        let timestamps = options.timestamps();
-        // Most segments have the timestamps option and nothing else.
-        let has_more = options.raw().len() > if timestamps.is_some() { 12 } else { 0 };
-        let mut sack = SackBlocks::default();
-        if has_more && ack.is_some() {
-            for (left, right) in options.sack_blocks().take(MAX_SACK_BLOCKS) {
-                let from_ack = |edge: u32| edge.wrapping_sub(tcp.ack.0).cast_signed();
-                sack.edges[usize::from(sack.count)] = (from_ack(left.0), from_ack(right.0));
-                sack.count += 1;
-            }
+    fn of(record: u64, at: Timestamp, wire_bytes: u32, packet: &Packet<'_>) -> Self {
+        Self {
+            record,
+            at,
+            wire_bytes,
+            ip_bytes: packet.ip_bytes,
+            payload_bytes: packet.payload_bytes,
+            ip_id: packet.ip_id,
+            traffic_class: packet.traffic_class,
+            direction: Direction::Forward,
         }
-        let syn = tcp.flags.syn().then(|| SynOptions {
-            mss: options.mss(),
-            window_scale: options.window_scale(),
-            sack_permitted: options.sack_permitted(),
-            timestamps: timestamps.is_some(),
-        });
+    }
+}
+
+impl Segment {
+    /// A segment as it is on the wire, not yet placed in its streams; of its options no more than
+    /// most segments have.
+    #[inline]
+    fn plain(seen: Seen, tcp: &Tcp<'_>) -> Self {
         Self {
             seen,
             start: StreamOffset::first(tcp.seq),
-            ack,
+            ack: tcp.flags.ack().then_some(StreamOffset::first(tcp.ack)),
             window: tcp.window,
             flags: tcp.flags,
-            timestamps,
-            syn,
-            options_cut: options.is_cut(),
-            sack,
+            timestamps: tcp.options.lone_timestamps(),
+            syn: None,
+            options_cut: tcp.options.is_cut(),
+            sack: SackBlocks::default(),
+        }
+    }
+
+    /// Whether that is all: it has the timestamps option or none.
+    #[inline]
+    fn is_plain(&self, tcp: &Tcp<'_>) -> bool {
+        !tcp.flags.syn() && (self.timestamps.is_some() || tcp.options.raw().is_empty())
+    }
+
+    /// Takes in whatever options there are.
+    #[inline(never)]
+    fn take_options(&mut self, tcp: &Tcp<'_>) {
+        let options = &tcp.options;
+        self.timestamps = options.timestamps();
+        self.syn = tcp.flags.syn().then(|| SynOptions {
+            mss: options.mss(),
+            window_scale: options.window_scale(),
+            sack_permitted: options.sack_permitted(),
+            timestamps: self.timestamps.is_some(),
+        });
+        if tcp.flags.ack() {
+            for (left, right) in options.sack_blocks().take(MAX_SACK_BLOCKS) {
+                let from_ack = |edge: u32| edge.wrapping_sub(tcp.ack.0).cast_signed();
+                self.sack.edges[usize::from(self.sack.count)] =
+                    (from_ack(left.0), from_ack(right.0));
+                self.sack.count += 1;
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Which flow a packet belongs to.
 
+use std::fmt;
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
@@ -85,7 +86,7 @@ pub struct FlowTable {
     flows: Vec<Flow>,
     free: Vec<Slot>,
     ended: Vec<Slot>,
-    latest: Option<Slot>,
+    recent: Recent,
     next_id: FlowId,
     previous: Timestamp,
     swept: Timestamp,
@@ -116,7 +117,7 @@ impl FlowTable {
             flows: Vec::new(),
             free: Vec::new(),
             ended: Vec::new(),
-            latest: None,
+            recent: Recent::default(),
             next_id: FlowId(0),
             previous: Timestamp::MIN,
             swept: Timestamp::MIN,
@@ -138,14 +139,13 @@ impl FlowTable {
         self.admit(at, &key, hash(&key), sender, numbers)
     }
 
-    /// Tells the processor that [`place`](Self::place) will soon be called for `arrival`.
+    /// Tells the processor that [`place`](Self::place) will soon be called for `arrival`; guesses
+    /// its slot, mostly rightly.
     #[inline]
-    pub fn expect(&self, arrival: &Arrival) {
-        // Nearly always the first candidate is the right one.
-        self.slots.find(arrival.hash, |slot| {
-            prefetch(&self.flows[slot.index()]);
-            true
-        });
+    pub fn expect(&self, arrival: &Arrival) -> Option<Slot> {
+        let slot = self.recent.slot(arrival.hash);
+        prefetch(self.flows.get(slot.index())?);
+        Some(slot)
     }
 
     /// Takes in the capture's next packet and gives it its place in its flow.
@@ -157,19 +157,20 @@ impl FlowTable {
             sender,
             packet,
         } = arrival;
-        let numbers = match packet {
-            FlowPacket::Tcp(segment) => Some(segment.numbers()),
-            FlowPacket::Udp(_) => None,
-        };
-        let tracked = self.admit(packet.seen().at, key, *hash, *sender, numbers);
         match packet {
             FlowPacket::Tcp(segment) => {
+                let numbers = Some(segment.numbers());
+                let tracked = self.admit(segment.seen.at, key, *hash, *sender, numbers);
                 let acked = &self.flows[tracked.slot.index()].streams[sender.opposite() as usize];
                 segment.place(&tracked, |ack| acked.place(ack));
+                tracked
             }
-            FlowPacket::Udp(datagram) => datagram.seen.direction = tracked.direction,
+            FlowPacket::Udp(datagram) => {
+                let tracked = self.admit(datagram.seen.at, key, *hash, *sender, None);
+                datagram.seen.direction = tracked.direction;
+                tracked
+            }
         }
-        tracked
     }
 
     #[inline]
@@ -182,15 +183,13 @@ impl FlowTable {
         numbers: Option<Numbers>,
     ) -> Tracked {
         let now = self.pass(at);
-        let (slot, is_first) = match self.find(key, hash) {
-            Some(slot) if !self.is_over(slot, now, sender, numbers) => (slot, false),
-            Some(slot) => {
-                self.end(slot);
-                (self.open(at, *key, hash, sender, numbers), true)
-            }
-            None => (self.open(at, *key, hash, sender, numbers), true),
+        let found = self
+            .find(key, hash)
+            .filter(|slot| !self.is_over(*slot, now, sender, numbers));
+        let (slot, is_first) = match found {
+            Some(slot) => (slot, false),
+            None => (self.renew(at, *key, hash, sender, numbers), true),
         };
-        self.latest = Some(slot);
         let flow = &mut self.flows[slot.index()];
         flow.last_seen = flow.last_seen.max(at);
         let start = numbers.map(|tcp| {
@@ -253,18 +252,24 @@ impl FlowTable {
         let mut slots: Vec<Slot> = self.slots.drain().collect();
         slots.sort_unstable();
         self.ended.append(&mut slots);
-        self.latest = None;
+        self.recent = Recent::default();
     }
 
     #[inline]
-    fn find(&self, key: &FlowKey, hash: u64) -> Option<Slot> {
-        match self.latest {
-            Some(slot) if self.flows[slot.index()].key == *key => Some(slot),
-            _ => {
-                let is_of = |slot: &Slot| self.flows[slot.index()].key == *key;
-                self.slots.find(hash, is_of).copied()
-            }
+    fn find(&mut self, key: &FlowKey, hash: u64) -> Option<Slot> {
+        let slot = self.recent.slot(hash);
+        match self.flows.get(slot.index()) {
+            Some(flow) if flow.key == *key => Some(slot),
+            _ => self.look_up(key, hash),
         }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, key: &FlowKey, hash: u64) -> Option<Slot> {
+        let is_of = |slot: &Slot| self.flows[slot.index()].key == *key;
+        let slot = *self.slots.find(hash, is_of)?;
+        self.recent.add(hash, slot);
+        Some(slot)
     }
 
     #[inline]
@@ -285,7 +290,22 @@ impl FlowTable {
         now - flow.last_seen > timeout
     }
 
-    #[cold]
+    /// Opens a flow, in place of the one between the same endpoints if there is one.
+    #[inline(never)]
+    fn renew(
+        &mut self,
+        at: Timestamp,
+        key: FlowKey,
+        hash: u64,
+        sender: End,
+        numbers: Option<Numbers>,
+    ) -> Slot {
+        if let Some(over) = self.find(&key, hash) {
+            self.end(over);
+        }
+        self.open(at, key, hash, sender, numbers)
+    }
+
     fn open(
         &mut self,
         at: Timestamp,
@@ -320,6 +340,7 @@ impl FlowTable {
             self.flows.push(flow);
             Slot(places)
         };
+        self.recent.add(hash, slot);
         let flows = &self.flows;
         self.slots
             .insert_unique(hash, slot, |slot| self::hash(&flows[slot.index()].key));
@@ -327,11 +348,11 @@ impl FlowTable {
     }
 
     fn end(&mut self, slot: Slot) {
-        let key = &self.flows[slot.index()].key;
-        if let Ok(place) = self.slots.find_entry(hash(key), |place| *place == slot) {
+        let hash = hash(&self.flows[slot.index()].key);
+        if let Ok(place) = self.slots.find_entry(hash, |place| *place == slot) {
             place.remove();
         }
-        self.latest = None;
+        self.recent.forget(hash, slot);
         self.ended.push(slot);
     }
 
@@ -340,10 +361,23 @@ impl FlowTable {
     #[inline]
     fn pass(&mut self, at: Timestamp) -> Timestamp {
         let before = std::mem::replace(&mut self.previous, at);
+        self.tracked_since_sweep += 1;
+        // Most packets come a little after the one before.
+        if before <= at
+            && at - before <= INCREDIBLE_SILENCE
+            && self.swept <= before
+            && before - self.swept <= self.sweep_interval
+        {
+            return at;
+        }
+        self.pass_far(before, at)
+    }
+
+    #[inline(never)]
+    fn pass_far(&mut self, before: Timestamp, at: Timestamp) -> Timestamp {
         // Other flows are judged by the earlier of two packets, so that one of them may be wrong.
         let certain = at.min(before);
         self.swept = self.swept.min(certain);
-        self.tracked_since_sweep += 1;
         // The whole table is walked, so a few packets must have come since the last time for what
         // is in it: else a file whose times jump to and fro would take for ever.
         let is_affordable = self.tracked_since_sweep > self.len() / 4;
@@ -371,6 +405,53 @@ impl FlowTable {
         for slot in over {
             self.end(slot);
         }
+    }
+}
+
+/// Where flows were found lately, by the last bits of their hashes.
+///
+/// Of a hundred thousand flows alive some hundred are active: their places fit into the nearest
+/// cache, those of all do not.
+struct Recent(Box<[Slot; RECENT]>);
+
+/// How many are remembered.
+const RECENT: usize = 4_096;
+/// No flow is kept there.
+const NOWHERE: Slot = Slot(u32::MAX);
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self(Box::new([NOWHERE; RECENT]))
+    }
+}
+
+impl fmt::Debug for Recent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recent").finish_non_exhaustive()
+    }
+}
+
+impl Recent {
+    /// The slot of the flow with this hash that was added last, or of another flow, or none.
+    #[inline]
+    fn slot(&self, hash: u64) -> Slot {
+        self.0[Self::place(hash)]
+    }
+
+    fn add(&mut self, hash: u64, slot: Slot) {
+        self.0[Self::place(hash)] = slot;
+    }
+
+    fn forget(&mut self, hash: u64, slot: Slot) {
+        let place = &mut self.0[Self::place(hash)];
+        if *place == slot {
+            *place = NOWHERE;
+        }
+    }
+
+    #[inline]
+    fn place(hash: u64) -> usize {
+        usize::try_from(hash % RECENT as u64).expect("less than the length of an array")
     }
 }
 

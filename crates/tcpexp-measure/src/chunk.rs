@@ -52,8 +52,17 @@ impl Chunk {
         std::iter::from_fn(move || {
             let packet = self.packets.get(index as usize)?;
             index = self.next[index as usize];
+            self.expect(index);
             Some(packet.packet())
         })
+    }
+
+    /// Asks for a packet: the next one of a flow is where no processor would look for it.
+    #[inline]
+    pub(crate) fn expect(&self, index: u32) {
+        if let Some(packet) = self.packets.get(index as usize) {
+            prefetch(packet.packet());
+        }
     }
 
     fn clear(&mut self) {
@@ -85,7 +94,7 @@ impl<'a, P: Packets> Arrivals<'a, P> {
         if !self.is_at_end {
             let shown = self
                 .packets
-                .show(CHUNK, |sighted| chunk.packets.push(sighted.arrival()));
+                .show(CHUNK, |sighted| sighted.arrive(&mut chunk.packets));
             self.is_at_end = shown < CHUNK;
         }
         chunk.is_last = self.is_at_end;
@@ -125,8 +134,10 @@ impl Places {
         for index in 0..chunk.packets.len() {
             if self.table.len() > MANY_FLOWS
                 && let Some(arrival) = chunk.packets.get(index + AHEAD)
+                && let Some(slot) = self.table.expect(arrival)
+                && let Some(latest) = self.latest.get(slot.index())
             {
-                self.table.expect(arrival);
+                prefetch(latest);
             }
             self.place(chunk, index);
         }

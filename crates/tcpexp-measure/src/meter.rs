@@ -79,12 +79,11 @@ pub fn meter<M: Meter, E: Send>(
                 rayon::join(
                     || arrivals.read(&mut read),
                     || {
-                        let rows = shards
+                        shards
                             .par_iter_mut()
                             .zip(measured.parts())
-                            .map(|(shard, part)| shard.measure(&measured, part, &begin))
-                            .collect();
-                        in_order(rows)
+                            .for_each(|(shard, part)| shard.measure(&measured, part, &begin));
+                        in_order(&mut shards)
                     },
                 )
             },
@@ -101,71 +100,77 @@ pub fn meter<M: Meter, E: Send>(
     })
 }
 
-/// The rows of all shards in the order of their packets.
+/// Takes the rows of all shards in the order of their packets.
 ///
-/// Rows are large, so their records are sorted and each row is moved once.
-fn in_order<Row>(shards: Vec<Yield<Row>>) -> Vec<Row> {
+/// Rows are large, so their places are sorted and each row is moved once.
+fn in_order<M: Meter>(shards: &mut [Shard<M>]) -> Vec<M::Row> {
     let mut order = Vec::new();
-    let mut rows = Vec::new();
-    for mut shard in shards {
-        order.extend(
-            (rows.len()..)
-                .zip(shard.records)
-                .map(|(place, record)| (record, place)),
-        );
-        rows.append(&mut shard.rows);
+    for (number, shard) in shards.iter().enumerate() {
+        let records = shard.rows.records.iter().enumerate();
+        order.extend(records.map(|(place, record)| (*record, number, place)));
     }
     order.sort_unstable();
-    let mut take = |(_, place): (u64, usize)| rows[place].take();
-    order.into_iter().filter_map(&mut take).collect()
+    let mut rows = Vec::with_capacity(order.len());
+    for (_, number, place) in order {
+        rows.extend(shards[number].rows.rows[place].take());
+    }
+    for shard in shards {
+        shard.rows.clear();
+    }
+    rows
 }
 
 /// Some of the flows that are alive.
-struct Shard<M> {
+struct Shard<M: Meter> {
     /// By slot, divided by the number of shards.
     meters: Vec<Option<M>>,
+    /// What the chunk at hand yields.
+    rows: Yield<M::Row>,
 }
 
-impl<M> Default for Shard<M> {
+impl<M: Meter> Default for Shard<M> {
     fn default() -> Self {
-        Self { meters: Vec::new() }
+        Self {
+            meters: Vec::new(),
+            rows: Yield {
+                record: 0,
+                records: Vec::new(),
+                rows: Vec::new(),
+            },
+        }
     }
 }
 
 impl<M: Meter> Shard<M> {
-    fn measure(&mut self, chunk: &Chunk, part: &Part, new: &impl Fn(&Flow) -> M) -> Yield<M::Row> {
-        let mut rows = Yield {
-            record: 0,
-            records: Vec::new(),
-            rows: Vec::new(),
-        };
+    fn measure(&mut self, chunk: &Chunk, part: &Part, new: &impl Fn(&Flow) -> M) {
         // A slot is not used again within a chunk, so its packets all belong to what begins there.
         for (slot, flow) in &part.began {
             self.begin(*slot, new(flow));
         }
+        let Self { meters, rows } = self;
         for (turn, (slot, first)) in part.chains.iter().enumerate() {
-            if let Some((slot, _)) = part.chains.get(turn + FLOWS_AHEAD) {
-                expect(&self.meters, *slot);
+            if let Some((slot, first)) = part.chains.get(turn + FLOWS_AHEAD) {
+                expect(meters, *slot);
+                chunk.expect(*first);
             }
-            let Some(Some(meter)) = self.meters.get_mut(slot.index() / SHARDS) else {
+            let Some(Some(meter)) = meters.get_mut(slot.index() / SHARDS) else {
                 continue;
             };
             for packet in chunk.chain(*first) {
                 rows.record = packet.seen().record;
                 match packet {
-                    FlowPacket::Tcp(segment) => meter.segment(segment, &mut rows),
-                    FlowPacket::Udp(datagram) => meter.datagram(datagram, &mut rows),
+                    FlowPacket::Tcp(segment) => meter.segment(segment, rows),
+                    FlowPacket::Udp(datagram) => meter.datagram(datagram, rows),
                 }
             }
         }
         rows.record = u64::MAX;
         for (slot, flow) in &part.ended {
-            let meter = self.meters.get_mut(slot.index() / SHARDS);
+            let meter = meters.get_mut(slot.index() / SHARDS);
             if let Some(meter) = meter.and_then(Option::take) {
-                meter.end(flow, &mut rows);
+                meter.end(flow, rows);
             }
         }
-        rows
     }
 
     fn begin(&mut self, slot: Slot, meter: M) {
@@ -177,13 +182,20 @@ impl<M: Meter> Shard<M> {
     }
 }
 
-/// Rows, each with the packet that it is due to.
+/// Rows, each with the packet that it is due to; used again, so that memory is asked for only once.
 struct Yield<Row> {
     /// The packet that rows are due to now.
     record: u64,
     records: Vec<u64>,
     /// All of them are there until they are put in order.
     rows: Vec<Option<Row>>,
+}
+
+impl<Row> Yield<Row> {
+    fn clear(&mut self) {
+        self.records.clear();
+        self.rows.clear();
+    }
 }
 
 impl<Row> Extend<Row> for Yield<Row> {

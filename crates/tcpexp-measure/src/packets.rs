@@ -23,6 +23,12 @@ impl Sighted<'_> {
     pub fn arrival(&self) -> Arrival {
         Arrival::new(self.record, self.at, self.wire_bytes, self.packet)
     }
+
+    /// The same, added to the end of `arrivals`.
+    #[inline]
+    pub fn arrive(&self, arrivals: &mut Vec<Arrival>) {
+        Arrival::push(arrivals, self.record, self.at, self.wire_bytes, self.packet);
+    }
 }
 
 /// One capture's usable packets in file order.

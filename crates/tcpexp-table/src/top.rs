@@ -16,8 +16,13 @@ pub(crate) struct Top<R> {
     /// What a row weighs, and its number: of two that weigh the same the lower one comes first.
     weigh: fn(&R) -> (u64, u32),
     kept: Vec<R>,
+    /// The rank that a row must be before to be shown: as many rows as are shown are not behind it.
+    bar: Option<Rank>,
     rest: Rest,
 }
+
+/// Rows are in order of this.
+type Rank = (Reverse<u64>, u32);
 
 /// Rows that are not shown one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,11 +39,17 @@ impl<R> Top<R> {
             most,
             weigh,
             kept: Vec::new(),
+            bar: None,
             rest: Rest::default(),
         }
     }
 
     pub(crate) fn add(&mut self, row: R) {
+        // Of many rows nearly all are light: they need not be sorted to be left out.
+        if self.bar.is_some_and(|bar| rank(self.weigh, &row) > bar) {
+            self.rest.add((self.weigh)(&row).0);
+            return;
+        }
         self.kept.push(row);
         if self.kept.len() > 2 * self.most + 1000 {
             self.prune();
@@ -53,14 +64,25 @@ impl<R> Top<R> {
 
     fn prune(&mut self) {
         let weigh = self.weigh;
-        self.kept.sort_by_key(|row| {
-            let (weight, number) = weigh(row);
-            (Reverse(weight), number)
-        });
+        self.kept.sort_by_key(|row| rank(weigh, row));
         for row in self.kept.drain(self.most.min(self.kept.len())..) {
-            self.rest.rows += 1;
-            self.rest.weight += weigh(&row).0;
+            self.rest.add(weigh(&row).0);
         }
+        if self.kept.len() == self.most {
+            self.bar = self.kept.last().map(|row| rank(weigh, row));
+        }
+    }
+}
+
+fn rank<R>(weigh: fn(&R) -> (u64, u32), row: &R) -> Rank {
+    let (weight, number) = weigh(row);
+    (Reverse(weight), number)
+}
+
+impl Rest {
+    fn add(&mut self, weight: u64) {
+        self.rows += 1;
+        self.weight += weight;
     }
 }
 

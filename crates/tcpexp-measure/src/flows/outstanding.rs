@@ -8,20 +8,28 @@ use tcpexp_units::{TimeDelta, Timestamp};
 /// Segments sent once and not acknowledged, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outstanding {
-    segments: VecDeque<(StreamOffset, Timestamp)>,
+    /// The oldest one: most ACKs need no more, and looking further costs a place in memory.
+    oldest: Option<(StreamOffset, Timestamp)>,
+    /// Those after it.
+    others: VecDeque<(StreamOffset, Timestamp)>,
 }
 
 impl Outstanding {
     /// A segment that ends before `end` was sent for the first time.
     #[inline]
     pub(super) fn sent(&mut self, end: StreamOffset, at: Timestamp) {
-        self.segments.push_back((end, at));
+        if self.oldest.is_none() {
+            self.oldest = Some((end, at));
+        } else {
+            self.others.push_back((end, at));
+        }
     }
 
     /// Something was sent again: until all that is under way has been acknowledged, an ACK may be
     /// due to the second copy or have waited for it (RFC 6298, section 3).
     pub(super) fn sent_again(&mut self) {
-        self.segments.clear();
+        self.oldest = None;
+        self.others.clear();
     }
 
     /// The round-trip time that an ACK of all before `ack` shows: since the newest segment that it
@@ -29,11 +37,11 @@ impl Outstanding {
     #[inline]
     pub(super) fn acknowledged(&mut self, ack: StreamOffset, at: Timestamp) -> Option<TimeDelta> {
         let mut newest = None;
-        while let Some(&(end, sent)) = self.segments.front()
+        while let Some((end, sent)) = self.oldest
             && end <= ack
         {
             newest = Some(sent);
-            self.segments.pop_front();
+            self.oldest = self.others.pop_front();
         }
         Some(at - newest?)
     }
