@@ -183,9 +183,8 @@ impl Delays {
     }
 
     fn skew(&self, jumps: &[Jump]) -> SkewEstimate {
-        let confirmed = Way::BOTH.map(|way| skew::confirmed(&self.ways[way.index()]));
         let step_error_ns = jumps.iter().map(|jump| jump.error.as_nanos() as f64).sum();
-        skew::estimate(&confirmed, step_error_ns)
+        skew::estimate(&self.ways, step_error_ns)
     }
 
     fn offset(&self, skew: Skew) -> (Offset, bool) {
