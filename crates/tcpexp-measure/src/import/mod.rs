@@ -34,6 +34,7 @@ mod iperf3;
 mod lines;
 mod probe_columns;
 mod probe_events;
+mod probe_log;
 mod rows;
 mod run;
 mod siftr;

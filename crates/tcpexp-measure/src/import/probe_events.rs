@@ -13,9 +13,40 @@ use super::flows::Flows;
 use super::rows::{Batch, CongestionState, RetransmitEvent};
 use super::state::Probe;
 
-/// Takes in one line that [`has_event`].
-pub(super) fn line(text: &str, flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
-    let event = Event::find(text).ok_or(Unusable::OtherEvent)?;
+/// How far the log's clock is ahead of UTC, if `text` is the mark that a sweep leaves in its logs:
+/// `tracing_mark_write: tcpexp clock UTC_NANOSECONDS CLOCK`.
+///
+/// Between reading UTC and writing the mark some milliseconds pass. The clock `tai` is whole seconds
+/// ahead, so there they do not matter.
+pub(super) fn clock_ahead(text: &str) -> Option<TimeDelta> {
+    const SECOND_NS: i64 = 1_000_000_000;
+    let (before, mark) = text.split_once(": tcpexp clock ")?;
+    let before = before.strip_suffix("tracing_mark_write")?.trim_end();
+    let at = before
+        .strip_suffix(':')?
+        .rsplit(char::is_whitespace)
+        .next()?;
+    let mut mark = mark.split_ascii_whitespace();
+    let utc = Timestamp::from_nanos(mark.next()?.parse().ok()?);
+    let ahead = Field::new("time", at).time().ok()? - utc;
+    Some(match mark.next() {
+        None | Some("tai") => {
+            let seconds = (ahead.as_nanos() + SECOND_NS / 2).div_euclid(SECOND_NS);
+            TimeDelta::from_nanos(seconds * SECOND_NS)
+        }
+        Some(_) => ahead,
+    })
+}
+
+/// Takes in one line that [`has_event`], of a log whose clock is so far ahead of what its times are
+/// to be on.
+pub(super) fn line(
+    text: &str,
+    ahead: TimeDelta,
+    flows: &mut Flows,
+    batch: &mut Batch,
+) -> Result<(), Unusable> {
+    let event = Event::find(text, ahead).ok_or(Unusable::OtherEvent)?;
     match event.name {
         "tcp_probe" => probe(&event, flows, batch),
         "tcp_cong_state_set" => state_set(&event, flows, batch),
@@ -32,13 +63,15 @@ pub(super) fn has_event(text: &str) -> bool {
 struct Event<'a> {
     name: &'static str,
     at: &'a str,
+    /// How far the clock of `at` is ahead.
+    ahead: TimeDelta,
     values: &'a str,
 }
 
 impl<'a> Event<'a> {
     const NAMES: [&'static str; 3] = ["tcp_probe", "tcp_cong_state_set", "tcp_retransmit_skb"];
 
-    fn find(text: &'a str) -> Option<Self> {
+    fn find(text: &'a str, ahead: TimeDelta) -> Option<Self> {
         Self::NAMES.into_iter().find_map(|name| {
             // The name of a task may hold anything, that of an event ends in a colon.
             let start = text.rfind(name)?;
@@ -48,12 +81,17 @@ impl<'a> Event<'a> {
                 .strip_suffix(':')?
                 .rsplit(char::is_whitespace)
                 .next()?;
-            Some(Self { name, at, values })
+            Some(Self {
+                name,
+                at,
+                ahead,
+                values,
+            })
         })
     }
 
     fn at(&self) -> Result<Timestamp, Unusable> {
-        Field::new("time", self.at).time()
+        Ok(Field::new("time", self.at).time()? - self.ahead)
     }
 
     fn find_value(&self, key: &'static str) -> Option<Field<'a>> {
@@ -150,6 +188,31 @@ mod tests {
         12000003000 0 forward: una 4081 nxt 4096 flight 15 cwnd 10 ssthresh 7 phase fast_recovery epoch 0 srtt 45.750 ms usable 85
         12000005000 0 forward: una 4096 nxt 4096 flight 0 cwnd 7 ssthresh 7 phase congestion_avoidance srtt 45.750 ms usable 100
         ");
+    }
+
+    #[test]
+    fn mark_of_a_sweep_tells_how_far_the_clock_is_ahead() {
+        let log = |clock: &str, at: &str| {
+            format!("
+                sh-619     [000] ..... {at}.276544: tracing_mark_write: tcpexp clock 1767225611275988510{clock}
+                x-1 [0] . {at}.500000: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x2 snd_una=0x1 snd_cwnd=1 ssthresh=9 snd_wnd=9 srtt=0
+                x-1 [0] . {at}.600000: tracing_mark_write: something else
+            ")
+        };
+        let first_ns = |clock: &str, at: &str| {
+            let (batch, report) = read(Format::TcpProbe, &lines(&log(clock, at)));
+            assert_eq!(
+                (report.used, report.passed_over, report.unusable()),
+                (1, 1, 1)
+            );
+            batch.samples[0].at.as_nanos()
+        };
+        // TAI is 37 seconds ahead of UTC where the kernel knows, and not at all elsewhere.
+        assert_eq!(first_ns(" tai", "1767225611"), 1_767_225_611_500_000_000);
+        assert_eq!(first_ns(" tai", "1767225648"), 1_767_225_611_500_000_000);
+        assert_eq!(first_ns("", "1767225648"), 1_767_225_611_500_000_000);
+        // Another clock may be anything apart.
+        assert_eq!(first_ns(" mono", "712"), 1_767_225_611_499_444_510);
     }
 
     #[test]

@@ -7,11 +7,12 @@ use std::mem;
 use super::error::{Error, Report, Unusable};
 use super::flows::Flows;
 use super::lines::Lines;
+use super::probe_log::ProbeLog;
 use super::rows::Batch;
 use super::siftr::Siftr;
 use super::ss::Ss;
 use super::web10g::Web10g;
-use super::{iperf3, probe_columns, probe_events, tcp_info};
+use super::{iperf3, tcp_info};
 
 /// Lines that make a batch.
 const BATCH_LINES: u64 = 4_096;
@@ -22,7 +23,8 @@ pub enum Format {
     /// Linux's `tcp_probe` in any of three forms, told apart line by line: events as tracefs prints
     /// them, with `tcp_cong_state_set` and `tcp_retransmit_skb` among them; the old
     /// `/proc/net/tcpprobe`; a CSV whose header names `time,src,dst,snd_nxt,snd_una,snd_cwnd,
-    /// ssthresh,snd_wnd,srtt_us`.
+    /// ssthresh,snd_wnd,srtt_us`. Times of events are on the clock of captures where the log has a
+    /// sweep's mark, and as the log has them elsewhere.
     ///
     /// A row is the state when a segment arrives, before it is processed.
     TcpProbe,
@@ -119,7 +121,7 @@ pub fn import<E: From<Error>>(
         sink(batch)
     };
     let report = match format {
-        Format::TcpProbe => by_line(Parser::TcpProbe(None), log, counted),
+        Format::TcpProbe => by_line(Parser::TcpProbe(ProbeLog::default()), log, counted),
         Format::TcpInfo => by_line(Parser::TcpInfo, log, counted),
         Format::Ss => by_line(Parser::Ss(Ss::default()), log, counted),
         Format::Siftr => by_line(Parser::Siftr(Siftr::default()), log, counted),
@@ -165,7 +167,7 @@ fn by_line<E: From<Error>>(
 
 /// What a format remembers from line to line.
 enum Parser {
-    TcpProbe(Option<probe_columns::Columns>),
+    TcpProbe(ProbeLog),
     TcpInfo,
     Ss(Ss),
     Siftr(Siftr),
@@ -183,17 +185,7 @@ impl Parser {
             return Ok(Taken::PassedOver);
         }
         match self {
-            Self::TcpProbe(columns) => {
-                if probe_columns::is_header(text) {
-                    *columns = Some(probe_columns::Columns::of(text));
-                    return Ok(Taken::PassedOver);
-                }
-                match columns {
-                    Some(columns) => columns.row(text, flows, batch),
-                    None if probe_events::has_event(text) => probe_events::line(text, flows, batch),
-                    None => probe_columns::proc_line(text, flows, batch),
-                }?;
-            }
+            Self::TcpProbe(log) => return log.line(text, flows, batch),
             Self::TcpInfo if tcp_info::is_header(text) => return Ok(Taken::PassedOver),
             Self::TcpInfo => tcp_info::line(text, flows, batch)?,
             Self::Ss(ss) => return ss.line(text, flows, batch),

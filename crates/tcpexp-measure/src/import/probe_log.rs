@@ -1,0 +1,45 @@
+//! A log of `tcp_probe` in any of its forms.
+
+use tcpexp_units::TimeDelta;
+
+use super::error::Unusable;
+use super::flows::Flows;
+use super::probe_columns::{self, Columns};
+use super::probe_events;
+use super::rows::Batch;
+use super::run::Taken;
+
+/// What lines of a log tell about those behind them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ProbeLog {
+    /// Which columns a CSV has.
+    columns: Option<Columns>,
+    /// How far the clock of events is ahead of UTC; 0 as long as nothing is known.
+    ahead: TimeDelta,
+}
+
+impl ProbeLog {
+    /// Takes in one line.
+    pub(super) fn line(
+        &mut self,
+        text: &str,
+        flows: &mut Flows,
+        batch: &mut Batch,
+    ) -> Result<Taken, Unusable> {
+        if probe_columns::is_header(text) {
+            self.columns = Some(Columns::of(text));
+            return Ok(Taken::PassedOver);
+        }
+        if let Some(columns) = &self.columns {
+            columns.row(text, flows, batch)?;
+        } else if let Some(ahead) = probe_events::clock_ahead(text) {
+            self.ahead = ahead;
+            return Ok(Taken::PassedOver);
+        } else if probe_events::has_event(text) {
+            probe_events::line(text, self.ahead, flows, batch)?;
+        } else {
+            probe_columns::proc_line(text, flows, batch)?;
+        }
+        Ok(Taken::Used)
+    }
+}
