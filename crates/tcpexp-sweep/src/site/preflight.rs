@@ -28,7 +28,10 @@ pub(crate) fn preflight(
         .flat_map(|generator| generator.programs_on(name));
     tools.extend(programs);
     match (host.role, host.os) {
-        (Role::Router, Os::Linux) => tools.push("tc"),
+        (Role::Router, Os::Linux) => {
+            tools.push("tc");
+            tools.extend(setup.loggers.queue.map(|_| "bash"));
+        }
         (Role::Router, Os::FreeBsd) => tools.push("ipfw"),
         (Role::Source, _) => {
             tools.extend(["ping", "iperf3"]);
