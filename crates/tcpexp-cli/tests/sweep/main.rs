@@ -3,8 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
+mod baseline;
 mod bench;
 mod grid;
 mod killed;
+mod planned;
 mod refused;
 mod studies;

@@ -1,0 +1,42 @@
+//! Cells of the plan `examples/plans/single-flow-baseline.toml`, in the lab.
+
+use crate::bench::{Bench, has_lab, said, takes_minutes};
+use crate::planned::tables_are_as_planned;
+
+const PLAN: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../examples/plans/single-flow-baseline.toml"
+);
+
+/// Each value of rate, buffer and congestion control, and half of those of the delay. A virtual
+/// second costs what its packets cost, so one cell of the fastest rate has to do.
+const CELLS: [&str; 4] = [
+    "delay_ms=5.0 rate_mbps=2.0 buffer_packets=60 cc=cubic",
+    "delay_ms=20.0 rate_mbps=5.0 buffer_packets=30 cc=reno",
+    "delay_ms=80.0 rate_mbps=2.0 buffer_packets=90 cc=cubic",
+    "delay_ms=40.0 rate_mbps=10.0 buffer_packets=60 cc=reno",
+];
+
+#[test]
+fn tables_of_four_cells_of_the_baseline_say_what_its_plan_says() {
+    if takes_minutes() || !has_lab() {
+        return;
+    }
+    let bench = Bench::new();
+    let output = bench.tcpexp(&format!("sweep {PLAN} --dry-run"));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let name = |cell: &&str| {
+        let line = text.lines().find(|line| line.ends_with(*cell));
+        let line = line.unwrap_or_else(|| panic!("no cell has {cell}"));
+        line.split(' ').next().unwrap().to_owned()
+    };
+    let runs = CELLS.iter().map(name).collect::<Vec<_>>().join(",");
+    let output = bench.tcpexp(&format!("sweep {PLAN} --lab --only {runs} --jobs 2 -o out"));
+    assert!(output.status.success(), "{}", said(&output));
+    let records = bench.records("out");
+    assert_eq!(records.len(), CELLS.len());
+    for (run, record) in &records {
+        assert_eq!(record["traffic"][0]["duration_s"], 90.0);
+        tables_are_as_planned(&bench, run, record);
+    }
+}
