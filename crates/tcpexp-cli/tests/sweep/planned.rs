@@ -62,5 +62,6 @@ fn drops_are_those_of_the_queue(bench: &Bench, run: &Path, record: &Value) {
     let output = bench.tcpexp(&format!("path {src} {dst} --quiet --flows {out}"));
     assert!(output.status.success(), "{}", said(&output));
     let lost: f64 = numbers(&rows, "lost_packets").iter().sum();
-    assert_eq!(lost, dropped as f64, "tcpexp path counts other losses");
+    let off = (lost - dropped as f64).abs();
+    assert!(off < 0.5, "tcpexp path counts {lost}, the queue {dropped}");
 }
