@@ -86,7 +86,7 @@ pub(crate) struct RttArgs {
     pub(crate) dst: Option<PathBuf>,
 
     /// With one capture: print each round-trip time as soon as it is known
-    #[arg(long, conflicts_with_all = ["dst", "output", "format", "plot", "flows", "compat"])]
+    #[arg(long, conflicts_with_all = ["dst", "output", "format", "plot", "flows", "compat", "limit"])]
     pub(crate) live: bool,
 
     #[command(flatten)]

@@ -50,6 +50,7 @@ fn what_makes_no_sense_ends_with_2_and_says_why() {
         "rtt src.pcap --flows flows.csv",
         "rtt src.pcap --compat spp-0.4.2",
         "rtt src.pcap --live -o rtt.csv",
+        "rtt src.pcap --live --limit 3",
         "flows",
         "rtt src.pcap dst.pcap third.pcap",
         "rtt src.pcap dst.pcap --format xlsx",
