@@ -157,10 +157,13 @@ fn a_router_is_held_by_one_and_can_be_taken_over() {
         ..plainly()
     };
     second.apply(&fast, take_over).unwrap();
+    // Who lost it does not take it from its new owner.
+    assert_eq!(first.release(Os::Linux).unwrap().owner, None);
     let holder = second.show(Os::Linux).unwrap().holder.unwrap();
     assert_eq!(holder.owner, "second");
     assert_eq!(holder.bottleneck.as_ref(), Some(&fast.bottleneck));
-    second.clear(Os::Linux).unwrap();
+    let released = second.release(Os::Linux).unwrap();
+    assert_eq!(released.owner.as_deref(), Some("second"));
     assert_eq!(here.state(), before);
 }
 

@@ -74,6 +74,11 @@ impl<'a> Control<'a> {
         Self { runner, owner }
     }
 
+    /// Whom the router would belong to.
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
     /// Looks whether the router can have a bottleneck and may be touched. Changes nothing.
     pub fn preflight(&self, router: &Router) -> Result<Option<Holder>, ControlError> {
         let output = self.run(&scripts::preflight(router), false)?;
@@ -155,7 +160,16 @@ impl<'a> Control<'a> {
     /// Takes the bottleneck away, whoever made it, and whether or not this process did. Knows
     /// nothing but the router.
     pub fn clear(&self, os: Os) -> Result<Cleared, ControlError> {
-        let output = self.run(&scripts::clear(os), true)?;
+        self.cleared(&scripts::clear(os))
+    }
+
+    /// Takes the bottleneck away unless someone else holds the router.
+    pub fn release(&self, os: Os) -> Result<Cleared, ControlError> {
+        self.cleared(&scripts::release(os, &self.owner))
+    }
+
+    fn cleared(&self, script: &str) -> Result<Cleared, ControlError> {
+        let output = self.run(script, true)?;
         self.succeeded(&output)?;
         let text = output.text();
         let owner = text.lines().find_map(|line| line.strip_prefix("owner "));

@@ -144,15 +144,30 @@ done
     whole(to.router.os, &body)
 }
 
+/// Clears the router of whatever is ours, unless someone else holds it.
+pub(crate) fn release(os: Os, owner: &str) -> String {
+    let others = format!(
+        r#"if [ -e "$state/owner" ]; then
+    read -r holder since <"$state/owner"
+    if [ "$holder" != {owner} ]; then exit 0; fi
+fi
+"#
+    );
+    whole(os, &(others + &clear_body(os)))
+}
+
 /// Clears the router of whatever is ours.
 pub(crate) fn clear(os: Os) -> String {
-    let body = format!(
+    whole(os, &clear_body(os))
+}
+
+fn clear_body(os: Os) -> String {
+    format!(
         r#"if [ -e "$state/owner" ]; then read -r holder since <"$state/owner"; echo "owner $holder"; fi
 if [ -e "$state/clear.sh" ]; then /bin/sh "$state/clear.sh"; echo cleared; exit 0; fi
 {}"#,
         clear_unknown(os)
-    );
-    whole(os, &body)
+    )
 }
 
 /// Sets the timer anew.
