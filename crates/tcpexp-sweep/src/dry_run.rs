@@ -72,9 +72,9 @@ fn commands(run: &Planned<'_>) -> Result<String, DryRunError> {
         );
     }
     for (name, host) in setup.of_role(Role::Router) {
-        let path = site::path_commands(&setup.path, host).map_err(wrong)?;
-        put(name, "apply", &path.apply);
-        put(name, "undo", &path.clear);
+        let path = site::path_plan(&setup.path, host).map_err(wrong)?;
+        put(name, "apply", &site::lines(&path.apply));
+        put(name, "undo", &site::lines(&path.clear));
         let mut before = &setup.path;
         for change in &run.cell.changes {
             let commands = site::change_commands(before, &change.path, host).map_err(wrong)?;

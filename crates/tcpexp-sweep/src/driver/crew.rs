@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use netem_ctl::{Output, RunError, Runner, Script};
+use netem_ctl::{Control, ControlError, Output, RunError, Runner, Script};
 
 use super::error::Trouble;
 use super::journal::Journal;
@@ -32,20 +32,25 @@ impl Crew<'_> {
 
     /// Runs a script on one host; it must succeed.
     pub(super) fn run(&self, host: &str, phase: &str, script: &Script) -> Result<Output, Trouble> {
-        let runner = self.runner(host)?;
-        let outcome = runner.run(script);
-        self.journal
-            .command(host, phase, &told(&script.text), &outcome);
-        let output = outcome.map_err(|source| Trouble::host(phase, source))?;
-        if output.is_success() {
-            return Ok(output);
-        }
-        let source = RunError::Exit {
-            host: runner.host().to_owned(),
-            code: output.code,
-            message: output.complaint(),
-        };
-        Err(Trouble::host(phase, source))
+        let runner = self.runner(host, phase)?;
+        let output = runner.run_ok(script);
+        output.map_err(|source| Trouble::host(phase, source))
+    }
+
+    /// Does something to the path on a router, on behalf of `owner`.
+    pub(super) fn control<T>(
+        &self,
+        router: &str,
+        phase: &str,
+        owner: &str,
+        act: impl FnOnce(&Control<'_>) -> Result<T, ControlError>,
+    ) -> Result<T, Trouble> {
+        let runner = self.runner(router, phase)?;
+        let done = act(&Control::new(&runner, owner));
+        done.map_err(|source| Trouble::Router {
+            phase: phase.to_owned(),
+            source: Box::new(source),
+        })
     }
 
     /// Runs a script of its own on each host at the same time. All end before this does.
@@ -78,20 +83,63 @@ impl Crew<'_> {
 
     /// Copies a file from a host.
     pub(super) fn fetch(&self, host: &str, remote: &str, local: &Path) -> Result<(), Trouble> {
-        let copied = self
-            .runner(host)?
-            .fetch(remote, local, Duration::from_secs(600));
-        let entry = serde_json::json!({
-            "host": host, "remote": remote, "local": local,
-            "error": copied.as_ref().err().map(|error| super::chain(error)),
-        });
-        self.journal.note("fetch", entry);
+        let runner = self.runner(host, "fetch")?;
+        let copied = runner.fetch(remote, local, Duration::from_secs(600));
         copied.map_err(|source| Trouble::host("fetch", source))
     }
 
-    fn runner(&self, host: &str) -> Result<&dyn Runner, Trouble> {
+    fn runner<'a>(&'a self, host: &'a str, phase: &'a str) -> Result<Journaled<'a>, Trouble> {
         let runner = self.reach.get(host).map(AsRef::as_ref);
-        runner.ok_or_else(|| Trouble::Unknown(host.to_owned()))
+        let runner = runner.ok_or_else(|| Trouble::Unknown(host.to_owned()))?;
+        Ok(Journaled {
+            runner,
+            host,
+            phase,
+            journal: self.journal,
+        })
+    }
+}
+
+/// The way to a host, with all that goes there in the journal.
+struct Journaled<'a> {
+    runner: &'a dyn Runner,
+    host: &'a str,
+    phase: &'a str,
+    journal: &'a Journal,
+}
+
+impl Journaled<'_> {
+    fn copied(&self, what: &str, remote: &str, local: &Path, copied: &Result<(), RunError>) {
+        let entry = serde_json::json!({
+            "host": self.host, "remote": remote, "local": local,
+            "error": copied.as_ref().err().map(|error| super::chain(error)),
+        });
+        self.journal.note(what, entry);
+    }
+}
+
+impl Runner for Journaled<'_> {
+    fn host(&self) -> &str {
+        self.runner.host()
+    }
+
+    fn run(&self, script: &Script) -> Result<Output, RunError> {
+        let outcome = self.runner.run(script);
+        self.journal
+            .command(self.host, self.phase, &told(&script.text), &outcome);
+        outcome
+    }
+
+    fn fetch(&self, remote: &str, local: &Path, timeout: Duration) -> Result<(), RunError> {
+        let copied = self.runner.fetch(remote, local, timeout);
+        self.copied("fetch", remote, local, &copied);
+        copied
+    }
+
+    fn upload(&self, local: &Path, remote: &str, timeout: Duration) -> Result<(), RunError> {
+        let copied = self.runner.upload(local, remote, timeout);
+        self.copied("upload", remote, local, &copied);
+        copied
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use netem_ctl::RunError;
+use netem_ctl::{ControlError, RunError};
 use thiserror::Error;
 
 use crate::record::RecordError;
@@ -26,6 +26,12 @@ pub(super) enum Trouble {
     /// A generator, a capture or a logger ended early or badly.
     #[error("{0}")]
     Process(String),
+    /// A router does not have the path that it must have, or does not get rid of it.
+    #[error("{phase}")]
+    Router {
+        phase: String,
+        source: Box<ControlError>,
+    },
     /// The path cannot be made as the plan has it.
     #[error("cannot make the path")]
     Path(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -1,20 +1,21 @@
 //! What hosts say and have: facts before a run, how processes ended, files after it.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use netem_ctl::{RunError, Script};
+use netem_ctl::Script;
 
 use super::crew::{Crew, PATIENCE};
 use super::error::Trouble;
 use super::run::Run;
 use super::{chain, clock};
 use crate::plan::Cell;
-use crate::record::LogRecord;
+use crate::record::{LogRecord, Role};
 use crate::site::{self, Generator};
 
 /// How generators ended, by name.
@@ -65,6 +66,7 @@ pub(super) fn look(
             let seconds = offset as f64 / 1e9;
             problems.push(format!("{name}: its clock is {seconds:+.3} s from ours"));
         }
+        problems.extend(held(crew, (name, host), owner)?);
         // Less than half the round trip is no more than not knowing.
         let known = if offset.abs() > (back - sent) / 2 {
             offset
@@ -92,15 +94,33 @@ pub(super) fn look(
                 clocks.push((name, offset));
                 problems.extend(found);
             }
-            Err(Trouble::Host { source, .. }) => problems.push(line(&name, &source)),
+            Err(Trouble::Host { source, .. }) => problems.push(line(&name, source.as_ref())),
+            Err(Trouble::Router { source, .. }) => problems.push(line(&name, source.as_ref())),
             Err(error) => problems.push(format!("{name}: {}", chain(&error))),
         }
     }
     (clocks, problems)
 }
 
+/// Who else has a path on a router. Fails if the router cannot have one.
+fn held(
+    crew: &Crew<'_>,
+    (name, host): site::Named<'_>,
+    owner: &str,
+) -> Result<Option<String>, Trouble> {
+    if host.role != Role::Router {
+        return Ok(None);
+    }
+    let router = site::router(host).map_err(Trouble::Path)?;
+    crew.control(name, "preflight", owner, |control| {
+        let holder = control.preflight(&router)?.map(|holder| holder.owner);
+        let another = holder.filter(|holder| holder != control.owner());
+        Ok(another.map(|holder| format!("{name}: held by {holder}")))
+    })
+}
+
 /// The error begins with the host as `ssh` has it, which may be another name than the plan's.
-fn line(name: &str, error: &RunError) -> String {
+fn line(name: &str, error: &dyn Error) -> String {
     let text = chain(error);
     if text.starts_with(&format!("{name}:")) {
         text
@@ -111,31 +131,37 @@ fn line(name: &str, error: &RunError) -> String {
 
 /// The generators that ended. Fails if one ended badly, or if something ended that must not.
 pub(super) fn ends(crew: &Crew<'_>, generators: &[Generator]) -> Result<Ends, Trouble> {
-    let mut ends = Ends::new();
-    for (host, text) in crew.each("status", |name| {
+    let said = crew.each("status", |name| {
         let sends = |generator: &Generator| generator.client_host == name;
         generators.iter().any(sends).then(|| site::status(name))
-    })? {
-        for line in text.lines() {
+    })?;
+    judge_ends(&said, generators)
+}
+
+/// The same of what hosts said before they ended the rest.
+pub(super) fn judge_ends(
+    said: &[(String, String)],
+    generators: &[Generator],
+) -> Result<Ends, Trouble> {
+    let mut ends = Ends::new();
+    for (host, text) in said {
+        for line in text.lines().filter_map(|line| line.strip_prefix("ended ")) {
             let mut words = line.split(' ');
             let (Some(name), Some(began), Some(_), Some(code)) =
                 (words.next(), words.next(), words.next(), words.next())
             else {
                 continue;
             };
-            let said: Vec<&str> = words.collect();
-            let said = said.join(" ");
-            let is_generator = generators
-                .iter()
-                .any(|generator| generator.record.name == name);
-            let is_server = generators
-                .iter()
-                .any(|generator| generator.server_name() == name);
+            let said: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+            let is = |known: &dyn Fn(&Generator) -> String| {
+                generators.iter().any(|generator| known(generator) == name)
+            };
+            let is_generator = is(&|generator| generator.record.name.clone());
+            let is_server = is(&Generator::server_name);
             if code != "0" {
-                let why = if said.is_empty() {
-                    String::new()
-                } else {
-                    format!(": {said}")
+                let why = match said.join(" ") {
+                    said if said.is_empty() => said,
+                    said => format!(": {said}"),
                 };
                 let text = format!("{name} on {host} ended with code {code}{why}");
                 return Err(Trouble::Process(text));
@@ -179,7 +205,10 @@ pub(super) fn fetch(
             return Err(Trouble::Process(text));
         }
         let said = said.get(&format!("logs/{}.err", site::capture_name(capture)));
-        capture.packets_dropped = said.and_then(|text| dropped(text));
+        let dropped = said.and_then(|text| dropped(text));
+        // It says so at its end; whoever was killed may not have written all that it had.
+        let missing = || format!("the capture on {} did not end as it must", capture.host);
+        capture.packets_dropped = Some(dropped.ok_or_else(|| Trouble::Process(missing()))?);
     }
     for generator in run
         .generators

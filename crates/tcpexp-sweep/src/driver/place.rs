@@ -1,8 +1,7 @@
 //! A sweep's directory.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -88,13 +87,9 @@ impl Place {
     }
 }
 
+/// Nobody else writes there, so the name may be known: what a kill leaves is overwritten.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let readable = fs::Permissions::from_mode(0o644);
-    let mut file = tempfile::Builder::new()
-        .permissions(readable)
-        .tempfile_in(dir)?;
-    file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
+    let partial = path.with_extension("partial");
+    fs::write(&partial, bytes)?;
+    fs::rename(&partial, path)
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use netem_ctl::ApplyOptions;
 use serde_json::json;
 use tcpexp_units::TimeDelta;
 
@@ -118,6 +119,7 @@ impl<'a> Run<'a> {
         let ends = self.traffic(&clocks)?;
         self.enter("stop")?;
         let gathered = self.stop()?;
+        files::judge_ends(&gathered, &self.generators)?;
         let after = self.counters(&gathered);
         self.enter("fetch")?;
         files::fetch(self, &ends, &gathered)?;
@@ -135,16 +137,14 @@ impl<'a> Run<'a> {
             Some(begin + &prepare + &calibrate::server(setup, name))
         })?;
         let (router, host) = self.router()?;
-        let path = site::path_commands(&setup.path, host).map_err(Trouble::Path)?;
-        let script = site::apply(router, &path.apply, &path.clear) + &path.read_back;
-        let state = self.crew.at(router, "apply", &script)?;
-        match path.mismatches(&state).as_slice() {
-            [] => Ok(()),
-            wrong => Err(Trouble::Process(format!(
-                "the path is not as applied: {}",
-                wrong.join("; ")
-            ))),
-        }
+        let path = site::path_plan(&setup.path, host).map_err(Trouble::Path)?;
+        let options = ApplyOptions {
+            clear_after: Some(keep),
+            take_over: false,
+        };
+        self.crew.control(router, "apply", owner, |control| {
+            control.apply(&path, options)
+        })
     }
 
     /// Starts captures and loggers. Gives what the queues counted until then.
@@ -260,16 +260,28 @@ impl<'a> Run<'a> {
     fn undo_on(&self, host: &str) -> Result<(), Trouble> {
         let mut tries = 0;
         loop {
-            let undone = self
-                .crew
-                .at(host, "undo", &site::undo(host, self.around.owner));
+            let cleared = self.clear_path(host);
+            let owner = self.around.owner;
+            let undone = self.crew.at(host, "undo", &site::undo(host, owner));
             tries += 1;
-            match undone {
-                Ok(_) => return Ok(()),
+            match cleared.and(undone.map(drop)) {
+                Ok(()) => return Ok(()),
                 Err(error) if tries == 3 => return Err(error),
                 Err(_) => thread::sleep(Duration::from_millis(500)),
             }
         }
+    }
+
+    /// Takes the path away if the host is a router that has ours.
+    fn clear_path(&self, host: &str) -> Result<(), Trouble> {
+        let found = self.cell.setup.hosts.get(host);
+        let Some(router) = found.filter(|host| host.role == Role::Router) else {
+            return Ok(());
+        };
+        self.crew
+            .control(host, "undo", self.around.owner, |control| {
+                control.release(site::os(router)).map(drop)
+            })
     }
 
     pub(super) fn router(&self) -> Result<(&'a str, &'a Host), Trouble> {

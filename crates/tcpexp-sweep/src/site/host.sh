@@ -70,6 +70,27 @@ process() {
     rm -f "$dir/pids/$name"
 }
 
+# ended: a line for each process that did: NAME BEGAN ENDED CODE, and what a failed one said last
+ended() {
+    for file in "$dir"/out/status/*; do
+        name=${file##*/}
+        case $name in *.new | \*) continue ;; esac
+        read -r began ended code <"$file"
+        said=
+        [ "$code" = 0 ] ||
+            said=$(cd "$dir/out/logs" && cat "$name".* | grep -v '^[][{}[:space:],]*$' | tail -n 1 | tr -d '\t')
+        echo "ended $name $began $ended $code $said"
+    done
+    for file in "$dir"/pids/*; do
+        pid=
+        { read -r pid <"$file"; } 2>/dev/null || continue
+        name=${file##*/}
+        # It leaves its status before it goes, unless it is killed.
+        kill -0 "$pid" 2>/dev/null || [ -e "$dir/out/status/$name" ] ||
+            echo "ended $name 0 0 137 it was killed"
+    done
+}
+
 # stop NAME...: ends what still runs of these, politely first
 stop() {
     for name; do signal TERM "$name"; done

@@ -10,7 +10,6 @@ mod words;
 
 pub(crate) use counters::{Counters, READ};
 pub(crate) use generator::{Generator, generators};
-pub(crate) use path::{change_commands, path_commands, queue_time};
+pub(crate) use path::{change_commands, lines, os, path_plan, queue_time, router};
 pub(crate) use phases::*;
 pub(crate) use preflight::{VERSIONS, preflight};
-pub(crate) use words::words;

@@ -96,12 +96,6 @@ pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Gene
     script
 }
 
-/// Runs commands on a host, whatever they print; `undo` is what takes them back when the run ends.
-pub(crate) fn apply(host: &str, commands: &str, undo: &str) -> String {
-    let (start, undo) = (start(host), quote(undo));
-    format!("{start}on_undo {undo}\n{{\n{commands}}} >/dev/null\n")
-}
-
 /// Runs commands on a host.
 pub(crate) fn plain(host: &str, commands: &str) -> String {
     start(host) + commands
@@ -255,27 +249,17 @@ pub(crate) fn clients(host: &str, generators: &[Generator], t0_ns: i64) -> Strin
     script
 }
 
-/// Prints what ended, on a line each: NAME BEGAN ENDED CODE, and what a failed one said last.
+/// Prints what ended: `ended NAME BEGAN ENDED CODE`, and what a failed one said last.
 pub(crate) fn status(host: &str) -> String {
-    format!(
-        "{}cd \"$dir/out/status\"
-for name in *; do
-    case $name in *.new | \\*) continue ;; esac
-    read -r began ended code <\"$name\"
-    said=
-    [ \"$code\" = 0 ] || said=$(cd ../logs && cat \"$name\".* | grep -v '^[][{{}}[:space:],]*$' | tail -n 1 | tr -d '\\t')
-    echo \"$name $began $ended $code $said\"
-done
-",
-        start(host)
-    )
+    start(host) + "ended\n"
 }
 
-/// Ends what still runs, prints what processes said on standard error (`said FILE LINE`), and packs
-/// what the run gathered, for the user who fetches it.
+/// Prints what ended by itself, ends what still runs, prints what processes said on standard error
+/// (`said FILE LINE`), and packs what the run gathered, for the user who fetches it.
 pub(crate) fn stop(host: &str) -> String {
     format!(
-        "{}names=$(cd \"$dir/pids\" && ls)
+        "{}ended
+names=$(cd \"$dir/pids\" && ls)
 stop $names
 cd \"$dir/out\"
 for name in $names; do

@@ -44,7 +44,8 @@ pub(crate) fn preflight(
     tools.sort_unstable();
     tools.dedup();
     line(words(["tools"].into_iter().chain(tools)));
-    for interface in host.interfaces() {
+    // Those of a router are looked at by who makes the path there.
+    if let Some(interface) = &host.interface {
         line(words(["has_interface", interface]));
     }
     if let (Some(interface), Some(address)) = (&host.interface, host.address) {
