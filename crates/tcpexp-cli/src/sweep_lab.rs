@@ -5,7 +5,7 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -17,8 +17,8 @@ use tcpexp_sweep::schedule::Planned;
 pub(crate) struct Testbeds {
     image: Image,
     job: Job,
-    /// Has the plan, which machines find in `/share`.
-    _share: tempfile::TempDir,
+    /// The plan, which machines find in `/share`.
+    plan: String,
 }
 
 /// How long a machine may take in real time. Its own time limits are in virtual time, which may be
@@ -29,16 +29,13 @@ impl Testbeds {
     /// Testbeds for the runs of `plan`; makes the image if there is none.
     pub(crate) fn new(plan: &Plan) -> anyhow::Result<Self> {
         let image = crate::lab::image()?;
-        let share = tempfile::tempdir().context("cannot make a folder")?;
-        fs::write(share.path().join("plan.toml"), &plan.text).context("cannot write the plan")?;
         let mut job = Job::new(Vec::new());
         job.shape = Shape::new(plan.lab.sources.into(), plan.lab.sinks.into())?;
         job.programs = vec![env::current_exe().context("cannot find the program itself")?];
-        job.share = Some(share.path().to_owned());
         Ok(Self {
             image,
             job,
-            _share: share,
+            plan: plan.text.clone(),
         })
     }
 
@@ -57,6 +54,7 @@ impl Testbeds {
             "/out",
         ];
         let mut job = self.job.clone();
+        job.share = Some(self.share(out).map_err(chain)?);
         job.command = words.map(str::to_owned).to_vec();
         job.seed = planned.seed;
         job.out = Some(out.to_owned());
@@ -67,6 +65,15 @@ impl Testbeds {
             Ok(code) => Err(last_line(&said).unwrap_or_else(|| format!("ended with {code}"))),
             Err(error) => Err(chain(error)),
         }
+    }
+
+    /// A folder with what the machine is given. It is where whoever repeats a run that was killed
+    /// begins with taking everything away.
+    fn share(&self, out: &Path) -> anyhow::Result<PathBuf> {
+        let share = out.join(".share");
+        fs::create_dir(&share).context("cannot make a folder")?;
+        fs::write(share.join("plan.toml"), &self.plan).context("cannot write the plan")?;
+        Ok(share)
     }
 }
 

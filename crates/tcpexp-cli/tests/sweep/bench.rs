@@ -16,6 +16,7 @@ impl Bench {
     /// An empty one.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("tmp")).unwrap();
         Self { folder }
     }
 
@@ -31,13 +32,27 @@ impl Bench {
 
     /// `tcpexp` with these words, which are separated by blanks.
     pub(crate) fn tcpexp(&self, words: &str) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_tcpexp"))
+        self.command(words).output().unwrap()
+    }
+
+    /// The same, to be started.
+    pub(crate) fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tcpexp"));
+        command
             .args(words.split_whitespace())
             .current_dir(self.folder.path())
+            .env("TMPDIR", self.path("tmp"))
             // Images are shared by all tests, and made once.
-            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
-            .output()
-            .unwrap()
+            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+        command
+    }
+
+    /// A folder for a guest: a script, what our scripts have in common, and a plan.
+    pub(crate) fn share(&self, name: &str, script: &str, plan: &str) {
+        std::fs::create_dir(self.path("share")).unwrap();
+        self.write(&format!("share/{name}"), script);
+        self.write("share/guest.sh", include_str!("guest.sh"));
+        self.write("share/plan.toml", plan);
     }
 
     /// The records of a sweep's runs, by the name of their directories.

@@ -1,20 +1,211 @@
-//! A sweep that is killed at random points leaves nothing behind, and goes on.
+//! Sweeps that are killed leave nothing behind, go on, and end with the dataset that they would
+//! have had.
 
-use crate::bench::{Bench, has_lab, said};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, has_lab, numbers, said};
+
+const PLAN: &str = include_str!("killed.toml");
 
 #[test]
-#[ignore = "takes minutes: cargo test -p tcpexp-cli --test sweep -- --ignored"]
+fn sweep_killed_in_each_of_its_parts_leaves_nothing_and_completes() {
+    if std::env::var_os("TCPEXP_NEED_TOOLS").is_none() {
+        eprintln!("not tested: this takes minutes, and TCPEXP_NEED_TOOLS is not set");
+        return;
+    }
+    let plan = PLAN.replace(r#"rate = ["4mbit", "8mbit"]"#, r#"rate = ["4mbit"]"#);
+    killed_in_a_guest(&plan, 4, 4711);
+}
+
+#[test]
+#[ignore = "takes many minutes: cargo test -p tcpexp-cli --test sweep -- --ignored --nocapture"]
 fn sweep_killed_twenty_times_leaves_nothing_and_completes() {
+    killed_in_a_guest(PLAN, 20, 42);
+}
+
+/// Kills the driver, a connection, a generator or a logger so many times, and compares what comes
+/// out in the end with what an undisturbed sweep gives in the same guest.
+fn killed_in_a_guest(plan: &str, kills: usize, seed: u32) {
     if !has_lab() {
         return;
     }
     let bench = Bench::new();
-    std::fs::create_dir(bench.path("share")).unwrap();
-    bench.write("share/killed.sh", include_str!("killed.sh"));
-    bench.write("share/plan.toml", include_str!("killed.toml"));
-    let output = bench.tcpexp("lab run --share share -- bash /share/killed.sh");
+    bench.share("killed.sh", include_str!("killed.sh"), plan);
+    let words = format!(
+        "lab run --limit 14000 --share share --out out -- bash /share/killed.sh {kills} {seed}"
+    );
+    let output = bench.tcpexp(&words);
     let text = String::from_utf8_lossy(&output.stdout);
+    println!("{text}");
     assert!(output.status.success(), "{text}\n{}", said(&output));
-    assert_eq!(text.matches("killed ").count(), 20, "{text}");
-    assert!(text.contains("all is as it was"), "{text}");
+    assert!(text.ends_with("all is as it was\n"), "{text}");
+    for kind in ["driver", "connection", "generator", "logger"] {
+        let count = text.matches(&format!("\nkilled {kind} at")).count();
+        assert_eq!(count, kills / 4, "{kind}: {text}");
+    }
+    // Nothing is left to do there, so this is only the analysis.
+    bench.write("plan.toml", plan);
+    for sweep in ["undisturbed", "sweep"] {
+        let output = bench.tcpexp(&format!("sweep plan.toml -o out/{sweep} --resume"));
+        assert!(output.status.success(), "{}", said(&output));
+        assert!(said(&output).contains("0 of "), "{}", said(&output));
+    }
+    same_dataset(&bench);
+}
+
+/// The same runs with the same tables. Two runs in one guest, one after the other, are two
+/// experiments with different identifications, sequence numbers and phases of its clock, so what
+/// they measured is the same but for a few packets.
+fn same_dataset(bench: &Bench) {
+    let (whole, killed) = (bench.records("out/undisturbed"), bench.records("out/sweep"));
+    assert_eq!(whole.len(), killed.len());
+    for ((whole_dir, whole), (killed_dir, killed)) in whole.iter().zip(&killed) {
+        assert_eq!(asked(whole), asked(killed));
+        assert_eq!(killed["status"], "complete", "{killed}");
+        let [left, right] = [whole_dir, killed_dir].map(|dir| tables(dir));
+        assert_eq!(schemas(&left), schemas(&right));
+        let rows = |tables: &BTreeMap<String, Value>, name: &str| {
+            tables[name]["rows"].as_f64().unwrap_or_default()
+        };
+        for table in ["flows", "logs"] {
+            let rows = [rows(&left, table), rows(&right, table)];
+            is_near(table, rows[0], rows[1], 0.0);
+        }
+        let least = |dir: &Path, table: &str, column: &str| {
+            let all = numbers(&dir.join(format!("data/{table}.parquet")), column);
+            all.into_iter().fold(f64::INFINITY, f64::min)
+        };
+        let most = |dir: &Path| {
+            let all = numbers(&dir.join("data/rtt.parquet"), "rtt_ms");
+            all.into_iter().fold(0.0, f64::max)
+        };
+        let base = [whole_dir, killed_dir].map(|dir| least(dir, "rtt", "rtt_ms"));
+        is_near("base RTT", base[0], base[1], 0.02);
+        let full = [whole_dir, killed_dir].map(|dir| most(dir));
+        is_near("RTT with the queue full", full[0], full[1], 0.05);
+        let sent = [whole, killed].map(|record| record["queue"]["packets_sent"].as_f64().unwrap());
+        is_near("packets of the queue", sent[0], sent[1], 0.05);
+    }
+}
+
+fn is_near(what: &str, one: f64, other: f64, share: f64) {
+    let off = (one - other).abs();
+    assert!(off <= share * one, "{what} is {one} and {other}");
+}
+
+/// What a record has of its plan, and not of what happened.
+fn asked(record: &Value) -> Value {
+    let names = [
+        "run",
+        "cell",
+        "repetition",
+        "seed",
+        "plan_hash",
+        "parameters",
+        "varied",
+        "captures",
+        "logs",
+        "traffic",
+        "bottleneck",
+    ];
+    names.iter().map(|name| record[name].clone()).collect()
+}
+
+/// The tables of a run's dataset by name, as its manifest has them.
+fn tables(run: &Path) -> BTreeMap<String, Value> {
+    let text = fs::read_to_string(run.join("data/manifest.json")).unwrap();
+    let manifest: Value = serde_json::from_str(&text).unwrap();
+    let tables = manifest["tables"].as_array().unwrap().iter();
+    let named = |table: &Value| (table["name"].as_str().unwrap().to_owned(), table.clone());
+    tables.map(named).collect()
+}
+
+/// All that a table is, its rows left out.
+fn schemas(tables: &BTreeMap<String, Value>) -> Vec<Value> {
+    let without = |table: &Value| {
+        let mut table = table.clone();
+        for name in ["rows", "bytes", "sha256"] {
+            table[name] = json!(null);
+        }
+        table
+    };
+    tables.values().map(without).collect()
+}
+
+/// One guest for each run: there two runs with one seed are the same to the last bit.
+#[test]
+fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
+    if std::env::var_os("TCPEXP_NEED_TOOLS").is_none() {
+        eprintln!("not tested: this takes minutes, and TCPEXP_NEED_TOOLS is not set");
+        return;
+    }
+    if !has_lab() {
+        return;
+    }
+    let bench = Bench::new();
+    let plan = PLAN.replace(r#"rate = ["4mbit", "8mbit"]"#, r#"rate = ["4mbit"]"#);
+    let plan = plan.replace("repetitions = 2", "repetitions = 1");
+    bench.write("plan.toml", &plan);
+    let began = Instant::now();
+    let output = bench.tcpexp("sweep plan.toml -o whole");
+    assert!(output.status.success(), "{}", said(&output));
+    let each = began.elapsed() / 2;
+    // In the first run, and in the second.
+    for share in [0.4, 1.5] {
+        let mut command = bench.command("sweep plan.toml -o killed --resume");
+        command.process_group(0).stderr(Stdio::null());
+        let mut driver = command.spawn().unwrap();
+        thread::sleep(each.mul_f64(share));
+        driver.kill().unwrap();
+        driver.wait().unwrap();
+        bench.is_left_alone();
+    }
+    let output = bench.tcpexp("sweep plan.toml -o killed --resume");
+    assert!(output.status.success(), "{}", said(&output));
+    bench.is_left_alone();
+    for ((whole, _), (killed, record)) in
+        bench.records("whole").iter().zip(&bench.records("killed"))
+    {
+        assert_eq!(record["status"], "complete", "{record}");
+        let [whole, killed] = [whole, killed].map(|run| fs::read(run.join("data/manifest.json")));
+        // It has the checksums of all captures, logs and tables.
+        let [whole, killed] = [whole, killed].map(|text| String::from_utf8(text.unwrap()).unwrap());
+        assert_eq!(whole, killed);
+    }
+}
+
+impl Bench {
+    /// Fails if a process or a temporary file of ours stays for long.
+    fn is_left_alone(&self) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let left = self.left();
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < deadline, "left: {left:?}");
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Temporary files, and processes that have to do with this bench.
+    fn left(&self) -> Vec<String> {
+        let name = self.path("").display().to_string();
+        let files = fs::read_dir(self.path("tmp")).unwrap();
+        let files = files.map(|entry| entry.unwrap().path().display().to_string());
+        let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+            let text = fs::read(entry.ok()?.path().join("cmdline")).ok()?;
+            let text = String::from_utf8_lossy(&text).replace('\0', " ");
+            text.contains(&name).then_some(text)
+        });
+        files.chain(processes).collect()
+    }
 }

@@ -1,68 +1,93 @@
-# Runs in a guest: kills a part of a sweep twenty times, looks what is left, and lets it complete.
+# killed.sh KILLS SEED: in a guest, kills parts of a sweep so many times at random points, looks what
+# is left, and lets it complete. /out gets that sweep and an undisturbed one.
 set -u
-RANDOM=4711
-HOSTS='src1 rtr dst1'
+. /share/guest.sh
+kills=$1
+RANDOM=$2
 
-fail() {
-    echo "FAILED: $*"
-    exit 1
+began=$(date_ms)
+tcpexp sweep /share/plan.toml -o /out/undisturbed >/test/sweep.log 2>&1 || fail 'it fails undisturbed'
+span_ms=$(($(date_ms) - began))
+is_clean 'undisturbed'
+runs=$(ls /out/undisturbed/runs | wc -l)
+# The pause after each run, in which we look at what it left, does not count.
+span_ms=$(((span_ms - 6000 * (runs - 1)) / runs))
+say "a run takes $span_ms ms"
+
+# one_of PID...: any of them, in $pid
+one_of() {
+    pid=
+    [ $# != 0 ] || return 0
+    random $#
+    shift "$random"
+    pid=$1
 }
 
-# What a host has that a sweep might leave there.
-state() {
-    for host in $HOSTS; do
-        echo "== $host"
-        ssh "$host" "tc qdisc show | grep -v noqueue; ip -o link show type ifb; ls -d /tmp/tcpexp-* 2>/dev/null
-            sysctl net.ipv4.tcp_no_metrics_save; pgrep -l 'tcpdump|iperf3' ; ls /sys/kernel/tracing/instances 2>/dev/null"
-    done
-}
-
-sweep() { tcpexp sweep /share/plan.toml -o /tmp/out --resume "$@"; }
-
-before=$(state 2>&1)
-
-kills=0
-while [ $kills -lt 20 ]; do
-    sweep >/tmp/sweep.log 2>&1 &
-    driver=$!
-    sleep "$((RANDOM % 3)).$((RANDOM % 10))"
-    case $((kills % 4)) in
-        0) victim=driver && kill -9 $driver ;;
-        1) victim=connection && pkill -9 -f 'ssh.*ControlPath' ;;
-        2) victim=generator && pkill -9 -x iperf3 ;;
-        3) victim=logger && pkill -9 -x tcpdump ;;
+# victim KIND: the process to kill, in $pid; empty if there is none at the moment
+victim() {
+    # shellcheck disable=SC2046
+    case $1 in
+        driver) pid=$driver ;;
+        connection) one_of $(pgrep -x ssh) ;;
+        generator) one_of $(pgrep -x iperf3) ;;
+        logger) one_of $(pgrep -x tcpdump) $(queue_logger) ;;
     esac
-    kills=$((kills + 1))
-    echo "killed $victim"
-    if [ $victim != driver ]; then
-        # It goes on with the other runs by itself; once is enough here.
-        sleep 1
-        kill -INT $driver 2>/dev/null
-        tries=0
-        while kill -0 $driver 2>/dev/null; do
-            tries=$((tries + 1))
-            [ $tries -lt 600 ] || fail "the driver does not end after losing its $victim: $(cat /tmp/sweep.log)"
-            sleep 0.2
-        done
-        after=$(state 2>&1)
-        [ "$after" = "$before" ] || fail "after losing its $victim: $(diff <(echo "$before") <(echo "$after")) $(cat /tmp/sweep.log)"
+}
+
+queue_logger() {
+    process=$(pgrep -o -f 'process.sh rtr-queue') && pgrep -P "$process" -x sh
+}
+
+kill_one() {
+    next_run
+    random "$span_ms"
+    point_ms=$random
+    sleep_ms "$point_ms"
+    victim "$1"
+    # It may not be there yet, and be there in the next run only.
+    while is_running && ! { [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; }; do
+        sleep 0.05
+        victim "$1"
+    done
+    ended=$(count ran)
+}
+
+# All kinds in turn, each time in another order.
+kinds=()
+killed=0
+while [ $killed -lt "$kills" ]; do
+    [ ${#kinds[@]} -gt 0 ] || kinds=(driver connection generator logger)
+    random ${#kinds[@]}
+    kind=${kinds[$random]}
+    kill_one "$kind"
+    [ -n "$pid" ] || continue
+    kinds=("${kinds[@]:0:random}" "${kinds[@]:random+1}")
+    killed=$((killed + 1))
+    if [ "$kind" != driver ]; then
+        end_of_run
+        is_clean "killed $kind at $point_ms ms"
+    else
+        wait "$driver" 2>/dev/null
+        driver=
+        end='left to --resume'
+        # Every second time nobody comes back, and the hosts notice by themselves.
+        if [ $(((killed - 1) / 4 % 2)) = 0 ]; then
+            sleep 125
+            is_clean "killed driver at $point_ms ms and waited"
+            end='cleared by the hosts'
+        fi
     fi
-    # Once all is done there is nothing left to kill.
-    rm -rf "$(ls -d /tmp/out/runs/* 2>/dev/null | head -n 1)"
+    say "killed $kind at $point_ms ms: $end"
+    if [ ${#kinds[@]} = 0 ] && [ $killed -lt "$kills" ]; then
+        # Something is to be there that must not be done again.
+        next_run
+        end_of_run
+        say "not killed: $end"
+    fi
 done
-
-# A driver that is dead for good: the hosts notice by themselves.
-sweep >/tmp/sweep.log 2>&1 &
-driver=$!
-sleep 2.5
-kill -9 $driver
-sleep 150
-after=$(state 2>&1)
-[ "$after" = "$before" ] || fail "the watch left: $(diff <(echo "$before") <(echo "$after"))"
-
-sweep || fail 'the sweep does not complete'
-after=$(state 2>&1)
-[ "$after" = "$before" ] || fail "the sweep left: $(diff <(echo "$before") <(echo "$after"))"
-complete=$(grep -l '"status": "complete"' /tmp/out/runs/*/run.json | wc -l)
-[ "$complete" = 8 ] || fail "$complete runs are complete"
-echo 'all is as it was'
+while is_running; do sleep 0.2; done
+start
+wait "$driver" || fail 'the sweep does not complete'
+is_clean 'completed'
+connections_are_gone
+say 'all is as it was'

@@ -10,3 +10,4 @@ mod killed;
 mod planned;
 mod refused;
 mod studies;
+mod trouble;

@@ -179,12 +179,22 @@ pub(super) fn judge_ends(
 }
 
 /// Brings all files here, and completes the record with what they say. `gathered` is what hosts said
-/// when they packed them.
+/// when they packed them. If that fails, there are none: on a full disk the record needs their room.
 pub(super) fn fetch(
     run: &mut Run<'_>,
     ends: &Ends,
     gathered: &[(String, String)],
 ) -> Result<(), Trouble> {
+    let fetched = fetch_all(run, ends, gathered);
+    if fetched.is_err() {
+        for folder in ["captures", "logs"] {
+            drop(fs::remove_dir_all(run.dir.join(folder)));
+        }
+    }
+    fetched
+}
+
+fn fetch_all(run: &mut Run<'_>, ends: &Ends, gathered: &[(String, String)]) -> Result<(), Trouble> {
     let mut said: BTreeMap<String, String> = BTreeMap::new();
     for (host, text) in gathered {
         for line in text.lines() {
