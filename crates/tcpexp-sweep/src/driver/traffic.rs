@@ -15,6 +15,7 @@ impl Run<'_> {
     /// Starts the traffic and waits for its end.
     pub(super) fn traffic(&mut self, clocks: &[(String, i64)]) -> Result<Ends, Trouble> {
         let generators = &self.generators;
+        let began_ns = clock::now_ns();
         self.crew.each("servers", |name| {
             let serves =
                 |generator: &Generator| generator.server_host == name && generator.server.is_some();
@@ -23,8 +24,11 @@ impl Run<'_> {
                 .any(serves)
                 .then(|| site::servers(name, generators))
         })?;
+        // Hosts that were slow to start servers are slow to get clients ready.
+        let slow = TimeDelta::from_nanos(3 * (clock::now_ns() - began_ns));
         let lead =
-            TimeDelta::from_millis(1_000 + 60 * i64::try_from(generators.len()).unwrap_or(0));
+            TimeDelta::from_millis(1_000 + 60 * i64::try_from(generators.len()).unwrap_or(0))
+                + slow;
         let t0_ns = clock::now_ns() + lead.as_nanos();
         let offset = |name: &str| {
             clocks
