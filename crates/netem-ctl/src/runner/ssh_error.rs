@@ -55,7 +55,8 @@ impl SshProblem {
             Self::Closed
         } else {
             let last = said.lines().rfind(|line| !line.trim().is_empty());
-            Self::Other(last.unwrap_or("no reason given").trim().to_owned())
+            // A session of a shared connection ends without a word when that breaks.
+            last.map_or(Self::Closed, |line| Self::Other(line.trim().to_owned()))
         }
     }
 }
@@ -73,7 +74,7 @@ impl fmt::Display for SshProblem {
             }
             Self::KeyUnknown => "its host key is not known yet; connect once by hand with ssh",
             Self::Denied => "it does not accept our key (there is nobody to type a password)",
-            Self::Closed => "it closed the connection",
+            Self::Closed => "the connection broke",
             Self::Other(said) => said,
         })
     }
@@ -103,6 +104,7 @@ mod tests {
                 SshProblem::Denied,
             ),
             ("\nodd\n\n", SshProblem::Other("odd".into())),
+            ("\n", SshProblem::Closed),
         ] {
             assert_eq!(SshProblem::from_text(said), problem, "{said}");
         }

@@ -16,17 +16,14 @@ use crate::bench::{Bench, has_lab, numbers, said};
 const PLAN: &str = include_str!("killed.toml");
 
 #[test]
+#[ignore = "takes minutes: cargo test -p tcpexp-cli --test sweep -- --ignored --nocapture"]
 fn sweep_killed_in_each_of_its_parts_leaves_nothing_and_completes() {
-    if std::env::var_os("TCPEXP_NEED_TOOLS").is_none() {
-        eprintln!("not tested: this takes minutes, and TCPEXP_NEED_TOOLS is not set");
-        return;
-    }
     let plan = PLAN.replace(r#"rate = ["4mbit", "8mbit"]"#, r#"rate = ["4mbit"]"#);
     killed_in_a_guest(&plan, 4, 4711);
 }
 
 #[test]
-#[ignore = "takes many minutes: cargo test -p tcpexp-cli --test sweep -- --ignored --nocapture"]
+#[ignore = "takes minutes: cargo test -p tcpexp-cli --test sweep -- --ignored --nocapture"]
 fn sweep_killed_twenty_times_leaves_nothing_and_completes() {
     killed_in_a_guest(PLAN, 20, 42);
 }
@@ -142,11 +139,8 @@ fn schemas(tables: &BTreeMap<String, Value>) -> Vec<Value> {
 
 /// One guest for each run: there two runs with one seed are the same to the last bit.
 #[test]
+#[ignore = "takes minutes: cargo test -p tcpexp-cli --test sweep -- --ignored --nocapture"]
 fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
-    if std::env::var_os("TCPEXP_NEED_TOOLS").is_none() {
-        eprintln!("not tested: this takes minutes, and TCPEXP_NEED_TOOLS is not set");
-        return;
-    }
     if !has_lab() {
         return;
     }

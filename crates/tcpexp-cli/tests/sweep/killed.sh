@@ -58,10 +58,11 @@ killed=0
 while [ $killed -lt "$kills" ]; do
     [ ${#kinds[@]} -gt 0 ] || kinds=(driver connection generator logger)
     random ${#kinds[@]}
-    kind=${kinds[$random]}
+    turn=$random
+    kind=${kinds[$turn]}
     kill_one "$kind"
     [ -n "$pid" ] || continue
-    kinds=("${kinds[@]:0:random}" "${kinds[@]:random+1}")
+    kinds=("${kinds[@]:0:turn}" "${kinds[@]:turn+1}")
     killed=$((killed + 1))
     if [ "$kind" != driver ]; then
         end_of_run
