@@ -92,7 +92,7 @@ pub(crate) fn run(args: &TimeseriesArgs) -> anyhow::Result<()> {
     if flows.left_out > 0 {
         let left_out = flows.left_out;
         failure::tell(&format!(
-            "warning: {left_out} lines are left out for want of colours: choose with --flow or --filter"
+            "warning: left out for want of colours: {left_out} of the lines; choose with --flow or --filter"
         ));
     }
     figure.finish(|style| timeseries_figure(&panels, None, style))
