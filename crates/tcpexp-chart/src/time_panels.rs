@@ -215,56 +215,41 @@ pub fn window_panel(
         kind,
         points,
     };
-    if let Some(logs) = logs {
-        for logged in lines_of(logs, "cwnd_segments")? {
-            panel
-                .lines
-                .push(line("cwnd, measured", LineKind::Measured, logged.points));
-        }
-    }
-    let Some(sender) = sender else {
-        return Ok(panel);
+    let mut measured = match logs {
+        Some(logs) => lines_of(logs, "cwnd_segments")?,
+        None => Vec::new(),
     };
-    // `tcpexp import` writes a log into the same columns.
-    let measured: Vec<bool> = (0..sender.rows())
-        .map(|row| is_measured(sender, row))
-        .collect();
-    for logged in lines_of(&sender.filtered(&measured), "cwnd_segments")? {
+    let mut windows = Vec::new();
+    let mut estimates = None;
+    if let Some(sender) = sender {
+        // `tcpexp import` writes a log into the same columns.
+        let is_log: Vec<bool> = (0..sender.rows())
+            .map(|row| is_measured(sender, row))
+            .collect();
+        measured.extend(lines_of(&sender.filtered(&is_log), "cwnd_segments")?);
+        let is_estimate: Vec<bool> = is_log.iter().map(|is_log| !is_log).collect();
+        let sender = sender.filtered(&is_estimate);
+        windows = lines_of(&sender, "cwnd_segments")?;
+        estimates = Some(sender);
+    }
+    windows.sort_by_key(|line| Reverse(line.points.len()));
+    let most = windows.first().map_or(0, |line| line.points.len());
+    windows.retain(|line| line.points.len() >= most / LEAST_HEARD);
+    if !windows.is_empty() {
+        // Where hosts share a kernel, it logs receivers too.
+        measured.retain(|line| windows.iter().any(|window| window.name == line.name));
+    }
+    for logged in measured {
         panel
             .lines
             .push(line("cwnd, measured", LineKind::Measured, logged.points));
     }
-    let estimated: Vec<bool> = measured.iter().map(|measured| !measured).collect();
-    let sender = &sender.filtered(&estimated);
-    let mut windows = lines_of(sender, "cwnd_segments")?;
-    windows.sort_by_key(|line| Reverse(line.points.len()));
-    let most = windows.first().map_or(0, |line| line.points.len());
-    windows.retain(|line| line.points.len() >= most / LEAST_HEARD);
-    if let [only] = windows.as_mut_slice() {
-        let points = std::mem::take(&mut only.points);
-        panel
-            .lines
-            .push(line("cwnd, estimated", LineKind::Estimate, points));
-        let is_it = |line: &FlowLine| line.name == only.name;
+    let Some(sender) = &estimates else {
+        return Ok(panel);
+    };
+    if let [only] = windows.as_slice() {
         flows.number(&only.name);
-        if sender.column("ssthresh_segments").is_some() {
-            let thresholds = lines_of(sender, "ssthresh_segments")?;
-            for threshold in thresholds.into_iter().filter(is_it) {
-                panel
-                    .lines
-                    .push(line("ssthresh", LineKind::Threshold, threshold.points));
-            }
-        }
-        let mut sender = sender.clone();
-        if let Some(segments) = flight_segments(&sender) {
-            sender.add("flight_size_segments", segments);
-            let sizes = lines_of(&sender, "flight_size_segments")?;
-            for size in sizes.into_iter().filter(is_it) {
-                panel
-                    .lines
-                    .push(line("flight size", LineKind::FlightSize, size.points));
-            }
-        }
+        panel.lines.extend(lines_of_sender(sender, only)?);
         return Ok(panel);
     }
     for window in windows {
@@ -275,6 +260,30 @@ pub fn window_panel(
         }
     }
     Ok(panel)
+}
+
+/// The window of an only sender, with threshold and flight size where they are known.
+fn lines_of_sender(sender: &Frame, window: &FlowLine) -> Result<Vec<TimeLine>, Error> {
+    let line = |label: &str, kind, points: &[(Timestamp, f64)]| TimeLine {
+        label: Some(label.to_owned()),
+        kind,
+        points: points.to_vec(),
+    };
+    let is_it = |line: &FlowLine| line.name == window.name;
+    let mut lines = vec![line("cwnd, estimated", LineKind::Estimate, &window.points)];
+    if sender.column("ssthresh_segments").is_some() {
+        let thresholds = lines_of(sender, "ssthresh_segments")?;
+        let its = thresholds.iter().filter(|line| is_it(line));
+        lines.extend(its.map(|its| line("ssthresh", LineKind::Threshold, &its.points)));
+    }
+    if let Some(segments) = flight_segments(sender) {
+        let mut sender = sender.clone();
+        sender.add("flight_size_segments", segments);
+        let sizes = lines_of(&sender, "flight_size_segments")?;
+        let its = sizes.iter().filter(|line| is_it(line));
+        lines.extend(its.map(|its| line("flight size", LineKind::FlightSize, &its.points)));
+    }
+    Ok(lines)
 }
 
 /// Recoveries in a table of events.
@@ -456,6 +465,28 @@ mod tests {
         assert_eq!(names(&rtts("packet_pairs"), "rtt_ns"), ["flow 3 2"]);
         let both = ["flow 3 1", "flow 3 (reverse) 1"];
         assert_eq!(names(&rtts("timestamps"), "rtt_ns"), both);
+    }
+
+    #[test]
+    fn what_a_kernel_logged_of_receivers_is_not_drawn_beside_senders() {
+        let ways = |ways: [&str; 2]| Series::texts(ways.map(Some));
+        let table = |of: [&str; 2]| {
+            Frame::of(vec![
+                ("flow_id".into(), whole(&[1, 1])),
+                ("direction".into(), ways(of)),
+                ("time_ns".into(), whole(&[0, 10])),
+                ("cwnd_segments".into(), whole(&[10, 20])),
+            ])
+        };
+        let logs = table(["forward", "reverse"]);
+        let sender = table(["forward", "forward"]);
+        let lines = |sender| {
+            let panel = window_panel(sender, Some(&logs), &mut Flows::default()).unwrap();
+            panel.lines.len()
+        };
+        // The estimate, and the log of it.
+        assert_eq!(lines(Some(&sender)), 2);
+        assert_eq!(lines(None), 2);
     }
 
     #[test]
