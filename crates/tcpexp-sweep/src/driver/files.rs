@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -256,6 +257,11 @@ fn unpack(run: &Run<'_>, host: &str) -> Result<(), Trouble> {
     };
     run.crew
         .fetch(host, &format!("{}/out.tar", site::dir(host)), &archive)?;
+    if is_too_large(&archive, run.dir).map_err(failed)? {
+        fs::remove_file(&archive).map_err(failed)?;
+        // What tar says then is how many bytes it wrote, and not why.
+        return Err(failed(rustix::io::Errno::NOSPC.into()));
+    }
     let output = Command::new("tar")
         .args(["--no-same-owner", "-xf"])
         .arg(&archive)
@@ -272,6 +278,12 @@ fn unpack(run: &Run<'_>, host: &str) -> Result<(), Trouble> {
     Err(Trouble::Process(format!(
         "cannot unpack what {host} sent: {line}"
     )))
+}
+
+/// Whether there is less room in a directory than a file of plain copies takes.
+fn is_too_large(archive: &Path, dir: &Path) -> io::Result<bool> {
+    let room = rustix::fs::statvfs(dir)?;
+    Ok(room.f_bavail * room.f_frsize < fs::metadata(archive)?.len())
 }
 
 /// The packets that a capture lost, as `tcpdump` says at its end: in the kernel's buffer and before.
