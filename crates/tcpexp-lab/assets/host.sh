@@ -1,4 +1,4 @@
-# Makes a namespace look like a host of its own, run within it: host.sh NAME ADDRESS
+# Makes a namespace look like a host of its own, run within it: host.sh NAME ADDRESS...
 # Its own name, keys, temporary folder and trace files; the rest of the file system is everyone's.
 set -e
 hostname "$1"
@@ -9,4 +9,7 @@ mkdir /run/sshd
 ssh-keygen -q -t ed25519 -N '' -C "$1" -f "/etc/ssh/$1"
 read -r kind key _ <"/etc/ssh/$1.pub"
 echo "$1 $kind $key" >>/root/.ssh/known_hosts
-exec /usr/sbin/sshd -f /etc/ssh/sshd_config -o "ListenAddress=$2" -o "HostKey=/etc/ssh/$1"
+name=$1
+shift
+for address; do set -- "$@" -o "ListenAddress=$address" && shift; done
+exec /usr/sbin/sshd -f /etc/ssh/sshd_config "$@" -o "HostKey=/etc/ssh/$name"

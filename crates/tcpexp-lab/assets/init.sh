@@ -10,6 +10,7 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mkdir -p /dev/pts /dev/shm /run/sshd /run/netns
+ln -s /proc/self/fd /dev/fd
 mount -t devpts pts /dev/pts
 mount -t tmpfs tmp /tmp
 mount -t tmpfs -o size=90% out /out
@@ -31,8 +32,9 @@ sh /lab/topology || finish 'failed: the networks cannot be created'
 
 ssh-keygen -q -t ed25519 -N '' -C lab -f /root/.ssh/id_ed25519
 cp /root/.ssh/id_ed25519.pub /root/.ssh/authorized_keys
-while read -r name control; do
-    ip netns exec "$name" unshare --uts sh /lab/host "$name" "$control" ||
+while read -r name addresses; do
+    # shellcheck disable=SC2086
+    ip netns exec "$name" unshare --uts sh /lab/host "$name" $addresses ||
         finish "failed: $name has no sshd"
 done </lab/hosts
 

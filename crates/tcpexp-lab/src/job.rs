@@ -137,7 +137,7 @@ impl Job {
         steps.extend(topology.control());
         [
             ("lab/topology", script(&steps)),
-            ("lab/hosts", hosts.iter().map(control_line).collect()),
+            ("lab/hosts", hosts.iter().map(addresses_line).collect()),
             ("root/.ssh/config", ssh_config(&hosts)),
             ("etc/hosts", hosts_file(&hosts)),
         ]
@@ -155,8 +155,13 @@ fn kind_of(path: &Path) -> Result<Kind, LabError> {
     })
 }
 
-fn control_line(host: &Host) -> String {
-    format!("{} {}\n", host.name, host.control)
+/// Where a host's sshd listens: for whoever controls it, and, on sources and sinks, for files that
+/// are copied over the data network.
+fn addresses_line(host: &Host) -> String {
+    match host.interfaces[..] {
+        [data] => format!("{} {} {}\n", host.name, host.control, data.address),
+        _ => format!("{} {}\n", host.name, host.control),
+    }
 }
 
 /// `ssh src1` goes over the control network, and to nobody else than src1.

@@ -119,3 +119,6 @@ fn body(script: &str) -> String {
     });
     lines.collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests;

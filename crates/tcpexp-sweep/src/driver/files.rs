@@ -235,16 +235,6 @@ fn fetch_all(run: &mut Run<'_>, ends: &Ends, gathered: &[(String, String)]) -> R
     }
     let dir = run.dir;
     run.record.logs.retain(|log| dir.join(&log.file).exists());
-    for (index, change) in run.record.changes.iter_mut().enumerate() {
-        let log = dir
-            .join("logs")
-            .join(format!("{}.txt", site::change_name(index)));
-        let text = fs::read_to_string(log).unwrap_or_default();
-        change.executed_ns = text
-            .split_whitespace()
-            .last()
-            .and_then(|time| time.parse().ok());
-    }
     Ok(())
 }
 

@@ -52,7 +52,9 @@ impl Run<'_> {
             let late = format!("hosts were not ready in {lead}, when the traffic was to start");
             return Err(Trouble::Process(late));
         }
-        self.wait(t0_ns)
+        let ends = self.wait(t0_ns)?;
+        self.note_changes()?;
+        Ok(ends)
     }
 
     fn schedule_changes(
@@ -82,6 +84,35 @@ impl Run<'_> {
         self.crew.at(&router, "changes", &script).map(drop)
     }
 
+    /// Notes when changes were done. One whose time has not come by the end of the traffic is none.
+    fn note_changes(&mut self) -> Result<(), Trouble> {
+        if self.record.changes.is_empty() {
+            return Ok(());
+        }
+        let (router, _) = self.router()?;
+        let text = self.crew.at(router, "status", &site::status(router))?;
+        for line in text.lines() {
+            let words: Vec<&str> = line.splitn(5, ' ').collect();
+            let &[name, _, ended, code, said] = &words[..] else {
+                continue;
+            };
+            let changes = self.record.changes.iter_mut().enumerate();
+            let Some((_, change)) = changes
+                .into_iter()
+                .find(|(index, _)| site::change_name(*index) == name)
+            else {
+                continue;
+            };
+            if code != "0" {
+                let (at, what) = (change.at_s, &change.what);
+                let text = format!("{what} at {at} s failed on {router}: {said}");
+                return Err(Trouble::Process(text));
+            }
+            change.executed_ns = ended.parse().ok();
+        }
+        Ok(())
+    }
+
     /// Waits until all generators ended, and fails if one did so badly.
     fn wait(&self, t0_ns: i64) -> Result<Ends, Trouble> {
         let longest = self.generators.iter().filter_map(Generator::end).max();
@@ -98,7 +129,7 @@ impl Run<'_> {
         let last_ns = t0_ns + timeout + nanos(GRACE);
         // The last words of a tool take some round trips.
         let words = 150_000_000 + 4 * self.cell.setup.path.base_rtt().as_nanos();
-        let end_ns = t0_ns + words + if is_open { 0 } else { known };
+        let end_ns = t0_ns + words + known;
         let mut next_look_ns = end_ns.min(t0_ns + 10_000_000_000);
         loop {
             let now_ns = clock::now_ns();
@@ -121,13 +152,14 @@ impl Run<'_> {
                 let name = missing.map_or("", |generator| &generator.record.name);
                 return Err(Trouble::Process(format!("{name} did not end in time")));
             }
-            // Rarely while all goes well, since each look takes time on the hosts.
-            let pause_ns = if now_ns + 200_000_000 >= end_ns {
-                200_000_000
+            // Rarely while all goes well, since each look takes time on the hosts; and the more rarely
+            // the longer it takes what ends by itself.
+            let (soon_ns, late_ns) = (200_000_000, 10_000_000_000);
+            next_look_ns = if now_ns + soon_ns >= end_ns {
+                now_ns + ((now_ns - end_ns) / 10).clamp(soon_ns, late_ns)
             } else {
-                10_000_000_000
+                (now_ns + late_ns).min(end_ns)
             };
-            next_look_ns = (now_ns + pause_ns).min(end_ns.max(now_ns + 200_000_000));
         }
     }
 }

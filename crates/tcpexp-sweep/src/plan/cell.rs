@@ -1,6 +1,7 @@
 //! Cells: one setup each, checked.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -11,9 +12,9 @@ use super::host::sysctl_fault;
 use super::matrix::{self, CellText};
 use super::parameters;
 use super::place::{self, Place};
-use super::{Change, Kind, Setup, change};
+use super::{Change, Kind, Setup, change, together};
 use crate::record::{Parameter, Role};
-use crate::{hash, testbed};
+use crate::{hash, site, testbed};
 
 /// One cell of a plan's grid.
 #[derive(Clone, Debug)]
@@ -71,10 +72,12 @@ fn one(
         testbed::take_place(&mut setup);
     }
     check(&setup, &table)?;
+    let span_of_changes = changes.as_ref().map(Spanned::span);
     let changes = match table.get_ref().get("path") {
         Some(path) => change::all(changes.as_ref(), path)?,
         None => Vec::new(),
     };
+    check_path(&setup, &changes, &table, span_of_changes)?;
     let mut parameters = parameters::of(&setup);
     for (axis, label) in &text.labels {
         parameters.insert(axis.clone(), Some(Parameter::Text(label.clone())));
@@ -130,6 +133,33 @@ fn check(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
     check_traffic(setup, table)
 }
 
+/// Whether the router can make the path and change it.
+fn check_path(
+    setup: &Setup,
+    changes: &[Change],
+    table: &Spanned<DeTable<'_>>,
+    span_of_changes: Option<Range<usize>>,
+) -> Result<(), Fault> {
+    let Some((_, router)) = setup.first(Role::Router) else {
+        return Ok(());
+    };
+    let span = place::span(table, &["path"]);
+    if let Err(error) = site::path_plan(&setup.path, router) {
+        return Err(Fault::new(span, error.to_string()));
+    }
+    let mut before = &setup.path;
+    for change in changes {
+        if let Err(error) = site::change_commands(before, &change.path, router) {
+            return Err(Fault::new(
+                span_of_changes.unwrap_or(span),
+                error.to_string(),
+            ));
+        }
+        before = &change.path;
+    }
+    Ok(())
+}
+
 fn check_traffic(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
     if setup.traffic.is_empty() {
         return Err(Fault::new(
@@ -169,6 +199,10 @@ fn check_traffic(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Faul
         if setup.source_of(traffic) == setup.sink_of(traffic) {
             return fault("to", "expected another host than from".to_owned());
         }
+    }
+    if let Some((index, key, message)) = together::fault(setup) {
+        let span = place::span(table, &["traffic", &index.to_string(), key]);
+        return Err(Fault::new(span, message));
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ mod matrix;
 mod parameters;
 mod place;
 mod settings;
+mod together;
 mod traffic;
 
 use std::collections::BTreeMap;

@@ -76,8 +76,8 @@ fn dotted_places_mean_what_short_names_mean() {
 #[test]
 fn tables_of_tuples_vary_together() {
     let links = r#"link = [
-        { name = "dsl", rate = "10mbit", "path.reverse.rate" = "1mbit" },
-        { name = "fibre", rate = "100mbit", "path.reverse.rate" = "50mbit" },
+        { name = "dsl", rate = "10mbit", "path.reverse.rate" = "1mbit", "path.reverse.buffer" = "20p" },
+        { name = "fibre", rate = "100mbit", "path.reverse.rate" = "50mbit", "path.reverse.buffer" = "20p" },
     ]"#;
     let plan = plan(&PLAN.replace(r#"rate = ["2mbit", "10mbit"]"#, links));
     assert_snapshot!(cells(&plan), @"cc link rate_mbps reverse_rate_mbps: cubic dsl 10 1, cubic fibre 100 50, reno dsl 10 1, reno fibre 100 50");
@@ -177,4 +177,24 @@ fn example_is_a_baseline_of_126_cells() {
         plan.varied,
         ["delay_ms", "rate_mbps", "buffer_packets", "cc"]
     );
+}
+
+#[test]
+fn traffic_that_cannot_run_side_by_side_is_refused() {
+    let with = |more: &str| {
+        refusal(&format!(
+            "kind = \"lab\"\n[path.forward]\n[[traffic]]\n{more}"
+        ))
+    };
+    let pages = "name = \"pages\"\ntool = \"http\"\nsizes = [\"1kB\"]\n";
+    assert_snapshot!(with(&format!("{pages}port = 80\n[[traffic]]\nname = \"more\"\ntool = \"rsync\"\nbytes = \"1kB\"\nport = 80")), @"plan.toml:12: traffic[2].port: 80 is another's on src1 already");
+    assert_snapshot!(with(&format!("{pages}cc = \"bbr\"\n[[traffic]]\nname = \"more\"\ntool = \"scp\"\nbytes = \"1kB\"\ncc = \"cubic\"")), @r#"plan.toml:7: traffic[1].cc: expected cc = "cubic", which is src1's own meanwhile: more cannot choose another"#);
+    assert_snapshot!(with(&format!("{pages}cc = \"bbr\"\n[[traffic]]\nname = \"more\"\ntool = \"iperf\"\nbytes = \"1kB\"")), @r#"plan.toml:10: traffic[2].tool: expected cc = "bbr", which is src1's own meanwhile: pages cannot choose another"#);
+    assert_snapshot!(with("name = \"asks\"\ntool = \"request-response\"\nduration = \"1s\"\nrequest = \"1kB\"\nreply = \"2kB\""), @"plan.toml:8: traffic[1].reply: iperf replies with what it got: expected the size of request; netperf has two sizes");
+}
+
+#[test]
+fn path_that_cannot_be_made_is_told_before_anything_is_touched() {
+    assert_snapshot!(refusal_of("buffer = \"30p\"", "rate = \"2mbit\""), @r#"plan.toml:7: path: forward.queue needs a buffer, such as buffer = "1bdp""#);
+    assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\npath.forward.queue = \"codel\"\n[[traffic]]"), @"plan.toml:11: change[1]: forward.queue needs a rate: without one there is no queue");
 }

@@ -30,7 +30,9 @@ pub struct Traffic {
     /// Time between the starts of those side by side.
     #[serde(default = "zero")]
     pub stagger: TimeDelta,
-    /// Congestion control, as the kernel names it; the host's own without it.
+    /// Congestion control of the host that data comes from, as the kernel names it; the host's own
+    /// without it. Tools that cannot choose one send with what is set as their host's own
+    /// meanwhile.
     pub cc: Option<String>,
     /// Maximum segment size, in bytes.
     pub mss: Option<u32>,
@@ -40,15 +42,16 @@ pub struct Traffic {
     pub rate: Option<BitRate>,
     /// UDP payload of one packet, in bytes.
     pub packet_bytes: Option<u32>,
-    /// Time between requests or between pings.
+    /// Time between pings, between requests, or from the end of a download to the next. Without it
+    /// requests and downloads follow at once, and pings each second.
     pub interval: Option<TimeDelta>,
-    /// Bytes of a request.
+    /// Bytes of a request: 100, or 1 with netperf, without it.
     pub request: Option<ByteCount>,
-    /// Bytes of a reply.
+    /// Bytes of a reply: as many as of a request, or 1 with netperf, without it.
     pub reply: Option<ByteCount>,
     /// Sizes of what is downloaded, one after another.
     pub sizes: Option<Vec<ByteCount>>,
-    /// The server's port; chosen without it.
+    /// The server's port, or the first one of several side by side; chosen without it.
     pub port: Option<u16>,
     /// What runs on the host that data comes from, each word by itself.
     pub command: Option<Vec<String>>,
@@ -66,7 +69,7 @@ pub enum Tool {
     Iperf,
     /// `iperf`, version 2: UDP at a constant rate.
     Udp,
-    /// `iperf`, version 2: requests and replies over one TCP connection.
+    /// `iperf`, version 2: requests and replies of one size over one TCP connection.
     RequestResponse,
     /// `netperf`'s `TCP_RR`: requests and replies, one after another.
     Netperf,
@@ -104,7 +107,7 @@ impl Tool {
             ],
             Self::Netperf => &["duration", "cc", "request", "reply", "port"],
             Self::Http => &["sizes", "interval", "cc", "port"],
-            Self::Rsync | Self::Scp => &["bytes", "port"],
+            Self::Rsync | Self::Scp => &["bytes", "cc", "port"],
             Self::Ping => &["duration", "interval", "packet_bytes"],
             Self::Command => &["duration", "command", "server", "cc"],
         }
@@ -126,6 +129,20 @@ impl Tool {
     pub(super) fn takes(self, key: &str) -> bool {
         ["name", "tool", "from", "to", "start", "count", "stagger"].contains(&key)
             || self.own_keys().contains(&key)
+    }
+
+    /// Whether it asks the kernel for a congestion control itself; for others their host's own is
+    /// set for the time of the run.
+    pub const fn sets_cc(self) -> bool {
+        matches!(
+            self,
+            Self::Iperf3 | Self::Iperf | Self::RequestResponse | Self::Netperf
+        )
+    }
+
+    /// Whether the host that gets the data asks for it.
+    pub(crate) const fn is_pulled(self) -> bool {
+        matches!(self, Self::Http | Self::Rsync)
     }
 
     /// Its name.
@@ -177,6 +194,14 @@ impl Traffic {
             let message = "expected duration or bytes, and there are both".to_owned();
             return Some(("bytes", message));
         }
+        if tool == Tool::RequestResponse
+            && let (Some(request), Some(reply)) = (self.request, self.reply)
+            && request != reply
+        {
+            let message = "iperf replies with what it got: expected the size of request; netperf \
+                           has two sizes";
+            return Some(("reply", message.to_owned()));
+        }
         if self.start.as_nanos() < 0 {
             return Some(("start", "expected a time from the start on".to_owned()));
         }
@@ -214,6 +239,17 @@ impl Traffic {
         ];
         let set = all.into_iter().filter(|(_, is_set)| *is_set);
         set.map(|(key, _)| key).collect()
+    }
+
+    /// The ports of its servers that the plan names.
+    pub(crate) fn ports(&self) -> impl Iterator<Item = u16> + use<> {
+        let is_own = self.tool != Tool::Scp;
+        let first = self.port.filter(|_| is_own).map(u32::from);
+        let count = self.count;
+        let all = first
+            .into_iter()
+            .flat_map(move |first| first..first + count);
+        all.filter_map(|port| u16::try_from(port).ok())
     }
 
     /// When the last of it ends; `None` if that depends on the path.

@@ -12,6 +12,8 @@ use crate::schedule::Planned;
 pub(crate) struct Generator {
     /// What it is.
     pub(crate) record: TrafficRecord,
+    /// The host that data comes from.
+    pub(crate) source_host: String,
     /// The host where [`Self::client`] runs.
     pub(crate) client_host: String,
     /// The words of what runs from its start on.
@@ -24,23 +26,31 @@ pub(crate) struct Generator {
     pub(crate) start: TimeDelta,
     /// For how long it sends, if the plan says.
     pub(crate) duration: Option<TimeDelta>,
+    /// What the host that data comes from must have as its own congestion control, since the tool
+    /// cannot ask for one.
+    pub(crate) default_cc: Option<String>,
     /// Ending of its log's name.
     log: &'static str,
 }
 
 /// The first port that is given to a server.
 const FIRST_PORT: u16 = 5201;
+/// Where `sshd` listens.
+const SSH_PORT: u16 = 22;
 
 /// The generators of a run, in the plan's order.
 pub(crate) fn generators(run: &Planned<'_>) -> Vec<Generator> {
     let setup = &run.cell.setup;
+    let named: Vec<u16> = setup.traffic.iter().flat_map(Traffic::ports).collect();
+    let mut free = (FIRST_PORT..=u16::MAX).filter(|port| !named.contains(port));
     let mut all = Vec::new();
     for traffic in &setup.traffic {
+        let mut named = traffic.ports();
         for index in 0..traffic.count {
-            let next = u16::try_from(all.len()).unwrap_or(u16::MAX);
-            let port = match traffic.port {
-                Some(port) => port.saturating_add(u16::try_from(index).unwrap_or(u16::MAX)),
-                None => FIRST_PORT.saturating_add(next),
+            let port = match traffic.tool {
+                Tool::Scp => traffic.port.or(Some(SSH_PORT)),
+                Tool::Ping | Tool::Command => None,
+                _ => named.next().or_else(|| free.next()),
             };
             all.push(generator(run, setup, traffic, index, port));
         }
@@ -53,7 +63,7 @@ fn generator(
     setup: &Setup,
     traffic: &Traffic,
     index: u32,
-    port: u16,
+    port: Option<u16>,
 ) -> Generator {
     let name = match traffic.count {
         1 => traffic.name.clone(),
@@ -71,13 +81,11 @@ fn generator(
             .get(to)
             .and_then(|host| host.ssh.as_deref())
             .unwrap_or(to),
-        port,
+        port: port.unwrap_or_default(),
     };
     let (client, server) = commands(traffic, &at);
-    // A download is asked for by the host that gets it.
-    let is_pulled = matches!(traffic.tool, Tool::Http | Tool::Rsync);
+    let is_pulled = traffic.tool.is_pulled();
     let (client_host, server_host) = if is_pulled { (to, from) } else { (from, to) };
-    let has_port = !matches!(traffic.tool, Tool::Ping | Tool::Command);
     Generator {
         record: TrafficRecord {
             name,
@@ -85,17 +93,19 @@ fn generator(
             tool: traffic.tool.name().to_owned(),
             from: text(at.from),
             to: text(at.to),
-            port: has_port.then_some(port),
+            port,
             start_s: start.as_nanos() as f64 / 1e9,
             duration_s: traffic.duration.map(|span| span.as_nanos() as f64 / 1e9),
             cc: traffic.cc.clone(),
         },
+        source_host: from.to_owned(),
         client_host: client_host.to_owned(),
         client,
         server_host: server_host.to_owned(),
         server,
         start,
         duration: traffic.duration,
+        default_cc: traffic.cc.clone().filter(|_| !traffic.tool.sets_cc()),
         log: if traffic.tool == Tool::Iperf3 {
             "json"
         } else {

@@ -237,16 +237,18 @@ poll_sockets() {
 
 # trace_tcp_probe NAME FILE: the kernel's tracepoint, on a clock that the log itself tells
 trace_tcp_probe() {
-    tracing=/sys/kernel/tracing
+    tracing=/sys/kernel/tracing instance=instances/tcpexp-$1
+    leave=:
     if [ ! -d $tracing/instances ]; then
-        # A network namespace has a /sys of its own, without it.
-        tracing=$dir/tracing
+        # A network namespace has a /sys of its own, without it, and each command there mounts anew.
+        tracing=$dir/tracing leave="umount $dir/tracing 2>/dev/null || :"
         mkdir "$tracing"
-        on_undo "umount $tracing"
         mount -t tracefs tracefs "$tracing"
     fi
-    instance=$tracing/instances/tcpexp-$1
-    on_undo "[ ! -d $instance ] || { echo 0 >$instance/events/tcp/enable; rmdir $instance; }"
+    instance=$tracing/$instance
+    on_undo "[ -d $tracing/instances ] || mount -t tracefs tracefs $tracing
+[ ! -d $instance ] || { echo 0 >$instance/events/tcp/enable; rmdir $instance; }
+$leave"
     mkdir "$instance"
     # tai is whole seconds ahead of the clock of captures; kernels before 5.19 have it not.
     trace_clock=tai
@@ -261,16 +263,39 @@ trace_tcp_probe() {
     spawn "$1" "$2" 0 cat "$instance/trace_pipe"
 }
 
-# serve_files PORT SIZE...: over HTTP, each as a file whose name is its size
+# await_server NAME PORT: until somebody listens there
+await_server() {
+    tries=0
+    until listens "$2"; do
+        tries=$((tries + 1))
+        if [ -e "$dir/out/status/$1" ] || [ $tries -ge 200 ]; then
+            echo "$1 does not listen: $(tail -n 1 "$dir/out/logs/$1.err")" >&2
+            return 1
+        fi
+        sleep 0.05
+    done
+}
+
+# listens PORT
+listens() {
+    if [ "$(uname)" = FreeBSD ]; then
+        sockstat -46lq -p "$1" | grep -q .
+    else
+        ss -Hltun "sport = :$1" | grep -q .
+    fi
+}
+
+# serve_files ADDRESS PORT SIZE...: over HTTP, each as a file whose name is its size
 serve_files() {
-    port=$1
-    shift
-    mkdir -p "$dir/www"
-    for size; do head -c "$size" /dev/zero >"$dir/www/$size"; done
+    address=$1 port=$2 www=$dir/www-$2
+    shift 2
+    mkdir "$www"
+    for size; do truncate -s "$size" "$www/$size"; done
     if command -v python3 >/dev/null && python3 -c 'import http.server' 2>/dev/null; then
-        exec python3 -m http.server --directory "$dir/www" "$port"
+        exec python3 -m http.server --bind "$address" --directory "$www" "$port"
     elif command -v busybox >/dev/null; then
-        exec busybox httpd -f -p "$port" -h "$dir/www"
+        case $address in *:*) address="[$address]" ;; esac
+        exec busybox httpd -f -p "$address:$port" -h "$www"
     else
         echo 'neither python3 nor busybox is there' >&2
         return 1
@@ -286,41 +311,41 @@ download() {
     for size; do
         began=$(now_ns)
         if command -v curl >/dev/null; then
-            curl -sSf -o /dev/null "http://$address:$port/$size"
+            curl --noproxy '*' -sSf -o /dev/null "http://$address:$port/$size" || return
         else
-            busybox wget -q -O /dev/null "http://$address:$port/$size"
+            busybox wget -Y off -q -O /dev/null "http://$address:$port/$size" || return
         fi
         echo "$size,$began,$(now_ns)"
         [ "$pause" = 0 ] || sleep "$pause"
     done
 }
 
-# change SCRIPT: changes the path, with the time before and after
-change() {
-    began=$(now_ns)
-    sh -eu "$1"
-    echo "$began $(now_ns)"
-}
+# change SCRIPT: changes the path
+change() { sh -eu "$1"; }
 
-# serve_rsync PORT SIZE: a file called "data", to whoever asks
+# serve_rsync ADDRESS PORT SIZE: a file called "data", to whoever asks
 serve_rsync() {
-    mkdir -p "$dir/rsync"
-    head -c "$2" /dev/zero >"$dir/rsync/data"
-    printf '%s\n' 'use chroot = no' 'reverse lookup = no' '[run]' "path = $dir/rsync" >"$dir/rsyncd.conf"
-    exec rsync --daemon --no-detach --port="$1" --config="$dir/rsyncd.conf"
+    mkdir "$dir/rsync-$2"
+    truncate -s "$3" "$dir/rsync-$2/data"
+    # The daemon would give up being root, and the directory is root's alone.
+    printf '%s\n' 'use chroot = no' 'reverse lookup = no' 'uid = 0' 'gid = 0' '[run]' \
+        "path = $dir/rsync-$2" >"$dir/rsyncd-$2.conf"
+    exec rsync --daemon --no-detach --address="$1" --port="$2" --config="$dir/rsyncd-$2.conf"
 }
 
-# pull_with_rsync ADDRESS PORT
+# pull_with_rsync ADDRESS PORT: all of it crosses the path, and none of it takes room
 pull_with_rsync() {
-    case $1 in *:*) set -- "[$1]" "$2" ;; esac
-    rsync --port="$2" --whole-file --stats "rsync://$1/run/data" "$dir/received"
+    address=$1
+    case $address in *:*) address="[$address]" ;; esac
+    rsync --port="$2" --whole-file --sparse --stats "rsync://$address/run/data" "$dir/received-$2"
 }
 
 # push_with_scp ADDRESS PORT NAME SIZE: NAME is the host's among the known ones
 push_with_scp() {
-    head -c "$4" /dev/zero >"$dir/data"
+    data=$dir/scp-$$
+    truncate -s "$4" "$data"
     case $1 in *:*) set -- "[$1]" "$2" "$3" ;; esac
-    scp -P "$2" -o BatchMode=yes -o StrictHostKeyChecking=yes -o "HostKeyAlias=$3" "$dir/data" "$1:/dev/null"
+    scp -P "$2" -o BatchMode=yes -o StrictHostKeyChecking=yes -o "HostKeyAlias=$3" "$data" "$1:/dev/null"
 }
 
 # trace_siftr NAME FILE: FreeBSD's log of TCP per packet

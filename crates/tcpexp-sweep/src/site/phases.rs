@@ -1,5 +1,6 @@
 //! The phases of a run as scripts, one for each host and phase.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use tcpexp_units::TimeDelta;
@@ -77,23 +78,38 @@ pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Gene
         }
     }
     let is_end = host.role != Role::Router;
+    let mine = || {
+        let mine = |generator: &&Generator| generator.source_host == name;
+        generators.iter().filter(mine)
+    };
     if is_end && host.os == Os::Linux {
         // What an earlier connection learnt of the path must not matter to a later one.
         line("set_sysctl net.ipv4.tcp_no_metrics_save 1".to_owned());
         line("ip tcp_metrics flush all >/dev/null 2>&1 || :".to_owned());
-        let mine = generators
-            .iter()
-            .filter(|generator| generator.client_host == name);
-        for cc in mine.filter_map(|generator| generator.record.cc.as_deref()) {
+        let ccs: BTreeSet<&str> = mine()
+            .filter_map(|generator| generator.record.cc.as_deref())
+            .collect();
+        for cc in ccs {
             let module = quote(&format!("tcp_{cc}"));
             line(format!("modprobe {module} 2>/dev/null || :"));
         }
+    }
+    if let Some(cc) = mine().find_map(|generator| generator.default_cc.as_deref()) {
+        line(words(["set_sysctl", cc_key(host.os), cc]));
     }
     let common = setup.prepare.sysctl.iter().filter(|_| is_end);
     for (key, value) in common.chain(&host.sysctl) {
         line(words(["set_sysctl", key, value]));
     }
     script
+}
+
+/// The setting of a host's own congestion control.
+const fn cc_key(os: Os) -> &'static str {
+    match os {
+        Os::Linux => "net.ipv4.tcp_congestion_control",
+        Os::FreeBsd => "net.inet.tcp.cc.algorithm",
+    }
 }
 
 /// Runs commands on a host.
@@ -214,7 +230,7 @@ pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
     script
 }
 
-/// Starts the servers of a host.
+/// Starts the servers of a host, and waits until they listen.
 pub(crate) fn servers(host: &str, generators: &[Generator]) -> String {
     let mut script = start(host);
     for generator in generators
@@ -225,6 +241,10 @@ pub(crate) fn servers(host: &str, generators: &[Generator]) -> String {
             let name = generator.server_name();
             let before = ["spawn", &name, &format!("{name}.txt"), "0"].map(str::to_owned);
             script.push_str(&(words(before.iter().chain(server)) + "\n"));
+            if let Some(port) = generator.record.port {
+                let await_it = words(["await_server", &name, &port.to_string()]);
+                script.push_str(&(await_it + "\n"));
+            }
         }
     }
     script

@@ -1,5 +1,7 @@
 //! The look at a host before a run.
 
+use std::collections::BTreeSet;
+
 use super::generator::Generator;
 use super::phases::{Named, dir};
 use super::words::words;
@@ -58,8 +60,11 @@ pub(crate) fn preflight(
     }
     let ccs = generators
         .iter()
-        .filter(|generator| generator.client_host == name);
-    for cc in ccs.filter_map(|generator| generator.record.cc.as_deref()) {
+        .filter(|generator| generator.source_host == name);
+    let ccs: BTreeSet<&str> = ccs
+        .filter_map(|generator| generator.record.cc.as_deref())
+        .collect();
+    for cc in ccs {
         line(words(["has_cc", cc]));
     }
     line("has_room 20000".to_owned());

@@ -15,6 +15,13 @@ pub(super) struct End<'a> {
     pub(super) port: u16,
 }
 
+impl End<'_> {
+    /// What tells `iperf` that addresses are IPv6.
+    fn family(&self) -> Option<&'static str> {
+        self.to.filter(IpAddr::is_ipv6).map(|_| "-V")
+    }
+}
+
 pub(super) fn text(address: Option<IpAddr>) -> String {
     address
         .map(|address| address.to_string())
@@ -75,8 +82,10 @@ fn bulk(traffic: &Traffic, at: &End<'_>) -> Commands {
         ),
         _ => ("iperf", &["-i", "1"], "-Z", &["iperf", "-s", "-p", &port]),
     };
+    let family = at.family().filter(|_| traffic.tool == Tool::Iperf);
     let client = Words::new(&[name, "-c", &to, "-p", &port])
         .and(report)
+        .and(family.as_slice())
         .with("-t", traffic.duration.map(seconds))
         .with("-n", size)
         .with(cc, traffic.cc.as_ref())
@@ -85,32 +94,40 @@ fn bulk(traffic: &Traffic, at: &End<'_>) -> Commands {
         .with("-b", traffic.rate.map(BitRate::as_bps));
     // iperf3 tells the server how large its buffers are to be.
     let window = window.filter(|_| traffic.tool == Tool::Iperf);
-    (client.0, Some(Words::new(server).with("-w", window).0))
+    let server = Words::new(server).and(family.as_slice());
+    (client.0, Some(server.with("-w", window).0))
 }
 
 fn udp(traffic: &Traffic, at: &End<'_>) -> Commands {
     let (to, port) = (text(at.to), at.port.to_string());
+    let family = at.family();
     let client = Words::new(&["iperf", "-c", &to, "-u", "-p", &port])
+        .and(family.as_slice())
         .with("-b", traffic.rate.map(BitRate::as_bps))
         .with("-l", traffic.packet_bytes)
         .with("-t", traffic.duration.map(seconds));
-    let server = Words::new(&["iperf", "-s", "-u", "-p", &port]).with("-l", traffic.packet_bytes);
-    (client.0, Some(server.0))
+    let server = Words::new(&["iperf", "-s", "-u", "-p", &port]).and(family.as_slice());
+    (client.0, Some(server.with("-l", traffic.packet_bytes).0))
 }
 
 fn request_response(traffic: &Traffic, at: &End<'_>) -> Commands {
     let (to, port) = (text(at.to), at.port.to_string());
-    let client = Words::new(&["iperf", "-c", &to, "-p", &port, "-i", "1", "--bounceback"])
+    let family = at.family();
+    // One request a time, ten at a time without the number; and without a period one each second.
+    let period = traffic.interval.map_or_else(|| "0".to_owned(), seconds);
+    let client = Words::new(&["iperf", "-c", &to, "-p", &port, "-i", "1", "--bounceback=1"])
+        .and(family.as_slice())
+        .and(&["--bounceback-period", &period])
         .with("-t", traffic.duration.map(seconds))
         .with("-Z", traffic.cc.as_ref())
         .with("-M", traffic.mss)
-        .with("--bounceback-period", traffic.interval.map(seconds))
+        // The server sends back what it got.
         .with(
-            "--bounceback-request",
-            traffic.request.map(ByteCount::as_bytes),
-        )
-        .with("--bounceback-reply", traffic.reply.map(ByteCount::as_bytes));
-    (client.0, Some(Words::new(&["iperf", "-s", "-p", &port]).0))
+            "-l",
+            traffic.request.or(traffic.reply).map(ByteCount::as_bytes),
+        );
+    let server = Words::new(&["iperf", "-s", "-p", &port]).and(family.as_slice());
+    (client.0, Some(server.0))
 }
 
 fn netperf(traffic: &Traffic, at: &End<'_>) -> Commands {
@@ -118,7 +135,7 @@ fn netperf(traffic: &Traffic, at: &End<'_>) -> Commands {
     let bytes = |size: Option<ByteCount>| size.map_or(1, ByteCount::as_bytes);
     let sizes = format!("{},{}", bytes(traffic.request), bytes(traffic.reply));
     let client = Words::new(&["netperf", "-H", &to, "-p", &port, "-t", "TCP_RR"])
-        .with("-l", traffic.duration.map(seconds))
+        .with("-l", traffic.duration.map(whole_seconds))
         .and(&["--", "-r", &sizes])
         .with("-K", traffic.cc.as_ref());
     (
@@ -141,7 +158,7 @@ fn http(traffic: &Traffic, at: &End<'_>) -> Commands {
     };
     (
         words(&["download", &from, &port, &pause]),
-        Some(words(&["serve_files", &port])),
+        Some(words(&["serve_files", &from, &port])),
     )
 }
 
@@ -149,13 +166,13 @@ fn file(traffic: &Traffic, at: &End<'_>) -> Commands {
     let size = traffic.bytes.map_or(0, ByteCount::as_bytes).to_string();
     if traffic.tool == Tool::Rsync {
         let (from, port) = (text(at.from), at.port.to_string());
-        let server = Words::new(&["serve_rsync", &port, &size]);
+        let server = Words::new(&["serve_rsync", &from, &port, &size]);
         return (
             Words::new(&["pull_with_rsync", &from, &port]).0,
             Some(server.0),
         );
     }
-    let (to, port) = (text(at.to), traffic.port.unwrap_or(22).to_string());
+    let (to, port) = (text(at.to), at.port.to_string());
     (
         Words::new(&["push_with_scp", &to, &port, at.server_host, &size]).0,
         None,

@@ -1,0 +1,68 @@
+//! Whether entries of `[[traffic]]` can run side by side.
+
+use super::{Setup, Tool, Traffic};
+
+/// The first entry that cannot run beside the others, as its index, the key and what is wrong.
+pub(super) fn fault(setup: &Setup) -> Option<(usize, &'static str, String)> {
+    let runs = |(_, traffic): &(usize, &Traffic)| traffic.count > 0;
+    let all = || setup.traffic.iter().enumerate().filter(runs);
+    all().find_map(|(index, traffic)| {
+        let ports = || port_fault(setup, traffic, all().filter(|(other, _)| *other < index));
+        let cc = || cc_fault(setup, traffic, all());
+        let (key, message) = ports().or_else(cc)?;
+        Some((index, key, message))
+    })
+}
+
+/// Each server has a port of its own on its host.
+fn port_fault<'a>(
+    setup: &Setup,
+    traffic: &Traffic,
+    earlier: impl Iterator<Item = (usize, &'a Traffic)>,
+) -> Option<(&'static str, String)> {
+    let taken: Vec<u16> = earlier
+        .filter(|(_, other)| server(setup, other) == server(setup, traffic))
+        .flat_map(|(_, other)| other.ports())
+        .collect();
+    let port = traffic.ports().find(|port| taken.contains(port))?;
+    let host = server(setup, traffic);
+    Some(("port", format!("{port} is another's on {host} already")))
+}
+
+/// The host where a tool's server runs.
+fn server<'a>(setup: &'a Setup, traffic: &'a Traffic) -> &'a str {
+    if traffic.tool.is_pulled() {
+        setup.source_of(traffic)
+    } else {
+        setup.sink_of(traffic)
+    }
+}
+
+/// A host has one congestion control of its own, and it must be known who sends with it.
+fn cc_fault<'a>(
+    setup: &Setup,
+    traffic: &Traffic,
+    mut all: impl Iterator<Item = (usize, &'a Traffic)>,
+) -> Option<(&'static str, String)> {
+    let is_of_host = match traffic.tool {
+        Tool::Udp | Tool::Ping => false,
+        // What it does is not known.
+        Tool::Command => traffic.cc.is_some(),
+        tool => !tool.sets_cc() || traffic.cc.is_none(),
+    };
+    if !is_of_host {
+        return None;
+    }
+    let host = setup.source_of(traffic);
+    let (_, other) = all.find(|(_, other)| {
+        let is_set = !other.tool.sets_cc() && other.cc.is_some();
+        is_set && setup.source_of(other) == host && other.cc != traffic.cc
+    })?;
+    let cc = other.cc.as_deref().unwrap_or_default();
+    let message = format!(
+        "expected cc = {cc:?}, which is {host}'s own meanwhile: {} cannot choose another",
+        other.name
+    );
+    let key = if traffic.cc.is_some() { "cc" } else { "tool" };
+    Some((key, message))
+}
