@@ -32,6 +32,7 @@ mod side_table;
 mod single_rtt;
 mod sweep;
 mod sweep_lab;
+mod sweep_netns;
 mod sweep_progress;
 mod throughput;
 mod values;

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
-use netem_ctl::{Local, Runner, Ssh, SshOptions};
+use netem_ctl::{Runner, Ssh, SshOptions};
 use tcpexp::{AnalyzeOptions, SweepColumns, analyze_run};
-use tcpexp_sweep::plan::{Kind, Plan};
+use tcpexp_sweep::plan::{Host, Kind, Plan};
 use tcpexp_sweep::schedule::Planned;
 use tcpexp_sweep::{Analysis, On, Options, Summary, sweep};
 
 use crate::sweep_lab::Testbeds;
+use crate::sweep_netns::Namespaces;
 use crate::sweep_progress::Progress;
 use crate::{output, sweep_progress};
 
@@ -115,6 +116,9 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
             jobs: args.jobs,
             carry_out: &carry_out,
         })?
+    } else if plan.kind == Kind::Netns {
+        let namespaces = Namespaces::create(plan.lab)?;
+        with(On::Hosts(&rooms(&plan, &namespaces)))?
     } else {
         with(On::Hosts(&hosts(&plan, args)?))?
     };
@@ -155,14 +159,18 @@ fn hosts(plan: &Plan, args: &SweepArgs) -> anyhow::Result<BTreeMap<String, Box<d
         if hosts.contains_key(name) {
             continue;
         }
-        let runner: Box<dyn Runner> = match plan.kind {
-            Kind::Netns => Box::new(Local::in_namespace(name.clone())),
-            Kind::Ssh | Kind::Lab => {
-                let ssh = host.ssh.as_deref().unwrap_or(name).parse()?;
-                Box::new(Ssh::new(ssh, options.clone())?)
-            }
-        };
-        hosts.insert(name.clone(), runner);
+        let ssh = host.ssh.as_deref().unwrap_or(name).parse()?;
+        hosts.insert(name.clone(), Box::new(Ssh::new(ssh, options.clone())?));
     }
     Ok(hosts)
+}
+
+/// The way to each host of a plan whose hosts are namespaces.
+fn rooms(plan: &Plan, namespaces: &Namespaces) -> BTreeMap<String, Box<dyn Runner>> {
+    let hosts = plan.cells.iter().flat_map(|cell| &cell.setup.hosts);
+    let room = |(name, host): (&String, &Host)| {
+        let room = namespaces.reach(host.ssh.as_deref().unwrap_or(name));
+        (name.clone(), Box::new(room) as Box<dyn Runner>)
+    };
+    hosts.map(room).collect()
 }
