@@ -249,8 +249,6 @@ fn hosts_with_freebsd_have_commands_of_their_own() {
     # middle: preflight
     is_free /tmp/tcpexp-middle ''
     tools ipfw sysctl tar tcpdump
-    has_interface em1
-    has_interface em2
     has_room 20000
 
     # alice: prepare
