@@ -72,7 +72,12 @@ count() {
 next_run() {
     begun=$(count run)
     until [ "$(count run)" -gt "$begun" ]; do
-        is_running || start
+        if ! is_running; then
+            # A sweep may survive the loss of a connection, and there must be something left to do.
+            complete=$(grep -ls '"status": "complete"' $out/runs/*/run.json | wc -l)
+            [ "$complete" -lt "${runs:-1000}" ] || rm -rf "$(ls -d $out/runs/* | head -n 1)"
+            start
+        fi
         sleep 0.1
     done
     ended=$(count ran)
