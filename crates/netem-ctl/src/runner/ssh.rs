@@ -166,10 +166,16 @@ impl Runner for Ssh {
         let file = File::create(&partial).map_err(failed(&partial))?;
         let nothing = Source::Text(String::new());
         let copied = self.transfer(format!("cat {remote}"), nothing, Sink::File(file), timeout);
-        if copied.is_err() {
+        if let Err(error) = copied {
+            // The other side only knows that nobody reads on.
+            let is_full = rustix::fs::statvfs(&partial).is_ok_and(|room| room.f_bavail == 0);
             let _ = fs::remove_file(&partial);
+            return Err(if is_full {
+                failed(&partial)(rustix::io::Errno::NOSPC.into())
+            } else {
+                error
+            });
         }
-        copied?;
         fs::rename(&partial, local).map_err(failed(local))
     }
 
