@@ -28,6 +28,7 @@ mod identity;
 mod key;
 mod offset;
 mod prefetch;
+mod recent;
 mod segment;
 mod table;
 

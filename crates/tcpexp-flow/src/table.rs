@@ -1,6 +1,5 @@
 //! Which flow a packet belongs to.
 
-use std::fmt;
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
@@ -10,6 +9,7 @@ use tcpexp_wire::{Packet, Transport};
 
 use crate::flow::{Numbers, Stream};
 use crate::prefetch::prefetch;
+use crate::recent::Recent;
 use crate::{
     Arrival, Direction, End, Flow, FlowId, FlowKey, FlowPacket, InitiatorKnown, Protocol,
     StreamOffset,
@@ -188,7 +188,7 @@ impl FlowTable {
             .filter(|slot| !self.is_over(*slot, now, sender, numbers));
         let (slot, is_first) = match found {
             Some(slot) => (slot, false),
-            None => (self.renew(at, *key, hash, sender, numbers), true),
+            None => (self.open(at, *key, hash, sender, numbers), true),
         };
         let flow = &mut self.flows[slot.index()];
         flow.last_seen = flow.last_seen.max(at);
@@ -292,7 +292,7 @@ impl FlowTable {
 
     /// Opens a flow, in place of the one between the same endpoints if there is one.
     #[inline(never)]
-    fn renew(
+    fn open(
         &mut self,
         at: Timestamp,
         key: FlowKey,
@@ -303,17 +303,6 @@ impl FlowTable {
         if let Some(over) = self.find(&key, hash) {
             self.end(over);
         }
-        self.open(at, key, hash, sender, numbers)
-    }
-
-    fn open(
-        &mut self,
-        at: Timestamp,
-        key: FlowKey,
-        hash: u64,
-        sender: End,
-        numbers: Option<Numbers>,
-    ) -> Slot {
         let (initiator, initiator_known) = match numbers {
             Some(tcp) if tcp.flags.syn() && tcp.flags.ack() => {
                 (sender.opposite(), InitiatorKnown::SynAck)
@@ -405,53 +394,6 @@ impl FlowTable {
         for slot in over {
             self.end(slot);
         }
-    }
-}
-
-/// Where flows were found lately, by the last bits of their hashes.
-///
-/// Of a hundred thousand flows alive some hundred are active: their places fit into the nearest
-/// cache, those of all do not.
-struct Recent(Box<[Slot; RECENT]>);
-
-/// How many are remembered.
-const RECENT: usize = 4_096;
-/// No flow is kept there.
-const NOWHERE: Slot = Slot(u32::MAX);
-
-impl Default for Recent {
-    fn default() -> Self {
-        Self(Box::new([NOWHERE; RECENT]))
-    }
-}
-
-impl fmt::Debug for Recent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recent").finish_non_exhaustive()
-    }
-}
-
-impl Recent {
-    /// The slot of the flow with this hash that was added last, or of another flow, or none.
-    #[inline]
-    fn slot(&self, hash: u64) -> Slot {
-        self.0[Self::place(hash)]
-    }
-
-    fn add(&mut self, hash: u64, slot: Slot) {
-        self.0[Self::place(hash)] = slot;
-    }
-
-    fn forget(&mut self, hash: u64, slot: Slot) {
-        let place = &mut self.0[Self::place(hash)];
-        if *place == slot {
-            *place = NOWHERE;
-        }
-    }
-
-    #[inline]
-    fn place(hash: u64) -> usize {
-        usize::try_from(hash % RECENT as u64).expect("less than the length of an array")
     }
 }
 
