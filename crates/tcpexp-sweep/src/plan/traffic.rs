@@ -22,7 +22,8 @@ pub struct Traffic {
     pub start: TimeDelta,
     /// For how long it sends.
     pub duration: Option<TimeDelta>,
-    /// How much it sends, in place of for how long.
+    /// How much it sends, in place of for how long. `iperf3` ends when the last byte is handed to the
+    /// kernel and resets the connection, so what is on its way then does not arrive.
     pub bytes: Option<ByteCount>,
     /// How many of it run side by side; 0 leaves it out.
     #[serde(default = "one")]

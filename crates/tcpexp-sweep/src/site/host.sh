@@ -235,7 +235,8 @@ poll_sockets() {
     done
 }
 
-# trace_tcp_probe NAME FILE: the kernel's tracepoint, on a clock that the log itself tells
+# trace_tcp_probe NAME FILE ADDRESS: the kernel's tracepoint for connections of this address, on a
+# clock that the log itself tells
 trace_tcp_probe() {
     tracing=/sys/kernel/tracing instance=instances/tcpexp-$1
     leave=:
@@ -260,7 +261,9 @@ $leave"
     # Whoever reads the log learns the difference from this, so it must be the first line.
     echo "tcpexp clock $(now_ns) $trace_clock" >"$instance/trace_marker"
     echo 1 >"$instance/events/tcp/tcp_probe/enable"
-    spawn "$1" "$2" 0 cat "$instance/trace_pipe"
+    # The kernel traces all its namespaces, and the connections that commands come by.
+    case $3 in *:*) address="[$3]" ;; *) address=$3 ;; esac
+    spawn "$1" "$2" 0 grep --line-buffered -F -e "src=$address:" -e 'tcpexp clock' "$instance/trace_pipe"
 }
 
 # await_server NAME PORT: until somebody listens there

@@ -211,7 +211,11 @@ pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
             words(before.iter().chain(command))
         };
         line(match log.kind.as_str() {
-            "tcp_probe" => words(["trace_tcp_probe", &process, &file]),
+            "tcp_probe" => {
+                let address = host.address.map(|address| address.to_string());
+                let address = address.unwrap_or_default();
+                words(["trace_tcp_probe", &process, &file, &address])
+            }
             "siftr" => words(["trace_siftr", &process, &file]),
             "ss" => spawn(&["poll_sockets", &every(&setup.loggers.ss)]),
             "ping" => {

@@ -187,7 +187,11 @@ fn log_source(run_dir: &Path, log: &LogRecord) -> Option<LogSource> {
     })
 }
 
+/// Traffic that has flows in captures, which a ping has not.
 fn traffic(record: &TrafficRecord) -> Option<Traffic> {
+    if record.tool == "ping" {
+        return None;
+    }
     let host = |address: &str| address.parse::<IpAddr>().ok();
     Some(Traffic {
         name: record.name.as_str().into(),
