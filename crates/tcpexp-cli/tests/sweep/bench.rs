@@ -107,11 +107,16 @@ pub(crate) fn numbers(table: &Path, column: &str) -> Vec<f64> {
 
 /// A column of texts of a table, those that are not known left out.
 pub(crate) fn texts(table: &Path, column: &str) -> Vec<String> {
+    cells(table, column).into_iter().flatten().collect()
+}
+
+/// A column of a table as text, each row of it.
+pub(crate) fn cells(table: &Path, column: &str) -> Vec<Option<String>> {
     use arrow::datatypes::DataType;
 
     let columns = cast_to(table, column, &DataType::Utf8);
     let cells = columns.iter().flat_map(AsArray::as_string::<i32>);
-    cells.flatten().map(str::to_owned).collect()
+    cells.map(|cell| cell.map(str::to_owned)).collect()
 }
 
 fn cast_to(table: &Path, column: &str, to: &arrow::datatypes::DataType) -> Vec<ArrayRef> {

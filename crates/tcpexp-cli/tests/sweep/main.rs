@@ -3,11 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
+mod again;
 mod baseline;
 mod bench;
 mod grid;
 mod killed;
+mod netns;
 mod planned;
 mod refused;
 mod studies;
+mod traffic;
 mod trouble;

@@ -1,0 +1,179 @@
+//! All kinds of traffic side by side in the lab.
+
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::bench::{Bench, cells, has_lab, numbers, said, takes_minutes, texts};
+
+#[test]
+fn each_kind_of_traffic_leaves_what_the_plan_asks_for() {
+    if takes_minutes() || !has_lab() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("plan.toml", include_str!("traffic.toml"));
+    let output = bench.tcpexp("sweep plan.toml -o out");
+    assert!(output.status.success(), "{}", said(&output));
+    let (run, record) = bench.records("out").remove(0);
+    assert_eq!(record["status"], "complete", "{record}");
+    let flows = Flows::read(&run);
+
+    // Two at the same time, each with its control connection. A segment has a header's timestamps
+    // in its 1000 bytes.
+    for name in ["bulk-1", "bulk-2"] {
+        flows.of(name).data_bytes(50_000..=2_000_000);
+        assert_eq!(flows.of(name).largest_payload(), 988);
+        assert_eq!(flows.of(name).classes(), ["bulk"]);
+    }
+    assert_eq!(flows.of("old").largest_payload(), 1_188);
+    flows.of("old").data_bytes(50_000..=1_000_000);
+    flows.of("sized").data_bytes(100_000..=100_000);
+    // iperf3 ends when the last byte is on its way, and does not wait for it.
+    flows.of("upload").data_bytes(50_000..=400_000);
+    // 80 kbit/s in packets of 200 bytes for two seconds, and what iperf says at its end.
+    flows.of("voice").data_bytes(20_000..=24_000);
+    // Twenty a second of 400 bytes, or fewer as losses hold them up; and as many as come back.
+    flows.of("asks").data_bytes(1_200..=8_800);
+    flows.of("asks-on").data_bytes(1_000..=1_000_000);
+    flows.of("mirror").data_bytes(200_000..=201_000);
+    flows.of("copy").data_bytes(150_000..=156_000);
+    assert_eq!(flows.of("pages").connections(), 3);
+    flows.of("pages").data_bytes(50_000..=50_500);
+    flows.of("own").data_bytes(8..=8);
+
+    let own = fs::read_to_string(run.join("logs/own-server.txt")).unwrap();
+    assert_eq!(own, "one\ntwo\n");
+    downloads_are_timed(&run);
+    changes_were_made(&record);
+    logs_are_read(&run);
+}
+
+/// The log has the time that each download took.
+fn downloads_are_timed(run: &Path) {
+    let pages = csv(&run.join("logs/pages.txt"));
+    let sizes: Vec<i64> = pages.iter().map(|page| page[0]).collect();
+    assert_eq!(sizes, [10_000, 50_000, 10_000]);
+    for page in &pages {
+        // A handshake and a request, on a path of 10 ms.
+        assert!(page[2] - page[1] > 20_000_000, "{page:?}");
+    }
+    for two in pages.windows(2) {
+        assert!(two[1][1] - two[0][2] >= 200_000_000, "{two:?}");
+    }
+}
+
+/// The rate falls to half after one second, and the delay grows half a second later.
+fn changes_were_made(record: &Value) {
+    let t0_ns = record["t0_ns"].as_i64().unwrap();
+    for (change, (what, at_ms)) in [("rate 4mbit", 1_000), ("delay 15ms", 1_500)]
+        .into_iter()
+        .enumerate()
+    {
+        let change = &record["changes"][change];
+        assert_eq!(change["what"], what);
+        let executed_ns = change["executed_ns"].as_i64().unwrap();
+        let late_ms = (executed_ns - t0_ns) / 1_000_000 - at_ms;
+        assert!((0..300).contains(&late_ms), "{change} is {late_ms} ms late");
+    }
+}
+
+fn logs_are_read(run: &Path) {
+    let logs = texts(&run.join("data/logs.parquet"), "log");
+    for log in [
+        "src1-ping.txt",
+        "src1-ss.txt",
+        "src1-tcp_probe.txt",
+        "src2-tcp_probe.txt",
+        "echo.txt",
+        "bulk-1.json",
+    ] {
+        let name = format!("logs/{log}");
+        assert!(logs.contains(&name), "{log} is not in the table of logs");
+    }
+    let queues = numbers(&run.join("data/queue.parquet"), "time_s");
+    // Ten times a second over at least two.
+    assert!(queues.len() >= 20);
+}
+
+/// Rows of a log in CSV.
+fn csv(log: &Path) -> Vec<Vec<i64>> {
+    let text = fs::read_to_string(log).unwrap();
+    let row = |line: &str| line.split(',').map(|cell| cell.parse().unwrap()).collect();
+    text.lines().skip(1).map(row).collect()
+}
+
+/// The table of flows: a row for each way of each.
+#[derive(Clone)]
+struct Flows(Vec<Row>);
+
+#[derive(Clone)]
+struct Row {
+    traffic: String,
+    class: String,
+    initiator: String,
+    unique_bytes: u64,
+    largest_payload: Option<u64>,
+}
+
+impl Flows {
+    fn read(run: &Path) -> Self {
+        let table = run.join("data/flows.parquet");
+        let [traffic, class, initiator, unique, largest] = [
+            "traffic",
+            "traffic_class",
+            "initiator",
+            "unique_bytes",
+            "largest_payload_bytes",
+        ]
+        .map(|column| cells(&table, column));
+        let text = |column: &[Option<String>], row: usize| column[row].clone().unwrap_or_default();
+        let number = |column: &[Option<String>], row: usize| {
+            let cell = column[row].as_ref()?;
+            Some(cell.parse::<u64>().unwrap())
+        };
+        let row = |row: usize| Row {
+            traffic: text(&traffic, row),
+            class: text(&class, row),
+            initiator: text(&initiator, row),
+            unique_bytes: number(&unique, row).unwrap(),
+            largest_payload: number(&largest, row),
+        };
+        Self((0..unique.len()).map(row).collect())
+    }
+
+    /// Those of one generator, of which there is at least one.
+    fn of(&self, traffic: &str) -> Self {
+        let rows = self.0.iter().filter(|row| row.traffic == traffic);
+        let rows: Vec<Row> = rows.cloned().collect();
+        assert!(!rows.is_empty(), "{traffic} has no flows");
+        Self(rows)
+    }
+
+    /// The bytes of the way that has most; what was sent again counts once.
+    fn data_bytes(&self, expected: RangeInclusive<u64>) {
+        let bytes = self.0.iter().map(|row| row.unique_bytes).max().unwrap();
+        let name = &self.0[0].traffic;
+        assert!(expected.contains(&bytes), "{name} sent {bytes} bytes");
+    }
+
+    fn largest_payload(&self) -> u64 {
+        let sizes = self.0.iter().filter_map(|row| row.largest_payload);
+        sizes.max().unwrap()
+    }
+
+    fn classes(&self) -> Vec<&str> {
+        let mut all: Vec<&str> = self.0.iter().map(|row| row.class.as_str()).collect();
+        all.dedup();
+        all
+    }
+
+    fn connections(&self) -> usize {
+        let mut all: Vec<&str> = self.0.iter().map(|row| row.initiator.as_str()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all.len()
+    }
+}
