@@ -26,7 +26,7 @@ fn each_kind_of_traffic_leaves_what_the_plan_asks_for() {
     for name in ["bulk-1", "bulk-2"] {
         flows.of(name).data_bytes(50_000..=2_000_000);
         assert_eq!(flows.of(name).largest_payload(), 988);
-        assert_eq!(flows.of(name).classes(), ["bulk"]);
+        assert_eq!(flows.of(name).classes(), ["bulk", "control"]);
     }
     assert_eq!(flows.of("old").largest_payload(), 1_188);
     flows.of("old").data_bytes(50_000..=1_000_000);
@@ -166,6 +166,7 @@ impl Flows {
 
     fn classes(&self) -> Vec<&str> {
         let mut all: Vec<&str> = self.0.iter().map(|row| row.class.as_str()).collect();
+        all.sort_unstable();
         all.dedup();
         all
     }

@@ -120,6 +120,7 @@ impl<'a> Run<'a> {
         self.enter("stop")?;
         let gathered = self.stop()?;
         files::judge_ends(&gathered, &self.generators)?;
+        self.note_changes(&gathered)?;
         let after = self.counters(&gathered);
         self.enter("fetch")?;
         files::fetch(self, &ends, &gathered)?;

@@ -52,9 +52,7 @@ impl Run<'_> {
             let late = format!("hosts were not ready in {lead}, when the traffic was to start");
             return Err(Trouble::Process(late));
         }
-        let ends = self.wait(t0_ns)?;
-        self.note_changes()?;
-        Ok(ends)
+        self.wait(t0_ns)
     }
 
     fn schedule_changes(
@@ -84,31 +82,18 @@ impl Run<'_> {
         self.crew.at(&router, "changes", &script).map(drop)
     }
 
-    /// Notes when changes were done. One whose time has not come by the end of the traffic is none.
-    fn note_changes(&mut self) -> Result<(), Trouble> {
-        if self.record.changes.is_empty() {
-            return Ok(());
-        }
+    /// Notes when changes were made, by what the router said at the end. One whose time had not come
+    /// by then is none.
+    pub(super) fn note_changes(&mut self, said: &[(String, String)]) -> Result<(), Trouble> {
         let (router, _) = self.router()?;
-        let text = self.crew.at(router, "status", &site::status(router))?;
-        for line in text.lines() {
-            let words: Vec<&str> = line.splitn(5, ' ').collect();
-            let &[name, _, ended, code, said] = &words[..] else {
-                continue;
-            };
-            let changes = self.record.changes.iter_mut().enumerate();
-            let Some((_, change)) = changes
-                .into_iter()
-                .find(|(index, _)| site::change_name(*index) == name)
-            else {
-                continue;
-            };
-            if code != "0" {
-                let (at, what) = (change.at_s, &change.what);
-                let text = format!("{what} at {at} s failed on {router}: {said}");
-                return Err(Trouble::Process(text));
-            }
-            change.executed_ns = ended.parse().ok();
+        let said = said.iter().find(|(host, _)| host == router);
+        let text = said.map_or("", |(_, text)| text);
+        for (index, change) in self.record.changes.iter_mut().enumerate() {
+            let begin = format!("ended {} ", site::change_name(index));
+            let mut found = text.lines().filter_map(|line| line.strip_prefix(&begin));
+            // It says when it began, when it ended, and with which code.
+            let ended = found.next().and_then(|times| times.split(' ').nth(1));
+            change.executed_ns = ended.and_then(|ended| ended.parse().ok());
         }
         Ok(())
     }
