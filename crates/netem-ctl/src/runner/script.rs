@@ -78,7 +78,12 @@ impl Output {
         let stderr = String::from_utf8_lossy(&self.stderr);
         let lines: Vec<&str> = stderr.lines().map(str::trim).collect();
         let said: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
-        said[said.len().saturating_sub(3)..].join("; ")
+        match said.as_slice() {
+            // As of a process that was killed.
+            [] => "without a word".to_owned(),
+            [.., a, b, c] => [*a, *b, *c].join("; "),
+            few => few.join("; "),
+        }
     }
 }
 
@@ -107,13 +112,16 @@ mod tests {
 
     #[test]
     fn complaint_is_one_line_of_what_was_said_last() {
-        let output = Output {
+        let output = |stderr: &[u8]| Output {
             code: 2,
             stdout: Vec::new(),
-            stderr: b"one\ntwo\n\nthree\nfour\n".into(),
+            stderr: stderr.into(),
             started: Timestamp::MIN,
             finished: Timestamp::MIN,
         };
-        assert_eq!(output.complaint(), "two; three; four");
+        let complaint = |stderr: &str| output(stderr.as_bytes()).complaint();
+        assert_eq!(complaint("one\ntwo\n\nthree\nfour\n"), "two; three; four");
+        assert_eq!(complaint("\none\n"), "one");
+        assert_eq!(complaint("\n"), "without a word");
     }
 }

@@ -1,7 +1,8 @@
 //! A directory with plans and results, and the command in it.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, ExitStatus, Output, Stdio};
 
 use arrow::array::{ArrayRef, AsArray};
 use serde_json::Value;
@@ -33,6 +34,19 @@ impl Bench {
     /// `tcpexp` with these words, which are separated by blanks.
     pub(crate) fn tcpexp(&self, words: &str) -> Output {
         self.command(words).output().unwrap()
+    }
+
+    /// The same for one that takes long: passes on what it prints, and gives it.
+    pub(crate) fn follow(&self, words: &str) -> (ExitStatus, String) {
+        let mut child = self.command(words).stdout(Stdio::piped()).spawn().unwrap();
+        let mut text = String::new();
+        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+            let line = line.unwrap();
+            println!("{line}");
+            text += &line;
+            text.push('\n');
+        }
+        (child.wait().unwrap(), text)
     }
 
     /// The same, to be started.

@@ -90,6 +90,21 @@ end_of_run() {
     end=$(echo "$end" | sed 's/.*"reason":\(.*\),"run".*"status":"\([a-z]*\)".*/\2 \1/')
 }
 
+# router_first: the last run to be undone was so on the router first
+router_first() {
+    journal=$(ls -t $out/runs/*/journal.jsonl | head -n 1)
+    first=$(grep '"phase":"undo"' "$journal" | head -n 1 | sed 's/.*"host":"\([^"]*\)".*/\1/')
+    [ "$first" = rtr ] || fail "$1: undone first was ${first:-nothing}"
+}
+
+# complete WHAT: the sweep goes on after this, and completes
+complete() {
+    while is_running; do sleep 0.2; done
+    start
+    wait "$driver" || fail "$1: it does not complete"
+    is_clean "$1: completed"
+}
+
 # random BELOW: gives a number in $random. A subshell would have other numbers.
 random() { random=$(((RANDOM * 32768 + RANDOM) % $1)); }
 

@@ -39,10 +39,8 @@ fn killed_in_a_guest(plan: &str, kills: usize, seed: u32) {
     let words = format!(
         "lab run --limit 14000 --share share --out out -- bash /share/killed.sh {kills} {seed}"
     );
-    let output = bench.tcpexp(&words);
-    let text = String::from_utf8_lossy(&output.stdout);
-    println!("{text}");
-    assert!(output.status.success(), "{text}\n{}", said(&output));
+    let (status, text) = bench.follow(&words);
+    assert!(status.success(), "{status}");
     assert!(text.ends_with("all is as it was\n"), "{text}");
     for kind in ["driver", "connection", "generator", "logger"] {
         let count = text.matches(&format!("\nkilled {kind} at")).count();

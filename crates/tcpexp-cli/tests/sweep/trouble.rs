@@ -1,22 +1,30 @@
 //! What goes wrong around a sweep: hosts that cannot take part or stop answering, somebody who ends
 //! it, a disk that is full.
 
-use crate::bench::{Bench, has_lab, said};
+use crate::bench::{Bench, has_lab, takes_minutes};
+
+#[test]
+fn sweep_refused_or_interrupted_says_why_leaves_nothing_and_completes_later() {
+    if !takes_minutes() && has_lab() {
+        in_a_guest("trouble.sh", include_str!("trouble.sh"));
+    }
+}
 
 #[test]
 #[ignore = "takes minutes: cargo test -p tcpexp-cli --test sweep -- --ignored --nocapture"]
-fn sweep_in_trouble_says_why_leaves_nothing_and_completes_later() {
-    if !has_lab() {
-        return;
+fn sweep_whose_runs_fail_goes_on_leaves_nothing_and_completes_later() {
+    if has_lab() {
+        in_a_guest("failing.sh", include_str!("failing.sh"));
     }
+}
+
+fn in_a_guest(name: &str, script: &str) {
     let bench = Bench::new();
     let plan = include_str!("killed.toml")
         .replace(r#"rate = ["4mbit", "8mbit"]"#, r#"rate = ["4mbit"]"#)
         .replace("repetitions = 2", "repetitions = 1");
-    bench.share("trouble.sh", include_str!("trouble.sh"), &plan);
-    let output = bench.tcpexp("lab run --share share -- bash /share/trouble.sh");
-    let text = String::from_utf8_lossy(&output.stdout);
-    println!("{text}");
-    assert!(output.status.success(), "{text}\n{}", said(&output));
+    bench.share(name, script, &plan);
+    let (status, text) = bench.follow(&format!("lab run --share share -- bash /share/{name}"));
+    assert!(status.success(), "{status}");
     assert!(text.ends_with("all is as it was\n"), "{text}");
 }
