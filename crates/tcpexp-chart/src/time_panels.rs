@@ -1,121 +1,16 @@
 //! Panels over time, made of tables.
 
 use std::cmp::Reverse;
-use std::str::FromStr;
 
 use tcpexp_table::{Cell, Frame, Series};
 use tcpexp_units::Timestamp;
 
-use crate::group::numbers;
+use crate::flow_line::{FlowLine, LEAST_HEARD, lines_of, time_column};
 use crate::theme::SERIES;
-use crate::{Error, Levels, LineKind, Quantity, TimeLine, TimePanel, TimeSpan};
+use crate::{Error, LineKind, Quantity, TimeLine, TimePanel, TimeSpan};
 
-/// Columns that tell whose a row is.
-pub const FLOW_COLUMNS: [&str; 5] = ["file", "flow_id", "initiator", "responder", "direction"];
-/// The column that names the line of a row, where flows are not to be named by their addresses.
-pub const LINE_COLUMN: &str = "line";
-/// Columns that tell queues apart, in a table that is not about flows.
-const QUEUE_COLUMNS: [&str; 4] = ["file", "interface", "handle", "way"];
-/// Columns that hold a row's time, the first that is there.
-const TIMES: [&str; 3] = ["time_ns", "start_ns", "sent_ns"];
 /// A line whose largest value is a smaller part of the panel's largest than this lies on the axis.
 const LEAST_SEEN: f64 = 50.0;
-/// A sender that heard fewer ACKs than this part of those of the busiest one is left out. So is a
-/// line with fewer points than this part of the longest one, if lines are named by groups.
-const LEAST_HEARD: usize = 50;
-
-/// What a panel of a time series shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PanelKind {
-    /// Round-trip times.
-    Rtt,
-    /// One-way delays.
-    Owd,
-    /// The state of a queue, or the queueing delays of packets.
-    Queue,
-    /// Rates.
-    Throughput,
-    /// Congestion windows with slow start thresholds, flight sizes and recoveries.
-    Cwnd,
-    /// A column of any table.
-    Column(String),
-}
-
-impl FromStr for PanelKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let named = Self::NAMED.into_iter().find(|kind| kind.name() == text);
-        match named {
-            Some(kind) => Ok(kind),
-            None if text.is_empty() => Err("a panel is rtt, cwnd, … or a column".to_owned()),
-            None => Ok(Self::Column(text.to_owned())),
-        }
-    }
-}
-
-impl PanelKind {
-    /// Those with a name of their own, in the order in which they are drawn if none is asked for.
-    pub const NAMED: [Self; 5] = [
-        Self::Cwnd,
-        Self::Rtt,
-        Self::Throughput,
-        Self::Queue,
-        Self::Owd,
-    ];
-
-    /// What it is called.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Rtt => "rtt",
-            Self::Owd => "owd",
-            Self::Queue => "queue",
-            Self::Throughput => "throughput",
-            Self::Cwnd => "cwnd",
-            Self::Column(column) => column,
-        }
-    }
-
-    /// The tables that have it, and the column of each, in order of preference.
-    pub fn sources(&self) -> Vec<(Option<&'static str>, String)> {
-        let of = |sources: &[(&'static str, &str)]| {
-            let owned = sources
-                .iter()
-                .map(|(table, column)| (Some(*table), (*column).to_owned()));
-            owned.collect()
-        };
-        match self {
-            Self::Rtt => of(&[("rtt", "rtt_ns")]),
-            Self::Owd => of(&[("owd", "owd_ns"), ("owd", "one_way_delay_ns")]),
-            Self::Queue => of(&[
-                ("queue", "backlog_packets"),
-                ("queue", "queueing_delay_max_ns"),
-                ("owd", "queueing_delay_ns"),
-            ]),
-            Self::Throughput => of(&[("throughput", "goodput_bps")]),
-            Self::Cwnd => of(&[("sender", "cwnd_segments"), ("logs", "cwnd_segments")]),
-            Self::Column(column) => vec![(None, column.clone())],
-        }
-    }
-
-    /// Columns that it looks at if they are there.
-    pub fn optional_columns() -> Vec<String> {
-        const MORE: [&str; 10] = [
-            "interface",
-            "handle",
-            "way",
-            "reference",
-            "method",
-            "ssthresh_segments",
-            "flight_size_bytes",
-            "smss_bytes",
-            "cwnd_source",
-            "source",
-        ];
-        let all = FLOW_COLUMNS.into_iter().chain(TIMES).chain(MORE);
-        all.map(str::to_owned).collect()
-    }
-}
 
 /// Whose lines are drawn, each with a number, the same in all panels.
 #[derive(Clone, Debug, Default)]
@@ -313,95 +208,6 @@ pub fn losses(lost: &Frame) -> Vec<Timestamp> {
     times.map(Timestamp::from_nanos).collect()
 }
 
-/// A quantity of one flow and way over time.
-struct FlowLine {
-    name: String,
-    points: Vec<(Timestamp, f64)>,
-}
-
-fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Error> {
-    let values = numbers(frame, column)?;
-    let times = time_column(frame).ok_or_else(|| Error::NoColumn {
-        column: TIMES.join(" or "),
-    })?;
-    let columns = flow_columns(frame);
-    let by = Levels::of(frame, &columns);
-    let has_ways = columns.iter().any(|column| column == "direction");
-    let ids = frame.column("flow_id");
-    let mut lines: Vec<FlowLine> = (0..by.len())
-        .map(|_| FlowLine {
-            name: String::new(),
-            points: Vec::new(),
-        })
-        .collect();
-    for row in 0..frame.rows() {
-        // A row without a flow is about all of them.
-        if ids.is_some_and(|ids| ids.cell(row) == Cell::Null) {
-            continue;
-        }
-        let line = &mut lines[by.of_row(row)];
-        if let (Some(time), Some(value)) = (times.whole(row), values.number(row)) {
-            if line.points.is_empty() {
-                line.name = flow_name(frame, row, has_ways);
-            }
-            line.points.push((Timestamp::from_nanos(time), value));
-        }
-    }
-    lines.retain(|line| !line.points.is_empty());
-    if frame.column(LINE_COLUMN).is_some() {
-        let most = lines.iter().map(|line| line.points.len()).max();
-        lines.retain(|line| line.points.len() >= most.unwrap_or(0) / LEAST_HEARD);
-    }
-    for line in &mut lines {
-        line.points.sort_by_key(|point| point.0);
-    }
-    Ok(lines)
-}
-
-fn time_column(frame: &Frame) -> Option<&Series> {
-    TIMES.iter().find_map(|name| frame.column(name))
-}
-
-/// What tells lines apart. Both directions of a flow measure one path if packets are paired.
-fn flow_columns(frame: &Frame) -> Vec<String> {
-    let is_paired = match frame.column("method") {
-        Some(method) => (0..frame.rows()).all(|row| method.cell(row) == Cell::Text("packet_pairs")),
-        None => frame.column("reference").is_some(),
-    };
-    let columns = if frame.column("flow_id").is_some() {
-        FLOW_COLUMNS.to_vec()
-    } else {
-        QUEUE_COLUMNS.to_vec()
-    };
-    columns
-        .into_iter()
-        .filter(|column| !(is_paired && *column == "direction"))
-        .filter(|column| frame.column(column).is_some())
-        .map(str::to_owned)
-        .collect()
-}
-
-fn flow_name(frame: &Frame, row: usize, has_ways: bool) -> String {
-    let text = |column: &str| match frame.column(column)?.cell(row) {
-        Cell::Text(text) => Some(text.to_owned()),
-        Cell::Whole(number) => Some(number.to_string()),
-        _ => None,
-    };
-    let ends = text("initiator").zip(text("responder"));
-    let name = text(LINE_COLUMN).or_else(|| ends.map(|(from, to)| format!("{from} > {to}")));
-    let name = name.or_else(|| text("flow_id").map(|id| format!("flow {id}")));
-    let queue: Vec<String> = QUEUE_COLUMNS[1..]
-        .iter()
-        .filter_map(|column| text(column))
-        .collect();
-    let name = name.or_else(|| (!queue.is_empty()).then(|| format!("queue {}", queue.join(" "))));
-    let name = name.or_else(|| text("file")).unwrap_or_default();
-    match text("direction") {
-        Some(way) if way == "reverse" && has_ways => format!("{name} (reverse)"),
-        _ => name,
-    }
-}
-
 fn is_measured(sender: &Frame, row: usize) -> bool {
     let source = sender.column("cwnd_source");
     source.is_some_and(|source| source.cell(row) == Cell::Text("measured"))
@@ -423,6 +229,7 @@ fn flight_segments(sender: &Frame) -> Option<Series> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow_line::LINE_COLUMN;
 
     fn whole(cells: &[i64]) -> Series {
         Series::Whole(cells.iter().copied().map(Some).collect())
