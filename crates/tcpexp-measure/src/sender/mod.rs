@@ -31,6 +31,7 @@
 //! }
 //! ```
 
+mod backoff;
 mod delivery;
 mod drain;
 mod engine;

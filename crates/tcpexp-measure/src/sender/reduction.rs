@@ -5,8 +5,6 @@ const LEAST_DELIVERED: u32 = 16;
 /// So many ACKs in a row must leave room in the window before the sender counts as limited by
 /// something else.
 const LEAST_SHORT: u32 = 8;
-/// Below this window rounding hides the factor of a reduction.
-const LEAST_FACTORED: u32 = 8;
 
 /// The window during a recovery.
 ///
@@ -27,12 +25,11 @@ pub(super) struct Reduction {
 }
 
 impl Reduction {
-    /// A recovery begins with a window of `prior`; `factor` is what earlier ones multiplied it by,
-    /// as numerator and denominator.
-    pub(super) fn new(prior: u32, factor: Option<(u32, u32)>) -> Self {
+    /// A recovery begins with a window of `prior`, and of `threshold` if earlier ones tell that.
+    pub(super) fn new(prior: u32, threshold: Option<u32>) -> Self {
         Self {
             prior,
-            threshold: factor.map(|factor| scaled(prior, factor)),
+            threshold,
             is_proportional: true,
             ..Self::default()
         }
@@ -46,6 +43,8 @@ impl Reduction {
     pub(super) fn look(&mut self, pipe: u32, is_closed: bool) -> u32 {
         let is_short = pipe < self.cwnd;
         self.short = if is_short { self.short + 1 } else { 0 };
+        // From here on the receiver's window decides what is sent.
+        self.is_proportional &= !is_closed;
         self.latest = if is_short && (is_closed || self.short >= LEAST_SHORT) {
             self.cwnd
         } else {
@@ -100,11 +99,6 @@ impl Reduction {
     pub(super) fn unreached(&self) -> Option<u32> {
         self.threshold.filter(|_| self.short >= LEAST_SHORT)
     }
-}
-
-/// The factor of a reduction, if it can be told.
-pub(super) fn factor(before: u32, after: u32) -> Option<(u32, u32)> {
-    (before >= LEAST_FACTORED && after < before).then_some((after, before))
 }
 
 /// `value` multiplied by a factor.

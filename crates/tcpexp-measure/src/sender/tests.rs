@@ -176,8 +176,48 @@ fn what_is_sent_after_a_silence_is_no_threshold_of_the_recovery_before() {
     0+4940 pipe 3 cwnd 10 application_limited slow_start
     resent fast_retransmit
     0+4940 pipe 2 cwnd 2 recovery fast_recovery
-    recovery 0 fast to None
     4940+1976 pipe 2 cwnd 2 application_limited slow_start
+    recovery 0 fast to None
+    ");
+}
+
+#[test]
+fn a_probe_beyond_the_window_is_no_threshold_of_the_recovery_before() {
+    let text = lossy("").replace(
+        "0.166000 <",
+        "0.125011 > 6917:7905(988) ts 125 984
+        0.245000 > 7905:8893(988) ts 245 984
+        0.286000 <",
+    );
+    assert!(
+        told(&text).contains("recovery 0 fast to Some(3)"),
+        "{}",
+        told(&text)
+    );
+}
+
+#[test]
+fn a_loss_in_a_recovery_begins_the_next_one_where_it_ends() {
+    let text = lossy("").replace(
+        "0.125000 <",
+        "0.085011 > 5929:6917(988) ts 85 944
+        0.124000 < ack 1 sack 5929:6917 989:4941 ts 983 85
+        0.124010 > 4941:5929(988) ts 124 983
+        0.125000 <",
+    );
+    let text = text.replace("0.125010 > 5929:6917", "0.125010 > 6917:7905");
+    assert_snapshot!(told(&text), @r"
+    0+4940 pipe 5 cwnd 10 application_limited slow_start
+    0+4940 pipe 4 cwnd 10 application_limited slow_start
+    0+4940 pipe 3 cwnd 10 application_limited slow_start
+    resent fast_retransmit
+    0+4940 pipe 2 cwnd 2 recovery fast_recovery
+    0+6916 pipe 3 cwnd 3 recovery fast_recovery
+    resent fast_retransmit
+    0+6916 pipe 2 cwnd 2 recovery fast_recovery
+    recovery 0 fast to Some(2)
+    4940+2964 pipe 2 cwnd 2 recovery fast_recovery
+    recovery 1 fast to None
     ");
 }
 
@@ -206,8 +246,8 @@ fn timeout_backs_off_and_leaves_one_segment_in_the_network() {
     resent after_timeout
     resent after_timeout
     988+2964 pipe 2 cwnd 2 recovery loss_recovery
-    recovery 0 timeout to None
     3952+988 pipe 1 cwnd 1 filled slow_start
+    recovery 0 timeout to None
     ");
     assert_eq!(summary(&text).timeouts, 1);
 }

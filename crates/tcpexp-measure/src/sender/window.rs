@@ -249,8 +249,9 @@ impl Window {
         }
     }
 
-    /// A recovery begins.
-    pub(super) fn reduce(&mut self) {
+    /// A recovery begins, which sets `threshold` if that can be told yet.
+    pub(super) fn reduce(&mut self, threshold: Option<u32>) {
+        self.ssthresh = threshold.or(self.ssthresh);
         self.forget();
     }
 

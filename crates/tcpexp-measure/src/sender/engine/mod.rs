@@ -7,6 +7,7 @@ use tcpexp_flow::{Direction, FlowId, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::sender::SenderRow;
+use crate::sender::backoff::Backoff;
 use crate::sender::delivery::Delivery;
 use crate::sender::event::{Acked, Sent};
 use crate::sender::hindsight::Side;
@@ -69,8 +70,7 @@ pub(super) struct Engine<'a> {
     board: Scoreboard,
     recovery: Recovery,
     reduction: Reduction,
-    /// By what the latest recovery multiplied the window.
-    factor: Option<(u32, u32)>,
+    backoff: Backoff,
     window: Window,
     timer: Timer,
     limits: Limits,
@@ -98,6 +98,8 @@ pub(super) struct Engine<'a> {
     has_probed: bool,
     /// The recovery that ended with the last ACK; its threshold shows with the next one.
     settling: Option<Settling>,
+    /// A recovery that has ended below its threshold, which shows where slow start ends.
+    regrowing: Option<Settling>,
 }
 
 /// A recovery that has ended, and whose threshold is not known yet.
@@ -124,7 +126,7 @@ impl<'a> Engine<'a> {
             board: Scoreboard::default(),
             recovery: Recovery::default(),
             reduction: Reduction::default(),
-            factor: None,
+            backoff: Backoff::default(),
             window: Window::new(profile, side.is_bursty),
             timer: profile.timer(),
             limits: Limits::default(),
@@ -147,6 +149,7 @@ impl<'a> Engine<'a> {
             ticks: Ticks::new(side.tick),
             has_probed: false,
             settling: None,
+            regrowing: None,
         }
     }
 
@@ -162,6 +165,10 @@ impl<'a> Engine<'a> {
     pub(super) fn send(&mut self, sent: &Sent, rows: &mut impl Extend<SenderRow>) {
         self.limits.pass(sent.at);
         let nxt = self.begin(sent.start);
+        if !self.is_answered_at(sent.at) {
+            // What is sent without being asked for, as a probe is, may go beyond the window.
+            self.see_settled(sent.at, rows);
+        }
         if sent.end > nxt {
             self.send_new(sent.at, nxt, sent.end);
         }
@@ -174,11 +181,7 @@ impl<'a> Engine<'a> {
         }
         if !self.has_sent {
             // What the other end asked for is not sent because of room in the window.
-            let answer = self.order.answer();
-            self.is_answer = !self.was_asked
-                && self
-                    .last_heard
-                    .is_some_and(|heard| sent.at - heard < answer);
+            self.is_answer = !self.was_asked && self.is_answered_at(sent.at);
         }
         self.last_sent = Some(sent.at);
         self.has_sent = true;
@@ -228,12 +231,11 @@ impl<'a> Engine<'a> {
         let nxt = self.admit(acked, una, nxt);
         let now = self.moment(acked.at, una, nxt);
         self.window.validate(&now);
-        if self.settling.is_some() && self.has_sent {
-            self.settle(Some(now.pipe), rows);
-        }
+        self.see_settled(acked.at, rows);
         if !acked.is_syn {
             self.tell(&now, rows);
         }
+        self.see_regrown(rows);
         if acked.ack >= una {
             self.process(acked, una, nxt, rows);
         }
@@ -389,6 +391,7 @@ impl<'a> Engine<'a> {
     pub(super) fn end(mut self, rows: &mut impl Extend<SenderRow>) {
         self.undecided.give_up(rows);
         self.settle(None, rows);
+        self.give_up_regrowing(rows);
         if let Some(running) = self.recovery.end() {
             self.report(&running, None, None, false, rows);
         }

@@ -7,7 +7,7 @@ use super::{ANSWER, Engine, Order, Settling};
 use crate::sender::SenderRow;
 use crate::sender::event::{Acked, Sent};
 use crate::sender::recovery::{RecoveryEpoch, RecoveryKind, Running, State};
-use crate::sender::reduction::{Reduction, factor, scaled};
+use crate::sender::reduction::Reduction;
 use crate::sender::resent::{Resent, ResentCause};
 
 impl Engine<'_> {
@@ -117,20 +117,23 @@ impl Engine<'_> {
         let Some(nxt) = self.nxt else {
             return;
         };
+        self.settle_at_once(at, rows);
         // What was known before a timeout that interrupts a recovery is what the recovery knew.
         let before = (self.window.cwnd, self.window.is_filled);
-        let ssthresh = self.window.ssthresh;
         if let Some(interrupted) = self.recovery.end() {
-            self.report(&interrupted, Some(at), None, false, rows);
+            let threshold = self.backoff.threshold(interrupted.cwnd_before);
+            self.report(&interrupted, Some(at), threshold, false, rows);
         }
         self.settle(None, rows);
+        self.give_up_regrowing(rows);
+        let (ssthresh, threshold) = (self.window.ssthresh, self.backoff.threshold(before.0));
         self.recovery
             .begin(kind, at, self.una.unwrap_or(nxt)..nxt, before, ssthresh);
-        self.window.reduce();
+        self.window.reduce(threshold);
         self.hints.lose();
         self.counts.recoveries += 1;
         self.counts.timeouts += u32::from(kind == RecoveryKind::Timeout);
-        self.reduction = Reduction::new(before.0, self.factor);
+        self.reduction = Reduction::new(before.0, threshold);
     }
 
     /// Whether all is repaired that was sent when the recovery began.
@@ -164,67 +167,139 @@ impl Engine<'_> {
         let Some(running) = self.recovery.end() else {
             return;
         };
+        let settling = Settling {
+            running,
+            ended: acked.at,
+            has_restarted: false,
+        };
+        let goes_on = !undone && self.goes_on();
         if undone {
             self.window
                 .undo(running.cwnd_before, running.ssthresh_before);
             self.board.undo();
             self.report(&running, Some(acked.at), None, true, rows);
         } else if running.kind == RecoveryKind::Timeout {
-            // It ends in slow start, and the threshold shows only where that ends.
-            let threshold = self
-                .factor
-                .map(|factor| scaled(running.cwnd_before, factor));
-            self.window.resume(self.board.pipe(), threshold);
-            self.report(&running, Some(acked.at), threshold, false, rows);
-        } else if let Some(threshold) = self.unreached(&running) {
+            self.regrow(settling, self.board.pipe(), rows);
+        } else if let Some(threshold) = self.hidden(&running, goes_on) {
             self.window.settle_unfilled(threshold);
-            if running.was_filled {
-                self.factor = factor(running.cwnd_before, threshold).or(self.factor);
-                if self.reduction.unreached().is_none() {
-                    self.hints.reduced(running.cwnd_before, threshold);
-                }
+            if running.was_filled && self.reduction.unreached().is_none() {
+                self.hints.reduced(running.cwnd_before, threshold);
             }
             self.report(&running, Some(acked.at), Some(threshold), false, rows);
         } else {
             self.window.settle(self.board.pipe());
-            self.settling = Some(Settling {
-                running,
-                ended: acked.at,
-                has_restarted: false,
-            });
+            self.settling = Some(settling);
+        }
+        if goes_on {
+            self.enter(RecoveryKind::Fast, acked.at, rows);
         }
     }
 
-    /// The threshold of a recovery that does not show in what the sender fills after it: because
-    /// something else held it back, or because without SACK all that duplicate ACKs stood for
-    /// counts as outstanding again.
-    fn unreached(&self, running: &Running) -> Option<u32> {
-        let is_blurred = !self.side.has_sack && running.kind == RecoveryKind::Fast;
-        let last = is_blurred.then(|| self.reduction.latest());
-        self.reduction.unreached().or(last)
+    /// Whether the ACK that ends a recovery begins another one, because something that was sent in
+    /// the recovery is lost as well and was sent again (`tcp_time_to_recover`). Where it was not
+    /// sent again yet, it is not known whether the sender has noticed.
+    fn goes_on(&self) -> bool {
+        self.side.has_sack && self.timer.is_linux() && self.board.has_retransmitted()
     }
 
-    /// What the sender fills right after a recovery is the threshold that the recovery set.
+    /// The threshold of a recovery that does not show in what the sender fills after it: because
+    /// something else held it back, because another recovery follows at once, or because without
+    /// SACK all that duplicate ACKs stood for counts as outstanding again.
+    fn hidden(&mut self, running: &Running, goes_on: bool) -> Option<u32> {
+        let is_blurred = !self.side.has_sack && running.kind == RecoveryKind::Fast;
+        let last = (is_blurred || goes_on).then(|| self.reduction.latest());
+        let seen = self.reduction.unreached().or(last)?;
+        Some(self.learn(running, seen))
+    }
+
+    /// The threshold of a recovery that shows to be about `seen`.
+    fn learn(&mut self, running: &Running, seen: u32) -> u32 {
+        if running.was_filled {
+            self.backoff.see(running.cwnd_before, seen);
+        }
+        self.backoff.near(running.cwnd_before, seen)
+    }
+
+    /// Looks at what the sender fills right after a recovery, once it has sent: the threshold that
+    /// the recovery set, unless the receiver's window is smaller.
+    pub(super) fn see_settled(&mut self, at: Timestamp, rows: &mut impl Extend<SenderRow>) {
+        let (Some(una), Some(nxt), Some(settling)) = (self.una, self.nxt, self.settling) else {
+            return;
+        };
+        if !self.has_sent {
+            return;
+        }
+        if !self.is_closed(una, nxt) {
+            self.settle(Some(self.board.pipe()), rows);
+        } else if self
+            .timer
+            .srtt()
+            .is_none_or(|srtt| at - settling.ended > srtt)
+        {
+            self.settle(None, rows);
+        }
+    }
+
+    /// Another recovery begins with the ACK that ended one, so that nothing is filled in between.
+    fn settle_at_once(&mut self, at: Timestamp, rows: &mut impl Extend<SenderRow>) {
+        let answer = self.order.answer();
+        let is_now = |settling: &mut Settling| at - settling.ended < answer;
+        if let Some(Settling { running, ended, .. }) = self.settling.take_if(is_now) {
+            let threshold = self.learn(&running, self.reduction.latest());
+            self.window.settle_unfilled(threshold);
+            self.report(&running, Some(ended), Some(threshold), false, rows);
+        }
+    }
+
+    /// The threshold of the recovery that ended last shows to be about `filled`, if at all.
     pub(super) fn settle(&mut self, filled: Option<u32>, rows: &mut impl Extend<SenderRow>) {
         let Some(settling) = self.settling.take() else {
             return;
         };
         let running = settling.running;
-        let mut threshold = filled;
-        if let Some(filled) = filled {
-            if settling.has_restarted {
-                let factor = self.factor;
-                threshold = factor.map(|factor| scaled(running.cwnd_before, factor));
-                self.window.resume(filled, threshold);
-            } else {
-                self.window.settle(filled);
-                if running.was_filled {
-                    self.hints.reduced(running.cwnd_before, filled);
-                    self.factor = factor(running.cwnd_before, filled).or(self.factor);
-                }
+        let threshold = match filled {
+            Some(filled) if settling.has_restarted => {
+                return self.regrow(settling, filled, rows);
             }
-        }
+            Some(filled) => {
+                self.window.settle(filled);
+                let threshold = self.learn(&running, filled);
+                if running.was_filled {
+                    self.hints.reduced(running.cwnd_before, threshold);
+                }
+                self.window.ssthresh = Some(threshold);
+                Some(threshold)
+            }
+            None => self.backoff.threshold(running.cwnd_before),
+        };
         self.report(&running, Some(settling.ended), threshold, false, rows);
+    }
+
+    /// A recovery has ended in slow start, with `pipe` segments in the network; its threshold is
+    /// that of the rule, or shows where slow start ends.
+    fn regrow(&mut self, settling: Settling, pipe: u32, rows: &mut impl Extend<SenderRow>) {
+        let threshold = self.backoff.threshold(settling.running.cwnd_before);
+        self.window.resume(pipe, threshold);
+        if threshold.is_some() {
+            let ended = Some(settling.ended);
+            self.report(&settling.running, ended, threshold, false, rows);
+        } else {
+            self.regrowing = Some(settling);
+        }
+    }
+
+    /// Looks whether slow start has ended.
+    pub(super) fn see_regrown(&mut self, rows: &mut impl Extend<SenderRow>) {
+        if self.window.ssthresh.is_some() {
+            self.give_up_regrowing(rows);
+        }
+    }
+
+    /// Tells of the recovery whose threshold slow start was to show, with it if it has.
+    pub(super) fn give_up_regrowing(&mut self, rows: &mut impl Extend<SenderRow>) {
+        if let Some(Settling { running, ended, .. }) = self.regrowing.take() {
+            self.report(&running, Some(ended), self.window.ssthresh, false, rows);
+        }
     }
 
     pub(super) fn report(

@@ -119,8 +119,7 @@ impl Engine<'_> {
         let (Some(una), Some(nxt)) = (self.una, self.nxt) else {
             return;
         };
-        let room = i64::from(self.side.smss_bytes);
-        let is_closed = self.usable(una, nxt).is_some_and(|usable| usable < room);
+        let is_closed = self.is_closed(una, nxt);
         let is_filled = self.window.is_filled || !self.recovery.is_open();
         let limit = match (is_closed, is_filled) {
             (true, _) => Some(Limit::ReceiverWindow),
@@ -135,6 +134,18 @@ impl Engine<'_> {
         Some(window - nxt.since(una))
     }
 
+    /// Whether what is sent at a time answers the latest ACK.
+    pub(super) fn is_answered_at(&self, at: Timestamp) -> bool {
+        let answer = self.order.answer();
+        self.last_heard.is_some_and(|heard| at - heard < answer)
+    }
+
+    /// Whether the receiver's window has no room for a segment.
+    pub(super) fn is_closed(&self, una: StreamOffset, nxt: StreamOffset) -> bool {
+        self.usable(una, nxt)
+            .is_some_and(|usable| usable < i64::from(self.side.smss_bytes))
+    }
+
     pub(super) fn moment(&self, at: Timestamp, una: StreamOffset, nxt: StreamOffset) -> Moment {
         Moment {
             at,
@@ -142,9 +153,7 @@ impl Engine<'_> {
             outstanding: self.board.outstanding(),
             una,
             nxt,
-            is_closed: self
-                .usable(una, nxt)
-                .is_some_and(|usable| usable < i64::from(self.side.smss_bytes)),
+            is_closed: self.is_closed(una, nxt),
             reply: self.reply(at),
             srtt: self.timer.srtt(),
         }

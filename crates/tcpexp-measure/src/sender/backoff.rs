@@ -1,0 +1,106 @@
+//! To what a sender's congestion control reduces the window at a loss.
+
+use super::reduction::scaled;
+
+/// Below this window rounding hides the factor of a reduction.
+const LEAST_FACTORED: u32 = 8;
+/// No congestion control reduces to less (RFC 5681, equation 4).
+const LEAST_THRESHOLD: u32 = 2;
+/// What is in the network right after a recovery may be this many segments off its threshold: the
+/// ACK that ends it may let the window grow, or show one segment more to be lost.
+const SLACK: u32 = 1;
+
+/// A factor by which congestion controls reduce, as numerator and denominator.
+type Factor = (u32, u32);
+
+/// The factors that are written down: Reno's half (RFC 5681, section 3.1), also that of Vegas and of
+/// others where they lose packets, and CUBIC's 0.7 (RFC 9438, section 4.6; 717/1024 in Linux).
+const WRITTEN: [Factor; 2] = [(1, 2), (717, 1024)];
+
+/// What is known of the factor of one sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Backoff {
+    /// The factor of the latest reduction, as it is written down if it is one of those.
+    factor: Option<Factor>,
+    is_written: bool,
+}
+
+impl Backoff {
+    /// A reduction from a window of `before`, which was seen, to about `after`.
+    pub(super) fn see(&mut self, before: u32, after: u32) {
+        if before < LEAST_FACTORED || after >= before {
+            return;
+        }
+        let fits = |slack| {
+            let near = move |of: &&Factor| threshold(before, **of).abs_diff(after) <= slack;
+            WRITTEN.iter().filter(near)
+        };
+        // What is known from before counts more, or one that fits two rules might change it.
+        let known = fits(SLACK).find(|of| self.is_written && self.factor == Some(**of));
+        let only = fits(SLACK).next().filter(|_| fits(SLACK).count() == 1);
+        let written = known.or(fits(0).next()).or(only);
+        self.is_written = written.is_some();
+        self.factor = Some(*written.unwrap_or(&(after, before)));
+    }
+
+    /// The threshold that a recovery from a window of `before` sets.
+    pub(super) fn threshold(&self, before: u32) -> Option<u32> {
+        self.factor.map(|factor| threshold(before, factor))
+    }
+
+    /// The threshold of a recovery after which `filled` segments are in the network: that of the
+    /// rule, if it is a written one and no further off than what is filled can be.
+    pub(super) fn near(&self, before: u32, filled: u32) -> u32 {
+        self.threshold(before)
+            .filter(|rule| self.is_written && rule.abs_diff(filled) <= SLACK)
+            .unwrap_or(filled)
+    }
+}
+
+fn threshold(before: u32, factor: Factor) -> u32 {
+    scaled(before, factor).max(LEAST_THRESHOLD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sender that was seen to reduce so.
+    fn seen(reductions: &[(u32, u32)]) -> Backoff {
+        let mut backoff = Backoff::default();
+        for (before, after) in reductions {
+            backoff.see(*before, *after);
+        }
+        backoff
+    }
+
+    #[test]
+    fn one_reduction_of_a_large_window_tells_the_rule() {
+        let cubic = seen(&[(90, 64)]);
+        assert_eq!(cubic.near(90, 64), 63);
+        assert_eq!(
+            [3, 4, 5, 6, 13].map(|before| cubic.threshold(before).unwrap()),
+            [2, 2, 3, 4, 9]
+        );
+        let reno = seen(&[(147, 72)]);
+        assert_eq!(
+            [2, 5, 147].map(|before| reno.threshold(before).unwrap()),
+            [2, 2, 73]
+        );
+    }
+
+    #[test]
+    fn what_is_filled_counts_where_the_rule_is_far_off_or_not_known() {
+        assert_eq!(seen(&[(90, 63)]).near(20, 12), 12);
+        assert_eq!(seen(&[(90, 80)]).near(20, 18), 18);
+        assert_eq!(seen(&[(90, 80)]).threshold(45), Some(40));
+        assert_eq!(seen(&[]).near(20, 12), 12);
+    }
+
+    #[test]
+    fn small_windows_and_reductions_that_fit_two_rules_tell_nothing_new() {
+        assert_eq!(seen(&[(4, 2)]).threshold(20), None);
+        assert_eq!(seen(&[(90, 63), (4, 2)]).threshold(20), Some(14));
+        assert_eq!(seen(&[(90, 45), (9, 5)]).threshold(20), Some(10));
+    }
+}
