@@ -56,11 +56,15 @@ fn a_reconstruction_is_held_against_the_kernels_log() {
       cwnd, filled                0.82 %    90   100    2 590   2 590    0.82    90
       cwnd, recovery              0.80 %    90   100      364     364      68   5.2
       cwnd, receiver limited         0 %   100   100        3       3     1.4   100
-      cwnd, application limited    1.4 %    83   100       12      12     8.3    83
+      cwnd, application limited    1.4 %    83   100       12      12     8.4    83
       cwnd, not filled             1.1 %    87   100       15      15     7.0    87
       rtt mean cwnd               0.88 %   100   100      114     114     5.8    90
       rtt max cwnd                 7.4 %   7.9   100      114     114      13   4.4
-      epoch precision                  -                    0       5
+      epoch precision                  -                    1       5
+      epoch recall                 100 %                    1       1
+      epoch began error median    0.0 ms                    1       1
+      epoch ended error median    0.0 ms                    1       1
+      ssthresh, fast recovery        0 %   100   100        1       1
       srtt                           0 %   100   100    2 969   2 969
     ");
 }
@@ -97,15 +101,15 @@ fn folders_and_pairs_make_a_table_with_a_line_for_each() {
     assert_snapshot!(desk.text("score one two"), @r"
     error in %                     ACKs known  cwnd within flight SRTT       epochs
                                                        5 %   size      hit/found/is
-    one                           2 969   100  0.82     90    9.1    0        0/5/0
-    inside                        2 969   100  0.82     90    9.1    0        0/5/0
+    one                           2 969   100  0.82     90    9.1    0        1/5/1
+    inside                        2 969   100  0.82     90    9.1    0        1/5/1
     ");
     let pairs = desk.text("score src.pcap probe.csv one/src.pcap two/inside/probe.csv.gz");
     assert_eq!(pairs.lines().count(), 4);
     let rows = desk.text("score one two --format csv");
     assert_snapshot!(rows.lines().take(2).collect::<Vec<_>>().join("\n"), @r"
     reconstructed,truth,sender,receiver,is_reconstructed,metric,subset,matched,truth_count,value,flight_size_matched,flight_size_value
-    one/src.pcap,one/probe.csv.gz,172.16.10.3:54058,172.16.11.2:5201,true,cwnd_error_ratio,all,2969,2969,0.008165744917488674,2969,0.09052747636210769
+    one/src.pcap,one/probe.csv.gz,172.16.10.3:54058,172.16.11.2:5201,true,cwnd_error_ratio,all,2969,2969,0.008165744917488674,2969,0.09052757824164247
     ");
 }
 
