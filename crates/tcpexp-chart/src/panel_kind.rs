@@ -1,0 +1,98 @@
+//! What panels over time there are, and in which tables they are found.
+
+use std::str::FromStr;
+
+use crate::flow_line::{FLOW_COLUMNS, TIMES};
+
+/// What a panel of a time series shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PanelKind {
+    /// Round-trip times.
+    Rtt,
+    /// One-way delays.
+    Owd,
+    /// The state of a queue, or the queueing delays of packets.
+    Queue,
+    /// Rates.
+    Throughput,
+    /// Congestion windows with slow start thresholds, flight sizes and recoveries.
+    Cwnd,
+    /// A column of any table.
+    Column(String),
+}
+
+impl FromStr for PanelKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::NAMED.into_iter().find(|kind| kind.name() == text);
+        match named {
+            Some(kind) => Ok(kind),
+            None if text.is_empty() => Err("a panel is rtt, cwnd, … or a column".to_owned()),
+            None => Ok(Self::Column(text.to_owned())),
+        }
+    }
+}
+
+impl PanelKind {
+    /// Those with a name of their own, in the order in which they are drawn if none is asked for.
+    pub const NAMED: [Self; 5] = [
+        Self::Cwnd,
+        Self::Rtt,
+        Self::Throughput,
+        Self::Queue,
+        Self::Owd,
+    ];
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Rtt => "rtt",
+            Self::Owd => "owd",
+            Self::Queue => "queue",
+            Self::Throughput => "throughput",
+            Self::Cwnd => "cwnd",
+            Self::Column(column) => column,
+        }
+    }
+
+    /// The tables that have it, and the column of each, in order of preference.
+    pub fn sources(&self) -> Vec<(Option<&'static str>, String)> {
+        let of = |sources: &[(&'static str, &str)]| {
+            let owned = sources
+                .iter()
+                .map(|(table, column)| (Some(*table), (*column).to_owned()));
+            owned.collect()
+        };
+        match self {
+            Self::Rtt => of(&[("rtt", "rtt_ns")]),
+            Self::Owd => of(&[("owd", "owd_ns"), ("owd", "one_way_delay_ns")]),
+            Self::Queue => of(&[
+                ("queue", "backlog_packets"),
+                ("queue", "queueing_delay_max_ns"),
+                ("owd", "queueing_delay_ns"),
+            ]),
+            Self::Throughput => of(&[("throughput", "goodput_bps")]),
+            Self::Cwnd => of(&[("sender", "cwnd_segments"), ("logs", "cwnd_segments")]),
+            Self::Column(column) => vec![(None, column.clone())],
+        }
+    }
+
+    /// Columns that it looks at if they are there.
+    pub fn optional_columns() -> Vec<String> {
+        const MORE: [&str; 10] = [
+            "interface",
+            "handle",
+            "way",
+            "reference",
+            "method",
+            "ssthresh_segments",
+            "flight_size_bytes",
+            "smss_bytes",
+            "cwnd_source",
+            "source",
+        ];
+        let all = FLOW_COLUMNS.into_iter().chain(TIMES).chain(MORE);
+        all.map(str::to_owned).collect()
+    }
+}
