@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, has_lab, numbers, said};
+use crate::bench::{Bench, has_lab, numbers, said, takes_minutes};
 
 const PLAN: &str = include_str!("killed.toml");
 
@@ -137,9 +137,8 @@ fn schemas(tables: &BTreeMap<String, Value>) -> Vec<Value> {
 
 /// One guest for each run: there two runs with one seed are the same to the last bit.
 #[test]
-#[ignore = "takes minutes: cargo test -p tcpexp-cli --test sweep -- --ignored --nocapture"]
 fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
-    if !has_lab() {
+    if takes_minutes() || !has_lab() {
         return;
     }
     let bench = Bench::new();
