@@ -21,7 +21,21 @@ pub(crate) const LEAST_HEARD: usize = 50;
 /// A quantity of one flow and way over time.
 pub(crate) struct FlowLine {
     pub(crate) name: String,
+    /// A row that it is made of.
+    row: usize,
     pub(crate) points: Vec<(Timestamp, f64)>,
+}
+
+impl FlowLine {
+    /// The rows of another table that are about its flow and way; `frame` is the table it is of.
+    pub(crate) fn rows_of(&self, frame: &Frame, other: &Frame) -> Frame {
+        let both = FLOW_COLUMNS.map(|column| frame.column(column).zip(other.column(column)));
+        let is_of = |row| {
+            let mut both = both.iter().flatten();
+            both.all(|(its, of)| its.cell(self.row) == of.cell(row))
+        };
+        other.filtered(&(0..other.rows()).map(is_of).collect::<Vec<_>>())
+    }
 }
 
 pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Error> {
@@ -36,6 +50,7 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
     let mut lines: Vec<FlowLine> = (0..by.len())
         .map(|_| FlowLine {
             name: String::new(),
+            row: 0,
             points: Vec::new(),
         })
         .collect();
@@ -48,6 +63,7 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
         if let (Some(time), Some(value)) = (times.whole(row), values.number(row)) {
             if line.points.is_empty() {
                 line.name = flow_name(frame, row, has_ways);
+                line.row = row;
             }
             line.points.push((Timestamp::from_nanos(time), value));
         }

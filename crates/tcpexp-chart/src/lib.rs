@@ -92,6 +92,6 @@ pub use style::{AxisStyle, Style};
 pub use svg::{FigureSize, Svg};
 pub use theme::Theme;
 pub use thinned::Thinned;
-pub use time_panels::{Flows, column_panel, losses, recoveries, window_panel};
+pub use time_panels::{Flows, column_panel, losses, window_panel};
 pub use timeseries::{LineKind, TimeLine, TimePanel, TimeSpan, timeseries_figure};
 pub use trend::{Share, data_directions, trend_figure};

@@ -92,11 +92,12 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
     Ok(panel)
 }
 
-/// The panel of congestion windows: of one sender with threshold and flight size, of several the
-/// windows only; and what a kernel logged.
+/// The panel of congestion windows: of one sender with threshold, flight size and recoveries, of
+/// several the windows only; and what a kernel logged.
 pub fn window_panel(
     sender: Option<&Frame>,
     logs: Option<&Frame>,
+    events: Option<&Frame>,
     flows: &mut Flows,
 ) -> Result<TimePanel, Error> {
     let mut panel = TimePanel {
@@ -145,6 +146,8 @@ pub fn window_panel(
     if let [only] = windows.as_slice() {
         flows.number(&only.name);
         panel.lines.extend(lines_of_sender(sender, only)?);
+        let events = events.map(|events| only.rows_of(sender, events));
+        panel.spans = events.as_ref().map_or(Vec::new(), recoveries);
         return Ok(panel);
     }
     for window in windows {
@@ -182,7 +185,7 @@ fn lines_of_sender(sender: &Frame, window: &FlowLine) -> Result<Vec<TimeLine>, E
 }
 
 /// Recoveries in a table of events.
-pub fn recoveries(events: &Frame) -> Vec<TimeSpan> {
+fn recoveries(events: &Frame) -> Vec<TimeSpan> {
     let cell = |column: &str, row| events.column(column).map_or(Cell::Null, |of| of.cell(row));
     let nanos = |column, row| match cell(column, row) {
         Cell::Whole(nanos) => Some(Timestamp::from_nanos(nanos)),
@@ -288,12 +291,49 @@ mod tests {
         let logs = table(["forward", "reverse"]);
         let sender = table(["forward", "forward"]);
         let lines = |sender| {
-            let panel = window_panel(sender, Some(&logs), &mut Flows::default()).unwrap();
+            let panel = window_panel(sender, Some(&logs), None, &mut Flows::default()).unwrap();
             panel.lines.len()
         };
         // The estimate, and the log of it.
         assert_eq!(lines(Some(&sender)), 2);
         assert_eq!(lines(None), 2);
+    }
+
+    #[test]
+    fn recoveries_are_those_of_the_sender_that_is_drawn() {
+        let busy_for = 2 * i64::try_from(LEAST_HEARD).unwrap();
+        let times: Vec<i64> = (0..=busy_for).collect();
+        // The last one hardly hears anything.
+        let flows: Vec<i64> = times.iter().map(|time| time / busy_for).collect();
+        let sender = Frame::of(vec![
+            ("flow_id".into(), whole(&flows)),
+            ("time_ns".into(), whole(&times)),
+            ("cwnd_segments".into(), whole(&times)),
+        ]);
+        let events = Frame::of(vec![
+            ("flow_id".into(), whole(&[1, 0, 0])),
+            ("time_ns".into(), whole(&[5, 6, 7])),
+            (
+                "ended_ns".into(),
+                Series::Whole(vec![Some(9), Some(8), None]),
+            ),
+            (
+                "event".into(),
+                Series::texts(["recovery", "recovery", "retransmission"].map(Some)),
+            ),
+            (
+                "kind".into(),
+                Series::texts(["timeout", "fast", "fast"].map(Some)),
+            ),
+        ]);
+        let panel =
+            window_panel(Some(&sender), None, Some(&events), &mut Flows::default()).unwrap();
+        let expected = TimeSpan {
+            start: Timestamp::from_nanos(6),
+            end: Some(Timestamp::from_nanos(8)),
+            is_timeout: false,
+        };
+        assert_eq!(panel.spans, [expected]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! `tcpexp plot timeseries DATA…`.
 
 use tcpexp::chart::{
-    Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, recoveries,
-    timeseries_figure, window_panel,
+    Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, timeseries_figure,
+    window_panel,
 };
 use tcpexp::table::{Frame, Series};
 
@@ -142,10 +142,9 @@ impl Source<'_> {
             let sender = self.table("sender", "cwnd_segments");
             let logs = self.table("logs", "cwnd_segments");
             if sender.is_some() || logs.is_some() {
-                let mut panel = window_panel(sender.as_ref(), logs.as_ref(), flows)?;
                 let events = self.table("events", "ended_ns");
-                panel.spans = events.map_or(Vec::new(), |events| recoveries(&events));
-                return Ok(panel);
+                let tables = [&sender, &logs, &events].map(Option::as_ref);
+                return Ok(window_panel(tables[0], tables[1], tables[2], flows)?);
             }
         }
         let optional = PanelKind::optional_columns();
