@@ -52,6 +52,7 @@ pub mod path;
 mod quantiles;
 pub mod repetition;
 pub mod response;
+mod ring;
 pub mod rto;
 pub mod rtt;
 pub mod score;

@@ -1,11 +1,18 @@
 //! One measurement per flow of a capture, all flows side by side.
 
-use rayon::prelude::*;
+use std::panic::resume_unwind;
+use std::thread;
+
 use tcpexp_flow::{Datagram, Flow, FlowPacket, Segment, Slot};
 
 use crate::Packets;
 use crate::chunk::{Arrivals, Chunk, Part, Places, SHARDS, expect};
+use crate::ring::Stage;
 
+/// Reading takes a part of all work that is not small, so more threads would wait for it.
+const MOST_THREADS: usize = 8;
+/// So many shards are handed from thread to thread together.
+const SHARDS_TOGETHER: usize = 4;
 /// So many flows ahead a meter is asked for.
 const FLOWS_AHEAD: usize = 3;
 
@@ -62,92 +69,135 @@ pub struct Metered {
 pub fn meter<M: Meter, E: Send>(
     packets: &mut impl Packets,
     begin: impl Fn(&Flow) -> M + Sync,
-    mut sink: impl FnMut(Vec<M::Row>) -> Result<(), E> + Send,
+    sink: impl FnMut(Vec<M::Row>) -> Result<(), E> + Send,
 ) -> Result<Metered, E> {
-    let mut arrivals = Arrivals::of(packets);
-    let mut flows = Places::default();
-    let mut shards: Vec<Shard<M>> = Vec::new();
-    shards.resize_with(SHARDS, Shard::default);
-    // Three chunks are under way at a time: one is read, one is spread over the flows, and one is
-    // measured.
-    let [mut read, mut placed, mut measured] = [(); 3].map(|()| Chunk::default());
-    arrivals.read(&mut placed);
-    loop {
-        let (is_placed, ((), rows)) = rayon::join(
-            || flows.fill(&mut placed),
-            || {
-                rayon::join(
-                    || arrivals.read(&mut read),
-                    || {
-                        shards
-                            .par_iter_mut()
-                            .zip(measured.parts())
-                            .for_each(|(shard, part)| shard.measure(&measured, part, &begin));
-                        in_order(&mut shards)
-                    },
-                )
-            },
-        );
-        sink(rows)?;
-        if !is_placed {
-            break;
-        }
-        std::mem::swap(&mut measured, &mut placed);
-        std::mem::swap(&mut placed, &mut read);
-    }
-    Ok(Metered {
-        flows: flows.flows_seen(),
+    let threads = rayon::current_num_threads().min(MOST_THREADS);
+    let mut workers = Worker::ring(threads, packets, sink);
+    let own = workers.pop();
+    thread::scope(|scope| {
+        let begin = &begin;
+        let others: Vec<_> = workers
+            .into_iter()
+            .map(|worker| scope.spawn(move || worker.run(begin)))
+            .collect();
+        let own = own.and_then(|worker| worker.run(begin));
+        let others = others
+            .into_iter()
+            .filter_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        let ends: Result<Vec<_>, E> = own.into_iter().chain(others).collect();
+        Ok(ends?.pop().unwrap_or_default())
     })
 }
 
-/// Takes the rows of all shards in the order of their packets.
+/// One thread's part of the work: every so many chunks, one is its own from the capture to the rows.
 ///
-/// Rows are large, so their places are sorted and each row is moved once.
-fn in_order<M: Meter>(shards: &mut [Shard<M>]) -> Vec<M::Row> {
-    let mut order = Vec::new();
-    for (number, shard) in shards.iter().enumerate() {
-        let records = shard.rows.records.iter().enumerate();
-        order.extend(records.map(|(place, record)| (*record, number, place)));
+/// The chunks go through each stage in the order of the capture. A thread keeps its chunk in its
+/// own processor's cache; what goes round is what the flows' packets have in common.
+struct Worker<'a, P, M, F> {
+    arrivals: Stage<Arrivals<'a, P>>,
+    places: Stage<Places>,
+    shards: Vec<Stage<[Shard<M>; SHARDS_TOGETHER]>>,
+    sink: Stage<Sink<F>>,
+}
+
+impl<'a, P, M, F, E> Worker<'a, P, M, F>
+where
+    P: Packets,
+    M: Meter,
+    F: FnMut(Vec<M::Row>) -> Result<(), E>,
+{
+    fn ring(threads: usize, packets: &'a mut P, sink: F) -> Vec<Self> {
+        let mut shards = [(); SHARDS / SHARDS_TOGETHER]
+            .map(|()| Stage::ring(threads, [(); SHARDS_TOGETHER].map(|()| Shard::default())));
+        let arrivals = Stage::ring(threads, Arrivals::of(packets));
+        let places = Stage::ring(threads, Places::default());
+        let sink = Stage::ring(threads, Sink { sink: Some(sink) });
+        arrivals
+            .zip(places)
+            .zip(sink)
+            .map(|((arrivals, places), sink)| Self {
+                arrivals,
+                places,
+                shards: shards.iter_mut().filter_map(Iterator::next).collect(),
+                sink,
+            })
+            .collect()
     }
-    order.sort_unstable();
-    let mut rows = Vec::with_capacity(order.len());
-    for (_, number, place) in order {
-        rows.extend(shards[number].rows.rows[place].take());
+
+    /// Works until the capture is at its end, or until another thread has failed, which gives
+    /// `None`.
+    fn run(self, begin: &impl Fn(&Flow) -> M) -> Option<Result<Metered, E>> {
+        let mut chunk = Chunk::default();
+        let mut rows = Yield::default();
+        loop {
+            self.arrivals.turn(|arrivals| arrivals.read(&mut chunk))?;
+            let (is_placed, flows) = self
+                .places
+                .turn(|places| (places.fill(&mut chunk), places.flows_seen()))?;
+            if !is_placed {
+                return Some(Ok(Metered { flows }));
+            }
+            let parts = chunk.parts().chunks(SHARDS_TOGETHER);
+            for (stage, parts) in self.shards.iter().zip(parts) {
+                stage.turn(|shards| {
+                    for (shard, part) in shards.iter_mut().zip(parts) {
+                        shard.measure(&chunk, part, begin, &mut rows);
+                    }
+                })?;
+            }
+            let rows = rows.in_order();
+            if let Err(error) = self.sink.turn(|sink| sink.take(rows))?? {
+                return Some(Err(error));
+            }
+        }
     }
-    for shard in shards {
-        shard.rows.clear();
+}
+
+/// Where the rows go.
+struct Sink<F> {
+    /// None once it has failed.
+    sink: Option<F>,
+}
+
+impl<F> Sink<F> {
+    /// Hands rows on; `None` if that has failed before.
+    fn take<Row, E>(&mut self, rows: Vec<Row>) -> Option<Result<(), E>>
+    where
+        F: FnMut(Vec<Row>) -> Result<(), E>,
+    {
+        let taken = self.sink.as_mut()?(rows);
+        if taken.is_err() {
+            self.sink = None;
+        }
+        Some(taken)
     }
-    rows
 }
 
 /// Some of the flows that are alive.
-struct Shard<M: Meter> {
+struct Shard<M> {
     /// By slot, divided by the number of shards.
     meters: Vec<Option<M>>,
-    /// What the chunk at hand yields.
-    rows: Yield<M::Row>,
 }
 
-impl<M: Meter> Default for Shard<M> {
+impl<M> Default for Shard<M> {
     fn default() -> Self {
-        Self {
-            meters: Vec::new(),
-            rows: Yield {
-                record: 0,
-                records: Vec::new(),
-                rows: Vec::new(),
-            },
-        }
+        Self { meters: Vec::new() }
     }
 }
 
 impl<M: Meter> Shard<M> {
-    fn measure(&mut self, chunk: &Chunk, part: &Part, new: &impl Fn(&Flow) -> M) {
+    fn measure(
+        &mut self,
+        chunk: &Chunk,
+        part: &Part,
+        new: &impl Fn(&Flow) -> M,
+        rows: &mut Yield<M::Row>,
+    ) {
         // A slot is not used again within a chunk, so its packets all belong to what begins there.
         for (slot, flow) in &part.began {
             self.begin(*slot, new(flow));
         }
-        let Self { meters, rows } = self;
+        let Self { meters } = self;
         for (turn, (slot, first)) in part.chains.iter().enumerate() {
             if let Some((slot, first)) = part.chains.get(turn + FLOWS_AHEAD) {
                 expect(meters, *slot);
@@ -191,10 +241,31 @@ struct Yield<Row> {
     rows: Vec<Option<Row>>,
 }
 
+impl<Row> Default for Yield<Row> {
+    fn default() -> Self {
+        Self {
+            record: 0,
+            records: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+}
+
 impl<Row> Yield<Row> {
-    fn clear(&mut self) {
-        self.records.clear();
+    /// Takes the rows out, in the order of their packets.
+    ///
+    /// Rows are large, so their places are sorted and each row is moved once.
+    fn in_order(&mut self) -> Vec<Row> {
+        let mut order: Vec<(u64, usize)> = self.records.drain(..).zip(0..).collect();
+        order.sort_unstable();
+        let mut rows = Vec::with_capacity(order.len());
+        rows.extend(
+            order
+                .into_iter()
+                .filter_map(|(_, place)| self.rows[place].take()),
+        );
         self.rows.clear();
+        rows
     }
 }
 

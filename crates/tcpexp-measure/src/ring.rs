@@ -1,0 +1,97 @@
+//! Threads in a ring, which hand the stages of a work on to each other.
+
+use std::hint::spin_loop;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// So often is looked whether a stage has come before its thread lies down: waking one up takes
+/// longer than most stages do.
+const LOOKS: u32 = 1_000;
+
+/// One thread's end of a stage, which all threads of the ring go through in turn, again and again.
+///
+/// What the stage works on is with one thread at a time. So what the stages do is the same whatever
+/// the number of threads, though each of them may be in another stage.
+pub(crate) struct Stage<S> {
+    from: Receiver<S>,
+    to: SyncSender<S>,
+}
+
+impl<S> Stage<S> {
+    /// The ends that `threads` threads have of one stage, which starts with the first of them.
+    pub(crate) fn ring(threads: usize, state: S) -> impl Iterator<Item = Self> {
+        let (mut senders, receivers): (Vec<_>, Vec<_>) =
+            (0..threads.max(1)).map(|_| sync_channel(1)).unzip();
+        let _ = senders[0].send(state);
+        senders.rotate_left(1);
+        receivers
+            .into_iter()
+            .zip(senders)
+            .map(|(from, to)| Self { from, to })
+    }
+
+    /// Works on the stage when it is this thread's turn; `None` if another thread has ended in the
+    /// middle of its work.
+    pub(crate) fn turn<T>(&self, work: impl FnOnce(&mut S) -> T) -> Option<T> {
+        let mut state = self.wait()?;
+        let result = work(&mut state);
+        // The next thread may have ended.
+        let _ = self.to.send(state);
+        Some(result)
+    }
+
+    fn wait(&self) -> Option<S> {
+        for _ in 0..LOOKS {
+            match self.from.try_recv() {
+                Ok(state) => return Some(state),
+                Err(_) => spin_loop(),
+            }
+        }
+        self.from.recv().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn threads_go_through_a_stage_in_turn() {
+        let (told, heard) = sync_channel(100);
+        thread::scope(|scope| {
+            for (number, stage) in Stage::ring(3, 0).enumerate() {
+                let told = told.clone();
+                scope.spawn(move || {
+                    for _ in 0..4 {
+                        stage.turn(|turns| {
+                            told.send((*turns, number)).unwrap();
+                            *turns += 1;
+                        });
+                    }
+                });
+            }
+        });
+        drop(told);
+        let heard: Vec<(usize, usize)> = heard.iter().collect();
+        let expected: Vec<_> = (0..12).map(|turn| (turn, turn % 3)).collect();
+        assert_eq!(heard, expected);
+    }
+
+    #[test]
+    fn one_thread_alone_always_has_its_turn() {
+        let stage = Stage::ring(1, 0).next().unwrap();
+        let turns = [(); 3].map(|()| stage.turn(|turns| std::mem::replace(turns, *turns + 1)));
+        assert_eq!(turns, [Some(0), Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn a_stage_is_lost_with_the_thread_that_ends_in_its_turn() {
+        let mut ends = Stage::ring(2, ());
+        let (first, second) = (ends.next().unwrap(), ends.next().unwrap());
+        first.turn(|()| ()).unwrap();
+        assert_eq!(second.turn(|()| ()), Some(()));
+        drop(first);
+        assert_eq!(second.turn(|()| ()), None);
+    }
+}
