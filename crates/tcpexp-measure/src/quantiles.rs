@@ -62,6 +62,11 @@ impl Quantiles {
         }
     }
 
+    /// Gives back what room there is for more values.
+    pub(crate) fn shrink(&mut self) {
+        self.exact.shrink_to_fit();
+    }
+
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
         for &value in &other.exact {

@@ -36,6 +36,10 @@ impl Connection {
             half.count_duplicate_ack();
         }
         half.sends(segment);
+        // It is kept for what comes late, but others need the memory sooner.
+        if self.closing.is_closed() {
+            self.halves.iter_mut().for_each(Half::shrink);
+        }
     }
 
     /// What is known of it so far.

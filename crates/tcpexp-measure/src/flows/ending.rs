@@ -60,6 +60,12 @@ impl Closing {
         }
     }
 
+    /// Whether both ends sent a FIN, or one a RST.
+    #[inline]
+    pub(super) fn is_closed(self) -> bool {
+        self.finished == [true; 2] || self.reset.is_some()
+    }
+
     pub(super) fn ending(self) -> Ending {
         match (self.reset, self.finished) {
             (Some(direction), _) => Ending::Reset(direction),

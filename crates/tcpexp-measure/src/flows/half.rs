@@ -103,6 +103,13 @@ impl Half {
         }
     }
 
+    /// The connection is closed: little will come, if anything.
+    #[cold]
+    pub(super) fn shrink(&mut self) {
+        self.outstanding.shrink();
+        self.rtt.shrink();
+    }
+
     /// A duplicate ACK that goes this way.
     #[cold]
     pub(super) fn count_duplicate_ack(&mut self) {

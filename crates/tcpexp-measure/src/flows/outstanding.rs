@@ -32,6 +32,13 @@ impl Outstanding {
         self.others.clear();
     }
 
+    /// Gives back the room for more segments if none is left.
+    pub(super) fn shrink(&mut self) {
+        if self.others.is_empty() {
+            self.others = VecDeque::new();
+        }
+    }
+
     /// The round-trip time that an ACK of all before `ack` shows: since the newest segment that it
     /// covers was sent. It may contain the delay of a delayed ACK.
     #[inline]
