@@ -56,10 +56,24 @@ impl Quantiles {
             folded.add(value);
             return;
         }
+        if self.exact.len() == self.exact.capacity() {
+            self.make_room();
+        }
         self.exact.push(value);
         if self.exact.len() > EXACT_VALUES {
             self.fold();
         }
+    }
+
+    /// Makes room for four times as many values.
+    ///
+    /// In a new place: allocators keep some at hand for each thread, but make one larger only under
+    /// a lock. Where connections are many, all are small.
+    #[cold]
+    fn make_room(&mut self) {
+        let mut larger = Vec::with_capacity((4 * self.exact.len()).max(4));
+        larger.extend_from_slice(&self.exact);
+        self.exact = larger;
     }
 
     /// Gives back what room there is for more values.

@@ -21,8 +21,20 @@ impl Outstanding {
         if self.oldest.is_none() {
             self.oldest = Some((end, at));
         } else {
+            if self.others.len() == self.others.capacity() {
+                self.make_room();
+            }
             self.others.push_back((end, at));
         }
+    }
+
+    /// Makes room for four times as many segments, in a new place: to make one larger, allocators
+    /// take a lock.
+    #[cold]
+    fn make_room(&mut self) {
+        let mut larger = VecDeque::with_capacity((4 * self.others.len()).max(4));
+        larger.extend(self.others.drain(..));
+        self.others = larger;
     }
 
     /// Something was sent again: until all that is under way has been acknowledged, an ACK may be
