@@ -301,6 +301,7 @@ mod tests {
             cwnd_before_segments: None,
             ssthresh_segments: None,
             was_undone: false,
+            lost_packets: None,
         }
     }
 

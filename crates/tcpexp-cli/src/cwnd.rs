@@ -44,7 +44,8 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     let dst = args.dst.as_deref().map(|dst| args.reading.open(dst));
     let dst = dst.transpose()?;
     let captures: Vec<_> = [Some(&src), dst.as_ref()].into_iter().flatten().collect();
-    let progress = Progress::watch(&captures, 2, args.output.quiet);
+    let passes = if dst.is_some() { 4 } else { 2 };
+    let progress = Progress::watch(&captures, passes, args.output.quiet);
     let (tunnels, options) = (args.reading.tunnels(), args.sender.options());
     let infos = cwnd(&src, dst.as_ref(), tunnels, options, |rows| {
         rows.into_iter().try_for_each(|row| results.take(row))

@@ -21,7 +21,8 @@ pub(crate) struct CwndArgs {
     /// Capture, best taken at the sender; `-` is standard input
     pub(crate) src: PathBuf,
 
-    /// Capture at the other end, for what is sent from there; `-` is standard input
+    /// Capture at the other end, for what is sent from there and what was truly lost on the way;
+    /// `-` is standard input
     pub(crate) dst: Option<PathBuf>,
 
     #[command(flatten)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::sender::{
-    CongestionFamily, CongestionHint, CwndSource, RecoveryKind, SenderRow, SenderSample,
-    SenderSummary,
+    CongestionFamily, CongestionHint, CwndSource, EarlierCopy, RecoveryKind, SenderRow,
+    SenderSample, SenderSummary,
 };
 use tcpexp_measure::{Position, Quantiles};
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -39,6 +39,10 @@ struct Sender {
     sources: BTreeMap<CwndSource, u64>,
     recoveries: BTreeMap<RecoveryKind, u64>,
     undone: u64,
+    /// Recoveries in which nothing was lost.
+    needless: u64,
+    /// Retransmissions by what had become of what was sent before, where that is known.
+    resent: BTreeMap<EarlierCopy, u64>,
 }
 
 /// A sender whose flow is over.
@@ -72,8 +76,14 @@ impl CwndTable {
                 let sender = self.sender(epoch.flow, epoch.direction);
                 *sender.recoveries.entry(epoch.kind).or_default() += 1;
                 sender.undone += u64::from(epoch.was_undone);
+                sender.needless += u64::from(epoch.lost_packets == Some(0));
             }
-            SenderRow::Resent(_) => {}
+            SenderRow::Resent(resent) => {
+                if let Some(copy) = resent.earlier_copy {
+                    let sender = self.sender(resent.flow, resent.direction);
+                    *sender.resent.entry(copy).or_default() += 1;
+                }
+            }
             SenderRow::Summary(summary) => {
                 let key = (summary.flow, summary.direction);
                 self.over.add(Over {
@@ -182,6 +192,7 @@ impl Over {
         if let Some(recoveries) = self.recoveries() {
             remarks.push(("recoveries", recoveries));
         }
+        remarks.extend(self.lost().map(|lost| ("lost", lost)));
         remarks.extend(self.limited().map(|limited| ("busy", limited)));
         remarks.push((
             "control",
@@ -245,7 +256,27 @@ impl Over {
         if self.sender.undone > 0 {
             parts.push(format!("{} of them undone", self.sender.undone));
         }
+        if self.sender.needless > 0 {
+            parts.push(format!("{} without a loss", self.sender.needless));
+        }
         (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
+    /// What was lost on the way, and what was sent again for it and for nothing.
+    fn lost(&self) -> Option<String> {
+        let lost = self.summary.lost_packets?;
+        let packets = if lost == 1 { "packet" } else { "packets" };
+        let mut parts = vec![format!("{} {packets} on the way", count(lost, usize::MAX))];
+        for (copy, what) in [
+            (EarlierCopy::Lost, "sent again for a loss"),
+            (EarlierCopy::Overtaken, "again though overtaken only"),
+            (EarlierCopy::Arrived, "again though it had arrived"),
+        ] {
+            if let Some(times) = self.sender.resent.get(&copy) {
+                parts.push(format!("{} {what}", count(*times, usize::MAX)));
+            }
+        }
+        Some(parts.join(", "))
     }
 
     fn limited(&self) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use tcpexp_flow::{Direction, StreamOffset};
 use tcpexp_measure::import::{RetransmitEvent, StateChange};
-use tcpexp_measure::sender::{RecoveryEpoch, Resent};
+use tcpexp_measure::sender::{EarlierCopy, RecoveryEpoch, Resent};
 use tcpexp_units::Timestamp;
 
 use crate::columns::{Builder, Columns};
@@ -48,6 +48,8 @@ pub(crate) fn event_details<R: 'static>(
         .maybe_id("cwnd_before_segments", "Congestion window before the recovery in segments, an estimate. Null for other events and where it is not known.", move |row| of(row)?.recovery()?.cwnd_before_segments)
         .maybe_id("ssthresh_segments", "Slow start threshold that the recovery set, in segments. Null for other events and where it is not known.", move |row| of(row)?.recovery()?.ssthresh_segments)
         .maybe_flag("was_undone", "Whether the sender learnt that nothing was lost and took the reduction back. Null for other events.", move |row| of(row)?.recovery().map(|recovery| recovery.was_undone))
+        .maybe_count("lost_packets", "Of a recovery, the packets truly lost on their way: of the data that it repaired, and of what was sent again for it. 0 if it was needless. Null for other events, and where no second capture tells.", move |row| of(row)?.recovery()?.lost_packets)
+        .maybe_text("earlier_copy", "Of a retransmission, what had become of what was sent before: lost (it had to be sent again), overtaken (spurious: it arrived behind data sent later) or arrived (spurious: ACKs were late or lost). Null for other events, and where no second capture tells.", move |row| of(row)?.resent()?.earlier_copy.map(EarlierCopy::name))
 }
 
 impl SenderEvent {

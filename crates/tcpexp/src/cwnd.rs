@@ -11,6 +11,7 @@ use tcpexp_measure::spp::Point;
 use tcpexp_table::{Labelled, SenderLabel};
 use tcpexp_wire::Tunnels;
 
+use crate::fates::fates;
 use crate::{CaptureInfo, Error, Recording};
 
 /// A row of a reconstruction with its flow.
@@ -18,9 +19,10 @@ pub type LabelledSenderRow = Labelled<SenderRow, SenderLabel>;
 
 /// Reconstructs the state of the senders of a capture, or of two.
 ///
-/// Reads each capture twice. With two captures each sender is reconstructed from the one that was
+/// Reads each capture twice, and four times if there are two. With two captures each sender is reconstructed from the one that was
 /// taken where it sends, or from the first one if neither was or both were; a flow has the number that
-/// it has in the first capture. `sink` gets the rows of one capture after those of the other one,
+/// it has in the first capture. What of its data was lost on its way is known where the sender's
+/// capture is the one that the data passes first. `sink` gets the rows of one capture after those of the other one,
 /// each in the order of its packets; its error ends the measurement.
 pub fn cwnd<E: From<Error> + Send>(
     src: &Recording,
@@ -33,8 +35,13 @@ pub fn cwnd<E: From<Error> + Send>(
         || survey(src, tunnels),
         || dst.map(|dst| survey(dst, tunnels)).transpose(),
     );
-    let (at_src, src_info) = src_survey?;
-    let surveyed_dst = dst_survey?;
+    let (mut at_src, src_info) = src_survey?;
+    let mut surveyed_dst = dst_survey?;
+    if let (Some(dst), Some((at_dst, _))) = (dst, &mut surveyed_dst) {
+        let [of_src, of_dst] = fates(src, dst, tunnels)?;
+        at_src.learn(of_src);
+        at_dst.learn(of_dst);
+    }
     let at_dst = surveyed_dst.as_ref().map(|(hindsight, _)| hindsight);
     let [from_src, from_dst] = choose(&at_src, at_dst);
     replay(src, tunnels, &at_src, options, &from_src, &mut sink)?;

@@ -28,6 +28,7 @@ mod analyze;
 mod compat;
 mod cwnd;
 mod error;
+mod fates;
 mod flows;
 mod info;
 mod log;

@@ -64,7 +64,7 @@ fn rows_and_events_are_tables() {
     let events = text(&desk.get("events.csv"));
     let is = |event: &str| events.lines().filter(|row| row.contains(event)).count();
     assert_eq!((is(",recovery,"), is(",retransmission,")), (5, 63));
-    assert_snapshot!(events.lines().find(|row| row.contains(",recovery,")).unwrap(), @"1,tcp,172.16.10.3:54058,172.16.11.2:5201,src,forward,recovery,1767225610578694000,1767225611263024000,fast,0,,3530749545,114,57,false");
+    assert_snapshot!(events.lines().find(|row| row.contains(",recovery,")).unwrap(), @"1,tcp,172.16.10.3:54058,172.16.11.2:5201,src,forward,recovery,1767225610578694000,1767225611263024000,fast,0,,3530749545,114,57,false,,");
     for format in ["parquet", "arrow", "json"] {
         desk.bytes(&format!("cwnd {src} -q -o state.{format}"));
         assert!(!desk.get(&format!("state.{format}")).is_empty());
@@ -202,4 +202,28 @@ fn the_kernels_own_window_is_drawn_and_scored_beside_the_estimate() {
     cannot read probe.csv: none of 2970 lines can be used; line 1 is not a line of this format
     ");
     assert!(!desk.path("none.svg").exists());
+}
+
+#[test]
+fn the_other_end_tells_what_was_truly_lost() {
+    let desk = Desk::new();
+    let [src, dst] =
+        ["snd", "rcv"].map(|end| fixture(&format!("short-cubic-reordering/{end}.pcap.gz")));
+    let table = desk.text(&format!("cwnd {src} {dst} -q --events events.csv"));
+    let lost: Vec<&str> = table
+        .lines()
+        .skip_while(|line| !line.starts_with("    recoveries"))
+        .take(3)
+        .collect();
+    assert_snapshot!(lost.join("\n"), @r"
+    recoveries  33 fast, 6 of them undone, 8 without a loss
+    lost        43 packets on the way, 43 sent again for a loss, 19 again though
+                overtaken only
+    ");
+    assert!(table.lines().all(|line| line.chars().count() <= 80));
+    let events = text(&desk.get("events.csv"));
+    let ends = |with: &str| events.lines().filter(|row| row.ends_with(with)).count();
+    assert_eq!([",lost", ",overtaken", ",arrived"].map(ends), [43, 19, 0]);
+    let alone = desk.text(&format!("cwnd {src} -q"));
+    assert!(!alone.contains("    lost "));
 }

@@ -125,6 +125,7 @@ mod tests {
                 start: place(0),
                 end: place(2896),
                 cause: ResentCause::Timeout,
+                earlier_copy: None,
             }),
             SenderRow::Recovery(RecoveryEpoch {
                 flow: sample.flow,
@@ -137,6 +138,7 @@ mod tests {
                 cwnd_before_segments: Some(10),
                 ssthresh_segments: Some(5),
                 was_undone: false,
+                lost_packets: None,
             }),
         ];
         let ends: (SocketAddr, SocketAddr) =

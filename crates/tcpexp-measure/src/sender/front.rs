@@ -8,6 +8,7 @@ use tcpexp_units::Timestamp;
 use super::engine::{Engine, Order};
 use super::event::{Acked, Sent};
 use super::hindsight::{Hindsight, Side};
+use super::losses::Losses;
 use super::receiver::Replay;
 use super::scale::WindowScale;
 use super::{SenderOptions, SenderRow};
@@ -32,7 +33,8 @@ impl<'a> FlowReplay<'a> {
     pub(super) fn new(hindsight: &'a Hindsight, options: SenderOptions, flow: FlowId) -> Self {
         let sender = |direction| {
             let side = hindsight.side(flow, direction)?;
-            Some(Front::new(flow, direction, side, options))
+            let losses = hindsight.losses(flow, direction);
+            Some(Front::new(flow, direction, side, losses, options))
         };
         Self {
             senders: Direction::BOTH.map(sender),
@@ -66,7 +68,13 @@ impl Meter for FlowReplay<'_> {
 }
 
 impl<'a> Front<'a> {
-    fn new(flow: FlowId, direction: Direction, side: &'a Side, options: SenderOptions) -> Self {
+    fn new(
+        flow: FlowId,
+        direction: Direction,
+        side: &'a Side,
+        losses: Option<Losses<'a>>,
+        options: SenderOptions,
+    ) -> Self {
         let position = options.position.or(side.position);
         // Without any sign the capture is taken for one of the sender's.
         let order = match position {
@@ -76,7 +84,14 @@ impl<'a> Front<'a> {
         };
         Self {
             side,
-            engine: Engine::new(flow, direction, side, options.profile, order),
+            engine: Engine::new(
+                flow,
+                direction,
+                side,
+                losses.filter(|_| order == Order::Seen),
+                options.profile,
+                order,
+            ),
             replay: (order == Order::Replayed).then(|| Replay::new(side.least_echo, side.tick)),
             classifier: Classifier::default(),
         }

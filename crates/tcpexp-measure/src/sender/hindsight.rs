@@ -8,8 +8,11 @@ use tcpexp_flow::{Class, Classifier, Direction, Flow, FlowId, Order, Segment, St
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::drain::Drains;
+use super::fates::DataFates;
 use super::lengths::Lengths;
+use super::losses::Losses;
 use super::pacing::Pacing;
+use super::retransmissions::{Again, Retransmissions};
 use super::scale::{WindowScale, WindowScaleSearch};
 use super::stamps::{Echoes, Heard, TickSearch};
 use crate::{Both, Either, Meter, Packets, Position, Vantage, meter};
@@ -23,6 +26,7 @@ const LEAST_DATA_SEGMENTS: u64 = 4;
 #[derive(Debug, Default)]
 pub struct Hindsight {
     flows: HashMap<FlowId, Surveyed, FixedState>,
+    fates: DataFates,
 }
 
 /// What was found out of one flow.
@@ -67,7 +71,10 @@ impl Hindsight {
             },
         );
         match collected {
-            Ok(_) => Self { flows },
+            Ok(_) => Self {
+                flows,
+                ..Self::default()
+            },
             Err(never) => match never {},
         }
     }
@@ -95,7 +102,22 @@ impl Hindsight {
                 sink(others)
             },
         )?;
-        Ok(Self { flows })
+        Ok(Self {
+            flows,
+            ..Self::default()
+        })
+    }
+
+    /// Learns from a second capture what became of the data on its way.
+    pub fn learn(&mut self, fates: DataFates) {
+        self.fates = fates;
+    }
+
+    /// What became of the data that goes `direction`; `None` if no second capture tells.
+    pub(super) fn losses(&self, flow: FlowId, direction: Direction) -> Option<Losses<'_>> {
+        let side = self.side(flow, direction)?;
+        let is_told = self.fates.tells_of(flow);
+        is_told.then(|| Losses::new(&self.fates, &side.retransmissions))
     }
 
     /// All flows with address and port of initiator and responder, in no order.
@@ -119,49 +141,6 @@ impl Hindsight {
     /// What was found of the data that goes `direction`; `None` where there is hardly any.
     pub(super) fn side(&self, flow: FlowId, direction: Direction) -> Option<&Side> {
         self.flows.get(&flow)?.sides[direction.index()].as_ref()
-    }
-}
-
-/// The data that was sent more than once, by its place in the stream.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Retransmissions {
-    /// In order of the stream once collected.
-    sent: Vec<Again>,
-    longest_bytes: i64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Again {
-    start: StreamOffset,
-    end: StreamOffset,
-    record: u64,
-    was_overtaken: bool,
-}
-
-impl Retransmissions {
-    /// Whether a byte of `start..end` is sent again in `record` or later.
-    pub(super) fn covers(&self, start: StreamOffset, end: StreamOffset, record: u64) -> bool {
-        let from = start.moved(-self.longest_bytes);
-        let first = self.sent.partition_point(|again| again.start < from);
-        self.sent[first..]
-            .iter()
-            .take_while(|again| again.start < end)
-            .any(|again| again.end > start && again.record >= record)
-    }
-
-    fn push(&mut self, again: Again) {
-        self.longest_bytes = self.longest_bytes.max(again.end.since(again.start));
-        self.sent.push(again);
-    }
-
-    /// At the sender's interface nothing was overtaken: what comes late was sent again.
-    fn sorted(mut self, position: Option<Position>) -> Self {
-        if position.is_some_and(|position| position != Position::Sender) {
-            self.sent.retain(|again| !again.was_overtaken);
-        }
-        self.sent
-            .sort_unstable_by_key(|again| (again.start, again.record));
-        self
     }
 }
 
@@ -374,7 +353,7 @@ impl SideSurvey {
             has_timestamps: timestamps.unwrap_or(self.has_stamps),
             has_sack: match both {
                 Some((own, other)) => own.sack_permitted && other.sack_permitted,
-                None => other.has_blocks || self.again.sent.is_empty(),
+                None => other.has_blocks || self.again.is_empty(),
             },
             window_scale,
             retransmissions: self.again.clone().sorted(position),

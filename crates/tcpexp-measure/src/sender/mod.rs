@@ -12,6 +12,10 @@
 //! them again: so a first pass ([`Hindsight`]) collects what is sent again, and a second one replays
 //! the sender with that knowledge.
 //!
+//! What was truly lost a sender does not know, and a capture at its side does not show. One at the
+//! other end does ([`DataFates`]): then each retransmission tells whether it had to be, and each
+//! recovery how many packets it was about.
+//!
 //! ```
 //! use tcpexp_measure::Packets;
 //! use tcpexp_measure::sender::{Hindsight, SenderOptions, SenderRow, sender_state};
@@ -36,11 +40,13 @@ mod delivery;
 mod drain;
 mod engine;
 mod event;
+mod fates;
 mod front;
 mod hindsight;
 mod hints;
 mod lengths;
 mod limits;
+mod losses;
 mod pacing;
 mod profile;
 mod progress;
@@ -48,6 +54,7 @@ mod receiver;
 mod recovery;
 mod reduction;
 mod resent;
+mod retransmissions;
 mod sample;
 mod scale;
 mod scoreboard;
@@ -59,12 +66,13 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub use fates::DataFates;
 pub use hindsight::Hindsight;
 pub use hints::{CongestionFamily, CongestionHint};
 pub use limits::LimitedTime;
 pub use profile::Profile;
 pub use recovery::{RecoveryEpoch, RecoveryKind};
-pub use resent::{Resent, ResentCause};
+pub use resent::{EarlierCopy, Resent, ResentCause};
 pub use sample::{CwndSource, Limit, Phase, SenderSample};
 pub use scale::WindowScale;
 pub use summary::SenderSummary;

@@ -65,6 +65,9 @@ pub struct RecoveryEpoch {
     pub ssthresh_segments: Option<u32>,
     /// Whether the sender learnt that nothing was lost, and took the reduction back.
     pub was_undone: bool,
+    /// Packets truly lost on their way, of the data that it repaired and of the copies sent for it;
+    /// `None` if no second capture tells. None lost means that the recovery was needless.
+    pub lost_packets: Option<u64>,
 }
 
 /// What is going on.

@@ -18,6 +18,35 @@ pub struct Resent {
     pub end: StreamOffset,
     /// Why it was sent.
     pub cause: ResentCause,
+    /// What had become of what was sent before; `None` if no second capture tells.
+    pub earlier_copy: Option<EarlierCopy>,
+}
+
+/// What becomes of data that is sent again all the same.
+///
+/// A sender cannot know it: the copies sent before may still be on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EarlierCopy {
+    /// It arrived in its place; it is sent again because ACKs were late or lost.
+    Arrived,
+    /// It arrived behind data that had left later.
+    Overtaken,
+    /// Some of it had never arrived: it had to be sent again.
+    Lost,
+}
+
+impl EarlierCopy {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Arrived, Self::Overtaken, Self::Lost];
+
+    /// The name used in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Arrived => "arrived",
+            Self::Overtaken => "overtaken",
+            Self::Lost => "lost",
+        }
+    }
 }
 
 /// Why data was sent again.

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::hindsight::Retransmissions;
 use super::progress::Progress;
+use super::retransmissions::Retransmissions;
 
 /// The segments between `snd_una` and `snd_nxt`, as the sender's kernel counts them.
 ///

@@ -25,6 +25,8 @@ pub struct SenderSummary {
     pub window_scale: WindowScale,
     /// How often data was sent again.
     pub resent: u64,
+    /// Packets of data truly lost on their way; `None` if no second capture tells.
+    pub lost_packets: Option<u64>,
     /// Recoveries of any kind.
     pub recoveries: u32,
     /// Those of them that a timeout began.

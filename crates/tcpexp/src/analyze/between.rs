@@ -8,6 +8,7 @@ use tcpexp_flow::FlowId;
 use tcpexp_measure::path::{
     self, LeastDelays, PathBatch, PathFlow, PathPacket, PathSummary, PathTotals,
 };
+use tcpexp_measure::sender::DataFates;
 use tcpexp_measure::spp::{self, Alignment, ClockModel, Fate, Point, RttSample};
 use tcpexp_table::dataset::{LossRow, OwdRow, RttRow, RttSource};
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -16,6 +17,7 @@ use tcpexp_wire::Tunnels;
 use super::names::Names;
 use super::queue_bins::QueueBins;
 use super::tables::Tables;
+use crate::fates::collect;
 use crate::{Error, Recording};
 
 /// What is known of the path when its packets have been told.
@@ -25,6 +27,8 @@ pub(super) struct Between {
     pub(super) totals: PathTotals,
     /// By the flow's number in the dataset.
     pub(super) flows: HashMap<FlowId, Arc<PathFlow>, FixedState>,
+    /// What became of the data that passes either capture first, by [`Point::index`].
+    pub(super) fates: [DataFates; 2],
     /// Whether any round-trip time is not zero.
     pub(super) took_time: bool,
 }
@@ -51,6 +55,7 @@ pub(super) fn measure(
         bins,
         tables,
         flows: HashMap::default(),
+        fates: Default::default(),
         took_time: false,
     };
     let (mut src_walk, mut dst_walk) = walks()?;
@@ -70,6 +75,7 @@ pub(super) fn measure(
         least,
         totals,
         flows: rows.flows,
+        fates: rows.fates,
         took_time: rows.took_time,
     })
 }
@@ -88,11 +94,13 @@ struct Rows<'a> {
     bins: Option<QueueBins>,
     tables: &'a mut Tables,
     flows: HashMap<FlowId, Arc<PathFlow>, FixedState>,
+    fates: [DataFates; 2],
     took_time: bool,
 }
 
 impl Rows<'_> {
     fn take(&mut self, batch: PathBatch) -> Result<(), Error> {
+        collect(&mut self.fates, &batch);
         for flow in &batch.flows {
             self.names.pair(flow);
         }

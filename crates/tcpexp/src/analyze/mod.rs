@@ -181,7 +181,11 @@ impl Run<'_> {
             && let Some(src) = &mut src
         {
             let samples = [&mut src.sample, &mut dst.sample].map(std::mem::take);
-            compared = Some(self.compare(samples, to, &mut names, tables)?);
+            let (mut between, by) = self.compare(samples, to, &mut names, tables)?;
+            let [of_src, of_dst] = std::mem::take(&mut between.fates);
+            src.hindsight.learn(of_src);
+            dst.hindsight.learn(of_dst);
+            compared = Some((between, by));
         }
         for (point, capture) in Point::BOTH.into_iter().zip([&src, &dst]) {
             if let Some(capture) = capture {

@@ -1,5 +1,6 @@
 //! One sender, event by event: what it sends, what it hears, and what follows for its state.
 
+mod duplicates;
 mod repair;
 mod tell;
 
@@ -13,6 +14,7 @@ use crate::sender::event::{Acked, Sent};
 use crate::sender::hindsight::Side;
 use crate::sender::hints::Hints;
 use crate::sender::limits::Limits;
+use crate::sender::losses::Losses;
 use crate::sender::profile::{Profile, Timer};
 use crate::sender::progress::Progress;
 use crate::sender::recovery::{Recovery, RecoveryKind, Running, State};
@@ -100,6 +102,8 @@ pub(super) struct Engine<'a> {
     settling: Option<Settling>,
     /// A recovery that has ended below its threshold, which shows where slow start ends.
     regrowing: Option<Settling>,
+    /// What truly became of the data.
+    losses: Option<Losses<'a>>,
 }
 
 /// A recovery that has ended, and whose threshold is not known yet.
@@ -116,6 +120,7 @@ impl<'a> Engine<'a> {
         flow: FlowId,
         direction: Direction,
         side: &'a Side,
+        losses: Option<Losses<'a>>,
         profile: Profile,
         order: Order,
     ) -> Self {
@@ -150,6 +155,7 @@ impl<'a> Engine<'a> {
             has_probed: false,
             settling: None,
             regrowing: None,
+            losses,
         }
     }
 
@@ -165,6 +171,8 @@ impl<'a> Engine<'a> {
     pub(super) fn send(&mut self, sent: &Sent, rows: &mut impl Extend<SenderRow>) {
         self.limits.pass(sent.at);
         let nxt = self.begin(sent.start);
+        let losses = self.losses.as_mut();
+        let earlier_copy = losses.and_then(|losses| losses.send(sent, nxt));
         if !self.is_answered_at(sent.at) {
             // What is sent without being asked for, as a probe is, may go beyond the window.
             self.see_settled(sent.at, rows);
@@ -177,7 +185,7 @@ impl<'a> Engine<'a> {
                 end: sent.end.min(nxt),
                 ..*sent
             };
-            self.send_again(&again, rows);
+            self.send_again(&again, earlier_copy, rows);
         }
         if !self.has_sent {
             // What the other end asked for is not sent because of room in the window.
@@ -238,6 +246,12 @@ impl<'a> Engine<'a> {
         self.see_regrown(rows);
         if acked.ack >= una {
             self.process(acked, una, nxt, rows);
+        }
+        if let Some(losses) = &mut self.losses
+            && self.recovery.is_open()
+            && self.settling.is_none()
+        {
+            losses.repair(acked.ack);
         }
         self.last_heard = Some(acked.at);
         self.was_asked = !acked.is_bare;
@@ -303,43 +317,6 @@ impl<'a> Engine<'a> {
         }
         self.window_bytes = acked.window_bytes;
         self.advance(acked, &progress, advanced, has_lost, rows);
-    }
-
-    fn is_duplicate(&self, acked: &Acked, advanced: bool) -> bool {
-        let has_grown = acked.window_bytes > self.window_bytes;
-        !advanced && acked.is_bare && !self.board.is_empty() && !has_grown
-    }
-
-    /// Without SACK each duplicate ACK stands for a segment that arrived, whichever it was
-    /// (`tcp_add_reno_sack`, `tcp_remove_reno_sacks`); tells how many segments have newly arrived.
-    fn count_duplicates(
-        &mut self,
-        progress: &Progress,
-        una: StreamOffset,
-        is_duplicate: bool,
-        had: u32,
-    ) -> u32 {
-        let mut delivered = 0;
-        let advanced = progress.cumulative > 0;
-        if advanced {
-            let covered = progress.cumulative - 1;
-            self.board.counted_duplicates = had.saturating_sub(covered);
-            delivered = progress.cumulative.saturating_sub(had).max(1);
-            match self.recovery.state {
-                State::Recovery if !self.is_repaired_by(una) => {
-                    self.board.mark_front_lost();
-                }
-                _ => self.board.counted_duplicates = 0,
-            }
-        }
-        if is_duplicate {
-            self.board.counted_duplicates += 1;
-            delivered += 1;
-        }
-        let holes = self.board.lost().max(1);
-        let most = self.board.outstanding().saturating_sub(holes);
-        self.board.counted_duplicates = self.board.counted_duplicates.min(most);
-        delivered
     }
 
     /// Round-trip times, as Linux takes them: one an ACK, and none of what was sent again.

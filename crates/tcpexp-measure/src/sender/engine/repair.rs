@@ -8,10 +8,15 @@ use crate::sender::SenderRow;
 use crate::sender::event::{Acked, Sent};
 use crate::sender::recovery::{RecoveryEpoch, RecoveryKind, Running, State};
 use crate::sender::reduction::Reduction;
-use crate::sender::resent::{Resent, ResentCause};
+use crate::sender::resent::{EarlierCopy, Resent, ResentCause};
 
 impl Engine<'_> {
-    pub(super) fn send_again(&mut self, sent: &Sent, rows: &mut impl Extend<SenderRow>) {
+    pub(super) fn send_again(
+        &mut self,
+        sent: &Sent,
+        earlier_copy: Option<EarlierCopy>,
+        rows: &mut impl Extend<SenderRow>,
+    ) {
         let cause = self.cause(sent);
         self.counts.resent += 1;
         match cause {
@@ -44,6 +49,7 @@ impl Engine<'_> {
             start: sent.start,
             end: sent.end,
             cause,
+            earlier_copy,
         })]);
     }
 
@@ -303,7 +309,7 @@ impl Engine<'_> {
     }
 
     pub(super) fn report(
-        &self,
+        &mut self,
         running: &Running,
         ended: Option<Timestamp>,
         ssthresh: Option<u32>,
@@ -313,6 +319,8 @@ impl Engine<'_> {
         if self.order == Order::NotSeen {
             return;
         }
+        let losses = self.losses.as_mut();
+        let lost_packets = losses.map(|losses| losses.recover(running.high));
         rows.extend([SenderRow::Recovery(RecoveryEpoch {
             flow: self.flow,
             direction: self.direction,
@@ -324,6 +332,7 @@ impl Engine<'_> {
             cwnd_before_segments: Some(running.cwnd_before),
             ssthresh_segments: ssthresh,
             was_undone,
+            lost_packets,
         })]);
     }
 }

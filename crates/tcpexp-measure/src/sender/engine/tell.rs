@@ -6,6 +6,7 @@ use tcpexp_units::Timestamp;
 use super::{Engine, Order};
 use crate::sender::SenderRow;
 use crate::sender::hints::CongestionHint;
+use crate::sender::losses::Losses;
 use crate::sender::recovery::State;
 use crate::sender::sample::{CwndSource, Limit, Phase, SenderSample};
 use crate::sender::summary::SenderSummary;
@@ -170,6 +171,7 @@ impl Engine<'_> {
             has_sack: self.side.has_sack,
             window_scale: self.side.window_scale,
             resent: self.counts.resent,
+            lost_packets: self.losses.as_ref().map(Losses::lost_packets),
             recoveries: self.counts.recoveries,
             timeouts: self.counts.timeouts,
             limited: self.limits.times(),

@@ -1,0 +1,153 @@
+//! What of a sender's data was truly lost, and so which of what it sent again had to be.
+
+use tcpexp_flow::StreamOffset;
+
+use super::event::Sent;
+use super::fates::DataFates;
+use super::resent::EarlierCopy;
+use super::retransmissions::Retransmissions;
+
+/// One sender's data on its way.
+#[derive(Debug)]
+pub(super) struct Losses<'a> {
+    fates: &'a DataFates,
+    again: &'a Retransmissions,
+    /// Data of which no copy has arrived in its place. All other data has.
+    open: Vec<Open>,
+    /// Where losses began that no recovery has repaired yet, and how many packets they are.
+    unrepaired: Vec<(StreamOffset, u64)>,
+    lost_packets: u64,
+}
+
+/// Data that did not arrive as it left.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    start: StreamOffset,
+    end: StreamOffset,
+    /// What became of all copies so far; unknown if `None`.
+    copy: Option<EarlierCopy>,
+}
+
+impl<'a> Losses<'a> {
+    pub(super) fn new(fates: &'a DataFates, again: &'a Retransmissions) -> Self {
+        Self {
+            fates,
+            again,
+            open: Vec::new(),
+            unrepaired: Vec::new(),
+            lost_packets: 0,
+        }
+    }
+
+    /// Data leaves, the first of it that was not sent before at `nxt`. Tells what had become of
+    /// what was; unknown if `None`.
+    pub(super) fn send(&mut self, sent: &Sent, nxt: StreamOffset) -> Option<EarlierCopy> {
+        let again = sent.end.min(nxt);
+        let earlier = self.earlier(sent.start, again);
+        let told = self.fates.of(sent.record);
+        if told.lost_packets > 0 {
+            self.lost_packets += told.lost_packets;
+            self.unrepaired.push((sent.start, told.lost_packets));
+        }
+        let bytes = u64::try_from(sent.end.since(sent.start)).unwrap_or(0);
+        let new = sent.start.max(nxt);
+        let was_lost = told.lost_bytes > 0;
+        if was_lost && told.lost_bytes >= bytes {
+            self.open(new, sent.end, Some(EarlierCopy::Lost));
+            return earlier;
+        }
+        let closed = self.close(sent.start, again);
+        if told.is_unknown || was_lost && sent.start < nxt {
+            for part in closed {
+                let has_arrived = part.copy == Some(EarlierCopy::Overtaken);
+                self.open(part.start, part.end, part.copy.filter(|_| has_arrived));
+            }
+            self.open(new, sent.end, None);
+        } else if was_lost {
+            self.open_part(sent, told.lost_bytes);
+        } else if told.was_overtaken {
+            let new = [(new, sent.end)].into_iter();
+            for (start, end) in closed.iter().map(|part| (part.start, part.end)).chain(new) {
+                self.open(start, end, Some(EarlierCopy::Overtaken));
+            }
+        }
+        earlier
+    }
+
+    /// All before `una` is repaired, though no recovery was needed for it.
+    pub(super) fn repair(&mut self, una: StreamOffset) {
+        self.unrepaired.retain(|(start, _)| *start >= una);
+        self.open.retain(|open| open.end > una);
+    }
+
+    /// A recovery of what comes before `high` is over; tells how many packets were lost of that.
+    pub(super) fn recover(&mut self, high: StreamOffset) -> u64 {
+        let repaired = |(start, _): &(StreamOffset, u64)| *start < high;
+        let packets = self.unrepaired.iter().filter(|lost| repaired(lost));
+        let packets = packets.map(|(_, packets)| packets).sum();
+        self.unrepaired.retain(|lost| !repaired(lost));
+        packets
+    }
+
+    /// Packets lost so far.
+    pub(super) fn lost_packets(&self) -> u64 {
+        self.lost_packets
+    }
+
+    fn earlier(&self, start: StreamOffset, end: StreamOffset) -> Option<EarlierCopy> {
+        let mut worst = Some(EarlierCopy::Arrived);
+        for open in self.open.iter().filter(|open| open.is_in(start, end)) {
+            match open.copy {
+                Some(EarlierCopy::Lost) => return open.copy,
+                None => worst = None,
+                Some(copy) => worst = worst.map(|worst| worst.max(copy)),
+            }
+        }
+        worst
+    }
+
+    /// A part of what left was lost. Which part shows if just as much of it is sent again: what is
+    /// missing must be.
+    fn open_part(&mut self, sent: &Sent, lost_bytes: u64) {
+        let pieces = self.again.after(sent.start, sent.end, sent.record);
+        let bytes: i64 = pieces.iter().map(|piece| piece.1.since(piece.0)).sum();
+        if u64::try_from(bytes) == Ok(lost_bytes) {
+            for (start, end) in pieces {
+                self.open(start, end, Some(EarlierCopy::Lost));
+            }
+        } else {
+            self.open(sent.start, sent.end, None);
+        }
+    }
+
+    fn open(&mut self, start: StreamOffset, end: StreamOffset, copy: Option<EarlierCopy>) {
+        if start < end {
+            self.open.push(Open { start, end, copy });
+        }
+    }
+
+    /// Takes `start..end` out of what is open; tells what of it was.
+    fn close(&mut self, start: StreamOffset, end: StreamOffset) -> Vec<Open> {
+        let mut closed = Vec::new();
+        for part in std::mem::take(&mut self.open) {
+            if !part.is_in(start, end) {
+                self.open.push(part);
+                continue;
+            }
+            self.open(part.start, part.end.min(start), part.copy);
+            self.open(part.start.max(end), part.end, part.copy);
+            closed.push(Open {
+                start: part.start.max(start),
+                end: part.end.min(end),
+                ..part
+            });
+        }
+        closed
+    }
+}
+
+impl Open {
+    fn is_in(&self, start: StreamOffset, end: StreamOffset) -> bool {
+        self.start < end && start < self.end
+    }
+}

@@ -1,0 +1,79 @@
+//! What a sender sends again, known beforehand.
+
+use tcpexp_flow::StreamOffset;
+
+use crate::Position;
+
+/// The data that was sent more than once, by its place in the stream.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Retransmissions {
+    /// In order of the stream once collected.
+    sent: Vec<Again>,
+    longest_bytes: i64,
+}
+
+/// Data that comes again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Again {
+    pub(super) start: StreamOffset,
+    pub(super) end: StreamOffset,
+    pub(super) record: u64,
+    /// Whether it was sent earlier than what came before it.
+    pub(super) was_overtaken: bool,
+}
+
+impl Retransmissions {
+    /// Whether a byte of `start..end` is sent again in `record` or later.
+    pub(super) fn covers(&self, start: StreamOffset, end: StreamOffset, record: u64) -> bool {
+        let from = start.moved(-self.longest_bytes);
+        let first = self.sent.partition_point(|again| again.start < from);
+        self.sent[first..]
+            .iter()
+            .take_while(|again| again.start < end)
+            .any(|again| again.end > start && again.record >= record)
+    }
+
+    /// What of `start..end` is sent again after `record`, in order and without overlap.
+    pub(super) fn after(
+        &self,
+        start: StreamOffset,
+        end: StreamOffset,
+        record: u64,
+    ) -> Vec<(StreamOffset, StreamOffset)> {
+        let mut pieces: Vec<(StreamOffset, StreamOffset)> = Vec::new();
+        let first = start.moved(-self.longest_bytes);
+        let first = self.sent.partition_point(|again| again.start < first);
+        let later = self.sent[first..]
+            .iter()
+            .take_while(|again| again.start < end)
+            .filter(|again| again.end > start && again.record > record);
+        for again in later {
+            let (from, to) = (again.start.max(start), again.end.min(end));
+            match pieces.last_mut() {
+                Some(last) if from <= last.1 => last.1 = last.1.max(to),
+                _ => pieces.push((from, to)),
+            }
+        }
+        pieces
+    }
+
+    pub(super) fn push(&mut self, again: Again) {
+        self.longest_bytes = self.longest_bytes.max(again.end.since(again.start));
+        self.sent.push(again);
+    }
+
+    /// Whether nothing was sent again.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
+    /// At the sender's interface nothing was overtaken: what comes late was sent again.
+    pub(super) fn sorted(mut self, position: Option<Position>) -> Self {
+        if position.is_some_and(|position| position != Position::Sender) {
+            self.sent.retain(|again| !again.was_overtaken);
+        }
+        self.sent
+            .sort_unstable_by_key(|again| (again.start, again.record));
+        self
+    }
+}

@@ -1,0 +1,47 @@
+//! What two captures tell of each other's data: what of it was lost on its way.
+
+use tcpexp_measure::path::{self, PathBatch};
+use tcpexp_measure::sender::DataFates;
+use tcpexp_measure::spp::{self, Point};
+use tcpexp_wire::Tunnels;
+
+use crate::rtt::align;
+use crate::{Error, Recording};
+
+/// What became of the data that passes either capture first, by [`Point::index`].
+///
+/// Reads both captures twice. Nothing is known where the captures have nothing in common: then
+/// each tells of senders by itself.
+pub(crate) fn fates(
+    src: &Recording,
+    dst: &Recording,
+    tunnels: Tunnels,
+) -> Result<[DataFates; 2], Error> {
+    let mut fates = <[DataFates; 2]>::default();
+    let alignment = match align(src, dst, tunnels) {
+        Ok(alignment) => alignment,
+        Err(Error::Compare { .. }) => return Ok(fates),
+        Err(error) => return Err(error),
+    };
+    let (mut src, mut dst) = (src.walk_once(tunnels)?, dst.walk_once(tunnels)?);
+    // No queueing delays are asked for, so that it need not be known which packet was fastest.
+    let (least, options) = ([None; 2], spp::Options::default());
+    path::measure(&mut src, &mut dst, alignment, least, options, |batch| {
+        collect(&mut fates, &batch);
+        Ok::<(), Error>(())
+    })?;
+    Ok(fates)
+}
+
+/// Adds what is told of flows and packets to what is known of either capture's data.
+pub(crate) fn collect(fates: &mut [DataFates; 2], batch: &PathBatch) {
+    for flow in &batch.flows {
+        for point in Point::BOTH {
+            let place = point.index();
+            fates[place].add_flow(flow.local[place].flow);
+        }
+    }
+    for packet in &batch.packets {
+        fates[packet.way.upstream().index()].add(packet);
+    }
+}

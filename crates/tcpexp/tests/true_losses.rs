@@ -1,0 +1,153 @@
+//! What was truly lost between two captures, and which retransmissions and recoveries were about it.
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use common::path::Measurement;
+use common::{captures_in, fixture, known_drops, shared};
+use tcpexp::measure::sender::{
+    EarlierCopy, RecoveryEpoch, Resent, SenderOptions, SenderRow, SenderSummary,
+};
+use tcpexp::measure::spp::{Fate, Way};
+use tcpexp::wire::Tunnels;
+use tcpexp::{Error, Recording, cwnd};
+
+/// All that is told of the senders of two captures.
+#[derive(Default)]
+struct Told {
+    resent: Vec<Resent>,
+    recoveries: Vec<RecoveryEpoch>,
+    summaries: Vec<SenderSummary>,
+}
+
+impl Told {
+    fn of(folder: &Path) -> Self {
+        let (src, dst) = captures_in(folder).unwrap();
+        let [src, dst] = [src, dst].map(|path| Recording::open(&path).unwrap());
+        let mut told = Self::default();
+        let options = SenderOptions::default();
+        cwnd(&src, Some(&dst), Tunnels::Closed, options, |rows| {
+            for row in rows {
+                match row.row {
+                    SenderRow::Resent(resent) => told.resent.push(resent),
+                    SenderRow::Recovery(recovery) => told.recoveries.push(recovery),
+                    SenderRow::Summary(summary) => told.summaries.push(summary),
+                    SenderRow::Sample(_) => {}
+                }
+            }
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+        told
+    }
+
+    fn lost(&self) -> u64 {
+        self.summaries.iter().filter_map(|s| s.lost_packets).sum()
+    }
+
+    fn resent(&self) -> BTreeMap<Option<EarlierCopy>, usize> {
+        let mut counts = BTreeMap::new();
+        for resent in &self.resent {
+            *counts.entry(resent.earlier_copy).or_default() += 1;
+        }
+        counts
+    }
+}
+
+static ALL: LazyLock<Vec<(PathBuf, Told)>> = LazyLock::new(|| {
+    let told = |folder: PathBuf| {
+        let told = Told::of(&folder);
+        (folder, told)
+    };
+    folders().into_iter().map(told).collect()
+});
+
+fn folders() -> Vec<PathBuf> {
+    let fixtures = fs::read_dir(fixture("")).unwrap();
+    let elsewhere = ["captures", "captures/short"].into_iter();
+    let elsewhere = elsewhere.filter_map(shared);
+    let elsewhere = elsewhere.flat_map(|parent| fs::read_dir(parent).unwrap());
+    let all = fixtures.chain(elsewhere).map(|entry| entry.unwrap().path());
+    let mut all: Vec<PathBuf> = all.filter(|path| captures_in(path).is_some()).collect();
+    all.sort();
+    assert!(!all.is_empty());
+    all
+}
+
+/// Packets with data of TCP that were lost on their way out.
+fn lost_data(folder: &Path) -> u64 {
+    let (src, dst) = captures_in(folder).unwrap();
+    let found = Measurement::of_files(&src, &dst);
+    let lost = found.packets.iter().filter(|packet| {
+        let ports = found.ports(packet);
+        let is_tcp = !folder.ends_with("adsl-udp-upload") || ports.contains(&5201);
+        packet.fate == Fate::Lost && packet.way == Way::Out && packet.payload_bytes > 0 && is_tcp
+    });
+    lost.map(|packet| packet.packets).sum()
+}
+
+#[test]
+fn senders_lose_what_the_path_dropped() {
+    for (folder, told) in &*ALL {
+        assert_eq!(told.lost(), lost_data(folder), "{}", folder.display());
+        if let Some(known) = known_drops(folder)
+            && !folder.ends_with("adsl-udp-upload")
+        {
+            assert_eq!(told.lost(), known, "{}", folder.display());
+        }
+    }
+}
+
+/// What is lost for good cannot be: each loss is followed by a copy that had to be sent.
+#[test]
+fn each_loss_that_is_repaired_is_sent_again_for_it() {
+    for (folder, told) in &*ALL {
+        let name = folder.display();
+        let (counts, lost) = (told.resent(), told.lost());
+        let for_a_loss = counts.get(&Some(EarlierCopy::Lost)).copied().unwrap_or(0) as u64;
+        println!("{name}: {lost} lost, sent again {counts:?}");
+        // One packet of the path is one that is sent again, unless super-packets hold several.
+        let has_offload = folder.to_string_lossy().contains("tso")
+            || folder.to_string_lossy().contains("offload");
+        if !has_offload {
+            assert!(for_a_loss <= lost, "{name}: {counts:?}");
+        }
+        let in_recoveries: u64 = told.recoveries.iter().filter_map(|r| r.lost_packets).sum();
+        assert!(in_recoveries <= lost, "{name}");
+        for recovery in &told.recoveries {
+            assert!(recovery.lost_packets.is_some(), "{name}: {recovery:?}");
+        }
+    }
+}
+
+#[test]
+fn one_capture_tells_nothing_of_true_losses() {
+    let (src, _) = captures_in(&fixture("reno-2mbit-40ms-50p")).unwrap();
+    let src = Recording::open(&src).unwrap();
+    let mut rows = Vec::new();
+    cwnd(
+        &src,
+        None,
+        Tunnels::Closed,
+        SenderOptions::default(),
+        |batch| {
+            rows.extend(batch.into_iter().map(|labelled| labelled.row));
+            Ok::<(), Error>(())
+        },
+    )
+    .unwrap();
+    assert!(rows.iter().any(|row| matches!(row, SenderRow::Recovery(_))));
+    for row in rows {
+        match row {
+            SenderRow::Resent(resent) => assert_eq!(resent.earlier_copy, None),
+            SenderRow::Recovery(recovery) => assert_eq!(recovery.lost_packets, None),
+            SenderRow::Summary(summary) => assert_eq!(summary.lost_packets, None),
+            SenderRow::Sample(_) => {}
+        }
+    }
+}
