@@ -212,6 +212,9 @@ fn table(all: &[Scored]) -> String {
             epochs.matched,
         )
         .unwrap();
+        if score.causes.all() > 0 {
+            writeln!(text, "    {:?}", score.causes).unwrap();
+        }
         for of in &score.cwnd.by_source {
             let errors = &of.errors.estimate;
             let (name, mean) = (of.source.name(), percent(errors.mean));
@@ -278,6 +281,23 @@ fn thresholds_from_a_senders_capture_are_those_of_the_kernel() {
         }
         compared += ssthresh.matched;
         assert_within(2.0, ssthresh.mean, "threshold", experiment);
+    }
+    assert!(compared > 0);
+}
+
+#[test]
+fn causes_of_retransmissions_are_those_that_the_kernels_states_tell() {
+    let mut compared = 0;
+    for (experiment, score) in senders(&AT_SENDER) {
+        compared += score.causes.all();
+        if score.causes.all() > 0 {
+            let name = &experiment.name;
+            assert!(
+                score.causes.accuracy() >= Some(0.98),
+                "{name}: {:?}",
+                score.causes
+            );
+        }
     }
     assert!(compared > 0);
 }

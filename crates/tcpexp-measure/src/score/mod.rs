@@ -20,6 +20,7 @@
 //! }
 //! ```
 
+mod causes;
 mod cwnd;
 mod epochs;
 mod errors;
@@ -36,13 +37,14 @@ mod threshold;
 #[cfg(test)]
 mod script;
 
+pub use causes::{CauseClass, CauseScore};
 pub use cwnd::{Compared, CwndScore, SourceScore};
 pub use epochs::EpochScore;
 pub use errors::Errors;
 pub use kernel::kernel_records;
 pub use named::{NamedRecord, SenderScore, score_all};
 pub use reconstructed::Reconstructed;
-pub use record::{Epoch, SenderRecord, Totals};
+pub use record::{Epoch, ResentAs, SenderRecord, Totals};
 pub use rows::ScoreRow;
 pub use sum::{Counts, Options, Score, Share};
 pub use tabled::tabled_records;

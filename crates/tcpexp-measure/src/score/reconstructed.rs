@@ -6,8 +6,9 @@ use std::net::SocketAddr;
 use tcpexp_flow::FlowId;
 use tcpexp_units::Timestamp;
 
+use super::causes::CauseClass;
 use super::named::NamedRecord;
-use super::record::{Epoch, SenderRecord, Totals};
+use super::record::{Epoch, ResentAs, SenderRecord, Totals};
 use crate::sender::{Phase, RecoveryEpoch, RecoveryKind, Resent, SenderRow, SenderSample};
 
 /// Collects the rows of a reconstruction. Memory follows their number.
@@ -23,6 +24,7 @@ struct Sender {
     samples: Vec<SenderSample>,
     epochs: Vec<Epoch>,
     resent: Vec<Resent>,
+    lost_packets: Option<u64>,
 }
 
 impl Reconstructed {
@@ -32,15 +34,23 @@ impl Reconstructed {
             SenderRow::Sample(sample) => (sample.flow, sample.direction),
             SenderRow::Recovery(epoch) => (epoch.flow, epoch.direction),
             SenderRow::Resent(resent) => (resent.flow, resent.direction),
-            SenderRow::Summary(_) => return,
+            SenderRow::Summary(summary) => (summary.flow, summary.direction),
         };
         let ends = [(initiator, responder), (responder, initiator)][direction.index()];
         let key = (flow, direction.index());
+        if let SenderRow::Summary(summary) = row {
+            // It tells of no state: a sender without any was not reconstructed.
+            if let Some(sender) = self.senders.get_mut(&key) {
+                sender.lost_packets = summary.lost_packets;
+            }
+            return;
+        }
         let sender = self.senders.entry(key).or_insert_with(|| Sender {
             ends,
             samples: Vec::new(),
             epochs: Vec::new(),
             resent: Vec::new(),
+            lost_packets: None,
         });
         match row {
             SenderRow::Sample(sample) => sender.samples.push(*sample),
@@ -63,19 +73,25 @@ impl Sender {
         self.epochs.sort_by_key(|epoch| epoch.began);
         self.resent.sort_by_key(|resent| resent.at);
         let smss = self.samples.iter().find_map(|sample| sample.smss_bytes);
-        let resent: Vec<(Timestamp, u64)> = self
+        let resent: Vec<ResentAs> = self
             .resent
             .iter()
-            .map(|resent| (resent.at, segments(resent, smss)))
+            .map(|resent| ResentAs {
+                at: resent.at,
+                class: CauseClass::of(resent.cause),
+                segments: segments(resent, smss),
+            })
             .collect();
+        let again: Vec<(Timestamp, u64)> = resent.iter().map(|of| (of.at, of.segments)).collect();
         NamedRecord {
             ends: Some(self.ends),
             record: SenderRecord {
-                totals: Totals::at_acks(&self.samples, &resent),
+                totals: Totals::at_acks(&self.samples, &again),
                 samples: self.samples,
                 epochs: self.epochs,
                 epochs_complete: true,
-                lost_segments: None,
+                resent,
+                lost_segments: self.lost_packets,
             },
         }
     }

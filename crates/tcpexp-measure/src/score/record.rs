@@ -2,6 +2,7 @@
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::causes::CauseClass;
 use crate::sender::{Limit, Phase, SenderSample};
 
 /// What a reconstruction, or a kernel, tells of one sender.
@@ -16,8 +17,21 @@ pub struct SenderRecord {
     pub epochs_complete: bool,
     /// What came together until then, in order of time.
     pub totals: Vec<Totals>,
+    /// What it sent again and why, in order of time; of a kernel nothing, its epochs tell.
+    pub resent: Vec<ResentAs>,
     /// Segments lost on the way, retransmissions among them.
     pub lost_segments: Option<u64>,
+}
+
+/// Data sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResentAs {
+    /// When.
+    pub at: Timestamp,
+    /// Why, as far as can be told.
+    pub class: CauseClass,
+    /// How many segments.
+    pub segments: u64,
 }
 
 /// What came together since a sender's first packet.

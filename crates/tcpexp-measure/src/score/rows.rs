@@ -2,6 +2,7 @@
 
 use tcpexp_units::TimeDelta;
 
+use super::causes::{CauseClass, CauseScore};
 use super::cwnd::Compared;
 use super::epochs::EpochScore;
 use super::errors::Errors;
@@ -12,7 +13,8 @@ use super::sum::{Counts, Score, Share};
 pub struct ScoreRow {
     /// What is measured, with the unit last: `ratio` is a relative error or a share.
     pub metric: &'static str,
-    /// Of which rows: `all`, or those whose window is known in one way; of a threshold, after what.
+    /// Of which rows: `all`, or those whose window is known in one way; of a threshold, after what;
+    /// of retransmissions, what they were taken for.
     pub subset: &'static str,
     /// True values that an estimate was found for. Of a number of segments, the estimate itself.
     pub matched: u64,
@@ -47,6 +49,7 @@ impl Score {
             "retransmitted_excess_segments",
             self.retransmitted_segments,
         );
+        self.causes.rows(&mut rows);
         count(&mut rows, "lost_excess_segments", self.lost_segments);
         time(&mut rows, "busy_error_ratio", self.busy);
         time(
@@ -102,6 +105,33 @@ impl EpochScore {
             "loss_recovery",
             &self.ssthresh_after_timeout,
         );
+    }
+}
+
+impl CauseScore {
+    /// The accuracy, and what is not zero of the confusion matrix: a metric for each true class, and
+    /// as the subset what the segments were taken for.
+    fn rows(&self, rows: &mut Vec<ScoreRow>) {
+        if self.all() == 0 {
+            return;
+        }
+        let (right, all) = (self.right(), self.all());
+        let accuracy = ScoreRow::new("resent_cause_ratio", "all", right, all, self.accuracy());
+        rows.push(accuracy);
+        for (truth, metric) in [
+            (CauseClass::Fast, "fast_resent_ratio"),
+            (CauseClass::Timeout, "timeout_resent_ratio"),
+            (CauseClass::Probe, "probe_resent_ratio"),
+        ] {
+            let whole = self.of_truth(truth);
+            for found in CauseClass::ALL {
+                let part = self.segments(truth, found);
+                if part > 0 {
+                    let share = Some(part as f64 / whole as f64);
+                    rows.push(ScoreRow::new(metric, found.name(), part, whole, share));
+                }
+            }
+        }
     }
 }
 

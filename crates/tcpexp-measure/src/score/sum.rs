@@ -2,6 +2,7 @@
 
 use tcpexp_units::TimeDelta;
 
+use super::causes::CauseScore;
 use super::cwnd::{CwndScore, Pair, median_srtt};
 use super::epochs::EpochScore;
 use super::errors::{ErrorSum, Errors};
@@ -49,6 +50,8 @@ pub struct Score {
     pub rto: Errors,
     /// Segments sent again, until the truth's last totals.
     pub retransmitted_segments: Counts,
+    /// Why they were sent again.
+    pub causes: CauseScore,
     /// Segments lost on the way.
     pub lost_segments: Counts,
     /// Time with data outstanding.
@@ -135,6 +138,7 @@ impl Score {
                 estimate: ours.and_then(|ours| ours.retransmitted_segments),
                 truth: theirs.and_then(|theirs| theirs.retransmitted_segments),
             },
+            causes: CauseScore::of(reconstructed, truth, options.clock_offset),
             lost_segments: Counts {
                 estimate: reconstructed.lost_segments,
                 truth: truth.lost_segments,
