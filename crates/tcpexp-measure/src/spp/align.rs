@@ -15,6 +15,9 @@ use super::sides::Sides;
 use super::survey::{Sketched, Survey};
 use super::{Options, Point};
 
+/// So many packets of each way must be known beyond doubt for the clocks to be learnt from them.
+const LEAST_PROVEN: usize = 4;
+
 /// Why two captures cannot be measured together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NothingInCommon {
@@ -52,7 +55,6 @@ pub struct Alignment {
     pub(super) sides: Sides,
     spans: [(Timestamp, Timestamp); 2],
     max_owd: [Option<TimeDelta>; 2],
-    min_rtt: TimeDelta,
     doubles: [bool; 2],
 }
 
@@ -79,29 +81,32 @@ impl Alignment {
         let mut identification = Identification::learn(&common, recut, cuts_options);
         identification.translated |= translated;
         let common = Identification::without_mistaken(common, Field::IpId);
-        let sides = Sides::learn(&common);
-        let crossings: Vec<Crossing> = common
-            .iter()
-            .filter_map(|(a, b)| placed(a, b, &sides))
-            .collect();
-        let clock = ClockModel::estimate(&crossings).ok_or(NothingInCommon::NoCommonPacket {
-            src: src.packets,
-            dst: dst.packets,
-        })?;
+        let proven = beyond_doubt(&common, [&src, &dst], identification.recut);
+        let (sides, is_proven) = learn_sides(&common, &proven);
+        let all = crossings(&common, &sides);
+        let proven = crossings(&proven, &sides);
+        let mut clock = ClockModel::estimate(if is_proven { &proven } else { &all }).ok_or(
+            NothingInCommon::NoCommonPacket {
+                src: src.packets,
+                dst: dst.packets,
+            },
+        )?;
+        if !is_proven {
+            clock.doubt_offset();
+        }
         let spans = [
             span(&src, &clock, Point::Src),
             span(&dst, &clock, Point::Dst),
         ];
-        let (max_owd, min_rtt) = delays(&crossings, &clock, &spans);
+        let max_owd = longest_owds(&all, &clock, &spans);
         Ok(Self {
             spans,
             identification,
-            common_packets: crossings.len() as u64,
+            common_packets: all.len() as u64,
             busiest_hosts: busiest_hosts(&common, &sides),
             clock,
             sides,
             max_owd,
-            min_rtt,
             doubles: [src.doubles(), dst.doubles()],
         })
     }
@@ -115,7 +120,6 @@ impl Alignment {
             clock: self.clock.clone(),
             spans: self.spans,
             max_owd: self.max_owd.map(|owd| owd.unwrap_or(options.max_owd)),
-            min_rtt: self.min_rtt,
             doubles: self.doubles,
             horizon: options.max_owd,
             proven: [None; 2],
@@ -156,6 +160,51 @@ fn is_translated(a: &Sketched, b: &Sketched) -> bool {
     endpoints(a) != endpoints(b)
 }
 
+/// Those of `common` that are one packet for certain, whatever else the captures have missed.
+///
+/// A TCP segment that says nothing of itself may be an original that only one point captured and
+/// its retransmission that only the other did; unless both saw all of its connection. Where
+/// segments are cut anew even then the like of a retransmission may be a part of what left.
+fn beyond_doubt(
+    common: &[(Sketched, Sketched)],
+    [src, dst]: [&Survey; 2],
+    recut: bool,
+) -> Vec<(Sketched, Sketched)> {
+    let is_proven = |(a, b): &&(Sketched, Sketched)| {
+        let (a, b) = (&a.fields, &b.fields);
+        let same_id = a.ip_id == b.ip_id && a.ip_id.is_some_and(|id| id != 0);
+        let same_timestamps = a.timestamps == b.timestamps && a.timestamps.is_some();
+        let is_whole = !recut || a.payload_bytes == 0;
+        let saw_all = is_whole && src.begins.hold(a) && dst.begins.hold(b);
+        !a.is_tcp || same_id || same_timestamps || saw_all
+    };
+    common.iter().filter(is_proven).copied().collect()
+}
+
+/// Which addresses are on which side, and whether the `proven` packets were enough to tell.
+fn learn_sides(common: &[(Sketched, Sketched)], proven: &[(Sketched, Sketched)]) -> (Sides, bool) {
+    let sides = Sides::learn(common);
+    let count = |packets, way| {
+        let crossings = crossings(packets, &sides);
+        let of_way = crossings.iter().filter(|crossing| crossing.way == way);
+        of_way.count()
+    };
+    let is_proven = Way::BOTH
+        .into_iter()
+        .all(|way| count(proven, way) >= LEAST_PROVEN.min(count(common, way)));
+    if is_proven {
+        (Sides::learn(proven), true)
+    } else {
+        (sides, false)
+    }
+}
+
+/// The packets of `common` that go one of the two ways.
+fn crossings(common: &[(Sketched, Sketched)], sides: &Sides) -> Vec<Crossing> {
+    let crossings = common.iter().filter_map(|(a, b)| placed(a, b, sides));
+    crossings.collect()
+}
+
 fn placed(a: &Sketched, b: &Sketched, sides: &Sides) -> Option<Crossing> {
     let way = sides.way(a.fields.source_address, a.fields.destination_address)?;
     Some(Crossing {
@@ -167,12 +216,12 @@ fn placed(a: &Sketched, b: &Sketched, sides: &Sides) -> Option<Crossing> {
     })
 }
 
-/// The largest one-way delays, where the sample has any, and the smallest round-trip time, on the common timeline.
-fn delays(
+/// The largest one-way delays, where the sample has any, on the common timeline.
+fn longest_owds(
     crossings: &[Crossing],
     clock: &ClockModel,
     spans: &[(Timestamp, Timestamp); 2],
-) -> ([Option<TimeDelta>; 2], TimeDelta) {
+) -> [Option<TimeDelta>; 2] {
     let [src, dst] = Point::BOTH.map(|point| clock.reader(point));
     let placed: Vec<Crossing> = crossings
         .iter()
@@ -185,16 +234,14 @@ fn delays(
     let of = |way: Way| placed.iter().filter(move |crossing| crossing.way == way);
     // What arrives after the end of the capture that it passed first may be a double of what is
     // the last of its kind in there, and would seem to have taken for ever.
-    let max = Way::BOTH.map(|way| {
+    Way::BOTH.map(|way| {
         let (_, last) = spans[way.upstream().index()];
         let in_time = of(way).filter(|crossing| match way {
             Way::Out => crossing.dst_time <= last,
             Way::Back => crossing.src_time <= last,
         });
         in_time.map(Crossing::raw_owd).max()
-    });
-    let min = Way::BOTH.map(|way| of(way).map(Crossing::raw_owd).min().unwrap_or_default());
-    (max, min[0] + min[1])
+    })
 }
 
 fn span(survey: &Survey, clock: &ClockModel, point: Point) -> (Timestamp, Timestamp) {

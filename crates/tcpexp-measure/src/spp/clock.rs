@@ -16,6 +16,9 @@ const TRILLION: i64 = 1_000_000_000_000;
 const ROUNDS_WITH_STEPS: usize = 3;
 /// What clocks that wander and a capture's own disorder may make times wrong by.
 pub(super) const DISORDER: TimeDelta = TimeDelta::from_millis(10);
+/// By how much a round trip may seem shorter than nothing: four times are rounded in it, and skew is
+/// known to some parts in a million.
+const ROUNDING: TimeDelta = TimeDelta::from_micros(100);
 /// Fewer packets may all be mistaken for others: a handshake that is sent again is.
 const LEAST_COUNTED: usize = 8;
 
@@ -100,6 +103,11 @@ impl ClockModel {
     /// Whether enough packets agree on the offset that it may tell look-alikes apart.
     pub(super) fn offset_is_sure(&self) -> bool {
         self.offset_is_sure
+    }
+
+    /// The packets that it was learnt from may have been mistaken for others.
+    pub(super) fn doubt_offset(&mut self) {
+        self.offset_is_sure = false;
     }
 
     /// The clocks' relative rate.
@@ -213,9 +221,12 @@ impl Delays {
         });
         let counted: usize = owds_ns.iter().map(Vec::len).sum();
         let mistaken: usize = mistaken.iter().sum();
-        let is_sure = counted >= LEAST_COUNTED && mistaken * 4 <= counted;
         let upper = out.map(|owd| self.difference + owd);
         let lower = back.map(|owd| self.difference - owd);
+        let contradict = lower
+            .zip(upper)
+            .is_some_and(|(lower, upper)| lower - upper > ROUNDING);
+        let is_sure = counted >= LEAST_COUNTED && mistaken * 4 <= counted && !contradict;
         let middle = match (lower, upper) {
             (Some(lower), Some(upper)) => {
                 TimeDelta::from_nanos(lower.as_nanos().midpoint(upper.as_nanos()))

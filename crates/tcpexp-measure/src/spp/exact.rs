@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 
 use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::Timestamp;
 
 use super::Way;
 use super::link::{Event, Sighting};
@@ -90,6 +90,15 @@ impl Departure {
             has_twin: false,
         }
     }
+
+    /// Whether one like it that passed at `at` is its second record in a capture that `doubles`
+    /// each packet: one that follows at once is, but no third.
+    #[inline]
+    pub(super) fn takes_twin(&mut self, at: Timestamp, doubles: bool) -> bool {
+        let is_twin = doubles && !self.has_twin && at - self.at < COPY_GAP;
+        self.has_twin |= is_twin;
+        is_twin
+    }
 }
 
 /// Packets that look the same.
@@ -128,15 +137,9 @@ pub(super) struct Expired {
 }
 
 impl InFlight {
-    /// A packet left as the `number`th of its direction. `false` if it is a second capture of one that is in flight: one that follows at
-    /// once is, where the capture `doubles` each packet, but no third.
-    pub(super) fn depart(
-        &mut self,
-        event: &Event,
-        number: u64,
-        min_rtt: TimeDelta,
-        doubles: bool,
-    ) -> bool {
+    /// A packet left as the `number`th of its direction. `false` if it is a second capture of one
+    /// that is in flight.
+    pub(super) fn depart(&mut self, event: &Event, number: u64, doubles: bool) -> bool {
         let mark = &event.sighting.mark;
         let identity = Identity::new(event.flow, mark.digest);
         let latest = match self.apart.get_mut(&identity) {
@@ -146,10 +149,8 @@ impl InFlight {
         let Some(latest) = latest else {
             return true;
         };
-        let gap = event.sighting.at - latest.at;
-        let is_twin = doubles && !latest.has_twin && gap < COPY_GAP;
-        latest.has_twin |= is_twin;
-        if is_twin || mark.is_copy_after(gap, min_rtt) {
+        let at = event.sighting.at;
+        if latest.takes_twin(at, doubles) || mark.is_copy_after(at - latest.at) {
             return false;
         }
         self.set_one_apart(identity);

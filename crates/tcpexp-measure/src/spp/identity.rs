@@ -15,9 +15,6 @@ use super::survey::{FieldValues, Sketched, sack_hash};
 /// and copies follow each other closely.
 const IP_ID_REUSED: TimeDelta = TimeDelta::from_millis(5);
 
-/// No host sends the same bytes twice within this time, other than by mistake.
-const AT_ONCE: TimeDelta = TimeDelta::from_micros(500);
-
 /// A header field that may identify a packet, if the path leaves it alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
@@ -377,14 +374,11 @@ impl Mark {
     /// second capture of it, or a copy that the network made, and not sent again.
     ///
     /// A sender gives each packet its own IP ID until those run out; with a TCP timestamp beside it
-    /// none comes again. Where there is no IP ID a copy must follow at once: one round trip is what
-    /// a TCP sender needs to learn that bytes are lost, but then it may send again what left only
-    /// just before.
-    pub(super) fn is_copy_after(&self, gap: TimeDelta, min_rtt: TimeDelta) -> bool {
+    /// none comes again. Without an IP ID nothing tells: a sender that learns of a loss sends again
+    /// what left only just before, and the clock of the timestamps may not have ticked since.
+    pub(super) fn is_copy_after(&self, gap: TimeDelta) -> bool {
         let has_timestamp = self.is_tcp && self.words[2] != 0;
-        let has_own_id = self.ip_id != 0 && (has_timestamp || gap < IP_ID_REUSED);
-        let is_at_once = gap < AT_ONCE && gap + gap < min_rtt;
-        has_own_id || (self.is_tcp && self.length > 0 && is_at_once)
+        self.ip_id != 0 && (has_timestamp || gap < IP_ID_REUSED)
     }
 }
 
@@ -412,15 +406,13 @@ mod tests {
 
     #[test]
     fn like_datagram_is_no_copy_once_ip_ids_may_have_run_out() {
-        assert!(DATAGRAM.is_copy_after(MILLISECOND, SECOND));
-        assert!(!DATAGRAM.is_copy_after(SECOND, SECOND));
-        assert!(
-            !Mark {
-                ip_id: 0,
-                ..DATAGRAM
-            }
-            .is_copy_after(MILLISECOND, SECOND)
-        );
+        assert!(DATAGRAM.is_copy_after(MILLISECOND));
+        assert!(!DATAGRAM.is_copy_after(SECOND));
+        let without_id = Mark {
+            ip_id: 0,
+            ..DATAGRAM
+        };
+        assert!(!without_id.is_copy_after(TimeDelta::ZERO));
     }
 
     #[test]
@@ -429,30 +421,16 @@ mod tests {
             is_tcp: true,
             ..DATAGRAM
         };
-        assert!(!segment.is_copy_after(SECOND, MILLISECOND));
-        assert!(
-            Mark {
-                words: [1, 2, 3, 4],
-                ..segment
-            }
-            .is_copy_after(SECOND, MILLISECOND)
-        );
-        let without_id = Mark {
-            ip_id: 0,
+        assert!(!segment.is_copy_after(SECOND));
+        let with_timestamp = Mark {
+            words: [1, 2, 3, 4],
             ..segment
         };
-        assert!(without_id.is_copy_after(TimeDelta::from_micros(100), SECOND));
-        assert!(
-            !without_id.is_copy_after(TimeDelta::from_micros(100), TimeDelta::from_micros(150))
-        );
-        assert!(!without_id.is_copy_after(MILLISECOND, SECOND));
-        assert!(!without_id.is_copy_after(SECOND, SECOND));
-        assert!(
-            !Mark {
-                length: 0,
-                ..without_id
-            }
-            .is_copy_after(MILLISECOND, SECOND)
-        );
+        assert!(with_timestamp.is_copy_after(SECOND));
+        let without_id = Mark {
+            ip_id: 0,
+            ..with_timestamp
+        };
+        assert!(!without_id.is_copy_after(TimeDelta::from_micros(1)));
     }
 }

@@ -74,6 +74,8 @@ pub(super) struct Found {
     pub(super) flow: PairedFlow,
     /// Which way its forward direction goes.
     pub(super) way: Way,
+    /// Whether that is known from its addresses and not only from which point saw it first.
+    pub(super) way_is_known: bool,
     /// Whether a point saw the SYN, by [`Point::index`]: nothing of it left there unseen before.
     pub(super) began: [bool; 2],
     /// Packets from before it was found that were not held back, by point and direction.
@@ -286,13 +288,11 @@ impl Linker {
         let forward_is = names(locals, same_initiator);
         let endpoints = Point::BOTH.map(|p| locals[p.index()].endpoints(forward_is[p.index()]));
         let (initiator, responder) = endpoints[0];
-        let way = self
-            .sides
-            .way(
-                address_number(initiator.ip()),
-                address_number(responder.ip()),
-            )
-            .unwrap_or_else(|| way_by_time(&waiting, forward_is));
+        let known = self.sides.way(
+            address_number(initiator.ip()),
+            address_number(responder.ip()),
+        );
+        let way = known.unwrap_or_else(|| way_by_time(&waiting, forward_is));
         let began = locals.map(|local| local.initiator_known == InitiatorKnown::Syn);
         let flow = self.next;
         self.next = FlowId(flow.0 + 1);
@@ -314,6 +314,7 @@ impl Linker {
         out(Linkage::Found(Found {
             flow: paired,
             way,
+            way_is_known: known.is_some(),
             began,
             dropped,
         }));

@@ -11,9 +11,13 @@
 //!     shard: exact, queue, ranges (a packet met again) → pairing (which two make a pair) → samples
 //! ```
 //!
-//! Two sightings of different packets must not be taken for one. Where nothing in the headers tells
-//! two packets apart, neither is used and both are counted. Known to be left: where packets have
-//! neither IP ID nor timestamps and the clocks' offset is learnt wrongly, a look-alike may be taken.
+//! Two sightings of different packets must not be taken for one. What has an IP ID of its own, or
+//! data with a timestamp, is itself. Of anything else a like packet may have been sent before or
+//! after it, and one of the two lost, or have passed while a capture did not run. So of like
+//! packets in flight none is used, nor is one that may have a like that was not seen leaving: it is
+//! used only if its connection was seen from its SYN, or longer than a packet is under way, and if
+//! the clocks are known from packets that are themselves. Both are counted as ambiguous then. Known
+//! to be left: two packets of one flow with IP IDs drawn at random that are the same by chance.
 
 mod align;
 mod clock;
@@ -37,6 +41,9 @@ mod steps;
 mod survey;
 mod timeline;
 mod walk;
+
+#[cfg(test)]
+mod tests;
 
 pub use crate::quantiles::{Quantiles, RttSummary};
 pub use align::{Alignment, NothingInCommon};

@@ -16,8 +16,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Pair {
     flow: PairedFlow,
-    /// Whether a capture shows how the flow began, by [`Point::index`].
-    pub(super) began: [bool; 2],
+    /// From when on all that arrives was seen leaving at a point, by [`Point::index`].
+    pub(super) covered_from: [Timestamp; 2],
     /// By [`Direction::index`].
     pub(super) counts: [DirectionCounts; 2],
     /// Packets that left, each counted once, by [`Direction::index`].
@@ -31,7 +31,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    pub(super) fn new(found: Found) -> Self {
+    pub(super) fn new(found: Found, setting: &Setting) -> Self {
         let mut counts = [DirectionCounts::default(); 2];
         for point in Point::BOTH {
             for direction in Direction::BOTH {
@@ -43,9 +43,10 @@ impl Pair {
                 counts[direction.index()].drop_before_found(way.upstream() == point, dropped);
             }
         }
+        let covered_from = setting.covered_from(&found);
         Self {
             flow: found.flow,
-            began: found.began,
+            covered_from,
             counts,
             departed: [0; 2],
             ranges: None,

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use tcpexp_flow::StreamOffset;
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::Timestamp;
 
 use super::exact::{Departure, Outcome};
 use super::identity::Mark;
@@ -57,7 +57,7 @@ impl Ranges {
         &mut self,
         sighting: &Sighting,
         departure: Departure,
-        min_rtt: TimeDelta,
+        doubles: bool,
     ) -> bool {
         let (start, end) = self.range(&sighting.mark);
         self.largest_departed_bytes = self.largest_departed_bytes.max(sighting.mark.length);
@@ -73,17 +73,14 @@ impl Ranges {
             self.fresh.push_back(piece);
             return true;
         }
-        let is_copy = |other: &Piece| {
-            other.mark == piece.mark
-                && piece
-                    .mark
-                    .is_copy_after(departure.at - other.departure.at, min_rtt)
-        };
-        if self
-            .overlapping(start, end)
-            .any(|(_, other)| is_copy(other))
-        {
-            return false;
+        let like_it = self.overlapping(start, end);
+        let like_it = like_it.filter(|(_, other)| other.mark == piece.mark);
+        if let Some((latest, _)) = like_it.max_by_key(|(_, other)| other.departure.at) {
+            let other = &mut self.piece_mut(latest).departure;
+            let gap = departure.at - other.at;
+            if other.takes_twin(departure.at, doubles) || piece.mark.is_copy_after(gap) {
+                return false;
+            }
         }
         self.again.push(piece);
         true
@@ -104,20 +101,18 @@ impl Ranges {
                 && piece.departure.at <= latest
                 && !usual.is_over(piece.departure.at, sighting.at)
                 && !piece.is_whole()
+                && piece.may_show_id(start, sighting.mark.ip_id)
         };
         let carriers: Vec<Place> = self
             .overlapping(start, end)
             .filter(|(_, piece)| may_be(piece))
             .map(|(place, _)| place)
             .collect();
-        let mut last: Vec<Place> = carriers
+        let last: Vec<Place> = carriers
             .iter()
             .copied()
             .filter(|&place| self.piece(place).end >= end)
             .collect();
-        if last.len() > 1 {
-            last.retain(|&place| self.piece(place).may_have_id(sighting.mark.ip_id));
-        }
         match last[..] {
             [] => {
                 self.doubt_later(start, end, latest);
@@ -173,18 +168,16 @@ impl Ranges {
         start: StreamOffset,
         end: StreamOffset,
     ) {
-        let overlap = |a: &Piece, b: &Piece| a.start < b.end && b.start < a.end;
         // What was sent for the first time does not overlap.
-        let again = carriers.iter().filter(|place| place.is_again());
-        let again: Vec<(Place, Piece)> = again.map(|&place| (place, *self.piece(place))).collect();
-        let meant = *self.piece(carrier);
+        let is_sent_again = carriers.iter().any(|place| place.is_again());
         for &place in carriers {
+            let is_rival = |other: &&Place| {
+                let (piece, rival) = (self.piece(place), self.piece(**other));
+                **other != place && piece.start < rival.end && rival.start < piece.end
+            };
+            let has_rival =
+                is_sent_again && place != carrier && carriers.iter().any(|other| is_rival(&other));
             let piece = self.piece_mut(place);
-            let has_rival = place != carrier
-                && (overlap(piece, &meant)
-                    || again
-                        .iter()
-                        .any(|(other, rival)| *other != place && overlap(piece, rival)));
             if has_rival {
                 // Of two departures of the same last bytes, only the one that was meant arrived.
                 piece.ambiguous |= piece.end < end;
@@ -333,10 +326,19 @@ impl Piece {
         self.arrived_bytes >= self.mark.length
     }
 
-    /// Whether a packet with `ip_id` can be a part of this or hold it: the pieces of a super-packet
-    /// count up from its own IP ID.
-    fn may_have_id(&self, ip_id: u16) -> bool {
-        let ahead = ip_id.wrapping_sub(self.mark.ip_id);
-        ip_id == 0 || self.mark.ip_id == 0 || ahead < PIECES || ahead.wrapping_neg() < PIECES
+    /// Whether an arrival from `start` on that shows `ip_id` may hold bytes of this departure.
+    ///
+    /// It shows the IP ID of its first packet. Packets that were cut from one count up from its IP
+    /// ID, or all keep it, and all carry the same number of bytes but the last. Where the first was
+    /// of another departure, that one's IP ID says nothing of this.
+    fn may_show_id(&self, start: StreamOffset, ip_id: u16) -> bool {
+        if ip_id == 0 || self.mark.ip_id == 0 || start < self.start {
+            return true;
+        }
+        let ahead_bytes = start.since(self.start);
+        match ip_id.wrapping_sub(self.mark.ip_id) {
+            0 => true,
+            ahead => ahead < PIECES && ahead_bytes > 0 && ahead_bytes % i64::from(ahead) == 0,
+        }
     }
 }

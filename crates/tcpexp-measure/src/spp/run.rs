@@ -299,7 +299,7 @@ impl Run {
             Linkage::Seen(point, event) => shards[event.flow.0 as usize % SHARDS].see(point, event),
             Linkage::Found(found) => {
                 batch.flows.push(found.flow.clone());
-                shards[found.flow.flow.0 as usize % SHARDS].found(found);
+                shards[found.flow.flow.0 as usize % SHARDS].found(found, setting);
             }
             Linkage::Ended(flow) => shards[flow.0 as usize % SHARDS].end(flow, until, setting),
         };

@@ -1,9 +1,11 @@
 //! What all shards know of the run.
 
+use tcpexp_flow::Protocol;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::Way;
 use super::clock::{ClockModel, DISORDER};
+use super::link::Found;
 
 /// What the smallest delay of the sample may be above the smallest of all.
 const LITTLE: TimeDelta = TimeDelta::from_micros(100);
@@ -17,8 +19,6 @@ pub(super) struct Setting {
     /// The largest one-way delay of the sample on the common timeline, by [`Way::index`]; the
     /// longest there may be where the sample has none.
     pub(super) max_owd: [TimeDelta; 2],
-    /// The smallest round-trip time between the points that the sample shows.
-    pub(super) min_rtt: TimeDelta,
     /// Whether a capture holds each packet twice, by [`Point::index`](super::Point::index).
     pub(super) doubles: [bool; 2],
     /// After this time in flight a packet is given up.
@@ -53,22 +53,41 @@ impl Setting {
         DISORDER + TimeDelta::from_nanos(apart.as_nanos() / 2)
     }
 
-    /// Delays of packets that arrived at `at`; `began` if their flow did so within the upstream
-    /// capture.
+    /// From when on what arrives of a flow was seen leaving at a point, by
+    /// [`Point::index`]: at once where its capture shows how the flow began, never where it is
+    /// guessed which way the flow goes.
+    pub(super) fn covered_from(&self, found: &Found) -> [Timestamp; 2] {
+        Way::BOTH.map(|way| {
+            let upstream = way.upstream().index();
+            let longest = self.max_owd[way.index()];
+            // The sample may not show the longest, and TCP sends again what it has sent before.
+            let again = match found.flow.protocol {
+                Protocol::Tcp => longest,
+                Protocol::Udp => TimeDelta::ZERO,
+            };
+            match (found.way_is_known, found.began[upstream]) {
+                (false, _) => Timestamp::MAX,
+                (true, true) => Timestamp::MIN,
+                (true, false) => self.spans[upstream].0 + longest + again,
+            }
+        })
+    }
+
+    /// Delays of packets that arrived at `at`, of a flow that is covered from then on.
     ///
     /// By the timeline's making the smallest delays of both ways are half of what the offset's
     /// bounds are apart; another half is left for its error, and a little where there is but one
     /// way. None is usual where another packet like the one that was seen may have left before the
     /// upstream capture began or after it ended.
     #[inline]
-    pub(super) fn usual_owds(&self, way: Way, at: Timestamp, began: bool) -> UsualOwds {
-        let (first, last) = self.spans[way.upstream().index()];
+    pub(super) fn usual_owds(&self, way: Way, at: Timestamp, covered_from: Timestamp) -> UsualOwds {
+        let (_, last) = self.spans[way.upstream().index()];
         let offset = self.clock.offset();
         let smallest = match (offset.lower, offset.upper) {
             (Some(lower), Some(upper)) => TimeDelta::from_nanos((upper - lower).as_nanos() / 4),
             _ => -LITTLE,
         };
-        let left_before = !began && at - self.max_owd[way.index()] < first;
+        let left_before = at < covered_from;
         let left_after = at - smallest > last;
         UsualOwds {
             least: smallest,

@@ -97,8 +97,9 @@ impl Shard {
         }
     }
 
-    pub(super) fn found(&mut self, found: Found) {
-        self.pairs.insert(found.flow.flow, Pair::new(found));
+    pub(super) fn found(&mut self, found: Found, setting: &Setting) {
+        self.pairs
+            .insert(found.flow.flow, Pair::new(found, setting));
     }
 
     #[inline]
@@ -167,13 +168,12 @@ impl Shard {
         // clocks tell, and its like may be what arrives.
         // Leaving here, it is on its way back to the other point.
         pair.pairings[upstream.opposite().index()].depart(self.settled, sighting.at);
+        let doubles = setting.doubles[upstream.index()];
         let is_new = if sighting.mark.by_range {
             let ranges = pair.ranges(event.direction);
-            ranges.depart(sighting, Departure::of(event, number), setting.min_rtt)
+            ranges.depart(sighting, Departure::of(event, number), doubles)
         } else {
-            let doubles = setting.doubles[upstream.index()];
-            let in_flight = &mut self.in_flight[event.way.index()];
-            in_flight.depart(event, number, setting.min_rtt, doubles)
+            self.in_flight[event.way.index()].depart(event, number, doubles)
         };
         if !is_new {
             let counts = &mut pair.counts[event.direction.index()];
@@ -224,8 +224,8 @@ impl Shard {
         pair.pass(event.way.upstream().opposite(), sighting.at);
         let recent = &mut self.recent[way];
         let identity = (event.flow, sighting.mark.digest);
-        let began = pair.began[event.way.upstream().index()];
-        let usual = setting.usual_owds(event.way, sighting.at, began);
+        let covered_from = pair.covered_from[event.way.upstream().index()];
+        let usual = setting.usual_owds(event.way, sighting.at, covered_from);
         let (outcome, packets) = if sighting.mark.by_range {
             let is_copy = recent.contains(&identity);
             pair.arrive_by_range(event.direction, sighting, &usual, is_copy)

@@ -5,12 +5,14 @@
 //! consistent sampling is that of RFC 5475, section 6.2). Small captures are kept whole, large ones
 //! give a uniform sample, and memory is bounded either way.
 
+use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
 
+use foldhash::fast::FixedState as FastState;
 use foldhash::quality::FixedState;
 use tcpexp_units::{TimeDelta, Timestamp};
-use tcpexp_wire::{Addresses, Packet, Tcp, Transport};
+use tcpexp_wire::{Addresses, Packet, Tcp, TcpFlags, Transport};
 
 use crate::Sighted;
 
@@ -41,6 +43,8 @@ pub struct Survey {
     /// Whether TCP options were cut off: a packet may then have had SACK blocks that are not seen.
     pub(super) cuts_options: bool,
     twins: Twins,
+    /// Connections of which the SYN was seen.
+    pub(super) begins: Begins,
     /// Packets identified with their addresses and ports.
     pub(super) by_endpoints: Sketch<KEPT_BY_ENDPOINTS>,
     /// Packets identified by what address translation leaves alone.
@@ -59,6 +63,9 @@ impl Survey {
         let endpoints = with_endpoints(content, sighted.packet);
         if let Transport::Tcp(tcp) = &sighted.packet.transport {
             self.cuts_options |= tcp.options.is_cut();
+            if tcp.flags.syn() {
+                self.begins.add(&FieldValues::of(sighted.packet));
+            }
         }
         if let Transport::Tcp(_) = sighted.packet.transport
             && sighted.packet.payload_bytes > 0
@@ -76,6 +83,27 @@ impl Survey {
     /// Whether the capture holds each packet twice, as those of mirror ports may.
     pub(super) fn doubles(&self) -> bool {
         self.twins.are_the_rule()
+    }
+}
+
+/// So many connections are remembered by their SYN.
+const BEGINS: usize = 65_536;
+
+/// Connections that began within a capture: nothing of them passed the point unseen before.
+#[derive(Debug, Default)]
+pub(super) struct Begins(HashSet<[(u64, u16); 2], FastState>);
+
+impl Begins {
+    #[cold]
+    fn add(&mut self, syn: &FieldValues) {
+        if self.0.len() < BEGINS {
+            self.0.insert(syn.endpoints());
+        }
+    }
+
+    /// Whether `packet` is of one of them, and no SYN itself: that may have been sent before.
+    pub(super) fn hold(&self, packet: &FieldValues) -> bool {
+        packet.flags & TcpFlags::SYN.bits() == 0 && self.0.contains(&packet.endpoints())
     }
 }
 
@@ -251,6 +279,13 @@ impl Sketched {
 }
 
 impl FieldValues {
+    /// The two ends, in an order that is the same for both directions.
+    fn endpoints(&self) -> [(u64, u16); 2] {
+        let source = (self.source_address, self.source_port);
+        let destination = (self.destination_address, self.destination_port);
+        [source.min(destination), source.max(destination)]
+    }
+
     fn of(packet: &Packet<'_>) -> Self {
         let (source_address, destination_address) = address_numbers(&packet.addresses);
         let mut fields = Self {

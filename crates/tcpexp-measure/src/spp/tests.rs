@@ -1,0 +1,235 @@
+//! Packets that look like others, and what is told of them.
+
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::ops::Range;
+
+use insta::assert_snapshot;
+use tcpexp_units::Timestamp;
+
+use super::*;
+use crate::Packets;
+use crate::scripted::Scripted;
+
+/// Of packets within this second a test tells what became of them.
+const TOLD_NS: Range<i64> = 1_000_000_000..2_000_000_000;
+
+/// A connection from its SYN on that goes back and forth before a test begins; and another one, for
+/// both captures to go on after it.
+const CONNECTION: &str = "
+    both 0.100 > S
+    both 0.120 < S.
+    both 0.140 > 1:101(100)
+    both 0.160 < 1:101(100)
+    both 0.180 > 101:201(100)
+    both 0.200 < 101:201(100)
+    both 0.220 > 201:301(100)
+    both 0.240 < 201:301(100)
+    both 0.260 > 301:401(100)
+    both 0.280 < 301:401(100)
+    both 0.300 > 401:501(100)
+    both 0.320 < 401:501(100)
+    both 4.000 > S flow 1
+    both 4.020 < S. flow 1
+";
+
+/// The scripts of two captures. A line begins with the one it is in; `both` are packets that leave
+/// then and arrive 10 ms later.
+fn captures(text: &str) -> [Scripted; 2] {
+    let mut lines: [Vec<(f64, String)>; 2] = Default::default();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (place, line) = line.split_once(' ').unwrap();
+        let (time, packet) = line.trim().split_once(' ').unwrap();
+        let time: f64 = time.parse().unwrap();
+        let [src, dst] = match (place, packet.starts_with('>')) {
+            ("src", _) => [Some(time), None],
+            ("dst", _) => [None, Some(time)],
+            (_, true) => [Some(time), Some(time + 0.010)],
+            (_, false) => [Some(time + 0.010), Some(time)],
+        };
+        for (lines, time) in lines.iter_mut().zip([src, dst]) {
+            lines.extend(time.map(|time| (time, format!("{time:.6} {packet}"))));
+        }
+    }
+    lines.map(|mut lines| {
+        lines.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        let lines: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
+        Scripted::new(&lines.join("\n"))
+    })
+}
+
+fn survey(mut capture: Scripted) -> Survey {
+    let mut survey = Survey::default();
+    capture.show(usize::MAX, |sighted| survey.observe(sighted));
+    survey
+}
+
+/// What became of the packets: one line each, with the milliseconds from the test's begin at which
+/// it left and arrived.
+fn fates(text: &str) -> String {
+    let alignment = {
+        let [src, dst] = captures(text);
+        Alignment::between(survey(src), survey(dst)).unwrap()
+    };
+    let options = Options {
+        outcomes: true,
+        ..Options::default()
+    };
+    let [mut src, mut dst] = captures(text);
+    let mut outcomes = Vec::new();
+    let Ok(_) = measure(&mut src, &mut dst, alignment, options, |batch| {
+        outcomes.extend(batch.outcomes);
+        Ok::<(), Infallible>(())
+    });
+    let millis = |passing: Option<Passing>| {
+        let time: Option<Timestamp> = passing.map(|passing| passing.time);
+        time.map_or("-".to_owned(), |time| {
+            let nanos = time.as_nanos() - TOLD_NS.start;
+            format!("{}.{}", nanos / 1_000_000, nanos / 100_000 % 10)
+        })
+    };
+    let mut lines = String::new();
+    for outcome in outcomes {
+        let passings = [outcome.sent, outcome.received];
+        let mut times = passings.iter().flatten().map(|passing| passing.time);
+        if times.all(|time| TOLD_NS.contains(&time.as_nanos())) {
+            let [sent, received] = passings.map(millis);
+            writeln!(lines, "{} {sent} {received}", outcome.fate.name()).unwrap();
+        }
+    }
+    lines
+}
+
+/// The same of packets of a connection that was seen from its begin.
+fn fates_within_connection(text: &str) -> String {
+    fates(&format!("{CONNECTION}{text}"))
+}
+
+#[test]
+fn packet_sent_once_is_known_again() {
+    assert_snapshot!(fates_within_connection("
+        both 1.000 > 501:1501(1000) ack 501 id 0
+    "), @"delivered 0.0 10.0");
+}
+
+#[test]
+fn bytes_sent_again_at_once_are_no_second_record_of_the_first() {
+    // The sender learns of a loss right after it has sent, and begins anew.
+    assert_snapshot!(fates_within_connection("
+        src 1.0000 > 501:1501(1000) ack 501 id 0
+        src 1.0002 > 501:1501(1000) ack 501 id 0
+        dst 1.0102 > 501:1501(1000) ack 501 id 0
+    "), @r"
+    ambiguous - 10.2
+    ambiguous 0.2 -
+    ");
+}
+
+#[test]
+fn bytes_sent_again_within_a_tick_of_the_timestamps_are_no_second_record_either() {
+    assert_snapshot!(fates_within_connection("
+        src 1.0000 > 501:1501(1000) ack 501 id 0 ts 7 8
+        src 1.0002 > 501:1501(1000) ack 501 id 0 ts 7 8
+        dst 1.0102 > 501:1501(1000) ack 501 id 0 ts 7 8
+        both 1.5000 > 1501:1601(100) ack 501 id 0 ts 9 8
+    "), @r"
+    ambiguous - 10.2
+    delivered 500.0 510.0
+    ambiguous 0.2 -
+    ");
+}
+
+#[test]
+fn arrival_is_no_part_of_a_super_packet_whose_ip_ids_do_not_lead_to_its_own() {
+    // The super-packet's four pieces have IDs 1000 to 1003 and are lost. What arrives is merged of
+    // two that were sent again, and the last of its bytes were in the second.
+    assert_snapshot!(fates_within_connection("
+        src 1.0000 > 501:2501(2000) ack 501 id 1000
+        src 1.3000 > 1001:1501(500) ack 501 id 1007
+        src 1.3001 > 1501:2001(500) ack 501 id 5000
+        dst 1.3101 > 1001:2001(1000) ack 501 id 1007
+    "), @r"
+    delivered 300.1 310.1
+    lost 0.0 -
+    ");
+}
+
+#[test]
+fn arrival_is_the_part_of_a_super_packet_that_its_ip_id_says() {
+    assert_snapshot!(fates_within_connection("
+        src 1.0000 > 501:2501(2000) ack 501 id 1000
+        dst 1.0100 > 501:1001(500) ack 501 id 1000
+        dst 1.0101 > 1001:2001(1000) ack 501 id 1001
+        dst 1.0102 > 2001:2501(500) ack 501 id 1003
+    "), @r"
+    delivered 0.0 10.0
+    delivered 0.0 10.1
+    delivered 0.0 10.2
+    ");
+}
+
+#[test]
+fn merged_arrival_does_not_tell_by_which_of_two_packets_its_end_was_carried() {
+    // It shows the IP ID of its first packet only.
+    assert_snapshot!(fates_within_connection("
+        src 1.0000 > 501:1001(500) ack 501 id 100
+        src 1.0001 > 1001:1501(500) ack 501 id 800
+        src 1.3000 > 501:1001(500) ack 501 id 900
+        src 1.3001 > 1001:1501(500) ack 501 id 101
+        dst 1.3100 > 501:1501(1000) ack 501 id 100
+    "), @r"
+    ambiguous - 310.0
+    lost 0.0 -
+    ambiguous 0.1 -
+    lost 300.0 -
+    ambiguous 300.1 -
+    ");
+}
+
+#[test]
+fn bytes_that_may_have_come_in_two_packets_are_credited_to_neither() {
+    // The merged arrival holds the first packet; that it was also sent again is no sign that both
+    // have arrived by now.
+    assert_snapshot!(fates_within_connection("
+        src 1.0000 > 501:1001(500) ack 501 id 0
+        src 1.0001 > 1001:1501(500) ack 501 id 0
+        src 1.0002 > 501:1001(500) ack 501 id 0
+        dst 1.0101 > 501:1501(1000) ack 501 id 0
+        dst 1.0102 > 501:1001(500) ack 501 id 0
+    "), @r"
+    delivered 0.1 10.1
+    ambiguous - 10.2
+    ambiguous 0.0 -
+    ambiguous 0.2 -
+    ");
+}
+
+/// Ten segments without IP ID and timestamps, seen at the source from one second on, and at the
+/// destination somewhat later, with their acknowledgments.
+fn segments_that_say_nothing() -> String {
+    let mut text = String::new();
+    for segment in 0..10_u32 {
+        let (start, end) = (501 + segment * 1000, 1501 + segment * 1000);
+        let sent = 1.0 + 0.001 * f64::from(segment);
+        for (point, at) in [("src", sent), ("dst", sent + 0.040)] {
+            writeln!(text, "{point} {at:.4} > {start}:{end}(1000) ack 501 id 0").unwrap();
+        }
+        writeln!(text, "both {:.4} < ack {end} id 0", sent + 0.041).unwrap();
+    }
+    text
+}
+
+#[test]
+fn what_left_before_the_capture_is_not_taken_for_its_retransmission() {
+    // These ten may be sent again, and those that arrive the originals. Nor do the clocks tell, of
+    // which no more is known than from these.
+    let fates = fates(&segments_that_say_nothing());
+    assert!(!fates.contains("delivered"), "{fates}");
+    assert!(fates.contains("ambiguous"), "{fates}");
+}
+
+#[test]
+fn what_left_after_the_syn_was_seen_needs_no_further_proof() {
+    let fates = fates_within_connection(&segments_that_say_nothing());
+    assert_eq!(fates.matches("delivered").count(), 20, "{fates}");
+}
