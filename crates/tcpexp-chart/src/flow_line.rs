@@ -29,10 +29,13 @@ pub(crate) struct FlowLine {
 impl FlowLine {
     /// The rows of another table that are about its flow and way; `frame` is the table it is of.
     pub(crate) fn rows_of(&self, frame: &Frame, other: &Frame) -> Frame {
-        let both = FLOW_COLUMNS.map(|column| frame.column(column).zip(other.column(column)));
+        // Each table has a file of its own.
+        let columns = FLOW_COLUMNS.into_iter().filter(|column| *column != "file");
+        let both = columns.map(|column| frame.column(column).zip(other.column(column)));
+        let both: Vec<_> = both.flatten().collect();
         let is_of = |row| {
-            let mut both = both.iter().flatten();
-            both.all(|(its, of)| its.cell(self.row) == of.cell(row))
+            let is_same = |(its, of): &(&Series, &Series)| its.cell(self.row) == of.cell(row);
+            both.iter().all(is_same)
         };
         other.filtered(&(0..other.rows()).map(is_of).collect::<Vec<_>>())
     }

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &FairnessArgs) -> anyhow::Result<()> {
     let figure = args.figure.create(60)?;
     let data = args.data.open()?;
     let x = [args.x.clone()];
-    let optional = [&RUN_COLUMNS[..], &["flow_id", "traffic"]].concat();
+    let optional = [&RUN_COLUMNS[..], &["flow_id", "traffic", "traffic_class"]].concat();
     let mut rows = data.grouped(
         &args.y,
         &[(&x, UsualGroups::No), (&args.colour, UsualGroups::No)],
@@ -87,8 +87,11 @@ pub(crate) fn run(args: &FairnessArgs) -> anyhow::Result<()> {
     };
     if share == Share::Jain || share == Share::Ratio {
         // A plan names its traffic; what tools use to control it is no part of it.
-        let traffic = rows.frame.column("traffic");
-        let is_planned = |row| traffic.is_some_and(|traffic| traffic.cell(row) != Cell::Null);
+        let cell = |name: &str, row| rows.frame.column(name).map(|column| column.cell(row));
+        let is_planned = |row| {
+            cell("traffic", row).is_some_and(|traffic| traffic != Cell::Null)
+                && cell("traffic_class", row) != Some(Cell::Text("control"))
+        };
         let planned: Vec<bool> = (0..rows.frame.rows()).map(is_planned).collect();
         if planned.contains(&true) {
             rows.frame = rows.frame.filtered(&planned);
