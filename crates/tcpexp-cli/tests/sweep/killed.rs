@@ -144,6 +144,13 @@ fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
     let bench = Bench::new();
     let plan = PLAN.replace(r#"rate = ["4mbit", "8mbit"]"#, r#"rate = ["4mbit"]"#);
     let plan = plan.replace("repetitions = 2", "repetitions = 1");
+    // With whatever is drawn at random.
+    let plan = plan.replace(
+        r#"delay = "5ms""#,
+        "delay = \"5ms\"\njitter = \"1ms\"\nloss = \"1%\"",
+    );
+    let plan = plan.replace("[loggers]", "[loggers]\ntcp_probe = true");
+    let plan = plan.replace("[run]", "[run]\nseed = 7\nstart_jitter = \"50ms\"");
     bench.write("plan.toml", &plan);
     let began = Instant::now();
     let output = bench.tcpexp("sweep plan.toml -o whole");
@@ -162,10 +169,11 @@ fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
     let output = bench.tcpexp("sweep plan.toml -o killed --resume");
     assert!(output.status.success(), "{}", said(&output));
     bench.is_left_alone();
-    for ((whole, _), (killed, record)) in
-        bench.records("whole").iter().zip(&bench.records("killed"))
-    {
+    let all = [bench.records("whole"), bench.records("killed")];
+    assert_eq!(all[0].len(), 2);
+    for ((whole, record), (killed, again)) in all[0].iter().zip(&all[1]) {
         assert_eq!(record["status"], "complete", "{record}");
+        assert_eq!(record, again);
         // The manifest alone has the names of directories.
         for folder in ["captures", "logs", "data"] {
             for entry in fs::read_dir(whole.join(folder)).unwrap() {

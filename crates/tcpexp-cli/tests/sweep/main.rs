@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
-mod again;
 mod baseline;
 mod bench;
 mod grid;
