@@ -4,9 +4,9 @@
 //! on every machine and the same data gives the same bytes. Size, colours and axes are a [`Style`].
 //!
 //! Some charts take samples as they are measured, thinned to bounded memory ([`DelaySeries`],
-//! [`RateSeries`], [`CwndSeries`]); the others take a [`Frame`](tcpexp_table::Frame) of any table and the names
-//! of its columns, from which follows what their axes are called ([`Quantity`]). Rows are grouped by
-//! the values of columns ([`Levels`]).
+//! [`RateSeries`], [`CwndSeries`]); the others take a [`Frame`](tcpexp_table::Frame) of any table and
+//! the names of its columns, from which follows what their axes are called ([`Quantity`]). Rows are
+//! grouped by the values of columns ([`Levels`]).
 //!
 //! ```
 //! use tcpexp_chart::{FigureSize, DelaySeries, rtt_figure};

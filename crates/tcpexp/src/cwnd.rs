@@ -19,11 +19,12 @@ pub type LabelledSenderRow = Labelled<SenderRow, SenderLabel>;
 
 /// Reconstructs the state of the senders of a capture, or of two.
 ///
-/// Reads each capture twice, and four times if there are two. With two captures each sender is reconstructed from the one that was
-/// taken where it sends, or from the first one if neither was or both were; a flow has the number that
-/// it has in the first capture. What of its data was lost on its way is known where the sender's
-/// capture is the one that the data passes first. `sink` gets the rows of one capture after those of the other one,
-/// each in the order of its packets; its error ends the measurement.
+/// Reads each capture twice, and four times if there are two. With two captures each sender is
+/// reconstructed from the one that was taken where it sends, or from the first one if neither was or
+/// both were; a flow has the number that it has in the first capture. What of its data was lost on
+/// its way is known where the sender's capture is the one that the data passes first. `sink` gets the
+/// rows of one capture after those of the other one, each in the order of its packets; its error ends
+/// the measurement.
 pub fn cwnd<E: From<Error> + Send>(
     src: &Recording,
     dst: Option<&Recording>,
