@@ -88,7 +88,11 @@ impl<'a> Capture<'a> {
     /// The next record, or `None` at the end and at damage that nothing can be found behind.
     ///
     /// Once it has returned `None` it does so for ever; [`damage`](Self::damage) tells which.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for each record, with little to do for most"
+    )]
     pub fn next_record(&mut self) -> Option<Record<'_>> {
         let found = match self.walk.usual(self.source.window()) {
             Some(found) if !self.finished => found,

@@ -6,18 +6,19 @@ use crate::Slot;
 
 /// Where flows were found lately, by the last bits of their hashes.
 ///
-/// Of a hundred thousand flows alive some hundred are active: their places fit into the nearest
-/// cache, those of all do not.
+/// Of a hundred thousand flows alive some thousand are active: their places fit into a near cache,
+/// those of all do not.
 pub(crate) struct Recent(Box<[Slot; RECENT]>);
 
 /// How many are remembered.
-const RECENT: usize = 4_096;
+const RECENT: usize = 16_384;
 /// No flow is kept there.
 const NOWHERE: Slot = Slot(u32::MAX);
 
 impl Default for Recent {
     fn default() -> Self {
-        Self(Box::new([NOWHERE; RECENT]))
+        let slots = vec![NOWHERE; RECENT].try_into();
+        Self(slots.expect("as long as an array of RECENT"))
     }
 }
 

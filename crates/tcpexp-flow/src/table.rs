@@ -173,7 +173,11 @@ impl FlowTable {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "to hand its answer over in memory takes as long as to find it"
+    )]
     fn admit(
         &mut self,
         at: Timestamp,

@@ -11,7 +11,7 @@ const CHUNK: usize = 4_096;
 /// So many flows' states fit into a processor's cache.
 const MANY_FLOWS: usize = 1_024;
 /// Of more, a flow's state is asked for so many packets before it is needed.
-const AHEAD: usize = 8;
+const AHEAD: usize = 16;
 /// No packet.
 const END: u32 = u32::MAX;
 

@@ -27,6 +27,9 @@ pub trait Meter: Send {
     /// Takes in a UDP datagram.
     fn datagram(&mut self, _datagram: &Datagram, _rows: &mut impl Extend<Self::Row>) {}
 
+    /// A packet of its flow will soon be taken in: asks for what is kept apart from it.
+    fn expect(&self) {}
+
     /// The flow is over; `flow` is what the table knew of it in the end.
     fn end(self, flow: &Flow, rows: &mut impl Extend<Self::Row>);
 }
@@ -44,6 +47,12 @@ impl<M: Meter> Meter for Option<M> {
     fn datagram(&mut self, datagram: &Datagram, rows: &mut impl Extend<Self::Row>) {
         if let Some(meter) = self {
             meter.datagram(datagram, rows);
+        }
+    }
+
+    fn expect(&self) {
+        if let Some(meter) = self {
+            meter.expect();
         }
     }
 
@@ -202,6 +211,11 @@ impl<M: Meter> Shard<M> {
             if let Some((slot, first)) = part.chains.get(turn + FLOWS_AHEAD) {
                 expect(meters, *slot);
                 chunk.expect(*first);
+            }
+            if let Some((slot, _)) = part.chains.get(turn + 1)
+                && let Some(Some(meter)) = meters.get(slot.index() / SHARDS)
+            {
+                meter.expect();
             }
             let Some(Some(meter)) = meters.get_mut(slot.index() / SHARDS) else {
                 continue;

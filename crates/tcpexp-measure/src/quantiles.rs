@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use tcpexp_flow::prefetch;
 use tcpexp_units::TimeDelta;
 
 /// How many values are kept as they are before they are folded into buckets.
@@ -76,9 +77,12 @@ impl Quantiles {
         self.exact = larger;
     }
 
-    /// Gives back what room there is for more values.
-    pub(crate) fn shrink(&mut self) {
-        self.exact.shrink_to_fit();
+    /// Asks for the place of the next value.
+    #[inline]
+    pub(crate) fn expect(&self) {
+        if let Some(last) = self.exact.last() {
+            prefetch(last);
+        }
     }
 
     /// Adds all that `other` holds.

@@ -113,6 +113,11 @@ impl Meter for Connection {
         self.halves[datagram.seen.direction.index()].count(&datagram.seen);
     }
 
+    #[inline]
+    fn expect(&self) {
+        self.halves.iter().for_each(Half::expect);
+    }
+
     fn end(mut self, flow: &Flow, rows: &mut impl Extend<ConnectionSummary>) {
         rows.extend([self.summary(flow)]);
     }

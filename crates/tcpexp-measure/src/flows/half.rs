@@ -94,6 +94,13 @@ impl Half {
         }
     }
 
+    /// Something will soon be counted: asks for what is kept apart.
+    #[inline]
+    pub(super) fn expect(&self) {
+        self.outstanding.expect();
+        self.rtt.expect();
+    }
+
     /// A packet of this direction, of any protocol.
     #[inline]
     pub(super) fn count(&mut self, seen: &Seen) {
@@ -107,7 +114,6 @@ impl Half {
     #[cold]
     pub(super) fn shrink(&mut self) {
         self.outstanding.shrink();
-        self.rtt.shrink();
     }
 
     /// A duplicate ACK that goes this way.

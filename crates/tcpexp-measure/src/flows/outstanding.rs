@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tcpexp_flow::StreamOffset;
+use tcpexp_flow::{StreamOffset, prefetch};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Segments sent once and not acknowledged, oldest first.
@@ -25,6 +25,14 @@ impl Outstanding {
                 self.make_room();
             }
             self.others.push_back((end, at));
+        }
+    }
+
+    /// Asks for the segment after the oldest.
+    #[inline]
+    pub(super) fn expect(&self) {
+        if let Some(next) = self.others.front() {
+            prefetch(next);
         }
     }
 
