@@ -88,17 +88,22 @@ pub fn measure<E: Send>(
         totals: Totals::default(),
     };
     let mut next = read(&mut src, &mut dst, [true; 2]);
-    loop {
-        let wanted = run.take(&mut next);
-        let (upcoming, batch) = rayon::join(|| read(&mut src, &mut dst, wanted), || run.round());
-        for (place, chunk) in next.iter_mut().zip(upcoming) {
-            *place = place.take().or(chunk);
+    // Within the pool of threads: to come back from it after each round takes long.
+    rayon::scope(|_| {
+        loop {
+            let wanted = run.take(&mut next);
+            // The longer work first: what is left of it, the other thread helps with.
+            let (batch, upcoming) =
+                rayon::join(|| run.round(), || read(&mut src, &mut dst, wanted));
+            for (place, chunk) in next.iter_mut().zip(upcoming) {
+                *place = place.take().or(chunk);
+            }
+            sink(batch)?;
+            if run.is_done() {
+                break Ok(());
+            }
         }
-        sink(batch)?;
-        if run.is_done() {
-            break;
-        }
-    }
+    })?;
     run.finish(sink)?;
     Ok(Totals {
         unpaired: run.linker.unpaired(),
@@ -254,6 +259,7 @@ impl Run {
         let yields = self
             .shards
             .par_iter_mut()
+            .with_max_len(1)
             .map(|shard| shard.advance(until, setting))
             .collect();
         self.gather(yields, &mut batch);
