@@ -31,6 +31,7 @@ mod pair;
 mod pairing;
 mod queue;
 mod ranges;
+mod reader;
 mod run;
 mod sample;
 mod setting;
