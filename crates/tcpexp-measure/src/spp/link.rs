@@ -57,15 +57,17 @@ pub struct Unpaired {
     pub packets: u64,
 }
 
-/// What the linker has to say, in order.
-#[derive(Debug)]
-pub(super) enum Linkage {
+/// Who is told of flows at both points, in order.
+///
+/// One call for each, and not one with all that there may be: to hand a packet over in memory, as
+/// large as a flow, took longer than to find its flow.
+pub(super) trait Listener {
     /// A flow was found at both points.
-    Found(Found),
-    /// A packet of such a flow passed a point.
-    Seen(Point, Event),
+    fn found(&mut self, found: Found);
+    /// A packet of such a flow passed `point`.
+    fn seen(&mut self, point: Point, event: Event);
     /// Such a flow ended at both points.
-    Ended(FlowId),
+    fn ended(&mut self, flow: FlowId);
 }
 
 /// A flow found at both points.
@@ -137,16 +139,16 @@ impl Linker {
 
     /// A packet of a flow that began passed `point`.
     #[inline]
-    pub(super) fn see(&mut self, point: Point, sighting: Sighting, out: &mut impl FnMut(Linkage)) {
+    pub(super) fn see(&mut self, point: Point, sighting: Sighting, out: &mut impl Listener) {
         match &self.flows[point.index()][sighting.slot.index()].state {
-            State::Linked(linked) => out(Linkage::Seen(point, linked.event(sighting))),
+            State::Linked(linked) => out.seen(point, linked.event(sighting)),
             State::Waiting(_) => self.wait(point, sighting, out),
             State::Free => {}
         }
     }
 
     /// The flow in `slot` ended at `point`.
-    pub(super) fn end(&mut self, point: Point, slot: Slot, out: &mut impl FnMut(Linkage)) {
+    pub(super) fn end(&mut self, point: Point, slot: Slot, out: &mut impl Listener) {
         self.part(point, slot);
         let local = &mut self.flows[point.index()][slot.index()];
         let key = local.key;
@@ -162,7 +164,7 @@ impl Linker {
                 unpaired.packets += waiting.packets;
             }
             State::Linked(linked) => match linked.partner {
-                None => out(Linkage::Ended(linked.flow)),
+                None => out.ended(linked.flow),
                 Some(partner) => {
                     if let State::Linked(other) =
                         &mut self.flows[point.opposite().index()][partner.index()].state
@@ -195,7 +197,7 @@ impl Linker {
         }
     }
 
-    fn wait(&mut self, point: Point, sighting: Sighting, out: &mut impl FnMut(Linkage)) {
+    fn wait(&mut self, point: Point, sighting: Sighting, out: &mut impl Listener) {
         let limit = if self.held < HELD_IN_ALL {
             HELD
         } else {
@@ -239,7 +241,7 @@ impl Linker {
     }
 
     /// Looks for the counterpart of a flow by one of its packets.
-    fn offer(&mut self, point: Point, sighting: Sighting, out: &mut impl FnMut(Linkage)) {
+    fn offer(&mut self, point: Point, sighting: Sighting, out: &mut impl Listener) {
         let Sighting { slot, mark, .. } = sighting;
         let other = point.opposite().index();
         let Some(&partner) = self.by_mark[other].get(&mark) else {
@@ -277,7 +279,7 @@ impl Linker {
         slot: Slot,
         partner: Slot,
         same_initiator: bool,
-        out: &mut impl FnMut(Linkage),
+        out: &mut impl Listener,
     ) {
         let slots = match point {
             Point::Src => [slot, partner],
@@ -311,13 +313,13 @@ impl Linker {
             let dropped = waiting[p.index()].dropped;
             Direction::BOTH.map(|d| dropped[relative(d, forward_is[p.index()]).index()])
         });
-        out(Linkage::Found(Found {
+        out.found(Found {
             flow: paired,
             way,
             way_is_known: known.is_some(),
             began,
             dropped,
-        }));
+        });
         for (point, waiting) in Point::BOTH.into_iter().zip(waiting) {
             let linked = Linked {
                 flow,
@@ -327,18 +329,18 @@ impl Linker {
             };
             self.flows[point.index()][slots[point.index()].index()].state = State::Linked(linked);
             for sighting in waiting.held {
-                out(Linkage::Seen(point, linked.event(sighting)));
+                out.seen(point, linked.event(sighting));
             }
         }
     }
 
     /// Takes what a flow held back; if it was linked before, that flow is over.
-    fn stop_waiting(&mut self, point: Point, slot: Slot, out: &mut impl FnMut(Linkage)) -> Waiting {
+    fn stop_waiting(&mut self, point: Point, slot: Slot, out: &mut impl Listener) -> Waiting {
         let state = &mut self.flows[point.index()][slot.index()].state;
         let waiting = match std::mem::replace(state, State::Free) {
             State::Waiting(waiting) => *waiting,
             State::Linked(before) => {
-                out(Linkage::Ended(before.flow));
+                out.ended(before.flow);
                 Waiting::default()
             }
             State::Free => Waiting::default(),

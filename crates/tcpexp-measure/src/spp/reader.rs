@@ -6,7 +6,7 @@ use tcpexp_wire::Packet;
 
 use super::Point;
 use super::identity::Marker;
-use super::link::{Linkage, Linker, Sighting};
+use super::link::{Linker, Listener, Sighting};
 use super::outcome::low_half;
 use super::timeline::TimelineReader;
 use crate::Packets;
@@ -122,7 +122,7 @@ impl Chunk {
         point: Point,
         limit: Timestamp,
         linker: &mut Linker,
-        tell: &mut impl FnMut(Linkage),
+        listener: &mut impl Listener,
     ) {
         while let Some(&sighting) = self.sightings.get(self.position) {
             while let Some(&(index, slot, flow)) = self.began.get(self.flows_begun)
@@ -133,7 +133,7 @@ impl Chunk {
             }
             self.position += 1;
             self.reached = self.reached.max(sighting.at);
-            linker.see(point, sighting, tell);
+            linker.see(point, sighting, listener);
             if self
                 .sightings
                 .get(self.position)

@@ -5,7 +5,7 @@ use tcpexp_flow::FlowId;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::align::Alignment;
-use super::link::{Linkage, Linker, Unpaired};
+use super::link::{Event, Found, Linker, Listener, Unpaired};
 use super::outcome::PacketOutcome;
 use super::reader::{CHUNK, Chunk, Reader};
 use super::setting::{Setting, widen};
@@ -206,13 +206,11 @@ impl Run {
             ..
         } = self;
         let [src, dst] = chunks;
-        let mut tell = |linkage: Linkage| match linkage {
-            Linkage::Seen(point, event) => shards[event.flow.0 as usize % SHARDS].see(point, event),
-            Linkage::Found(found) => {
-                batch.flows.push(found.flow.clone());
-                shards[found.flow.flow.0 as usize % SHARDS].found(found, setting);
-            }
-            Linkage::Ended(flow) => shards[flow.0 as usize % SHARDS].end(flow, until, setting),
+        let mut dealer = Dealer {
+            shards,
+            setting,
+            until,
+            flows: &mut batch.flows,
         };
         loop {
             let src_at = src.as_ref().and_then(|chunk| chunk.next_at(until));
@@ -226,7 +224,7 @@ impl Run {
             // Go on with this point for as long as it is behind the other.
             let limit = other_at.unwrap_or(until).min(until);
             if let Some(chunk) = chunk {
-                chunk.pass(point, limit, linker, &mut tell);
+                chunk.pass(point, limit, linker, &mut dealer);
             }
         }
         for (point, chunk) in [(Point::Src, src), (Point::Dst, dst)] {
@@ -234,7 +232,7 @@ impl Run {
                 && chunk.is_used_up()
             {
                 for slot in chunk.ended.drain(..) {
-                    linker.end(point, slot, &mut tell);
+                    linker.end(point, slot, &mut dealer);
                 }
             }
         }
@@ -266,5 +264,40 @@ impl Run {
         let in_order = order.into_iter().map(|(.., place)| samples[place].1);
         batch.samples = in_order.collect();
         batch.outcomes.sort_by_key(PacketOutcome::known_at);
+    }
+}
+
+/// Deals flows out to shards.
+struct Dealer<'a> {
+    shards: &'a mut [Shard],
+    setting: &'a Setting,
+    /// The latest time on the timeline.
+    until: Timestamp,
+    /// Those that were found.
+    flows: &'a mut Vec<PairedFlow>,
+}
+
+impl Dealer<'_> {
+    #[inline]
+    fn shard(&mut self, flow: FlowId) -> &mut Shard {
+        &mut self.shards[flow.0 as usize % SHARDS]
+    }
+}
+
+impl Listener for Dealer<'_> {
+    fn found(&mut self, found: Found) {
+        self.flows.push(found.flow.clone());
+        let setting = self.setting;
+        self.shard(found.flow.flow).found(found, setting);
+    }
+
+    #[inline]
+    fn seen(&mut self, point: Point, event: Event) {
+        self.shard(event.flow).see(point, event);
+    }
+
+    fn ended(&mut self, flow: FlowId) {
+        let (until, setting) = (self.until, self.setting);
+        self.shard(flow).end(flow, until, setting);
     }
 }

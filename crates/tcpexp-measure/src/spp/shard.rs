@@ -120,9 +120,10 @@ impl Shard {
     /// Works off what both captures showed up to `now` on the timeline.
     pub(super) fn advance(&mut self, now: Timestamp, setting: &Setting) -> Yield {
         let mut departures = std::mem::take(&mut self.departures);
-        for event in departures.drain(..) {
-            self.depart(&event, setting);
+        for event in &departures {
+            self.depart(event, setting);
         }
+        departures.clear();
         self.departures = departures;
         // Forward pairs need the outward arrivals before the homeward ones, reverse pairs the
         // other way round: so match both, then pair both.
@@ -194,8 +195,8 @@ impl Shard {
             |event: &&Event| now == Timestamp::MAX || event.sighting.at <= now - setting.slack();
         let due = arrivals.iter().take_while(is_due).count();
         let mut passages = Vec::with_capacity(due);
-        for event in arrivals.drain(..due) {
-            let Some(departure) = self.arrive(&event, setting) else {
+        for event in arrivals.range(..due) {
+            let Some(departure) = self.arrive(event, setting) else {
                 continue;
             };
             widen(&mut self.yields.proven[way.index()], departure.at);
@@ -213,6 +214,7 @@ impl Shard {
                 crossed: Crossed::new(&departure, event.sighting.at, event.sighting.time),
             });
         }
+        arrivals.drain(..due);
         self.arrivals[way.index()] = arrivals;
         passages
     }
