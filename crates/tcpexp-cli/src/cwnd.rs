@@ -13,6 +13,7 @@ use tcpexp::{LabelledSenderRow, Truth, cwnd, logged_senders};
 
 use crate::args::{SelectArgs, wrong_usage};
 use crate::cwnd_chart::CwndChart;
+use crate::failure;
 use crate::flows::warn;
 use crate::progress::Progress;
 use crate::score::warn_of_logs;
@@ -60,6 +61,12 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
             args.src.display()
         );
     }
+    if args.dst.is_some() && !results.knows_losses {
+        failure::tell(
+            "warning: no data passes one capture on its way to the other, so what was truly lost is \
+             not known",
+        );
+    }
     results.finish(truth)
 }
 
@@ -70,6 +77,8 @@ struct Results<'a> {
     events: Option<SideTable<SenderEventRow>>,
     chart: Option<CwndChart>,
     table: CwndTable,
+    /// Whether of any sender is known what of its data was lost on its way.
+    knows_losses: bool,
     /// To be held against the truth, if there is one.
     collected: Option<Reconstructed>,
 }
@@ -86,6 +95,7 @@ impl<'a> Results<'a> {
             },
             chart: args.plot.as_ref().map(CwndChart::create).transpose()?,
             table: CwndTable::new(args.select.limit, position),
+            knows_losses: false,
             collected: args.truth.is_some().then(Reconstructed::default),
         })
     }
@@ -108,7 +118,11 @@ impl<'a> Results<'a> {
             }
             SenderRow::Recovery(epoch) => SenderEvent::Recovery(epoch),
             SenderRow::Resent(resent) => SenderEvent::Resent(resent),
-            SenderRow::Sample(_) | SenderRow::Summary(_) => return Ok(()),
+            SenderRow::Summary(summary) => {
+                self.knows_losses |= summary.lost_packets.is_some();
+                return Ok(());
+            }
+            SenderRow::Sample(_) => return Ok(()),
         };
         match &mut self.events {
             Some(events) => events.add([Labelled { flow, row: event }]),

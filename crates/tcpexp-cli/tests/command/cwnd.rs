@@ -205,6 +205,23 @@ fn the_kernels_own_window_is_drawn_and_scored_beside_the_estimate() {
 }
 
 #[test]
+fn captures_of_different_data_do_not_tell_what_was_lost() {
+    let desk = Desk::new();
+    let src = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
+    let foreign = fixture("short-cubic-reordering/rcv.pcap.gz");
+    let told = |line: &str| {
+        let output = desk.run(line);
+        assert!(output.status.success());
+        assert!(!text(&output.stdout).contains("lost  "));
+        text(&output.stderr)
+    };
+    let warning = "so what was truly lost is not known";
+    assert!(told(&format!("cwnd {src} {foreign}")).contains(warning));
+    // Nobody asked for it.
+    assert!(!told(&format!("cwnd {src}")).contains(warning));
+}
+
+#[test]
 fn the_other_end_tells_what_was_truly_lost() {
     let desk = Desk::new();
     let [src, dst] =
