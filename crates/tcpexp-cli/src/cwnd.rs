@@ -63,8 +63,8 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     }
     if args.dst.is_some() && !results.knows_losses {
         failure::tell(
-            "warning: no data passes one capture on its way to the other, so what was truly lost is \
-             not known",
+            "warning: no data of these senders passes one capture on its way to the other, so what was \
+             truly lost is not known",
         );
     }
     results.finish(truth)

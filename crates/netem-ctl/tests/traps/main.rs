@@ -1,6 +1,9 @@
 //! The traps of path emulation, each with the test that keeps us out of it.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
+mod dummynet;
+mod queues;
+
 use netem_ctl::{Bottleneck, ChangeError, Os, Plan, Queue, Router, Step, clear, plan};
 
 fn router(os: Os) -> Router {
@@ -114,14 +117,6 @@ fn delay_and_rate_are_never_in_one_netem() {
 }
 
 #[test]
-fn the_limit_of_the_queue_does_not_depend_on_the_delay() {
-    for delay in ["0ms", "20ms", "300ms"] {
-        let plan = planned(&PLAIN.replace("20ms", delay));
-        assert_eq!(number(&made(&plan, "pfifo")[0], "limit"), 90);
-    }
-}
-
-#[test]
 fn netem_is_always_a_root_and_never_the_parent_or_the_child_of_a_queue() {
     let flows = "[[forward.flows]]\nsource_port = 80\ndelay = '9ms'";
     let many = planned(&format!("{PLAIN}\n{flows}"));
@@ -175,23 +170,6 @@ fn htb_is_told_a_quantum() {
     assert_eq!(
         number(&made(&planned(PLAIN), "htb rate")[0], "quantum"),
         1_514
-    );
-}
-
-#[test]
-fn every_queue_has_an_explicit_limit() {
-    for (queue, plan) in of_each_queue() {
-        let last = lines(&plan.apply).pop().unwrap();
-        assert!(last.contains("limit "), "{queue}: {last}");
-    }
-    let without = "[forward]\nrate = '10mbit'\nqueue = 'fq_codel'";
-    assert_eq!(
-        number(&made(&planned(without), "fq_codel")[0], "limit"),
-        10_240
-    );
-    assert_eq!(
-        refused("[forward]\nrate = '10mbit'", Os::Linux),
-        "forward.queue needs a buffer, such as buffer = \"1bdp\""
     );
 }
 
@@ -293,57 +271,6 @@ fn duplication_is_alone_in_its_tree() {
 }
 
 #[test]
-fn ecn_of_the_queue_is_said_either_way_and_what_cannot_mark_is_refused() {
-    let queue = |queue: &str, more: &str| {
-        planned(&format!(
-            "[forward]\nrate = '10mbit'\nqueue = '{queue}'{more}"
-        ))
-    };
-    for name in ["codel", "fq_codel", "pie", "fq_pie"] {
-        let off = lines(&queue(name, "").apply).pop().unwrap();
-        assert!(off.split(' ').any(|word| word == "noecn"), "{off}");
-        let on = lines(&queue(name, "\necn = true").apply).pop().unwrap();
-        assert!(on.split(' ').any(|word| word == "ecn"), "{on}");
-    }
-    assert_eq!(
-        refused(&(PLAIN.to_owned() + "\necn = true"), Os::Linux),
-        "forward.ecn means nothing to pfifo: expected it with red, codel, fq_codel, pie, fq_pie or \
-         cake"
-    );
-    assert_eq!(
-        refused(
-            "[forward]\nrate = '1mbit'\nqueue = 'cake'\necn = false",
-            Os::Linux
-        ),
-        "forward.ecn is false: expected nothing or true: cake always marks"
-    );
-}
-
-#[test]
-fn cake_shapes_by_itself_and_has_no_htb_above_it() {
-    let plan = planned("[forward]\nrate = '10mbit'\nqueue = 'cake'");
-    assert!(made(&plan, "htb").is_empty());
-    assert!(made(&plan, "cake")[0].contains("root handle 7b1: cake bandwidth 10mbit"));
-}
-
-#[test]
-fn sfq_gets_enough_flows_to_hold_its_limit() {
-    let plan = planned("[forward]\nrate = '10mbit'\nbuffer = '30000p'\nqueue = 'sfq'");
-    let line = &made(&plan, "sfq")[0];
-    assert!(
-        number(line, "flows") * number(line, "depth") >= 30_000,
-        "{line}"
-    );
-}
-
-#[test]
-fn memory_limits_do_not_bite_before_the_packets_do() {
-    let plan = planned("[forward]\nrate = '1gbit'\nbuffer = '100000p'\nqueue = 'fq_codel'");
-    let line = &made(&plan, "fq_codel")[0];
-    assert!(number(line, "memory_limit") >= 100_000 * 2_304, "{line}");
-}
-
-#[test]
 fn a_changed_netem_restates_every_option_and_changes_none_that_the_kernel_would_keep() {
     let before = planned(&(PLAIN.to_owned() + "\nloss = '1%'"));
     let after = planned(&(PLAIN.replace("20ms", "40ms") + "\nloss = '1%'"));
@@ -387,68 +314,6 @@ fn what_a_kernel_refuses_to_change_is_not_tried() {
             .change_to(&of("pfifo", "100p"))
             .unwrap()
             .is_empty()
-    );
-}
-
-#[test]
-fn dummynet_matches_packets_on_their_way_out_only() {
-    let plan = plan(&Bottleneck::from_toml(PLAIN).unwrap(), &router(Os::FreeBsd)).unwrap();
-    let rules = lines(&plan.apply);
-    let mut rules = rules.iter().filter(|line| line.starts_with("ipfw -q add "));
-    assert!(rules.all(|rule| rule.contains(" out via ")));
-}
-
-#[test]
-fn dummynet_delays_in_pipes_of_their_own_and_tells_local_senders_no_error() {
-    let plan = plan(&Bottleneck::from_toml(PLAIN).unwrap(), &router(Os::FreeBsd)).unwrap();
-    for line in lines(&plan.apply)
-        .iter()
-        .filter(|line| line.contains("pipe") && line.contains(" config "))
-    {
-        assert!(line.contains(" bw ") != line.contains(" delay "), "{line}");
-        assert!(line.split(' ').any(|word| word == "noerror"), "{line}");
-    }
-}
-
-#[test]
-fn dummynet_gets_the_room_that_its_defaults_do_not_allow() {
-    let deep = "[forward]\nrate = '100mbit'\ndelay = '20ms'\nbuffer = '50000p'";
-    let plan = plan(&Bottleneck::from_toml(deep).unwrap(), &router(Os::FreeBsd)).unwrap();
-    let lines = lines(&plan.apply);
-    assert!(lines.contains(&"sysctl net.inet.ip.dummynet.pipe_slot_limit=50000".into()));
-    assert!(lines.contains(&"sysctl net.inet.ip.dummynet.pipe_byte_limit=75700000".into()));
-}
-
-#[test]
-fn queue_management_comes_last_in_a_pipe_as_ipfw_takes_all_behind_it_for_its_own() {
-    let codel = "[forward]\nrate = '10mbit'\nqueue = 'codel'";
-    let plan = plan(&Bottleneck::from_toml(codel).unwrap(), &router(Os::FreeBsd)).unwrap();
-    let lines = lines(&plan.apply);
-    let line = lines.iter().find(|line| line.contains(" codel ")).unwrap();
-    assert!(line.ends_with("queue 1000 noerror codel target 5000us interval 100000us noecn"));
-}
-
-#[test]
-fn what_dummynet_cannot_do_is_refused_and_not_left_out() {
-    for (more, refusal) in [
-        (
-            "jitter = '1ms'",
-            "forward.jitter: dummynet cannot do that; its delays are constant",
-        ),
-        (
-            "reorder = '1%'",
-            "forward.reorder: dummynet cannot do that; it keeps the order",
-        ),
-        (
-            "duplicate = '1%'",
-            "forward.duplicate: dummynet cannot do that; it copies no packets",
-        ),
-    ] {
-        assert_eq!(refused(&format!("{PLAIN}\n{more}"), Os::FreeBsd), refusal);
-    }
-    assert_eq!(
-        refused("[forward]\ndelay = '1.5ms'", Os::FreeBsd),
-        "forward.delay: dummynet cannot do that; its delays are whole milliseconds"
     );
 }
 
