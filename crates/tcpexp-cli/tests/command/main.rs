@@ -21,6 +21,7 @@ mod lab;
 mod netem;
 mod one_capture;
 mod path;
+mod pipes;
 mod plot;
 mod plot_sweep;
 mod readme;

@@ -1,0 +1,163 @@
+//! `tcpexp flows` and `tcpexp rtt` with one capture and a pipe at either end.
+
+use std::fs::File;
+#[cfg(unix)]
+use std::io::{BufRead, BufReader, Read, Write};
+#[cfg(unix)]
+use std::process::{Child, Stdio};
+
+use insta::assert_snapshot;
+use tcpexp_testkit::script;
+
+use crate::desk::{Desk, reason, text};
+use crate::one_capture::{COMMANDS, columns, csv};
+
+#[test]
+fn a_capture_may_come_from_standard_input() {
+    let desk = Desk::new();
+    for line in ["flows", "rtt", "rtt --live"] {
+        let piped = desk
+            .command(&format!("{line} -"))
+            .write_stdin(desk.get("src.pcap"))
+            .unwrap();
+        assert_eq!(text(&piped.stdout), desk.text(&format!("{line} src.pcap")));
+    }
+}
+
+#[test]
+fn live_prints_the_round_trip_times_of_the_rows() {
+    let desk = Desk::new();
+    let rows = csv(&desk.bytes("rtt src.pcap --format csv"));
+    let mut expected: Vec<String> = columns(&rows, &["method"]).concat();
+    let live = desk.text("rtt src.pcap --live");
+    let method = |line: &str| line.split_whitespace().nth(4).unwrap().to_owned();
+    let mut methods: Vec<String> = live.lines().map(method).collect();
+    methods.sort();
+    expected.sort();
+    assert!(methods == expected);
+    let first: Vec<&str> = live.lines().take(3).collect();
+    assert_snapshot!(first.join("\n"), @r"
+    0.000000 s  20.032 ms sequence_ack 10.1.0.1:10000 > 203.0.113.1:5001
+    0.000000 s  20.032 ms timestamps   10.1.0.1:10000 > 203.0.113.1:5001
+    0.000020 s  20.052 µs sequence_ack 203.0.113.1:5001 > 10.1.0.1:10000
+    ");
+    assert_eq!(desk.text("rtt src.pcap --live --flow 77"), "");
+}
+
+#[test]
+fn live_goes_with_nothing_that_waits_for_the_end() {
+    let desk = Desk::new();
+    for more in [
+        "dst.pcap",
+        "-o rows.csv",
+        "--format csv",
+        "--plot rtt.svg",
+        "--flows f.csv",
+    ] {
+        let said = desk.misuse(&format!("rtt src.pcap {more} --live"));
+        assert!(said.contains("--live"), "{said}");
+    }
+}
+
+#[cfg(unix)]
+fn piped(desk: &Desk, line: &str) -> Child {
+    std::process::Command::new(env!("CARGO_BIN_EXE_tcpexp"))
+        .args(line.split(' '))
+        .current_dir(desk.path("."))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn live_answers_before_the_input_ends() {
+    let mut run = piped(&Desk::new(), "rtt - --live");
+    let mut input = run.stdin.take().unwrap();
+    let mut output = BufReader::new(run.stdout.take().unwrap());
+    let mut next_line = || {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        line.split_whitespace()
+            .skip(2)
+            .take(3)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let whole = script::capture("0.00 > S\n0.04 < S.\n0.05 > .\n1.0 > 1:101(100)\n1.03 < .");
+    // Without payload a record has 16 bytes in front of 54.
+    let (shaken, rest) = whole.split_at(24 + 3 * 70);
+    input.write_all(shaken).unwrap();
+    assert_eq!(next_line(), "40.000 ms sequence_ack");
+    assert_eq!(next_line(), "10.000 ms sequence_ack");
+    input.write_all(rest).unwrap();
+    assert_eq!(next_line(), "30.000 ms sequence_ack");
+    drop(input);
+    assert_eq!(next_line(), "");
+    assert_quiet_end(run, "live");
+}
+
+#[cfg(unix)]
+fn assert_quiet_end(mut run: Child, what: &str) {
+    let mut stderr = String::new();
+    run.stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut stderr)
+        .unwrap();
+    let code = run.wait().unwrap().code();
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{what}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_stops_early_is_no_failure() {
+    let desk = Desk::new();
+    let formats = ["table", "csv", "json", "parquet", "arrow"];
+    let lines = COMMANDS
+        .iter()
+        .flat_map(|command| formats.map(|format| format!("{command} src.pcap --format {format}")));
+    for line in lines.chain(["rtt src.pcap --live".to_owned()]) {
+        for bytes in [0, 1] {
+            let mut run = piped(&desk, &line);
+            let mut stdout = run.stdout.take().unwrap();
+            stdout.read_exact(&mut vec![0; bytes]).unwrap();
+            drop(stdout);
+            assert_quiet_end(run, &line);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_an_error() {
+    let desk = Desk::new();
+    let formats = ["table", "csv", "json", "parquet", "arrow"];
+    let lines = COMMANDS
+        .iter()
+        .flat_map(|command| formats.map(|format| format!("{command} src.pcap --format {format}")));
+    for line in lines.chain(["rtt src.pcap --live".to_owned()]) {
+        if !line.ends_with("--live") {
+            assert_eq!(
+                desk.failure(&format!("{line} -o /dev/full")),
+                "cannot write /dev/full: No space left on device (os error 28)",
+                "{line}"
+            );
+        }
+        let full = File::options().write(true).open("/dev/full");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_tcpexp"))
+            .args(line.split(' '))
+            .current_dir(desk.path("."))
+            .stdout(full.unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert_eq!(
+            reason(&output),
+            "cannot write standard output: No space left on device (os error 28)",
+            "{line}"
+        );
+    }
+}
