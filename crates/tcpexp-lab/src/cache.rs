@@ -59,6 +59,9 @@ pub(crate) const MAKING: &str = "making-";
 /// Nothing takes this long to make.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
+/// What was used within this time is in use: more guests of the same sweep may follow.
+const IN_USE: Duration = Duration::from_secs(3600);
+
 /// Removes what somebody began to make in `folder` who was killed.
 pub(crate) fn forget_abandoned(folder: &Path) -> Result<(), LabError> {
     let is_old = |made: SystemTime| made.elapsed().is_ok_and(|age| age > ABANDONED);
@@ -70,14 +73,15 @@ pub(crate) fn forget_abandoned(folder: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Removes all but the `most` newest things in `folder`.
+/// Removes all but the `most` newest things in `folder` and those in use.
 pub(crate) fn forget_oldest(folder: &Path, most: usize) -> Result<(), LabError> {
+    let is_old = |used: SystemTime| used.elapsed().is_ok_and(|age| age > IN_USE);
     let things = by_age(folder, |name| !name.starts_with(MAKING))?;
     let surplus = things.len().saturating_sub(most);
-    things
-        .iter()
-        .take(surplus)
-        .for_each(|(_, path)| forget(path));
+    let (surplus, _) = things.split_at(surplus);
+    for (_, path) in surplus.iter().filter(|(used, _)| is_old(*used)) {
+        forget(path);
+    }
     Ok(())
 }
 
@@ -156,13 +160,18 @@ mod tests {
         }
         refresh(&folder.path().join("a"));
         forget_oldest(folder.path(), 2).unwrap();
+        // In use, all of them.
+        for name in ["f", "g", "h"] {
+            age(name, 0);
+        }
+        forget_oldest(folder.path(), 2).unwrap();
         forget_abandoned(folder.path()).unwrap();
         let left = by_age(folder.path(), |_| true).unwrap();
         let names: Vec<_> = left
             .iter()
             .map(|(_, path)| path.file_name().unwrap())
             .collect();
-        assert_eq!(names, ["c", "making-e", "a"]);
+        assert_eq!(names, ["making-e", "a", "f", "g", "h"]);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Machines that have been booted up to the point where they read what they are to do.
 //!
-//! Booting takes a software CPU ten seconds and comes out the same each time, so the machine is
-//! stopped and saved when it is ready, and each guest goes on from there. The guest itself says
-//! when: it writes to the panic device, on which QEMU stops the machine between two instructions.
+//! Booting takes a software CPU ten seconds, so the machine is stopped and saved when it is ready,
+//! and each guest goes on from there. The guest itself says when: it writes to the panic device, on
+//! which QEMU stops the machine between two instructions. Its clock does not stop so exactly: a
+//! stopped machine has nothing to do, so it may jump, and how far is a matter of real time. Guests
+//! are the same to the last bit only if they go on from the same state, which is why one that is
+//! there is never replaced.
 
 use std::fs;
 use std::io::{self, Read};
@@ -50,10 +53,17 @@ pub(crate) fn ensure(image: &Image, job: &Job) -> Result<PathBuf, LabError> {
         .tempfile_in(&folder)
         .map_err(unwritten(&folder))?;
     save(image, job, made.path())?;
-    made.persist(&state).map_err(|error| LabError::Write {
-        path: state.clone(),
-        source: error.error,
-    })?;
+    match made.persist_noclobber(&state) {
+        Ok(_) => {}
+        // Another process needed the same and was faster.
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => {
+            return Err(LabError::Write {
+                path: state,
+                source: error.error,
+            });
+        }
+    }
     cache::forget_oldest(&folder, MOST_STATES)?;
     Ok(state)
 }
