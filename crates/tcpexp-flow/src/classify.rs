@@ -99,11 +99,8 @@ pub struct Classifier {
     sent: Option<Sent>,
     acked: Option<Acked>,
     identity: Identity,
-    /// When a gap was last left.
-    gap_left: Option<Timestamp>,
-    recovery: Option<Recovery>,
-    /// The smallest round-trip time between the two ends.
-    shortest_rtt: Option<TimeDelta>,
+    /// Most streams never have any.
+    disorder: Option<Box<Disorder>>,
 }
 
 /// How far the direction has come.
@@ -127,6 +124,14 @@ struct Acked {
     is_loss_reported: bool,
 }
 
+/// What is known of a stream in which something was missing or came behind its place.
+#[derive(Clone, Debug, Default)]
+struct Disorder {
+    /// When a gap was last left.
+    gap_left: Option<Timestamp>,
+    recovery: Option<Recovery>,
+}
+
 /// Retransmitting until all is acknowledged that was sent before it began.
 #[derive(Clone, Copy, Debug)]
 struct Recovery {
@@ -137,36 +142,47 @@ struct Recovery {
 impl Classifier {
     /// Takes in the direction's next segment; tells what it is, and how many bytes of its payload
     /// were never captured before.
-    #[inline]
-    pub fn segment(&mut self, segment: &Segment) -> (Class, u32) {
+    ///
+    /// `shortest_rtt` is asked only where time has to decide: for the smallest round-trip time
+    /// between the two ends so far.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for each segment, with little to do for most"
+    )]
+    pub fn segment(
+        &mut self,
+        segment: &Segment,
+        shortest_rtt: impl FnOnce() -> Option<TimeDelta>,
+    ) -> (Class, u32) {
         let start = segment.payload_start();
         let end = start.plus(segment.seen.payload_bytes);
         let fresh_bytes = self.copies.take(start, end);
-        (self.class(segment, fresh_bytes), fresh_bytes)
+        let class = match self.sent {
+            Some(sent) if segment.is_numbered() && segment.start < sent.nxt => {
+                self.behind(sent, segment, fresh_bytes, shortest_rtt())
+            }
+            sent => self.in_sequence(sent, segment),
+        };
+        (class, fresh_bytes)
     }
 
+    /// What a segment is that does not come behind its place.
     #[inline]
-    fn class(&mut self, segment: &Segment, fresh_bytes: u32) -> Class {
-        let Some(sent) = self.sent else {
-            self.go_on(segment);
-            return if segment.is_numbered() {
-                Class::New
-            } else {
-                Class::Empty
-            };
-        };
-        let ahead = segment.start.since(sent.nxt);
+    fn in_sequence(&mut self, sent: Option<Sent>, segment: &Segment) -> Class {
+        let ahead = sent.map_or(0, |sent| segment.start.since(sent.nxt));
         if !segment.is_numbered() {
+            if sent.is_none() {
+                self.go_on(segment);
+            }
             return self.empty(ahead, segment);
         }
-        if ahead < 0 {
-            return self.behind(sent, segment, fresh_bytes);
-        }
         if ahead > 0 {
-            self.gap_left = Some(segment.seen.at);
+            self.disorder().gap_left = Some(segment.seen.at);
         }
         self.go_on(segment);
-        if self.is_window_closed() && ahead == 0 && segment.seen.payload_bytes == 1 {
+        let is_next = sent.is_some() && ahead == 0;
+        if is_next && segment.seen.payload_bytes == 1 && self.is_window_closed() {
             return Class::WindowProbe;
         }
         Class::New
@@ -204,11 +220,6 @@ impl Classifier {
         is_duplicate
     }
 
-    /// Takes in the smallest round-trip time between the two ends so far.
-    pub fn set_shortest_rtt(&mut self, rtt: TimeDelta) {
-        self.shortest_rtt = Some(rtt);
-    }
-
     /// One past the furthest sequence number seen.
     #[inline]
     pub fn nxt(&self) -> Option<StreamOffset> {
@@ -221,6 +232,11 @@ impl Classifier {
 
     fn is_window_closed(&self) -> bool {
         self.acked.is_some_and(|acked| acked.is_window_closed)
+    }
+
+    #[cold]
+    fn disorder(&mut self) -> &mut Disorder {
+        self.disorder.get_or_insert_default()
     }
 
     #[inline]
@@ -245,7 +261,13 @@ impl Classifier {
     }
 
     #[cold]
-    fn behind(&mut self, sent: Sent, segment: &Segment, fresh_bytes: u32) -> Class {
+    fn behind(
+        &mut self,
+        sent: Sent,
+        segment: &Segment,
+        fresh_bytes: u32,
+        shortest_rtt: Option<TimeDelta>,
+    ) -> Class {
         let nxt = sent.nxt;
         let is_acknowledged = self.una().is_some_and(|una| segment.end() <= una);
         let is_last_byte = segment.seen.payload_bytes == 1 && segment.end() == nxt;
@@ -270,10 +292,10 @@ impl Classifier {
             (Order::Unknown, _) if fresh_bytes < segment.seen.payload_bytes => {
                 (Order::Later, KnownBy::Bytes)
             }
-            (Order::Unknown, _) => self.by_time(segment),
+            (Order::Unknown, _) => self.by_time(segment, shortest_rtt),
             known => known,
         };
-        let cause = self.cause(sent, segment);
+        let cause = self.cause(sent, segment, shortest_rtt);
         let mut now = Sent {
             nxt: nxt.max(segment.end()),
             ..sent
@@ -298,8 +320,8 @@ impl Classifier {
             && self.identity.is_of(segment)
     }
 
-    fn by_time(&self, segment: &Segment) -> (Order, KnownBy) {
-        match (self.gap_left, self.shortest_rtt) {
+    fn by_time(&mut self, segment: &Segment, shortest_rtt: Option<TimeDelta>) -> (Order, KnownBy) {
+        match (self.disorder().gap_left, shortest_rtt) {
             (Some(left), Some(rtt)) if segment.seen.at - left < rtt => {
                 (Order::Earlier, KnownBy::Time)
             }
@@ -308,28 +330,28 @@ impl Classifier {
         }
     }
 
-    fn cause(&mut self, sent: Sent, segment: &Segment) -> Cause {
+    fn cause(&mut self, sent: Sent, segment: &Segment, shortest_rtt: Option<TimeDelta>) -> Cause {
         let idle = segment.seen.at - self.acked.map_or(sent.at, |acked| acked.at.max(sent.at));
         let is_oldest = self.una().is_none_or(|una| segment.start <= una);
         let is_loss_reported = self.acked.is_some_and(|acked| acked.is_loss_reported);
         let is_tail = segment.end() == sent.nxt && !is_loss_reported;
         // A probe for a lost tail is sent after two round trips, before the timeout: that comes a
         // round trip after its shortest time.
-        let timeout = match self.shortest_rtt {
+        let timeout = match shortest_rtt {
             Some(rtt) if is_tail => SHORTEST_TIMEOUT + rtt,
             _ => SHORTEST_TIMEOUT,
         };
         let has_timed_out = segment.flags.syn() || (is_oldest && idle >= timeout);
-        let recovery = self
-            .recovery
-            .filter(|recovery| self.una().is_none_or(|una| una < recovery.until));
-        let cause = match recovery {
+        let una = self.una();
+        let recovery = &mut self.disorder().recovery;
+        let current = recovery.filter(|recovery| una.is_none_or(|una| una < recovery.until));
+        let cause = match current {
             Some(recovery) if !has_timed_out => return recovery.cause,
             _ if has_timed_out => Cause::Timeout,
             _ if is_tail => return Cause::TailLossProbe,
             _ => Cause::FastRetransmit,
         };
-        self.recovery = Some(Recovery {
+        *recovery = Some(Recovery {
             until: sent.nxt,
             cause,
         });
@@ -364,8 +386,8 @@ mod tests {
             let direction = segment.seen.direction;
             let is_duplicate = classifiers[direction.opposite().index()].acknowledge(&segment);
             let classifier = &mut classifiers[direction.index()];
-            classifier.set_shortest_rtt(TimeDelta::from_millis(40));
-            let (class, _) = classifier.segment(&segment);
+            let shortest_rtt = || Some(TimeDelta::from_millis(40));
+            let (class, _) = classifier.segment(&segment, shortest_rtt);
             let way = if direction == Direction::Forward {
                 '>'
             } else {

@@ -14,10 +14,17 @@ const MAX_RANGES: usize = 1_024;
 pub struct FirstCopies {
     /// The range that was last added to: most segments go on from it.
     current: Option<(StreamOffset, StreamOffset)>,
-    /// Where the next range above it starts, if there is one.
+    /// All others. Most streams never have any.
+    others: Option<Box<Others>>,
+}
+
+/// The ranges beside the current one.
+#[derive(Clone, Debug, Default)]
+struct Others {
+    /// Where the next range above the current one starts, if there is one.
     ceiling: Option<StreamOffset>,
-    /// All other ranges, in order; none touches another one.
-    others: Vec<(StreamOffset, StreamOffset)>,
+    /// In order; none touches another one, nor the current one.
+    ranges: Vec<(StreamOffset, StreamOffset)>,
 }
 
 impl FirstCopies {
@@ -29,7 +36,10 @@ impl FirstCopies {
             Some(current)
                 if current.1 == start
                     && end > start
-                    && self.ceiling.is_none_or(|ceiling| end < ceiling) =>
+                    && self
+                        .others
+                        .as_ref()
+                        .is_none_or(|others| others.are_above(end)) =>
             {
                 current.1 = end;
                 length(start, end)
@@ -43,25 +53,49 @@ impl FirstCopies {
         if end <= start {
             return 0;
         }
-        if let Some(current) = self.current.take() {
-            let place = self.others.partition_point(|range| range.0 < current.0);
-            self.others.insert(place, current);
-        }
-        if self.others.len() > MAX_RANGES {
-            self.others[1].0 = self.others[0].0;
-            self.others.remove(0);
+        let Some(current) = &mut self.current else {
+            self.current = Some((start, end));
+            return length(start, end);
+        };
+        self.others
+            .get_or_insert_default()
+            .take(current, start, end)
+    }
+}
+
+impl Others {
+    /// Whether none of those above the current range starts before `end` or at it.
+    #[inline]
+    fn are_above(&self, end: StreamOffset) -> bool {
+        self.ceiling.is_none_or(|ceiling| end < ceiling)
+    }
+
+    /// Makes the range from `start` to `end` the current one, with what it touches; tells how many
+    /// of its bytes were in none.
+    fn take(
+        &mut self,
+        current: &mut (StreamOffset, StreamOffset),
+        start: StreamOffset,
+        end: StreamOffset,
+    ) -> u32 {
+        let Self { ceiling, ranges } = self;
+        let place = ranges.partition_point(|range| range.0 < current.0);
+        ranges.insert(place, *current);
+        if ranges.len() > MAX_RANGES {
+            ranges[1].0 = ranges[0].0;
+            ranges.remove(0);
         }
         // The ranges that overlap the new one or touch it become one with it.
-        let from = self.others.partition_point(|range| range.1 < start);
-        let to = self.others.partition_point(|range| range.0 <= end);
+        let from = ranges.partition_point(|range| range.1 < start);
+        let to = ranges.partition_point(|range| range.0 <= end);
         let mut merged = (start, end);
         let mut known = 0;
-        for range in self.others.drain(from..to) {
+        for range in ranges.drain(from..to) {
             known += length(range.0.max(start), range.1.min(end));
             merged = (merged.0.min(range.0), merged.1.max(range.1));
         }
-        self.current = Some(merged);
-        self.ceiling = self.others.get(from).map(|range| range.0);
+        *current = merged;
+        *ceiling = ranges.get(from).map(|range| range.0);
         length(start, end) - known
     }
 }
@@ -91,6 +125,10 @@ mod tests {
             copies.take(start, start.plus(bytes))
         };
         ranges.iter().map(take).collect()
+    }
+
+    fn others(copies: &FirstCopies) -> &[(StreamOffset, StreamOffset)] {
+        copies.others.as_ref().map_or(&[], |others| &others.ranges)
     }
 
     #[test]
@@ -133,7 +171,7 @@ mod tests {
         for number in 0..10_000 {
             let start = START.plus(number * 20);
             assert_eq!(copies.take(start, start.plus(10)), 10);
-            assert!(copies.others.len() <= MAX_RANGES);
+            assert!(others(&copies).len() <= MAX_RANGES);
         }
         let (given_up, kept) = (START.plus(10), START.plus(9_998 * 20 + 10));
         assert_eq!(copies.take(given_up, given_up.plus(10)), 0);
@@ -156,11 +194,12 @@ mod tests {
             let mut copies = FirstCopies::default();
             for (start, bytes) in ranges {
                 copies.take(START.plus(start), START.plus(start + bytes));
-                let mut all: Vec<_> = copies.others.iter().copied().chain(copies.current).collect();
+                let mut all: Vec<_> = others(&copies).iter().copied().chain(copies.current).collect();
                 all.sort_unstable();
                 prop_assert!(all.windows(2).all(|pair| pair[0].1 < pair[1].0));
                 let above = all.into_iter().find(|range| Some(*range) > copies.current);
-                prop_assert_eq!(copies.ceiling, above.map(|range| range.0));
+                let ceiling = copies.others.as_ref().and_then(|others| others.ceiling);
+                prop_assert_eq!(ceiling, above.map(|range| range.0));
             }
         }
     }

@@ -15,7 +15,8 @@ pub struct Connection {
     handshake: Handshake,
     closing: Closing,
     halves: [Half; 2],
-    /// The smallest round-trip time from the capture to either direction's receiver.
+    /// The smallest round-trip time from the capture to either direction's receiver and back, by
+    /// the handshake or by how soon data is acknowledged.
     shortest: [Option<TimeDelta>; 2],
 }
 
@@ -23,19 +24,25 @@ impl Connection {
     /// Takes in a TCP segment.
     #[inline]
     pub fn see(&mut self, segment: &Segment) {
+        let Self {
+            handshake,
+            closing,
+            halves,
+            shortest,
+        } = self;
         let direction = segment.seen.direction;
-        self.handshake.observe(segment);
-        self.closing.observe(segment);
         let opposite = direction.opposite();
-        let (rtt, is_duplicate) = self.halves[opposite.index()].is_acknowledged(segment);
-        if let Some(rtt) = rtt {
-            self.round_trip(opposite, rtt);
+        closing.observe(segment);
+        let (rtt, is_duplicate) = halves[opposite.index()].is_acknowledged(segment);
+        if let Some(rtt) = handshake.observe(segment).or(rtt) {
+            let shortest = &mut shortest[opposite.index()];
+            *shortest = Some(shortest.map_or(rtt, |shortest| shortest.min(rtt)));
         }
-        let half = &mut self.halves[direction.index()];
+        let half = &mut halves[direction.index()];
         if is_duplicate {
             half.count_duplicate_ack();
         }
-        half.sends(segment);
+        half.sends(segment, || Some(shortest[0]? + shortest[1]?));
         // It is kept for what comes late, but others need the memory sooner.
         if self.closing.is_closed() {
             self.halves.iter_mut().for_each(Half::shrink);
@@ -69,34 +76,10 @@ impl Connection {
         }
     }
 
-    /// Where the capture was taken: by the handshake, or by how soon data is acknowledged.
+    /// Where the capture was taken.
     fn vantage(&self) -> Option<Vantage> {
-        let [forward, reverse] = self.shortest;
-        let to_responder = self.handshake.far.into_iter().chain(forward).min()?;
-        let to_initiator = self.handshake.near.into_iter().chain(reverse).min()?;
-        Vantage::between(to_initiator, to_responder)
-    }
-
-    #[inline]
-    fn round_trip(&mut self, direction: Direction, rtt: TimeDelta) {
-        let shortest = &mut self.shortest[direction.index()];
-        if shortest.is_none_or(|shortest| rtt < shortest) {
-            *shortest = Some(rtt);
-            self.tell_shortest();
-        }
-    }
-
-    /// Tells both directions the smallest whole round trip.
-    #[cold]
-    fn tell_shortest(&mut self) {
-        let [forward, reverse] = self.shortest;
-        let to_responder = self.handshake.far.into_iter().chain(forward).min();
-        let to_initiator = self.handshake.near.into_iter().chain(reverse).min();
-        if let (Some(to_responder), Some(to_initiator)) = (to_responder, to_initiator) {
-            for half in &mut self.halves {
-                half.set_shortest_rtt(to_responder + to_initiator);
-            }
-        }
+        let [to_responder, to_initiator] = self.shortest;
+        Vantage::between(to_initiator?, to_responder?)
     }
 }
 

@@ -28,7 +28,8 @@ pub(super) struct Counts {
     pub(super) wire_bytes: u64,
     pub(super) ip_bytes: u64,
     pub(super) payload_bytes: u64,
-    pub(super) span: Option<(Timestamp, Timestamp)>,
+    /// The first and the last packet, if there are any.
+    span: (Timestamp, Timestamp),
     pub(super) largest_payload_bytes: u32,
 }
 
@@ -49,20 +50,32 @@ pub(super) struct Rare {
 impl Counts {
     #[inline]
     pub(super) fn add(&mut self, seen: &Seen) {
+        if self.packets == 0 {
+            self.span.0 = seen.at;
+        }
+        self.span.1 = seen.at;
         self.packets += 1;
         self.data_packets += u64::from(seen.payload_bytes > 0);
         self.wire_bytes += u64::from(seen.wire_bytes);
         self.ip_bytes += u64::from(seen.ip_bytes);
         self.payload_bytes += u64::from(seen.payload_bytes);
         self.largest_payload_bytes = self.largest_payload_bytes.max(seen.payload_bytes);
-        self.span.get_or_insert((seen.at, seen.at)).1 = seen.at;
+    }
+
+    /// The first and the last packet.
+    pub(super) fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        (self.packets > 0).then_some(self.span)
     }
 }
 
 impl Half {
-    /// A segment of this direction.
+    /// A segment of this direction; `shortest_rtt` as for [`Classifier::segment`].
     #[inline]
-    pub(super) fn sends(&mut self, segment: &Segment) {
+    pub(super) fn sends(
+        &mut self,
+        segment: &Segment,
+        shortest_rtt: impl FnOnce() -> Option<TimeDelta>,
+    ) {
         let seen = &segment.seen;
         self.count(seen);
         if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
@@ -72,7 +85,7 @@ impl Half {
             self.rare().duplicate_sacks += 1;
         }
         let nxt = self.classifier.nxt();
-        let (class, fresh_bytes) = self.classifier.segment(segment);
+        let (class, fresh_bytes) = self.classifier.segment(segment, shortest_rtt);
         if fresh_bytes < seen.payload_bytes {
             self.rare().repeated_bytes += u64::from(seen.payload_bytes - fresh_bytes);
         }
@@ -144,10 +157,6 @@ impl Half {
             self.rtt.add(rtt);
         }
         (rtt, is_duplicate)
-    }
-
-    pub(super) fn set_shortest_rtt(&mut self, rtt: TimeDelta) {
-        self.classifier.set_shortest_rtt(rtt);
     }
 }
 

@@ -10,25 +10,26 @@ pub(super) struct Handshake {
     pub(super) offers: [Option<SynOptions>; 2],
     syn_at: Option<Timestamp>,
     syn_ack_at: Option<Timestamp>,
-    /// From the SYN to its answer: to the responder and back.
-    pub(super) far: Option<TimeDelta>,
-    /// From the answer to its acknowledgment: to the initiator and back.
-    pub(super) near: Option<TimeDelta>,
+    /// From the SYN to its answer, and once it is over to the acknowledgment of that.
+    elapsed: Option<TimeDelta>,
     asks_for_ecn: bool,
     grants_ecn: bool,
     is_over: bool,
 }
 
 impl Handshake {
+    /// Takes in a segment. The SYN's answer tells the round trip from the capture to the responder,
+    /// the answer's acknowledgment that to the initiator.
     #[inline]
-    pub(super) fn observe(&mut self, segment: &Segment) {
-        if !self.is_over {
-            self.open(segment);
+    pub(super) fn observe(&mut self, segment: &Segment) -> Option<TimeDelta> {
+        if self.is_over {
+            return None;
         }
+        self.open(segment)
     }
 
     #[cold]
-    fn open(&mut self, segment: &Segment) {
+    fn open(&mut self, segment: &Segment) -> Option<TimeDelta> {
         let at = segment.seen.at;
         let flags = segment.flags;
         match (segment.seen.direction, segment.syn) {
@@ -38,28 +39,37 @@ impl Handshake {
                 self.syn_at = is_first.then_some(at);
                 self.offers[0] = Some(offer);
                 self.asks_for_ecn = flags.ece() && flags.cwr();
+                None
             }
             (Direction::Reverse, Some(offer)) => {
                 let is_first = self.offers[1].is_none();
-                self.far = self.syn_at.filter(|_| is_first).map(|syn_at| at - syn_at);
+                let far = self.syn_at.filter(|_| is_first).map(|syn_at| at - syn_at);
                 self.syn_ack_at = is_first.then_some(at);
                 self.offers[1] = Some(offer);
                 self.grants_ecn = flags.ece() && !flags.cwr();
+                self.elapsed = far;
+                far
             }
             (Direction::Forward, None) if flags.ack() => {
-                self.near = self.syn_ack_at.map(|syn_ack_at| at - syn_ack_at);
+                let near = self.syn_ack_at.map(|syn_ack_at| at - syn_ack_at);
+                self.elapsed = self.elapsed.zip(near).map(|(far, near)| far + near);
                 self.is_over = true;
+                near
             }
-            (Direction::Forward, _) => {}
+            (Direction::Forward, _) => None,
             // The reverse direction talks before the handshake was seen: it was before the capture.
-            (Direction::Reverse, None) => self.is_over = true,
+            (Direction::Reverse, None) => {
+                self.elapsed = None;
+                self.is_over = true;
+                None
+            }
         }
     }
 
     /// From the SYN to the acknowledgment of its answer: the whole round trip, wherever the capture
     /// is.
     pub(super) fn rtt(&self) -> Option<TimeDelta> {
-        Some(self.far? + self.near?)
+        self.elapsed.filter(|_| self.is_over)
     }
 
     /// Whether both ends agreed on an option; `None` without both SYNs.

@@ -107,8 +107,8 @@ impl DirectionSummary {
             wire_bytes,
             ip_bytes,
             payload_bytes,
-            span,
             largest_payload_bytes,
+            ..
         } = half.counts;
         let rare = half.rarities();
         let behind = &rare.out_of_sequence;
@@ -119,7 +119,7 @@ impl DirectionSummary {
             payload_bytes,
             unique_bytes: payload_bytes - rare.repeated_bytes,
             data_packets,
-            span,
+            span: half.counts.span(),
             position,
             offer,
             largest_payload_bytes: (data_packets > 0).then_some(largest_payload_bytes),

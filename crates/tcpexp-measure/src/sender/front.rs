@@ -106,7 +106,7 @@ impl<'a> Front<'a> {
             .classifier
             .nxt()
             .is_none_or(|nxt| segment.payload_start() >= nxt);
-        let (class, _) = self.classifier.segment(segment);
+        let (class, _) = self.classifier.segment(segment, || None);
         if segment.flags.syn() {
             self.engine.open(segment.seen.at, segment.start);
         }

@@ -266,7 +266,7 @@ impl SideSurvey {
             .classifier
             .nxt()
             .is_none_or(|nxt| segment.payload_start() >= nxt);
-        let (class, _) = self.classifier.segment(segment);
+        let (class, _) = self.classifier.segment(segment, || None);
         if class == Class::Copy {
             return;
         }
