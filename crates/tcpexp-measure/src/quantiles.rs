@@ -15,10 +15,19 @@ const BUCKET_BITS: u32 = 10;
 /// Exact up to 16 384 values; after that a quantile is within 0.1 % of a value that was added,
 /// and the smallest and largest stay exact. Memory is bounded whatever is added.
 #[derive(Clone, Debug, Default)]
-pub struct Quantiles {
-    /// All values, as long as they are few.
-    exact: Vec<TimeDelta>,
-    folded: Option<Box<Folded>>,
+pub struct Quantiles(Values);
+
+#[derive(Clone, Debug)]
+enum Values {
+    /// As they are, as long as they are few.
+    Exact(Vec<TimeDelta>),
+    Folded(Box<Folded>),
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::Exact(Vec::new())
+    }
 }
 
 /// Many values, in buckets.
@@ -53,54 +62,48 @@ impl Quantiles {
     /// Adds one value.
     #[inline]
     pub fn add(&mut self, value: TimeDelta) {
-        if let Some(folded) = &mut self.folded {
-            folded.add(value);
-            return;
+        match &mut self.0 {
+            Values::Exact(exact) => {
+                if exact.len() == exact.capacity() {
+                    make_room(exact);
+                }
+                exact.push(value);
+                if exact.len() > EXACT_VALUES {
+                    self.0 = Values::Folded(Box::new(Folded::of(exact)));
+                }
+            }
+            Values::Folded(folded) => folded.add(value),
         }
-        if self.exact.len() == self.exact.capacity() {
-            self.make_room();
-        }
-        self.exact.push(value);
-        if self.exact.len() > EXACT_VALUES {
-            self.fold();
-        }
-    }
-
-    /// Makes room for four times as many values.
-    ///
-    /// In a new place: allocators keep some at hand for each thread, but make one larger only under
-    /// a lock. Where connections are many, all are small.
-    #[cold]
-    fn make_room(&mut self) {
-        let mut larger = Vec::with_capacity((4 * self.exact.len()).max(4));
-        larger.extend_from_slice(&self.exact);
-        self.exact = larger;
     }
 
     /// Asks for the place of the next value.
     #[inline]
     pub(crate) fn expect(&self) {
-        if let Some(last) = self.exact.last() {
+        if let Values::Exact(exact) = &self.0
+            && let Some(last) = exact.last()
+        {
             prefetch(last);
         }
     }
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        for &value in &other.exact {
-            self.add(value);
-        }
-        let Some(other) = &other.folded else { return };
-        self.fold();
-        match &mut self.folded {
-            Some(folded) => folded.merge(other),
-            None => self.folded = Some(other.clone()),
+        match &other.0 {
+            Values::Exact(exact) => exact.iter().for_each(|value| self.add(*value)),
+            Values::Folded(other) => {
+                let mut both = other.clone();
+                match &self.0 {
+                    Values::Exact(exact) => exact.iter().for_each(|value| both.add(*value)),
+                    Values::Folded(folded) => both.merge(folded),
+                }
+                self.0 = Values::Folded(both);
+            }
         }
     }
 
     /// The quantiles that tables show; `None` before the first value.
     pub fn summary(&mut self) -> Option<RttSummary> {
-        self.exact.sort_unstable();
+        self.sort();
         Some(RttSummary {
             samples: self.count(),
             min: self.sorted_rank(1)?,
@@ -115,7 +118,7 @@ impl Quantiles {
     /// The empirical distribution in at most `steps` steps: values with the fraction of all values
     /// that do not exceed them, up to 1.
     pub fn ecdf(&mut self, steps: u64) -> Vec<(TimeDelta, f64)> {
-        self.exact.sort_unstable();
+        self.sort();
         let count = self.count();
         let steps = steps.min(count);
         let step = |step: u64| {
@@ -127,15 +130,15 @@ impl Quantiles {
 
     /// How many values were added.
     pub(crate) fn count(&self) -> u64 {
-        match &self.folded {
-            Some(folded) => folded.count,
-            None => self.exact.len() as u64,
+        match &self.0 {
+            Values::Exact(exact) => exact.len() as u64,
+            Values::Folded(folded) => folded.count,
         }
     }
 
     /// The smallest value that `percent` of all values do not exceed; `None` before the first.
     pub(crate) fn quantile(&mut self, percent: u64) -> Option<TimeDelta> {
-        self.exact.sort_unstable();
+        self.sort();
         self.sorted_quantile(percent)
     }
 
@@ -146,35 +149,45 @@ impl Quantiles {
 
     /// The value at `rank`, counted from 1, of all values in order.
     fn sorted_rank(&self, rank: u64) -> Option<TimeDelta> {
-        match &self.folded {
-            Some(folded) => folded.at_rank(rank),
-            None => self
-                .exact
-                .get(usize::try_from(rank).ok()?.checked_sub(1)?)
-                .copied(),
+        match &self.0 {
+            Values::Exact(exact) => {
+                let place = usize::try_from(rank).ok()?.checked_sub(1)?;
+                exact.get(place).copied()
+            }
+            Values::Folded(folded) => folded.at_rank(rank),
         }
     }
 
-    fn fold(&mut self) {
-        for value in std::mem::take(&mut self.exact) {
-            match &mut self.folded {
-                Some(folded) => folded.add(value),
-                None => self.folded = Some(Box::new(Folded::of(value))),
-            }
+    fn sort(&mut self) {
+        if let Values::Exact(exact) = &mut self.0 {
+            exact.sort_unstable();
         }
     }
 }
 
+/// Makes room for four times as many values.
+///
+/// In a new place: allocators keep some at hand for each thread, but make one larger only under a
+/// lock. Where connections are many, all are small.
+#[cold]
+fn make_room(exact: &mut Vec<TimeDelta>) {
+    let mut larger = Vec::with_capacity((4 * exact.len()).max(4));
+    larger.extend_from_slice(exact);
+    *exact = larger;
+}
+
 impl Folded {
-    fn of(value: TimeDelta) -> Self {
-        let mut buckets = Buckets::default();
-        buckets.add(bucket_of(value), 1);
-        Self {
-            count: 1,
-            smallest: value,
-            largest: value,
-            buckets,
+    fn of(values: &[TimeDelta]) -> Self {
+        let mut folded = Self {
+            count: 0,
+            smallest: TimeDelta::from_nanos(i64::MAX),
+            largest: TimeDelta::from_nanos(i64::MIN),
+            buckets: Buckets::default(),
+        };
+        for value in values {
+            folded.add(*value);
         }
+        folded
     }
 
     fn add(&mut self, value: TimeDelta) {
