@@ -54,8 +54,8 @@ fn one(
     let mut found = 0_u64;
     let progress = Progress::watch(&[&recording], 1, args.output.quiet);
     let info = flows(&recording, args.reading.tunnels(), |connections| {
-        for connection in connections {
-            if wants(args, &connection) {
+        for connection in &connections {
+            if wants(args, connection) {
                 found += 1;
                 if sheet.takes_rows() {
                     sheet.add(ConnectionRow::of(&name, connection.clone()))?;

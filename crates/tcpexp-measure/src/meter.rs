@@ -251,8 +251,7 @@ struct Yield<Row> {
     /// The packet that rows are due to now.
     record: u64,
     records: Vec<u64>,
-    /// All of them are there until they are put in order.
-    rows: Vec<Option<Row>>,
+    rows: Vec<Row>,
 }
 
 impl<Row> Default for Yield<Row> {
@@ -268,18 +267,20 @@ impl<Row> Default for Yield<Row> {
 impl<Row> Yield<Row> {
     /// Takes the rows out, in the order of their packets.
     ///
-    /// Rows are large, so their places are sorted and each row is moved once.
+    /// Rows are large, so their places are sorted and each row is moved at most once.
     fn in_order(&mut self) -> Vec<Row> {
-        let mut order: Vec<(u64, usize)> = self.records.drain(..).zip(0..).collect();
+        // The next chunk brings about as many.
+        let next = Vec::with_capacity(self.rows.len());
+        let rows = std::mem::replace(&mut self.rows, next);
+        let records = self.records.drain(..);
+        if records.as_slice().is_sorted() {
+            return rows;
+        }
+        let mut order: Vec<(u64, usize)> = records.zip(0..).collect();
         order.sort_unstable();
-        let mut rows = Vec::with_capacity(order.len());
-        rows.extend(
-            order
-                .into_iter()
-                .filter_map(|(_, place)| self.rows[place].take()),
-        );
-        self.rows.clear();
-        rows
+        let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
+        let take = |(_, place): (u64, usize)| rows[place].take();
+        order.into_iter().filter_map(take).collect()
     }
 }
 
@@ -287,7 +288,7 @@ impl<Row> Extend<Row> for Yield<Row> {
     fn extend<I: IntoIterator<Item = Row>>(&mut self, rows: I) {
         for row in rows {
             self.records.push(self.record);
-            self.rows.push(Some(row));
+            self.rows.push(row);
         }
     }
 }

@@ -22,8 +22,10 @@ impl TopConnections {
     }
 
     /// Adds a finished connection.
-    pub fn add(&mut self, summary: ConnectionSummary) {
-        self.0.add(summary);
+    pub fn add(&mut self, summary: &ConnectionSummary) {
+        if !self.0.passes_over(summary) {
+            self.0.keep(summary.clone());
+        }
     }
 
     /// The table for a terminal of `width` columns, 80 at least: connections with most payload

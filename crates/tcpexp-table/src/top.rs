@@ -45,11 +45,23 @@ impl<R> Top<R> {
     }
 
     pub(crate) fn add(&mut self, row: R) {
-        // Of many rows nearly all are light: they need not be sorted to be left out.
-        if self.bar.is_some_and(|bar| rank(self.weigh, &row) > bar) {
-            self.rest.add((self.weigh)(&row).0);
-            return;
+        if !self.passes_over(&row) {
+            self.keep(row);
         }
+    }
+
+    /// Leaves out a row that is too light; of many rows nearly all are, and need not be sorted, nor
+    /// even moved, for that.
+    pub(crate) fn passes_over(&mut self, row: &R) -> bool {
+        let is_light = self.bar.is_some_and(|bar| rank(self.weigh, row) > bar);
+        if is_light {
+            self.rest.add((self.weigh)(row).0);
+        }
+        is_light
+    }
+
+    /// Adds a row that was not passed over.
+    pub(crate) fn keep(&mut self, row: R) {
         self.kept.push(row);
         if self.kept.len() > 2 * self.most + 1000 {
             self.prune();
