@@ -150,7 +150,11 @@ impl PcapWalk {
     }
 
     /// What the window starts with if that is a whole record of the usual length.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "to hand its answer over in memory takes as long as to find it"
+    )]
     pub(crate) fn usual(&mut self, window: &[u8]) -> Option<Found> {
         let head = self.layout.whole(window)?;
         (head.captured <= self.usual).then(|| self.record(head))
@@ -308,7 +312,8 @@ impl Layout {
     }
 
     /// The header of the record the window starts with, if the whole record is there.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for `usual`, its only caller")]
     fn whole(self, window: &[u8]) -> Option<Head> {
         let parsed = match self {
             Self::Little => parse_pcap_frame(window),
