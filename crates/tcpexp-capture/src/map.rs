@@ -12,15 +12,12 @@ use memmap2::Mmap;
 #[derive(Debug)]
 pub struct MappedFile(Mmap);
 
-/// Bytes whose pages are asked for at once: a fault for each few of them costs more than the
-/// reading.
+/// Bytes whose pages are given back at once.
 const WINDOW_BYTES: usize = 4 << 20;
 
 /// How far one pass over a [`MappedFile`] has come.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Passage {
-    /// One past the last byte whose pages were asked for.
-    asked: usize,
     /// One past the last byte whose pages were given back.
     given_back: usize,
     /// Whether nobody will read what has been passed.
@@ -44,35 +41,19 @@ impl MappedFile {
         map(file).map(Self)
     }
 
-    /// Looks up the pages after `position`, which a pass has come to.
+    /// Gives back the pages before `position`, which a pass has come to, if nobody will read them.
     ///
-    /// Only advice: without it the same bytes are there, a little later.
+    /// Only advice: whoever reads them nevertheless finds the same bytes.
     pub fn passes(&self, position: u64, passage: &mut Passage) {
         let position = usize::try_from(position)
             .unwrap_or(usize::MAX)
             .min(self.len());
-        while passage.asked < self.len() && passage.asked < position + WINDOW_BYTES {
-            let start = passage.asked;
-            let bytes = WINDOW_BYTES.min(self.len() - start);
-            passage.asked += bytes;
-            self.populate(start, bytes);
-        }
         // The record at hand may still be read.
         while passage.is_last && passage.given_back + 2 * WINDOW_BYTES <= position {
             self.give_back(passage.given_back, WINDOW_BYTES);
             passage.given_back += WINDOW_BYTES;
         }
     }
-
-    #[cfg(target_os = "linux")]
-    fn populate(&self, start: usize, bytes: usize) {
-        let _ = self
-            .0
-            .advise_range(memmap2::Advice::PopulateRead, start, bytes);
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn populate(&self, _start: usize, _bytes: usize) {}
 
     #[cfg(target_os = "linux")]
     #[expect(
