@@ -5,16 +5,24 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use tcpexp::measure::score::{NamedRecord, Options, SenderScore, score_all};
-use tcpexp::table::{ScoredRow, ScoredSender, score_columns, score_text};
-use tcpexp::{Truth, logged_senders, reconstructed_senders, sender_table, tabled_senders};
+use tcpexp::table::{
+    ScoredPath, ScoredRow, ScoredSender, loss_score_text, score_columns, score_text,
+};
+use tcpexp::{
+    Truth, logged_drops, logged_senders, loss_score, reconstructed_senders, sender_table,
+    tabled_senders,
+};
 
 use crate::args::wrong_usage;
 use crate::flows::warn;
 use crate::import;
 use crate::progress::Progress;
-use crate::score_pairs::{Pair, pairs};
+use crate::score_pairs::{Found, LoggedPath, Pair, found};
 use crate::sender_args::{LogFormat, PositionArg, ScoreArgs};
 use crate::sheet::Sheet;
+
+/// So often a source's capture is read to tell what was lost on the way from there.
+const LOSS_PASSES: u64 = 3;
 
 pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
     if args
@@ -27,7 +35,8 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
         return Err(wrong_usage("only one file can be standard input"));
     }
     let at_receiver = args.sender.position == Some(PositionArg::Receiver);
-    let pairs = pairs(&args.inputs, at_receiver)?;
+    let Found { pairs, paths } = found(&args.inputs, at_receiver)?;
+    let has_senders = !pairs.is_empty();
     let mut sheet = Sheet::create(&args.output, score_columns())?;
     let mut all = Vec::new();
     for pair in pairs {
@@ -41,10 +50,56 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
             score,
         }));
     }
-    if !all.iter().any(|scored| scored.score.is_reconstructed) {
+    if has_senders && !all.iter().any(|scored| scored.score.is_reconstructed) {
         bail!("nothing to compare: no sender of the truth is in the reconstruction");
     }
-    sheet.finish(&score_text(&all))
+    let mut losses = Vec::new();
+    for path in paths {
+        losses.push(scored_path(args, path, &mut sheet)?);
+    }
+    let mut texts = Vec::new();
+    if has_senders {
+        texts.push(score_text(&all));
+    }
+    if !losses.is_empty() {
+        texts.push(loss_score_text(&losses));
+    }
+    sheet.finish(&texts.join("\n"))
+}
+
+/// The losses between two captures, held against the drops of the bottleneck between them.
+fn scored_path(
+    args: &ScoreArgs,
+    path: LoggedPath,
+    sheet: &mut Sheet<ScoredRow>,
+) -> anyhow::Result<ScoredPath> {
+    let LoggedPath {
+        name,
+        src,
+        dst,
+        drops,
+    } = path;
+    let recordings = [args.reading.open(&src)?, args.reading.open(&dst)?];
+    let logged = logged_drops(&drops)?;
+    let progress = Progress::watch(
+        &[&recordings[0], &recordings[1]],
+        LOSS_PASSES,
+        args.output.quiet,
+    );
+    let [from, to] = &recordings;
+    let score = loss_score(from, to, args.reading.tunnels(), &logged)?;
+    drop(progress);
+    let reconstructed: Arc<str> = format!("{},{}", src.display(), dst.display()).into();
+    let truth: Arc<str> = drops.display().to_string().into();
+    let row = |row| ScoredRow {
+        reconstructed: Arc::clone(&reconstructed),
+        truth: Arc::clone(&truth),
+        ends: None,
+        is_reconstructed: true,
+        row,
+    };
+    sheet.add(score.rows().into_iter().map(row))?;
+    Ok(ScoredPath { name, score })
 }
 
 /// The senders of a table, or of a capture that is reconstructed now.

@@ -17,17 +17,39 @@ pub(crate) struct Pair {
     pub(crate) truth: Vec<PathBuf>,
 }
 
-/// The pairs that `inputs` name: all folders, or two files each.
-pub(crate) fn pairs(inputs: &[PathBuf], at_receiver: bool) -> anyhow::Result<Vec<Pair>> {
+/// Captures at either end of a path, and what its bottleneck logged.
+pub(crate) struct LoggedPath {
+    /// What a person calls it.
+    pub(crate) name: String,
+    pub(crate) src: PathBuf,
+    pub(crate) dst: PathBuf,
+    pub(crate) drops: PathBuf,
+}
+
+/// All that is to be compared.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) pairs: Vec<Pair>,
+    pub(crate) paths: Vec<LoggedPath>,
+}
+
+impl Found {
+    fn len(&self) -> usize {
+        self.pairs.len() + self.paths.len()
+    }
+}
+
+/// What `inputs` name: all folders, or two files each.
+pub(crate) fn found(inputs: &[PathBuf], at_receiver: bool) -> anyhow::Result<Found> {
     let is_folder = |path: &PathBuf| path.is_dir();
     if inputs.iter().all(is_folder) {
-        let mut found = Vec::new();
+        let mut found = Found::default();
         for folder in inputs {
             let before = found.len();
             look_into(folder, at_receiver, DEPTH, &mut found)?;
             if found.len() == before {
                 bail!(
-                    "{} holds no capture with a kernel's log beside it, nor do the folders in it",
+                    "{} holds no capture with the log of a kernel or of a bottleneck beside it, nor do the folders in it",
                     folder.display()
                 );
             }
@@ -44,14 +66,17 @@ pub(crate) fn pairs(inputs: &[PathBuf], at_receiver: bool) -> anyhow::Result<Vec
         reconstructed: pair[0].clone(),
         truth: vec![pair[1].clone()],
     };
-    Ok(inputs.chunks(2).map(pair).collect())
+    Ok(Found {
+        pairs: inputs.chunks(2).map(pair).collect(),
+        paths: Vec::new(),
+    })
 }
 
 fn look_into(
     folder: &Path,
     at_receiver: bool,
     depth: u32,
-    found: &mut Vec<Pair>,
+    found: &mut Found,
 ) -> anyhow::Result<()> {
     let cannot = || format!("cannot open {}", folder.display());
     let mut names: Vec<PathBuf> = std::fs::read_dir(folder)
@@ -65,18 +90,27 @@ fn look_into(
         };
         names.iter().find(is).cloned()
     };
-    let captures = if at_receiver {
-        ["dst.pcap", "rcv.pcap"]
-    } else {
-        ["src.pcap", "snd.pcap"]
-    };
+    let name = folder.file_name().unwrap_or(folder.as_os_str());
+    let name = name.to_string_lossy();
+    let (src, dst) = (
+        find(&["src.pcap", "snd.pcap"]),
+        find(&["dst.pcap", "rcv.pcap"]),
+    );
+    let reconstructed = if at_receiver { &dst } else { &src };
     let logs = [find(&["probe.csv", "trace.txt"]), find(&["tcpinfo.csv"])];
-    if let (Some(reconstructed), [Some(_), _]) = (find(&captures), &logs) {
-        let name = folder.file_name().unwrap_or(folder.as_os_str());
-        found.push(Pair {
-            name: name.to_string_lossy().into_owned(),
-            reconstructed,
+    if let (Some(reconstructed), [Some(_), _]) = (reconstructed, &logs) {
+        found.pairs.push(Pair {
+            name: name.clone().into_owned(),
+            reconstructed: reconstructed.clone(),
             truth: logs.into_iter().flatten().collect(),
+        });
+    }
+    if let (Some(src), Some(dst), Some(drops)) = (src, dst, find(&["drops.log"])) {
+        found.paths.push(LoggedPath {
+            name: name.into_owned(),
+            src,
+            dst,
+            drops,
         });
     }
     if depth > 0 {

@@ -76,7 +76,7 @@ pub use rows::RowsWriter;
 pub use rtt::{RttBatchBuilder, RttWriter};
 pub use schema::{rtt_flows_schema, rtt_schema};
 pub use score::{ScoredRow, score_columns};
-pub use score_text::{ScoredSender, score_text};
+pub use score_text::{ScoredPath, ScoredSender, loss_score_text, score_text};
 pub use sender::{SenderSampleRow, sender_columns};
 pub use sender_events::{SenderEvent, SenderEventRow, sender_event_columns};
 pub use sender_read::{read_senders, table_format};

@@ -1,6 +1,6 @@
 //! Scores of reconstructions for humans.
 
-use tcpexp_measure::score::{Score, ScoreRow, SenderScore};
+use tcpexp_measure::score::{LossScore, Score, ScoreRow, SenderScore};
 
 use crate::cells::{NO_VALUE, count, wrapped};
 
@@ -11,6 +11,15 @@ pub struct ScoredSender {
     pub name: String,
     /// The score.
     pub score: SenderScore,
+}
+
+/// The score of the losses between two captures.
+#[derive(Clone, Debug)]
+pub struct ScoredPath {
+    /// What the experiment is called.
+    pub name: String,
+    /// The score.
+    pub score: LossScore,
 }
 
 /// Senders of whose window the truth tells less often are left out of the text.
@@ -41,6 +50,29 @@ pub fn score_text(scored: &[ScoredSender]) -> String {
         ));
     }
     lines.join("\n") + "\n"
+}
+
+/// A line for each pair of captures.
+pub fn loss_score_text(scored: &[ScoredPath]) -> String {
+    let line = |name: &str, precision: &str, recall: &str, counts: &str| {
+        format!("{name:NAME$} {precision:>19} {recall:>13} {counts:>17}\n")
+    };
+    let show = |value: Option<f64>| value.map_or(NO_VALUE.to_owned(), percent);
+    let lines = scored.iter().map(|ScoredPath { name, score }| {
+        let LossScore {
+            matched,
+            found,
+            truth,
+        } = score;
+        line(
+            &end_of(name, NAME),
+            &show(score.precision()),
+            &show(score.recall()),
+            &format!("{matched}/{found}/{truth}"),
+        )
+    });
+    let header = line("packets lost, %", "precision", "recall", "hit/found/is");
+    std::iter::once(header).chain(lines).collect()
 }
 
 fn acks(score: &Score) -> u64 {
@@ -174,14 +206,17 @@ fn name_of(sender: &ScoredSender, shown: &[&ScoredSender]) -> String {
         _ => String::new(),
     };
     let room = NAME - port.chars().count();
-    let name = &sender.name;
+    end_of(&sender.name, room) + &port
+}
+
+/// As much of a name as there is room for: the end of a path tells more than its beginning.
+fn end_of(name: &str, room: usize) -> String {
     let letters = name.chars().count();
     if letters <= room {
-        return format!("{name}{port}");
+        return name.to_owned();
     }
-    // The end of a path tells more than its beginning.
     let end: String = name.chars().skip(letters - room + 1).collect();
-    format!("…{end}{port}")
+    format!("…{end}")
 }
 
 /// One line of a summary, 80 columns wide.

@@ -18,19 +18,28 @@ pub(crate) fn fates(
     tunnels: Tunnels,
 ) -> Result<[DataFates; 2], Error> {
     let mut fates = <[DataFates; 2]>::default();
-    let alignment = match align(src, dst, tunnels) {
-        Ok(alignment) => alignment,
-        Err(Error::Compare { .. }) => return Ok(fates),
-        Err(error) => return Err(error),
-    };
+    match each(src, dst, tunnels, |batch| collect(&mut fates, batch)) {
+        Ok(()) | Err(Error::Compare { .. }) => Ok(fates),
+        Err(error) => Err(error),
+    }
+}
+
+/// Shows what became of all packets.
+pub(crate) fn each(
+    src: &Recording,
+    dst: &Recording,
+    tunnels: Tunnels,
+    mut show: impl FnMut(&PathBatch) + Send,
+) -> Result<(), Error> {
+    let alignment = align(src, dst, tunnels)?;
     let (mut src, mut dst) = (src.walk_once(tunnels)?, dst.walk_once(tunnels)?);
     // No queueing delays are asked for, so that it need not be known which packet was fastest.
     let (least, options) = ([None; 2], spp::Options::default());
     path::measure(&mut src, &mut dst, alignment, least, options, |batch| {
-        collect(&mut fates, &batch);
+        show(&batch);
         Ok::<(), Error>(())
     })?;
-    Ok(fates)
+    Ok(())
 }
 
 /// Adds what is told of flows and packets to what is known of either capture's data.

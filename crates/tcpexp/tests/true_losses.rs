@@ -15,7 +15,7 @@ use tcpexp::measure::sender::{
 };
 use tcpexp::measure::spp::{Fate, Way};
 use tcpexp::wire::Tunnels;
-use tcpexp::{Error, Recording, cwnd};
+use tcpexp::{Error, Recording, cwnd, logged_drops, loss_score};
 
 /// All that is told of the senders of two captures.
 #[derive(Default)]
@@ -123,6 +123,28 @@ fn each_loss_that_is_repaired_is_sent_again_for_it() {
             assert!(recovery.lost_packets.is_some(), "{name}: {recovery:?}");
         }
     }
+}
+
+#[test]
+fn each_drop_that_the_bottleneck_logged_is_a_loss_and_each_loss_such_a_drop() {
+    let mut compared = 0;
+    for folder in folders() {
+        let log = ["drops.log.gz", "drops.log"].map(|name| folder.join(name));
+        let Some(log) = log.iter().find(|log| log.exists()) else {
+            continue;
+        };
+        let drops = logged_drops(log).unwrap();
+        let (src, dst) = captures_in(&folder).unwrap();
+        let [src, dst] = [src, dst].map(|path| Recording::open(&path).unwrap());
+        let score = loss_score(&src, &dst, Tunnels::Closed, &drops).unwrap();
+        let name = folder.display();
+        println!("{name}: {score:?} of {} drops", drops.len());
+        assert_eq!(score.matched, score.found, "{name}: no loss was invented");
+        assert_eq!(score.matched, score.truth, "{name}: no loss was missed");
+        compared += score.truth;
+    }
+    // What the three folders in fixtures have.
+    assert!(compared >= 262, "{compared}");
 }
 
 #[test]

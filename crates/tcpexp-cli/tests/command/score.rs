@@ -151,7 +151,7 @@ fn what_cannot_be_compared_is_told_by_name() {
     cannot read cut.parquet: cannot read the table: Parquet argument error: Parquet error: Invalid Parquet file. Corrupt footer
     cannot read rtt.parquet: the table has no column snd_una_seq as `tcpexp cwnd` and `tcpexp import` write it
     nothing to compare: no sender of the truth is in the reconstruction
-    folder holds no capture with a kernel's log beside it, nor do the folders in it
+    folder holds no capture with the log of a kernel or of a bottleneck beside it, nor do the folders in it
     "#);
     let misuses = [
         "score src.pcap",
@@ -182,4 +182,36 @@ fn a_log_cut_short_is_scored_as_far_as_it_goes() {
     let output = desk.run("score src.pcap cut.csv.gz");
     assert_eq!(output.status.code(), Some(0));
     assert!(reason(&output).starts_with("warning: cut.csv.gz: compressed data breaks off"));
+}
+
+#[test]
+fn losses_between_two_captures_are_held_against_the_bottlenecks_log() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.path("loss")).unwrap();
+    for name in ["snd.pcap.gz", "rcv.pcap.gz", "drops.log.gz"] {
+        let file = fixture(&format!("short-reno-without-sack/{name}"));
+        desk.put(&format!("loss/{name}"), &std::fs::read(file).unwrap());
+    }
+    assert_snapshot!(desk.text("score loss"), @r"
+    packets lost, %                       precision        recall      hit/found/is
+    loss                                        100           100       105/105/105
+    ");
+    let rows = desk.text("score loss --format csv");
+    assert_snapshot!(rows.lines().skip(1).collect::<Vec<_>>().join("\n"), @r#"
+    "loss/snd.pcap.gz,loss/rcv.pcap.gz",loss/drops.log.gz,,,true,loss_precision_ratio,all,105,105,1.0,,
+    "loss/snd.pcap.gz,loss/rcv.pcap.gz",loss/drops.log.gz,,,true,loss_recall_ratio,all,105,105,1.0,,
+    "#);
+    // All but one of the drops are missing, and that one is there twice.
+    std::fs::remove_file(desk.path("loss/drops.log.gz")).unwrap();
+    let log = "o 3713796825 1500\nq 3713796825 1500\nq 3713796825 1500\n";
+    desk.put("loss/drops.log", log.as_bytes());
+    assert_snapshot!(desk.text("score loss"), @r"
+    packets lost, %                       precision        recall      hit/found/is
+    loss                                       0.95            50           1/105/2
+    ");
+    desk.put("loss/drops.log", b"q 3713796825 1500\ndropped 17\n");
+    assert_snapshot!(
+        desk.failure("score loss -q"),
+        @"cannot read loss/drops.log: line 2 cannot be used: not a line of this format"
+    );
 }

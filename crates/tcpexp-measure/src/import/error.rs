@@ -24,6 +24,14 @@ pub enum Error {
         /// The first that should have been of use, if any.
         first: Option<FirstUnusable>,
     },
+    /// A line cannot be used, and without it the rest would say something else.
+    #[error("line {line} cannot be used")]
+    Line {
+        /// Line in the file, from 1.
+        line: u64,
+        /// Why.
+        source: Unusable,
+    },
     /// The JSON text is broken or ends early.
     #[error("line {line}, column {column} is not JSON")]
     Json {

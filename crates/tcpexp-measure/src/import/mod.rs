@@ -27,6 +27,7 @@
 //! those on the wire, so a logged row and a reconstructed one meet by
 //! [`seq`](tcpexp_flow::StreamOffset::seq), whatever the offsets started from.
 
+mod drops;
 mod error;
 mod fields;
 mod flows;
@@ -48,6 +49,7 @@ mod laws;
 #[cfg(test)]
 mod log;
 
+pub use drops::LoggedDrop;
 pub use error::{Error, FirstUnusable, Report, Unusable};
 pub use rows::{
     Batch, CongestionState, ImportedFlow, IntervalSample, RetransmitEvent, SenderCounters,

@@ -6,6 +6,8 @@
 //! `snd_una`. How many rows of the truth found their like is part of each score: what
 //! a reconstruction does not tell must not look like what it tells rightly.
 //!
+//! What two captures show to be lost is scored by itself, against the bottleneck's own log.
+//!
 //! The window that is read off by most tools, all bytes from `snd_una` to `snd_nxt`, is scored
 //! beside the estimate.
 //!
@@ -25,6 +27,7 @@ mod cwnd;
 mod epochs;
 mod errors;
 mod kernel;
+mod losses;
 mod named;
 mod reconstructed;
 mod record;
@@ -42,6 +45,7 @@ pub use cwnd::{Compared, CwndScore, SourceScore};
 pub use epochs::EpochScore;
 pub use errors::Errors;
 pub use kernel::kernel_records;
+pub use losses::{LossScore, Transmission};
 pub use named::{NamedRecord, SenderScore, score_all};
 pub use reconstructed::Reconstructed;
 pub use record::{Epoch, ResentAs, SenderRecord, Totals};

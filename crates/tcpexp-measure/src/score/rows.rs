@@ -137,7 +137,7 @@ impl CauseScore {
 
 impl ScoreRow {
     /// A number that a flight size has no part in.
-    const fn new(
+    pub(super) const fn new(
         metric: &'static str,
         subset: &'static str,
         matched: u64,

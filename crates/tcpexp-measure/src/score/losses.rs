@@ -1,0 +1,182 @@
+//! Losses that two captures show, held against what the bottleneck between them logged.
+
+use std::collections::BTreeMap;
+
+use tcpexp_wire::SeqNum;
+
+use super::rows::ScoreRow;
+use crate::import::LoggedDrop;
+
+/// Data as it left its sender: one packet, or a super-packet that is cut up later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmission {
+    /// Sequence number of its first byte.
+    pub seq: SeqNum,
+    /// How many bytes of data.
+    pub payload_bytes: u32,
+    /// How many of its packets were lost, as the captures show it.
+    pub lost_packets: u64,
+}
+
+/// How many of the packets that a bottleneck dropped were found to be lost between two captures.
+///
+/// Each transmission counts for itself: what was sent again and lost again is two losses. Drops of
+/// what the captures do not hold, as before they began or after the first of them ended, are left
+/// out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossScore {
+    /// Drops that are losses in the captures, too.
+    pub matched: u64,
+    /// Losses in the captures.
+    pub found: u64,
+    /// Drops of what the captures hold.
+    pub truth: u64,
+}
+
+impl LossScore {
+    /// Compares the transmissions that both captures can tell of with all drops.
+    pub fn of(sent: &[Transmission], drops: &[LoggedDrop]) -> Self {
+        let mut times = BTreeMap::new();
+        for dropped in drops {
+            *times.entry(dropped.seq.0).or_default() += 1;
+        }
+        let mut held = Copies::of(sent, |_| u64::MAX);
+        let mut lost = Copies::of(sent, |sent| sent.lost_packets);
+        let mut score = Self {
+            found: sent.iter().map(|sent| sent.lost_packets).sum(),
+            ..Self::default()
+        };
+        for (seq, times) in times {
+            let truth = held.take(seq, times);
+            score.truth += truth;
+            score.matched += lost.take(seq, truth);
+        }
+        score
+    }
+
+    /// The share of the losses found that were drops.
+    pub fn precision(&self) -> Option<f64> {
+        share(self.matched, self.found)
+    }
+
+    /// The share of the drops that were found to be losses.
+    pub fn recall(&self) -> Option<f64> {
+        share(self.matched, self.truth)
+    }
+
+    /// Its numbers one by one.
+    pub fn rows(&self) -> Vec<ScoreRow> {
+        let row = |metric, of, value| ScoreRow::new(metric, "all", self.matched, of, value);
+        vec![
+            row("loss_precision_ratio", self.found, self.precision()),
+            row("loss_recall_ratio", self.truth, self.recall()),
+        ]
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// Transmissions by their first sequence number: how long they are, and how many of their packets
+/// may still be named.
+struct Copies(BTreeMap<u32, Vec<(u32, u64)>>);
+
+/// A super-packet is an IP packet, so it has fewer bytes.
+const MOST_BYTES: u32 = 1 << 16;
+
+impl Copies {
+    fn of(sent: &[Transmission], packets: impl Fn(&Transmission) -> u64) -> Self {
+        let mut copies: BTreeMap<u32, Vec<_>> = BTreeMap::new();
+        for sent in sent {
+            let same = copies.entry(sent.seq.0).or_default();
+            same.push((sent.payload_bytes, packets(sent)));
+        }
+        Self(copies)
+    }
+
+    /// Takes packets that begin at `seq`, one of each transmission and `most` at the most; tells how
+    /// many there were.
+    fn take(&mut self, seq: u32, most: u64) -> u64 {
+        // A super-packet that goes on over the last number there is is found at its first packet only.
+        let near = self.0.range_mut(seq.saturating_sub(MOST_BYTES)..=seq);
+        let mut taken = 0;
+        for (start, same) in near {
+            for (bytes, left) in same {
+                if taken < most && *left > 0 && seq - start < *bytes {
+                    *left -= 1;
+                    taken += 1;
+                }
+            }
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(seq: u32, payload_bytes: u32, lost_packets: u64) -> Transmission {
+        let seq = SeqNum(seq);
+        Transmission {
+            seq,
+            payload_bytes,
+            lost_packets,
+        }
+    }
+
+    /// What matches, what is found, and what there is.
+    fn score(sent: &[Transmission], drops: &[u32]) -> [u64; 3] {
+        let dropped = |seq: &u32| LoggedDrop {
+            seq: SeqNum(*seq),
+            ip_bytes: 152,
+        };
+        let drops: Vec<_> = drops.iter().map(dropped).collect();
+        let score = LossScore::of(sent, &drops);
+        [score.matched, score.found, score.truth]
+    }
+
+    #[test]
+    fn each_copy_that_was_lost_is_a_loss_of_its_own() {
+        let packets = [
+            sent(0, 100, 1),
+            sent(100, 100, 0),
+            sent(0, 100, 1),
+            sent(0, 100, 0),
+        ];
+        assert_eq!(score(&packets, &[0, 0]), [2, 2, 2]);
+        assert_eq!(score(&packets, &[0]), [1, 2, 1]);
+        assert_eq!(score(&packets, &[0, 0, 0]), [2, 2, 3]);
+        assert_eq!(score(&packets, &[0, 100]), [1, 2, 2]);
+    }
+
+    #[test]
+    fn drops_of_what_was_not_captured_are_left_out() {
+        let packets = [sent(100, 100, 1)];
+        assert_eq!(score(&packets, &[0, 100, 100, 200]), [1, 1, 1]);
+        assert_eq!(score(&[], &[0]), [0, 0, 0]);
+    }
+
+    #[test]
+    fn packets_of_a_super_packet_are_in_it() {
+        let packets = [sent(0, 1000, 2), sent(1000, 1000, 0), sent(200, 100, 0)];
+        assert_eq!(score(&packets, &[200, 700]), [2, 2, 2]);
+        assert_eq!(score(&packets, &[200, 700, 900]), [2, 2, 3]);
+        assert_eq!(score(&packets, &[1200]), [0, 2, 1]);
+    }
+
+    #[test]
+    fn precision_is_of_what_was_found_and_recall_of_what_there_is() {
+        let score = LossScore {
+            matched: 3,
+            found: 4,
+            truth: 6,
+        };
+        assert_eq!(score.precision(), Some(0.75));
+        assert_eq!(score.recall(), Some(0.5));
+        assert_eq!(LossScore::default().precision(), None);
+        let rows = score.rows();
+        assert_eq!(rows.iter().map(|row| row.truth).collect::<Vec<_>>(), [4, 6]);
+    }
+}

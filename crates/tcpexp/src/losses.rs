@@ -1,0 +1,75 @@
+//! Losses that two captures show, and the drops that a bottleneck logged.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use tcpexp_measure::Packets;
+use tcpexp_measure::import::{self, LoggedDrop};
+use tcpexp_measure::path::PathPacket;
+use tcpexp_measure::score::{LossScore, Transmission};
+use tcpexp_measure::spp::{Fate, Way};
+use tcpexp_wire::{Transport, Tunnels};
+
+use crate::{Error, LogFile, Recording, fates};
+
+/// What a bottleneck's log says that it dropped; see [`LoggedDrop::of_line`] for its lines.
+pub fn logged_drops(path: &Path) -> Result<Vec<LoggedDrop>, Error> {
+    let mut drops = Vec::new();
+    let mut line = 0;
+    LogFile::open(path)?.each_line(|text| {
+        line += 1;
+        let dropped = LoggedDrop::of_line(text).map_err(|source| Error::Log {
+            path: path.to_owned(),
+            source: import::Error::Line { line, source },
+        })?;
+        drops.extend(dropped);
+        Ok(())
+    })?;
+    Ok(drops)
+}
+
+/// Holds the losses of TCP data on its way from `src` to `dst` against a bottleneck's drops.
+///
+/// Reads `src` three times and `dst` twice. Memory follows the number of packets.
+pub fn loss_score(
+    src: &Recording,
+    dst: &Recording,
+    tunnels: Tunnels,
+    drops: &[LoggedDrop],
+) -> Result<LossScore, Error> {
+    // By record, how many packets of it were lost.
+    let mut lost: HashMap<u64, u64> = HashMap::new();
+    fates::each(src, dst, tunnels, |batch| {
+        for packet in batch.packets.iter().filter(|packet| is_known(packet)) {
+            let Some(record) = packet.sent_record else {
+                continue;
+            };
+            let lost = lost.entry(record).or_default();
+            if packet.fate == Fate::Lost {
+                *lost += packet.packets;
+            }
+        }
+    })?;
+    let mut sent = Vec::with_capacity(lost.len());
+    src.walk_once(tunnels)?.show(usize::MAX, |sighted| {
+        if let Transport::Tcp(tcp) = &sighted.packet.transport
+            && let Some(lost_packets) = lost.get(&sighted.record)
+        {
+            sent.push(Transmission {
+                seq: tcp.seq,
+                payload_bytes: sighted.packet.payload_bytes,
+                lost_packets: *lost_packets,
+            });
+        }
+    });
+    Ok(LossScore::of(&sent, drops))
+}
+
+/// Whether the captures can tell of a packet if it was lost.
+fn is_known(packet: &PathPacket) -> bool {
+    let is_one = matches!(
+        packet.fate,
+        Fate::Delivered | Fate::Lost | Fate::Ambiguous | Fate::Duplicate
+    );
+    is_one && packet.way == Way::Out && packet.payload_bytes > 0
+}
