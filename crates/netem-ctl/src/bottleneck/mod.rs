@@ -136,6 +136,23 @@ impl ReadError {
     }
 }
 
+impl Path {
+    /// The same without what happens to no packet: asked what they have, tools leave it out.
+    pub(crate) fn without_zeros(&self) -> Self {
+        let happens = |share: &Share| *share > Share::default();
+        Self {
+            loss: self.loss.filter(|loss| match loss {
+                Loss::Random(share) => happens(share),
+                Loss::Bursts(_) => true,
+            }),
+            reorder: self.reorder.filter(happens),
+            duplicate: self.duplicate.filter(happens),
+            jitter: self.jitter.filter(|jitter| *jitter != TimeDelta::ZERO),
+            ..self.clone()
+        }
+    }
+}
+
 impl Bottleneck {
     /// Reads a `bottleneck.toml`.
     pub fn from_toml(text: &str) -> Result<Self, ReadError> {

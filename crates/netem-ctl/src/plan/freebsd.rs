@@ -55,13 +55,14 @@ pub(crate) fn check(direction: &'static str, path: &Path) -> Result<(), PlanErro
             instead,
         })
     };
-    if path.jitter.is_some() {
+    let happens = path.without_zeros();
+    if happens.jitter.is_some() {
         return refuse("jitter", "its delays are constant");
     }
-    if path.reorder.is_some() {
+    if happens.reorder.is_some() {
         return refuse("reorder", "it keeps the order");
     }
-    if path.duplicate.is_some() {
+    if happens.duplicate.is_some() {
         return refuse("duplicate", "it copies no packets");
     }
     if path.ce_threshold.is_some() {
@@ -211,7 +212,8 @@ impl Draft {
     }
 
     fn delay_pipe(&mut self, number: u32, path: &Path, delay: TimeDelta) {
-        let loss = match path.loss {
+        let happens = path.without_zeros();
+        let loss = match happens.loss {
             None => String::new(),
             Some(Loss::Random(share)) => format!(" plr {}", share.as_f64()),
             Some(Loss::Bursts(model)) => format!(
@@ -227,7 +229,7 @@ impl Draft {
             "ipfw -q pipe {number} config delay {millis} queue {DELAY_SLOTS}{loss} noerror"
         );
         self.pipe(number, &config, String::new());
-        let words = match path.loss {
+        let words = match happens.loss {
             Some(Loss::Random(_)) => vec!["plr".to_owned()],
             _ => Vec::new(),
         };

@@ -86,7 +86,8 @@ pub(crate) fn netem(path: &Path, delay: TimeDelta) -> (String, Vec<OptionFact>) 
     } else {
         facts.push(OptionFact::absent("delay"));
     }
-    match path.loss {
+    let happens = path.without_zeros();
+    match happens.loss {
         None => facts.push(OptionFact::absent("loss-random")),
         Some(Loss::Random(loss)) => {
             let _ = write!(words, " loss random {loss}");
@@ -106,13 +107,13 @@ pub(crate) fn netem(path: &Path, delay: TimeDelta) -> (String, Vec<OptionFact>) 
             }
         }
     }
-    if let Some(duplicate) = path.duplicate {
+    if let Some(duplicate) = happens.duplicate {
         let _ = write!(words, " duplicate {duplicate}");
         facts.push(share("duplicate.duplicate", duplicate));
     } else {
         facts.push(OptionFact::absent("duplicate"));
     }
-    if let Some(reorder) = path.reorder {
+    if let Some(reorder) = happens.reorder {
         let _ = write!(words, " reorder {reorder}");
         facts.push(share("reorder.reorder", reorder));
     } else {
@@ -134,7 +135,8 @@ pub(crate) fn netem_fixed(path: &Path) -> Vec<String> {
     vec![format!("{jitter:?} {:?}", path.jitter_distribution)]
 }
 
-/// Whether anything happens to packets before the queue.
+/// Whether anything happens to packets before the queue, or may after a change: who says that none
+/// are lost wants to change that.
 pub(crate) fn needs_netem(path: &Path) -> bool {
     let delay = path.delay.unwrap_or_default();
     let happens = [path.duplicate, path.reorder];

@@ -352,3 +352,27 @@ fn keys_without_what_they_need_are_refused() {
         assert_eq!(refused(toml, Os::Linux), refusal);
     }
 }
+
+#[test]
+fn shares_of_zero_are_neither_asked_for_nor_looked_for_but_can_be_changed() {
+    let zero = "[forward]\nrate = '10mbit'\nloss = '0%'\nduplicate = '0%'\nbuffer = '90p'";
+    let none = planned(zero);
+    let stages = made(&none, "netem");
+    assert_eq!(stages.len(), 1, "{stages:?}");
+    assert!(!stages[0].contains('%'), "{stages:?}");
+    let loss = planned(&zero.replace("loss = '0%'", "loss = '1%'"));
+    let change = lines(&none.change_to(&loss).unwrap());
+    assert!(change[0].contains("loss random 1%"), "{change:?}");
+    let back = lines(&loss.change_to(&none).unwrap());
+    assert!(!back[0].contains("loss"), "{back:?}");
+
+    let freebsd = plan(
+        &Bottleneck::from_toml(&format!(
+            "{zero}\njitter = '0ms'\nreorder = '0%'\ndelay = '2ms'"
+        ))
+        .unwrap(),
+        &router(Os::FreeBsd),
+    );
+    let lines = lines(&freebsd.unwrap().apply);
+    assert!(lines.iter().all(|line| !line.contains("plr")), "{lines:?}");
+}
