@@ -17,6 +17,8 @@ use tcpexp_sweep::schedule::Planned;
 pub(crate) struct Testbeds {
     image: Image,
     job: Job,
+    /// What this program is called here, and so in machines.
+    program: String,
     /// The plan, which machines find in `/share`.
     plan: String,
 }
@@ -31,10 +33,14 @@ impl Testbeds {
         let image = crate::lab::image()?;
         let mut job = Job::new(Vec::new());
         job.shape = Shape::new(plan.lab.sources.into(), plan.lab.sinks.into())?;
-        job.programs = vec![env::current_exe().context("cannot find the program itself")?];
+        let itself = env::current_exe().context("cannot find the program itself")?;
+        let program = itself.file_name().unwrap_or_default();
+        let program = program.to_string_lossy().into_owned();
+        job.programs = vec![itself];
         Ok(Self {
             image,
             job,
+            program,
             plan: plan.text.clone(),
         })
     }
@@ -43,7 +49,7 @@ impl Testbeds {
     pub(crate) fn carry_out(&self, planned: &Planned<'_>, out: &Path) -> Result<(), String> {
         let run = planned.name();
         let words = [
-            "tcpexp",
+            &self.program,
             "sweep",
             "/share/plan.toml",
             "--lab",
