@@ -1,0 +1,234 @@
+//! What a connection is and does as a whole.
+
+use insta::assert_snapshot;
+
+use super::*;
+
+#[test]
+fn whole_connection_is_told_in_three_lines() {
+    assert_snapshot!(told("
+        0.000 > S sackok ts 1 0 mss 1460 wscale 7
+        0.040 < S. sackok ts 9 1 mss 1400 wscale 2
+        0.041 > . ts 42 9
+        0.050 > 1:101(100) ts 51 9
+        0.091 < 1:1001(1000) ts 60 51
+        0.092 > . ts 93 60
+        0.100 > F
+        0.140 < F
+        0.140 > .
+    "), @r"
+    tcp closed 140 ms, at initiator, handshake 41 ms, sack, timestamps, scaling
+    forward: 6 sent, 1 with data, 100 bytes, 100 unique, RTT 40 ms..41 ms
+    reverse: 3 sent, 1 with data, 1000 bytes, 1000 unique, RTT 0 ns..1 ms
+    ");
+}
+
+#[test]
+fn offers_are_kept_by_direction_and_agreed_by_both() {
+    let connections = connections(
+        "
+        0.000 > S sackok mss 1460 wscale 7
+        0.040 < S. ts 9 0 mss 1400 wscale 2
+    ",
+    );
+    let offers = connections[0]
+        .directions
+        .each_ref()
+        .map(|d| d.offer.unwrap());
+    assert_eq!(offers.map(|offer| offer.mss), [Some(1460), Some(1400)]);
+    assert_eq!(offers.map(|offer| offer.window_scale), [Some(7), Some(2)]);
+    assert_eq!(offers.map(|offer| offer.sack_permitted), [true, false]);
+    assert_eq!(offers.map(|offer| offer.timestamps), [false, true]);
+    assert_eq!(connections[0].sack, Some(false));
+    assert_eq!(connections[0].timestamps, Some(false));
+    assert_eq!(connections[0].window_scaling, Some(true));
+}
+
+#[test]
+fn nothing_is_known_to_be_agreed_without_both_syns() {
+    let unknown = [None; 4];
+    for text in [
+        "0.0 > S sackok",
+        "0.0 < S. sackok\n0.1 > .",
+        "0.0 > 1:101(100)",
+    ] {
+        let connection = &connections(text)[0];
+        let ConnectionSummary {
+            sack,
+            timestamps,
+            window_scaling,
+            ecn,
+            ..
+        } = connection;
+        assert_eq!(
+            [*sack, *timestamps, *window_scaling, *ecn],
+            unknown,
+            "{text}"
+        );
+        assert_eq!(connection.handshake_rtt, None, "{text}");
+    }
+}
+
+#[test]
+fn ecn_is_agreed_by_its_two_different_requests() {
+    let ecn = |text| connections(text)[0].ecn;
+    assert_eq!(ecn("0.0 > SEW\n0.1 < S.E"), Some(true));
+    assert_eq!(ecn("0.0 > SEW\n0.1 < S."), Some(false));
+    assert_eq!(ecn("0.0 > S\n0.1 < S.E"), Some(false));
+    // An end that reflects the flags does not know what they mean (RFC 3168, section 6.1.1.1).
+    assert_eq!(ecn("0.0 > SEW\n0.1 < S.EW"), Some(false));
+}
+
+#[test]
+fn handshake_gives_the_whole_round_trip_wherever_it_is_captured() {
+    assert_snapshot!(told(AT_INITIATOR), @r"
+    tcp open 40 ms, at initiator, handshake 40 ms
+    forward: 2 sent, RTT 40 ms..40 ms
+    reverse: 1 sent, RTT 0 ns..0 ns
+    ");
+    assert_snapshot!(told(AT_RESPONDER), @r"
+    tcp open 40 ms, at responder, handshake 40 ms
+    forward: 2 sent, RTT 0 ns..0 ns
+    reverse: 1 sent, RTT 40 ms..40 ms
+    ");
+    assert_snapshot!(told("
+        0.000 > S
+        0.025 < S.
+        0.040 > .
+    "), @r"
+    tcp open 40 ms, at between, handshake 40 ms
+    forward: 2 sent, RTT 25 ms..25 ms
+    reverse: 1 sent, RTT 15 ms..15 ms
+    ");
+}
+
+#[test]
+fn handshake_of_which_a_part_was_sent_twice_gives_no_round_trip() {
+    assert_snapshot!(told("
+        0.000 > S
+        1.000 > S
+        1.040 < S.
+        1.040 > .
+    "), @r"
+    tcp open 1 s
+    forward: 3 sent, 1 by timeout
+    reverse: 1 sent, RTT 0 ns..0 ns
+    ");
+    assert_snapshot!(told("
+        0.000 > S
+        0.040 < S.
+        1.040 < S. 0
+        1.040 > .
+    "), @r"
+    tcp open 1 s
+    forward: 2 sent, RTT 40 ms..40 ms
+    reverse: 2 sent, 1 by timeout
+    ");
+}
+
+#[test]
+fn vantage_is_told_by_data_and_acks_where_the_handshake_was_not_captured() {
+    assert_snapshot!(told("
+        0.000 > 1:101(100)
+        0.040 < 1:101(100)
+        0.041 > .
+    "), @r"
+    tcp open 41 ms, at initiator
+    forward: 2 sent, 1 with data, 100 bytes, 100 unique, RTT 40 ms..40 ms
+    reverse: 1 sent, 1 with data, 100 bytes, 100 unique, RTT 1 ms..1 ms
+    ");
+    assert_snapshot!(told("
+        0.000 > 1:101(100)
+        0.001 < 1:101(100)
+        0.041 > .
+    "), @r"
+    tcp open 41 ms, at responder
+    forward: 2 sent, 1 with data, 100 bytes, 100 unique, RTT 1 ms..1 ms
+    reverse: 1 sent, 1 with data, 100 bytes, 100 unique, RTT 40 ms..40 ms
+    ");
+}
+
+#[test]
+fn ending_is_told_by_fin_and_rst() {
+    let ending = |text: &str| {
+        connections(&format!("{AT_INITIATOR}{text}"))[0]
+            .ending
+            .name()
+    };
+    assert_eq!(ending("0.1 > F\n0.2 < F\n0.2 > ."), "closed");
+    assert_eq!(ending("0.1 > F\n0.2 < ."), "half_closed_by_initiator");
+    assert_eq!(ending("0.1 < F\n0.2 > ."), "half_closed_by_responder");
+    assert_eq!(ending("0.1 > R"), "reset_by_initiator");
+    assert_eq!(ending("0.1 < R."), "reset_by_responder");
+    assert_eq!(ending("0.1 > F\n0.2 < R"), "reset_by_responder");
+    assert_eq!(ending("0.1 > F\n0.2 < F\n0.2 > R"), "closed");
+    assert_eq!(ending("0.1 > 1:101(100)"), "open");
+}
+
+#[test]
+fn syn_alone_is_unanswered_and_a_refusal_is_a_reset() {
+    let ending = |text| connections(text)[0].ending.name();
+    assert_eq!(ending("0 > S\n1 > S\n3 > S"), "unanswered");
+    assert_eq!(ending("0 > S\n0.04 < R. 0 ack 1"), "reset_by_responder");
+}
+
+#[test]
+fn one_way_of_a_connection_that_works_is_open() {
+    let ending = |text| connections(text)[0].ending.name();
+    assert_eq!(ending("0 > 1:101(100)\n1 > 101:201(100)"), "open");
+    // Its other way takes another path, where nobody captures.
+    assert_eq!(
+        ending("0 > S\n0.04 > . 1 ack 1\n0.05 > 1:101(100) ack 1"),
+        "open"
+    );
+    assert_eq!(ending("0 < S. 0 ack 1\n0.1 < 1:101(100) ack 1"), "open");
+}
+
+#[test]
+fn datagrams_are_counted_and_nothing_else_is_told_of_them() {
+    assert_snapshot!(told("
+        0.000 > udp 100
+        0.010 > udp 100 tos 3
+        0.020 < udp 20
+    "), @r"
+    udp open 20 ms
+    forward: 2 sent, 2 with data, 200 bytes, 200 unique, 1 marked
+    reverse: 1 sent, 1 with data, 20 bytes, 20 unique
+    ");
+}
+
+#[test]
+fn bytes_of_each_layer_are_counted() {
+    let connection = &connections("0 > 1:101(100)\n1 > . 101 ack 1\n2 > 101:102(1)")[0];
+    let of = &connection.directions[0];
+    assert_eq!(
+        [of.wire_bytes, of.ip_bytes, of.payload_bytes],
+        [3 * 54 + 101, 3 * 40 + 101, 101]
+    );
+    assert_eq!(of.largest_payload_bytes, Some(100));
+    assert_eq!(connection.directions[1].largest_payload_bytes, None);
+    assert_eq!(connection.directions[1].span, None);
+}
+
+#[test]
+fn connections_side_by_side_do_not_mix() {
+    assert_snapshot!(told("
+        0.000 > S flow 1
+        0.001 > S flow 2
+        0.040 < S. flow 1
+        0.041 < S. flow 2
+        0.041 > . flow 1
+        0.042 > . flow 2
+        0.100 > 1:101(100) flow 1
+        0.100 > 1:201(200) flow 2
+        0.400 > 1:101(100) flow 1
+        0.500 > R flow 2
+    "), @r"
+    tcp open 400 ms, at initiator, handshake 41 ms
+    forward: 4 sent, 2 with data, 200 bytes, 100 unique, 1 by timeout, 100 bytes again, RTT 40 ms..40 ms
+    reverse: 1 sent, RTT 1 ms..1 ms
+    tcp reset_by_initiator 499 ms, at initiator, handshake 41 ms
+    forward: 4 sent, 1 with data, 200 bytes, 200 unique, RTT 40 ms..40 ms
+    reverse: 1 sent, RTT 1 ms..1 ms
+    ");
+}

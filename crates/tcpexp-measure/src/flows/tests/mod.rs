@@ -1,0 +1,112 @@
+//! What is told of the connections of a script.
+
+use std::fmt::Write;
+
+use tcpexp_flow::{Cause, Direction};
+
+use super::{Connection, ConnectionSummary, DirectionSummary};
+use crate::meter;
+use crate::scripted::Scripted;
+
+mod connection;
+mod segments;
+
+/// A handshake over 40 ms, captured where the connection is opened.
+const AT_INITIATOR: &str = "
+    0.000 > S
+    0.040 < S.
+    0.040 > .
+";
+/// The same, captured where it is accepted.
+const AT_RESPONDER: &str = "
+    0.000 > S
+    0.000 < S.
+    0.040 > .
+";
+
+fn connections(text: &str) -> Vec<ConnectionSummary> {
+    let mut all = Vec::new();
+    let metered = meter(
+        &mut Scripted::new(text),
+        |_| Connection::default(),
+        |rows| {
+            all.extend(rows);
+            Ok::<(), ()>(())
+        },
+    );
+    assert_eq!(metered.unwrap().flows as usize, all.len());
+    all
+}
+
+/// A line for each connection and one for each of its directions; what was not seen is left out.
+fn told(text: &str) -> String {
+    let mut lines = String::new();
+    for connection in connections(text) {
+        writeln!(lines, "{}", about(&connection)).unwrap();
+        for direction in Direction::BOTH {
+            let of = &connection.directions[direction.index()];
+            if of.packets > 0 {
+                writeln!(lines, "{direction}: {}", counts(of)).unwrap();
+            }
+        }
+    }
+    lines
+}
+
+fn about(connection: &ConnectionSummary) -> String {
+    let mut text = format!(
+        "{} {} {:.0}",
+        connection.protocol,
+        connection.ending.name(),
+        connection.duration
+    );
+    if let Some(vantage) = connection.vantage {
+        write!(text, ", at {}", vantage.name()).unwrap();
+    }
+    if let Some(rtt) = connection.handshake_rtt {
+        write!(text, ", handshake {rtt:.0}").unwrap();
+    }
+    let agreed = [
+        ("sack", connection.sack),
+        ("timestamps", connection.timestamps),
+        ("scaling", connection.window_scaling),
+        ("ecn", connection.ecn),
+    ];
+    for (what, _) in agreed.iter().filter(|(_, agreed)| *agreed == Some(true)) {
+        write!(text, ", {what}").unwrap();
+    }
+    text
+}
+
+fn counts(of: &DirectionSummary) -> String {
+    let by_cause = Cause::ALL.map(|cause| of.retransmitted[cause.index()].packets);
+    let counts = [
+        ("sent", of.packets),
+        ("with data", of.data_packets),
+        ("bytes", of.payload_bytes),
+        ("unique", of.unique_bytes),
+        ("resent fast", by_cause[0]),
+        ("by timeout", by_cause[1]),
+        ("as probe", by_cause[2]),
+        ("bytes again", of.retransmissions().bytes),
+        ("needless", of.needless_packets),
+        ("reordered", of.reordered_packets),
+        ("undecided", of.undecided_packets),
+        ("copied", of.copied_packets),
+        ("keep-alive", of.keep_alive_packets),
+        ("window probes", of.window_probe_packets),
+        ("duplicate ACKs", of.duplicate_ack_packets),
+        ("zero windows", of.zero_window_packets),
+        ("D-SACKs", of.duplicate_sack_packets),
+        ("marked", of.congestion_experienced_packets),
+    ];
+    let mut parts: Vec<String> = counts
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(what, count)| format!("{count} {what}"))
+        .collect();
+    if let Some(rtt) = of.rtt {
+        parts.push(format!("RTT {:.0}..{:.0}", rtt.min, rtt.max));
+    }
+    parts.join(", ")
+}

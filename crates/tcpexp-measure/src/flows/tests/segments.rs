@@ -1,0 +1,192 @@
+//! What is told of the segments that go one way.
+
+use insta::assert_snapshot;
+use tcpexp_flow::Direction;
+
+use super::*;
+
+/// What is told of the direction from the initiator behind a handshake at its end.
+fn sent(text: &str) -> String {
+    direction(AT_INITIATOR, text, Direction::Forward)
+}
+
+/// The same where it is received.
+fn received(text: &str) -> String {
+    direction(AT_RESPONDER, text, Direction::Forward)
+}
+
+/// What is told of the direction to the initiator behind a handshake at its end.
+fn answered(text: &str) -> String {
+    direction(AT_INITIATOR, text, Direction::Reverse)
+}
+
+fn direction(handshake: &str, text: &str, direction: Direction) -> String {
+    let connections = connections(&format!("{handshake}{text}"));
+    assert_eq!(connections.len(), 1);
+    counts(&connections[0].directions[direction.index()])
+}
+
+#[test]
+fn retransmissions_are_counted_by_what_set_them_off() {
+    assert_snapshot!(sent("
+        0.100 > 1:1001(1000)
+        0.101 > 1001:2001(1000)
+        0.102 > 2001:3001(1000)
+        0.103 > 3001:4001(1000)
+        0.140 < ack 1
+        0.141 < ack 1
+        0.142 < ack 1
+        0.142 > 1:1001(1000)      // asked for
+        0.180 < ack 4001
+        0.200 > 4001:5001(1000)
+        0.280 > 4001:5001(1000)   // a probe
+        0.600 > 4001:5001(1000)   // a timeout
+        1.200 > 4001:5001(1000)   // and one more
+    "), @"11 sent, 9 with data, 9000 bytes, 5000 unique, 1 resent fast, 2 by timeout, 1 as probe, 4000 bytes again, RTT 40 ms..40 ms");
+}
+
+#[test]
+fn what_had_been_acknowledged_is_sent_again_needlessly() {
+    assert_snapshot!(sent("
+        0.100 > 1:1001(1000)
+        0.101 > 1001:2001(1000)
+        0.140 < ack 1001
+        0.400 > 1:1001(1000)
+        0.401 > 1001:2001(1000)
+    "), @"6 sent, 4 with data, 4000 bytes, 2000 unique, 2 by timeout, 2000 bytes again, 1 needless, RTT 40 ms..40 ms");
+}
+
+#[test]
+fn part_of_a_segment_that_is_new_is_not_sent_again() {
+    assert_snapshot!(sent("
+        0.100 > 1:1001(1000)
+        0.400 > 1:1501(1500)
+    "), @"4 sent, 2 with data, 2500 bytes, 1500 unique, 1 by timeout, 1000 bytes again, RTT 40 ms..40 ms");
+}
+
+#[test]
+fn at_the_sender_all_that_is_behind_its_place_was_sent_again() {
+    // The capture missed 1001:2001 when it was sent first; its counters say nothing.
+    let gap = "
+        0.100 > 1:1001(1000) id 0
+        0.101 > 2001:3001(1000) id 0
+        0.102 > 1001:2001(1000) id 0
+    ";
+    assert_snapshot!(sent(gap), @"5 sent, 3 with data, 3000 bytes, 3000 unique, 1 resent fast, 1000 bytes again, RTT 40 ms..40 ms");
+    assert_snapshot!(received(gap), @"5 sent, 3 with data, 3000 bytes, 3000 unique, 1 reordered, RTT 0 ns..0 ns");
+}
+
+#[test]
+fn at_the_receiver_counters_tell_what_was_overtaken_from_what_was_sent_again() {
+    let text = "
+        0.100 > 1:1001(1000) id 4 ts 10 1
+        0.101 > 2001:3001(1000) id 6 ts 10 1
+        0.102 > 1001:2001(1000) id 5 ts 10 1   // overtaken
+        0.103 > 4001:5001(1000) id 8 ts 11 1
+        0.160 > 3001:4001(1000) id 9 ts 60 1   // lost, and sent again
+    ";
+    assert_snapshot!(received(text), @"7 sent, 5 with data, 5000 bytes, 5000 unique, 1 resent fast, 1000 bytes again, 1 reordered, RTT 0 ns..0 ns");
+    // The same at the sender cannot have been overtaken.
+    assert_snapshot!(sent(text), @"7 sent, 5 with data, 5000 bytes, 5000 unique, 2 resent fast, 2000 bytes again, RTT 40 ms..40 ms");
+}
+
+#[test]
+fn what_nothing_tells_about_is_undecided() {
+    // No identification, no timestamps, no round trip.
+    assert_snapshot!(told("
+        0.100 > 1:1001(1000) id 0
+        0.101 > 2001:3001(1000) id 0
+        0.102 > 1001:2001(1000) id 0
+    "), @r"
+    tcp open 2 ms
+    forward: 3 sent, 3 with data, 3000 bytes, 3000 unique, 1 undecided
+    ");
+}
+
+#[test]
+fn bytes_captured_before_were_sent_again_whatever_else_comes_with_them() {
+    // Two segments sent as one.
+    assert_snapshot!(received("
+        0.100 > 1:1001(1000) id 0
+        0.400 > 1:2001(2000) id 0
+    "), @"4 sent, 2 with data, 3000 bytes, 2000 unique, 1 by timeout, 1000 bytes again, RTT 0 ns..0 ns");
+}
+
+#[test]
+fn copies_are_neither_sent_again_nor_unique() {
+    assert_snapshot!(sent("
+        0.100 > 1:1001(1000) id 4
+        0.100 > 1:1001(1000) id 4
+        0.101 > 1001:2001(1000) id 5
+        0.101 > 1001:2001(1000) id 5
+    "), @"6 sent, 4 with data, 4000 bytes, 2000 unique, 2 copied, RTT 40 ms..40 ms");
+}
+
+#[test]
+fn probes_of_an_idle_connection_and_of_a_closed_window_are_counted_apart() {
+    let text = "
+        0.100 > 1:1001(1000)
+        0.140 < ack 1001 win 0
+        0.500 > 1000:1001(1) ack 1   // asks with an old byte
+        0.540 < ack 1001 win 0
+        1.500 > 1001:1002(1)         // asks with a new one
+        1.540 < ack 1002 win 9000
+        9.000 > . 1001 ack 1
+        9.040 < ack 1002 win 9000
+    ";
+    assert_snapshot!(sent(text), @"6 sent, 3 with data, 1002 bytes, 1001 unique, 1 keep-alive, 2 window probes, RTT 40 ms..40 ms");
+    assert_snapshot!(answered(text), @"5 sent, 2 zero windows, RTT 0 ns..0 ns");
+}
+
+#[test]
+fn duplicate_acks_and_duplicate_sacks_belong_to_the_way_they_go() {
+    let text = "
+        0.100 > 1:1001(1000)
+        0.101 > 1001:2001(1000)
+        0.102 > 2001:3001(1000)
+        0.140 < ack 1 sack 1001:2001
+        0.141 < ack 1 sack 1001:3001
+        0.142 > 1:1001(1000)
+        0.180 < ack 3001
+        0.181 < ack 3001 sack 1:1001            // below the ACK
+        0.200 > 3001:4001(1000)
+        0.201 > 4001:5001(1000)
+        0.240 < ack 3001 sack 4001:5001
+        0.241 < ack 3001 sack 4001:4501,4001:5001  // within the next block
+    ";
+    assert_snapshot!(answered(text), @"7 sent, 4 duplicate ACKs, 2 D-SACKs, RTT 0 ns..0 ns");
+    assert_snapshot!(sent(text), @"8 sent, 6 with data, 6000 bytes, 5000 unique, 1 resent fast, 1000 bytes again, RTT 40 ms..40 ms");
+}
+
+#[test]
+fn only_congestion_experienced_is_a_mark() {
+    assert_snapshot!(sent("
+        0.100 > 1:1001(1000) tos 2
+        0.101 > 1001:2001(1000) tos 3
+        0.102 > 2001:3001(1000) tos 1
+        0.103 > 3001:4001(1000) tos 187
+    "), @"6 sent, 4 with data, 4000 bytes, 4000 unique, 2 marked, RTT 40 ms..40 ms");
+}
+
+#[test]
+fn bytes_that_were_never_captured_are_not_unique_bytes() {
+    // 1001:3001 is missing in the capture.
+    assert_snapshot!(received("
+        0.100 > 1:1001(1000)
+        0.101 > 3001:4001(1000)
+        0.102 > 4001:5001(1000)
+    "), @"5 sent, 3 with data, 3000 bytes, 3000 unique, RTT 0 ns..0 ns");
+}
+
+#[test]
+fn retransmission_ends_what_acks_tell_of_round_trips() {
+    // The ACK may be due to either copy, and may have waited for the first segment.
+    assert_snapshot!(sent("
+        0.100 > 1:1001(1000)
+        0.101 > 1001:2001(1000)
+        0.400 > 1:1001(1000)
+        0.440 < ack 2001
+        0.450 > 2001:3001(1000)
+        0.500 < ack 3001
+    "), @"6 sent, 4 with data, 4000 bytes, 3000 unique, 1 by timeout, 1000 bytes again, RTT 40 ms..50 ms");
+}
