@@ -26,6 +26,8 @@ mod sample;
 mod tsvals;
 
 #[cfg(test)]
+mod laws;
+#[cfg(test)]
 mod tests;
 
 pub use meter::SingleRttMeter;

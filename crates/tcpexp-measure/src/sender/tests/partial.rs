@@ -1,0 +1,144 @@
+//! Captures that lack something: at the receiver, begun late, with holes.
+
+use insta::assert_snapshot;
+
+use super::*;
+
+#[test]
+fn nothing_is_claimed_of_a_window_before_the_first_captured_data_is_acknowledged() {
+    let text = "
+        1.000 > 10001:11001(1000)
+        1.001 < ack 9001
+        1.001 > 11001:12001(1000)
+        1.002 < ack 10001
+        1.002 > 12001:13001(1000)
+        1.040 < ack 11001
+        1.040 > 13001:14001(1000)
+        1.041 < ack 12001
+        1.041 > 14001:15001(1000)
+        1.042 < ack 13001
+        1.042 > 15001:16001(1000)
+        1.043 < ack 14001
+        1.043 > 16001:17001(1000)
+        1.044 < ack 15001
+    ";
+    assert_snapshot!(told(text), @r"
+    0+1000 pipe 1 cwnd - warm_up slow_start
+    0+2000 pipe 2 cwnd - warm_up slow_start
+    0+3000 pipe 3 cwnd - warm_up slow_start
+    1000+3000 pipe 3 cwnd 3 filled slow_start
+    2000+3000 pipe 3 cwnd 3 filled slow_start
+    3000+3000 pipe 3 cwnd 3 filled slow_start
+    4000+3000 pipe 3 cwnd 3 filled slow_start
+    ");
+}
+
+#[test]
+fn window_of_unknown_scale_leaves_its_room_unknown() {
+    let text = "
+        1.000 > 1:1001(1000)
+        1.001 < ack 1 win 2
+        1.001 > 1001:2001(1000)
+        1.001 > 2001:3001(1000)
+        1.001 > 3001:4001(1000)
+        1.040 < ack 4001 win 2
+    ";
+    for row in rows(text, SenderOptions::default()) {
+        if let SenderRow::Sample(sample) = row {
+            assert_eq!(sample.usable_window_bytes, None);
+        }
+    }
+}
+
+#[test]
+fn gap_of_a_gigabyte_starts_the_state_anew() {
+    let text = "
+        1.000 > 1:1001(1000)
+        1.001 > 1001:2001(1000)
+        1.040 < ack 2001
+        1.041 > 1000000001:1000001001(1000)
+        1.042 > 1000001001:1000002001(1000)
+        1.081 < ack 1000002001
+        1.082 > 1000002001:1000003001(1000)
+        1.121 < ack 1000003001
+    ";
+    assert_snapshot!(told(text), @r"
+    0+2000 pipe 2 cwnd - warm_up slow_start
+    1000000000+2000 pipe 2 cwnd - warm_up slow_start
+    1000002000+1000 pipe 1 cwnd 4 application_limited slow_start
+    ");
+}
+
+#[test]
+fn scale_that_was_not_captured_is_bounded_by_what_the_sender_sent() {
+    let text = "
+        1.000 > 1:1001(1000)
+        1.001 < ack 1 win 1000
+        1.001 > 1001:2001(1000)
+        1.001 > 2001:3001(1000)
+        1.001 > 3001:4001(1000)         // four times as much as is written in the header
+        1.040 < ack 4001 win 1000
+    ";
+    assert_eq!(summary(text).window_scale, WindowScale::AtLeast(2));
+}
+
+#[test]
+fn what_the_capture_missed_was_sent_all_the_same() {
+    let text = format!(
+        "{HANDSHAKE}
+        0.041000 > 1:989(988) ts 41 900
+        0.041002 > 1977:2965(988) ts 41 900   // one is missing before it
+        0.041003 > 2965:3953(988) ts 41 900
+        0.041004 > 3953:4941(988) ts 41 900
+        0.081000 < ack 5929 ts 940 41         // and one behind
+        0.081010 > 5929:6917(988) ts 81 940
+        0.121000 < ack 6917 ts 980 81
+        "
+    );
+    assert_snapshot!(told(&text), @r"
+    0+5928 pipe 6 cwnd 10 application_limited slow_start
+    5928+988 pipe 1 cwnd 16 application_limited slow_start
+    ");
+}
+
+#[test]
+fn at_a_receiver_without_timestamps_nothing_is_claimed() {
+    let text = "
+        0.000000 > S 0 mss 1000 sackok
+        0.000010 < S. 0 ack 1 mss 1000 sackok
+        0.040000 > . 1 ack 1
+        0.041000 > 1:1001(1000)
+        0.041001 > 1001:2001(1000)
+        0.041002 > 2001:3001(1000)
+        0.041003 > 3001:4001(1000)
+        0.041010 < ack 4001
+    ";
+    let told = tell(rows(text, SenderOptions::default()));
+    assert_snapshot!(told, @r"
+    0+4000 pipe - cwnd - not_seen -
+    ");
+}
+
+#[test]
+fn at_a_receiver_timestamps_tell_what_the_sender_knew() {
+    let text = "
+        0.000000 > S 0 mss 1000 sackok ts 1 0
+        0.000010 < S. 0 ack 1 mss 1000 sackok ts 900 1
+        0.040000 > . 1 ack 1 ts 41 900
+        0.041000 > 1:989(988) ts 41 900
+        0.041001 > 989:1977(988) ts 41 900
+        0.041010 < ack 989 ts 941 41
+        0.042000 < ack 1977 ts 942 41
+        0.041002 > 1977:2965(988) ts 41 900     // left before either ACK was heard
+        0.041003 > 2965:3953(988) ts 41 900
+        0.081010 > 3953:4941(988) ts 81 941
+        0.082000 > 4941:5929(988) ts 82 942
+        0.082010 < ack 5929 ts 982 82
+    ";
+    let told = tell(rows(text, SenderOptions::default()));
+    assert_snapshot!(told, @r"
+    0+3952 pipe 4 cwnd 10 application_limited slow_start
+    988+3952 pipe 4 cwnd 10 application_limited slow_start
+    1976+3952 pipe 4 cwnd 10 application_limited slow_start
+    ");
+}
