@@ -114,9 +114,7 @@ fn at_a_receiver_without_timestamps_nothing_is_claimed() {
         0.041010 < ack 4001
     ";
     let told = tell(rows(text, SenderOptions::default()));
-    assert_snapshot!(told, @r"
-    0+4000 pipe - cwnd - not_seen -
-    ");
+    assert_snapshot!(told, @"0+4000 pipe - cwnd - not_seen -");
 }
 
 #[test]
