@@ -79,15 +79,10 @@ fn scored_path(
         dst,
         drops,
     } = path;
-    let recordings = [args.reading.open(&src)?, args.reading.open(&dst)?];
+    let (from, to) = (args.reading.open(&src)?, args.reading.open(&dst)?);
     let logged = logged_drops(&drops)?;
-    let progress = Progress::watch(
-        &[&recordings[0], &recordings[1]],
-        LOSS_PASSES,
-        args.output.quiet,
-    );
-    let [from, to] = &recordings;
-    let score = loss_score(from, to, args.reading.tunnels(), &logged)?;
+    let progress = Progress::watch(&[&from, &to], LOSS_PASSES, args.output.quiet);
+    let score = loss_score(&from, &to, args.reading.tunnels(), &logged)?;
     drop(progress);
     let reconstructed: Arc<str> = format!("{},{}", src.display(), dst.display()).into();
     let truth: Arc<str> = drops.display().to_string().into();

@@ -144,10 +144,9 @@ pub(crate) struct ImportArgs {
 pub(crate) struct ScoreArgs {
     /// Reconstruction and truth, again and again; or folders
     ///
-    /// A folder is one experiment or holds several: src.pcap or snd.pcap with the kernel's log
-    /// (probe.csv or trace.txt, tcpinfo.csv) beside it; and with dst.pcap or rcv.pcap, drops.log, in
-    /// which the bottleneck has a line for each packet that it dropped: q (the queue was full) or r
-    /// (at random), its sequence number, and the bytes of the IP packet. Each may be compressed.
+    /// If a folder has both captures and drops.log, the losses between them are held against that.
+    /// It has a line for each packet that the bottleneck dropped: q (the queue was full) or r (at
+    /// random), its sequence number, and the bytes of the IP packet. All files may be compressed.
     #[arg(required = true, value_name = "RECONSTRUCTED TRUTH|FOLDER")]
     pub(crate) inputs: Vec<PathBuf>,
 
