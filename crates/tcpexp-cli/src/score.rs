@@ -82,8 +82,11 @@ fn scored_path(
     let (from, to) = (args.reading.open(&src)?, args.reading.open(&dst)?);
     let logged = logged_drops(&drops)?;
     let progress = Progress::watch(&[&from, &to], LOSS_PASSES, args.output.quiet);
-    let score = loss_score(&from, &to, args.reading.tunnels(), &logged)?;
+    let (score, infos) = loss_score(&from, &to, args.reading.tunnels(), &logged)?;
     drop(progress);
+    for (info, path) in infos.iter().zip([&src, &dst]) {
+        warn(info, path);
+    }
     let reconstructed: Arc<str> = format!("{},{}", src.display(), dst.display()).into();
     let truth: Arc<str> = drops.display().to_string().into();
     let row = |row| ScoredRow {

@@ -6,7 +6,7 @@ use tcpexp_measure::spp::{self, Point};
 use tcpexp_wire::Tunnels;
 
 use crate::rtt::align;
-use crate::{Error, Recording};
+use crate::{CaptureInfo, Error, Recording};
 
 /// What became of the data that passes either capture first, by [`Point::index`].
 ///
@@ -19,18 +19,18 @@ pub(crate) fn fates(
 ) -> Result<[DataFates; 2], Error> {
     let mut fates = <[DataFates; 2]>::default();
     match each(src, dst, tunnels, |batch| collect(&mut fates, batch)) {
-        Ok(()) | Err(Error::Compare { .. }) => Ok(fates),
+        Ok(_) | Err(Error::Compare { .. }) => Ok(fates),
         Err(error) => Err(error),
     }
 }
 
-/// Shows what became of all packets.
+/// Shows what became of all packets; tells about the captures, source first.
 pub(crate) fn each(
     src: &Recording,
     dst: &Recording,
     tunnels: Tunnels,
     mut show: impl FnMut(&PathBatch) + Send,
-) -> Result<(), Error> {
+) -> Result<[CaptureInfo; 2], Error> {
     let alignment = align(src, dst, tunnels)?;
     let (mut src, mut dst) = (src.walk_once(tunnels)?, dst.walk_once(tunnels)?);
     // No queueing delays are asked for, so that it need not be known which packet was fastest.
@@ -39,7 +39,7 @@ pub(crate) fn each(
         show(&batch);
         Ok::<(), Error>(())
     })?;
-    Ok(())
+    Ok([CaptureInfo::of(&src), CaptureInfo::of(&dst)])
 }
 
 /// Adds what is told of flows and packets to what is known of either capture's data.

@@ -10,7 +10,7 @@ use tcpexp_measure::score::{LossScore, Transmission};
 use tcpexp_measure::spp::{Fate, Way};
 use tcpexp_wire::{Transport, Tunnels};
 
-use crate::{Error, LogFile, Recording, fates};
+use crate::{CaptureInfo, Error, LogFile, Recording, fates};
 
 /// What a bottleneck's log says that it dropped; see [`LoggedDrop::of_line`] for its lines.
 pub fn logged_drops(path: &Path) -> Result<Vec<LoggedDrop>, Error> {
@@ -30,16 +30,17 @@ pub fn logged_drops(path: &Path) -> Result<Vec<LoggedDrop>, Error> {
 
 /// Holds the losses of TCP data on its way from `src` to `dst` against a bottleneck's drops.
 ///
-/// Reads `src` three times and `dst` twice. Memory follows the number of packets.
+/// Tells about the captures too, source first. Reads `src` three times and `dst` twice. Memory
+/// follows the number of packets.
 pub fn loss_score(
     src: &Recording,
     dst: &Recording,
     tunnels: Tunnels,
     drops: &[LoggedDrop],
-) -> Result<LossScore, Error> {
+) -> Result<(LossScore, [CaptureInfo; 2]), Error> {
     // By record, how many packets of it were lost.
     let mut lost: HashMap<u64, u64> = HashMap::new();
-    fates::each(src, dst, tunnels, |batch| {
+    let infos = fates::each(src, dst, tunnels, |batch| {
         for packet in batch.packets.iter().filter(|packet| is_known(packet)) {
             let Some(record) = packet.sent_record else {
                 continue;
@@ -62,7 +63,7 @@ pub fn loss_score(
             });
         }
     });
-    Ok(LossScore::of(&sent, drops))
+    Ok((LossScore::of(&sent, drops), infos))
 }
 
 /// Whether the captures can tell of a packet if it was lost.

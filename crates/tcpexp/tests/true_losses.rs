@@ -136,7 +136,7 @@ fn each_drop_that_the_bottleneck_logged_is_a_loss_and_each_loss_such_a_drop() {
         let drops = logged_drops(log).unwrap();
         let (src, dst) = captures_in(&folder).unwrap();
         let [src, dst] = [src, dst].map(|path| Recording::open(&path).unwrap());
-        let score = loss_score(&src, &dst, Tunnels::Closed, &drops).unwrap();
+        let (score, _) = loss_score(&src, &dst, Tunnels::Closed, &drops).unwrap();
         let name = folder.display();
         println!("{name}: {score:?} of {} drops", drops.len());
         assert_eq!(score.matched, score.found, "{name}: no loss was invented");
