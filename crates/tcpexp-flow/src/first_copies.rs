@@ -32,10 +32,12 @@ impl FirstCopies {
     /// them were not seen before. None if `end` is not behind `start`.
     #[inline]
     pub fn take(&mut self, start: StreamOffset, end: StreamOffset) -> u32 {
+        if end <= start {
+            return 0;
+        }
         match &mut self.current {
             Some(current)
                 if current.1 == start
-                    && end > start
                     && self
                         .others
                         .as_ref()
@@ -50,9 +52,6 @@ impl FirstCopies {
 
     #[cold]
     fn take_elsewhere(&mut self, start: StreamOffset, end: StreamOffset) -> u32 {
-        if end <= start {
-            return 0;
-        }
         let Some(current) = &mut self.current else {
             self.current = Some((start, end));
             return length(start, end);
