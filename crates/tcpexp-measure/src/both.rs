@@ -30,7 +30,7 @@ impl<A: Meter, B: Meter> Meter for Both<A, B> {
         self.1.datagram(datagram, &mut Into(rows, Either::Second));
     }
 
-    fn end(self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
+    fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
         self.0.end(flow, &mut Into(rows, Either::First));
         self.1.end(flow, &mut Into(rows, Either::Second));
     }

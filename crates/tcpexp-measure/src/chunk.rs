@@ -8,6 +8,9 @@ use crate::Packets;
 pub(crate) const SHARDS: usize = 16;
 /// Packets read at a time.
 const CHUNK: usize = 4_096;
+/// A capture may end with a million flows: so many are told of at a time, and what is known of them
+/// fits into a processor's cache.
+const ENDED_TOGETHER: usize = 512;
 /// So many flows' states fit into a processor's cache.
 const MANY_FLOWS: usize = 1_024;
 /// Of more, a flow's state is asked for so many packets before it is needed.
@@ -148,8 +151,12 @@ impl Places {
             self.state = State::Ending;
             self.table.end_all();
         }
-        // A capture may end with a million flows: what is told of them comes in portions too.
-        let has_more = self.table.drain_some(CHUNK, |slot, flow| {
+        // While it goes on, no more can end than have begun: one for each packet.
+        let most = match self.state {
+            State::Alive => CHUNK,
+            State::Ending | State::Over => ENDED_TOGETHER,
+        };
+        let has_more = self.table.drain_some(most, |slot, flow| {
             chunk.parts[slot.index() % SHARDS].ended.push((slot, *flow));
         });
         if self.state == State::Ending && !has_more {

@@ -54,7 +54,7 @@ pub fn meter_live<M: Meter, E>(
 /// Ends the meters of the flows that are over.
 fn end<M: Meter>(table: &mut FlowTable, meters: &mut [Option<M>], rows: &mut Vec<M::Row>) {
     table.drain_ended(|slot, flow| {
-        if let Some(meter) = meters.get_mut(slot.index()).and_then(Option::take) {
+        if let Some(mut meter) = meters.get_mut(slot.index()).and_then(Option::take) {
             meter.end(flow, rows);
         }
     });

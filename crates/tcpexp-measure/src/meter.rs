@@ -31,7 +31,7 @@ pub trait Meter: Send {
     fn expect(&self) {}
 
     /// The flow is over; `flow` is what the table knew of it in the end.
-    fn end(self, flow: &Flow, rows: &mut impl Extend<Self::Row>);
+    fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>);
 }
 
 /// A measurement that may be left out.
@@ -56,7 +56,7 @@ impl<M: Meter> Meter for Option<M> {
         }
     }
 
-    fn end(self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
+    fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
         if let Some(meter) = self {
             meter.end(flow, rows);
         }
@@ -208,14 +208,9 @@ impl<M: Meter> Shard<M> {
         }
         let Self { meters } = self;
         for (turn, (slot, first)) in part.chains.iter().enumerate() {
-            if let Some((slot, first)) = part.chains.get(turn + FLOWS_AHEAD) {
-                expect(meters, *slot);
+            expect_ahead(meters, &part.chains, turn);
+            if let Some((_, first)) = part.chains.get(turn + FLOWS_AHEAD) {
                 chunk.expect(*first);
-            }
-            if let Some((slot, _)) = part.chains.get(turn + 1)
-                && let Some(Some(meter)) = meters.get(slot.index() / SHARDS)
-            {
-                meter.expect();
             }
             let Some(Some(meter)) = meters.get_mut(slot.index() / SHARDS) else {
                 continue;
@@ -229,10 +224,13 @@ impl<M: Meter> Shard<M> {
             }
         }
         rows.record = u64::MAX;
-        for (slot, flow) in &part.ended {
-            let meter = meters.get_mut(slot.index() / SHARDS);
-            if let Some(meter) = meter.and_then(Option::take) {
-                meter.end(flow, rows);
+        for (turn, (slot, flow)) in part.ended.iter().enumerate() {
+            expect_ahead(meters, &part.ended, turn);
+            if let Some(place) = meters.get_mut(slot.index() / SHARDS) {
+                if let Some(meter) = place {
+                    meter.end(flow, rows);
+                }
+                *place = None;
             }
         }
     }
@@ -243,6 +241,19 @@ impl<M: Meter> Shard<M> {
             self.meters.resize_with(place + 1, || None);
         }
         self.meters[place] = Some(meter);
+    }
+}
+
+/// Asks for the meters whose turn comes soon.
+#[inline]
+fn expect_ahead<M: Meter, T>(meters: &[Option<M>], list: &[(Slot, T)], turn: usize) {
+    if let Some((slot, _)) = list.get(turn + FLOWS_AHEAD) {
+        expect(meters, *slot);
+    }
+    if let Some((slot, _)) = list.get(turn + 1)
+        && let Some(Some(meter)) = meters.get(slot.index() / SHARDS)
+    {
+        meter.expect();
     }
 }
 
@@ -286,9 +297,7 @@ impl<Row> Yield<Row> {
 
 impl<Row> Extend<Row> for Yield<Row> {
     fn extend<I: IntoIterator<Item = Row>>(&mut self, rows: I) {
-        for row in rows {
-            self.records.push(self.record);
-            self.rows.push(row);
-        }
+        self.rows.extend(rows);
+        self.records.resize(self.rows.len(), self.record);
     }
 }

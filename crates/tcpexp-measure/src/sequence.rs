@@ -156,7 +156,7 @@ impl Meter for SequenceMeter {
         }
     }
 
-    fn end(self, _flow: &Flow, _rows: &mut impl Extend<SequenceRow>) {}
+    fn end(&mut self, _flow: &Flow, _rows: &mut impl Extend<SequenceRow>) {}
 }
 
 #[cfg(test)]

@@ -261,7 +261,7 @@ impl Meter for Outstanding {
         }
     }
 
-    fn end(self, _flow: &Flow, _rows: &mut impl Extend<SenderSample>) {}
+    fn end(&mut self, _flow: &Flow, _rows: &mut impl Extend<SenderSample>) {}
 }
 
 /// Each row of the log is of an ACK that was captured, and of nearly the same time.

@@ -88,7 +88,7 @@ impl Meter for Watch {
         rows.extend([(segment.seen.record, verdict)]);
     }
 
-    fn end(self, _: &Flow, _: &mut impl Extend<Self::Row>) {}
+    fn end(&mut self, _: &Flow, _: &mut impl Extend<Self::Row>) {}
 }
 
 /// What is said of each record of a capture that is behind its place.

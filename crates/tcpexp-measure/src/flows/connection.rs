@@ -52,11 +52,11 @@ impl Connection {
     /// What is known of it so far.
     pub fn summary(&mut self, flow: &Flow) -> ConnectionSummary {
         let vantage = self.vantage();
-        let directions = Direction::BOTH.map(|direction| {
+        let mut of = |direction: Direction| {
             let position = vantage.map(|vantage| vantage.of(direction));
             let offer = self.handshake.offers[direction.index()];
             DirectionSummary::of(&mut self.halves[direction.index()], position, offer)
-        });
+        };
         ConnectionSummary {
             flow: flow.id,
             protocol: flow.key.protocol(),
@@ -72,7 +72,7 @@ impl Connection {
             timestamps: self.handshake.agreed(|offer| offer.timestamps),
             window_scaling: self.handshake.agreed(|offer| offer.window_scale.is_some()),
             ecn: self.handshake.ecn(),
-            directions,
+            directions: [of(Direction::Forward), of(Direction::Reverse)],
         }
     }
 
@@ -101,7 +101,7 @@ impl Meter for Connection {
         self.halves.iter().for_each(Half::expect);
     }
 
-    fn end(mut self, flow: &Flow, rows: &mut impl Extend<ConnectionSummary>) {
-        rows.extend([self.summary(flow)]);
+    fn end(&mut self, flow: &Flow, rows: &mut impl Extend<ConnectionSummary>) {
+        rows.extend(std::iter::once_with(|| self.summary(flow)));
     }
 }

@@ -51,8 +51,8 @@ impl Meter for SingleRttMeter {
         paths[way.index()].send(segment, self.heard[way.opposite().index()]);
     }
 
-    fn end(self, flow: &Flow, rows: &mut impl Extend<SingleRttRow>) {
-        if let Some(mut paths) = self.paths {
+    fn end(&mut self, flow: &Flow, rows: &mut impl Extend<SingleRttRow>) {
+        if let Some(paths) = &mut self.paths {
             rows.extend([SingleRttRow::Ended(Box::new(SingleRttFlow {
                 flow: *flow,
                 directions: paths.each_mut().map(HalfPath::end),

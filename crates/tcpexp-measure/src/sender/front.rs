@@ -60,8 +60,8 @@ impl Meter for FlowReplay<'_> {
         }
     }
 
-    fn end(self, _flow: &Flow, rows: &mut impl Extend<SenderRow>) {
-        for sender in self.senders.into_iter().flatten() {
+    fn end(&mut self, _flow: &Flow, rows: &mut impl Extend<SenderRow>) {
+        for sender in self.senders.iter_mut().filter_map(Option::take) {
             sender.end(rows);
         }
     }

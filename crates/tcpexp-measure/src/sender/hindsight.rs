@@ -211,12 +211,12 @@ impl Meter for FlowSurvey {
         own.send(segment);
     }
 
-    fn end(self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
+    fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
         let vantage = self.vantage();
-        let [forward, reverse] = self.sides;
+        let [forward, reverse] = &self.sides;
         let sides = [
-            forward.side(&reverse, vantage.map(|v| v.of(Direction::Forward))),
-            reverse.side(&forward, vantage.map(|v| v.of(Direction::Reverse))),
+            forward.side(reverse, vantage.map(|v| v.of(Direction::Forward))),
+            reverse.side(forward, vantage.map(|v| v.of(Direction::Reverse))),
         ];
         let surveyed = Surveyed {
             initiator: flow.initiator(),
