@@ -1,9 +1,12 @@
 //! The distribution of many round-trip times in little memory.
 
+mod exact;
+
 use std::collections::VecDeque;
 
-use tcpexp_flow::prefetch;
 use tcpexp_units::TimeDelta;
+
+use exact::Exact;
 
 /// How many values are kept as they are before they are folded into buckets.
 const EXACT_VALUES: usize = 16_384;
@@ -20,13 +23,13 @@ pub struct Quantiles(Values);
 #[derive(Clone, Debug)]
 enum Values {
     /// As they are, as long as they are few.
-    Exact(Vec<TimeDelta>),
+    Exact(Exact),
     Folded(Box<Folded>),
 }
 
 impl Default for Values {
     fn default() -> Self {
-        Self::Exact(Vec::new())
+        Self::Exact(Exact::default())
     }
 }
 
@@ -64,9 +67,6 @@ impl Quantiles {
     pub fn add(&mut self, value: TimeDelta) {
         match &mut self.0 {
             Values::Exact(exact) => {
-                if exact.len() == exact.capacity() {
-                    make_room(exact);
-                }
                 exact.push(value);
                 if exact.len() > EXACT_VALUES {
                     self.0 = Values::Folded(Box::new(Folded::of(exact)));
@@ -79,21 +79,19 @@ impl Quantiles {
     /// Asks for the place of the next value.
     #[inline]
     pub(crate) fn expect(&self) {
-        if let Values::Exact(exact) = &self.0
-            && let Some(last) = exact.last()
-        {
-            prefetch(last);
+        if let Values::Exact(exact) = &self.0 {
+            exact.expect();
         }
     }
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
         match &other.0 {
-            Values::Exact(exact) => exact.iter().for_each(|value| self.add(*value)),
+            Values::Exact(exact) => exact.iter().for_each(|value| self.add(value)),
             Values::Folded(other) => {
                 let mut both = other.clone();
                 match &self.0 {
-                    Values::Exact(exact) => exact.iter().for_each(|value| both.add(*value)),
+                    Values::Exact(exact) => exact.iter().for_each(|value| both.add(value)),
                     Values::Folded(folded) => both.merge(folded),
                 }
                 self.0 = Values::Folded(both);
@@ -152,7 +150,7 @@ impl Quantiles {
         match &self.0 {
             Values::Exact(exact) => {
                 let place = usize::try_from(rank).ok()?.checked_sub(1)?;
-                exact.get(place).copied()
+                exact.get(place)
             }
             Values::Folded(folded) => folded.at_rank(rank),
         }
@@ -160,32 +158,21 @@ impl Quantiles {
 
     fn sort(&mut self) {
         if let Values::Exact(exact) = &mut self.0 {
-            exact.sort_unstable();
+            exact.sort();
         }
     }
 }
 
-/// Makes room for four times as many values.
-///
-/// In a new place: allocators keep some at hand for each thread, but make one larger only under a
-/// lock. Where connections are many, all are small.
-#[cold]
-fn make_room(exact: &mut Vec<TimeDelta>) {
-    let mut larger = Vec::with_capacity((4 * exact.len()).max(4));
-    larger.extend_from_slice(exact);
-    *exact = larger;
-}
-
 impl Folded {
-    fn of(values: &[TimeDelta]) -> Self {
+    fn of(values: &Exact) -> Self {
         let mut folded = Self {
             count: 0,
             smallest: TimeDelta::from_nanos(i64::MAX),
             largest: TimeDelta::from_nanos(i64::MIN),
             buckets: Buckets::default(),
         };
-        for value in values {
-            folded.add(*value);
+        for value in values.iter() {
+            folded.add(value);
         }
         folded
     }
