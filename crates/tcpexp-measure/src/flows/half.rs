@@ -135,9 +135,9 @@ impl Half {
         self.rare().duplicate_acks += 1;
     }
 
-    /// What there has been of the rare.
-    pub(super) fn rarities(&self) -> Rare {
-        self.rare.as_deref().cloned().unwrap_or_default()
+    /// What there has been of the rare, if anything.
+    pub(super) fn rarities(&self) -> Option<&Rare> {
+        self.rare.as_deref()
     }
 
     fn rare(&mut self) -> &mut Rare {

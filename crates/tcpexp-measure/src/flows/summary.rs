@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tcpexp_flow::{Cause, FlowId, InitiatorKnown, Protocol, SynOptions};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::half::{Counts, Half};
+use super::half::{Counts, Half, Rare};
 use super::{Ending, Retransmitted};
 use crate::{Position, RttSummary, Vantage};
 
@@ -110,7 +110,9 @@ impl DirectionSummary {
             largest_payload_bytes,
             ..
         } = half.counts;
-        let rare = half.rarities();
+        let rtt = half.rtt.summary();
+        let nothing = Rare::default();
+        let rare = half.rarities().unwrap_or(&nothing);
         let behind = &rare.out_of_sequence;
         Self {
             packets,
@@ -134,7 +136,7 @@ impl DirectionSummary {
             zero_window_packets: rare.zero_windows,
             duplicate_sack_packets: rare.duplicate_sacks,
             congestion_experienced_packets: rare.congestion_experienced,
-            rtt: half.rtt.summary(),
+            rtt,
         }
     }
 
