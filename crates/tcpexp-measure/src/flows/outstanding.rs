@@ -36,11 +36,11 @@ impl Outstanding {
         }
     }
 
-    /// Makes room for four times as many segments, in a new place: to make one larger, allocators
-    /// take a lock.
+    /// Makes room for an initial window (RFC 6928, section 2), then for four times as many segments,
+    /// in a new place: to make one larger, allocators take a lock.
     #[cold]
     fn make_room(&mut self) {
-        let mut larger = VecDeque::with_capacity((4 * self.others.len()).max(4));
+        let mut larger = VecDeque::with_capacity((4 * self.others.len()).max(16));
         larger.extend(self.others.drain(..));
         self.others = larger;
     }
