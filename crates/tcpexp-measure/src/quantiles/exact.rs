@@ -1,6 +1,5 @@
 //! Few time spans as they are.
 
-use smallvec::SmallVec;
 use tcpexp_flow::prefetch;
 use tcpexp_units::TimeDelta;
 
@@ -10,14 +9,27 @@ use tcpexp_units::TimeDelta;
 /// none is negative or longer than four seconds.
 #[derive(Clone, Debug)]
 pub(super) enum Exact {
-    /// All fit into 32 bits; the first few are kept in here.
-    Short(SmallVec<[u32; 4]>),
+    /// All fit into 32 bits.
+    Short(Short),
     Long(Vec<TimeDelta>),
+}
+
+/// So many spans are written elsewhere together.
+const LATEST: usize = 7;
+
+/// Spans in nanoseconds, each of less than 2^32.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Short {
+    older: Vec<u32>,
+    /// The latest, in here: where connections are many, each place elsewhere in memory that is
+    /// written to takes as long as all else that is done for a packet.
+    latest: [u32; LATEST],
+    latest_count: u32,
 }
 
 impl Default for Exact {
     fn default() -> Self {
-        Self::Short(SmallVec::new())
+        Self::Short(Short::default())
     }
 }
 
@@ -26,12 +38,7 @@ impl Exact {
     pub(super) fn push(&mut self, value: TimeDelta) {
         match self {
             Self::Short(short) => match u32::try_from(value.as_nanos()) {
-                Ok(nanos) => {
-                    if short.len() == short.capacity() {
-                        make_room(short);
-                    }
-                    short.push(nanos);
-                }
+                Ok(nanos) => short.push(nanos),
                 Err(_) => self.lengthen(value),
             },
             Self::Long(long) => long.push(value),
@@ -48,14 +55,14 @@ impl Exact {
 
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Short(short) => short.len(),
+            Self::Short(short) => short.older.len() + short.latest().len(),
             Self::Long(long) => long.len(),
         }
     }
 
     pub(super) fn get(&self, place: usize) -> Option<TimeDelta> {
         match self {
-            Self::Short(short) => short.get(place).copied().map(span),
+            Self::Short(short) => short.get(place),
             Self::Long(long) => long.get(place).copied(),
         }
     }
@@ -66,7 +73,7 @@ impl Exact {
 
     pub(super) fn sort(&mut self) {
         match self {
-            Self::Short(short) => short.sort_unstable(),
+            Self::Short(short) => short.sort(),
             Self::Long(long) => long.sort_unstable(),
         }
     }
@@ -74,26 +81,66 @@ impl Exact {
     /// Asks for the place of the next value.
     #[inline]
     pub(super) fn expect(&self) {
-        match self {
-            Self::Short(short) => short.last().map(prefetch),
-            Self::Long(long) => long.last().map(prefetch),
-        };
+        if let Self::Short(short) = self
+            && short.latest().len() == LATEST
+            && let Some(last) = short.older.last()
+        {
+            prefetch(last);
+        }
     }
 }
 
-fn span(nanos: u32) -> TimeDelta {
-    TimeDelta::from_nanos(nanos.into())
-}
+impl Short {
+    #[inline]
+    fn latest(&self) -> &[u32] {
+        &self.latest[..self.latest_count as usize]
+    }
 
-/// Makes room for four times as many values.
-///
-/// In a new place: allocators keep some at hand for each thread, but make one larger only under a
-/// lock. Where connections are many, all are small.
-#[cold]
-fn make_room(short: &mut SmallVec<[u32; 4]>) {
-    let mut larger = SmallVec::with_capacity(4 * short.len());
-    larger.extend_from_slice(short);
-    *short = larger;
+    #[inline]
+    fn push(&mut self, nanos: u32) {
+        if self.latest().len() == LATEST {
+            self.put_by();
+        }
+        self.latest[self.latest_count as usize] = nanos;
+        self.latest_count += 1;
+    }
+
+    /// Moves the latest to the older ones.
+    ///
+    /// Room is made for four times as many, and in a new place: allocators keep some at hand for
+    /// each thread, but make one larger only under a lock.
+    #[cold]
+    fn put_by(&mut self) {
+        let Self {
+            older,
+            latest,
+            latest_count,
+        } = self;
+        let count = std::mem::take(latest_count) as usize;
+        if older.len() + count > older.capacity() {
+            let mut larger = Vec::with_capacity((4 * older.len()).max(2 * LATEST));
+            larger.extend_from_slice(older);
+            *older = larger;
+        }
+        older.extend_from_slice(&latest[..count]);
+    }
+
+    fn sort(&mut self) {
+        if self.older.is_empty() {
+            self.latest[..self.latest_count as usize].sort_unstable();
+        } else {
+            self.put_by();
+            self.older.sort_unstable();
+        }
+    }
+
+    fn get(&self, place: usize) -> Option<TimeDelta> {
+        let nanos = match place.checked_sub(self.older.len()) {
+            None => self.older.get(place),
+            Some(place) => self.latest().get(place),
+        };
+        nanos.map(|nanos| TimeDelta::from_nanos((*nanos).into()))
+    }
 }
 
 #[cfg(test)]
