@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -142,51 +142,13 @@ fn schemas(tables: &BTreeMap<String, Value>) -> Vec<Value> {
     tables.values().map(without).collect()
 }
 
-/// One guest for each run.
+/// One guest for each run: there two runs with one seed are the same to the last bit.
 #[test]
-fn sweep_of_guests_that_was_killed_leaves_nothing_and_completes() {
+fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
     if takes_minutes() || !has_lab() {
         return;
     }
     let bench = Bench::new();
-    for ((whole, record), (killed, again)) in &whole_and_killed(&bench) {
-        assert_eq!(record["status"], "complete", "{record}");
-        assert_eq!(again["status"], "complete", "{again}");
-        assert_eq!(asked(record), asked(again));
-        let [left, right] = [whole, killed].map(|run| tables(run));
-        assert_eq!(schemas(&left), schemas(&right));
-    }
-}
-
-/// The runs have one seed. On a machine whose processors others used too, a capture once differed
-/// all the same, and it is not known why.
-#[test]
-#[ignore = "wants a machine of its own: cargo test -p tcpexp-cli --test sweep -- --ignored --nocapture"]
-fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
-    if !has_lab() {
-        return;
-    }
-    let bench = Bench::new();
-    for ((whole, record), (killed, again)) in &whole_and_killed(&bench) {
-        assert_eq!(measured(record), measured(again));
-        // The manifest alone has the names of directories.
-        for folder in ["captures", "logs", "data"] {
-            for entry in fs::read_dir(whole.join(folder)).unwrap() {
-                let name = Path::new(folder).join(entry.unwrap().file_name());
-                if !name.ends_with("manifest.json") {
-                    let both = [whole, killed].map(|run| fs::read(run.join(&name)).unwrap());
-                    assert!(both[0] == both[1], "{} differs", name.display());
-                }
-            }
-        }
-    }
-}
-
-/// A run with its record.
-type Run = (PathBuf, Value);
-
-/// The runs of a sweep, each beside that of one with the same seed that was killed twice.
-fn whole_and_killed(bench: &Bench) -> Vec<(Run, Run)> {
     let plan = PLAN.replace(r#"rate = ["4mbit", "8mbit"]"#, r#"rate = ["4mbit"]"#);
     let plan = plan.replace("repetitions = 2", "repetitions = 1");
     // With whatever is drawn at random.
@@ -214,9 +176,22 @@ fn whole_and_killed(bench: &Bench) -> Vec<(Run, Run)> {
     let output = bench.tcpexp("sweep plan.toml -o killed --resume");
     assert!(output.status.success(), "{}", said(&output));
     bench.is_left_alone();
-    let (whole, killed) = (bench.records("whole"), bench.records("killed"));
-    assert_eq!([whole.len(), killed.len()], [2, 2]);
-    whole.into_iter().zip(killed).collect()
+    let all = [bench.records("whole"), bench.records("killed")];
+    assert_eq!(all[0].len(), 2);
+    for ((whole, record), (killed, again)) in all[0].iter().zip(&all[1]) {
+        assert_eq!(record["status"], "complete", "{record}");
+        assert_eq!(measured(record), measured(again));
+        // The manifest alone has the names of directories.
+        for folder in ["captures", "logs", "data"] {
+            for entry in fs::read_dir(whole.join(folder)).unwrap() {
+                let name = Path::new(folder).join(entry.unwrap().file_name());
+                if !name.ends_with("manifest.json") {
+                    let both = [whole, killed].map(|run| fs::read(run.join(&name)).unwrap());
+                    assert!(both[0] == both[1], "{} differs", name.display());
+                }
+            }
+        }
+    }
 }
 
 impl Bench {
