@@ -40,12 +40,20 @@ done </lab/hosts
 
 cd / || finish 'failed: there is no file system'
 if [ -e /lab/orders-follow ]; then
-    # The panic device: QEMU stops the machine here and saves it, and guests go on from here. Five
-    # seconds later the kernel makes its random numbers of the guest's own seed.
-    printf '\001' | dd of=/dev/port bs=1 seek=1285 2>/dev/null
-    modprobe qemu_fw_cfg
+    # The panic device: QEMU stops the machine here and saves it, and guests go on from here. If there
+    # are no orders then, the machine is to count some more instructions before it is saved.
+    until
+        printf '\001' | dd of=/dev/port bs=1 seek=1285 2>/dev/null
+        modprobe qemu_fw_cfg
+        [ -e /sys/firmware/qemu_fw_cfg/by_name/opt/tcpexp/orders ]
+    do
+        modprobe -r qemu_fw_cfg
+        counted=0
+        while [ $counted -lt 300000 ]; do counted=$((counted + 1)); done
+    done
     cat /sys/firmware/qemu_fw_cfg/by_name/opt/tcpexp/orders/raw | busybox cpio -i -u 2>/dev/null ||
         finish 'failed: there are no orders'
+    # By then the kernel makes its random numbers of the guest's own seed.
     sleep 5
 fi
 

@@ -56,14 +56,17 @@ impl Monitor {
         }
     }
 
-    /// Waits for something to happen.
+    /// Waits for something to happen, the next time that it does.
     pub(crate) fn await_event(&mut self, name: &str) -> io::Result<()> {
-        while !self.events.iter().any(|event| event == name) {
+        loop {
+            if let Some(place) = self.events.iter().position(|event| event == name) {
+                self.events.drain(..=place);
+                return Ok(());
+            }
             let message = self.message()?;
             self.events
                 .extend(message["event"].as_str().map(str::to_owned));
         }
-        Ok(())
     }
 
     fn message(&mut self) -> io::Result<Value> {

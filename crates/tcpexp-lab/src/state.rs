@@ -98,7 +98,7 @@ fn save(image: &Image, job: &Job, state: &Path) -> Result<(), LabError> {
         drop(console.map(|mut console| console.read_to_string(&mut said)));
         said
     });
-    let stopped = monitor.greet().and_then(|()| monitor.await_event(READY));
+    let stopped = monitor.greet().and_then(|()| stop(&mut monitor));
     let written = stopped.and_then(|()| write(&mut monitor, state));
     drop(process.machine.kill());
     let said = said.join().unwrap_or_default();
@@ -125,6 +125,24 @@ fn machine(
         begin: Begin::BootAndStop { root },
     }
     .arguments()
+}
+
+/// Waits until the machine is ready and has stopped where one that records can go on.
+///
+/// A guest records, and QEMU then takes all instructions up to the state for one step, whose length
+/// it keeps in 32 bits with a sign: where that is less than nothing it fails. So the machine is sent
+/// on for as long; it stops again soon.
+fn stop(monitor: &mut Monitor) -> io::Result<()> {
+    const SIGN: u64 = 1 << 31;
+    loop {
+        monitor.await_event(READY)?;
+        let progress = monitor.execute("query-replay", &json!({}))?;
+        let instructions = progress["icount"].as_u64().unwrap_or_default();
+        if instructions & SIGN == 0 {
+            return Ok(());
+        }
+        monitor.execute("cont", &json!({}))?;
+    }
 }
 
 fn write(monitor: &mut Monitor, state: &Path) -> io::Result<()> {

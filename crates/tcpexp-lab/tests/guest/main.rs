@@ -187,6 +187,34 @@ fn guests_do_the_same_with_the_same_seed() {
     );
 }
 
+/// When it wakes from ten thousand short sleeps; the clock jumps at each.
+const SLEEPS: &str = "
+    exec bash -c '
+        exec 3<> <(:)
+        for i in {1..10000}; do read -t 0.001 -u 3; echo $EPOCHREALTIME; done
+    '
+";
+
+#[test]
+fn clocks_of_guests_go_alike_however_busy_the_machine_is() {
+    // Once alone, for there may be no state to go on from; then more than there are processors.
+    let Some(first) = run(&job(SLEEPS), LIMIT) else {
+        return;
+    };
+    let woken = first.output.lines().count();
+    assert_eq!(woken, 10_000, "{}", first.errors);
+    std::thread::scope(|scope| {
+        let others = [(); 5].map(|()| scope.spawn(|| run(&job(SLEEPS), LIMIT).unwrap()));
+        for other in others {
+            let other = other.join().unwrap();
+            let pairs = first.output.lines().zip(other.output.lines());
+            let off = pairs.enumerate().find(|(_, (one, other))| one != other);
+            assert_eq!(off, None, "the first that differs");
+            assert_eq!(other.output.len(), first.output.len());
+        }
+    });
+}
+
 #[test]
 fn guest_that_does_not_end_is_stopped() {
     let limit = Duration::from_secs(2);
