@@ -31,6 +31,7 @@ mod prefetch;
 mod recent;
 mod segment;
 mod table;
+mod timeouts;
 
 #[cfg(test)]
 mod laws;
@@ -45,7 +46,8 @@ pub use key::{Direction, End, FlowId, FlowKey, Protocol};
 pub use offset::StreamOffset;
 pub use prefetch::prefetch;
 pub use segment::{Arrival, Datagram, FlowPacket, Seen, Segment, SynOptions};
-pub use table::{FlowTable, Slot, Timeouts, Tracked};
+pub use table::{FlowTable, Slot, Tracked};
+pub use timeouts::Timeouts;
 
 // Offsets are made of it.
 pub use tcpexp_wire::SeqNum;

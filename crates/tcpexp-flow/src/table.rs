@@ -11,34 +11,9 @@ use crate::flow::{Numbers, Stream};
 use crate::prefetch::prefetch;
 use crate::recent::Recent;
 use crate::{
-    Arrival, Direction, End, Flow, FlowId, FlowKey, FlowPacket, InitiatorKnown, Protocol,
-    StreamOffset,
+    Arrival, Direction, End, Flow, FlowId, FlowKey, FlowPacket, InitiatorKnown, StreamOffset,
+    Timeouts,
 };
-
-/// When a flow that nothing is heard of is over, by capture time.
-#[derive(Clone, Copy, Debug)]
-pub struct Timeouts {
-    /// A TCP connection that is open. RFC 5382, section 5, has middleboxes keep one for two hours
-    /// and four minutes; a flow table that does the same never splits what still works.
-    pub open: TimeDelta,
-    /// A TCP connection of which only one end has been heard (RFC 5382: four minutes).
-    pub opening: TimeDelta,
-    /// A TCP connection that was closed or reset: late retransmissions still belong to it.
-    pub closed: TimeDelta,
-    /// A UDP flow (RFC 4787, section 4.3, recommends five minutes).
-    pub udp: TimeDelta,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self {
-            open: TimeDelta::from_seconds(7440),
-            opening: TimeDelta::from_seconds(240),
-            closed: TimeDelta::from_seconds(60),
-            udp: TimeDelta::from_seconds(300),
-        }
-    }
-}
 
 /// Where a flow is kept in its [`FlowTable`]; used again once the flow has been drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,13 +79,7 @@ impl Default for FlowTable {
 impl FlowTable {
     /// An empty table.
     pub fn new(timeouts: Timeouts) -> Self {
-        let Timeouts {
-            open,
-            opening,
-            closed,
-            udp,
-        } = timeouts;
-        let shortest = open.min(opening).min(closed).min(udp);
+        let shortest = timeouts.shortest();
         Self {
             timeouts,
             slots: HashTable::new(),
@@ -285,13 +254,7 @@ impl FlowTable {
     }
 
     fn is_idle(&self, flow: &Flow, now: Timestamp) -> bool {
-        let timeout = match flow.key.protocol() {
-            Protocol::Udp => self.timeouts.udp,
-            Protocol::Tcp if flow.is_closed() => self.timeouts.closed,
-            Protocol::Tcp if flow.is_opening() => self.timeouts.opening,
-            Protocol::Tcp => self.timeouts.open,
-        };
-        now - flow.last_seen > timeout
+        now - flow.last_seen > self.timeouts.of(flow)
     }
 
     /// Opens a flow, in place of the one between the same endpoints if there is one.
