@@ -1,5 +1,4 @@
-//! Datasets: the tables that one analysis writes agree with what each measurement tells by itself,
-//! and the directory is there whole or not at all.
+//! Datasets: the tables that one analysis writes agree with what each measurement tells by itself.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -24,7 +23,7 @@ use tcpexp::{
     cwnd, path, single_rtt, throughput,
 };
 
-use crate::common::{captures_in, fixture, fixture_folders, known_drops, shared_folders, spooled};
+use crate::common::{captures_in, fixture, fixture_folders, known_drops, shared_folders};
 
 struct Dataset {
     folder: tempfile::TempDir,
@@ -361,41 +360,6 @@ fn times_are_in_order_and_each_part_of_a_file_says_which_it_has() {
             );
         }
     }
-}
-
-#[test]
-fn a_dataset_is_replaced_and_nothing_else_is() {
-    let src = Recording::open(&fixture("short-cubic-reordering/snd.pcap.gz")).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let place = folder.path().join("data");
-    let inputs = AnalyzeInputs::new(&src, None);
-    let make = || {
-        let dir = DatasetDir::create(&place)?;
-        analyze(inputs, &AnalyzeOptions::default(), dir)
-    };
-    let first = make().unwrap();
-    assert_eq!(make().unwrap(), first);
-    assert_eq!(Manifest::read(&place).unwrap(), first);
-    fs::write(place.join("notes.txt"), "mine").unwrap();
-    let refusal = make().unwrap_err().to_string();
-    assert!(refusal.ends_with("holds something else than a dataset: name another directory"));
-    fs::remove_dir_all(&place).unwrap();
-    fs::create_dir(&place).unwrap();
-    make().unwrap();
-    // Nothing is left beside it.
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-}
-
-#[test]
-fn what_fails_leaves_nothing_behind() {
-    let nothing = spooled("nothing", &[]);
-    let folder = tempfile::tempdir().unwrap();
-    let dir = DatasetDir::create(&folder.path().join("data")).unwrap();
-    let inputs = AnalyzeInputs::new(&nothing, None);
-    assert!(analyze(inputs, &AnalyzeOptions::default(), dir).is_err());
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    let missing = DatasetDir::create(&folder.path().join("no/data")).unwrap_err();
-    assert!(missing.to_string().contains("there is no folder"));
 }
 
 #[test]

@@ -2,44 +2,15 @@
 
 mod common;
 
-use common::truth::{Checked, assert_true, check};
+use common::truth::{assert_complete, assert_true, check, mixed};
 use common::{Measured, spooled};
 use tcpexp::measure::spp::{DirectionCounts, Options, RttSample};
 use tcpexp::units::{TimeDelta, Timestamp};
 use tcpexp::{Error, RttOptions, rtt};
 use tcpexp_testkit::{
-    CaptureSpec, Congestion, Container, Direction, Endian, Framing, IpId, IpVersion, Resolution,
-    Scenario, TcpLoad, UdpLoad, UdpPayload, simulate,
+    CaptureSpec, Container, Endian, Framing, IpId, IpVersion, Resolution, Scenario, TcpLoad,
+    UdpLoad, UdpPayload, simulate,
 };
-
-/// An upload and a download that lose packets, and telephony beside them.
-fn mixed() -> Scenario {
-    let upload = TcpLoad {
-        bytes: 400_000,
-        congestion: Congestion::Fixed(24),
-        ..TcpLoad::default()
-    };
-    Scenario {
-        tcp: vec![
-            upload,
-            TcpLoad {
-                direction: Direction::Reverse,
-                ..upload
-            },
-        ],
-        udp: vec![UdpLoad {
-            datagrams: 50,
-            ..UdpLoad::default()
-        }],
-        loss_ppm: 20_000,
-        ..Scenario::default()
-    }
-}
-
-fn assert_complete(checked: &Checked) {
-    checked.assert_losses_are_known();
-    assert!(checked.samples() > 500, "{}", checked.samples());
-}
 
 const FILE_HEADER: usize = 24;
 
@@ -197,70 +168,6 @@ fn no_packet_takes_longer_than_the_longest_delay_asked_for() {
     for sample in some {
         assert!(sample.rtt <= max_owd + max_owd, "{sample:?}");
     }
-}
-
-#[test]
-fn flows_are_found_again_behind_address_translation() {
-    for udp in [Vec::new(), mixed().udp] {
-        let scenario = Scenario {
-            nat: true,
-            udp,
-            ..mixed()
-        };
-        let checked = check(&scenario);
-        assert_complete(&checked);
-        for flow in &checked.measured.flows {
-            let mut truth = checked.truth.summary.flows.iter();
-            let truth = truth
-                .find(|truth| flow.initiator == truth.client.into())
-                .unwrap();
-            let (client, server) = (truth.client_at_dst.into(), truth.server.into());
-            assert_eq!(flow.translated, Some((client, server)));
-        }
-    }
-}
-
-#[test]
-fn translated_flows_are_found_again_when_one_capture_starts_late() {
-    for (src, dst) in [(0, 400), (400, 0)] {
-        let starts_after = |millis| CaptureSpec {
-            starts_after: TimeDelta::from_millis(millis),
-            ..CaptureSpec::default()
-        };
-        let scenario = Scenario {
-            nat: true,
-            src: starts_after(src),
-            dst: starts_after(dst),
-            ..mixed()
-        };
-        let checked = check(&scenario);
-        let untranslated = check(&Scenario {
-            nat: false,
-            ..scenario
-        });
-        assert!(checked.samples() * 10 > untranslated.samples() * 9);
-    }
-}
-
-#[test]
-fn translated_flows_are_told_apart_when_there_are_many() {
-    let checked = check(&Scenario {
-        tcp: vec![TcpLoad {
-            flows: 200,
-            parallel: 20,
-            bytes: 20_000,
-            ..TcpLoad::default()
-        }],
-        udp: Vec::new(),
-        nat: true,
-        ..mixed()
-    });
-    assert!(
-        checked.measured.flows.len() > 195,
-        "{}",
-        checked.measured.flows.len()
-    );
-    assert!(checked.samples() > 1_000, "{}", checked.samples());
 }
 
 #[test]

@@ -8,11 +8,35 @@ use tcpexp::flow::{Direction as FlowDirection, Protocol};
 use tcpexp::measure::spp::{Point as At, RttSample};
 use tcpexp::units::{TimeDelta, Timestamp};
 use tcpexp_testkit::{
-    Direction, PacketId, PacketTruth, Point, Resolution, Scenario, Sightings, Truth, TwoCaptures,
-    simulate,
+    Congestion, Direction, PacketId, PacketTruth, Point, Resolution, Scenario, Sightings, TcpLoad,
+    Truth, TwoCaptures, UdpLoad, simulate,
 };
 
 use super::{Measured, spooled};
+
+/// An upload and a download that lose packets, and telephony beside them.
+pub(crate) fn mixed() -> Scenario {
+    let upload = TcpLoad {
+        bytes: 400_000,
+        congestion: Congestion::Fixed(24),
+        ..TcpLoad::default()
+    };
+    Scenario {
+        tcp: vec![
+            upload,
+            TcpLoad {
+                direction: Direction::Reverse,
+                ..upload
+            },
+        ],
+        udp: vec![UdpLoad {
+            datagrams: 50,
+            ..UdpLoad::default()
+        }],
+        loss_ppm: 20_000,
+        ..Scenario::default()
+    }
+}
 
 /// A measurement and what really happened.
 #[derive(Debug)]
@@ -81,6 +105,12 @@ impl Checked {
         );
         assert_eq!(self.measured.total(|c| c.unseen_upstream), 0);
     }
+}
+
+/// Checks that all losses are known and that there are many samples.
+pub(crate) fn assert_complete(checked: &Checked) {
+    checked.assert_losses_are_known();
+    assert!(checked.samples() > 500, "{}", checked.samples());
 }
 
 /// Checks that each sample's two packets are two real packets.

@@ -1,0 +1,71 @@
+//! Flows whose addresses are others at the second point.
+
+mod common;
+
+use common::truth::{assert_complete, check, mixed};
+use tcpexp::units::TimeDelta;
+use tcpexp_testkit::{CaptureSpec, Scenario, TcpLoad};
+
+#[test]
+fn flows_are_found_again_behind_address_translation() {
+    for udp in [Vec::new(), mixed().udp] {
+        let scenario = Scenario {
+            nat: true,
+            udp,
+            ..mixed()
+        };
+        let checked = check(&scenario);
+        assert_complete(&checked);
+        for flow in &checked.measured.flows {
+            let mut truth = checked.truth.summary.flows.iter();
+            let truth = truth
+                .find(|truth| flow.initiator == truth.client.into())
+                .unwrap();
+            let (client, server) = (truth.client_at_dst.into(), truth.server.into());
+            assert_eq!(flow.translated, Some((client, server)));
+        }
+    }
+}
+
+#[test]
+fn translated_flows_are_found_again_when_one_capture_starts_late() {
+    for (src, dst) in [(0, 400), (400, 0)] {
+        let starts_after = |millis| CaptureSpec {
+            starts_after: TimeDelta::from_millis(millis),
+            ..CaptureSpec::default()
+        };
+        let scenario = Scenario {
+            nat: true,
+            src: starts_after(src),
+            dst: starts_after(dst),
+            ..mixed()
+        };
+        let checked = check(&scenario);
+        let untranslated = check(&Scenario {
+            nat: false,
+            ..scenario
+        });
+        assert!(checked.samples() * 10 > untranslated.samples() * 9);
+    }
+}
+
+#[test]
+fn translated_flows_are_told_apart_when_there_are_many() {
+    let checked = check(&Scenario {
+        tcp: vec![TcpLoad {
+            flows: 200,
+            parallel: 20,
+            bytes: 20_000,
+            ..TcpLoad::default()
+        }],
+        udp: Vec::new(),
+        nat: true,
+        ..mixed()
+    });
+    assert!(
+        checked.measured.flows.len() > 195,
+        "{}",
+        checked.measured.flows.len()
+    );
+    assert!(checked.samples() > 1_000, "{}", checked.samples());
+}
