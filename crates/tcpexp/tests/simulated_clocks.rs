@@ -2,31 +2,18 @@
 
 mod common;
 
-use common::truth::check;
+use common::truth::{both_ways, check};
 use tcpexp::units::{Skew, TimeDelta};
-use tcpexp_testkit::{
-    CaptureSpec, ClockStep, Congestion, Direction, Point, Resolution, Scenario, TcpLoad, UdpLoad,
-};
+use tcpexp_testkit::{CaptureSpec, ClockStep, Point, Resolution, Scenario, UdpLoad};
 
 /// Ten seconds of telephony, and a download and an upload in it that lose packets.
 fn traffic() -> Scenario {
-    let upload = TcpLoad {
-        bytes: 500_000,
-        congestion: Congestion::Fixed(4),
-        ..TcpLoad::default()
-    };
     let micros = CaptureSpec {
         resolution: Resolution::Micros,
         ..CaptureSpec::default()
     };
     Scenario {
-        tcp: vec![
-            upload,
-            TcpLoad {
-                direction: Direction::Reverse,
-                ..upload
-            },
-        ],
+        tcp: both_ways(500_000, 4),
         udp: vec![UdpLoad::default()],
         jitter: TimeDelta::from_millis(1),
         loss_ppm: 10_000,

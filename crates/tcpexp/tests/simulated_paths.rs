@@ -2,37 +2,20 @@
 
 mod common;
 
-use common::truth::{Checked, check};
+use common::truth::{Checked, both_ways, check};
 use tcpexp::flow::Protocol;
 use tcpexp::units::TimeDelta;
-use tcpexp_testkit::{
-    CaptureSpec, Congestion, Direction, IpId, IpVersion, Path, Scenario, TcpLoad, UdpLoad,
-    UdpPayload,
-};
-
-/// An upload and a download that keep their windows whatever is lost.
-fn tcp() -> Vec<TcpLoad> {
-    let upload = TcpLoad {
-        bytes: 600_000,
-        congestion: Congestion::Fixed(24),
-        ..TcpLoad::default()
-    };
-    let download = TcpLoad {
-        direction: Direction::Reverse,
-        ..upload
-    };
-    vec![upload, download]
-}
+use tcpexp_testkit::{CaptureSpec, IpId, IpVersion, Path, Scenario, TcpLoad, UdpLoad, UdpPayload};
 
 fn with_each_load(change: impl Fn(&mut TcpLoad)) -> Vec<TcpLoad> {
-    let mut loads = tcp();
+    let mut loads = both_ways(600_000, 24);
     loads.iter_mut().for_each(change);
     loads
 }
 
 fn lossy(loss_ppm: u32) -> Scenario {
     Scenario {
-        tcp: tcp(),
+        tcp: both_ways(600_000, 24),
         loss_ppm,
         ..Scenario::default()
     }

@@ -14,21 +14,24 @@ use tcpexp_testkit::{
 
 use super::{Measured, spooled};
 
-/// An upload and a download that lose packets, and telephony beside them.
-pub(crate) fn mixed() -> Scenario {
+/// An upload and a download of so many bytes, whose windows stay as they are whatever is lost.
+pub(crate) fn both_ways(bytes: u64, window_segments: u32) -> Vec<TcpLoad> {
     let upload = TcpLoad {
-        bytes: 400_000,
-        congestion: Congestion::Fixed(24),
+        bytes,
+        congestion: Congestion::Fixed(window_segments),
         ..TcpLoad::default()
     };
+    let download = TcpLoad {
+        direction: Direction::Reverse,
+        ..upload
+    };
+    vec![upload, download]
+}
+
+/// An upload and a download that lose packets, and telephony beside them.
+pub(crate) fn mixed() -> Scenario {
     Scenario {
-        tcp: vec![
-            upload,
-            TcpLoad {
-                direction: Direction::Reverse,
-                ..upload
-            },
-        ],
+        tcp: both_ways(400_000, 24),
         udp: vec![UdpLoad {
             datagrams: 50,
             ..UdpLoad::default()
