@@ -347,12 +347,27 @@ fn header(unit: &Unit) -> String {
     row(&format!("segs, {}", unit.name), cells.map(str::to_owned))
 }
 
+/// The words of a remark; a number stays with what it counts or is measured in.
+fn words(what: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in what.split(' ') {
+        match words.last_mut() {
+            Some(number) if number.ends_with(|last: char| last.is_ascii_digit()) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
 /// A remark under its sender, wrapped at `width`.
 fn remark(heading: &str, what: &str, width: usize) -> Vec<String> {
     const INDENT: usize = 16;
     let mut lines = vec![format!("    {heading:12}")];
     let mut column = INDENT;
-    for word in what.split(' ') {
+    for word in words(what) {
         let letters = word.chars().count();
         if column > INDENT && column + 1 + letters > width {
             lines.push(" ".repeat(INDENT));
@@ -363,8 +378,29 @@ fn remark(heading: &str, what: &str, width: usize) -> Vec<String> {
             line.push(' ');
             column += 1;
         }
-        line.push_str(word);
+        line.push_str(&word);
         column += letters;
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_stays_with_its_unit_where_a_remark_is_wrapped() {
+        let lines = remark(
+            "busy",
+            "284.0 ms; cwnd-limited 11.3 %, rwnd-limited 0 %",
+            61,
+        );
+        assert_eq!(
+            lines,
+            [
+                "    busy        284.0 ms; cwnd-limited 11.3 %, rwnd-limited",
+                "                0 %"
+            ]
+        );
+    }
 }
