@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::ptr;
 
-use tcpexp_measure::RttSummary;
+use tcpexp_metrics::RttSummary;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::clip::Point;

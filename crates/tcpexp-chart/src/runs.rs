@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use tcpexp_measure::repetition::{Bootstrap, Estimate};
+use tcpexp_metrics::repetition::{Bootstrap, Estimate};
 use tcpexp_table::Frame;
 
 use crate::group::numbers;

@@ -1,6 +1,6 @@
 //! The samples behind one line of a chart.
 
-use tcpexp_measure::Quantiles;
+use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::Thinned;

@@ -1,6 +1,6 @@
 //! A number of each run against a parameter: fairness over round-trip times, and so on.
 
-use tcpexp_measure::fairness::jain;
+use tcpexp_metrics::fairness::jain;
 use tcpexp_table::Frame;
 
 use crate::axis::{AxisSpec, range};

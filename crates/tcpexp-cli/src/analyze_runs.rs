@@ -11,7 +11,7 @@ use tcpexp::{
     AnalyzeOptions, DatasetDir, Manifest, RUN_DATASET, SweepColumns, analyze_run_into,
     columns_beside, recorded_runs,
 };
-use tcpexp_sweep::record::{RunRecord, Status};
+use tcpexp_runs::record::{RunRecord, Status};
 
 use crate::analyze::{self, AnalyzeArgs};
 use crate::args::wrong_usage;

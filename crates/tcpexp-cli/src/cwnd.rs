@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::measure::score::{Options, Reconstructed, score_all};
+use tcpexp::logs::score::{Options, Reconstructed, score_all};
 use tcpexp::measure::sender::SenderRow;
 use tcpexp::table::{
     CwndTable, FLOW_TABLE_WIDTH, Labelled, ScoredSender, SenderEvent, SenderEventRow, SenderLabel,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tcpexp::chart::{CwndSeries, FigureSize, cwnd_figure};
 use tcpexp::flow::{Direction, FlowId};
-use tcpexp::measure::score::NamedRecord;
+use tcpexp::logs::score::NamedRecord;
 use tcpexp::measure::sender::SenderRow;
 use tcpexp::measure::spp::Point;
 use tcpexp::table::SenderLabel;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use tcpexp::flow::FlowId;
-use tcpexp::measure::import::{Batch, Format, ImportedFlow, Report};
+use tcpexp::logs::import::{Batch, Format, ImportedFlow, Report};
 use tcpexp::table::{
     FLOW_TABLE_WIDTH, ImportTable, IntervalRow, IntervalTable, Labelled, SenderEvent,
     SenderEventRow, SenderLabel, SenderSampleRow, interval_columns, sender_columns,

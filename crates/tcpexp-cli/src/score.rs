@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::measure::score::{NamedRecord, Options, SenderScore, score_all};
+use tcpexp::logs::score::{NamedRecord, Options, SenderScore, score_all};
 use tcpexp::table::{
     ScoredPath, ScoredRow, ScoredSender, loss_score_text, score_columns, score_text,
 };

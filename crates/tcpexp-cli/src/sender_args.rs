@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use clap::builder::{PathBufValueParser, TypedValueParser};
+use tcpexp::logs::import;
+use tcpexp::measure::Position;
 use tcpexp::measure::sender::{Profile, SenderOptions};
-use tcpexp::measure::{Position, import};
 
 use crate::args::{OutputArgs, ReadArgs, SelectArgs};
 use crate::picture::Picture;

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use tcpexp_runs::record::{RunRecord, Status};
 use tcpexp_sweep::Event;
-use tcpexp_sweep::record::{RunRecord, Status};
 
 /// Shows what a sweep is at.
 pub(crate) struct Progress {

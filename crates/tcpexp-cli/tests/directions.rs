@@ -7,33 +7,58 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate behind all those that it may use, and what it may use of ours.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("tcpexp-units", &[]),
     ("tcpexp-capture", &["tcpexp-units"]),
     ("tcpexp-wire", &[]),
     (TESTKIT, &["tcpexp-units", "tcpexp-wire"]),
     ("tcpexp-flow", &["tcpexp-units", "tcpexp-wire"]),
+    ("tcpexp-metrics", &["tcpexp-units"]),
     (
         "tcpexp-measure",
-        &["tcpexp-units", "tcpexp-wire", "tcpexp-flow"],
+        &[
+            "tcpexp-units",
+            "tcpexp-wire",
+            "tcpexp-flow",
+            "tcpexp-metrics",
+        ],
+    ),
+    (
+        "tcpexp-logs",
+        &[
+            "tcpexp-units",
+            "tcpexp-wire",
+            "tcpexp-flow",
+            "tcpexp-measure",
+        ],
     ),
     (
         "tcpexp-table",
-        &["tcpexp-units", "tcpexp-flow", "tcpexp-measure"],
+        &[
+            "tcpexp-units",
+            "tcpexp-flow",
+            "tcpexp-metrics",
+            "tcpexp-measure",
+            "tcpexp-logs",
+        ],
     ),
     (
         "tcpexp-chart",
-        &["tcpexp-units", "tcpexp-measure", "tcpexp-table"],
+        &[
+            "tcpexp-units",
+            "tcpexp-metrics",
+            "tcpexp-measure",
+            "tcpexp-table",
+        ],
+    ),
+    (
+        "tcpexp-runs",
+        &["tcpexp-units", "tcpexp-metrics", "tcpexp-table"],
     ),
     ("netem-ctl", &["tcpexp-units"]),
     (
         "tcpexp-sweep",
-        &[
-            "tcpexp-units",
-            "tcpexp-measure",
-            "tcpexp-table",
-            "netem-ctl",
-        ],
+        &["tcpexp-units", "netem-ctl", "tcpexp-runs"],
     ),
     (
         "tcpexp",
@@ -42,10 +67,12 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "tcpexp-capture",
             "tcpexp-wire",
             "tcpexp-flow",
+            "tcpexp-metrics",
             "tcpexp-measure",
+            "tcpexp-logs",
             "tcpexp-table",
             "tcpexp-chart",
-            "tcpexp-sweep",
+            "tcpexp-runs",
         ],
     ),
     ("tcpexp-lab", &["tcpexp-units"]),
@@ -56,12 +83,14 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "tcpexp-capture",
             "tcpexp-wire",
             "tcpexp-flow",
+            "tcpexp-metrics",
             "tcpexp-measure",
+            "tcpexp-logs",
             "tcpexp-table",
             "tcpexp-chart",
+            "tcpexp-runs",
             "netem-ctl",
             "tcpexp",
-            "netem-ctl",
             "tcpexp-lab",
             "tcpexp-sweep",
         ],

@@ -7,11 +7,6 @@
 //! - From one capture, a [`Meter`] for each flow: what each connection was ([`flows`]), round-trip
 //!   times by ACKs and timestamps ([`rtt`]), rates in bins ([`throughput`]), and the sender's
 //!   congestion state ([`sender`]).
-//! - From logs of kernels and tools, the same rows ([`import`]), and how far a reconstruction is from
-//!   them ([`score`]).
-//! - From rates and times of any source: how flows share a path ([`fairness`]), what transfers make
-//!   of it ([`transfer`]) and of its changes ([`response`]), medians over runs ([`repetition`]), and all of
-//!   that for the runs of many cells ([`compare`]).
 //!
 //! ```
 //! use tcpexp_measure::Packets;
@@ -39,30 +34,22 @@
 
 mod both;
 mod chunk;
-pub mod compare;
 pub mod compat;
-pub mod fairness;
 pub mod flows;
-pub mod import;
 mod live;
 mod meter;
 mod overheard;
 mod packets;
 pub mod path;
-mod quantiles;
-pub mod repetition;
-pub mod response;
 mod ring;
 pub mod rto;
 pub mod rtt;
-pub mod score;
 #[cfg(test)]
 mod scripted;
 pub mod sender;
 pub mod sequence;
 pub mod spp;
 pub mod throughput;
-pub mod transfer;
 mod vantage;
 
 pub use both::{Both, Either};
@@ -70,5 +57,4 @@ pub use live::meter_live;
 pub use meter::{Meter, Metered, meter};
 pub use overheard::Overheard;
 pub use packets::{Packets, Sighted};
-pub use quantiles::{Quantiles, RttSummary};
 pub use vantage::{Position, Vantage};

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use tcpexp_runs::record::Role;
+
 use crate::driver::{describe, estimate};
 use crate::plan::Plan;
-use crate::record::Role;
 use crate::schedule::{self, Planned};
 use crate::site;
 

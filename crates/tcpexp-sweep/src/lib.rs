@@ -4,9 +4,8 @@
 //! gives the cells of a grid ([`plan::Plan`]); their order is a pure function of the plan and its
 //! seed ([`schedule::runs`]).
 //!
-//! A run leaves one directory: captures, logs, a journal of every command, and `run.json`, a
-//! [`RunRecord`](record::RunRecord), which is written last. So a directory with a readable
-//! `run.json` is one that ended, and nothing else says so.
+//! [`sweep`] carries out the runs on hosts. Each run leaves the directory that
+//! [`tcpexp_runs`] reads back.
 
 mod driver;
 mod dry_run;
@@ -14,10 +13,7 @@ mod hash;
 mod site;
 mod testbed;
 
-pub mod compare;
-pub mod folders;
 pub mod plan;
-pub mod record;
 pub mod schedule;
 
 pub use driver::{

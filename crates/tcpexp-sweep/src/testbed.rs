@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
+use tcpexp_runs::record::Role;
+
 use crate::plan::{Host, Lab, Os, Setup};
-use crate::record::Role;
 
 /// Most hosts of one side.
 pub(crate) const MOST_HOSTS: u8 = 64;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tcpexp_flow::{Cause, Direction, Protocol};
-use tcpexp_measure::RttSummary;
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
+use tcpexp_metrics::RttSummary;
 use tcpexp_units::TimeDelta;
 
 use crate::columns::{Builder, Columns};

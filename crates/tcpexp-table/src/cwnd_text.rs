@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use tcpexp_flow::{Direction, FlowId};
+use tcpexp_measure::Position;
 use tcpexp_measure::sender::{
     CongestionFamily, CongestionHint, CwndSource, EarlierCopy, RecoveryKind, SenderRow,
     SenderSample, SenderSummary,
 };
-use tcpexp_measure::{Position, Quantiles};
+use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::cells::{NO_VALUE, Unit, count, number, percent};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, StringArray, UInt32Array, UInt64Array};
 use arrow::record_batch::RecordBatch;
-use tcpexp_measure::spp::{DirectionCounts, FlowSummary, RttSummary};
+use tcpexp_measure::spp::{DirectionCounts, FlowSummary};
+use tcpexp_metrics::RttSummary;
 use tcpexp_units::TimeDelta;
 
 use crate::writer::{Format, TableWriter};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tcpexp_flow::{Direction, FlowId};
-use tcpexp_measure::Quantiles;
-use tcpexp_measure::import::SenderCounters;
+use tcpexp_logs::import::SenderCounters;
 use tcpexp_measure::sender::SenderSample;
+use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::cells::{NO_VALUE, Unit, count, number, wrapped};

@@ -1,6 +1,6 @@
 //! The table of what load generators tell of their intervals.
 
-use tcpexp_measure::import::IntervalSample;
+use tcpexp_logs::import::IntervalSample;
 
 use crate::columns::Columns;
 use crate::labels::{Labelled, SenderLabel, sender_label_columns};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tcpexp_flow::{Direction, FlowId};
-use tcpexp_measure::Quantiles;
-use tcpexp_measure::import::IntervalSample;
+use tcpexp_logs::import::IntervalSample;
+use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::cells::{NO_VALUE, Unit, count, mega};

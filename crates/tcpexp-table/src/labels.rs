@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tcpexp_flow::{Flow, FlowId, Protocol};
-use tcpexp_measure::import::ImportedFlow;
+use tcpexp_logs::import::ImportedFlow;
 use tcpexp_measure::spp::Point;
 
 use crate::columns::Builder;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tcpexp_measure::score::ScoreRow;
+use tcpexp_logs::score::ScoreRow;
 
 use crate::columns::Columns;
 

@@ -1,6 +1,6 @@
 //! Scores of reconstructions for humans.
 
-use tcpexp_measure::score::{LossScore, Score, ScoreRow, SenderScore};
+use tcpexp_logs::score::{LossScore, Score, ScoreRow, SenderScore};
 
 use crate::cells::{NO_VALUE, count, wrapped};
 

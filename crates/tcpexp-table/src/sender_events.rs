@@ -1,7 +1,7 @@
 //! The table of what happens to senders: recoveries, retransmissions, changes of state.
 
 use tcpexp_flow::{Direction, StreamOffset};
-use tcpexp_measure::import::{RetransmitEvent, StateChange};
+use tcpexp_logs::import::{RetransmitEvent, StateChange};
 use tcpexp_measure::sender::{EarlierCopy, RecoveryEpoch, Resent};
 use tcpexp_units::Timestamp;
 

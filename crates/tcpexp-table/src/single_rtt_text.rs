@@ -1,8 +1,8 @@
 //! The round-trip times of one capture for humans.
 
 use tcpexp_flow::Direction;
-use tcpexp_measure::RttSummary;
 use tcpexp_measure::rtt::{SingleRttDirection, SingleRttFlow};
+use tcpexp_metrics::RttSummary;
 
 use crate::cells::{NO_VALUE, Unit, count, wrapped};
 use crate::text::FLOW_TABLE_WIDTH;

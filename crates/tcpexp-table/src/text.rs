@@ -137,7 +137,7 @@ mod tests {
     use proptest::prelude::*;
     use tcpexp_flow::Protocol;
 
-    use tcpexp_measure::RttSummary;
+    use tcpexp_metrics::RttSummary;
     use tcpexp_units::TimeDelta;
 
     use super::*;

@@ -47,7 +47,7 @@ pub enum Error {
         /// Which file.
         path: PathBuf,
         /// Why.
-        source: tcpexp_measure::import::Error,
+        source: tcpexp_logs::import::Error,
     },
     /// The table cannot be read.
     #[error("cannot read {}", path.display())]
@@ -63,7 +63,7 @@ pub enum Error {
         /// Which folder.
         path: PathBuf,
         /// Why.
-        source: tcpexp_sweep::compare::CompareError,
+        source: tcpexp_runs::compare::CompareError,
     },
     /// A folder holds no table.
     #[error("there are no tables in {}", path.display())]
@@ -119,7 +119,7 @@ pub enum Error {
     },
     /// The record of a run cannot be read.
     #[error(transparent)]
-    Record(tcpexp_sweep::record::RecordError),
+    Record(tcpexp_runs::record::RecordError),
     /// A directory is neither a run's nor a sweep's.
     #[error("{} has neither a run.json nor runs, so it is no run and no sweep", path.display())]
     NoRuns {

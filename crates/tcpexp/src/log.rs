@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tcpexp_capture::decompressed;
-use tcpexp_measure::import::{self, Batch, Format, Report, import};
+use tcpexp_logs::import::{self, Batch, Format, Report, import};
 
 use crate::Error;
 

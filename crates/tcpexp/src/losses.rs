@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use tcpexp_logs::import::{self, LoggedDrop};
+use tcpexp_logs::score::{LossScore, Transmission};
 use tcpexp_measure::Packets;
-use tcpexp_measure::import::{self, LoggedDrop};
 use tcpexp_measure::path::PathPacket;
-use tcpexp_measure::score::{LossScore, Transmission};
 use tcpexp_measure::spp::{Fate, Way};
 use tcpexp_wire::{Transport, Tunnels};
 

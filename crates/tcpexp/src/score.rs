@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
-use tcpexp_measure::import::{Batch, Format};
-use tcpexp_measure::score::{NamedRecord, Reconstructed, kernel_records, tabled_records};
+use tcpexp_logs::import::{Batch, Format};
+use tcpexp_logs::score::{NamedRecord, Reconstructed, kernel_records, tabled_records};
 use tcpexp_measure::sender::SenderOptions;
 use tcpexp_table::{SenderSampleRow, read_senders, table_format};
 use tcpexp_wire::Tunnels;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use tcpexp_sweep::folders::{DATASET, RUNS, run_dirs};
-use tcpexp_sweep::record::{RunRecord, Status};
+use tcpexp_runs::folders::{DATASET, RUNS, run_dirs};
+use tcpexp_runs::record::{RunRecord, Status};
 use tcpexp_table::{Cell, Filter, Frame, Series, TableFile};
 
 use crate::Error;

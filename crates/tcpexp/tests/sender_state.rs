@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use common::{captures_in, fixture, shared};
+use tcpexp::logs::score::{NamedRecord, Options, Score, score_all};
 use tcpexp::measure::Position;
-use tcpexp::measure::score::{NamedRecord, Options, Score, score_all};
 use tcpexp::measure::sender::{CongestionFamily, SenderOptions, SenderRow, SenderSummary};
 use tcpexp::units::TimeDelta;
 use tcpexp::wire::Tunnels;

@@ -1,11 +1,11 @@
 //! One direction of a connection while it lives.
 
-use tcpexp_flow::{Class, Classifier, Seen, Segment};
+use tcpexp_flow::{Class, Classifier, Seen, Segment, prefetch};
+use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::out_of_sequence::OutOfSequence;
 use super::outstanding::Outstanding;
-use crate::Quantiles;
 
 /// ECN field of a packet that a router marked (RFC 3168, section 5).
 const CONGESTION_EXPERIENCED: u8 = 3;
@@ -111,7 +111,9 @@ impl Half {
     #[inline]
     pub(super) fn expect(&self) {
         self.outstanding.expect();
-        self.rtt.expect();
+        if let Some(last) = self.rtt.last_stored() {
+            prefetch(last);
+        }
     }
 
     /// A packet of this direction, of any protocol.

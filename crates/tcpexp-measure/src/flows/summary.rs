@@ -3,11 +3,13 @@
 use std::net::SocketAddr;
 
 use tcpexp_flow::{Cause, FlowId, InitiatorKnown, Protocol, SynOptions};
+use tcpexp_metrics::RttSummary;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::half::{Counts, Half, Rare};
 use super::{Ending, Retransmitted};
-use crate::{Position, RttSummary, Vantage};
+
+use crate::{Position, Vantage};
 
 /// One connection, or the UDP datagrams between two endpoints.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::Quantiles;
+use tcpexp_metrics::Quantiles;
 
 /// Spacings that make one estimate of the rate: a link that sends in bursts is even over some.
 const SPACINGS: u32 = 8;

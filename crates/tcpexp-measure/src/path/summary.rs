@@ -1,13 +1,13 @@
 //! What is said of all packets of a direction together.
 
 use tcpexp_flow::Direction;
+use tcpexp_metrics::{Quantiles, RttSummary};
 use tcpexp_units::TimeDelta;
 
 use super::bottleneck::Bottleneck;
 use super::losses::LossRuns;
 use super::reordering::Order;
 use crate::spp::{DirectionCounts, FlowSummary, Way};
-use crate::{Quantiles, RttSummary};
 
 /// The quantiles of a delay.
 pub type DelaySummary = RttSummary;

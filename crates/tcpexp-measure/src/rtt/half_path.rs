@@ -1,12 +1,12 @@
 //! One direction's round trips: from the capture point to its receiver and back.
 
 use tcpexp_flow::{FlowId, Segment, StreamOffset};
+use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::in_flight::{InFlight, Sacked, Timed};
 use super::tsvals::{Echo, Tsvals};
 use super::{AckClass, RttEstimate, RttMethod, SingleRttDirection, SingleRttRow, SingleRttSample};
-use crate::Quantiles;
 use crate::rto::{LinuxRto, Rfc6298Rto};
 
 /// One direction's data, and the answers to it.

@@ -3,7 +3,7 @@
 use tcpexp_flow::{Direction, Flow, FlowId, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use crate::RttSummary;
+use tcpexp_metrics::RttSummary;
 
 /// What a capture's TCP flows yield, in this order for each flow.
 #[derive(Clone, Debug)]

@@ -51,7 +51,8 @@ fn summaries(trace: &str) -> String {
     for row in rows(trace) {
         if let SingleRttRow::Ended(flow) = row {
             for (way, direction) in ["forward", "reverse"].iter().zip(flow.directions) {
-                let count = |rtt: Option<crate::RttSummary>| rtt.map_or(0, |rtt| rtt.samples);
+                let count =
+                    |rtt: Option<tcpexp_metrics::RttSummary>| rtt.map_or(0, |rtt| rtt.samples);
                 let [sequence, timestamps, unasked] = [
                     direction.sequence_ack,
                     direction.timestamps,

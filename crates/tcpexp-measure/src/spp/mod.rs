@@ -46,7 +46,6 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use crate::quantiles::{Quantiles, RttSummary};
 pub use align::{Alignment, NothingInCommon};
 pub use clock::{ClockModel, Offset};
 pub use crossing::{Crossing, Way};

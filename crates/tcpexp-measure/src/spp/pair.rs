@@ -1,6 +1,7 @@
 //! One flow that was found at both points: its counts, its pairs, its round-trip times.
 
 use tcpexp_flow::Direction;
+use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::exact::{Departure, Outcome};
@@ -8,9 +9,7 @@ use super::link::{Found, Sighting};
 use super::pairing::{Crossed, Pairing};
 use super::ranges::{Ranges, Settled};
 use super::setting::{Setting, UsualOwds, widen};
-use super::{
-    DirectionCounts, Fate, FlowSummary, PacketOutcome, PairedFlow, Point, Quantiles, RttSample, Way,
-};
+use super::{DirectionCounts, Fate, FlowSummary, PacketOutcome, PairedFlow, Point, RttSample, Way};
 
 /// What is remembered of a flow while it lives. There may be a million of them.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 use tcpexp_flow::{Direction, FlowId, Protocol};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::RttSummary;
+use tcpexp_metrics::RttSummary;
 
 /// One of the two measurement points, named by the order of the captures on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

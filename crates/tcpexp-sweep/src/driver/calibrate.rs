@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use tcpexp_runs::record::{Calibration, Role};
 use tcpexp_units::TimeDelta;
 
 use super::error::Trouble;
 use super::files::pause;
 use super::run::{Run, positive};
 use crate::plan::{Calibrate, Host, Os, Setup};
-use crate::record::{Calibration, Role};
 use crate::site::{self, Counters};
 
 /// What calibration says of a path.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use netem_ctl::{ControlError, RunError};
 use thiserror::Error;
 
-use crate::record::RecordError;
+use tcpexp_runs::record::RecordError;
 
 /// Why a run failed.
 #[derive(Debug, Error)]

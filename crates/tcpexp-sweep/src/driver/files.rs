@@ -11,12 +11,13 @@ use std::time::Duration;
 
 use netem_ctl::Script;
 
+use tcpexp_runs::record::{LogRecord, Role};
+
 use super::crew::{Crew, PATIENCE};
 use super::error::Trouble;
 use super::run::Run;
 use super::{chain, clock};
 use crate::plan::Cell;
-use crate::record::{LogRecord, Role};
 use crate::site::{self, Generator};
 
 /// How generators ended, by name.

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
+use tcpexp_runs::folders::RUNS;
+use tcpexp_runs::record::{RunRecord, Status};
+
 use super::error::SweepError;
 use super::journal::Journal;
 use super::sweep::Options;
-use crate::folders::RUNS;
 use crate::plan::Plan;
-use crate::record::{RunRecord, Status};
 
 /// A sweep's directory, which nobody else uses meanwhile.
 pub(super) struct Place {

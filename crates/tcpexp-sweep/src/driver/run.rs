@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use netem_ctl::ApplyOptions;
 use serde_json::json;
+use tcpexp_runs::record::{Role, RunRecord, SCHEMA, Status};
 use tcpexp_units::TimeDelta;
 
 use super::calibrate::{self, Verdict};
@@ -16,7 +17,6 @@ use super::files;
 use super::journal::Journal;
 use super::{Interrupt, Reach, chain};
 use crate::plan::{Cell, Host, Os};
-use crate::record::{Role, RunRecord, SCHEMA, Status};
 use crate::schedule::Planned;
 use crate::site::{self, Counters, Generator};
 

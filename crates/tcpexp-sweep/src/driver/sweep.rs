@@ -7,6 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
+use tcpexp_runs::folders::DATASET;
+use tcpexp_runs::record::{RunRecord, Status};
 
 use super::clock;
 use super::crew::{Crew, Reach};
@@ -14,9 +16,7 @@ use super::error::{SweepError, Trouble};
 use super::place::Place;
 use super::run::{self, Around, positive, preflight};
 use super::{Interrupt, chain, testbed};
-use crate::folders::DATASET;
 use crate::plan::{OnFailure, Plan};
-use crate::record::{RunRecord, Status};
 use crate::schedule::{self, Planned};
 use crate::site;
 

@@ -4,14 +4,15 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use tcpexp_runs::folders::RUNS;
+use tcpexp_runs::record::{RecordError, RunRecord, Status};
+
 use super::Interrupt;
 use super::clock;
 use super::error::SweepError;
 use super::run;
 use super::sweep::CarryOut;
-use crate::folders::RUNS;
 use crate::plan::Plan;
-use crate::record::{RecordError, RunRecord, Status};
 use crate::schedule::Planned;
 
 /// Carries out one run on a testbed and puts what it left into `dir`, which is empty.

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use tcpexp_runs::record::{ChangeRecord, Role};
 use tcpexp_units::TimeDelta;
 
 use super::clock;
 use super::error::Trouble;
 use super::files::{self, Ends};
 use super::run::{GRACE, Run};
-use crate::record::{ChangeRecord, Role};
 use crate::site::{self, Generator};
 
 impl Run<'_> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::Deserialize;
+use tcpexp_runs::record::{Parameter, Role};
 use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
@@ -13,7 +14,6 @@ use super::matrix::{self, CellText};
 use super::parameters;
 use super::place::{self, Place};
 use super::{Change, Kind, Setup, change, together};
-use crate::record::{Parameter, Role};
 use crate::{hash, site, testbed};
 
 /// One cell of a plan's grid.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
+use tcpexp_runs::record::Role;
 
 use super::traffic::is_word;
-use crate::record::Role;
 
 /// One host of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]

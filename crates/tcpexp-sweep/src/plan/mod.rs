@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use netem_ctl::Bottleneck;
 use serde::{Deserialize, Serialize};
+use tcpexp_runs::record::Role;
 use toml::Spanned;
 use toml::de::DeTable;
 
@@ -30,7 +31,6 @@ pub use settings::{Calibrate, Capture, Lab, Loggers, OnFailure, Prepare, RunSett
 pub use traffic::{Tool, Traffic};
 
 use crate::hash;
-use crate::record::Role;
 use error::{Fault, Source};
 
 /// A plan that can be carried out.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use netem_ctl::Path;
+use tcpexp_runs::record::Parameter;
 use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
 
 use super::{Cell, Setup, Traffic};
-use crate::record::Parameter;
 
 type Parameters = BTreeMap<String, Option<Parameter>>;
 

@@ -1,9 +1,9 @@
 use std::path::Path;
 
 use insta::assert_snapshot;
+use tcpexp_runs::record::Parameter;
 
 use super::*;
-use crate::record::Parameter;
 
 const PLAN: &str = r#"kind = "lab"
 

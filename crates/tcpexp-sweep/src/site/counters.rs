@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::record::QueueCounters;
+use tcpexp_runs::record::QueueCounters;
 
 /// The queues of a Linux router at one time.
 #[derive(Clone, Debug, Default)]

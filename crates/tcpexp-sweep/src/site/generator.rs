@@ -1,10 +1,10 @@
 //! What sends, as commands: one [`Generator`] for each of a plan's traffic, as often as it counts.
 
+use tcpexp_runs::record::TrafficRecord;
 use tcpexp_units::TimeDelta;
 
 use super::tools::{End, commands, text};
 use crate::plan::{Setup, Tool, Traffic};
-use crate::record::TrafficRecord;
 use crate::schedule::Planned;
 
 /// One sender and its receiver.

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use tcpexp_runs::record::{CaptureRecord, LogRecord, Role};
 use tcpexp_units::TimeDelta;
 
 use super::generator::Generator;
 use super::tools::seconds;
 use super::words::{quote, words};
 use crate::plan::{Capture, Host, Loggers, Os, Setup};
-use crate::record::{CaptureRecord, LogRecord, Role};
 
 /// What all scripts of a run source.
 const HOST_SH: &str = include_str!("host.sh");

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use tcpexp_runs::record::Role;
+
 use super::generator::Generator;
 use super::phases::{Named, dir};
 use super::words::words;
 use crate::plan::{Os, Setup};
-use crate::record::Role;
 
 /// What the look before a run sources.
 const PREFLIGHT_SH: &str = include_str!("preflight.sh");

@@ -1,7 +1,7 @@
 //! What the columns of a comparison are.
 
-use tcpexp_measure::compare::{ClassRun, Measure};
-use tcpexp_measure::repetition::Estimate;
+use tcpexp_metrics::compare::{ClassRun, Measure};
+use tcpexp_metrics::repetition::Estimate;
 
 use super::{ALL_CLASSES, CompareRow, CompareRunRow, ComparedCell};
 use crate::columns::{Builder, Columns};

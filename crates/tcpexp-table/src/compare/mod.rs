@@ -5,7 +5,7 @@ mod text;
 
 use std::sync::Arc;
 
-use tcpexp_measure::compare::{CellClass, ClassRun, Options};
+use tcpexp_metrics::compare::{CellClass, ClassRun, Options};
 
 use crate::dataset::RunColumns;
 

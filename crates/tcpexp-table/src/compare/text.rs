@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tcpexp_measure::compare::{CellClass, Measure};
+use tcpexp_metrics::compare::{CellClass, Measure};
 use tcpexp_units::RateUnit;
 
 use super::{ALL_CLASSES, CompareRow, ComparedCell};

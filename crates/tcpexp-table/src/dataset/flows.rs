@@ -88,7 +88,7 @@ impl FlowRow {
         self.path.as_ref()?.way(self.direction)
     }
 
-    fn rtt(&self) -> Option<tcpexp_measure::RttSummary> {
+    fn rtt(&self) -> Option<tcpexp_metrics::RttSummary> {
         self.path.as_ref()?.summary.rtt[self.direction.index()]
     }
 

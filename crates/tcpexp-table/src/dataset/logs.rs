@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tcpexp_flow::Direction;
-use tcpexp_measure::import::IntervalSample;
+use tcpexp_logs::import::IntervalSample;
 use tcpexp_measure::sender::{CwndSource, SenderSample};
 use tcpexp_units::{TimeDelta, Timestamp};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId};
-use tcpexp_measure::import::{Batch, Format, ImportedFlow};
+use tcpexp_logs::import::{Batch, Format, ImportedFlow};
 use tcpexp_table::SenderEvent;
 use tcpexp_table::dataset::{
     DatasetFlow, EventRow, LogRow, LogSample, QueueRow, QueueSource, RunEvent,

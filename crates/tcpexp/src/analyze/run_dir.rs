@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use tcpexp_sweep::folders::DATASET as RUN_DATASET;
-use tcpexp_sweep::folders::{RUNS, run_dirs};
-use tcpexp_sweep::record::{FILE_NAME, LogRecord, Parameter, Role, RunRecord, TrafficRecord};
+pub use tcpexp_runs::folders::DATASET as RUN_DATASET;
+use tcpexp_runs::folders::{RUNS, run_dirs};
+use tcpexp_runs::record::{FILE_NAME, LogRecord, Parameter, Role, RunRecord, TrafficRecord};
 use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp_units::{TimeDelta, Timestamp};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use tcpexp_chart::page::{PageColumn, PageTable};
-use tcpexp_sweep::compare::{CompareOptions, Comparison};
+use tcpexp_runs::compare::{CompareOptions, Comparison};
 use tcpexp_table::compare::compare_columns;
 use tcpexp_table::{Format, RowsWriter};
 

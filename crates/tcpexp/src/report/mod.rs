@@ -9,8 +9,8 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde_json::Value;
 use tcpexp_chart::page::{Page, PageAxis, PageColumn, PageParameter, PageRun, PageTable};
-use tcpexp_sweep::folders::{DATASET, RUNS, run_dirs};
-use tcpexp_sweep::record::{FILE_NAME, Parameter, RunRecord, Status};
+use tcpexp_runs::folders::{DATASET, RUNS, run_dirs};
+use tcpexp_runs::record::{FILE_NAME, Parameter, RunRecord, Status};
 
 use crate::Error;
 use cells::cell_table;

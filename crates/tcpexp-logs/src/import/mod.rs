@@ -1,0 +1,58 @@
+//! Rows of sender state from what kernels and tools log.
+//!
+//! The truth to hold a reconstruction against, and all that is left of an experiment that was not
+//! captured. [`import`] reads a log line by line and hands out the same
+//! [`SenderSample`](tcpexp_measure::sender::SenderSample)s that a
+//! reconstruction yields, with [`CwndSource::Measured`](tcpexp_measure::sender::CwndSource::Measured):
+//!
+//! ```
+//! use tcpexp_logs::import::{Error, Format, import};
+//!
+//! let log = "time,src,dst,snd_nxt,snd_una,snd_cwnd,ssthresh,snd_wnd,srtt_us
+//! 12.5,10.0.0.1:40000,10.0.0.2:5201,3000,1000,10,2147483647,65160,40040
+//! ";
+//! let report = import(Format::TcpProbe, log.as_bytes(), |batch| {
+//!     assert_eq!(batch.samples[0].cwnd_segments, Some(10));
+//!     assert_eq!(batch.samples[0].flight_size_bytes, Some(2000));
+//!     Ok::<_, Error>(())
+//! })?;
+//! assert_eq!((report.lines, report.used, report.passed_over), (2, 1, 1));
+//! # Ok::<_, Error>(())
+//! ```
+//!
+//! Each line is used, passed over because it is made to hold nothing (a header, a comment), or
+//! counted under the reason why it cannot be used. A file without a single line of use is an error.
+//!
+//! Sequence numbers become [`StreamOffset`](tcpexp_flow::StreamOffset)s whose lower 32 bits are
+//! those on the wire, so a logged row and a reconstructed one meet by
+//! [`seq`](tcpexp_flow::StreamOffset::seq), whatever the offsets started from.
+
+mod drops;
+mod error;
+mod fields;
+mod flows;
+mod iperf3;
+mod lines;
+mod probe_columns;
+mod probe_events;
+mod probe_log;
+mod rows;
+mod run;
+mod siftr;
+mod ss;
+mod state;
+mod tcp_info;
+mod web10g;
+
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod log;
+
+pub use drops::LoggedDrop;
+pub use error::{Error, FirstUnusable, Report, Unusable};
+pub use rows::{
+    Batch, CongestionState, ImportedFlow, IntervalSample, RetransmitEvent, SenderCounters,
+    StateChange,
+};
+pub use run::{Format, import};

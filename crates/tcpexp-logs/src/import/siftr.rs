@@ -1,0 +1,242 @@
+//! SIFTR, FreeBSD's log of TCP per packet.
+//!
+//! The rows have two layouts of up to 27 columns; the older one has a hash of `0x…` in its second
+//! column. Windows are in bytes. A row of direction `i` is the state before an arriving segment is
+//! processed and gives a sample; one of direction `o` is the state while sending and is passed over.
+//!
+//! During recovery FreeBSD's window is a control variable and not a window: 1 segment, or inflated
+//! by duplicate ACKs. [`Phase::FastRecovery`] tells these rows.
+
+use std::net::{IpAddr, SocketAddr};
+
+use tcpexp_measure::sender::{Phase, SenderSample};
+use tcpexp_units::TimeDelta;
+
+use super::error::Unusable;
+use super::fields::Field;
+use super::flows::Flows;
+use super::rows::Batch;
+use super::run::Taken;
+use super::state::blank;
+
+/// `TF_FASTRECOVERY` of FreeBSD's `tcp_var.h`.
+const FAST_RECOVERY: u32 = 0x10_0000;
+/// `TCPS_ESTABLISHED`; before it the window is not yet set.
+const ESTABLISHED: u8 = 4;
+/// `TCP_MAXWIN << TCP_MAX_WINSHIFT`, which the threshold starts from.
+const INFINITE_SSTHRESH: u64 = 65_535 << 14;
+
+/// What the first record says of the units.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Siftr {
+    is_enabled: bool,
+    /// Ticks a second.
+    hz: Option<u32>,
+    /// What a smoothed round-trip time is multiplied by.
+    rtt_scale: Option<u32>,
+}
+
+/// Which column holds what, counted from 0.
+struct Layout {
+    time: usize,
+    local: usize,
+    ssthresh: usize,
+    state: usize,
+    mss: usize,
+    srtt: usize,
+    flags: usize,
+    rto: usize,
+    flight: usize,
+}
+
+const WITH_HASH: Layout = Layout {
+    time: 2,
+    local: 3,
+    ssthresh: 7,
+    state: 14,
+    mss: 15,
+    srtt: 16,
+    flags: 18,
+    rto: 19,
+    flight: 24,
+};
+const WITHOUT_HASH: Layout = Layout {
+    time: 1,
+    local: 2,
+    ssthresh: 6,
+    state: 13,
+    mss: 14,
+    srtt: 15,
+    flags: 17,
+    rto: 18,
+    flight: 23,
+};
+
+impl Siftr {
+    /// Takes in one record.
+    pub(super) fn line(
+        &mut self,
+        text: &str,
+        flows: &mut Flows,
+        batch: &mut Batch,
+    ) -> Result<Taken, Unusable> {
+        if text.starts_with("enable_time_secs=") {
+            self.enable(text)?;
+            return Ok(Taken::PassedOver);
+        }
+        if text.starts_with("disable_time_secs=") {
+            return Ok(Taken::PassedOver);
+        }
+        let row: Vec<&str> = text.split(',').map(str::trim).collect();
+        let has_hash = row.get(1).is_some_and(|column| column.starts_with("0x"));
+        let layout = if has_hash { WITH_HASH } else { WITHOUT_HASH };
+        if row.len() <= layout.flight {
+            return Err(Unusable::OtherLayout);
+        }
+        match row[0] {
+            "i" => self.arrival(&row, &layout, has_hash, flows, batch),
+            "o" => Ok(Taken::PassedOver),
+            _ => Err(Unusable::OtherLayout),
+        }
+    }
+
+    /// The first record: `key=value`, separated by tabs.
+    fn enable(&mut self, text: &str) -> Result<(), Unusable> {
+        let value = |key: &'static str| {
+            text.split('\t')
+                .find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='))
+                .map(|value| Field::new(key, value).number())
+                .transpose()
+        };
+        *self = Self {
+            is_enabled: true,
+            hz: value("hz")?,
+            rtt_scale: value("tcp_rtt_scale")?,
+        };
+        Ok(())
+    }
+
+    fn arrival(
+        self,
+        row: &[&str],
+        layout: &Layout,
+        has_hash: bool,
+        flows: &mut Flows,
+        batch: &mut Batch,
+    ) -> Result<Taken, Unusable> {
+        let field = |name, column: usize| Field::new(name, row[column]);
+        if field("state", layout.state).number::<u8>()? < ESTABLISHED {
+            return Ok(Taken::PassedOver);
+        }
+        let end = |name, column| {
+            let address: IpAddr = field(name, column).address()?;
+            let port = field(name, column + 1).number()?;
+            Ok(SocketAddr::new(address.to_canonical(), port))
+        };
+        let ends = (end("laddr", layout.local)?, end("faddr", layout.local + 2)?);
+        let at = field("time", layout.time).time()?;
+        let ssthresh: u64 = field("ssthresh", layout.ssthresh).number()?;
+        let cwnd: u64 = field("cwnd", layout.ssthresh + 1).number()?;
+        let mss: u32 = field("mss", layout.mss).number()?;
+        let flags: u32 = field("t_flags", layout.flags).number()?;
+        let srtt = self.span(field("srtt", layout.srtt), has_hash, self.rtt_scale)?;
+        let rto = self.span(field("rto", layout.rto), has_hash, Some(1))?;
+        let flight = field("inflight", layout.flight).number()?;
+        let segments = |bytes: u64| u32::try_from(bytes.checked_div(mss.into())?).ok();
+
+        let stream = flows.sender(ends, None, batch);
+        batch.samples.push(SenderSample {
+            smss_bytes: Some(mss).filter(|mss| *mss > 0),
+            flight_size_bytes: Some(flight),
+            cwnd_segments: segments(cwnd),
+            cwnd_bytes: Some(cwnd),
+            ssthresh_segments: (ssthresh < INFINITE_SSTHRESH)
+                .then(|| segments(ssthresh))
+                .flatten(),
+            phase: Some(phase(flags, cwnd, ssthresh)),
+            srtt: srtt.filter(|srtt| *srtt > TimeDelta::ZERO),
+            rto,
+            ..blank(stream, at)
+        });
+        Ok(Taken::Used)
+    }
+
+    /// A span in `1/scale` ticks, or in microseconds since the first record tells no tick rate.
+    /// The older layout without a first record tells no unit.
+    fn span(
+        self,
+        field: Field<'_>,
+        has_hash: bool,
+        scale: Option<u32>,
+    ) -> Result<Option<TimeDelta>, Unusable> {
+        let count: u32 = field.number()?;
+        Ok(match (self.hz, scale) {
+            (Some(hz), Some(scale)) => (1_000_000_000 * u128::from(count))
+                .checked_div(u128::from(hz) * u128::from(scale))
+                .and_then(|nanos| i64::try_from(nanos).ok())
+                .map(TimeDelta::from_nanos),
+            _ if has_hash && !self.is_enabled => None,
+            _ => Some(TimeDelta::from_micros(count.into())),
+        })
+    }
+}
+
+fn phase(flags: u32, cwnd: u64, ssthresh: u64) -> Phase {
+    if flags & FAST_RECOVERY != 0 {
+        Phase::FastRecovery
+    } else if cwnd < ssthresh {
+        Phase::SlowStart
+    } else {
+        Phase::CongestionAvoidance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use crate::import::Format;
+    use crate::import::log::told;
+
+    const OLD: &str = "
+        i,0xbec491a5,1238556193.463551,172.16.7.28,22,172.16.2.5,55931,1073725440,172312,6144,66560,66608,8,1,4,1448,936,1,996,255,33304,208,66608,0,2896
+        o,0xbec491a5,1238556193.463600,172.16.7.28,22,172.16.2.5,55931,1073725440,172312,6144,66560,66608,8,1,4,1448,936,1,996,255,33304,208,66608,0,2896
+        i,0xbec491a5,1238556193.463700,172.16.7.28,22,172.16.2.5,55931,14480,1448,6144,66560,66608,8,1,4,1448,936,1,1049572,255,33304,208,66608,0,2896,9,9
+    ";
+
+    #[test]
+    fn older_layout_counts_in_ticks_of_the_first_record() {
+        assert_snapshot!(told(Format::Siftr, &format!("
+            enable_time_secs=1238556193\tenable_time_usecs=000123\tsiftrver=1.2.2\thz=1000\ttcp_rtt_scale=32\tsysname=FreeBSD
+            i,0xbec491a5,1238556193.400000,172.16.7.28,22,172.16.2.5,55931,1073725440,1073725440,6144,0,66608,0,1,2,512,0,1,996,255,33304,208,66608,0,0
+            {OLD}
+            disable_time_secs=1238556197\tdisable_time_usecs=933607\tnum_inbound_tcp_pkts=356
+        ")), @r"
+        flow 0: 172.16.7.28:22 to 172.16.2.5:55931
+        1238556193463551000 0 forward: smss 1448 flight 2896 cwnd 119 cwnd_bytes 172312 phase slow_start srtt 29.250 ms rto 255.000 ms
+        1238556193463700000 0 forward: smss 1448 flight 2896 cwnd 1 cwnd_bytes 1448 ssthresh 10 phase fast_recovery srtt 29.250 ms rto 255.000 ms
+        ");
+    }
+
+    #[test]
+    fn older_layout_without_a_first_record_tells_no_times() {
+        assert_snapshot!(told(Format::Siftr, OLD), @r"
+        flow 0: 172.16.7.28:22 to 172.16.2.5:55931
+        1238556193463551000 0 forward: smss 1448 flight 2896 cwnd 119 cwnd_bytes 172312 phase slow_start
+        1238556193463700000 0 forward: smss 1448 flight 2896 cwnd 1 cwnd_bytes 1448 ssthresh 10 phase fast_recovery
+        ");
+    }
+
+    #[test]
+    fn newer_layout_has_no_hash_and_counts_microseconds() {
+        assert_snapshot!(told(Format::Siftr, "
+            enable_time_secs=1685191807\tenable_time_usecs=160752\tsiftrver=1.3.0\tsysname=FreeBSD\tsysver=1400088\tipmode=4
+            i,1685191807.200000,192.168.1.1,5001,192.168.1.2,40000,14480,28960,0,65535,65535,7,7,4,1448,40125,1,996,230000,33304,208,66608,0,14480,0,12345,1
+            i,1685191807.200000,192.168.1.1,5001
+        "), @r"
+        flow 0: 192.168.1.1:5001 to 192.168.1.2:40000
+        1685191807200000000 0 forward: smss 1448 flight 14480 cwnd 20 cwnd_bytes 28960 ssthresh 10 phase congestion_avoidance srtt 40.125 ms rto 230.000 ms
+        1 lines: not a line of this format
+        ");
+    }
+}

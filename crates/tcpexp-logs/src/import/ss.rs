@@ -1,0 +1,265 @@
+//! What `ss -tin` prints again and again.
+//!
+//! A connection takes one line (`-O`) or two, the second indented. `ss` prints no time, so the
+//! script that calls it must: in front of each line, or on a line of its own before each call.
+
+use std::net::{IpAddr, SocketAddr};
+
+use tcpexp_measure::sender::SenderSample;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::error::Unusable;
+use super::fields::Field;
+use super::flows::Flows;
+use super::rows::{Batch, SenderCounters};
+use super::run::Taken;
+use super::state::{blank, finite};
+
+/// What `ss` leaves out, as it is the timeout of a connection without a measurement.
+const RTO_NOT_PRINTED: TimeDelta = TimeDelta::from_seconds(3);
+
+/// What stood before the line at hand.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ss {
+    at: Option<Timestamp>,
+    /// Endpoints whose details are to come on the next line.
+    pending: Option<(SocketAddr, SocketAddr)>,
+}
+
+impl Ss {
+    /// Takes in one line.
+    pub(super) fn line(
+        &mut self,
+        text: &str,
+        flows: &mut Flows,
+        batch: &mut Batch,
+    ) -> Result<Taken, Unusable> {
+        let mut tokens: Vec<&str> = text.split_ascii_whitespace().collect();
+        if let Some(at) = time(&tokens) {
+            self.at = Some(at);
+            tokens.remove(0);
+        }
+        let pending = self.pending.take();
+        if matches!(
+            tokens.first(),
+            None | Some(&("State" | "Recv-Q" | "LISTEN" | "UNCONN" | "TIME-WAIT"))
+        ) {
+            return Ok(Taken::PassedOver);
+        }
+        let (ends, details) = match head(&tokens) {
+            Some((ends, behind)) if tokens[behind..].iter().any(|token| has_details(token)) => {
+                (ends, &tokens[behind..])
+            }
+            Some((ends, _)) => {
+                self.pending = Some(ends);
+                return Ok(Taken::Used);
+            }
+            None if tokens.iter().any(|token| has_details(token)) => {
+                (pending.ok_or(Unusable::Missing("endpoints"))?, &tokens[..])
+            }
+            None => return Err(Unusable::OtherLayout),
+        };
+        let at = self.at.ok_or(Unusable::Missing("time"))?;
+        connection(at, ends, &Details(details), flows, batch)?;
+        Ok(Taken::Used)
+    }
+}
+
+/// The time that a script printed in front, told from the queue sizes that may stand there too by
+/// its fraction or by what comes behind.
+fn time(tokens: &[&str]) -> Option<Timestamp> {
+    let at = Field::new("time", tokens.first()?).time().ok()?;
+    let is_number = |token: &&str| token.bytes().all(|byte| byte.is_ascii_digit());
+    let is_time = match tokens {
+        [_] => true,
+        [first, ..] if first.contains('.') => true,
+        [_, second, third, ..] => !is_number(second) || is_number(third),
+        _ => false,
+    };
+    is_time.then_some(at)
+}
+
+/// Both endpoints of a connection, and how many tokens they end behind.
+fn head(tokens: &[&str]) -> Option<((SocketAddr, SocketAddr), usize)> {
+    // `Recv-Q Send-Q` stand in front, and the state if several are asked for.
+    [2, 3].into_iter().find_map(|place| {
+        let local = endpoint(tokens.get(place)?)?;
+        let remote = endpoint(tokens.get(place + 1)?)?;
+        Some(((local, remote), place + 2))
+    })
+}
+
+/// `address%interface:port`; an IPv6 address stands in brackets or, in old releases, bare.
+fn endpoint(text: &str) -> Option<SocketAddr> {
+    let (address, port) = text.rsplit_once(':')?;
+    let address = address.trim_start_matches('[').trim_end_matches(']');
+    let address = address.split('%').next()?;
+    let address: IpAddr = address.parse().ok()?;
+    Some(SocketAddr::new(address.to_canonical(), port.parse().ok()?))
+}
+
+fn has_details(token: &str) -> bool {
+    token.starts_with("cwnd:") || token.starts_with("rto:") || token.starts_with("rtt:")
+}
+
+/// `name:value` tokens. What is zero is left out by `ss`.
+struct Details<'a>(&'a [&'a str]);
+
+impl<'a> Details<'a> {
+    fn find(&self, name: &'static str) -> Option<Field<'a>> {
+        self.parts(name, ['/', '(', '\0']).map(|[field, _]| field)
+    }
+
+    /// The value up to one of `ends`, and what is behind it.
+    fn parts(&self, name: &'static str, ends: [char; 3]) -> Option<[Field<'a>; 2]> {
+        let value = self
+            .0
+            .iter()
+            .find_map(|token| token.strip_prefix(name)?.strip_prefix(':'))?;
+        let (first, second) = value.split_once(ends).unwrap_or((value, ""));
+        Some([first, second].map(|part| Field::new(name, part)))
+    }
+
+    fn count(&self, name: &'static str) -> Result<u32, Unusable> {
+        self.find(name).map_or(Ok(0), Field::number)
+    }
+
+    /// Milliseconds, printed with their unit.
+    fn limited(&self, name: &'static str) -> Result<Option<TimeDelta>, Unusable> {
+        match self.find(name) {
+            Some(time) => time.without("ms").millis().map(Some),
+            None => Ok(Some(TimeDelta::ZERO)),
+        }
+    }
+}
+
+fn connection(
+    at: Timestamp,
+    ends: (SocketAddr, SocketAddr),
+    details: &Details<'_>,
+    flows: &mut Flows,
+    batch: &mut Batch,
+) -> Result<(), Unusable> {
+    let cwnd = details.find("cwnd").ok_or(Unusable::Missing("cwnd"))?;
+    let cwnd: u32 = cwnd.number()?;
+    let smss = details.find("mss").map(Field::number::<u32>).transpose()?;
+    let threshold = details.find("ssthresh").map(Field::number).transpose()?;
+    let srtt = details.find("rtt").map(Field::millis).transpose()?;
+    let rto = details.find("rto").map(Field::millis).transpose()?;
+    let retrans = details.parts("retrans", ['/'; 3]);
+    let (outstanding, total) = match retrans {
+        Some([now, total]) => (now.number::<u32>()?, total.number()?),
+        None => (0, 0),
+    };
+    let in_network = i64::from(details.count("unacked")?) + i64::from(outstanding);
+    let left = i64::from(details.count("sacked")?) + i64::from(details.count("lost")?);
+    let counters = [
+        details.limited("busy")?,
+        details.limited("rwnd_limited")?,
+        details.limited("sndbuf_limited")?,
+    ];
+
+    let stream = flows.sender(ends, None, batch);
+    batch.samples.push(SenderSample {
+        smss_bytes: smss,
+        pipe_segments: u32::try_from(in_network - left).ok(),
+        cwnd_segments: Some(cwnd),
+        cwnd_bytes: smss.map(|smss| u64::from(cwnd) * u64::from(smss)),
+        // Also left out from 65535 on, where it is as good as infinite.
+        ssthresh_segments: threshold.and_then(finite),
+        srtt,
+        rto: rto.or(srtt.map(|_| RTO_NOT_PRINTED)),
+        ..blank(stream, at)
+    });
+    batch.counters.push(SenderCounters {
+        at,
+        flow: stream.flow,
+        direction: stream.direction,
+        retransmitted_segments: Some(total),
+        busy: counters[0],
+        receiver_limited: counters[1],
+        send_buffer_limited: counters[2],
+    });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use crate::import::Format;
+    use crate::import::log::{lines, read, told};
+
+    const LINE: &str = "ESTAB 0 456736 10.9.0.1:35908 10.9.0.2:5001 timer:(on,144ms,0) skmem:(r0,rb131072,t0,tb681984,f3168,w488352,o0,bl0,d0) ts sack reno wscale:10,10 rto:272 rtt:70.774/0.078 mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:60 ssthresh:37 bytes_sent:2673008 send 9820556bps lastrcv:2144 pacing_rate 11784536bps delivered:1709 busy:2144ms rwnd_limited:12ms(6.8%) unacked:61 retrans:1/78 lost:1 sacked:2 minrtt:41.38 snd_wnd:944128";
+
+    #[test]
+    fn one_line_per_connection() {
+        assert_snapshot!(told(Format::Ss, &format!("
+            1795246987.60 State Recv-Q Send-Q Local Address:Port Peer Address:PortProcess
+            1795246987.70 {LINE}
+            1795246987.70 LISTEN 0 128 0.0.0.0:22 0.0.0.0:*
+        ")), @r"
+        flow 0: 10.9.0.1:35908 to 10.9.0.2:5001
+        1795246987700000000 0 forward: smss 1448 pipe 59 cwnd 60 cwnd_bytes 86880 ssthresh 37 srtt 70.774 ms rto 272.000 ms
+        ");
+        let (batch, _) = read(Format::Ss, &format!("1.5 {LINE}\n"));
+        let counters = batch.counters[0];
+        assert_eq!(counters.retransmitted_segments, Some(78));
+        assert_eq!(counters.busy.unwrap().as_nanos(), 2_144_000_000);
+        assert_eq!(counters.receiver_limited.unwrap().as_nanos(), 12_000_000);
+        assert_eq!(counters.send_buffer_limited.unwrap().as_nanos(), 0);
+    }
+
+    #[test]
+    fn two_lines_per_connection_with_the_time_before() {
+        let log = "
+            1795246987
+            State Recv-Q Send-Q Local Address:Port Peer Address:Port
+            ESTAB 0 0 [2001:db8::1]:22 [2001:db8::2]:5001
+            \t cubic wscale:7,7 rto:204 rtt:3.5/2 mss:1428 cwnd:10 send 4.2Mbps
+            ESTAB 0 0 10.0.0.1%eth0:22 10.0.0.2:9
+            \t cubic rtt:3/2 cwnd:9 ssthresh:7
+        ";
+        assert_snapshot!(told(Format::Ss, log), @r"
+        flow 0: [2001:db8::1]:22 to [2001:db8::2]:5001
+        flow 1: 10.0.0.1:22 to 10.0.0.2:9
+        1795246987000000000 0 forward: smss 1428 pipe 0 cwnd 10 cwnd_bytes 14280 srtt 3.500 ms rto 204.000 ms
+        1795246987000000000 1 forward: pipe 0 cwnd 9 ssthresh 7 srtt 3.000 ms rto 3.000 s
+        ");
+    }
+
+    #[test]
+    fn times_are_told_from_queue_sizes() {
+        assert_snapshot!(told(Format::Ss, "
+            0 31856 10.9.0.1:52462 10.9.0.2:5001 rtt:1/1 cwnd:1
+            7 0 31856 10.9.0.1:52462 10.9.0.2:5001 rtt:1/1 cwnd:2
+            0 31856 10.9.0.1:52462 10.9.0.2:5001 rtt:1/1 cwnd:3
+            8 ESTAB 0 31856 10.9.0.1:52462 10.9.0.2:5001 rtt:1/1 cwnd:4
+        "), @r"
+        flow 0: 10.9.0.1:52462 to 10.9.0.2:5001
+        7000000000 0 forward: pipe 0 cwnd 2 srtt 1.000 ms rto 3.000 s
+        7000000000 0 forward: pipe 0 cwnd 3 srtt 1.000 ms rto 3.000 s
+        8000000000 0 forward: pipe 0 cwnd 4 srtt 1.000 ms rto 3.000 s
+        1 lines: time is missing
+        ");
+    }
+
+    #[test]
+    fn details_without_their_endpoints_are_counted() {
+        let (_, report) = read(
+            Format::Ss,
+            &lines(&format!(
+                "
+            1.5 {LINE}
+            2.5 cubic rtt:1/1 cwnd:10
+            2.5 nothing known
+        "
+            )),
+        );
+        let reasons: Vec<String> = report.reasons.keys().map(ToString::to_string).collect();
+        assert_eq!(
+            reasons,
+            ["not a line of this format", "endpoints is missing"]
+        );
+    }
+}

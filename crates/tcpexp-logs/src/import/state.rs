@@ -1,0 +1,124 @@
+//! What a kernel's numbers say about a sender.
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_measure::sender::{CwndSource, Phase, SenderSample};
+use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::SeqNum;
+
+use super::flows::Stream;
+use super::rows::CongestionState;
+
+/// `TCP_INFINITE_SSTHRESH` of Linux.
+const INFINITE_SSTHRESH: u32 = 0x7FFF_FFFF;
+
+/// A sample that knows nothing but its sender and the time.
+pub(super) fn blank(stream: &Stream, at: Timestamp) -> SenderSample {
+    SenderSample {
+        at,
+        flow: stream.flow,
+        direction: stream.direction,
+        snd_una: None,
+        snd_nxt: None,
+        smss_bytes: None,
+        flight_size_bytes: None,
+        pipe_bytes: None,
+        pipe_segments: None,
+        cwnd_segments: None,
+        cwnd_bytes: None,
+        cwnd_source: CwndSource::Measured,
+        ssthresh_segments: None,
+        phase: None,
+        recovery_epoch: None,
+        srtt: None,
+        rto: None,
+        usable_window_bytes: None,
+        limit: None,
+    }
+}
+
+/// One call of the kernel's `tcp_probe`, whatever it was printed as.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    pub(super) at: Timestamp,
+    pub(super) snd_nxt: SeqNum,
+    pub(super) snd_una: SeqNum,
+    pub(super) snd_cwnd: u32,
+    /// `tcp_current_ssthresh`, which is not the threshold; see [`ssthresh`].
+    pub(super) current_ssthresh: u32,
+    pub(super) snd_wnd: u32,
+    /// `None` where its unit is not known.
+    pub(super) srtt: Option<TimeDelta>,
+}
+
+impl Probe {
+    pub(super) fn sample(&self, stream: &mut Stream) -> SenderSample {
+        let (snd_una, snd_nxt) = stream.place(self.snd_una, self.snd_nxt);
+        let flight_size = snd_nxt.since(snd_una);
+        SenderSample {
+            snd_una: Some(snd_una),
+            snd_nxt: Some(snd_nxt),
+            flight_size_bytes: u64::try_from(flight_size).ok(),
+            cwnd_segments: Some(self.snd_cwnd),
+            ssthresh_segments: ssthresh(self.current_ssthresh, self.snd_cwnd, stream.state()),
+            phase: phase(self.current_ssthresh, self.snd_cwnd, stream.state()),
+            recovery_epoch: stream.recovery_epoch(),
+            // The kernel keeps 0 until the first measurement.
+            srtt: self.srtt.filter(|srtt| *srtt > TimeDelta::ZERO),
+            usable_window_bytes: Some(i64::from(self.snd_wnd) - flight_size),
+            ..blank(stream, self.at)
+        }
+    }
+}
+
+/// The slow start threshold, if `current` tells it.
+///
+/// While it reduces the window the kernel logs the threshold itself, and else the larger of the
+/// threshold and 3/4 of the window (`tcp_current_ssthresh`). So any other value than the latter is
+/// the threshold, and that one is only while reducing.
+fn ssthresh(current: u32, cwnd: u32, state: Option<CongestionState>) -> Option<u32> {
+    let is_replaced = current == (cwnd >> 1) + (cwnd >> 2);
+    let is_exact = matches!(
+        state,
+        Some(CongestionState::WindowReduction | CongestionState::Recovery)
+    );
+    (current < INFINITE_SSTHRESH && (is_exact || !is_replaced)).then_some(current)
+}
+
+/// What congestion control does, as far as the log tells it.
+///
+/// 3/4 of the window never exceeds the window, so comparing with what stands for the threshold is
+/// as good as comparing with the threshold.
+pub(super) fn phase(ssthresh: u32, cwnd: u32, state: Option<CongestionState>) -> Option<Phase> {
+    match state {
+        Some(CongestionState::WindowReduction) => Some(Phase::WindowReduction),
+        Some(CongestionState::Recovery) => Some(Phase::FastRecovery),
+        Some(CongestionState::Loss) => Some(Phase::LossRecovery),
+        Some(CongestionState::Open | CongestionState::Disorder) if cwnd >= ssthresh => {
+            Some(Phase::CongestionAvoidance)
+        }
+        Some(CongestionState::Open | CongestionState::Disorder) => Some(Phase::SlowStart),
+        // Until the first reduction the threshold is infinite.
+        None => (ssthresh == INFINITE_SSTHRESH).then_some(Phase::SlowStart),
+    }
+}
+
+/// A threshold that is known to be one; `None` while infinite.
+pub(super) fn finite(ssthresh: u32) -> Option<u32> {
+    (ssthresh < INFINITE_SSTHRESH).then_some(ssthresh)
+}
+
+/// Unwraps a pair of sequence numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Unwrapped(Option<StreamOffset>);
+
+impl Unwrapped {
+    /// Where `una` and `nxt` lie; they are less than 2 GiB apart from those placed before.
+    pub(super) fn place(&mut self, una: SeqNum, nxt: SeqNum) -> (StreamOffset, StreamOffset) {
+        let una = match self.0 {
+            Some(last) => last.nearest(una),
+            None => StreamOffset::first(una),
+        };
+        self.0 = Some(una);
+        (una, una.nearest(nxt))
+    }
+}

@@ -1,0 +1,132 @@
+//! `TCP_INFO` polled by the sending application, as CSV.
+//!
+//! One connection per file, since the rows name no endpoints.
+
+use tcpexp_flow::Direction;
+use tcpexp_measure::sender::SenderSample;
+use tcpexp_units::TimeDelta;
+
+use super::error::Unusable;
+use super::fields::Field;
+use super::flows::Flows;
+use super::rows::{Batch, CongestionState, SenderCounters};
+use super::state::{blank, finite, phase};
+
+/// The columns in their order: the time of the call in seconds, and fields of the kernel's
+/// `struct tcp_info` by their names there, times in microseconds.
+pub(super) const COLUMNS: [&str; 16] = [
+    "time",
+    "ca_state",
+    "rto",
+    "unacked",
+    "sacked",
+    "lost",
+    "retrans",
+    "rtt",
+    "snd_ssthresh",
+    "snd_cwnd",
+    "total_retrans",
+    "busy_time",
+    "rwnd_limited",
+    "sndbuf_limited",
+    "app_limited",
+    "retransmits",
+];
+
+/// Whether `text` names the columns.
+pub(super) fn is_header(text: &str) -> bool {
+    text.starts_with(COLUMNS[0])
+}
+
+/// Takes in one row.
+///
+/// `snd_ssthresh` is the threshold itself here, unlike in `tcp_probe`. In flight is what the kernel
+/// counts: `unacked - sacked - lost + retrans` segments.
+pub(super) fn line(text: &str, flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
+    let row: Vec<&str> = text.split(',').collect();
+    if row.len() != COLUMNS.len() {
+        return Err(Unusable::OtherLayout);
+    }
+    let field = |name: &'static str| {
+        let column = COLUMNS.iter().position(|known| *known == name);
+        column
+            .map(|column| Field::new(name, row[column]))
+            .ok_or(Unusable::Missing(name))
+    };
+    let at = field("time")?.time()?;
+    let number = |name| field(name)?.number::<u32>();
+    let state = CongestionState::numbered(field("ca_state")?.number()?)
+        .ok_or(Unusable::Unreadable("ca_state"))?;
+    let (snd_cwnd, snd_ssthresh) = (number("snd_cwnd")?, number("snd_ssthresh")?);
+    let outstanding = i64::from(number("unacked")?) + i64::from(number("retrans")?);
+    let pipe = outstanding - i64::from(number("sacked")?) - i64::from(number("lost")?);
+    let (rtt, rto) = (field("rtt")?.micros()?, field("rto")?.micros()?);
+    let total_retrans = number("total_retrans")?;
+    let time = |name| field(name)?.micros().map(Some);
+    let (busy, receiver_limited, send_buffer_limited) = (
+        time("busy_time")?,
+        time("rwnd_limited")?,
+        time("sndbuf_limited")?,
+    );
+
+    let stream = flows.unnamed(batch);
+    batch.state_changes.extend(stream.observe(at, state));
+    batch.samples.push(SenderSample {
+        pipe_segments: u32::try_from(pipe).ok(),
+        cwnd_segments: Some(snd_cwnd),
+        ssthresh_segments: finite(snd_ssthresh),
+        phase: phase(snd_ssthresh, snd_cwnd, Some(state)),
+        recovery_epoch: stream.recovery_epoch(),
+        srtt: Some(rtt).filter(|rtt| *rtt > TimeDelta::ZERO),
+        rto: Some(rto),
+        ..blank(stream, at)
+    });
+    batch.counters.push(SenderCounters {
+        at,
+        flow: stream.flow,
+        direction: Direction::Forward,
+        retransmitted_segments: Some(total_retrans.into()),
+        busy,
+        receiver_limited,
+        send_buffer_limited,
+    });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use crate::import::Format;
+    use crate::import::log::{lines, read, told};
+
+    const LOG: &str = "
+        12.5,0,244000,10,0,0,0,41883,2147483647,10,0,4000,0,0,1,0
+        12.6,3,248000,20,5,2,1,41883,14,20,2,8000,1000,0,0,0
+        12.7,0,248000,20
+    ";
+
+    #[test]
+    fn polled_state_has_no_endpoints_and_no_sequence_numbers() {
+        assert_snapshot!(told(Format::TcpInfo, LOG), @r"
+        flow 0: ? to ?
+        12500000000 0 forward: pipe 10 cwnd 10 phase slow_start srtt 41.883 ms rto 244.000 ms
+        12600000000 0 forward: pipe 14 cwnd 20 ssthresh 14 phase fast_recovery epoch 0 srtt 41.883 ms rto 248.000 ms
+        1 lines: not a line of this format
+        ");
+    }
+
+    #[test]
+    fn totals_and_changes_of_state_come_with_it() {
+        let (batch, _) = read(Format::TcpInfo, &lines(LOG));
+        let states: Vec<_> = batch
+            .state_changes
+            .iter()
+            .map(|change| change.state.name())
+            .collect();
+        assert_eq!(states, ["open", "recovery"]);
+        let last = batch.counters.last().unwrap();
+        assert_eq!(last.retransmitted_segments, Some(2));
+        assert_eq!(last.receiver_limited.unwrap().as_nanos(), 1_000_000);
+    }
+}

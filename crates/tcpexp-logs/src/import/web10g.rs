@@ -1,0 +1,174 @@
+//! CSV of web10g's logger: the variables of RFC 4898, polled.
+//!
+//! Later releases begin with a header; without one the columns are those of release 2.0.7. Windows
+//! are in bytes. The logger for Windows writes the same layout with 0 for what it does not know,
+//! so a segment size, a round-trip time or a timeout of 0 is not known.
+
+use std::net::{IpAddr, SocketAddr};
+
+use tcpexp_measure::sender::SenderSample;
+use tcpexp_units::TimeDelta;
+use tcpexp_wire::SeqNum;
+
+use super::error::Unusable;
+use super::fields::Field;
+use super::flows::Flows;
+use super::rows::Batch;
+use super::run::Taken;
+use super::state::blank;
+
+/// The fewest columns of a release.
+const MIN_COLUMNS: usize = 122;
+/// From here on the threshold is infinite: the kernel says so where it does not fit into 31 bits.
+const INFINITE_SSTHRESH: u64 = 0x7FFF_FFFF;
+
+/// Where a variable stands when no header says so, counted from 1.
+const COLUMNS: [(&str, usize); 6] = [
+    ("CurMSS", 20),
+    ("SmoothedRTT", 23),
+    ("CurRTO", 24),
+    ("CurCwnd", 26),
+    ("CurSsthresh", 27),
+    ("SndUna", 108),
+];
+/// `SndNxt` stands behind `SndUna`.
+const SND_NXT: &str = "SndNxt";
+
+/// The header, if there was one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Web10g {
+    header: Option<Vec<String>>,
+}
+
+impl Web10g {
+    /// Takes in one row.
+    pub(super) fn line(
+        &mut self,
+        text: &str,
+        flows: &mut Flows,
+        batch: &mut Batch,
+    ) -> Result<Taken, Unusable> {
+        let row: Vec<&str> = text.split(',').map(str::trim).collect();
+        if row[0].eq_ignore_ascii_case("timestamp") {
+            self.header = Some(row.into_iter().map(str::to_owned).collect());
+            return Ok(Taken::PassedOver);
+        }
+        if self.header.is_none() && row.len() < MIN_COLUMNS {
+            return Err(Unusable::OtherLayout);
+        }
+        self.poll(&row, flows, batch)?;
+        Ok(Taken::Used)
+    }
+
+    fn poll(&self, row: &[&str], flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
+        // Time and endpoints come first in all releases, whatever their names.
+        let column = |name, place: usize| {
+            let text = row.get(place - 1).ok_or(Unusable::Missing(name))?;
+            Ok(Field::new(name, text))
+        };
+        let at = column("Timestamp", 1)?.time()?;
+        let end = |name, place| {
+            let address: IpAddr = column(name, place)?.address()?;
+            let port = column(name, place + 1)?.number()?;
+            Ok(SocketAddr::new(address.to_canonical(), port))
+        };
+        let ends = (end("LocalAddress", 3)?, end("RemAddress", 5)?);
+        let cwnd_bytes: u64 = self
+            .find("CurCwnd", row)?
+            .ok_or(Unusable::Missing("CurCwnd"))?
+            .number()?;
+        let number = |name| self.find(name, row)?.map(Field::number::<u64>).transpose();
+        let smss = number("CurMSS")?.and_then(|smss| u32::try_from(smss).ok());
+        let ssthresh = number("CurSsthresh")?.filter(|bytes| *bytes < INFINITE_SSTHRESH);
+        let millis = |name| {
+            let span = self.find(name, row)?.map(Field::millis).transpose()?;
+            Ok(span.filter(|span| *span > TimeDelta::ZERO))
+        };
+        let (srtt, rto) = (millis("SmoothedRTT")?, millis("CurRTO")?);
+        let seq = |name| self.find(name, row)?.map(Field::seq).transpose();
+        let numbers: Option<(SeqNum, SeqNum)> = seq("SndUna")?.zip(seq(SND_NXT)?);
+        let smss = smss.filter(|smss| *smss > 0);
+        let segments = |bytes: u64| u32::try_from(bytes / u64::from(smss?)).ok();
+
+        let stream = flows.sender(ends, None, batch);
+        let placed = numbers.map(|(una, nxt)| stream.place(una, nxt));
+        batch.samples.push(SenderSample {
+            snd_una: placed.map(|(una, _)| una),
+            snd_nxt: placed.map(|(_, nxt)| nxt),
+            smss_bytes: smss,
+            flight_size_bytes: placed.and_then(|(una, nxt)| u64::try_from(nxt.since(una)).ok()),
+            cwnd_segments: segments(cwnd_bytes),
+            cwnd_bytes: Some(cwnd_bytes),
+            ssthresh_segments: ssthresh.and_then(segments),
+            srtt,
+            rto,
+            ..blank(stream, at)
+        });
+        Ok(())
+    }
+
+    /// A variable by the header's name for it, or by its place where there is no header.
+    fn find<'a>(&self, name: &'static str, row: &[&'a str]) -> Result<Option<Field<'a>>, Unusable> {
+        let place = match &self.header {
+            Some(header) => header.iter().position(|known| known == name),
+            None if name == SND_NXT => Some(108),
+            None => COLUMNS
+                .into_iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, place)| place - 1),
+        };
+        let Some(place) = place else { return Ok(None) };
+        let text = row.get(place).ok_or(Unusable::Missing(name))?;
+        Ok(Some(Field::new(name, text)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use crate::import::Format;
+    use crate::import::log::told;
+
+    #[test]
+    fn header_names_the_columns() {
+        assert_snapshot!(told(Format::Web10g, "
+            Timestamp,CID,LocalAddress,LocalPort,RemAddress,RemPort,CurCwnd,CurMSS,SmoothedRTT,CurSsthresh,SndNxt,SndUna
+            1400000000.25,7,10.0.0.1,4,10.0.0.2,5,14480,1448,41,4294967295,3000,1000
+            1400000000.35,7,10.0.0.1,4,10.0.0.2,5,28960,1448,0,14480,4000,3000
+            1400000000.45,7,10.0.0.1,4,10.0.0.2,5,14480
+        "), @r"
+        flow 0: 10.0.0.1:4 to 10.0.0.2:5
+        1400000000250000000 0 forward: una 1000 nxt 3000 smss 1448 flight 2000 cwnd 10 cwnd_bytes 14480 srtt 41.000 ms
+        1400000000350000000 0 forward: una 3000 nxt 4000 smss 1448 flight 1000 cwnd 20 cwnd_bytes 28960 ssthresh 10
+        1 lines: CurMSS is missing
+        ");
+    }
+
+    #[test]
+    fn without_a_header_the_columns_are_those_of_the_first_release() {
+        let mut row = vec!["0".to_owned(); 122];
+        for (place, value) in [
+            (1, "1400000000.25"),
+            (3, "10.0.0.1"),
+            (4, "4"),
+            (5, "10.0.0.2"),
+            (6, "5"),
+            (20, "1448"),
+            (23, "41"),
+            (24, "241"),
+            (26, "14480"),
+            (27, "7240"),
+            (108, "4294967290"),
+            (109, "10"),
+        ] {
+            row[place - 1] = value.to_owned();
+        }
+        let log = format!("{}\n{}\n", row.join(","), row[..121].join(","));
+        assert_snapshot!(told(Format::Web10g, &log), @r"
+        flow 0: 10.0.0.1:4 to 10.0.0.2:5
+        1400000000250000000 0 forward: una 4294967290 nxt 10 smss 1448 flight 16 cwnd 10 cwnd_bytes 14480 ssthresh 5 srtt 41.000 ms rto 241.000 ms
+        1 lines: not a line of this format
+        ");
+    }
+}

@@ -1,0 +1,214 @@
+//! Why data was sent again, against the states that the kernel was in.
+
+use std::collections::BTreeMap;
+
+use tcpexp_measure::sender::{Phase, ResentCause};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::record::{Epoch, ResentAs, SenderRecord};
+
+/// A retransmission by what a kernel's states tell of its cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CauseClass {
+    /// In fast recovery: shown to be lost by ACKs, or by the reordering timer.
+    Fast,
+    /// When the retransmission timer expired, or in the recovery that followed.
+    Timeout,
+    /// In no recovery: a tail loss probe.
+    Probe,
+    /// Sent though the sender knew that it had arrived; no state of a kernel means that.
+    Needless,
+}
+
+impl CauseClass {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Fast, Self::Timeout, Self::Probe, Self::Needless];
+
+    /// The name used in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Timeout => "timeout",
+            Self::Probe => "probe",
+            Self::Needless => "needless",
+        }
+    }
+
+    /// What a cause counts as.
+    pub const fn of(cause: ResentCause) -> Self {
+        match cause {
+            ResentCause::FastRetransmit | ResentCause::ReorderingTimer => Self::Fast,
+            ResentCause::Timeout | ResentCause::AfterTimeout => Self::Timeout,
+            ResentCause::TailLossProbe => Self::Probe,
+            ResentCause::Needless => Self::Needless,
+        }
+    }
+
+    /// What a sender with these epochs sends again at a time.
+    fn at(epochs: &[Epoch], at: Timestamp) -> Self {
+        let begun = epochs.partition_point(|epoch| epoch.began <= at);
+        let running = epochs[..begun]
+            .last()
+            .filter(|epoch| epoch.ended.is_none_or(|ended| at < ended));
+        match running.and_then(|epoch| epoch.kind) {
+            Some(Phase::FastRecovery) => Self::Fast,
+            Some(Phase::LossRecovery) => Self::Timeout,
+            _ => Self::Probe,
+        }
+    }
+}
+
+/// A confusion matrix: retransmissions by what the kernel's states tell, and what they were taken
+/// for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CauseScore {
+    segments: BTreeMap<(CauseClass, CauseClass), u64>,
+}
+
+impl CauseScore {
+    /// Segments that were truly sent again as `truth`, and taken for `found`.
+    pub fn segments(&self, truth: CauseClass, found: CauseClass) -> u64 {
+        self.segments.get(&(truth, found)).copied().unwrap_or(0)
+    }
+
+    /// Segments that were truly sent again as `truth`.
+    pub fn of_truth(&self, truth: CauseClass) -> u64 {
+        let of = CauseClass::ALL.map(|found| self.segments(truth, found));
+        of.iter().sum()
+    }
+
+    /// Segments taken for what they are.
+    pub fn right(&self) -> u64 {
+        let right = CauseClass::ALL.map(|class| self.segments(class, class));
+        right.iter().sum()
+    }
+
+    /// All segments sent again.
+    pub fn all(&self) -> u64 {
+        self.segments.values().sum()
+    }
+
+    /// Share of the segments taken for what they are.
+    pub fn accuracy(&self) -> Option<f64> {
+        let all = self.all();
+        (all > 0).then(|| self.right() as f64 / all as f64)
+    }
+
+    /// Nothing is compared where the truth does not tell its states, or for longer than it does.
+    pub(super) fn of(
+        reconstructed: &SenderRecord,
+        truth: &SenderRecord,
+        clock_offset: TimeDelta,
+    ) -> Self {
+        let mut score = Self::default();
+        let Some(last) = truth.samples.last().map(|row| row.at) else {
+            return score;
+        };
+        if !truth.epochs_complete {
+            return score;
+        }
+        for ResentAs {
+            at,
+            class,
+            segments,
+        } in &reconstructed.resent
+        {
+            let at = *at - clock_offset;
+            if at <= last {
+                let true_class = CauseClass::at(&truth.epochs, at);
+                *score.segments.entry((true_class, *class)).or_default() += segments;
+            }
+        }
+        score
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::{Row, record, rows};
+    use super::*;
+    use CauseClass::{Fast, Needless, Probe, Timeout};
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_nanos(0) + TimeDelta::from_millis(millis)
+    }
+
+    fn epoch(began: i64, ended: Option<i64>, kind: Phase) -> Epoch {
+        Epoch {
+            began: at(began),
+            ended: ended.map(at),
+            kind: Some(kind),
+            ssthresh_segments: None,
+        }
+    }
+
+    fn truth(epochs_complete: bool) -> SenderRecord {
+        SenderRecord {
+            epochs: vec![
+                epoch(100, Some(200), Phase::FastRecovery),
+                epoch(200, Some(300), Phase::LossRecovery),
+                epoch(400, Some(500), Phase::WindowReduction),
+                epoch(600, None, Phase::FastRecovery),
+            ],
+            epochs_complete,
+            ..record(&[Row::at(0), Row::at(700)])
+        }
+    }
+
+    fn found(resent: &[(i64, CauseClass)]) -> SenderRecord {
+        let resent = resent.iter().map(|(millis, class)| ResentAs {
+            at: at(*millis),
+            class: *class,
+            segments: 1,
+        });
+        SenderRecord {
+            resent: resent.collect(),
+            ..record(&[Row::at(0), Row::at(900)])
+        }
+    }
+
+    #[test]
+    fn what_is_sent_again_is_held_against_the_state_at_that_time() {
+        let found = found(&[
+            (50, Probe),
+            (100, Fast),
+            (199, Timeout),
+            (200, Timeout),
+            (299, Needless),
+            (300, Probe),
+            (450, Fast),
+            (650, Fast),
+            (701, Probe), // The log is over.
+        ]);
+        let metrics = [
+            "resent_cause_ratio",
+            "fast_resent_ratio",
+            "timeout_resent_ratio",
+            "probe_resent_ratio",
+        ];
+        let all = metrics.map(|metric| {
+            let told = rows(&found, &truth(true), metric);
+            format!("{metric}\n{told}")
+        });
+        let all = all.concat();
+        insta::assert_snapshot!(all, @r"
+        resent_cause_ratio
+        all 5/8: 0.6250
+        fast_resent_ratio
+        fast 2/3: 0.6667
+        timeout 1/3: 0.3333
+        timeout_resent_ratio
+        timeout 1/2: 0.5000
+        needless 1/2: 0.5000
+        probe_resent_ratio
+        fast 1/3: 0.3333
+        probe 2/3: 0.6667
+        ");
+    }
+
+    #[test]
+    fn without_states_nothing_is_told_of_causes() {
+        let score = CauseScore::of(&found(&[(150, Fast)]), &truth(false), TimeDelta::ZERO);
+        assert_eq!((score.all(), score.accuracy()), (0, None));
+    }
+}

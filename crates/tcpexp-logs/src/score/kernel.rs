@@ -1,0 +1,328 @@
+//! What kernels told, sender by sender.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_measure::sender::{Phase, SenderSample};
+use tcpexp_units::Timestamp;
+
+use super::named::NamedRecord;
+use super::record::{Epoch, SenderRecord, Totals};
+use super::threshold::falls;
+use crate::import::{Batch, CongestionState, ImportedFlow, StateChange};
+
+/// What the logs of one host tell of each sender; a log is all of its batches in one.
+///
+/// Epochs come from the states that the logs tell; of a sender of which they tell none, from the
+/// falls of its threshold, which tell less: no kind, and no epoch where the threshold stays (as
+/// with BBR, or where it is down at a few segments). The threshold after an epoch is the first one
+/// known behind its end, or else the last within it. Where no totals are told, retransmissions are
+/// counted one by one.
+///
+/// Rows of a log that names no endpoints are about the only sender that the other logs name; where
+/// these name several or none, about one of their own. Its states are used if no other log tells any.
+pub fn kernel_records(logs: &[Batch]) -> Vec<NamedRecord> {
+    let mut senders = Senders::default();
+    for log in logs {
+        senders.collect(log);
+    }
+    senders.give_unnamed();
+    senders.told.into_iter().map(Told::finish).collect()
+}
+
+type Ends = Option<(SocketAddr, SocketAddr)>;
+
+#[derive(Default)]
+struct Senders {
+    told: Vec<Told>,
+    places: HashMap<Ends, usize>,
+}
+
+/// What was collected of one sender.
+struct Told {
+    ends: Ends,
+    record: SenderRecord,
+    states: Vec<StateChange>,
+    retransmits: Vec<Timestamp>,
+}
+
+impl Senders {
+    fn collect(&mut self, log: &Batch) {
+        let flows: HashMap<FlowId, &ImportedFlow> =
+            log.flows.iter().map(|flow| (flow.flow, flow)).collect();
+        let ends = |flow: FlowId, direction: Direction| {
+            let flow = flows.get(&flow)?;
+            let (local, remote) = flow.local.zip(flow.remote)?;
+            Some(match direction {
+                Direction::Forward => (local, remote),
+                Direction::Reverse => (remote, local),
+            })
+        };
+        for row in &log.samples {
+            let told = self.sender(ends(row.flow, row.direction));
+            told.record.samples.push(*row);
+        }
+        for row in &log.state_changes {
+            let told = self.sender(ends(row.flow, row.direction));
+            told.states.push(*row);
+        }
+        for row in &log.counters {
+            let told = self.sender(ends(row.flow, row.direction));
+            told.record.totals.push(Totals {
+                at: row.at,
+                retransmitted_segments: row.retransmitted_segments,
+                busy: row.busy,
+                receiver_limited: row.receiver_limited,
+            });
+        }
+        for row in &log.retransmits {
+            let told = self.sender(ends(row.flow, row.direction));
+            told.retransmits.push(row.at);
+        }
+    }
+
+    fn sender(&mut self, ends: Ends) -> &mut Told {
+        let place = *self.places.entry(ends).or_insert_with(|| {
+            self.told.push(Told {
+                ends,
+                record: SenderRecord::default(),
+                states: Vec::new(),
+                retransmits: Vec::new(),
+            });
+            self.told.len() - 1
+        });
+        &mut self.told[place]
+    }
+
+    fn give_unnamed(&mut self) {
+        let Some(place) = self.places.get(&None).copied() else {
+            return;
+        };
+        if self.told.len() != 2 {
+            return;
+        }
+        let unnamed = self.told.swap_remove(place);
+        self.told[0].absorb(unnamed);
+    }
+}
+
+impl Told {
+    fn absorb(&mut self, mut other: Self) {
+        self.record.samples.append(&mut other.record.samples);
+        // A poll may see a change before the event that tells it is stamped.
+        if self.states.is_empty() {
+            self.states = other.states;
+        }
+        self.record.totals.append(&mut other.record.totals);
+        self.retransmits.append(&mut other.retransmits);
+    }
+
+    fn finish(mut self) -> NamedRecord {
+        self.record.samples.sort_by_key(|row| row.at);
+        self.states.sort_by_key(|change| change.at);
+        self.record.totals.sort_by_key(|totals| totals.at);
+        if self.record.totals.is_empty() {
+            self.record.totals = counted(&mut self.retransmits);
+        }
+        self.record.epochs_complete = !self.states.is_empty();
+        let samples = &self.record.samples;
+        let mut epochs = if self.states.is_empty() {
+            falls(samples)
+        } else {
+            from_states(&self.states)
+        };
+        for number in 0..epochs.len() {
+            let next = epochs.get(number + 1).copied();
+            let epoch = &mut epochs[number];
+            epoch.ssthresh_segments = threshold_after(samples, epoch, next);
+        }
+        self.record.epochs = epochs;
+        NamedRecord {
+            ends: self.ends,
+            record: self.record,
+        }
+    }
+}
+
+/// Totals of events, one per buffer that was sent again: fewer than segments where the host cuts
+/// buffers into segments late.
+fn counted(retransmits: &mut [Timestamp]) -> Vec<Totals> {
+    retransmits.sort_unstable();
+    let numbered = retransmits.iter().zip(1..);
+    numbered
+        .map(|(at, number)| Totals {
+            at: *at,
+            retransmitted_segments: Some(number),
+            busy: None,
+            receiver_limited: None,
+        })
+        .collect()
+}
+
+/// Each stay in a state that reduces is an epoch; a state set again goes on.
+///
+/// Disorder ends it: a sender that leaves a recovery for it has taken the reduction back, and the
+/// next recovery is a new reduction, even at the same ACK, as is found where nothing but duplicate
+/// ACKs tells of losses.
+fn from_states(states: &[StateChange]) -> Vec<Epoch> {
+    let mut epochs: Vec<Epoch> = Vec::new();
+    let mut current = None;
+    for change in states {
+        if current == Some(change.state) {
+            continue;
+        }
+        current = Some(change.state);
+        if let Some(epoch) = epochs.last_mut() {
+            epoch.ended = epoch.ended.or(Some(change.at));
+        }
+        if change.state.is_reducing() {
+            epochs.push(Epoch {
+                began: change.at,
+                ended: None,
+                kind: kind(change.state),
+                ssthresh_segments: None,
+            });
+        }
+    }
+    epochs
+}
+
+const fn kind(state: CongestionState) -> Option<Phase> {
+    match state {
+        CongestionState::Open | CongestionState::Disorder => None,
+        CongestionState::WindowReduction => Some(Phase::WindowReduction),
+        CongestionState::Recovery => Some(Phase::FastRecovery),
+        CongestionState::Loss => Some(Phase::LossRecovery),
+    }
+}
+
+fn threshold_after(samples: &[SenderSample], epoch: &Epoch, next: Option<Epoch>) -> Option<u32> {
+    let begin = samples.partition_point(|row| row.at <= epoch.began);
+    let end = next.map_or(samples.len(), |next| {
+        samples.partition_point(|row| row.at <= next.began)
+    });
+    let rows = samples.get(begin..end)?;
+    let behind = epoch.ended.map_or(rows.len(), |ended| {
+        rows.partition_point(|row| row.at <= ended)
+    });
+    let (within, behind) = rows.split_at(behind);
+    behind
+        .iter()
+        .chain(within.iter().rev())
+        .find_map(|row| row.ssthresh_segments)
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::import::{Error, Format, import};
+
+    fn batch(format: Format, log: &str) -> Batch {
+        let lines: Vec<&str> = log
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect();
+        let mut whole = Batch::default();
+        import(format, (lines.join("\n") + "\n").as_bytes(), |batch| {
+            whole = batch;
+            Ok::<_, Error>(())
+        })
+        .unwrap();
+        whole
+    }
+
+    fn told(records: &[NamedRecord]) -> String {
+        let mut lines = Vec::new();
+        for NamedRecord { ends, record } in records {
+            lines.push(ends.map_or("unnamed".to_owned(), |(from, to)| format!("{from} to {to}")));
+            for epoch in &record.epochs {
+                let seconds = |at: Timestamp| at.as_nanos() / 1_000_000_000;
+                lines.push(format!(
+                    "{} at {} to {:?}, threshold {:?}",
+                    epoch.kind.map_or("?", Phase::name),
+                    seconds(epoch.began),
+                    epoch.ended.map(seconds),
+                    epoch.ssthresh_segments,
+                ));
+            }
+            let again = record
+                .totals
+                .last()
+                .and_then(|last| last.retransmitted_segments);
+            lines.push(format!("{} samples, {again:?} again", record.samples.len()));
+        }
+        lines.join("\n")
+    }
+
+    fn event(at: u32, name: &str, values: &str) -> String {
+        format!(
+            "x-1 [0] . {at}.5: {name}: saddr=10.0.0.1 daddr=10.0.0.2 sport=4 dport=5 {values}\n"
+        )
+    }
+
+    fn probe(at: u32, una: u32, cwnd: u32, ssthresh: u32) -> String {
+        format!(
+            "x-1 [0] . {at}.7: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x9 snd_una={una} snd_cwnd={cwnd} ssthresh={ssthresh} snd_wnd=9 srtt=0\n"
+        )
+    }
+
+    fn set(at: u32, state: u32) -> String {
+        event(at, "tcp_cong_state_set", &format!("cong_state={state}"))
+    }
+
+    #[test]
+    fn stays_in_a_state_are_epochs_and_disorder_ends_them() {
+        let log = [
+            set(1, 1),
+            set(2, 3),
+            event(2, "tcp_retransmit_skb", ""),
+            probe(2, 1, 20, 14),
+            set(3, 1),
+            set(4, 3),
+            set(5, 0),
+            probe(5, 2, 14, 14),
+            set(6, 3),
+            set(7, 4),
+            set(8, 4),
+            probe(8, 3, 1, 7),
+        ];
+        assert_snapshot!(told(&kernel_records(&[batch(Format::TcpProbe, &log.concat())])), @r"
+        10.0.0.1:4 to 10.0.0.2:5
+        fast_recovery at 2 to Some(3), threshold Some(14)
+        fast_recovery at 4 to Some(5), threshold Some(14)
+        fast_recovery at 6 to Some(7), threshold None
+        loss_recovery at 7 to None, threshold Some(7)
+        3 samples, Some(1) again
+        ");
+    }
+
+    #[test]
+    fn polls_without_endpoints_are_about_the_only_sender_named() {
+        let trace = batch(
+            Format::TcpProbe,
+            &[probe(1, 1, 20, 30), set(2, 3), set(4, 0)].concat(),
+        );
+        let polls = batch(
+            Format::TcpInfo,
+            "
+            1.5,0,244000,10,0,0,0,41883,30,10,0,4000,0,0,1,0
+            2.6,3,244000,10,0,0,0,41883,5,10,2,4000,0,0,1,0
+            4.6,0,244000,10,0,0,0,41883,5,10,3,4000,0,0,1,0
+        ",
+        );
+        assert_snapshot!(told(&kernel_records(&[trace.clone(), polls.clone()])), @r"
+        10.0.0.1:4 to 10.0.0.2:5
+        fast_recovery at 2 to Some(4), threshold Some(5)
+        4 samples, Some(3) again
+        ");
+        assert_snapshot!(told(&kernel_records(&[polls])), @r"
+        unnamed
+        fast_recovery at 2 to Some(4), threshold Some(5)
+        3 samples, Some(3) again
+        ");
+    }
+}

@@ -1,0 +1,179 @@
+//! What a reconstruction tells, sender by sender.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use tcpexp_flow::FlowId;
+use tcpexp_measure::sender::{Phase, RecoveryEpoch, RecoveryKind, Resent, SenderRow, SenderSample};
+use tcpexp_units::Timestamp;
+
+use super::causes::CauseClass;
+use super::named::NamedRecord;
+use super::record::{Epoch, ResentAs, SenderRecord, Totals};
+
+/// Collects the rows of a reconstruction. Memory follows their number.
+#[derive(Clone, Debug, Default)]
+pub struct Reconstructed {
+    /// By flow and direction, for the order of the records.
+    senders: BTreeMap<(FlowId, usize), Sender>,
+}
+
+#[derive(Clone, Debug)]
+struct Sender {
+    ends: (SocketAddr, SocketAddr),
+    samples: Vec<SenderSample>,
+    epochs: Vec<Epoch>,
+    resent: Vec<Resent>,
+    lost_packets: Option<u64>,
+}
+
+impl Reconstructed {
+    /// Adds a row of the flow between `initiator` and `responder`.
+    pub fn add(&mut self, (initiator, responder): (SocketAddr, SocketAddr), row: &SenderRow) {
+        let (flow, direction) = match row {
+            SenderRow::Sample(sample) => (sample.flow, sample.direction),
+            SenderRow::Recovery(epoch) => (epoch.flow, epoch.direction),
+            SenderRow::Resent(resent) => (resent.flow, resent.direction),
+            SenderRow::Summary(summary) => (summary.flow, summary.direction),
+        };
+        let ends = [(initiator, responder), (responder, initiator)][direction.index()];
+        let key = (flow, direction.index());
+        if let SenderRow::Summary(summary) = row {
+            // It tells of no state: a sender without any was not reconstructed.
+            if let Some(sender) = self.senders.get_mut(&key) {
+                sender.lost_packets = summary.lost_packets;
+            }
+            return;
+        }
+        let sender = self.senders.entry(key).or_insert_with(|| Sender {
+            ends,
+            samples: Vec::new(),
+            epochs: Vec::new(),
+            resent: Vec::new(),
+            lost_packets: None,
+        });
+        match row {
+            SenderRow::Sample(sample) => sender.samples.push(*sample),
+            SenderRow::Recovery(recovery) => sender.epochs.push(epoch(recovery)),
+            SenderRow::Resent(resent) => sender.resent.push(*resent),
+            SenderRow::Summary(_) => {}
+        }
+    }
+
+    /// All senders.
+    pub fn finish(self) -> Vec<NamedRecord> {
+        self.senders.into_values().map(Sender::finish).collect()
+    }
+}
+
+impl Sender {
+    fn finish(mut self) -> NamedRecord {
+        // A recovery is told when it is over, and what a receiver saw is put in order later.
+        self.samples.sort_by_key(|sample| sample.at);
+        self.epochs.sort_by_key(|epoch| epoch.began);
+        self.resent.sort_by_key(|resent| resent.at);
+        let smss = self.samples.iter().find_map(|sample| sample.smss_bytes);
+        let resent: Vec<ResentAs> = self
+            .resent
+            .iter()
+            .map(|resent| ResentAs {
+                at: resent.at,
+                class: CauseClass::of(resent.cause),
+                segments: segments(resent, smss),
+            })
+            .collect();
+        let again: Vec<(Timestamp, u64)> = resent.iter().map(|of| (of.at, of.segments)).collect();
+        NamedRecord {
+            ends: Some(self.ends),
+            record: SenderRecord {
+                totals: Totals::at_acks(&self.samples, &again),
+                samples: self.samples,
+                epochs: self.epochs,
+                epochs_complete: true,
+                resent,
+                lost_segments: self.lost_packets,
+            },
+        }
+    }
+}
+
+/// A capture may have several segments in one packet.
+fn segments(resent: &Resent, smss_bytes: Option<u32>) -> u64 {
+    let bytes = u64::try_from(resent.end.since(resent.start)).unwrap_or(0);
+    smss_bytes.map_or(1, |smss| bytes.div_ceil(u64::from(smss.max(1))))
+}
+
+fn epoch(recovery: &RecoveryEpoch) -> Epoch {
+    Epoch {
+        began: recovery.began,
+        ended: recovery.ended,
+        kind: Some(match recovery.kind {
+            RecoveryKind::Fast => Phase::FastRecovery,
+            RecoveryKind::Timeout => Phase::LossRecovery,
+            RecoveryKind::CongestionEcho => Phase::WindowReduction,
+        }),
+        ssthresh_segments: recovery.ssthresh_segments,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_flow::{Direction, StreamOffset};
+    use tcpexp_units::TimeDelta;
+    use tcpexp_wire::SeqNum;
+
+    use super::super::script::Row;
+    use super::*;
+    use tcpexp_measure::sender::ResentCause;
+
+    #[test]
+    fn rows_of_a_sender_become_its_record() {
+        let at = |millis| Timestamp::from_nanos(0) + TimeDelta::from_millis(millis);
+        let place = |seq| StreamOffset::first(SeqNum(seq));
+        let mut sample = Row::at(50).seq(0, 2896).sample();
+        sample.smss_bytes = Some(1448);
+        let rows = [
+            SenderRow::Sample(sample),
+            SenderRow::Resent(Resent {
+                flow: sample.flow,
+                direction: sample.direction,
+                at: at(40),
+                start: place(0),
+                end: place(2896),
+                cause: ResentCause::Timeout,
+                earlier_copy: None,
+            }),
+            SenderRow::Recovery(RecoveryEpoch {
+                flow: sample.flow,
+                direction: sample.direction,
+                epoch: 0,
+                kind: RecoveryKind::Timeout,
+                began: at(40),
+                ended: None,
+                high: place(2896),
+                cwnd_before_segments: Some(10),
+                ssthresh_segments: Some(5),
+                was_undone: false,
+                lost_packets: None,
+            }),
+        ];
+        let ends: (SocketAddr, SocketAddr) =
+            ("10.0.0.1:4".parse().unwrap(), "10.0.0.2:5".parse().unwrap());
+        let mut all = Reconstructed::default();
+        for row in &rows {
+            all.add(ends, row);
+        }
+        let mut back = sample;
+        back.direction = Direction::Reverse;
+        all.add(ends, &SenderRow::Sample(back));
+        let records = all.finish();
+        assert_eq!(
+            records.iter().map(|r| r.ends).collect::<Vec<_>>(),
+            [Some(ends), Some((ends.1, ends.0))]
+        );
+        let record = &records[0].record;
+        assert_eq!(record.totals[0].retransmitted_segments, Some(2));
+        assert_eq!(record.epochs[0].kind, Some(Phase::LossRecovery));
+        assert_eq!(record.epochs[0].ssthresh_segments, Some(5));
+    }
+}

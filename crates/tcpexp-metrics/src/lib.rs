@@ -1,0 +1,26 @@
+//! Figures computed from numbers, not from packets.
+//!
+//! Every function here takes rates, times and sizes, from captures, logs or anywhere else:
+//!
+//! - [`Quantiles`]: the distribution of many time spans in bounded memory.
+//! - [`fairness`]: how flows share a path, and how fast they converge.
+//! - [`transfer`]: what a transfer makes of the path.
+//! - [`response`]: how a sender reacts to a change of the path.
+//! - [`repetition`]: medians over repeated runs, with confidence intervals.
+//! - [`compare`]: all of these for the runs of a grid of cells.
+//!
+//! ```
+//! use tcpexp_metrics::fairness::jain;
+//!
+//! // Three of four flows share the link, and the fourth starves.
+//! assert_eq!(jain(&[1.0, 1.0, 1.0, 0.0]), Some(0.75));
+//! ```
+
+pub mod compare;
+pub mod fairness;
+mod quantiles;
+pub mod repetition;
+pub mod response;
+pub mod transfer;
+
+pub use quantiles::{Quantiles, RttSummary};
