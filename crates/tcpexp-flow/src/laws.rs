@@ -79,6 +79,33 @@ fn track(capture: &[(i64, FrameSpec)], drain_after: usize) -> (Vec<Tracked>, Vec
     (tracked, ended)
 }
 
+/// An acknowledgment half a wrap away lowers the stream's newest offset; data then lowers it again.
+#[test]
+fn data_after_an_acknowledgment_half_a_wrap_away_keeps_its_sequence_number() {
+    let segment = |from: u8, seq, ack| FrameSpec {
+        src: Ipv4Addr::from_bits(from.into()).into(),
+        dst: Ipv4Addr::from_bits((1 - from).into()).into(),
+        src_port: from.into(),
+        dst_port: (1 - from).into(),
+        transport: Transport::Tcp {
+            seq,
+            ack,
+            flags: tcpexp_testkit::flag::ACK,
+            window: 0,
+            options: TcpOptions::NONE,
+        },
+        payload: Payload::new(0, 0, 1),
+        ..FrameSpec::default()
+    };
+    let capture = [
+        (0, segment(0, 0, 0)),
+        (0, segment(1, 0, 1 << 31)),
+        (0, segment(0, 0, 0)),
+    ];
+    let (tracked, _) = track(&capture, 1);
+    assert_eq!(tracked[2].start.unwrap().seq().0, 0);
+}
+
 proptest! {
     #[test]
     fn every_packet_belongs_to_one_flow_and_every_flow_ends_once(

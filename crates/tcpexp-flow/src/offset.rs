@@ -6,17 +6,24 @@ use tcpexp_wire::SeqNum;
 
 /// A position in one direction's byte stream, in bytes; never wraps.
 ///
-/// The lower 32 bits are the sequence number on the wire, the upper ones count how often it has
-/// wrapped. Counting starts at one, so that a segment from before the first one seen still has a
-/// place. Only differences mean anything.
+/// The lower 32 bits are the sequence number on the wire. The upper 32 bits count its wraps from
+/// [`FIRST_WRAP`] on, so that segments before the first segment seen have an offset too. Only
+/// differences between offsets of one stream have a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-// Never zero, so that one that may be unknown takes no more room.
+// Never zero, so that an `Option` of it takes no more room.
 pub struct StreamOffset(NonZeroU64);
+
+/// The wrap count of the first sequence number seen.
+///
+/// Numbers 2^31 apart are equally near in both directions, and [`StreamOffset::nearest`] then goes
+/// back: a packet can lower the offset by at most half a wrap. From the middle of the range, either
+/// end is 2^31 packets away.
+const FIRST_WRAP: u64 = 1 << 30;
 
 impl StreamOffset {
     /// The offset of a stream's first sequence number seen.
     pub const fn first(seq: SeqNum) -> Self {
-        Self::new(1 << 32 | seq.0 as u64)
+        Self::new(FIRST_WRAP << 32 | seq.0 as u64)
     }
 
     /// The offset of `seq` that lies nearest to this one.
@@ -51,10 +58,10 @@ impl StreamOffset {
 
     #[inline]
     const fn new(offset: u64) -> Self {
-        // Four wraps before the first byte seen: nothing real is there.
         match NonZeroU64::new(offset) {
             Some(offset) => Self(offset),
-            None => Self(NonZeroU64::MIN),
+            // Out of reach in a real stream. The next wrap has the same sequence number.
+            None => Self(NonZeroU64::MIN.saturating_add(u32::MAX as u64)),
         }
     }
 
@@ -75,6 +82,28 @@ mod tests {
         let after = before.nearest(SeqNum(100));
         assert_eq!(after.since(before), 200);
         assert_eq!(after.nearest(SeqNum(u32::MAX)).since(after), -101);
+    }
+
+    /// Each of these steps goes back by half a wrap.
+    #[test]
+    fn numbers_half_a_wrap_apart_keep_their_sequence_numbers() {
+        let mut offset = StreamOffset::first(SeqNum(0));
+        for seq in [1 << 31, 0].into_iter().cycle().take(100) {
+            let next = offset.nearest(SeqNum(seq));
+            assert_eq!(next.seq(), SeqNum(seq));
+            assert!(next < offset);
+            offset = next;
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_range_keeps_its_sequence_number() {
+        let last = StreamOffset::first(SeqNum(0)).moved(-(FIRST_WRAP << 32).cast_signed());
+        assert_eq!(last.seq(), SeqNum(0));
+        assert_eq!(
+            StreamOffset::new(1 << 31).nearest(SeqNum(0)).seq(),
+            SeqNum(0)
+        );
     }
 
     proptest! {

@@ -152,7 +152,7 @@ fn a_record_cut_anywhere_is_cut_or_the_same_packet_with_less_of_it() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
     fn no_bytes_panic(
