@@ -15,9 +15,12 @@ use netem_ctl::{
 struct Namespace(String);
 
 impl Namespace {
-    /// `None` where none can be made, and why on standard error.
+    /// `None` where none can be made; the test is then skipped.
     fn new() -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
+        if !tcpexp_testkit::has_programs(&["ip", "tc", "ethtool"]) {
+            return None;
+        }
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("tcxt{}n{number}", std::process::id());
         let ip = |words: &str| {
@@ -25,7 +28,7 @@ impl Namespace {
             status.is_ok_and(|output| output.status.success())
         };
         if !ip(&format!("netns add {name}")) {
-            eprintln!("skipped: no network namespace can be made here");
+            tcpexp_testkit::skip("needs the right to make a network namespace");
             return None;
         }
         let here = Self(name);
@@ -37,7 +40,7 @@ impl Namespace {
                 .0
                 == 0;
         if !is_made {
-            eprintln!("skipped: no veth and no htb here");
+            tcpexp_testkit::skip("needs a kernel with veth and htb");
             return None;
         }
         Some(here)

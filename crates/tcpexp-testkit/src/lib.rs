@@ -3,6 +3,7 @@
 //! - [`script`] turns lines of text into packets, for a test that is about a handful of them.
 //! - [`simulate`] sends TCP flows and UDP streams over a path with two measurement points and hands
 //!   back both captures and what really happened to every packet.
+//! - [`skip`] and its relatives let a test go where a program or right is missing.
 //! - [`FrameSpec`] and [`CaptureWriter`] make single frames and files of every kind.
 //!
 //! ```
@@ -33,6 +34,7 @@
 
 mod checksum;
 mod frame;
+mod needs;
 mod options;
 mod payload;
 mod prng;
@@ -41,6 +43,7 @@ mod simulator;
 mod writer;
 
 pub use frame::{FrameSpec, Framing, Transport, flag};
+pub use needs::{find_program, has_minutes, has_programs, report_skipped, skip};
 pub use options::TcpOptions;
 pub use payload::Payload;
 pub use prng::Prng;

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use netem_ctl::{Ssh, SshOptions};
+use tcpexp_testkit::{find_program, has_programs};
 use tempfile::TempDir;
 
 /// A running sshd, and a client configuration that knows it as `rtr`.
@@ -34,16 +35,12 @@ pub(crate) enum Odd {
 }
 
 impl Server {
-    /// `None` where there is no sshd, which must not be where all tools are promised.
+    /// `None` where there is no sshd; the test is then skipped.
     pub(crate) fn start(odd: Odd) -> Option<Self> {
-        let Some(sshd) = sshd() else {
-            assert!(
-                std::env::var_os("TCPEXP_NEED_TOOLS").is_none(),
-                "sshd, ssh and ssh-keygen are promised and missing"
-            );
-            eprintln!("skipped: there is no sshd");
+        if !has_programs(&["ssh", "ssh-keygen", "sshd"]) {
             return None;
-        };
+        }
+        let sshd = find_program("sshd")?;
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for name in ["host", "user", "other"] {
@@ -158,11 +155,11 @@ fn powerless(folder: &Path) -> PathBuf {
     let tools = folder.join("tools");
     fs::create_dir(&tools).unwrap();
     for tool in ["id", "timeout", "sh", "ls"] {
-        let target = which(tool).unwrap();
+        let target = find_program(tool).unwrap();
         std::os::unix::fs::symlink(target, tools.join(tool)).unwrap();
     }
     let is_root = rustix::process::geteuid().is_root();
-    let drop = match which("setpriv") {
+    let drop = match find_program("setpriv") {
         Some(setpriv) if is_root => format!(
             "{} --reuid=65534 --regid=65534 --clear-groups ",
             setpriv.display()
@@ -182,16 +179,4 @@ fn powerless(folder: &Path) -> PathBuf {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
     program
-}
-
-fn sshd() -> Option<PathBuf> {
-    which("ssh")?;
-    which("ssh-keygen")?;
-    which("sshd")
-}
-
-fn which(program: &str) -> Option<PathBuf> {
-    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/local/sbin:/usr/sbin:/sbin";
-    let places = path.split(':').map(|place| Path::new(place).join(program));
-    places.into_iter().find(|place| place.is_file())
 }

@@ -11,7 +11,7 @@ fn cache() -> std::path::PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab")
 }
 
-/// Whether guests can be booted on this machine; on one where they must, a test that cannot fails.
+/// Returns whether guests can boot on this machine; skips the running test if they cannot.
 fn has_lab() -> bool {
     let built = Command::new(env!("CARGO_BIN_EXE_tcpexp"))
         .args(["lab", "build", "--cache"])
@@ -21,9 +21,7 @@ fn has_lab() -> bool {
     if built.status.success() {
         return true;
     }
-    let said = String::from_utf8_lossy(&built.stderr).into_owned();
-    assert!(std::env::var_os("TCPEXP_NEED_TOOLS").is_none(), "{said}");
-    eprintln!("not tested: {said}");
+    tcpexp_testkit::skip(&String::from_utf8_lossy(&built.stderr));
     false
 }
 

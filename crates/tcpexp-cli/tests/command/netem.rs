@@ -30,8 +30,7 @@ fn a_dry_run_prints_what_would_be_typed_on_the_router() {
 /// and cleared twice.
 #[test]
 fn every_bottleneck_is_made_for_real_in_the_lab() {
-    if std::env::var_os("TCPEXP_NEED_TOOLS").is_none() {
-        eprintln!("not tested: this takes minutes, and TCPEXP_NEED_TOOLS is not set");
+    if !tcpexp_testkit::has_minutes() {
         return;
     }
     let cache = Cache::at(Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab"));

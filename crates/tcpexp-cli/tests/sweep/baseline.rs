@@ -1,7 +1,8 @@
 //! Cells of the plan `examples/plans/single-flow-baseline.toml`, in the lab.
 
-use crate::bench::{Bench, has_lab, said, takes_minutes};
+use crate::bench::{Bench, has_lab, said};
 use crate::planned::tables_are_as_planned;
+use tcpexp_testkit::has_minutes;
 
 const PLAN: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -19,7 +20,7 @@ const CELLS: [&str; 4] = [
 
 #[test]
 fn tables_of_four_cells_of_the_baseline_say_what_its_plan_says() {
-    if takes_minutes() || !has_lab() {
+    if !has_minutes() || !has_lab() {
         return;
     }
     let bench = Bench::new();

@@ -1,7 +1,8 @@
 //! A grid in the lab, measured against its plan.
 
-use crate::bench::{Bench, has_lab, said, takes_minutes};
+use crate::bench::{Bench, has_lab, said};
 use crate::planned::tables_are_as_planned;
+use tcpexp_testkit::has_minutes;
 
 /// Two rates by two congestion controls.
 const PLAN: &str = r#"kind = "lab"
@@ -22,7 +23,7 @@ duration = "10s"
 
 #[test]
 fn tables_of_a_grid_say_what_its_plan_says() {
-    if takes_minutes() || !has_lab() {
+    if !has_minutes() || !has_lab() {
         return;
     }
     let bench = Bench::new();

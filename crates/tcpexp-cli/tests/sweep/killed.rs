@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, has_lab, numbers, said, takes_minutes};
+use crate::bench::{Bench, has_lab, numbers, said};
+use tcpexp_testkit::has_minutes;
 
 const PLAN: &str = include_str!("killed.toml");
 
@@ -145,7 +146,7 @@ fn schemas(tables: &BTreeMap<String, Value>) -> Vec<Value> {
 /// One guest for each run: there two runs with one seed are the same to the last bit.
 #[test]
 fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
-    if takes_minutes() || !has_lab() {
+    if !has_minutes() || !has_lab() {
         return;
     }
     let bench = Bench::new();

@@ -35,11 +35,7 @@ const PUBLISHED_STEPS_MS: [(f64, f64); 2] = [(2.0, 6.0), (10.0, 1.2)];
 const LARGE_BUFFERS: &str = include_str!("../../../../examples/studies/large-buffers/short.toml");
 
 fn is_asked_for() -> bool {
-    if std::env::var_os("TCPEXP_NEED_TOOLS").is_none() {
-        eprintln!("not tested: this takes minutes, and TCPEXP_NEED_TOOLS is not set");
-        return false;
-    }
-    has_lab()
+    tcpexp_testkit::has_minutes() && has_lab()
 }
 
 /// Carries out a plan and compares its cells: the rows of one class.

@@ -6,11 +6,12 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::bench::{Bench, cells, has_lab, numbers, said, takes_minutes, texts};
+use crate::bench::{Bench, cells, has_lab, numbers, said, texts};
+use tcpexp_testkit::has_minutes;
 
 #[test]
 fn each_kind_of_traffic_leaves_what_the_plan_asks_for() {
-    if takes_minutes() || !has_lab() {
+    if !has_minutes() || !has_lab() {
         return;
     }
     let bench = Bench::new();
