@@ -1,9 +1,9 @@
-//! One number of each of several runs to a median and an interval.
+//! The median over repeated runs, with a confidence interval.
 //!
-//! Bins of one run hang together; runs do not. So a run is first made one number, and what varies
-//! is told over runs only.
+//! Bins within one run are correlated; runs are independent. Each run is therefore reduced to one
+//! number first, and the interval describes the variation between runs only.
 
-/// The median of `values`; of an even number the mean of the two in the middle (RFC 2330,
+/// The median of `values`: for an even count, the mean of the two middle values (RFC 2330,
 /// section 11.3). `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
@@ -11,36 +11,38 @@ pub fn median(values: &[f64]) -> Option<f64> {
     median_of_sorted(&sorted)
 }
 
-/// How a percentile bootstrap is done.
+/// Options of a percentile bootstrap of the median.
 ///
-/// Draws as many runs as there are, with replacement, takes their median, and does so again and
-/// again: the interval is what `confidence` of these medians lie in (Efron, Tibshirani: An
-/// Introduction to the Bootstrap, 1993, section 13.3). The same seed gives the same interval.
+/// Each resample draws as many runs as there are, with replacement, and takes their median. The
+/// interval contains the central `confidence` of these medians (Efron, Tibshirani: An Introduction
+/// to the Bootstrap, 1993, section 13.3). The same seed gives the same interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bootstrap {
-    /// How often runs are drawn.
+    /// Number of resamples.
     pub resamples: u32,
-    /// The share of drawn medians in the interval, 0 to 1.
+    /// The share of resampled medians inside the interval, 0 to 1.
     pub confidence: f64,
-    /// Where the draws start.
+    /// Seed of the random draws.
     pub seed: u64,
 }
 
-/// A median over runs and how sure it is.
+/// A median over runs with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// How many runs it is of.
+    /// Number of runs.
     pub runs: usize,
-    /// Their median.
+    /// The median over the runs.
     pub median: f64,
-    /// The interval's ends. `None` for fewer than two runs, which tell nothing of each other.
-    /// Few runs make it too narrow: of five, a nominal 95 % interval holds the true median of a
-    /// continuous quantity in no more than 94 % of cases.
+    /// Lower and upper end of the interval; `None` for fewer than two runs.
+    ///
+    /// Too narrow for few runs: with five, a nominal 95 % interval contains the true median of a
+    /// continuous quantity in at most 94 % of cases.
     pub interval: Option<(f64, f64)>,
 }
 
 impl Default for Bootstrap {
-    /// 2000 draws, 95 %.
+    /// 2000 resamples for a 95 % interval; Efron and Tibshirani call 1000 the least for percentile
+    /// intervals.
     fn default() -> Self {
         Self {
             resamples: 2000,
@@ -53,8 +55,8 @@ impl Default for Bootstrap {
 impl Bootstrap {
     /// The median of `runs` with its interval; `None` without runs.
     ///
-    /// What was not reached within a run is infinity: longer than anything that was. A median or
-    /// an end of the interval that is infinite was then not reached either.
+    /// Infinity stands for a time that a run did not reach, which is longer than every time reached.
+    /// An infinite median or interval end was therefore not reached either.
     pub fn estimate(&self, runs: &[f64]) -> Option<Estimate> {
         Some(Estimate {
             runs: runs.len(),
@@ -93,7 +95,7 @@ fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     Some(f64::midpoint(*sorted.get(upper - 1)?, *high))
 }
 
-/// The smallest value that `share` of all do not exceed.
+/// The smallest value that at least `share` of all values do not exceed.
 fn at_share(sorted: &[f64], share: f64) -> Option<f64> {
     let rank = (share * sorted.len() as f64).ceil();
     #[expect(
@@ -127,7 +129,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_median_of_an_even_number_lies_between_the_middle_two() {
+    fn median_of_an_even_count_lies_between_the_middle_two() {
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[3.0]), Some(3.0));
         assert_eq!(median(&[9.0, 1.0, 3.0]), Some(3.0));
@@ -135,14 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn one_run_has_a_median_and_no_interval() {
+    fn one_run_has_a_median_but_no_interval() {
         let estimate = Bootstrap::default().estimate(&[4.0]).unwrap();
         assert_eq!((estimate.median, estimate.interval), (4.0, None));
         assert_eq!(Bootstrap::default().estimate(&[]), None);
     }
 
     #[test]
-    fn the_interval_is_that_of_the_medians_drawn() {
+    fn interval_matches_the_exact_distribution_of_resampled_medians() {
         // Of five runs, the median drawn is at most the k-th smallest where at least three of the
         // five draws are: for k = 1 with a chance of 5.8 %, so 2.5 % is the smallest run.
         let runs = [10.0, 20.0, 30.0, 40.0, 50.0];

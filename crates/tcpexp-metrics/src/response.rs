@@ -1,17 +1,18 @@
-//! How long traffic takes to follow a change of its path.
+//! How long traffic takes to adapt to a change of its path.
 //!
-//! The concern is that of RFC 5166, section 2.2.1; the measures are common practice, as that
-//! section has none for a step of the capacity.
+//! RFC 5166, section 2.2.1, names the concern but defines no metric for a step of the capacity. The
+//! metrics here are the common practice of settling times.
 
 use tcpexp_units::TimeDelta;
 
 use crate::fairness::Settling;
 
-/// The time from a change of the capacity until the rate of all traffic is within `tolerance`, a
-/// share, of the new one. The windows of `rates_bps` start at the change.
+/// The time from a change of the capacity until the rate of all traffic stays within `tolerance`
+/// (a fraction) of the new capacity.
 ///
-/// After a step down, what arrives is soon no more than the link carries, whatever senders do:
-/// their answer then shows in [`delay_response`]. `None` where [`Settling::time`] is.
+/// The first window of `rates_bps` starts at the change. After a step down, the link itself limits
+/// the arrival rate at once, so the reaction of the senders shows in [`delay_response`] instead.
+/// `None` under the conditions of [`Settling::time`].
 pub fn rate_response(
     rates_bps: &[f64],
     capacity_bps: f64,
@@ -22,10 +23,10 @@ pub fn rate_response(
     settling.time(rates_bps.iter().map(near))
 }
 
-/// The time from a change until the delay stays at `bound` or below. The windows of `delays` start
-/// at the change; one without a sample does not count as low. Delays and bound are in one unit.
+/// The time from a change until the delay stays at or below `bound`.
 ///
-/// `None` where [`Settling::time`] is.
+/// The first window of `delays` starts at the change. A window without a sample does not count as
+/// low. Delays and bound share one unit. `None` under the conditions of [`Settling::time`].
 pub fn delay_response(delays: &[Option<f64>], bound: f64, settling: Settling) -> Option<TimeDelta> {
     let low = |delay: &Option<f64>| delay.is_some_and(|delay| delay <= bound);
     settling.time(delays.iter().map(low))
@@ -45,8 +46,8 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_has_followed_when_it_stays_near_the_capacity() {
-        // From 5 to 10 Mbit/s: past it once, then within a tenth.
+    fn rate_has_settled_when_it_stays_near_the_capacity() {
+        // A step from 5 to 10 Mbit/s: one overshoot, then within 10 %.
         let rates = [5e6, 9e6, 12e6, 10.9e6, 9.1e6, 5e6];
         assert_eq!(
             millis(rate_response(&rates, 10e6, 0.1, SETTLING)),
@@ -56,14 +57,14 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_has_drained_when_the_delay_stays_low() {
+    fn queue_has_drained_when_the_delay_stays_low() {
         let delays = [80.0, 20.0, 30.0, 20.0, 19.0].map(Some);
         assert_eq!(millis(delay_response(&delays, 20.0, SETTLING)), Some(300));
         assert_eq!(millis(delay_response(&delays, 10.0, SETTLING)), None);
     }
 
     #[test]
-    fn a_window_without_a_sample_does_not_show_a_low_delay() {
+    fn window_without_a_sample_does_not_count_as_low_delay() {
         let delays = [Some(10.0), None, Some(10.0), Some(10.0)];
         assert_eq!(millis(delay_response(&delays, 20.0, SETTLING)), Some(200));
     }

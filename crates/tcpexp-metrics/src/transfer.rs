@@ -1,20 +1,21 @@
-//! What a transfer makes of its path.
+//! How well a transfer uses its path: utilisation, efficiency, completion time.
 //!
-//! Rates are in bits per second. The capacity of a link and the bytes that are held against it
-//! must count the same headers: Linux shapes Ethernet frames, dummynet shapes IP packets.
+//! Rates are in bits per second. A link's capacity and the bytes compared with it must include the
+//! same headers: Linux shapes Ethernet frames, dummynet shapes IP packets.
 
-/// Share of `capacity_bps` that `bytes` take during `seconds` (RFC 5166, section 2.1.1, aggregate
-/// link utilisation). More than 1 is a link faster than it is said to be.
+/// Aggregate link utilisation: the share of `capacity_bps` that `bytes` occupy during `seconds`
+/// (RFC 5166, section 2.1.1).
 ///
-/// `None` if the link carries nothing, or for no time.
+/// A value above 1 means that the link is faster than `capacity_bps`. `None` if the capacity or the
+/// time is zero.
 pub fn utilisation(bytes: u64, capacity_bps: f64, seconds: f64) -> Option<f64> {
     over(bytes as f64 * 8.0, capacity_bps * seconds)
 }
 
-/// The goodput of full segments sent back to back: the capacity less the headers that `frame_bytes`
-/// have beyond `payload_bytes`, in bits per second (RFC 6349, section 4.1).
+/// The goodput of full-sized segments sent back to back, in bits per second (RFC 6349, section 4.1).
 ///
-/// `None` if a frame has no bytes.
+/// `frame_bytes` is the size of a frame with all headers, `payload_bytes` its TCP payload. `None` if
+/// `frame_bytes` is zero.
 pub fn ideal_goodput_bps(capacity_bps: f64, payload_bytes: u32, frame_bytes: u32) -> Option<f64> {
     over(
         capacity_bps * f64::from(payload_bytes),
@@ -22,50 +23,51 @@ pub fn ideal_goodput_bps(capacity_bps: f64, payload_bytes: u32, frame_bytes: u32
     )
 }
 
-/// The TCP transfer time ratio: the time that a transfer took, over the time it takes at the
-/// ideal goodput (RFC 6349, section 4.1).
+/// The TCP transfer time ratio: the actual transfer time divided by the time at the ideal goodput
+/// (RFC 6349, section 4.1).
 ///
-/// The same as the ideal goodput over the one reached. `None` if nothing was transferred.
+/// Equals the ideal goodput divided by the measured goodput. `None` if nothing was transferred.
 pub fn transfer_time_ratio(ideal_goodput_bps: f64, goodput_bps: f64) -> Option<f64> {
     over(ideal_goodput_bps, goodput_bps)
 }
 
-/// TCP efficiency in percent: the share of bytes sent that were not sent again (RFC 6349,
-/// section 4.2). `sent_bytes` are all, first copies and others.
+/// TCP efficiency in percent: the share of transmitted bytes that are not retransmissions (RFC 6349,
+/// section 4.2).
 ///
-/// `None` if nothing was sent.
+/// `sent_bytes` includes retransmissions. `None` if nothing was sent.
 pub fn tcp_efficiency_percent(sent_bytes: u64, retransmitted_bytes: u64) -> Option<f64> {
     let first = sent_bytes as f64 - retransmitted_bytes as f64;
     over(first * 100.0, sent_bytes as f64)
 }
 
-/// Buffer delay in percent: how much longer the mean round trip is than that of an idle path, of
-/// the latter (RFC 6349, section 4.3).
+/// Buffer delay in percent: the increase of the mean round-trip time over that of the idle path,
+/// relative to the idle path (RFC 6349, section 4.3).
 ///
-/// Below 0 where the path was not idle when it was said to be. `None` without a round trip.
+/// A negative value means that the path was not idle when `idle_rtt` was measured. `None` if
+/// `idle_rtt` is zero.
 pub fn buffer_delay_percent(mean_rtt: f64, idle_rtt: f64) -> Option<f64> {
     over((mean_rtt - idle_rtt) * 100.0, idle_rtt)
 }
 
-/// The least time that a transfer of `bytes` takes, in seconds: one round trip for the handshake,
-/// one from the first byte to the last ACK, and the bytes at the ideal goodput. A sender whose
-/// window was full from the start would need that long.
+/// The shortest possible completion time of a transfer of `bytes`, in seconds.
 ///
-/// `None` for a path that carries nothing.
+/// The sum of one round trip for the handshake, one from the last byte to its ACK, and the bytes at
+/// the ideal goodput: a sender whose window is open from the start takes this long. `None` if the
+/// ideal goodput is zero.
 pub fn ideal_completion_s(bytes: u64, ideal_goodput_bps: f64, idle_rtt_s: f64) -> Option<f64> {
     Some(over(bytes as f64 * 8.0, ideal_goodput_bps)? + 2.0 * idle_rtt_s)
 }
 
-/// How many times longer than the least it took to complete (RFC 7928, section 2.1, for the time
-/// itself). 1 is the least.
+/// The completion time divided by the shortest possible one (RFC 7928, section 2.1 defines the
+/// completion time). 1 is optimal.
 ///
-/// `None` if the least is no time.
+/// `None` if `ideal_s` is zero.
 pub fn slowdown(completion_s: f64, ideal_s: f64) -> Option<f64> {
     over(completion_s, ideal_s)
 }
 
-fn over(value: f64, of: f64) -> Option<f64> {
-    (of > 0.0).then(|| value / of)
+fn over(numerator: f64, denominator: f64) -> Option<f64> {
+    (denominator > 0.0).then(|| numerator / denominator)
 }
 
 #[cfg(test)]
@@ -78,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn utilisation_is_what_was_carried_of_what_could_be() {
+    fn utilisation_is_carried_bytes_over_capacity() {
         // 10 s at 10 Mbit/s are 12.5 MB.
         assert!(near(utilisation(11_875_000, 10e6, 10.0), 0.95));
         assert_eq!(utilisation(1, 0.0, 10.0), None);
@@ -96,20 +98,20 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_rfc_6349_come_out() {
-        // Section 4.2: of 102 000 bytes sent, 2 000 were sent again: 98.03 %.
+    fn examples_of_rfc_6349_give_its_results() {
+        // Section 4.2: of 102 000 bytes sent, 2 000 were retransmitted: 98.03 %.
         assert!(near(tcp_efficiency_percent(102_000, 2_000), 98.039_215_686));
         // Section 4.3: a mean of 32 ms where 25 ms is the baseline: 28 %.
         assert!(near(buffer_delay_percent(32.0, 25.0), 28.0));
     }
 
     #[test]
-    fn a_transfer_at_two_thirds_of_the_ideal_takes_half_as_long_again() {
+    fn transfer_at_two_thirds_of_the_ideal_goodput_takes_one_and_a_half_times_as_long() {
         assert!(near(transfer_time_ratio(9e6, 6e6), 1.5));
     }
 
     #[test]
-    fn what_never_happened_has_no_measure() {
+    fn division_by_zero_gives_no_figure() {
         assert_eq!(transfer_time_ratio(1e6, 0.0), None);
         assert_eq!(tcp_efficiency_percent(0, 0), None);
         assert_eq!(buffer_delay_percent(1.0, 0.0), None);
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_takes_two_round_trips_and_its_bytes() {
+    fn ideal_completion_is_two_round_trips_plus_serialisation() {
         // 1 MB at 8 Mbit/s is 1 s.
         let ideal = ideal_completion_s(1_000_000, 8e6, 0.05);
         assert!(near(ideal, 1.1));
@@ -127,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_sent_twice_is_full_efficiency(sent in 1_u64..1 << 40) {
+        fn efficiency_is_full_without_retransmissions(sent in 1_u64..1 << 40) {
             prop_assert_eq!(tcp_efficiency_percent(sent, 0), Some(100.0));
             prop_assert_eq!(tcp_efficiency_percent(sent, sent), Some(0.0));
         }

@@ -1,4 +1,4 @@
-//! The runs of a cell put together.
+//! Medians over the runs of a cell, and comparison with a baseline cell.
 
 use std::sync::Arc;
 
@@ -7,54 +7,55 @@ use super::run::ClassRun;
 use crate::fairness::{friendliness, harm_less_is_better, harm_more_is_better};
 use crate::repetition::{Bootstrap, Estimate, median};
 
-/// A run that counts, by the number of its cell.
+/// A valid run of a cell.
 #[derive(Clone, Debug)]
 pub struct RunOfCell {
-    /// Which cell it is of.
+    /// Index of the cell.
     pub cell: usize,
-    /// What it has for each class.
+    /// The values of each class.
     pub classes: Vec<ClassRun>,
 }
 
-/// One row: a class of a cell over all its runs.
+/// One row: a class of a cell, over all runs of the cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellClass {
-    /// Which cell.
+    /// Index of the cell.
     pub cell: usize,
-    /// The class; `None` for all of them together.
+    /// The class; `None` for all classes together.
     pub class: Option<Arc<str>>,
-    /// Runs that have it.
+    /// Number of runs with this class.
     pub runs: u64,
-    /// Senders of one run; `None` if it is not the same for all.
+    /// Senders per run; `None` if the runs differ.
     pub senders: Option<u64>,
-    /// Transfers of all runs whose end was not planned, and how many of them ended.
+    /// Transfers of all runs whose end was not planned: all, and those that ended.
     pub transfers: [u64; 2],
     estimates: Vec<Option<Estimate>>,
     reached: Vec<u64>,
 }
 
 impl CellClass {
-    /// The median over runs and its interval; infinite where more runs ended before it was reached.
+    /// The median over the runs with its interval; infinite if most runs ended before the time was
+    /// reached.
     pub fn estimate(&self, measure: Measure) -> Option<Estimate> {
         self.estimates[measure as usize]
     }
 
-    /// How many runs reached it, of a time to reach.
+    /// Number of runs that reached the condition, for a measure that is a time.
     pub fn reached_runs(&self, measure: Measure) -> u64 {
         self.reached[measure as usize]
     }
 }
 
-/// One row for each cell and class, cells in order and classes in order of first appearance.
+/// One row for each cell and class: cells in order, classes in order of appearance.
 ///
-/// `baselines` has the cell that each cell is held against, if there is one. The runs' own values
-/// of what a baseline is needed for are filled in.
+/// `baselines` names each cell's baseline cell, if any. The function also sets the measures of `runs`
+/// that need a baseline.
 pub fn compare(
     runs: &mut [RunOfCell],
     baselines: &[Option<usize>],
     bootstrap: &Bootstrap,
 ) -> Vec<CellClass> {
-    hold_against(runs, baselines);
+    set_harm(runs, baselines);
     let mut rows = Vec::new();
     for cell in 0..baselines.len() {
         let of_cell = || runs.iter().filter(|run| run.cell == cell);
@@ -100,8 +101,8 @@ fn row(cell: usize, runs: &[&ClassRun], bootstrap: &Bootstrap) -> CellClass {
     }
 }
 
-/// Fills in what needs the medians of the baseline.
-fn hold_against(runs: &mut [RunOfCell], baselines: &[Option<usize>]) {
+/// Sets the measures that compare a run with the medians of its baseline cell.
+fn set_harm(runs: &mut [RunOfCell], baselines: &[Option<usize>]) {
     let medians = |cell: usize, class: &Option<Arc<str>>| {
         let of_class = runs
             .iter()
@@ -142,7 +143,7 @@ fn harm(values: &mut Values, [goodput, rtt, completion]: [Option<f64>; 3]) {
     let with = |base: Option<f64>, measure| base.zip(values.value(measure));
     let goodputs = with(goodput, Measure::FlowGoodput);
     let rtts = with(rtt, Measure::RttMedian);
-    // Where most transfers did not end, the harm is not known: it may be any.
+    // If most transfers did not end, their completion time has no bound and neither has the harm.
     let completions =
         with(completion, Measure::CompletionMedian).filter(|(_, now)| now.is_finite());
     values.set(

@@ -1,4 +1,4 @@
-//! Round-trip times, and what queues add to them.
+//! Round-trip times and the queueing delay in them.
 
 use tcpexp_units::TimeDelta;
 

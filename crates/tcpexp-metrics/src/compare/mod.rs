@@ -1,8 +1,7 @@
-//! Runs of many cells to one row per cell and class of traffic.
+//! Comparison of cells: one row per cell and class of traffic, over the runs of the cell.
 //!
-//! Each run is first made one number of each kind for each class ([`measure_run`]); only these are
-//! put together, over the runs of a cell ([`compare`]). What any number means is written at its
-//! [`Measure`].
+//! [`measure_run`] reduces each run to one value per [`Measure`] and class; [`compare`] takes medians
+//! of these values over the runs of a cell. Each [`Measure`] carries its definition.
 
 mod cells;
 mod delays;

@@ -1,4 +1,4 @@
-//! Goodput, utilisation, losses, and what transfers make of the path.
+//! Goodput, utilisation, losses and completion times.
 
 use super::measures::{Measure, Values, reached};
 use super::run::Group;
@@ -27,7 +27,7 @@ pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
 }
 
 impl Group<'_> {
-    /// Goodput of some senders together; `None` if no bin is in the window.
+    /// Combined goodput of `senders`; `None` if the window contains no bin.
     pub(super) fn goodput_bps(&self, senders: &[&Sender], window: Window) -> Option<f64> {
         let seconds = self.grid?.seconds(window);
         let arrived = senders.iter().flat_map(|sender| &sender.arrived);
@@ -76,7 +76,7 @@ fn loss_ratio(group: &Group<'_>) -> Option<f64> {
     (sent > 0).then(|| lost as f64 / sent as f64)
 }
 
-/// Payload sent in the window, and how much of it was sent again.
+/// Payload bytes sent in the window, and those of them that were retransmitted.
 fn sent_bytes(group: &Group<'_>) -> Option<(u64, u64)> {
     let (mut sent, mut resent) = (0, 0);
     for sender in &group.senders {
@@ -93,7 +93,7 @@ fn sent_bytes(group: &Group<'_>) -> Option<(u64, u64)> {
     Some((sent, resent))
 }
 
-/// The goodput of full segments at the capacity of the link.
+/// The goodput of full-sized segments at the capacity of the link.
 fn ideal_bps(group: &Group<'_>) -> Option<f64> {
     let segment = group.common(|sender| sender.segment)?;
     let link = &group.run.links[group.common(|sender| Some(sender.link))?];

@@ -1,4 +1,4 @@
-//! How a group follows changes of the path.
+//! Reaction of a group of senders to changes of the path.
 
 use tcpexp_units::Timestamp;
 
@@ -8,7 +8,9 @@ use super::window::{Window, rates};
 use crate::repetition::median;
 use crate::response::{delay_response, rate_response};
 
-/// A delay has followed when no more of it is queue than path.
+/// The RTT has settled once the queueing delay is at most the base RTT, i.e. the RTT is at most twice
+/// the base: a queue of one bandwidth-delay product, the buffer that a single Reno flow needs
+/// (Villamizar, Song 1994).
 const MOST_BASE_RTTS: f64 = 2.0;
 
 pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
@@ -21,7 +23,7 @@ pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
     }
 }
 
-/// From each change while the group is active to the next one.
+/// The windows from each change during the group's activity to the next change.
 fn after_changes(group: &Group<'_>) -> Vec<Window> {
     let changes = group.run.changes.iter().copied();
     let inside: Vec<Timestamp> = changes.filter(|at| group.window.holds(*at)).collect();
@@ -30,7 +32,7 @@ fn after_changes(group: &Group<'_>) -> Vec<Window> {
     inside.iter().zip(ends).map(window).collect()
 }
 
-/// The longest of all times; `None` if there is none or one is not known.
+/// The longest time; `None` if there is no time or one is unknown.
 fn longest(times: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let times: Option<Vec<f64>> = times.collect();
     times?.into_iter().reduce(f64::max)

@@ -1,4 +1,4 @@
-//! One run to a number of each kind for each class.
+//! Reduces one run to a value per measure for each class of traffic.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use super::window::{Grid, Window};
 use super::{delays, rates, response, sharing};
 use crate::fairness::Settling;
 
-/// What is left out, and when flows count as settled.
+/// The part of a run that counts, and the conditions for settling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// How much of the beginning does not count, from the start of traffic on.
+    /// Time after the start of traffic that does not count.
     pub warmup: TimeDelta,
-    /// The window for shares and rates over time.
+    /// Width of the windows of rates and shares over time.
     pub window: TimeDelta,
-    /// How far from an equal share a flow may be, as a part of it, when they share; and how far
-    /// from the capacity the rate, when it has followed a change.
+    /// Tolerated deviation, as a fraction: of a converged flow from an equal share, and of a settled
+    /// rate from the capacity.
     pub delta: f64,
-    /// For how long that must hold.
+    /// How long a settled condition must hold.
     pub hold: TimeDelta,
 }
 
 impl Default for Options {
-    /// No warm-up, windows of 1 s, a tenth for 5 s; the delta is that with which the convergence
-    /// time was introduced (Bansal, Balakrishnan, Floyd, Shenker 2001).
+    /// No warm-up, windows of 1 s, a delta of 0.1 held for 5 s. Bansal, Balakrishnan, Floyd, Shenker
+    /// (2001) introduced the convergence time with this delta.
     fn default() -> Self {
         Self {
             warmup: TimeDelta::ZERO,
@@ -46,33 +46,34 @@ impl Options {
     }
 }
 
-/// The numbers of one class in one run.
+/// The values of one class in one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassRun {
-    /// The class; `None` for all of them together.
+    /// The class; `None` for all classes together.
     pub class: Option<Arc<str>>,
-    /// How many senders it has.
+    /// Number of senders.
     pub senders: u64,
-    /// Transfers whose end was not planned, and how many of them ended.
+    /// Transfers whose end was not planned: all, and those that ended.
     pub transfers: [u64; 2],
-    /// Its numbers.
+    /// A value per measure.
     pub values: Values,
 }
 
-/// Senders that are measured together.
+/// Senders measured together.
 pub(super) struct Group<'a> {
     pub(super) run: &'a Run,
     pub(super) options: &'a Options,
     pub(super) class: Option<Arc<str>>,
     pub(super) senders: Vec<&'a Sender>,
-    /// When any of them was active and the warm-up over.
+    /// From the first sender's start (or the end of the warm-up) to the last sender's end.
     pub(super) window: Window,
-    /// The run's bins; `None` if nothing was captured, and for probes.
+    /// The run's bins; `None` without a capture and for probes.
     pub(super) grid: Option<Grid>,
 }
 
-/// The numbers of each class of a run, in order of first appearance, and of all together, which
-/// come first. A run in which nothing sent has none.
+/// The values of a run: first of all classes together, then of each class in order of appearance.
+///
+/// Empty for a run without senders.
 pub fn measure_run(run: &Run, options: &Options) -> Vec<ClassRun> {
     let mut classes: Vec<Option<&Arc<str>>> = vec![None];
     for sender in &run.senders {
@@ -126,7 +127,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The same for all, if it is the same for all.
+    /// The property that all senders share; `None` if they differ.
     pub(super) fn common<T: PartialEq>(&self, of: impl Fn(&Sender) -> Option<T>) -> Option<T> {
         let mut all = self.senders.iter().map(|sender| of(sender));
         let first = all.next()??;

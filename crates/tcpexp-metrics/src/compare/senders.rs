@@ -1,4 +1,4 @@
-//! What a comparison needs to know of a run.
+//! The input of a comparison: links and senders of one run.
 
 use std::sync::Arc;
 
@@ -6,100 +6,100 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::window::{Bin, Window};
 
-/// One run. All times are on one clock.
+/// One run. All timestamps are on one clock.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
-    /// When traffic was to start.
+    /// Planned start of the traffic.
     pub origin: Timestamp,
-    /// The link to the sinks and the link back.
+    /// The link towards the sinks and the reverse link.
     pub links: [Link; 2],
-    /// All that sent.
+    /// All traffic generators.
     pub senders: Vec<Sender>,
-    /// When something changed on the path, in order of time.
+    /// Times at which the path changed, ascending.
     pub changes: Vec<Timestamp>,
 }
 
 /// One direction of the bottleneck.
 #[derive(Clone, Debug, Default)]
 pub struct Link {
-    /// Its capacity in bits per second from each of these times on, the first of them at the
-    /// beginning; empty if it is not known, and `None` from a time on if that is not known.
+    /// Capacity in bits per second from each timestamp on, ascending; `None` where it is unknown.
+    /// Empty if it is unknown throughout.
     pub capacity: Vec<(Timestamp, Option<u64>)>,
-    /// All that came out of it, whoever sent it.
+    /// Traffic that left the link, of all senders.
     pub arrived: Vec<Bin>,
 }
 
-/// A generator of traffic: what fairness is between.
+/// A traffic generator: the unit between which fairness is computed.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    /// The class that it is of.
+    /// Class of traffic.
     pub class: Arc<str>,
-    /// Whether it sends all that TCP lets it.
+    /// True if the sender always has data to send.
     pub is_bulk: bool,
-    /// Whether it only asks for round-trip times, as ping does. It is then in no sum.
+    /// True for a sender that only measures round-trip times, such as ping; excluded from all sums.
     pub is_probe: bool,
-    /// Which of the run's links its data takes.
+    /// Index of the link that its data takes.
     pub link: usize,
-    /// From when to when it sent, as planned; to its last packet if the plan does not say.
+    /// Planned activity; ends with the last packet if the plan states no end.
     pub active: Window,
-    /// Its full segment; `None` if it is not TCP or its handshake was not seen.
+    /// Full-sized segment; `None` if the sender is not TCP or its handshake was not captured.
     pub segment: Option<Segment>,
-    /// The smallest round-trip time between its two hosts.
+    /// Smallest round-trip time between the two hosts.
     pub base_rtt: Option<TimeDelta>,
-    /// Its data where it arrives.
+    /// Its data at the receiving capture.
     pub arrived: Vec<Bin>,
-    /// Its data where it is sent.
+    /// Its data at the sending capture.
     pub sent: Vec<Bin>,
-    /// When it sent data again, and how many bytes; `None` if nothing tells.
+    /// Time and payload bytes of each retransmission; `None` if unknown.
     pub resent: Option<Vec<(Timestamp, u64)>>,
-    /// What became of its packets; `None` if only one end was captured.
+    /// Fates of its packets; `None` if only one end was captured.
     pub fates: Option<Vec<Fate>>,
-    /// Round-trip times of its data, and when that was sent.
+    /// Send time and round-trip time of its data.
     pub rtts: Vec<(Timestamp, TimeDelta)>,
-    /// What it transferred, if its end was not planned.
+    /// Transfers, if their end was not planned.
     pub transfers: Vec<Transfer>,
 }
 
-/// The largest segment of a sender.
+/// A full-sized segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Payload without options, in bytes.
+    /// TCP payload in bytes.
     pub payload_bytes: u32,
-    /// What it takes of the link's capacity, in bytes.
+    /// Bytes that count against the link's capacity.
     pub link_bytes: u32,
 }
 
-/// What became of a packet, or of several that one record stands for.
+/// The fate of a packet, or of several that one record represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate {
-    /// When it left.
+    /// Send time.
     pub at: Timestamp,
-    /// How many packets.
+    /// Number of packets.
     pub packets: u64,
-    /// Whether they were lost; else they arrived.
+    /// True if lost, false if received.
     pub is_lost: bool,
 }
 
-/// One connection that transferred something and ended.
+/// One transfer, finished or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// When its first packet was sent.
+    /// Send time of the first packet.
     pub at: Timestamp,
-    /// Payload, each byte once.
+    /// Payload bytes without retransmissions.
     pub bytes: u64,
-    /// From its first packet to its last; `None` if it did not end.
+    /// Time from the first to the last packet; `None` if the transfer did not end.
     pub completion: Option<TimeDelta>,
 }
 
 impl Run {
-    /// The link to the sinks, or that back if nothing came out of the former.
+    /// The link towards the sinks, or the reverse link if nothing left the former.
     pub(super) fn main_link(&self) -> Option<&Link> {
         self.links.iter().find(|link| !link.arrived.is_empty())
     }
 }
 
 impl Link {
-    /// The mean capacity in a window, in bits per second; `None` if any of it is not known.
+    /// Mean capacity in a window, in bits per second; `None` if unknown for a part of it.
     pub(super) fn capacity_bps(&self, window: Window) -> Option<f64> {
         let ends = self.capacity.iter().skip(1).map(|(at, _)| *at);
         let mut bits = 0.0;
@@ -112,12 +112,12 @@ impl Link {
                 known += length;
             }
         }
-        // A part before the first capacity is one whose capacity is not known.
+        // The capacity before the first entry is unknown.
         let is_known = known > TimeDelta::ZERO && known == window.until - window.from;
         is_known.then(|| bits / known.as_seconds_f64())
     }
 
-    /// The capacity at a time, in bits per second.
+    /// Capacity at a point in time, in bits per second.
     pub(super) fn capacity_at(&self, at: Timestamp) -> Option<f64> {
         let (_, bps) = self.capacity.iter().rfind(|(from, _)| *from <= at)?;
         bps.map(|bps| bps as f64)
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn a_capacity_that_changes_is_averaged_over_time() {
+    fn changing_capacity_is_averaged_over_time() {
         let steps = [(0, Some(10)), (30, Some(20))];
         assert_eq!(capacity(&steps, 0, 30), Some(10.0));
         assert_eq!(capacity(&steps, 20, 60), Some(17.5));
     }
 
     #[test]
-    fn a_capacity_of_which_a_part_is_not_known_is_not_known() {
+    fn partly_unknown_capacity_is_unknown() {
         assert_eq!(capacity(&[], 0, 30), None);
         assert_eq!(capacity(&[(0, Some(10)), (30, None)], 0, 31), None);
         assert_eq!(capacity(&[(0, Some(10)), (30, None)], 0, 30), Some(10.0));

@@ -1,4 +1,4 @@
-//! How the senders of a group share what they get.
+//! Fairness between the senders of a group.
 
 use super::measures::{Measure, Values, reached};
 use super::rates::mean;
@@ -12,7 +12,7 @@ use crate::fairness::{
 pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
     let sharing: Vec<&Sender> = match group.class {
         Some(_) => group.senders.clone(),
-        // What wants little gets little, and nobody is to blame.
+        // A sender with little to send gets little without being treated unfairly.
         None => bulk(&group.senders),
     };
     if sharing.len() > 1 {
@@ -40,7 +40,7 @@ fn among(group: &Group<'_>, senders: &[&Sender], values: &mut Values) -> Option<
             bin.goodput_bytes
         })
     };
-    // Convergence begins where the last one joins, whatever the warm-up.
+    // Convergence starts when the last sender joins, so the warm-up does not apply.
     let (delta, settling) = (group.options.delta, group.options.settling());
     let time = convergence_time(&cut(together), delta, settling);
     values.set(Measure::Convergence, Some(reached(time)));
@@ -68,7 +68,7 @@ fn goodputs(group: &Group<'_>, senders: &[&Sender], window: Window) -> Option<Ve
     senders.iter().map(goodput).collect()
 }
 
-/// When all of them were active; `None` if they never were.
+/// The window in which all senders are active; `None` if there is none.
 fn all_active(senders: &[&Sender]) -> Option<Window> {
     let active = senders.iter().map(|sender| sender.active);
     let together = active.reduce(Window::meet)?;

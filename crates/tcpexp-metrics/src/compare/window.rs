@@ -1,49 +1,48 @@
-//! Which part of a run counts, and what arrived in it.
+//! Time windows of a run, and the traffic inside them.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// A part of a run, from its start to before its end.
+/// A half-open interval of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The first point in it.
+    /// Start, inside the window.
     pub from: Timestamp,
-    /// The first point after it.
+    /// End, outside the window.
     pub until: Timestamp,
 }
 
-/// What passed in a short time.
+/// Traffic within one bin of time.
 ///
-/// The bins of one capture have one width and follow each other without gaps, but those in which
-/// nothing passed may be missing.
+/// All bins of a capture have one width and lie on one grid; empty bins may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
-    /// When it starts.
+    /// Start of the bin.
     pub start: Timestamp,
-    /// How long it is.
+    /// Width of the bin.
     pub width: TimeDelta,
     /// Bytes that count against the capacity of the link.
     pub link_bytes: u64,
-    /// Bytes of payload that came for the first time.
+    /// Payload bytes without retransmissions.
     pub goodput_bytes: u64,
 }
 
-/// What all bins of a window have together.
+/// Totals over the bins of a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) link_bytes: u64,
     pub(super) goodput_bytes: u64,
 }
 
-/// The bins that a capture has or could have.
+/// The grid of a capture's bins, including empty ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
     width: i64,
-    /// The middle of some bin, doubled so that it is whole.
+    /// Middle of one bin of the grid, in nanoseconds.
     middle: i64,
 }
 
 impl Window {
-    /// What both have in common, which may be nothing.
+    /// The intersection; may be empty.
     #[must_use]
     pub fn meet(self, other: Self) -> Self {
         Self {
@@ -52,7 +51,7 @@ impl Window {
         }
     }
 
-    /// From the first point of either to the last.
+    /// The smallest window that contains both.
     #[must_use]
     pub fn span_with(self, other: Self) -> Self {
         Self {
@@ -61,12 +60,12 @@ impl Window {
         }
     }
 
-    /// Whether a point lies in it.
+    /// True if the window contains `at`.
     pub fn holds(&self, at: Timestamp) -> bool {
         self.from <= at && at < self.until
     }
 
-    /// Parts of so long, one after another, without what is left at the end.
+    /// Consecutive parts of `width`, without the remainder at the end.
     pub(super) fn parts(self, width: TimeDelta) -> impl Iterator<Item = Self> {
         let starts = std::iter::successors(Some(self.from), move |from| Some(*from + width));
         starts
@@ -79,14 +78,14 @@ impl Window {
 }
 
 impl Bin {
-    /// A bin is where its middle is: bins seldom start where a window does.
+    /// Middle of the bin, which decides the window it belongs to: bins seldom start where windows do.
     fn middle(&self) -> Timestamp {
         self.start + TimeDelta::from_nanos(self.width.as_nanos() / 2)
     }
 }
 
 impl Grid {
-    /// The grid of bins of one capture; `None` without any.
+    /// The grid of the bins of one capture; `None` without bins.
     pub(super) fn of<'a>(mut bins: impl Iterator<Item = &'a Bin>) -> Option<Self> {
         let bin = bins.next()?;
         let width = bin.width.as_nanos();
@@ -96,8 +95,7 @@ impl Grid {
         })
     }
 
-    /// How long the bins of a window are together, in seconds: those that could be there, with or
-    /// without traffic.
+    /// Total width of the grid's bins in a window, empty ones included, in seconds.
     pub(super) fn seconds(&self, window: Window) -> f64 {
         let before = |at: Timestamp| {
             let after = i128::from(at.as_nanos()) - i128::from(self.middle);
@@ -109,7 +107,7 @@ impl Grid {
     }
 }
 
-/// The bins of a window together.
+/// Totals over the bins whose middle lies in a window.
 pub(super) fn sum<'a>(bins: impl IntoIterator<Item = &'a Bin>, window: Window) -> Sum {
     let inside = bins.into_iter().filter(|bin| window.holds(bin.middle()));
     inside.fold(Sum::default(), |sum, bin| Sum {
@@ -118,7 +116,9 @@ pub(super) fn sum<'a>(bins: impl IntoIterator<Item = &'a Bin>, window: Window) -
     })
 }
 
-/// Rates of `bytes` of several series in each part of a window, in bits per second.
+/// Rates of several series in consecutive parts of a window, in bits per second.
+///
+/// `bytes` selects the bytes of a bin. Parts without a bin are left out.
 pub(super) fn rates(
     series: &[&[Bin]],
     grid: Grid,
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// Bins of 100 ms, the first at 30 ms, with so many bytes each.
+    /// Bins of 100 ms with the given bytes, the first at 30 ms.
     fn bins(bytes: &[u64]) -> Vec<Bin> {
         let bin = |(place, bytes): (usize, &u64)| Bin {
             start: at(30 + 100 * i64::try_from(place).unwrap()),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bin_is_in_the_window_that_its_middle_is_in() {
+    fn bin_belongs_to_the_window_of_its_middle() {
         let bins = bins(&[1, 10, 100, 1000]);
         // Middles at 80, 180, 280 and 380 ms.
         let goodput = |from, until| sum(&bins, window(from, until)).goodput_bytes;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn time_without_traffic_counts() {
+    fn empty_bins_count_as_time() {
         let grid = Grid::of(bins(&[5]).iter()).unwrap();
         let tenths = |from, until| (grid.seconds(window(from, until)) * 10.0).round();
         let expected = [
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_window_leave_no_rest() {
+    fn parts_of_a_window_leave_out_the_remainder() {
         let parts: Vec<_> = window(0, 350).parts(TimeDelta::from_millis(100)).collect();
         assert_eq!(parts, [window(0, 100), window(100, 200), window(200, 300)]);
         assert_eq!(window(0, 0).parts(TimeDelta::from_millis(1)).count(), 0);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_stand_side_by_side() {
+    fn rates_of_each_part_list_all_series() {
         let (a, b) = (bins(&[100, 200, 300, 400]), bins(&[0, 25]));
         let width = TimeDelta::from_millis(200);
         let grid = Grid::of(a.iter()).unwrap();

@@ -1,23 +1,22 @@
-//! How long it takes until flows share, or something else settles.
+//! Settling times, and the convergence time of flows to a fair share.
 
 use tcpexp_units::TimeDelta;
 
-/// When something counts as settled: from the first window on from which it holds in every one
-/// for a while.
+/// The rule for a condition to count as settled: it holds in every window for a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settling {
-    /// How long a window is. What is shorter averages out, and no time is told more finely.
+    /// Length of a window, which is also the resolution of the settling time.
     pub window: TimeDelta,
-    /// How long it must hold; rounded up to windows, and at least one.
+    /// How long the condition must hold; rounded up to whole windows, at least one.
     pub hold: TimeDelta,
 }
 
 impl Settling {
-    /// The time from the start of the first of `windows`, which say of each whether it holds, to
-    /// the start of the first one that is settled. Too short by less than a window.
+    /// The time from the start of the first window to the start of the first settled one.
     ///
-    /// `None` if that was not seen: nothing settled, or the end came before it had held for long
-    /// enough. Such a run is censored, and no number stands for it.
+    /// Each element of `windows` says whether the condition holds in that window. The result is too
+    /// short by less than one window. `None` if the condition never holds for long enough before the
+    /// windows end: the run is censored, and no number stands for it.
     pub fn time(&self, windows: impl IntoIterator<Item = bool>) -> Option<TimeDelta> {
         let mut held = 0;
         for (window, holds) in windows.into_iter().enumerate() {
@@ -41,15 +40,15 @@ impl Settling {
     }
 }
 
-/// The delta-fair convergence time: from the start of the first window to the first from which
-/// every flow is within `delta` of an equal share of what all of them got.
+/// The delta-fair convergence time: the time until every flow stays within `delta` (a fraction) of an
+/// equal share of the delivered rate.
 ///
-/// `windows` hold the rates of all flows and start where the last flow joins. For two flows these
-/// are the shares of (1 + delta)/2 and (1 - delta)/2 of RFC 5166, section 2.3, but of what was
-/// delivered and not of the link, so that a link that is not full is no lack of fairness; and the
-/// flows start where they are and not at 100/101 and 1/101.
+/// Each window holds the rates of all flows; the first starts when the last flow joins. For two flows
+/// the limits are the shares (1 + delta)/2 and (1 - delta)/2 of RFC 5166, section 2.3, with two
+/// differences: shares are of the delivered rate, not of the link, so an idle link is not unfair; and
+/// flows start from their actual rates, not from 100/101 and 1/101.
 ///
-/// `None` for fewer than two flows, and where [`Settling::time`] is.
+/// `None` for fewer than two flows and under the conditions of [`Settling::time`].
 pub fn convergence_time(windows: &[Vec<f64>], delta: f64, settling: Settling) -> Option<TimeDelta> {
     if windows.iter().any(|rates| rates.len() < 2) {
         return None;
@@ -81,21 +80,21 @@ mod tests {
     }
 
     #[test]
-    fn settled_is_what_holds_for_as_long_as_asked() {
+    fn condition_is_settled_once_it_holds_long_enough() {
         assert_eq!(settled("+++"), Some(0.0));
         assert_eq!(settled("--+++-"), Some(2.0));
         assert_eq!(settled("++-++-+++"), Some(6.0));
     }
 
     #[test]
-    fn what_does_not_hold_until_the_end_is_censored() {
+    fn run_that_ends_before_the_hold_time_is_censored() {
         assert_eq!(settled(""), None);
         assert_eq!(settled("----"), None);
         assert_eq!(settled("--++"), None);
     }
 
     #[test]
-    fn a_hold_that_is_no_whole_number_of_windows_is_rounded_up() {
+    fn hold_time_is_rounded_up_to_whole_windows() {
         let hold = |millis| Settling {
             hold: TimeDelta::from_millis(millis),
             ..SECONDS
@@ -117,8 +116,8 @@ mod tests {
     }
 
     #[test]
-    fn two_flows_converge_where_their_shares_are_within_delta_of_a_half() {
-        // 100/101 to 1/101, then closer and closer; 55 to 45 is just within a tenth.
+    fn two_flows_converge_once_their_shares_stay_within_delta_of_a_half() {
+        // From 100/101 and 1/101, ever closer; 55 to 45 is just within 10 %.
         let windows = [
             vec![100.0, 1.0],
             vec![80.0, 20.0],
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_without_traffic_is_not_fair() {
+    fn window_without_traffic_is_not_fair() {
         let mut windows = vec![vec![1.0, 1.0]; 5];
         windows[2] = vec![0.0, 0.0];
         assert_eq!(convergence_time(&windows, 0.1, SECONDS), None);
@@ -142,7 +141,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_laxer_delta_never_takes_longer(
+        fn larger_delta_never_takes_longer(
             windows in prop::collection::vec(prop::collection::vec(0.0..10.0_f64, 3), 0..30),
             delta in 0.0..1.0_f64,
             more in 0.0..1.0_f64,

@@ -2,16 +2,17 @@
 
 use crate::repetition::median;
 
-/// A window counts as fair from this index on: two flows then differ by less than a factor of two.
+/// A window counts as fair from this index on. For two flows, 0.9 is a rate ratio of exactly two
+/// (see the test of the formula).
 const FAIR: f64 = 0.9;
 
 /// Jain's fairness index of `rates`: the square of their sum over their number times the sum of
 /// their squares (Jain, Chiu, Hawe 1984; RFC 5166, section 2.3.1).
 ///
-/// From 1/n, where one flow has all, to 1, where all have the same. It knows nothing of what flows
-/// wanted: one with little to send makes it low. `None` if no flow got anything.
+/// Ranges from 1/n (one flow takes everything) to 1 (all rates are equal). The index ignores demand:
+/// a flow with little to send lowers it. `None` if all rates are zero.
 pub fn jain(rates: &[f64]) -> Option<f64> {
-    // Scaled first: squares of tiny or huge rates leave the range of a float.
+    // Scale first: squares of tiny or huge rates would leave the range of a float.
     let largest = rates.iter().copied().fold(0.0, f64::max);
     if largest <= 0.0 {
         return None;
@@ -25,10 +26,10 @@ pub fn jain(rates: &[f64]) -> Option<f64> {
     Some(sum * sum / (rates.len() as f64 * squares))
 }
 
-/// Jain's index of how much of what it is entitled to each flow got: pairs of a rate and the share
-/// it is held against, both in one unit (RFC 5166, section 2.3.2).
+/// Jain's index of rates relative to entitlements: each pair is a flow's rate and the rate that it is
+/// entitled to, in one unit (RFC 5166, section 2.3.2).
 ///
-/// `None` if no flow got anything, or one is entitled to nothing.
+/// `None` if all rates are zero or an entitlement is zero.
 pub fn weighted_jain(rates: &[(f64, f64)]) -> Option<f64> {
     if rates.iter().any(|(_, entitled)| *entitled <= 0.0) {
         return None;
@@ -40,19 +41,20 @@ pub fn weighted_jain(rates: &[(f64, f64)]) -> Option<f64> {
     jain(&shares)
 }
 
-/// Jain's index in each of many windows.
+/// The distribution of Jain's index over time windows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JainWindows {
-    /// The lowest.
+    /// Smallest index of all windows.
     pub min: f64,
-    /// The median.
+    /// Median index.
     pub median: f64,
-    /// The share of windows with an index of 0.9 and more.
+    /// Share of the windows with an index of at least 0.9, from 0 to 1.
     pub fair_share: f64,
 }
 
-/// Jain's index of `windows`, each with the rates of all flows. Those in which no flow got anything
-/// have none and are not counted; `None` if there is no other.
+/// Jain's index of each window, summarised. A window holds the rates of all flows.
+///
+/// Windows without traffic have no index and do not count. `None` if no window has traffic.
 pub fn jain_windows(windows: &[Vec<f64>]) -> Option<JainWindows> {
     let indices: Vec<f64> = windows.iter().filter_map(|rates| jain(rates)).collect();
     let fair = indices.iter().filter(|index| **index >= FAIR).count();
@@ -69,23 +71,23 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_index_of_few_rates_is_that_of_the_formula() {
+    fn index_of_few_rates_follows_the_formula() {
         // (1 + 2 + 3)^2 / (3 * (1 + 4 + 9))
         assert_eq!(jain(&[1.0, 2.0, 3.0]), Some(36.0 / 42.0));
         assert_eq!(jain(&[7.0]), Some(1.0));
         assert_eq!(jain(&[7.0, 0.0, 0.0, 0.0]), Some(0.25));
-        // Nine tenths is where one of two flows has twice as much as the other.
+        // Two flows whose rates differ by a factor of two.
         assert_eq!(jain(&[1.0, 2.0]), Some(0.9));
     }
 
     #[test]
-    fn nothing_for_anyone_is_neither_fair_nor_unfair() {
+    fn all_zero_rates_have_no_index() {
         assert_eq!(jain(&[]), None);
         assert_eq!(jain(&[0.0, 0.0]), None);
     }
 
     #[test]
-    fn flows_that_get_what_they_are_entitled_to_are_treated_fairly() {
+    fn flows_that_get_their_entitlement_have_an_index_of_one() {
         assert_eq!(weighted_jain(&[(1.0, 2.0), (4.0, 8.0)]), Some(1.0));
         // Shares of 1 and 1/2: (3/2)^2 / (2 * 5/4).
         assert_eq!(weighted_jain(&[(2.0, 2.0), (4.0, 8.0)]), Some(0.9));
@@ -115,7 +117,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_index_lies_between_one_nth_and_one(rates in rates()) {
+        fn index_lies_between_one_nth_and_one(rates in rates()) {
             if let Some(index) = jain(&rates) {
                 let least = 1.0 / rates.len() as f64;
                 prop_assert!(index >= least * (1.0 - 1e-12) && index <= 1.0 + 1e-12, "{index}");
@@ -123,13 +125,13 @@ mod tests {
         }
 
         #[test]
-        fn the_unit_does_not_matter(rates in rates(), exponent in -100_i32..100) {
+        fn index_does_not_depend_on_the_unit(rates in rates(), exponent in -100_i32..100) {
             let scaled: Vec<f64> = rates.iter().map(|rate| rate * 2_f64.powi(exponent)).collect();
             prop_assert_eq!(jain(&scaled), jain(&rates));
         }
 
         #[test]
-        fn the_order_does_not_matter(mut rates in rates()) {
+        fn index_does_not_depend_on_the_order(mut rates in rates()) {
             let index = jain(&rates);
             rates.reverse();
             let reversed = jain(&rates);
@@ -138,13 +140,13 @@ mod tests {
         }
 
         #[test]
-        fn equal_shares_are_fair(rate in 1.0..1e10_f64, flows in 1_usize..50) {
+        fn equal_rates_have_an_index_of_one(rate in 1.0..1e10_f64, flows in 1_usize..50) {
             let index = jain(&vec![rate; flows]).unwrap();
             prop_assert!((index - 1.0).abs() < 1e-12);
         }
 
         #[test]
-        fn taking_from_the_rich_makes_it_fairer(
+        fn transfer_from_a_larger_to_a_smaller_rate_raises_the_index(
             low in 1.0..1e6_f64, gap in 1.0..1e6_f64, part in 0.01..0.49_f64, other in 0.0..1e6_f64,
         ) {
             let high = low + gap;

@@ -1,7 +1,7 @@
 //! How flows share a path.
 //!
-//! Rates are those of the flows over one window, in any unit as long as it is the same, and never
-//! negative. The number of flows counts: one that was there and got nothing has a rate of zero.
+//! Rates are averages over one window, nonnegative and in one unit. An active flow that got nothing
+//! counts with a rate of zero.
 
 mod convergence;
 mod harm;

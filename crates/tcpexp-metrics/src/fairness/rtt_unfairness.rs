@@ -1,18 +1,17 @@
-//! How much a short path gains on a long one.
+//! RTT unfairness: the advantage of flows with short round-trip times.
 
-/// The largest round-trip time must be this many times the smallest, or what a queue adds to
-/// either tells as much as their paths.
+/// Smallest ratio of the largest to the smallest round-trip time for which an exponent is computed.
+/// Below it, differences in queueing delay weigh as much as the paths do.
 pub const LEAST_RTT_RATIO: f64 = 1.1;
 
-/// The exponent by which rates fall with round-trip times: `a` in rate ~ 1/RTT^a, from pairs of a
-/// flow's round-trip time and its rate.
+/// The exponent `a` of rate ~ 1/RTT^a, from pairs of a flow's round-trip time and its rate.
 ///
-/// For two flows that is ln(rate ratio) over ln(RTT ratio); of more it is the slope of a straight
-/// line through the logarithms by least squares. 0 is no unfairness. Loss-synchronised standard
-/// TCP comes near 2, and near 1 where losses are independent (Lakshman, Madhow 1997).
+/// For two flows, the exponent is ln(rate ratio) / ln(RTT ratio); for more, it is the least-squares
+/// slope through the logarithms. 0 means no unfairness. Standard TCP has an exponent near 2 with
+/// synchronised losses and near 1 with independent losses (Lakshman, Madhow 1997).
 ///
-/// `None` for fewer than two flows, round-trip times that differ by less than [`LEAST_RTT_RATIO`],
-/// or a flow that got nothing.
+/// `None` for fewer than two flows, for round-trip times within a factor of [`LEAST_RTT_RATIO`], or
+/// if a flow has a rate of zero.
 pub fn rtt_unfairness_exponent(flows: &[(f64, f64)]) -> Option<f64> {
     if flows.iter().any(|(rtt, rate)| *rtt <= 0.0 || *rate <= 0.0) {
         return None;
@@ -51,13 +50,13 @@ mod tests {
     }
 
     #[test]
-    fn who_gains_from_a_long_path_has_a_negative_exponent() {
+    fn advantage_of_the_long_path_is_a_negative_exponent() {
         let exponent = rtt_unfairness_exponent(&[(40.0, 2.0), (80.0, 4.0)]).unwrap();
         assert!((exponent + 1.0).abs() < 1e-12);
     }
 
     #[test]
-    fn equal_paths_tell_nothing() {
+    fn equal_paths_have_no_exponent() {
         assert_eq!(rtt_unfairness_exponent(&[(40.0, 2.0), (43.0, 4.0)]), None);
         assert_eq!(rtt_unfairness_exponent(&[(40.0, 2.0), (80.0, 0.0)]), None);
         assert_eq!(rtt_unfairness_exponent(&[(40.0, 2.0)]), None);
@@ -66,7 +65,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_exponent_that_made_the_rates_is_found(
+        fn exponent_that_generated_the_rates_is_recovered(
             exponent in -3.0..3.0_f64,
             rate in 1.0..1e9_f64,
             rtts in prop::collection::vec(1.0..400.0_f64, 2..8),
