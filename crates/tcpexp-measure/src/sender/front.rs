@@ -5,13 +5,14 @@ use tcpexp_flow::{
 };
 use tcpexp_units::Timestamp;
 
-use super::engine::{Engine, Order};
+use super::engine::{Engine, Order, Subject};
 use super::event::{Acked, Sent};
 use super::hindsight::{Hindsight, Side};
 use super::losses::Losses;
+use super::options::SenderOptions;
 use super::receiver::Replay;
+use super::row::SenderRow;
 use super::scale::WindowScale;
-use super::{SenderOptions, SenderRow};
 use crate::{Meter, Position};
 
 /// The second pass over one flow.
@@ -53,7 +54,7 @@ impl Meter for FlowReplay<'_> {
         if let (Some(ack), Some(sender)) =
             (segment.ack, &mut self.senders[direction.opposite().index()])
         {
-            sender.hear(segment, ack, rows);
+            sender.on_ack(segment, ack, rows);
         }
         if let Some(sender) = &mut self.senders[direction.index()] {
             sender.send(segment, rows);
@@ -85,12 +86,14 @@ impl<'a> Front<'a> {
         Self {
             side,
             engine: Engine::new(
-                flow,
-                direction,
-                side,
+                Subject {
+                    flow,
+                    direction,
+                    side,
+                    order,
+                },
                 losses.filter(|_| order == Order::Seen),
                 options.profile,
-                order,
             ),
             replay: (order == Order::Replayed).then(|| Replay::new(side.least_echo, side.tick)),
             classifier: Classifier::default(),
@@ -137,7 +140,7 @@ impl<'a> Front<'a> {
         }
     }
 
-    fn hear(&mut self, segment: &Segment, ack: StreamOffset, rows: &mut impl Extend<SenderRow>) {
+    fn on_ack(&mut self, segment: &Segment, ack: StreamOffset, rows: &mut impl Extend<SenderRow>) {
         self.classifier.acknowledge(segment);
         let window = u64::from(segment.window);
         let window_bytes = match self.side.window_scale {
@@ -159,7 +162,7 @@ impl<'a> Front<'a> {
         };
         match (&mut self.replay, segment.timestamps) {
             (Some(replay), Some((stamp, _))) if !acked.is_syn => replay.depart(stamp, acked),
-            _ => self.engine.hear(&acked, rows),
+            _ => self.engine.on_ack(&acked, rows),
         }
     }
 

@@ -206,7 +206,7 @@ impl Meter for FlowSurvey {
             ([forward, reverse], Direction::Reverse) => (reverse, forward),
         };
         if let Some(ack) = segment.ack {
-            other.hear(segment, ack);
+            other.on_ack(segment, ack);
         }
         own.send(segment);
     }
@@ -311,16 +311,16 @@ impl SideSurvey {
     }
 
     /// The other direction acknowledges this one's data.
-    fn hear(&mut self, segment: &Segment, ack: StreamOffset) {
+    fn on_ack(&mut self, segment: &Segment, ack: StreamOffset) {
         self.classifier.acknowledge(segment);
         if let Some((_, echo)) = segment.timestamps {
-            self.echoes.hear(echo, segment.seen.at);
+            self.echoes.on_ack(echo, segment.seen.at);
         }
-        self.pacing.hear(segment.seen.at);
+        self.pacing.on_ack(segment.seen.at);
         let stamp = segment.timestamps.map(|(stamp, _)| stamp);
         self.heard.push(stamp, ack);
         if segment.syn.is_none() {
-            self.scale.hear(ack, segment.window);
+            self.scale.on_ack(ack, segment.window);
         }
     }
 

@@ -47,6 +47,7 @@ mod hints;
 mod lengths;
 mod limits;
 mod losses;
+mod options;
 mod pacing;
 mod profile;
 mod progress;
@@ -55,6 +56,7 @@ mod recovery;
 mod reduction;
 mod resent;
 mod retransmissions;
+mod row;
 mod sample;
 mod scale;
 mod scoreboard;
@@ -70,41 +72,20 @@ pub use fates::DataFates;
 pub use hindsight::Hindsight;
 pub use hints::{CongestionFamily, CongestionHint};
 pub use limits::LimitedTime;
+pub use options::SenderOptions;
 pub use profile::Profile;
 pub use recovery::{RecoveryEpoch, RecoveryKind};
 pub use resent::{EarlierCopy, Resent, ResentCause};
+pub use row::SenderRow;
 pub use sample::{CwndSource, Limit, Phase, SenderSample};
 pub use scale::WindowScale;
 pub use summary::SenderSummary;
 
 use front::FlowReplay;
-use profile::Growth;
 
 use tcpexp_flow::Flow;
 
-use crate::{Both, Either, Meter, Metered, Packets, Position, meter};
-
-/// What can be set.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SenderOptions {
-    /// Where the capture was taken, from the view of all data; told from the packets if `None`.
-    pub position: Option<Position>,
-    /// Whose rules are replayed.
-    pub profile: Profile,
-}
-
-/// What a reconstruction yields.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum SenderRow {
-    /// The state when an ACK arrived.
-    Sample(SenderSample),
-    /// A recovery, when it is over.
-    Recovery(RecoveryEpoch),
-    /// Data sent again.
-    Resent(Resent),
-    /// A sender whose flow is over.
-    Summary(SenderSummary),
-}
+use crate::{Both, Either, Meter, Metered, Packets, meter};
 
 /// Reconstructs the state of all TCP senders of a capture: the second pass, after that of
 /// [`Hindsight::of`] over the same packets.

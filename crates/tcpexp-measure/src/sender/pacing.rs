@@ -20,7 +20,7 @@ pub(super) struct Pacing {
 
 impl Pacing {
     #[inline]
-    pub(super) fn hear(&mut self, at: Timestamp) {
+    pub(super) fn on_ack(&mut self, at: Timestamp) {
         self.heard = Some(at);
     }
 

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::SenderRow;
 use super::engine::Engine;
 use super::event::{Acked, Sent};
+use super::row::SenderRow;
 use super::stamps::{Ticks, is_after};
 
 /// More ACKs are never waited for.
@@ -84,7 +84,7 @@ impl Replay {
             acked.record = record;
             acked.at = acked.at.max(self.latest);
             self.latest = acked.at;
-            engine.hear(&acked, rows);
+            engine.on_ack(&acked, rows);
         }
     }
 

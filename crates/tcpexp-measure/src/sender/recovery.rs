@@ -1,24 +1,13 @@
-//! Which phase of loss recovery a sender is in, and since when.
+//! One recovery of a sender: from the loss, timeout or congestion echo that begins it until the data
+//! outstanding at that time is acknowledged.
 
 use std::ops::Range;
 
 use tcpexp_flow::{Direction, FlowId, StreamOffset};
 use tcpexp_units::Timestamp;
 
+use super::reduction::Reduction;
 use super::stamps::is_after;
-
-/// What a sender does about losses: `tcpi_ca_state` without `Disorder`, which changes nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum State {
-    #[default]
-    Open,
-    /// Reducing after an ECN echo.
-    Reducing,
-    /// Fast recovery.
-    Recovery,
-    /// After a timeout.
-    Loss,
-}
 
 /// Why a recovery began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,106 +59,110 @@ pub struct RecoveryEpoch {
     pub lost_packets: Option<u64>,
 }
 
-/// What is going on.
+/// A recovery that is under way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Running {
+pub(super) struct Recovery {
     pub(super) epoch: u32,
     pub(super) kind: RecoveryKind,
     pub(super) began: Timestamp,
+    /// `snd_nxt` when the recovery began; the recovery is over once this is acknowledged.
     pub(super) high: StreamOffset,
-    /// What comes before it was acknowledged when the recovery began.
-    marker: StreamOffset,
-    pub(super) cwnd_before: u32,
-    pub(super) ssthresh_before: Option<u32>,
-    /// Whether the window before was seen, and not only replayed.
-    pub(super) was_filled: bool,
-    /// Segments sent again that no duplicate report has shown to be needless.
+    /// `snd_una` when the recovery began.
+    low: StreamOffset,
+    pub(super) before: Before,
+    pub(super) reduction: Reduction,
+    /// Retransmitted segments, less those that a D-SACK has reported as duplicates.
     unconfirmed: i64,
-    /// `TSval` of the first segment sent again.
+    has_retransmitted: bool,
+    /// `TSval` of the first retransmission.
     first_stamp: Option<u32>,
-    has_resent: bool,
 }
 
-/// The state machine.
-#[derive(Debug, Default)]
-pub(super) struct Recovery {
-    pub(super) state: State,
-    pub(super) running: Option<Running>,
-    epochs: u32,
+/// The window at the beginning of a recovery.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    pub(super) cwnd: u32,
+    pub(super) ssthresh: Option<u32>,
+    /// Whether the sender filled the window, so that it was seen and not only replayed.
+    pub(super) was_filled: bool,
 }
 
 impl Recovery {
-    pub(super) fn is_open(&self) -> bool {
-        self.state == State::Open
-    }
-
-    /// Begins a recovery of what is outstanding.
-    pub(super) fn begin(
-        &mut self,
+    /// Begins a recovery of the data that is `outstanding`. `threshold` is what earlier recoveries
+    /// of the sender suggest for `ssthresh`.
+    pub(super) fn new(
+        epoch: u32,
         kind: RecoveryKind,
         began: Timestamp,
         outstanding: Range<StreamOffset>,
-        cwnd_before: (u32, bool),
-        ssthresh_before: Option<u32>,
-    ) {
-        self.state = match kind {
-            RecoveryKind::Fast => State::Recovery,
-            RecoveryKind::Timeout => State::Loss,
-            RecoveryKind::CongestionEcho => State::Reducing,
-        };
-        self.running = Some(Running {
-            epoch: self.epochs,
+        before: Before,
+        threshold: Option<u32>,
+    ) -> Self {
+        Self {
+            epoch,
             kind,
             began,
-            marker: outstanding.start,
+            low: outstanding.start,
             high: outstanding.end,
-            cwnd_before: cwnd_before.0,
-            ssthresh_before,
-            was_filled: cwnd_before.1,
+            before,
+            reduction: Reduction::new(before.cwnd, threshold),
             unconfirmed: 0,
+            has_retransmitted: false,
             first_stamp: None,
-            has_resent: false,
-        });
-        self.epochs += 1;
-    }
-
-    /// `segments` were sent again.
-    pub(super) fn resent(&mut self, segments: u32, stamp: Option<u32>) {
-        if let Some(running) = &mut self.running {
-            if !running.has_resent {
-                running.first_stamp = stamp;
-            }
-            running.has_resent = true;
-            running.unconfirmed += i64::from(segments);
         }
     }
 
-    /// The receiver reports that a segment that ends at `end` arrived twice.
+    /// Counts `segments` retransmitted segments.
+    pub(super) fn retransmit(&mut self, segments: u32, stamp: Option<u32>) {
+        if !self.has_retransmitted {
+            self.first_stamp = stamp;
+        }
+        self.has_retransmitted = true;
+        self.unconfirmed += i64::from(segments);
+        self.reduction.send(segments);
+    }
+
+    /// The receiver reports that a segment that ends at `end` arrived twice (RFC 2883).
     pub(super) fn duplicated(&mut self, end: StreamOffset) {
-        if let Some(running) = &mut self.running
-            && end > running.marker
-        {
-            running.unconfirmed -= 1;
+        if end > self.low {
+            self.unconfirmed -= 1;
         }
     }
 
-    /// Whether all that was sent again is known to have been needless (RFC 3708).
+    /// Whether D-SACKs show that every retransmission was spurious (RFC 3708).
     pub(super) fn is_refuted(&self) -> bool {
-        self.running
-            .is_some_and(|running| running.has_resent && running.unconfirmed <= 0)
+        self.has_retransmitted && self.unconfirmed <= 0
     }
 
-    /// Whether the ACK that echoes `echo` answers what was sent before the first segment was sent
-    /// again (Eifel detection, RFC 3522).
+    /// Whether an ACK that echoes `echo` answers data sent before the first retransmission (Eifel
+    /// detection, RFC 3522).
     pub(super) fn answers_original(&self, echo: Option<u32>) -> bool {
-        let first = self.running.and_then(|running| running.first_stamp);
-        echo.zip(first)
+        echo.zip(self.first_stamp)
             .is_some_and(|(echo, first)| echo != 0 && is_after(first, echo))
     }
 
-    /// Ends the recovery; tells what it was.
-    pub(super) fn end(&mut self) -> Option<Running> {
-        self.state = State::Open;
-        self.running.take()
+    /// Whether `una` covers everything that was outstanding when the recovery began.
+    ///
+    /// Without SACK more than that must be acknowledged, or duplicate ACKs of the same number would
+    /// begin another recovery (RFC 6582, section 4).
+    pub(super) fn is_repaired_by(&self, una: StreamOffset, has_sack: bool) -> bool {
+        una > self.high || una == self.high && has_sack
+    }
+
+    /// The window when an ACK arrives with `pipe` segments in the network.
+    pub(super) fn cwnd(
+        &mut self,
+        una: StreamOffset,
+        pipe: u32,
+        is_closed: bool,
+        has_sack: bool,
+    ) -> u32 {
+        match self.kind {
+            RecoveryKind::Timeout => pipe,
+            // Everything is acknowledged but nothing beyond: a sender without SACK waits here, and
+            // the segments that duplicate ACKs stood for count as outstanding again.
+            _ if !has_sack && una == self.high => self.reduction.latest(),
+            _ => self.reduction.look(pipe, is_closed),
+        }
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct WindowScaleSearch {
 
 impl WindowScaleSearch {
     #[inline]
-    pub(super) fn hear(&mut self, ack: StreamOffset, window: u16) {
+    pub(super) fn on_ack(&mut self, ack: StreamOffset, window: u16) {
         if self.acknowledged.is_none_or(|(latest, _)| ack >= latest) {
             self.acknowledged = Some((ack, window));
         }

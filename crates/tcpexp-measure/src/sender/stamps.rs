@@ -31,7 +31,7 @@ impl Echoes {
     }
 
     #[inline]
-    pub(super) fn hear(&mut self, echo: u32, at: Timestamp) {
+    pub(super) fn on_ack(&mut self, echo: u32, at: Timestamp) {
         while let Some(&(stamp, sent)) = self.waiting.front() {
             if is_after(stamp, echo) {
                 break;

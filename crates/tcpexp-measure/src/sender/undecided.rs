@@ -2,7 +2,7 @@
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::SenderRow;
+use super::row::SenderRow;
 use super::sample::{CwndSource, SenderSample};
 
 /// After so many unanswered ACKs in a row the window was cut at once; one that is reduced in

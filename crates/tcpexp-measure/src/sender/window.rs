@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::profile::{Growth, Profile};
 use super::sample::CwndSource;
-use super::{Growth, Profile};
 
 /// ACKs by which it is judged whether the sender fills its window.
 const JUDGED: usize = 8;
@@ -34,7 +34,7 @@ impl Reply {
 
 /// What is known when an ACK arrives, before it is processed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct AckContext {
     pub(super) at: Timestamp,
     pub(super) pipe: u32,
     pub(super) outstanding: u32,
@@ -48,7 +48,7 @@ pub(super) struct Moment {
 
 /// What the window is thought to be.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Opinion {
+pub(super) enum CwndEstimate {
     Sure(u32, CwndSource),
     /// The sender, so far limited by its window, sent nothing: because the window shrank, or because
     /// there is nothing to send. What it does next tells.
@@ -99,23 +99,23 @@ impl Window {
     }
 
     /// The estimate while nothing is being repaired.
-    pub(super) fn open(&mut self, now: &Moment) -> Opinion {
+    pub(super) fn open(&mut self, now: &AckContext) -> CwndEstimate {
         self.is_filled = false;
         if now.is_closed {
             self.judge(now);
             self.cover(now);
-            return Opinion::Sure(self.cwnd, CwndSource::ReceiverLimited);
+            return CwndEstimate::Sure(self.cwnd, CwndSource::ReceiverLimited);
         }
         if self.is_filling() && !now.reply.has_sent() {
             self.is_filled = true;
-            return Opinion::Undecided;
+            return CwndEstimate::Undecided;
         }
         if now.reply != Reply::NothingYet {
             self.judge(now);
         }
         if !self.is_filling() || now.reply != Reply::AtOnce {
             self.cover(now);
-            return Opinion::Sure(self.cwnd, CwndSource::ApplicationLimited);
+            return CwndEstimate::Sure(self.cwnd, CwndSource::ApplicationLimited);
         }
         self.is_filled = true;
         self.cwnd = if self.is_bursty {
@@ -125,7 +125,7 @@ impl Window {
             now.pipe
         };
         self.notice_slow_start_end(now);
-        Opinion::Sure(self.cwnd, CwndSource::Filled)
+        CwndEstimate::Sure(self.cwnd, CwndSource::Filled)
     }
 
     /// Whether the sender has mostly sent when an ACK made room.
@@ -135,13 +135,13 @@ impl Window {
     }
 
     /// What was sent fits into the window.
-    fn cover(&mut self, now: &Moment) {
+    fn cover(&mut self, now: &AckContext) {
         if now.reply.has_sent() {
             self.cwnd = self.cwnd.max(now.pipe);
         }
     }
 
-    fn judge(&mut self, now: &Moment) {
+    fn judge(&mut self, now: &AckContext) {
         self.judged
             .push_back((now.reply == Reply::AtOnce && !now.is_closed, now.pipe));
         if self.judged.len() > JUDGED {
@@ -160,7 +160,7 @@ impl Window {
 
     /// Slow start may end without a loss, at rising delay (`HyStart`, RFC 9406): then a round trip
     /// multiplies the window by less than 1.3.
-    fn notice_slow_start_end(&mut self, now: &Moment) {
+    fn notice_slow_start_end(&mut self, now: &AckContext) {
         let Some(srtt) = now.srtt else {
             return;
         };
@@ -177,7 +177,7 @@ impl Window {
     }
 
     /// Notes how much of the window the sender used since the last ACK.
-    pub(super) fn validate(&mut self, now: &Moment) {
+    pub(super) fn validate(&mut self, now: &AckContext) {
         if !now.reply.has_sent() {
             return;
         }

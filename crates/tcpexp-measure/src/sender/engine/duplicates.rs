@@ -3,19 +3,20 @@
 use tcpexp_flow::StreamOffset;
 
 use super::Engine;
+use super::stream::Stream;
 use crate::sender::event::Acked;
 use crate::sender::progress::Progress;
-use crate::sender::recovery::State;
+use crate::sender::recovery::RecoveryKind;
 
 impl Engine<'_> {
     /// Whether an ACK counts as a duplicate (RFC 5681, section 2).
-    pub(super) fn is_duplicate(&self, acked: &Acked, advanced: bool) -> bool {
-        let has_grown = acked.window_bytes > self.window_bytes;
-        !advanced && acked.is_bare && !self.board.is_empty() && !has_grown
+    pub(super) fn is_duplicate(&self, acked: &Acked, before: &Stream) -> bool {
+        let has_grown = acked.window_bytes > before.window_bytes;
+        acked.ack <= before.una && acked.is_bare && !self.board.is_empty() && !has_grown
     }
 
     /// Without SACK each duplicate ACK stands for a segment that arrived, whichever it was
-    /// (`tcp_add_reno_sack`, `tcp_remove_reno_sacks`); tells how many segments have newly arrived.
+    /// (`tcp_add_reno_sack`, `tcp_remove_reno_sacks`); returns how many segments newly arrived.
     pub(super) fn count_duplicates(
         &mut self,
         progress: &Progress,
@@ -29,11 +30,14 @@ impl Engine<'_> {
             let covered = progress.cumulative - 1;
             self.board.counted_duplicates = had.saturating_sub(covered);
             delivered = progress.cumulative.saturating_sub(had).max(1);
-            match self.recovery.state {
-                State::Recovery if !self.is_repaired_by(una) => {
-                    self.board.mark_front_lost();
-                }
-                _ => self.board.counted_duplicates = 0,
+            // The hole that a partial ACK shows is lost too (RFC 6582, section 3.2, step 3).
+            let is_partial = self.state.recovery().is_some_and(|recovery| {
+                recovery.kind == RecoveryKind::Fast && !recovery.is_repaired_by(una, false)
+            });
+            if is_partial {
+                self.board.mark_front_lost();
+            } else {
+                self.board.counted_duplicates = 0;
             }
         }
         if is_duplicate {

@@ -1,180 +1,121 @@
-//! One sender, event by event: what it sends, what it hears, and what follows for its state.
+//! One sender, event by event: what it sends, what it hears, and how its state follows.
 
 mod duplicates;
 mod repair;
-mod tell;
+mod sample;
+mod settle;
+mod state;
+mod stream;
 
 use tcpexp_flow::{Direction, FlowId, StreamOffset};
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::Timestamp;
 
-use crate::sender::SenderRow;
-use crate::sender::backoff::Backoff;
-use crate::sender::delivery::Delivery;
-use crate::sender::event::{Acked, Sent};
-use crate::sender::hindsight::Side;
-use crate::sender::hints::Hints;
-use crate::sender::limits::Limits;
-use crate::sender::losses::Losses;
-use crate::sender::profile::{Profile, Timer};
-use crate::sender::progress::Progress;
-use crate::sender::recovery::{Recovery, RecoveryKind, Running, State};
-use crate::sender::reduction::Reduction;
-use crate::sender::scoreboard::Scoreboard;
-use crate::sender::stamps::Ticks;
-use crate::sender::undecided::Undecided;
-use crate::sender::window::Window;
+use self::state::State;
+use self::stream::{Exchange, Start, Stream};
+use super::backoff::Backoff;
+use super::delivery::Delivery;
+use super::event::{Acked, Sent};
+use super::hindsight::Side;
+use super::hints::Hints;
+use super::limits::Limits;
+use super::losses::Losses;
+use super::profile::{Profile, Timer};
+use super::progress::Progress;
+use super::recovery::RecoveryKind;
+use super::row::SenderRow;
+use super::scoreboard::Scoreboard;
+use super::stamps::Ticks;
+use super::undecided::Undecided;
+use super::window::Window;
 
-/// What is answered to an ACK leaves within this time.
-const ANSWER: TimeDelta = TimeDelta::from_millis(1);
+pub(super) use self::stream::Order;
 
-/// Where more than this is missing in the capture, the sender's state starts anew: nobody has that
-/// much in flight, and each segment of it would take memory.
+/// A gap of more bytes than this starts the state anew. No sender has 64 MiB in flight in the
+/// captures at hand, and each segment of a gap would take memory.
 const LONGEST_GAP_BYTES: i64 = 1 << 26;
 
-/// The same where times are known by ticks of a millisecond.
-const REPLAYED_ANSWER: TimeDelta = TimeDelta::from_millis(3);
-
-/// How the order of events at the sender is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    /// The capture was taken at the sender.
-    Seen,
-    /// By timestamps; times say little about what caused what.
-    Replayed,
-    /// It is not.
-    NotSeen,
+/// Whose state is replayed, and how well its events are known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Subject<'a> {
+    pub(super) flow: FlowId,
+    pub(super) direction: Direction,
+    pub(super) side: &'a Side,
+    pub(super) order: Order,
 }
 
-impl Order {
-    /// What is answered to an ACK leaves within this time.
-    fn answer(self) -> TimeDelta {
-        match self {
-            Self::Seen => ANSWER,
-            Self::Replayed | Self::NotSeen => REPLAYED_ANSWER,
-        }
-    }
+/// The replay of one sender.
+#[derive(Debug)]
+pub(super) struct Engine<'a> {
+    subject: Subject<'a>,
+    /// `None` before the first SYN or data.
+    stream: Option<Stream>,
+    state: State,
+    board: Scoreboard,
+    window: Window,
+    timer: Timer,
+    exchange: Exchange,
+    ticks: Ticks,
+    backoff: Backoff,
+    undecided: Undecided,
+    totals: Totals,
+    /// The fates of the data; `None` without a second capture.
+    losses: Option<Losses<'a>>,
 }
 
-/// What is counted.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+/// What is summed up over the flow.
+#[derive(Debug, Default)]
+struct Totals {
+    limits: Limits,
+    delivery: Delivery,
+    hints: Hints,
     resent: u64,
+    /// Also the number of the next recovery.
     recoveries: u32,
     timeouts: u32,
 }
 
-/// The replay of one sender.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct Engine<'a> {
-    flow: FlowId,
-    direction: Direction,
-    side: &'a Side,
-    board: Scoreboard,
-    recovery: Recovery,
-    reduction: Reduction,
-    backoff: Backoff,
-    window: Window,
-    timer: Timer,
-    limits: Limits,
-    delivery: Delivery,
-    hints: Hints,
-    counts: Counts,
-    una: Option<StreamOffset>,
-    nxt: Option<StreamOffset>,
-    /// The SYN's time, until it is acknowledged.
-    syn: Option<Timestamp>,
-    /// Where the captured data began, until it is acknowledged.
-    warming_up: Option<StreamOffset>,
-    window_bytes: Option<u64>,
-    last_sent: Option<Timestamp>,
-    last_heard: Option<Timestamp>,
-    last_advance: Option<Timestamp>,
-    has_sent: bool,
-    is_answer: bool,
-    /// The latest ACK came with data.
-    was_asked: bool,
-    order: Order,
-    undecided: Undecided,
-    ticks: Ticks,
-    /// A tail loss probe was sent and not answered yet.
-    has_probed: bool,
-    /// The recovery that ended with the last ACK; its threshold shows with the next one.
-    settling: Option<Settling>,
-    /// A recovery that has ended below its threshold, which shows where slow start ends.
-    regrowing: Option<Settling>,
-    /// What truly became of the data.
-    losses: Option<Losses<'a>>,
-}
-
-/// A recovery that has ended, and whose threshold is not known yet.
-#[derive(Clone, Copy, Debug)]
-struct Settling {
-    running: Running,
-    ended: Timestamp,
-    /// The sender was silent since and starts again with a smaller window, which is no threshold.
-    has_restarted: bool,
-}
-
 impl<'a> Engine<'a> {
-    pub(super) fn new(
-        flow: FlowId,
-        direction: Direction,
-        side: &'a Side,
-        losses: Option<Losses<'a>>,
-        profile: Profile,
-        order: Order,
-    ) -> Self {
+    pub(super) fn new(subject: Subject<'a>, losses: Option<Losses<'a>>, profile: Profile) -> Self {
         Self {
-            flow,
-            direction,
-            side,
+            subject,
+            stream: None,
+            state: State::Open,
             board: Scoreboard::default(),
-            recovery: Recovery::default(),
-            reduction: Reduction::default(),
-            backoff: Backoff::default(),
-            window: Window::new(profile, side.is_bursty),
+            window: Window::new(profile, subject.side.is_bursty),
             timer: profile.timer(),
-            limits: Limits::default(),
-            delivery: Delivery::default(),
-            hints: Hints::default(),
-            counts: Counts::default(),
-            una: None,
-            nxt: None,
-            syn: None,
-            warming_up: None,
-            window_bytes: None,
-            last_sent: None,
-            last_heard: None,
-            last_advance: None,
-            has_sent: false,
-            is_answer: false,
-            was_asked: false,
-            order,
+            exchange: Exchange::new(subject.order),
+            ticks: Ticks::new(subject.side.tick),
+            backoff: Backoff::default(),
             undecided: Undecided::default(),
-            ticks: Ticks::new(side.tick),
-            has_probed: false,
-            settling: None,
-            regrowing: None,
+            totals: Totals::default(),
             losses,
         }
     }
 
     /// The sender opens the connection.
     pub(super) fn open(&mut self, at: Timestamp, start: StreamOffset) {
-        // The SYN takes a number. One that is sent twice gives no round-trip time.
-        self.syn = self.una.is_none().then_some(at);
-        self.una = Some(start.plus(1));
-        self.nxt = Some(start.plus(1));
+        // The SYN takes a number.
+        let first = start.plus(1);
+        let Some(stream) = &mut self.stream else {
+            self.stream = Some(Stream::opened(at, first));
+            return;
+        };
+        stream.una = first;
+        stream.nxt = first;
+        // A SYN that is sent twice gives no round-trip time (RFC 6298, section 3).
+        if let Start::Opening(_) = stream.start {
+            stream.start = Start::Complete;
+        }
     }
 
     /// The sender sends data.
     pub(super) fn send(&mut self, sent: &Sent, rows: &mut impl Extend<SenderRow>) {
-        self.limits.pass(sent.at);
-        let nxt = self.begin(sent.start);
+        self.totals.limits.pass(sent.at);
+        let nxt = self.begin(sent.start).nxt;
         let losses = self.losses.as_mut();
         let earlier_copy = losses.and_then(|losses| losses.send(sent, nxt));
-        if !self.is_answered_at(sent.at) {
-            // What is sent without being asked for, as a probe is, may go beyond the window.
+        if !self.exchange.answers(sent.at) {
+            // Data that no ACK asked for, as a probe, may go beyond the window.
             self.see_settled(sent.at, rows);
         }
         if sent.end > nxt {
@@ -185,150 +126,160 @@ impl<'a> Engine<'a> {
                 end: sent.end.min(nxt),
                 ..*sent
             };
-            self.send_again(&again, earlier_copy, rows);
+            self.retransmit(&again, earlier_copy, rows);
         }
-        if !self.has_sent {
-            // What the other end asked for is not sent because of room in the window.
-            self.is_answer = !self.was_asked && self.is_answered_at(sent.at);
-        }
-        self.last_sent = Some(sent.at);
-        self.has_sent = true;
+        self.exchange.send(sent.at);
         self.note_limit();
         self.ticks.send(sent.at, sent.stamp);
     }
 
-    /// What is sent next; from the first data on, if the connection's start was not captured.
-    fn begin(&mut self, start: StreamOffset) -> StreamOffset {
-        if self.una.is_none() {
-            self.una = Some(start);
-            self.warming_up = Some(start);
-        }
-        if let Some(nxt) = self.nxt
-            && start.since(nxt) > LONGEST_GAP_BYTES
-        {
+    /// The stream before data that begins at `start`, anew if the stream is not known.
+    fn begin(&mut self, start: StreamOffset) -> Stream {
+        let stream = self.stream.get_or_insert(Stream::from_data(start));
+        if start.since(stream.nxt) > LONGEST_GAP_BYTES {
             self.board = Scoreboard::default();
-            self.una = Some(start);
-            self.nxt = Some(start);
-            self.warming_up = Some(start);
+            *stream = Stream {
+                window_bytes: stream.window_bytes,
+                ..Stream::from_data(start)
+            };
         }
-        *self.nxt.get_or_insert(start)
+        *stream
     }
 
-    /// New data. What lies before it was sent too, though the capture missed it.
+    /// New data. Data before it that the capture missed was sent too.
     fn send_new(&mut self, at: Timestamp, from: StreamOffset, to: StreamOffset) {
         if self.board.is_empty()
-            && self.recovery.is_open()
-            && let Some(last) = self.last_sent
+            && self.state.is_open()
+            && let Some(last) = self.exchange.last_sent()
         {
             let has_restarted = self.window.restart(at - last, self.timer.rto());
-            if let Some(settling) = &mut self.settling {
+            if let State::Settling(settling) = &mut self.state {
                 settling.has_restarted |= has_restarted;
             }
         }
-        let segments = self.board.append(at, from, to, self.side.smss_bytes);
-        self.reduction.send(segments);
-        self.nxt = Some(to);
+        let smss_bytes = self.subject.side.smss_bytes;
+        let segments = self.board.append(at, from, to, smss_bytes);
+        if let Some(recovery) = self.state.recovery_mut() {
+            recovery.reduction.send(segments);
+        }
+        if let Some(stream) = &mut self.stream {
+            stream.nxt = to;
+        }
     }
 
-    /// The sender hears an ACK: tells its state before, and changes it.
-    pub(super) fn hear(&mut self, acked: &Acked, rows: &mut impl Extend<SenderRow>) {
-        let (Some(una), Some(nxt)) = (self.una, self.nxt) else {
+    /// An ACK reaches the sender: emits the state before it, then processes it.
+    pub(super) fn on_ack(&mut self, acked: &Acked, rows: &mut impl Extend<SenderRow>) {
+        let Some(stream) = self.stream else {
             return;
         };
-        self.limits.pass(acked.at);
-        let nxt = self.admit(acked, una, nxt);
-        let now = self.moment(acked.at, una, nxt);
+        self.totals.limits.pass(acked.at);
+        let stream = self.admit(acked, stream);
+        let now = self.context(acked.at, &stream);
         self.window.validate(&now);
         self.see_settled(acked.at, rows);
         if !acked.is_syn {
-            self.tell(&now, rows);
+            self.emit_sample(&now, rows);
         }
         self.see_regrown(rows);
-        if acked.ack >= una {
-            self.process(acked, una, nxt, rows);
+        if acked.ack >= stream.una {
+            self.process(acked, stream, rows);
         }
         if let Some(losses) = &mut self.losses
-            && self.recovery.is_open()
-            && self.settling.is_none()
+            && matches!(self.state, State::Open | State::Regrowing(_))
         {
             losses.repair(acked.ack);
         }
-        self.last_heard = Some(acked.at);
-        self.was_asked = !acked.is_bare;
-        self.has_sent = false;
-        self.is_answer = false;
+        self.exchange.on_ack(acked);
         self.note_limit();
     }
 
-    /// What is acknowledged was sent, though the capture may have missed it.
-    fn admit(&mut self, acked: &Acked, una: StreamOffset, nxt: StreamOffset) -> StreamOffset {
-        if self.warming_up.is_some() && acked.ack < una && una == self.warming_up.unwrap_or(una) {
-            // Data from before the capture is still in the network.
-            return nxt;
+    /// Acknowledged data was sent, though the capture may have missed it.
+    fn admit(&mut self, acked: &Acked, stream: Stream) -> Stream {
+        if stream.start == Start::WarmingUp(stream.una) && acked.ack < stream.una {
+            // Data from before the capture is still in flight.
+            return stream;
         }
         let furthest = acked
             .blocks
             .selective(acked.ack)
             .map(|block| block.1)
             .fold(acked.ack, StreamOffset::max);
-        // A window's worth may have been missed, not more: else it is no acknowledgment.
-        if furthest > nxt && furthest.since(nxt) < LONGEST_GAP_BYTES {
-            self.send_new(acked.at, nxt, furthest);
-            return furthest;
+        // The capture may have missed a window of data, but more is no acknowledgment of it.
+        if furthest > stream.nxt && furthest.since(stream.nxt) < LONGEST_GAP_BYTES {
+            self.send_new(acked.at, stream.nxt, furthest);
+            return Stream {
+                nxt: furthest,
+                ..stream
+            };
         }
-        nxt
+        stream
     }
 
-    fn process(
-        &mut self,
-        acked: &Acked,
-        una: StreamOffset,
-        nxt: StreamOffset,
-        rows: &mut impl Extend<SenderRow>,
-    ) {
-        let advanced = acked.ack > una;
-        let is_duplicate = !self.side.has_sack && self.is_duplicate(acked, advanced);
-        self.una = Some(acked.ack);
+    /// Takes in an ACK at or above `snd_una`.
+    fn process(&mut self, acked: &Acked, before: Stream, rows: &mut impl Extend<SenderRow>) {
+        let has_sack = self.subject.side.has_sack;
+        let advanced = acked.ack > before.una;
+        let is_duplicate = !has_sack && self.is_duplicate(acked, &before);
+        let warmed_up = matches!(before.start, Start::WarmingUp(start) if acked.ack > start);
+        let syn = match before.start {
+            Start::Opening(at) => Some(at),
+            Start::Complete | Start::WarmingUp(_) => None,
+        };
+        self.stream = Some(Stream {
+            una: acked.ack,
+            nxt: before.nxt,
+            window_bytes: acked.window_bytes,
+            start: if warmed_up || syn.is_some() {
+                Start::Complete
+            } else {
+                before.start
+            },
+        });
         if advanced {
-            self.last_advance = Some(acked.at);
-            self.has_probed = false;
+            self.exchange.advance(acked.at);
         }
-        if self.warming_up.is_some_and(|start| acked.ack > start) {
-            self.warming_up = None;
+        if warmed_up {
             self.window.cwnd = self.board.pipe().max(1);
         }
-        let mut has_lost = false;
         let had = self.board.counted_duplicates;
-        let mut progress =
-            self.board
-                .acknowledge(acked.at, acked.ack, acked.blocks.selective(acked.ack));
-        if !self.side.has_sack {
+        let blocks = acked.blocks.selective(acked.ack);
+        let mut progress = self.board.acknowledge(acked.at, acked.ack, blocks);
+        if !has_sack {
             progress.delivered = self.count_duplicates(&progress, acked.ack, is_duplicate, had);
         }
-        self.time(acked, &progress, nxt);
-        if self.recovery.is_open() && !self.board.has_sacked() {
-            self.delivery
-                .acknowledge(acked.at, acked.ack, self.timer.srtt());
-        } else {
-            self.delivery.restart();
-        }
-        if !self.recovery.is_open() && progress.delivered > 0 {
-            has_lost = self.detect(acked.at, acked.record) > 0;
-        }
-        self.window_bytes = acked.window_bytes;
+        self.time(acked, &progress, syn, before.nxt);
+        self.measure_delivery(acked);
+        let has_lost = !self.state.is_open()
+            && progress.delivered > 0
+            && self.detect(acked.at, acked.record) > 0;
         self.advance(acked, &progress, advanced, has_lost, rows);
     }
 
-    /// Round-trip times, as Linux takes them: one an ACK, and none of what was sent again.
-    fn time(&mut self, acked: &Acked, progress: &Progress, nxt: StreamOffset) {
-        let sent = self.syn.take().or_else(|| progress.timed());
-        let rtt = match sent {
+    /// Round-trip times as Linux samples them: one per ACK, and none of retransmitted data.
+    fn time(
+        &mut self,
+        acked: &Acked,
+        progress: &Progress,
+        syn: Option<Timestamp>,
+        nxt: StreamOffset,
+    ) {
+        let rtt = match syn.or_else(|| progress.timed()) {
             Some(sent) => Some(acked.at - sent),
             None if progress.cumulative > 0 => self.ticks.rtt(acked.at, acked.echo),
             None => None,
         };
         if let Some(rtt) = rtt {
             self.timer.sample(rtt, acked.ack, nxt);
+        }
+    }
+
+    fn measure_delivery(&mut self, acked: &Acked) {
+        let delivery = &mut self.totals.delivery;
+        if self.state.is_open() && !self.board.has_sacked() {
+            delivery.acknowledge(acked.at, acked.ack, self.timer.srtt());
+        } else {
+            // A hole is filled: what the ACK covers was delivered earlier.
+            delivery.restart();
         }
     }
 
@@ -341,36 +292,34 @@ impl<'a> Engine<'a> {
         has_lost: bool,
         rows: &mut impl Extend<SenderRow>,
     ) {
+        let Some(recovery) = self.state.recovery_mut() else {
+            if acked.congestion_echo {
+                self.enter(RecoveryKind::CongestionEcho, acked.at, rows);
+            } else if advanced && progress.delivered > 0 {
+                self.window.grow(progress.delivered);
+            }
+            return;
+        };
         if let Some((_, end)) = acked.blocks.duplicate(acked.ack) {
-            self.recovery.duplicated(end);
+            recovery.duplicated(end);
         }
-        match self.recovery.state {
-            State::Open => {
-                if acked.congestion_echo {
-                    self.enter(RecoveryKind::CongestionEcho, acked.at, rows);
-                } else if advanced && progress.delivered > 0 {
-                    self.window.grow(progress.delivered);
-                }
-            }
-            State::Recovery | State::Loss | State::Reducing => {
-                let may_speed_up = advanced && !has_lost;
-                self.reduction
-                    .deliver(progress.delivered, self.board.pipe(), may_speed_up);
-                let was_needless = self.was_needless(acked, advanced);
-                if was_needless || self.is_repaired_by(acked.ack) {
-                    self.leave(acked, was_needless, rows);
-                }
-            }
+        let may_speed_up = advanced && !has_lost;
+        recovery
+            .reduction
+            .deliver(progress.delivered, self.board.pipe(), may_speed_up);
+        let recovery = *recovery;
+        let was_spurious = self.was_spurious(&recovery, acked, advanced);
+        if was_spurious || recovery.is_repaired_by(acked.ack, self.subject.side.has_sack) {
+            self.leave(acked.at, was_spurious, rows);
         }
     }
 
     /// The capture is over.
     pub(super) fn end(mut self, rows: &mut impl Extend<SenderRow>) {
         self.undecided.give_up(rows);
-        self.settle(None, rows);
-        self.give_up_regrowing(rows);
-        if let Some(running) = self.recovery.end() {
-            self.report(&running, None, None, false, rows);
+        match std::mem::take(&mut self.state) {
+            State::Recovering(recovery) => self.report(&recovery, None, None, rows),
+            state => self.close(state, rows),
         }
         rows.extend([SenderRow::Summary(self.summary())]);
     }

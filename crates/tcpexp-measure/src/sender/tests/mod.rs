@@ -7,6 +7,7 @@ use insta::assert_snapshot;
 use tcpexp_flow::Direction;
 
 use super::*;
+use crate::Position;
 use crate::scripted::Scripted;
 
 mod partial;

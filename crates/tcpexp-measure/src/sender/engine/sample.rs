@@ -1,0 +1,158 @@
+//! Samples and the summary of a sender's state.
+
+use tcpexp_units::Timestamp;
+
+use super::stream::Stream;
+use super::{Engine, Order};
+use crate::sender::hints::CongestionHint;
+use crate::sender::losses::Losses;
+use crate::sender::row::SenderRow;
+use crate::sender::sample::{CwndSource, Limit, Phase, SenderSample};
+use crate::sender::summary::SenderSummary;
+use crate::sender::window::{AckContext, CwndEstimate};
+
+impl Engine<'_> {
+    /// Emits the state, at once or when it is known.
+    pub(super) fn emit_sample(&mut self, now: &AckContext, rows: &mut impl Extend<SenderRow>) {
+        let has_sack = self.subject.side.has_sack;
+        if let Some(recovery) = self.state.recovery_mut() {
+            self.undecided.give_up(rows);
+            let cwnd = recovery.cwnd(now.una, now.pipe, now.is_closed, has_sack);
+            let sample = self.sample(now, cwnd, CwndSource::Recovery);
+            rows.extend([SenderRow::Sample(sample)]);
+            return;
+        }
+        match self.window.open(now) {
+            CwndEstimate::Undecided => {
+                let sample = self.sample(now, self.window.cwnd, CwndSource::ApplicationLimited);
+                self.undecided.wait(sample, rows);
+            }
+            CwndEstimate::Sure(cwnd, source) => {
+                if source == CwndSource::Filled
+                    && let Some(reduced) = self.undecided.decide(now.pipe, rows)
+                {
+                    self.window.reduced(reduced);
+                }
+                self.undecided.give_up(rows);
+                self.watch(now, cwnd, source);
+                rows.extend([SenderRow::Sample(self.sample(now, cwnd, source))]);
+            }
+        }
+    }
+
+    /// Looks for what hints at the congestion control.
+    fn watch(&mut self, now: &AckContext, cwnd: u32, source: CwndSource) {
+        if source != CwndSource::Filled {
+            self.totals.hints.forget();
+        } else if self.phase() == Phase::CongestionAvoidance {
+            self.totals.hints.see(now.at, cwnd, now.srtt);
+        }
+    }
+
+    fn sample(&self, now: &AckContext, cwnd: u32, source: CwndSource) -> SenderSample {
+        let smss = self.subject.side.smss_bytes;
+        let source = match source {
+            _ if self.stream.is_some_and(|stream| stream.is_warming_up()) => CwndSource::WarmUp,
+            _ if self.subject.order == Order::NotSeen => CwndSource::NotSeen,
+            _ if self.subject.side.is_paced => CwndSource::Paced,
+            source => source,
+        };
+        let is_known = !matches!(
+            source,
+            CwndSource::WarmUp | CwndSource::Paced | CwndSource::NotSeen
+        );
+        let cwnd = is_known.then_some(cwnd);
+        let is_ordered = self.subject.order != Order::NotSeen;
+        SenderSample {
+            at: now.at,
+            flow: self.subject.flow,
+            direction: self.subject.direction,
+            snd_una: Some(now.una),
+            snd_nxt: Some(now.nxt),
+            smss_bytes: Some(smss),
+            flight_size_bytes: u64::try_from(now.nxt.since(now.una)).ok(),
+            pipe_bytes: is_ordered.then_some(u64::from(now.pipe) * u64::from(smss)),
+            pipe_segments: is_ordered.then_some(now.pipe),
+            cwnd_segments: cwnd,
+            cwnd_bytes: cwnd.map(|cwnd| u64::from(cwnd) * u64::from(smss)),
+            cwnd_source: source,
+            ssthresh_segments: self.window.ssthresh.filter(|_| is_known),
+            phase: is_ordered.then(|| self.phase()),
+            recovery_epoch: self.state.recovery().map(|recovery| recovery.epoch),
+            srtt: self.timer.srtt().filter(|_| is_ordered),
+            rto: is_ordered.then(|| self.timer.rto()),
+            usable_window_bytes: self.stream.and_then(|stream| stream.usable_bytes()),
+            limit: limit(now, source),
+        }
+    }
+
+    fn phase(&self) -> Phase {
+        self.state.phase(self.window.cwnd, self.window.ssthresh)
+    }
+
+    /// From now on the sender is limited by this.
+    pub(super) fn note_limit(&mut self) {
+        let Some(stream) = self.stream else {
+            return;
+        };
+        let is_closed = stream.is_closed(self.subject.side.smss_bytes);
+        let is_filled = self.window.is_filled || !self.state.is_open();
+        let limit = match (is_closed, is_filled) {
+            (true, _) => Some(Limit::ReceiverWindow),
+            (false, true) => Some(Limit::CongestionWindow),
+            (false, false) => None,
+        };
+        self.totals.limits.set(stream.una < stream.nxt, limit);
+    }
+
+    pub(super) fn context(&self, at: Timestamp, stream: &Stream) -> AckContext {
+        AckContext {
+            at,
+            pipe: self.board.pipe(),
+            outstanding: self.board.outstanding(),
+            una: stream.una,
+            nxt: stream.nxt,
+            is_closed: stream.is_closed(self.subject.side.smss_bytes),
+            reply: self.exchange.reply(at),
+            srtt: self.timer.srtt(),
+        }
+    }
+
+    pub(super) fn summary(self) -> SenderSummary {
+        let smss_bytes = self.subject.side.smss_bytes;
+        let least_rtt = self.board.least_rtt();
+        SenderSummary {
+            flow: self.subject.flow,
+            direction: self.subject.direction,
+            position: self.subject.side.position,
+            smss_bytes,
+            has_sack: self.subject.side.has_sack,
+            window_scale: self.subject.side.window_scale,
+            resent: self.totals.resent,
+            lost_packets: self.losses.as_ref().map(Losses::lost_packets),
+            recoveries: self.totals.recoveries,
+            timeouts: self.totals.timeouts,
+            limited: self.totals.limits.times(),
+            least_rtt,
+            greatest_delivery_rate_bps: self.totals.delivery.greatest_bps(),
+            model_window_segments: least_rtt
+                .and_then(|rtt| self.totals.delivery.model_window_segments(rtt, smss_bytes)),
+            hint: match self.subject.order {
+                Order::NotSeen => CongestionHint::default(),
+                _ => self.totals.hints.hint(self.subject.side.is_paced),
+            },
+        }
+    }
+}
+
+fn limit(now: &AckContext, source: CwndSource) -> Option<Limit> {
+    if now.is_closed {
+        return Some(Limit::ReceiverWindow);
+    }
+    match source {
+        CwndSource::Filled | CwndSource::Recovery => Some(Limit::CongestionWindow),
+        CwndSource::ReceiverLimited => Some(Limit::ReceiverWindow),
+        CwndSource::ApplicationLimited => Some(Limit::Application),
+        CwndSource::Measured | CwndSource::WarmUp | CwndSource::Paced | CwndSource::NotSeen => None,
+    }
+}

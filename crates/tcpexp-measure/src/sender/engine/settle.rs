@@ -1,0 +1,176 @@
+//! After a recovery: the slow start threshold that it set.
+
+use tcpexp_units::Timestamp;
+
+use super::state::{Ended, Settling, State};
+use super::{Engine, Order};
+use crate::sender::recovery::{Recovery, RecoveryEpoch, RecoveryKind};
+use crate::sender::row::SenderRow;
+
+impl Engine<'_> {
+    /// A recovery that reduced the window is over; `goes_on` if another one follows at once.
+    pub(super) fn settle_after(
+        &mut self,
+        ended: Ended,
+        goes_on: bool,
+        rows: &mut impl Extend<SenderRow>,
+    ) {
+        let recovery = ended.recovery;
+        if recovery.kind == RecoveryKind::Timeout {
+            self.regrow(ended, self.board.pipe(), rows);
+        } else if let Some(threshold) = self.hidden_threshold(&recovery, goes_on) {
+            self.window.settle_unfilled(threshold);
+            if recovery.before.was_filled && recovery.reduction.unreached().is_none() {
+                self.totals.hints.reduced(recovery.before.cwnd, threshold);
+            }
+            self.report(&recovery, Some(ended.at), Some(threshold), rows);
+        } else {
+            self.window.settle(self.board.pipe());
+            self.state = State::Settling(Settling {
+                ended,
+                has_restarted: false,
+            });
+        }
+    }
+
+    /// The threshold of a recovery that does not show in the data in flight after it: because
+    /// something else held the sender back, because another recovery follows at once, or because
+    /// without SACK the segments that duplicate ACKs stood for count as outstanding again.
+    fn hidden_threshold(&mut self, recovery: &Recovery, goes_on: bool) -> Option<u32> {
+        let is_blurred = !self.subject.side.has_sack && recovery.kind == RecoveryKind::Fast;
+        let last = (is_blurred || goes_on).then(|| recovery.reduction.latest());
+        let seen = recovery.reduction.unreached().or(last)?;
+        Some(self.learn(recovery, seen))
+    }
+
+    /// The threshold of a recovery that shows to be about `seen`.
+    fn learn(&mut self, recovery: &Recovery, seen: u32) -> u32 {
+        let before = recovery.before;
+        if before.was_filled {
+            self.backoff.see(before.cwnd, seen);
+        }
+        self.backoff.near(before.cwnd, seen)
+    }
+
+    /// Takes the data in flight as the threshold of the recovery that ended, once the sender has
+    /// transmitted since, unless the receiver's window is what limits it.
+    pub(super) fn see_settled(&mut self, at: Timestamp, rows: &mut impl Extend<SenderRow>) {
+        let (Some(stream), State::Settling(settling)) = (self.stream, &self.state) else {
+            return;
+        };
+        if !self.exchange.has_sent() {
+            return;
+        }
+        let settling = *settling;
+        if !stream.is_closed(self.subject.side.smss_bytes) {
+            self.settle(settling, rows);
+            return;
+        }
+        let since = at - settling.ended.at;
+        if self.timer.srtt().is_none_or(|srtt| since > srtt) {
+            self.state = State::Open;
+            self.close(State::Settling(settling), rows);
+        }
+    }
+
+    fn settle(&mut self, settling: Settling, rows: &mut impl Extend<SenderRow>) {
+        self.state = State::Open;
+        let (ended, pipe) = (settling.ended, self.board.pipe());
+        if settling.has_restarted {
+            self.regrow(ended, pipe, rows);
+            return;
+        }
+        let recovery = ended.recovery;
+        self.window.settle(pipe);
+        let threshold = self.learn(&recovery, pipe);
+        if recovery.before.was_filled {
+            self.totals.hints.reduced(recovery.before.cwnd, threshold);
+        }
+        self.window.ssthresh = Some(threshold);
+        self.report(&recovery, Some(ended.at), Some(threshold), rows);
+    }
+
+    /// Another recovery begins with the ACK that ended one, so that nothing is sent in between.
+    pub(super) fn settle_at_once(&mut self, at: Timestamp, rows: &mut impl Extend<SenderRow>) {
+        let State::Settling(Settling { ended, .. }) = self.state else {
+            return;
+        };
+        if at - ended.at < self.subject.order.answer() {
+            self.state = State::Open;
+            let recovery = ended.recovery;
+            let threshold = self.learn(&recovery, recovery.reduction.latest());
+            self.window.settle_unfilled(threshold);
+            self.report(&recovery, Some(ended.at), Some(threshold), rows);
+        }
+    }
+
+    /// A recovery has ended in slow start with `pipe` segments in the network. Its threshold is that
+    /// of earlier reductions, or shows where slow start ends.
+    fn regrow(&mut self, ended: Ended, pipe: u32, rows: &mut impl Extend<SenderRow>) {
+        let threshold = self.backoff.threshold(ended.recovery.before.cwnd);
+        self.window.resume(pipe, threshold);
+        if threshold.is_some() {
+            self.report(&ended.recovery, Some(ended.at), threshold, rows);
+        } else {
+            self.state = State::Regrowing(ended);
+        }
+    }
+
+    /// Reports the recovery whose threshold the end of slow start shows, once slow start has ended.
+    pub(super) fn see_regrown(&mut self, rows: &mut impl Extend<SenderRow>) {
+        if self.window.ssthresh.is_some() && matches!(self.state, State::Regrowing(_)) {
+            let state = std::mem::take(&mut self.state);
+            self.close(state, rows);
+        }
+    }
+
+    /// Reports a recovery that has ended, with its threshold as far as it is known by now.
+    pub(super) fn close(&mut self, state: State, rows: &mut impl Extend<SenderRow>) {
+        let (ended, threshold) = match state {
+            State::Open | State::Recovering(_) => return,
+            State::Settling(Settling { ended, .. }) => {
+                (ended, self.backoff.threshold(ended.recovery.before.cwnd))
+            }
+            State::Regrowing(ended) => (ended, self.window.ssthresh),
+        };
+        self.report(&ended.recovery, Some(ended.at), threshold, rows);
+    }
+
+    pub(super) fn report(
+        &mut self,
+        recovery: &Recovery,
+        ended: Option<Timestamp>,
+        ssthresh: Option<u32>,
+        rows: &mut impl Extend<SenderRow>,
+    ) {
+        self.report_as(recovery, ended, ssthresh, false, rows);
+    }
+
+    pub(super) fn report_as(
+        &mut self,
+        recovery: &Recovery,
+        ended: Option<Timestamp>,
+        ssthresh: Option<u32>,
+        was_undone: bool,
+        rows: &mut impl Extend<SenderRow>,
+    ) {
+        if self.subject.order == Order::NotSeen {
+            return;
+        }
+        let losses = self.losses.as_mut();
+        let lost_packets = losses.map(|losses| losses.recover(recovery.high));
+        rows.extend([SenderRow::Recovery(RecoveryEpoch {
+            flow: self.subject.flow,
+            direction: self.subject.direction,
+            epoch: recovery.epoch,
+            kind: recovery.kind,
+            began: recovery.began,
+            ended,
+            high: recovery.high,
+            cwnd_before_segments: Some(recovery.before.cwnd),
+            ssthresh_segments: ssthresh,
+            was_undone,
+            lost_packets,
+        })]);
+    }
+}

@@ -1,0 +1,79 @@
+//! The states of a sender's congestion control, with the data that each has.
+
+use tcpexp_units::Timestamp;
+
+use crate::sender::recovery::{Recovery, RecoveryKind};
+use crate::sender::sample::Phase;
+
+/// What a sender does about losses: `tcpi_ca_state` without `Disorder`, which changes no window.
+///
+/// The kernel's `Open` is three states here, because a recovery's threshold shows only in what the
+/// sender does after the recovery.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum State {
+    /// Nothing is being repaired.
+    #[default]
+    Open,
+    /// A recovery is over. The data in flight after the sender's next transmission shows the
+    /// threshold that the recovery set.
+    Settling(Settling),
+    /// A timeout's recovery is over and the window is below its threshold: the end of slow start
+    /// shows the threshold.
+    Regrowing(Ended),
+    /// Losses are repaired, or the window is reduced after a congestion echo. Larger than the other
+    /// states, but as frequent: a box would be allocated for every loss.
+    Recovering(Recovery),
+}
+
+/// A recovery that is over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ended {
+    pub(super) recovery: Recovery,
+    pub(super) at: Timestamp,
+}
+
+/// A recovery that is over and whose threshold the next transmission shows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settling {
+    pub(super) ended: Ended,
+    /// Whether the sender was idle since and restarted with a smaller window, so that the data in
+    /// flight is not the threshold.
+    pub(super) has_restarted: bool,
+}
+
+impl State {
+    /// Whether nothing is being repaired or reduced.
+    pub(super) fn is_open(&self) -> bool {
+        !matches!(self, Self::Recovering(_))
+    }
+
+    pub(super) fn recovery(&self) -> Option<&Recovery> {
+        match self {
+            Self::Recovering(recovery) => Some(recovery),
+            Self::Open | Self::Settling(_) | Self::Regrowing(_) => None,
+        }
+    }
+
+    pub(super) fn recovery_mut(&mut self) -> Option<&mut Recovery> {
+        match self {
+            Self::Recovering(recovery) => Some(recovery),
+            Self::Open | Self::Settling(_) | Self::Regrowing(_) => None,
+        }
+    }
+
+    /// The kind of the recovery that is under way.
+    pub(super) fn kind(&self) -> Option<RecoveryKind> {
+        self.recovery().map(|recovery| recovery.kind)
+    }
+
+    /// The phase, given the window and the threshold that apply outside of recoveries.
+    pub(super) fn phase(&self, cwnd: u32, ssthresh: Option<u32>) -> Phase {
+        match self.kind() {
+            Some(RecoveryKind::Fast) => Phase::FastRecovery,
+            Some(RecoveryKind::Timeout) => Phase::LossRecovery,
+            Some(RecoveryKind::CongestionEcho) => Phase::WindowReduction,
+            None if ssthresh.is_some_and(|ssthresh| cwnd >= ssthresh) => Phase::CongestionAvoidance,
+            None => Phase::SlowStart,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The sender's place in its stream, and which of its events follow from which.
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use crate::sender::event::Acked;
+use crate::sender::window::Reply;
+
+/// A transmission within this time after an ACK answers the ACK. Chosen on captures at senders,
+/// where answers take tens of microseconds and unrelated transmissions are further apart.
+pub(super) const ANSWER: TimeDelta = TimeDelta::from_millis(1);
+
+/// [`ANSWER`] where the order of events is replayed from timestamps, whose ticks are 1 ms.
+const REPLAYED_ANSWER: TimeDelta = TimeDelta::from_millis(3);
+
+/// How the order of events at the sender is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sender) enum Order {
+    /// The capture was taken at the sender.
+    Seen,
+    /// From timestamps (RFC 7323). Times say little about which event caused which.
+    Replayed,
+    /// It is not known.
+    NotSeen,
+}
+
+impl Order {
+    /// The longest time from an ACK to a transmission that answers it.
+    pub(super) fn answer(self) -> TimeDelta {
+        match self {
+            Self::Seen => ANSWER,
+            Self::Replayed | Self::NotSeen => REPLAYED_ANSWER,
+        }
+    }
+}
+
+/// The send sequence variables of RFC 9293, section 3.3.1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stream {
+    pub(super) una: StreamOffset,
+    pub(super) nxt: StreamOffset,
+    /// The receiver's window in bytes; `None` until an ACK tells, and if its scale is not known.
+    pub(super) window_bytes: Option<u64>,
+    pub(super) start: Start,
+}
+
+/// How much of the stream's start is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// Everything in flight was captured.
+    Complete,
+    /// A SYN was sent once, at this time, and is not acknowledged yet.
+    Opening(Timestamp),
+    /// The capture began later than the stream, or missed a long part of it. Nothing from here on
+    /// is acknowledged yet, so an unknown amount of older data may be in flight.
+    WarmingUp(StreamOffset),
+}
+
+impl Stream {
+    /// A stream whose first captured data begins at `start`.
+    pub(super) fn from_data(start: StreamOffset) -> Self {
+        Self {
+            una: start,
+            nxt: start,
+            window_bytes: None,
+            start: Start::WarmingUp(start),
+        }
+    }
+
+    /// A stream that a SYN opens; `first` is the number after that of the SYN.
+    pub(super) fn opened(at: Timestamp, first: StreamOffset) -> Self {
+        Self {
+            una: first,
+            nxt: first,
+            window_bytes: None,
+            start: Start::Opening(at),
+        }
+    }
+
+    pub(super) fn is_warming_up(&self) -> bool {
+        matches!(self.start, Start::WarmingUp(_))
+    }
+
+    /// Bytes that the receiver's window has room for; negative after it shrank.
+    pub(super) fn usable_bytes(&self) -> Option<i64> {
+        let window = i64::try_from(self.window_bytes?).ok()?;
+        Some(window - self.nxt.since(self.una))
+    }
+
+    /// Whether the receiver's window has no room for a segment of `smss_bytes`.
+    pub(super) fn is_closed(&self, smss_bytes: u32) -> bool {
+        self.usable_bytes()
+            .is_some_and(|usable| usable < i64::from(smss_bytes))
+    }
+}
+
+/// The latest events, as far as they show which transmission answers which ACK.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exchange {
+    order: Order,
+    sent: Option<Timestamp>,
+    acked: Option<LatestAck>,
+    /// What has followed the latest ACK so far.
+    reply: Reply,
+    /// When `snd_una` last advanced, which restarts the retransmission timer (RFC 6298, section 5.3).
+    advanced: Option<Timestamp>,
+    /// Whether a tail loss probe was sent since `snd_una` last advanced.
+    pub(super) has_probed: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LatestAck {
+    at: Timestamp,
+    /// Whether it carried data: the sender may answer the data, and not the room in its window.
+    has_data: bool,
+}
+
+impl Exchange {
+    pub(super) fn new(order: Order) -> Self {
+        Self {
+            order,
+            sent: None,
+            acked: None,
+            reply: Reply::Nothing,
+            advanced: None,
+            has_probed: false,
+        }
+    }
+
+    pub(super) fn send(&mut self, at: Timestamp) {
+        if self.reply == Reply::Nothing {
+            let asks = self.acked.is_some_and(|acked| acked.has_data);
+            self.reply = if !asks && self.answers(at) {
+                Reply::AtOnce
+            } else {
+                Reply::Otherwise
+            };
+        }
+        self.sent = Some(at);
+    }
+
+    pub(super) fn on_ack(&mut self, acked: &Acked) {
+        self.acked = Some(LatestAck {
+            at: acked.at,
+            has_data: !acked.is_bare,
+        });
+        self.reply = Reply::Nothing;
+    }
+
+    /// An ACK advances `snd_una`.
+    pub(super) fn advance(&mut self, at: Timestamp) {
+        self.advanced = Some(at);
+        self.has_probed = false;
+    }
+
+    /// Whether a transmission at `at` answers the latest ACK.
+    pub(super) fn answers(&self, at: Timestamp) -> bool {
+        self.answered_within(at, self.order.answer())
+    }
+
+    /// Whether the latest ACK came less than `span` before `at`.
+    pub(super) fn answered_within(&self, at: Timestamp, span: TimeDelta) -> bool {
+        self.acked.is_some_and(|acked| at - acked.at < span)
+    }
+
+    /// What followed the latest ACK, when the next one comes at `at`.
+    pub(super) fn reply(&self, at: Timestamp) -> Reply {
+        match self.reply {
+            Reply::Nothing if self.answers(at) => Reply::NothingYet,
+            reply => reply,
+        }
+    }
+
+    pub(super) fn has_sent(&self) -> bool {
+        self.reply != Reply::Nothing
+    }
+
+    pub(super) fn last_sent(&self) -> Option<Timestamp> {
+        self.sent
+    }
+
+    pub(super) fn last_advance(&self) -> Option<Timestamp> {
+        self.advanced
+    }
+
+    pub(super) fn last_acked(&self) -> Option<Timestamp> {
+        self.acked.map(|acked| acked.at)
+    }
+}
