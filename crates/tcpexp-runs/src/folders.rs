@@ -1,14 +1,14 @@
-//! What is where in a sweep's directory.
+//! The layout of a sweep's directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The directory of the runs, in a sweep's.
+/// Name of the directory with all runs, inside the sweep's directory.
 pub const RUNS: &str = "runs";
-/// The directory of a run's dataset, in the run's.
+/// Name of the dataset's directory, inside a run's directory.
 pub const DATASET: &str = "data";
 
-/// The directories of a sweep's runs in order of their names, ended or not.
+/// The run directories of a sweep, sorted by name, including those of unfinished runs.
 pub fn run_dirs(sweep: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = sweep.join(RUNS).read_dir()?;
     let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();

@@ -1,4 +1,4 @@
-//! What one run was and how it ended: `run.json` in its directory.
+//! The record of one run: `run.json` in its directory.
 
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -10,88 +10,89 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-/// The version of the format, in `schema`.
+/// Version of the format.
 pub const SCHEMA: u32 = 1;
 
-/// The name of a record's file in its run's directory.
+/// File name of the record.
 pub const FILE_NAME: &str = "run.json";
 
-/// One run of one cell of a plan.
+/// The parameters, files and outcome of one run of a cell.
 ///
 /// Times with `_ns` are nanoseconds since 1970 on the clock of the machine that drives the sweep;
 /// times with `_s` are seconds since [`t0_ns`](Self::t0_ns).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// [`SCHEMA`] when it was written.
+    /// Version of the format that wrote the record.
     pub schema: u32,
-    /// The run's name, which is its directory's.
+    /// Name of the run and of its directory.
     pub run: String,
     /// Hash of the cell's resolved parameters, in hex: equal for the repetitions of one cell, and
     /// for the same cell in another sweep.
     pub cell: String,
-    /// Which repetition of the cell this is, from 1.
+    /// Repetition of the cell, from 1.
     pub repetition: u32,
-    /// What the run's random numbers came from.
+    /// Seed of the random numbers of the run.
     pub seed: u64,
     /// Hash of the plan's text, in hex.
     pub plan_hash: String,
-    /// How it ended.
+    /// Outcome of the run.
     pub status: Status,
-    /// Why it is not complete; `None` if it is.
+    /// Why the run is not complete; `None` if it is.
     pub reason: Option<String>,
-    /// Parameters of path and traffic, both those that vary and those that do not. A name ends in
-    /// its unit and is a column's name. `None` is a parameter that this cell does not have.
+    /// All parameters of path and traffic, varied or not, by column name (with the unit last).
+    /// `None` means that the cell does not have the parameter.
     pub parameters: BTreeMap<String, Option<Parameter>>,
     /// The parameters that the plan's matrix varies, in the plan's order.
     pub varied: Vec<String>,
-    /// The captures that there are.
+    /// Capture files.
     #[serde(default)]
     pub captures: Vec<CaptureRecord>,
-    /// The logs that there are.
+    /// Log files.
     #[serde(default)]
     pub logs: Vec<LogRecord>,
-    /// What sent.
+    /// Traffic generators.
     #[serde(default)]
     pub traffic: Vec<TrafficRecord>,
-    /// When the traffic was to start; `None` if the run did not come that far.
+    /// Planned start of the traffic; `None` if the run ended earlier.
     pub t0_ns: Option<i64>,
-    /// The path as resolved, in the shape in which a plan and `netem-ctl` take it.
+    /// The resolved path, in the format of plans and `netem-ctl`.
     pub bottleneck: Value,
-    /// What was measured on the path before the run; `None` if it was not.
+    /// Calibration of the path before the run; `None` if there was none.
     pub calibration: Option<Calibration>,
-    /// What the bottleneck's own counters say about the run, forward direction; `None` if there
-    /// is no bottleneck there or the run did not come that far.
+    /// Counters of the forward bottleneck for the run; `None` without a bottleneck, or if the run
+    /// ended before they were read.
     pub queue: Option<QueueCounters>,
-    /// What changed on the path during the run.
+    /// Changes of the path during the run.
     #[serde(default)]
     pub changes: Vec<ChangeRecord>,
-    /// When the run began.
+    /// Start of the run.
     pub started_ns: i64,
-    /// When it ended, the path cleared and the files fetched.
+    /// End of the run: path cleared and files fetched.
     pub finished_ns: i64,
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// All that was planned happened.
+    /// Everything happened as planned.
     Complete,
-    /// It ran, but the path or a capture was not what the plan says, so its numbers mean nothing.
+    /// The run finished, but the path or a capture differs from the plan, so its figures are
+    /// meaningless.
     Invalid,
-    /// It did not run to its end.
+    /// The run stopped early.
     Failed,
 }
 
-/// The value of a parameter.
+/// Value of a parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Parameter {
-    /// Yes or no.
+    /// A flag.
     Flag(bool),
     /// A count.
     Count(i64),
-    /// A quantity, in the unit that the parameter's name ends in.
+    /// A quantity in the unit at the end of the parameter's name.
     Number(f64),
     /// A name.
     Text(String),
@@ -100,97 +101,97 @@ pub enum Parameter {
 /// One capture file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaptureRecord {
-    /// The host's name in the plan.
+    /// Name of the host in the plan.
     pub host: String,
-    /// What that host is.
+    /// Role of the host.
     pub role: Role,
-    /// Path below the run's directory.
+    /// Path relative to the run's directory.
     pub file: PathBuf,
-    /// Packets that the capture lost, as its tool says; `None` if it did not say.
+    /// Packets that the capture tool reports as dropped; `None` without a report.
     pub packets_dropped: Option<u64>,
 }
 
-/// What a host is for.
+/// Role of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Data comes from here: left of the bottleneck.
+    /// Sends data; left of the bottleneck.
     Source,
-    /// Has the bottleneck.
+    /// Holds the bottleneck.
     Router,
-    /// Data goes here: right of the bottleneck.
+    /// Receives data; right of the bottleneck.
     Sink,
 }
 
 /// One log file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRecord {
-    /// The host's name in the plan.
+    /// Name of the host in the plan.
     pub host: String,
-    /// What wrote it: `queue`, `ss`, `tcp_probe`, `ping`, `siftr`, or a traffic tool.
+    /// Writer of the log: `queue`, `ss`, `tcp_probe`, `ping`, `siftr`, or a traffic tool.
     pub kind: String,
-    /// Path below the run's directory.
+    /// Path relative to the run's directory.
     pub file: PathBuf,
-    /// The traffic that it belongs to, if it is a generator's.
+    /// Name of the traffic generator, for the log of a generator.
     pub traffic: Option<String>,
 }
 
-/// One generator: one tool between two addresses.
+/// One traffic generator: a tool between two addresses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrafficRecord {
-    /// Its name in the plan, with a number behind it if there are several of the kind.
+    /// Name in the plan, followed by a number if there are several instances.
     pub name: String,
-    /// The name without the number: what to group by.
+    /// The name without the number, by which generators are grouped.
     pub class: String,
-    /// The tool.
+    /// Tool that generates the traffic.
     pub tool: String,
-    /// Address that the data comes from.
+    /// Source address of the data.
     pub from: String,
-    /// Address that the data goes to.
+    /// Destination address of the data.
     pub to: String,
-    /// The server's port; `None` if the tool has none.
+    /// Port of the server; `None` if the tool has none.
     pub port: Option<u16>,
-    /// When it was to start.
+    /// Planned start.
     pub start_s: f64,
-    /// For how long; `None` if it ends by itself.
+    /// Planned duration; `None` if the traffic ends by itself.
     pub duration_s: Option<f64>,
-    /// Its congestion control; `None` if it is the host's own.
+    /// Congestion control; `None` for the host's default.
     pub cc: Option<String>,
 }
 
-/// What was measured on the path before the run.
+/// Measurements of the path before the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Median round-trip time with nothing else on the path.
+    /// Median round-trip time of the idle path.
     pub idle_rtt_ms: Option<f64>,
-    /// The rate at which the bottleneck sends forward when offered more.
+    /// Rate of the forward bottleneck under overload.
     pub rate_mbps: Option<f64>,
-    /// Drops meanwhile, by the device and queue that dropped.
+    /// Drops during the calibration, by device and queue.
     #[serde(default)]
     pub drops: BTreeMap<String, u64>,
 }
 
-/// What a queue counted.
+/// Counters of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueCounters {
     /// Packets dropped.
     pub drops: u64,
-    /// Packets sent on.
+    /// Packets forwarded.
     pub packets_sent: u64,
 }
 
-/// One change of the path during the run.
+/// A change of the path during the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChangeRecord {
-    /// When it was to happen.
+    /// Planned time.
     pub at_s: f64,
-    /// When it happened, on the router's clock; `None` if the router did not say.
+    /// Actual time on the router's clock; `None` if the router did not report it.
     pub executed_ns: Option<i64>,
-    /// What changed, as the plan says it.
+    /// The change, in the format of the plan.
     pub what: String,
 }
 
-/// Why a record could not be read or written.
+/// Errors of reading and writing records.
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// The file could not be read.
@@ -209,16 +210,16 @@ pub enum RecordError {
         /// Why.
         source: io::Error,
     },
-    /// The file is no record of a run.
-    #[error("{} is no record of a run", path.display())]
+    /// The file is not a record of a run.
+    #[error("{} is not a record of a run", path.display())]
     Format {
         /// The file.
         path: PathBuf,
         /// Why.
         source: serde_json::Error,
     },
-    /// The record is of a later version than this program knows.
-    #[error("{} has schema {found}, and this program knows {SCHEMA}", path.display())]
+    /// A later version of the program wrote the record.
+    #[error("{} has schema {found}, but this program reads at most {SCHEMA}", path.display())]
     Schema {
         /// The file.
         path: PathBuf,
@@ -228,7 +229,7 @@ pub enum RecordError {
 }
 
 impl RunRecord {
-    /// The record in a run's directory.
+    /// Reads the record from a run's directory.
     pub fn read(run_dir: &Path) -> Result<Self, RecordError> {
         let path = run_dir.join(FILE_NAME);
         let text = match std::fs::read(&path) {
@@ -246,7 +247,7 @@ impl RunRecord {
         Ok(record)
     }
 
-    /// Writes the record into a run's directory, whole or not at all.
+    /// Writes the record into a run's directory atomically.
     pub fn write(&self, run_dir: &Path) -> Result<(), RecordError> {
         let path = run_dir.join(FILE_NAME);
         let write = || -> io::Result<()> {
@@ -282,7 +283,7 @@ mod tests {
         "queue": {"drops": 12, "packets_sent": 8123}, "started_ns": 1, "finished_ns": 2}"#;
 
     #[test]
-    fn numbers_keep_their_kind() {
+    fn numbers_keep_their_type() {
         let record: RunRecord = serde_json::from_str(TEXT).unwrap();
         insta::assert_debug_snapshot!(record.parameters, @r#"
         {
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn record_that_was_written_reads_the_same() {
+    fn written_record_reads_back_equal() {
         let record: RunRecord = serde_json::from_str(TEXT).unwrap();
         let dir = tempfile::tempdir().unwrap();
         record.write(dir.path()).unwrap();
@@ -326,6 +327,6 @@ mod tests {
         let later = TEXT.replace(r#""schema": 1"#, r#""schema": 2"#);
         std::fs::write(dir.path().join(FILE_NAME), later).unwrap();
         let error = RunRecord::read(dir.path()).unwrap_err().to_string();
-        assert!(error.ends_with("has schema 2, and this program knows 1"));
+        assert!(error.ends_with("has schema 2, but this program reads at most 1"));
     }
 }

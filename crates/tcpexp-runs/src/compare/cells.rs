@@ -1,4 +1,4 @@
-//! The runs of a sweep by their cells.
+//! Groups the runs of a sweep by cell, and finds the baseline of each cell.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -10,39 +10,39 @@ use tcpexp_table::dataset::{RunColumn, RunColumns, RunValue};
 use super::CompareError;
 use crate::record::{Parameter, RunRecord, Status};
 
-/// A run's directory and what is written in it.
+/// A run's directory and record.
 pub(super) struct RunDir {
     pub(super) path: PathBuf,
     pub(super) record: RunRecord,
-    /// Why it does not count; `None` if it does.
+    /// Why the run enters no figure; `None` if it does.
     pub(super) fault: Option<String>,
 }
 
 /// A cell of the grid.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Hash of its parameters.
+    /// Hash of the parameters.
     pub hash: String,
-    /// Its parameters, those that vary first; the same columns for all cells.
+    /// Parameters, varied ones first; all cells have the same columns.
     pub parameters: RunColumns,
-    /// How many of these vary.
+    /// Number of varied parameters.
     pub varied: usize,
-    /// Runs that do not count, with their status and the reason.
+    /// Runs that enter no figure.
     pub faults: Vec<Fault>,
 }
 
-/// A run that does not count.
+/// A run that enters no figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The run's name.
+    /// Name of the run.
     pub run: String,
-    /// How it ended.
+    /// Outcome of the run.
     pub status: Status,
-    /// Why it does not count.
+    /// Why the run enters no figure.
     pub reason: String,
 }
 
-/// All cells in order of their parameters, those that vary first, and the cell of each run.
+/// All cells, sorted by their parameters (varied ones first), and the cell index of each run.
 pub(super) fn cells(runs: &[RunDir]) -> (Vec<Cell>, Vec<usize>) {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut cells: Vec<Cell> = Vec::new();
@@ -87,7 +87,7 @@ pub(super) fn cells(runs: &[RunDir]) -> (Vec<Cell>, Vec<usize>) {
     )
 }
 
-/// Numbers by their size, texts by their letters; what is not there comes first.
+/// Compares numbers by value and text alphabetically; missing values come first.
 fn by_parameters(a: &Cell, b: &Cell) -> Ordering {
     let pairs = a.parameters.columns().iter().zip(b.parameters.columns());
     let by_value = |(a, b): (&RunColumn, &RunColumn)| match (&a.value, &b.value) {
@@ -95,7 +95,7 @@ fn by_parameters(a: &Cell, b: &Cell) -> Ordering {
         (RunValue::Count(a), RunValue::Count(b)) => a.cmp(b),
         (RunValue::Flag(a), RunValue::Flag(b)) => a.cmp(b),
         (RunValue::Number(a), RunValue::Number(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
-        // The columns of all cells have the same types.
+        // All cells have the same column types.
         _ => Ordering::Equal,
     };
     pairs
@@ -104,7 +104,7 @@ fn by_parameters(a: &Cell, b: &Cell) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
-/// What varies between the runs, as their plans say.
+/// Names of the parameters that the plans vary.
 fn varied(runs: &[RunDir]) -> Vec<String> {
     let mut varied: Vec<String> = Vec::new();
     for name in runs.iter().flat_map(|run| &run.record.varied) {
@@ -115,7 +115,7 @@ fn varied(runs: &[RunDir]) -> Vec<String> {
     varied
 }
 
-/// The parameters of a run as columns. One that varies and that the run does not have is null.
+/// The parameters of a run as columns; a varied parameter that the run lacks is null.
 fn parameters(record: &RunRecord, varied: &[String]) -> RunColumns {
     let others = record
         .parameters
@@ -157,11 +157,11 @@ impl Cell {
     }
 }
 
-/// The cell that each cell is held against: the one that has the values `wanted` and else is like
-/// it. A cell without such a one has no baseline.
+/// The baseline of each cell: the one cell with the values `wanted` and otherwise equal parameters.
 ///
-/// What follows from a parameter varies with it: a varied parameter that the two do not share must
-/// be a function of those wanted, among the cells that share the others.
+/// `None` without such a cell, or if several qualify. A varied parameter may differ between a cell and
+/// its baseline only if it follows from the wanted parameters: among the cells that share all other
+/// parameters, it must be a function of the wanted ones.
 pub(super) fn baselines(
     cells: &[Cell],
     wanted: &[(String, String)],
@@ -218,7 +218,7 @@ fn known(cells: &[Cell]) -> String {
     names.join(", ")
 }
 
-/// `10` is the value of 10.0 as well.
+/// True if the values are equal as text or as numbers: `10` equals 10.0.
 fn is_value(value: Option<String>, wanted: &str) -> bool {
     let Some(value) = value else {
         return wanted == "null";
@@ -257,7 +257,7 @@ fn fits(cells: &[Cell], cell: &Cell, base: &Cell, wanted: &[(String, String)]) -
     })
 }
 
-/// Why a run does not count, as far as its record says.
+/// Why a run enters no figure, according to its record.
 pub(super) fn fault(record: &RunRecord) -> Option<String> {
     let unsaid = || "no reason given".to_owned();
     match record.status {

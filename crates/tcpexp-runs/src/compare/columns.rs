@@ -1,4 +1,4 @@
-//! Columns of one table of a dataset, read by name.
+//! Columns of a dataset's table, by name.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,14 +8,14 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::CompareError;
 
-/// Some columns of a table that was there.
+/// The selected columns of a table.
 pub(super) struct Columns(Frame);
 
-/// One column; one that the table does not have is null everywhere.
+/// One column; a column that the table lacks is null in every row.
 pub(super) struct Column<'a>(Option<&'a Series>);
 
 impl Columns {
-    /// Reads these columns of a table of a dataset. A table that is not there has no rows.
+    /// Reads the named columns of a table. A missing table has no rows.
     pub(super) fn read(data: &Path, table: &str, columns: &[&str]) -> Result<Self, CompareError> {
         let path = data.join(format!("{table}.parquet"));
         let file = match File::open(&path) {
@@ -56,7 +56,7 @@ impl<'a> Column<'a> {
         self.0?.whole(row)
     }
 
-    /// A number that cannot be negative.
+    /// A nonnegative integer.
     pub(super) fn count<T: TryFrom<i64>>(&self, row: usize) -> Option<T> {
         T::try_from(self.whole(row)?).ok()
     }

@@ -1,24 +1,23 @@
-//! The tables of one run to what a comparison needs of it.
+//! Joins the tables of one run to the input of a comparison.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tcpexp_metrics::compare::{Bin, Fate, Link, Run, Segment, Sender, Transfer, Window};
+use tcpexp_metrics::compare::{Fate, Link, Run, Segment, Sender, Transfer, Window};
 use tcpexp_units::{BitRate, TimeDelta, Timestamp};
 
-use super::columns::{Column, Columns};
-use super::flows::{self, FlowRow, Lane, Way};
-use super::{CompareError, Counts};
-use crate::record::{LogRecord, RunRecord, TrafficRecord};
+use super::bins::Bins;
+use super::flows::{self, FlowRow, Lane};
+use super::samples::{echoes, echoes_of, fates, retransmissions, rtts};
+use super::{CompareError, Counts, PING};
+use crate::record::{RunRecord, TrafficRecord};
 
-/// Tools that send all that TCP lets them.
+/// Tools whose senders always have data to send.
 const BULK: [&str; 2] = ["iperf3", "iperf"];
-/// The tool that only asks for round-trip times.
-const PING: &str = "ping";
 
-/// Reads the dataset of a run. A run without a start of traffic has none.
+/// Reads the dataset of a run; `None` if the run ended before its traffic started.
 pub(super) fn read(
     data: &Path,
     record: &RunRecord,
@@ -36,7 +35,7 @@ pub(super) fn read(
     let tables = Tables {
         bins: Bins::read(data, &lanes, counts)?,
         rtts: rtts(data, &lanes)?,
-        resent: resent(data, &lanes)?,
+        retransmissions: retransmissions(data, &lanes)?,
         fates: fates(data, &lanes)?,
     };
     for (way, link) in links.iter_mut().enumerate() {
@@ -63,11 +62,11 @@ pub(super) fn read(
     }))
 }
 
-/// What the tables of a run tell, by direction of a flow.
+/// The tables of a run, by direction of a flow.
 struct Tables {
     bins: Bins,
     rtts: HashMap<Lane, Vec<(Timestamp, TimeDelta)>>,
-    resent: HashMap<Lane, Vec<(Timestamp, u64)>>,
+    retransmissions: HashMap<Lane, Vec<(Timestamp, u64)>>,
     fates: HashMap<Lane, Vec<Fate>>,
 }
 
@@ -80,8 +79,8 @@ impl Tables {
         counts: Counts,
     ) -> Sender {
         let lanes = || flows.iter().map(|flow| flow.lane);
-        let resent = flows.iter().all(|flow| flow.has_sender) && !flows.is_empty();
-        let fates = flows.iter().all(|flow| flow.has_path) && !flows.is_empty();
+        let has_sender = flows.iter().all(|flow| flow.has_sender) && !flows.is_empty();
+        let has_path = flows.iter().all(|flow| flow.has_path) && !flows.is_empty();
         let rtts: Vec<_> = all(&self.rtts, lanes());
         Sender {
             class: Arc::from(traffic.class.as_str()),
@@ -99,8 +98,8 @@ impl Tables {
             base_rtt: rtts.iter().map(|(_, rtt)| *rtt).min(),
             arrived: self.bins.arrived(flows.iter().copied()),
             sent: self.bins.sent(flows.iter().copied()),
-            resent: resent.then(|| all(&self.resent, lanes())),
-            fates: fates.then(|| all(&self.fates, lanes())),
+            resent: has_sender.then(|| all(&self.retransmissions, lanes())),
+            fates: has_path.then(|| all(&self.fates, lanes())),
             rtts,
             transfers: transfers(traffic, flows),
         }
@@ -149,8 +148,10 @@ fn transfers(traffic: &TrafficRecord, flows: &[&FlowRow]) -> Vec<Transfer> {
         .collect()
 }
 
-/// Senders between the same two hosts have the same path, unless the path tells their ports apart.
-/// Probes stay by themselves: ping rounds what it prints.
+/// Gives senders between the same two hosts the smallest base RTT among them.
+///
+/// They share a path unless the bottleneck delays flows individually. Probes are excluded because
+/// ping rounds its output.
 fn share_bases(senders: &mut [Sender], record: &RunRecord) {
     let own_delays = record.bottleneck.pointer("/forward/flows");
     if own_delays
@@ -185,7 +186,7 @@ fn capacity(record: &RunRecord, way: &str, origin: Timestamp) -> Vec<(Timestamp,
         Some(rate.as_bps())
     };
     let mut steps = vec![(Timestamp::MIN, rate(&record.bottleneck))];
-    // What a change leaves of the rate is not in the record.
+    // The record does not state the rate after a change.
     steps.extend(changes(record, origin).into_iter().map(|at| (at, None)));
     steps
 }
@@ -201,214 +202,4 @@ fn changes(record: &RunRecord, origin: Timestamp) -> Vec<Timestamp> {
     let mut at: Vec<Timestamp> = at.collect();
     at.sort_unstable();
     at
-}
-
-/// Bins of each direction of each flow, by where they were counted.
-struct Bins(HashMap<(Lane, String), Vec<Bin>>);
-
-impl Bins {
-    fn read(
-        data: &Path,
-        lanes: &HashMap<Lane, &FlowRow>,
-        counts: Counts,
-    ) -> Result<Self, CompareError> {
-        let columns = [
-            "capture",
-            "flow_id",
-            "direction",
-            "time_ns",
-            "width_ns",
-            "packets",
-            "ip_bytes",
-            "goodput_bytes",
-        ];
-        let table = Columns::read(data, "throughput", &columns)?;
-        let lanes = Lanes::of(&table, lanes);
-        let [capture, _, _, at, width, packets, ip, goodput] =
-            columns.map(|name| table.column(name));
-        let mut bins: HashMap<(Lane, String), Vec<Bin>> = HashMap::new();
-        for row in 0..table.rows() {
-            let bin = || {
-                let packets: u64 = packets.count(row)?;
-                let headers = packets * u64::from(counts.link_header_bytes());
-                let bin = Bin {
-                    start: at.time(row)?,
-                    width: width.span(row)?,
-                    link_bytes: ip.count::<u64>(row)? + headers,
-                    goodput_bytes: goodput.count(row)?,
-                };
-                Some(((lanes.flow(row)?.lane, capture.text(row)?.to_owned()), bin))
-            };
-            if let Some((key, bin)) = bin() {
-                bins.entry(key).or_default().push(bin);
-            }
-        }
-        Ok(Self(bins))
-    }
-
-    /// What arrived of some flows, bins of the same time as one.
-    fn arrived<'a>(&self, flows: impl Iterator<Item = &'a FlowRow>) -> Vec<Bin> {
-        self.together(flows.map(|flow| (flow.lane, flow.arrives_at.to_owned())))
-    }
-
-    fn sent<'a>(&self, flows: impl Iterator<Item = &'a FlowRow>) -> Vec<Bin> {
-        self.together(flows.map(|flow| (flow.lane, flow.sent_at.clone())))
-    }
-
-    fn together(&self, keys: impl Iterator<Item = (Lane, String)>) -> Vec<Bin> {
-        let mut all: BTreeMap<Timestamp, Bin> = BTreeMap::new();
-        for bin in keys.filter_map(|key| self.0.get(&key)).flatten() {
-            let sum = all.entry(bin.start).or_insert(Bin {
-                link_bytes: 0,
-                goodput_bytes: 0,
-                ..*bin
-            });
-            sum.link_bytes += bin.link_bytes;
-            sum.goodput_bytes += bin.goodput_bytes;
-        }
-        all.into_values().collect()
-    }
-}
-
-/// Whose row of a table it is.
-struct Lanes<'a> {
-    flow: Column<'a>,
-    direction: Column<'a>,
-    known: &'a HashMap<Lane, &'a FlowRow>,
-}
-
-impl<'a> Lanes<'a> {
-    fn of(table: &'a Columns, known: &'a HashMap<Lane, &'a FlowRow>) -> Self {
-        Self {
-            flow: table.column("flow_id"),
-            direction: table.column("direction"),
-            known,
-        }
-    }
-
-    fn flow(&self, row: usize) -> Option<&'a FlowRow> {
-        let way = Way::named(self.direction.text(row)?)?;
-        self.known.get(&(self.flow.count(row)?, way)).copied()
-    }
-}
-
-/// Round-trip times that begin where a direction's packets are sent.
-fn rtts(
-    data: &Path,
-    lanes: &HashMap<Lane, &FlowRow>,
-) -> Result<HashMap<Lane, Vec<(Timestamp, TimeDelta)>>, CompareError> {
-    let columns = [
-        "flow_id",
-        "direction",
-        "time_ns",
-        "rtt_ns",
-        "method",
-        "reference",
-        "ack_class",
-    ];
-    let table = Columns::read(data, "rtt", &columns)?;
-    let lanes = Lanes::of(&table, lanes);
-    let [_, _, at, rtt, method, reference, class] = columns.map(|name| table.column(name));
-    let mut rtts: HashMap<Lane, Vec<_>> = HashMap::new();
-    for row in 0..table.rows() {
-        let Some(flow) = lanes.flow(row) else {
-            continue;
-        };
-        let is_pair = method.is(row, "packet_pairs") && reference.is(row, &flow.sent_at);
-        let is_answer = method.is(row, "sequence_ack") && class.is(row, "cumulative");
-        if let (true, Some(at), Some(rtt)) = (is_pair || is_answer, at.time(row), rtt.span(row)) {
-            rtts.entry(flow.lane).or_default().push((at, rtt));
-        }
-    }
-    Ok(rtts)
-}
-
-/// A round-trip time that ping told, with the log that tells it.
-type Echo = (String, Timestamp, TimeDelta);
-
-fn echoes(data: &Path) -> Result<Vec<Echo>, CompareError> {
-    let columns = ["kind", "log", "time_ns", "rtt_ns"];
-    let table = Columns::read(data, "logs", &columns)?;
-    let [kind, log, at, rtt] = columns.map(|name| table.column(name));
-    let echo = |row| Some((log.text(row)?.to_owned(), at.time(row)?, rtt.span(row)?));
-    let pings = (0..table.rows()).filter(|row| kind.is(*row, PING));
-    Ok(pings.filter_map(echo).collect())
-}
-
-/// Those of one traffic, by the name of its log's file. Datasets name it with or without folders.
-fn echoes_of(
-    echoes: &[Echo],
-    record: &RunRecord,
-    traffic: &TrafficRecord,
-) -> Vec<(Timestamp, TimeDelta)> {
-    let is_its = |log: &&LogRecord| log.traffic.as_ref() == Some(&traffic.name);
-    let logs = record.logs.iter().filter(is_its);
-    let files: Vec<_> = logs.filter_map(|log| log.file.file_name()).collect();
-    let is_told = |name: &str| {
-        Path::new(name)
-            .file_name()
-            .is_some_and(|file| files.contains(&file))
-    };
-    let its = echoes.iter().filter(|(log, _, _)| is_told(log));
-    its.map(|(_, at, rtt)| (*at, *rtt)).collect()
-}
-
-/// When data was sent again, as captured, and how much of it.
-fn resent(
-    data: &Path,
-    lanes: &HashMap<Lane, &FlowRow>,
-) -> Result<HashMap<Lane, Vec<(Timestamp, u64)>>, CompareError> {
-    let columns = [
-        "flow_id",
-        "direction",
-        "time_ns",
-        "event",
-        "capture",
-        "start_seq",
-        "end_seq",
-    ];
-    let table = Columns::read(data, "events", &columns)?;
-    let lanes = Lanes::of(&table, lanes);
-    let [_, _, at, event, capture, start, end] = columns.map(|name| table.column(name));
-    let mut resent: HashMap<Lane, Vec<_>> = HashMap::new();
-    for row in 0..table.rows() {
-        let Some(flow) = lanes.flow(row) else {
-            continue;
-        };
-        if !event.is(row, "retransmission") || !capture.is(row, &flow.sent_at) {
-            continue;
-        }
-        let range = start.count::<u32>(row).zip(end.count::<u32>(row));
-        if let (Some(at), Some((start, end))) = (at.time(row), range) {
-            let bytes = u64::from(end.wrapping_sub(start));
-            resent.entry(flow.lane).or_default().push((at, bytes));
-        }
-    }
-    Ok(resent)
-}
-
-/// What became of packets.
-fn fates(
-    data: &Path,
-    lanes: &HashMap<Lane, &FlowRow>,
-) -> Result<HashMap<Lane, Vec<Fate>>, CompareError> {
-    let mut fates: HashMap<Lane, Vec<Fate>> = HashMap::new();
-    for (name, is_lost) in [("owd", false), ("loss", true)] {
-        let columns = ["flow_id", "direction", "time_ns", "packets"];
-        let table = Columns::read(data, name, &columns)?;
-        let lanes = Lanes::of(&table, lanes);
-        let [_, _, at, packets] = columns.map(|name| table.column(name));
-        for row in 0..table.rows() {
-            let cells = (lanes.flow(row), at.time(row), packets.count(row));
-            if let (Some(flow), Some(at), Some(packets)) = cells {
-                let fate = Fate {
-                    at,
-                    packets,
-                    is_lost,
-                };
-                fates.entry(flow.lane).or_default().push(fate);
-            }
-        }
-    }
-    Ok(fates)
 }

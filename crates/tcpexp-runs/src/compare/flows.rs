@@ -1,4 +1,4 @@
-//! Which flows carry the data of which traffic, and which way.
+//! Flows of a run, and the directions that carry the data of each traffic generator.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -7,46 +7,68 @@ use std::path::Path;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::CompareError;
-use super::columns::Columns;
+use super::columns::{Column, Columns};
 use crate::record::TrafficRecord;
 
-/// A flow and one of its directions, by the names that tables have for it.
-pub(super) type Lane = (u32, Way);
+/// One direction of a flow, by `flow_id` and `direction`.
+pub(super) type Lane = (u32, Direction);
 
 /// A direction of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Way {
-    /// From the initiator.
+pub(super) enum Direction {
+    /// From initiator to responder.
     Forward,
-    /// To it.
+    /// From responder to initiator.
     Reverse,
 }
 
-/// One direction of a flow, as the table `flows` has it.
+/// A row of the table `flows`.
 #[derive(Clone, Debug)]
 pub(super) struct FlowRow {
     pub(super) lane: Lane,
     pub(super) is_tcp: bool,
-    /// Where its packets come from, and where they go.
+    /// Source and destination of its packets.
     pub(super) from: SocketAddr,
     to: SocketAddr,
     pub(super) traffic: Option<String>,
-    /// The capture that it passes first, and the one where it arrives, by their names.
+    /// Names of the sending and the receiving capture.
     pub(super) sent_at: String,
     pub(super) arrives_at: &'static str,
-    /// 0 to the sinks, 1 back.
+    /// Index of its link: 0 towards the sinks, 1 reverse.
     pub(super) link: usize,
     pub(super) first: Timestamp,
     pub(super) last: Timestamp,
-    /// From its first packet to its last, if it ended.
+    /// Time from its first to its last packet, if the connection ended.
     pub(super) completion: Option<TimeDelta>,
     pub(super) unique_bytes: u64,
-    /// Payload and, headers from IP on included, length of a full segment.
+    /// Full-sized segment: payload bytes, and bytes of the IP packet.
     pub(super) segment: Option<(u32, u32)>,
-    /// Whether retransmissions are told.
+    /// True if the dataset has its retransmissions.
     pub(super) has_sender: bool,
-    /// Whether losses are told.
+    /// True if the dataset has the fates of its packets.
     pub(super) has_path: bool,
+}
+
+/// Finds the flow and direction that a row of any table belongs to.
+pub(super) struct Lanes<'a> {
+    flow: Column<'a>,
+    direction: Column<'a>,
+    known: &'a HashMap<Lane, &'a FlowRow>,
+}
+
+impl<'a> Lanes<'a> {
+    pub(super) fn of(table: &'a Columns, known: &'a HashMap<Lane, &'a FlowRow>) -> Self {
+        Self {
+            flow: table.column("flow_id"),
+            direction: table.column("direction"),
+            known,
+        }
+    }
+
+    pub(super) fn flow(&self, row: usize) -> Option<&'a FlowRow> {
+        let direction = Direction::named(self.direction.text(row)?)?;
+        self.known.get(&(self.flow.count(row)?, direction)).copied()
+    }
 }
 
 /// All directions of all flows of a run.
@@ -88,12 +110,12 @@ pub(super) fn read(data: &Path) -> Result<Vec<FlowRow>, CompareError> {
 
 fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>) -> Option<FlowRow> {
     let flow = table.column("flow_id").count(row)?;
-    let way = Way::named(table.column("direction").text(row)?)?;
+    let direction = Direction::named(table.column("direction").text(row)?)?;
     let end = |column| -> Option<SocketAddr> { table.column(column).text(row)?.parse().ok() };
     let (initiator, responder) = (end("initiator")?, end("responder")?);
-    let (from, to) = match way {
-        Way::Forward => (initiator, responder),
-        Way::Reverse => (responder, initiator),
+    let (from, to) = match direction {
+        Direction::Forward => (initiator, responder),
+        Direction::Reverse => (responder, initiator),
     };
     let is_tcp = table.column("protocol").is(row, "tcp");
     let has_path = table.column("path_sent_packets").whole(row).is_some();
@@ -106,10 +128,10 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>) -> Option<FlowRow>
     let first = table.column("time_ns").time(row)?;
     let duration = table.column("duration_ns").span(row)?;
     let ending = table.column("ending");
-    // A reset is an end: iperf3 resets what it has transferred whole.
+    // A reset ends a connection too: iperf3 resets connections after a complete transfer.
     let ended = !ending.is(row, "open") && !ending.is(row, "unanswered");
     Some(FlowRow {
-        lane: (flow, way),
+        lane: (flow, direction),
         is_tcp,
         from,
         to,
@@ -130,24 +152,26 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>) -> Option<FlowRow>
     })
 }
 
-/// The MSS counts neither IP nor TCP headers without options (RFC 9293, section 3.7.1); timestamps
-/// take 12 bytes of it (RFC 7323, appendix A).
+/// Payload and IP packet size of a full-sized segment.
+///
+/// The MSS excludes the fixed IP and TCP headers (RFC 9293, section 3.7.1): 20 + 20 bytes, or 40 + 20
+/// with IPv6. Timestamps take 12 bytes of it (RFC 7323, appendix A).
 fn segment(mss: u32, stamps: bool, address: IpAddr) -> (u32, u32) {
     let headers = if address.is_ipv6() { 60 } else { 40 };
     let options = if stamps { 12 } else { 0 };
     (mss.saturating_sub(options), mss.saturating_add(headers))
 }
 
-/// The directions that carry the data of `traffic`, in order of their beginning.
+/// The directions that carry the data of `traffic`, by start time.
 pub(super) fn data_of<'a>(flows: &'a [FlowRow], traffic: &TrafficRecord) -> Vec<&'a FlowRow> {
     let is_data = |flow: &&FlowRow| match &flow.traffic {
         Some(name) => *name == traffic.name && is_from(flow, traffic),
-        // A dataset that was made without the plan.
+        // The dataset was made without the plan, so addresses and ports decide.
         None => is_from(flow, traffic) && is_between(flow, traffic),
     };
     let mut data: Vec<&FlowRow> = flows.iter().filter(is_data).collect();
     data.sort_by_key(|flow| (flow.first, flow.lane.0));
-    // iperf3 talks about the test over a connection of its own, which it opens first.
+    // The first connection of iperf3 is its control connection.
     if traffic.tool == "iperf3" && data.iter().filter(|flow| flow.is_tcp).count() > 1 {
         data.remove(0);
     }
@@ -163,7 +187,7 @@ fn is_between(flow: &FlowRow, traffic: &TrafficRecord) -> bool {
     traffic.to.parse() == Ok(flow.to.ip()) && traffic.port.is_some_and(|port| ports.contains(&port))
 }
 
-impl Way {
+impl Direction {
     pub(super) fn named(name: &str) -> Option<Self> {
         match name {
             "forward" => Some(Self::Forward),

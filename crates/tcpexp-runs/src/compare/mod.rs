@@ -1,14 +1,16 @@
-//! A sweep to one row per cell and class of traffic.
+//! Compares the cells of a sweep: one row per cell and class of traffic.
 //!
-//! Reads the records and the datasets of all runs, makes each run one number of each kind
-//! ([`tcpexp_metrics::compare`]) and puts these together over the runs of a cell. Runs that are
-//! invalid, failed or have no dataset are listed with their reason and are in no number.
+//! Reads the record and the dataset of each run, reduces the run to one value per measure
+//! ([`tcpexp_metrics::compare`]), and takes medians over the runs of a cell. Runs that are invalid,
+//! failed or without a dataset are listed with the reason and enter no figure.
 
+mod bins;
 mod cells;
 mod columns;
 mod dataset;
 mod flows;
 mod rows;
+mod samples;
 #[cfg(test)]
 mod tests;
 
@@ -26,64 +28,67 @@ use crate::record::{FILE_NAME, RecordError, RunRecord, Status};
 
 pub use self::cells::{Cell, Fault};
 
-/// How runs are compared.
+/// The tool whose logs hold round-trip times and whose traffic is excluded from all sums.
+const PING: &str = "ping";
+
+/// Options of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct CompareOptions {
-    /// What is left out, and when flows count as settled.
+    /// Options of the measures of one run.
     pub measure: Options,
-    /// How intervals are made.
+    /// Options of the confidence intervals.
     pub bootstrap: Bootstrap,
-    /// The values of parameters that a baseline has; none for no baseline.
+    /// Parameter values that define the baseline cells; empty for no baseline.
     pub baseline: Vec<(String, String)>,
-    /// What the bottleneck counts against its rate.
+    /// The bytes that count against the rate of the bottleneck.
     pub counts: Counts,
 }
 
-/// What a bottleneck counts against its rate.
+/// The bytes of a packet that count against the rate of a bottleneck.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counts {
-    /// Ethernet frames without preamble, checksum and gap, as Linux does.
+    /// Ethernet frames without preamble, checksum and gap, as in Linux.
     #[default]
     Frames,
-    /// IP packets, as FreeBSD's dummynet does.
+    /// IP packets, as in FreeBSD's dummynet.
     Packets,
 }
 
-/// A sweep compared.
+/// The result of comparing the cells of a sweep.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The cells, in order of their parameters.
     pub cells: Vec<Cell>,
-    /// The cell that each cell is held against.
+    /// The baseline cell of each cell, if any.
     pub baselines: Vec<Option<usize>>,
-    /// The numbers of each class of each cell that has a run that counts.
+    /// A row for each class of each cell with a valid run.
     pub classes: Vec<CellClass>,
     /// All runs, in order of their names.
     pub runs: Vec<ComparedRun>,
     /// Directories of runs that never ended, which have no record.
     pub unfinished: Vec<PathBuf>,
-    /// What was left out, and when flows count as settled.
+    /// The options used for each run.
     pub options: Options,
 }
 
-/// A run by itself.
+/// One run.
 #[derive(Clone, Debug)]
 pub struct ComparedRun {
-    /// Its name.
+    /// Name of the run.
     pub run: String,
-    /// Its cell.
+    /// Index of its cell.
     pub cell: usize,
-    /// Which repetition of the cell it is, from 1.
+    /// Repetition of the cell, from 1.
     pub repetition: u32,
-    /// How it ended.
+    /// Outcome of the run.
     pub status: Status,
-    /// Why it does not count; `None` if it does.
+    /// Why the run enters no figure; `None` if it does.
     pub fault: Option<String>,
-    /// Its numbers by class; none if it does not count.
+    /// Its values by class; empty if it enters no figure.
     pub classes: Vec<ClassRun>,
 }
 
-/// Why a sweep could not be compared.
+/// Errors of a comparison.
 #[derive(Debug, Error)]
 pub enum CompareError {
     /// The directory cannot be read.
@@ -122,7 +127,7 @@ pub enum CompareError {
     /// The baseline names a parameter that no cell has.
     #[error("no cell has a parameter {name}; there are {known}")]
     NoParameter {
-        /// Its name.
+        /// Name of the run.
         name: String,
         /// Those that there are.
         known: String,
@@ -201,7 +206,7 @@ fn runs(sweep: &Path) -> Result<(Vec<RunDir>, Vec<PathBuf>), CompareError> {
     Ok((runs, unfinished))
 }
 
-/// The numbers of a run that counts. One without any is at fault.
+/// The values of a valid run. Marks a run without values as faulty.
 fn measured(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>, CompareError> {
     if run.fault.is_some() {
         return Ok(Vec::new());
@@ -225,7 +230,7 @@ fn measured(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>,
 }
 
 impl Counts {
-    /// What comes to the length of an IP packet.
+    /// Bytes that are added to the length of the IP packet.
     const fn link_header_bytes(self) -> u32 {
         match self {
             Self::Frames => 14,

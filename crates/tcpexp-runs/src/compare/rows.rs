@@ -1,4 +1,4 @@
-//! A comparison as rows of its tables.
+//! Table rows of a comparison.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::{Comparison, Fault};
 use crate::record::Status;
 
 impl Comparison {
-    /// The parameters that all rows have a column of.
+    /// The parameters, which are columns of all rows.
     pub fn parameters(&self) -> RunColumns {
         let first = self.cells.first();
         first
@@ -17,7 +17,7 @@ impl Comparison {
             .unwrap_or_default()
     }
 
-    /// A row for each cell and class. A cell of which no run counts has one without a class.
+    /// A row for each cell and class. A cell without a valid run has one row without a class.
     pub fn rows(&self) -> Vec<CompareRow> {
         let cells = self.compared_cells();
         let of_cell = |(place, cell): (usize, &Arc<ComparedCell>)| {
@@ -39,7 +39,7 @@ impl Comparison {
         cells.iter().enumerate().flat_map(of_cell).collect()
     }
 
-    /// A row for each run and class. A run that does not count has one without a class.
+    /// A row for each run and class. A run that enters no figure has one row without a class.
     pub fn run_rows(&self) -> Vec<CompareRunRow> {
         let cells = self.compared_cells();
         let mut rows = Vec::new();
@@ -97,7 +97,7 @@ impl Comparison {
 /// `0003 invalid (no queue); 0007 failed (no answer)`
 fn left_out(faults: &[Fault]) -> Option<String> {
     let fault = |fault: &Fault| {
-        // A run may be complete and yet have nothing to read.
+        // A complete run may still have no dataset.
         let status = match fault.status {
             Status::Failed => "failed",
             Status::Complete | Status::Invalid => "invalid",
@@ -109,7 +109,7 @@ fn left_out(faults: &[Fault]) -> Option<String> {
 }
 
 impl Status {
-    /// Its name in records and tables.
+    /// The name in records and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",

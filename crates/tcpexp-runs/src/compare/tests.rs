@@ -93,7 +93,7 @@ fn packet(second: i64, packets: u64) -> Value {
 fn write_run(sweep: &Path, record: &Value, bytes: u64) {
     let run = write_record(sweep, record);
     let flows = [
-        // The connection over which iperf3 talks about the test.
+        // The control connection of iperf3.
         flow(0, 40_000, "forward", -10),
         flow(0, 40_000, "reverse", -10),
         flow(1, 40_001, "forward", 5),
@@ -168,7 +168,7 @@ fn cubic(run: &str) -> Value {
 }
 
 #[test]
-fn the_tables_of_a_run_give_its_numbers() {
+fn tables_of_a_run_give_its_figures() {
     let sweep = tempfile::tempdir().unwrap();
     write_run(sweep.path(), &cubic("0001"), 750_000);
     let comparison = Comparison::of(sweep.path(), &options(1)).unwrap();
@@ -214,7 +214,7 @@ fn the_tables_of_a_run_give_its_numbers() {
 }
 
 #[test]
-fn runs_that_do_not_count_are_listed_and_in_no_number() {
+fn faulty_runs_are_listed_and_enter_no_figure() {
     let sweep = tempfile::tempdir().unwrap();
     write_run(sweep.path(), &cubic("0001"), 750_000);
     write_run(sweep.path(), &cubic("0002"), 500_000);
@@ -260,7 +260,7 @@ fn runs_that_do_not_count_are_listed_and_in_no_number() {
 }
 
 #[test]
-fn a_cell_is_held_against_the_one_that_differs_only_in_what_was_named() {
+fn baseline_differs_from_its_cell_only_in_the_named_parameters() {
     let sweep = tempfile::tempdir().unwrap();
     let mut number = 0;
     for (delay, bytes) in [(20.0, [800_000, 600_000]), (80.0, [400_000, 600_000])] {
@@ -303,7 +303,7 @@ fn a_cell_is_held_against_the_one_that_differs_only_in_what_was_named() {
 }
 
 #[test]
-fn a_cell_whose_counterpart_is_missing_has_no_baseline() {
+fn cell_without_a_counterpart_has_no_baseline() {
     let grid = [
         ("reno", 20),
         ("cubic", 20),
@@ -349,7 +349,7 @@ fn a_cell_whose_counterpart_is_missing_has_no_baseline() {
 }
 
 #[test]
-fn a_directory_without_runs_is_no_sweep() {
+fn directory_without_runs_is_an_error() {
     let sweep = tempfile::tempdir().unwrap();
     let error = Comparison::of(sweep.path(), &options(0)).unwrap_err();
     assert!(error.to_string().starts_with("cannot read "));

@@ -1,0 +1,80 @@
+//! Traffic over time, from the table `throughput` of a dataset.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use tcpexp_metrics::compare::Bin;
+use tcpexp_units::Timestamp;
+
+use super::columns::Columns;
+use super::flows::{FlowRow, Lane, Lanes};
+use super::{CompareError, Counts};
+
+/// Bins of each direction of each flow, by the capture that counted them.
+pub(super) struct Bins(HashMap<(Lane, String), Vec<Bin>>);
+
+impl Bins {
+    /// Reads the table `throughput` of a dataset.
+    pub(super) fn read(
+        data: &Path,
+        lanes: &HashMap<Lane, &FlowRow>,
+        counts: Counts,
+    ) -> Result<Self, CompareError> {
+        let columns = [
+            "capture",
+            "flow_id",
+            "direction",
+            "time_ns",
+            "width_ns",
+            "packets",
+            "ip_bytes",
+            "goodput_bytes",
+        ];
+        let table = Columns::read(data, "throughput", &columns)?;
+        let lanes = Lanes::of(&table, lanes);
+        let [capture, _, _, at, width, packets, ip, goodput] =
+            columns.map(|name| table.column(name));
+        let mut bins: HashMap<(Lane, String), Vec<Bin>> = HashMap::new();
+        for row in 0..table.rows() {
+            let bin = || {
+                let packets: u64 = packets.count(row)?;
+                let headers = packets * u64::from(counts.link_header_bytes());
+                let bin = Bin {
+                    start: at.time(row)?,
+                    width: width.span(row)?,
+                    link_bytes: ip.count::<u64>(row)? + headers,
+                    goodput_bytes: goodput.count(row)?,
+                };
+                Some(((lanes.flow(row)?.lane, capture.text(row)?.to_owned()), bin))
+            };
+            if let Some((key, bin)) = bin() {
+                bins.entry(key).or_default().push(bin);
+            }
+        }
+        Ok(Self(bins))
+    }
+
+    /// Traffic of `flows` at the receiving capture; bins of the same time are added up.
+    pub(super) fn arrived<'a>(&self, flows: impl Iterator<Item = &'a FlowRow>) -> Vec<Bin> {
+        self.sum(flows.map(|flow| (flow.lane, flow.arrives_at.to_owned())))
+    }
+
+    /// Traffic of `flows` at the sending capture; bins of the same time are added up.
+    pub(super) fn sent<'a>(&self, flows: impl Iterator<Item = &'a FlowRow>) -> Vec<Bin> {
+        self.sum(flows.map(|flow| (flow.lane, flow.sent_at.clone())))
+    }
+
+    fn sum(&self, keys: impl Iterator<Item = (Lane, String)>) -> Vec<Bin> {
+        let mut all: BTreeMap<Timestamp, Bin> = BTreeMap::new();
+        for bin in keys.filter_map(|key| self.0.get(&key)).flatten() {
+            let total = all.entry(bin.start).or_insert(Bin {
+                link_bytes: 0,
+                goodput_bytes: 0,
+                ..*bin
+            });
+            total.link_bytes += bin.link_bytes;
+            total.goodput_bytes += bin.goodput_bytes;
+        }
+        all.into_values().collect()
+    }
+}
