@@ -44,6 +44,8 @@ mod single_rtt;
 mod tables;
 mod throughput;
 
+pub mod guide;
+
 pub use analyze::{
     ANALYZE_PASSES, AnalyzeInputs, AnalyzeOptions, CaptureInput, Checked, Comparison, DatasetDir,
     LogInput, LogKind, LogSource, MANIFEST_FILE_NAME, Manifest, Parameters, RUN_DATASET,

@@ -40,10 +40,15 @@ impl Desk {
         Self::with(&ORDINARY)
     }
 
-    pub(crate) fn with(captures: &TwoCaptures) -> Self {
-        let desk = Self {
+    /// With nothing in it.
+    pub(crate) fn empty() -> Self {
+        Self {
             folder: tempfile::tempdir().unwrap(),
-        };
+        }
+    }
+
+    pub(crate) fn with(captures: &TwoCaptures) -> Self {
+        let desk = Self::empty();
         desk.put("src.pcap", &captures.src);
         desk.put("dst.pcap", &captures.dst);
         desk

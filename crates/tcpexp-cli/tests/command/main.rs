@@ -12,6 +12,8 @@ mod compressed;
 #[cfg(unix)]
 mod cut_short;
 mod cwnd;
+#[cfg(unix)]
+mod documents;
 mod formats;
 mod help;
 mod import;
@@ -24,7 +26,6 @@ mod path;
 mod pipes;
 mod plot;
 mod plot_sweep;
-mod readme;
 mod schema;
 mod score;
 mod strange_captures;

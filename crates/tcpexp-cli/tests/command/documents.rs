@@ -1,0 +1,285 @@
+//! The README and the guide show what the commands print and draw today.
+//!
+//! Fenced blocks are run in the order in which they stand on their page, in one empty folder that
+//! has links to `fixtures` and `examples`:
+//!
+//! - `console`: each line after `$ ` is run by a shell; the lines below it are what it prints.
+//! - `console lab`: the same in the virtual testbed; output is neither shown nor compared.
+//! - `toml NAME`: the file NAME.
+//! - `python`: a program.
+//! - `sh`: commands of cargo. Those that start tcpexp are run without cargo.
+//!
+//! `TCPEXP_UPDATE_DOCS=1 cargo test -p tcpexp-cli --test command documents` writes what the commands
+//! print and draw today into the pages.
+
+use std::env;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::thread;
+
+use crate::desk::{Desk, text};
+
+const UPDATE: &str = "TCPEXP_UPDATE_DOCS";
+const GUIDE: &str = "crates/tcpexp/src/guide";
+/// Starts tcpexp from a clone of the repository.
+const FROM_A_CLONE: &str = "cargo run --release --bin tcpexp -- ";
+
+/// Commands of cargo that a test cannot run, since cargo runs the test.
+const OF_CARGO: [&str; 5] = [
+    "cargo test",
+    "cargo install --path crates/tcpexp-cli",
+    "cargo bench -p tcpexp-benches",
+    "cargo doc --open -p tcpexp",
+    "cargo run --release -p tcpexp-testkit --example generate_pair -- src.pcap dst.pcap --packets 4000000 --flows 8 --loss-ppm 10000 --snaplen 96 --seed 1",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The README and all pages of the guide.
+fn pages() -> Vec<PathBuf> {
+    let guide = fs::read_dir(root().join(GUIDE)).unwrap();
+    let guide = guide.map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> = guide
+        .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+        .collect();
+    pages.sort();
+    pages.push(root().join("README.md"));
+    pages
+}
+
+#[test]
+fn commands_print_and_draw_what_the_pages_show() {
+    let pages = pages();
+    assert!(pages.len() > 10, "the guide has not been found");
+    let wrong: Vec<String> = thread::scope(|scope| {
+        let running: Vec<_> = pages
+            .iter()
+            .map(|page| scope.spawn(move || Page::open(page).run()))
+            .collect();
+        let wrong = running.into_iter().map(|page| page.join().unwrap());
+        wrong.flatten().collect()
+    });
+    assert!(
+        wrong.is_empty(),
+        "{}\n{UPDATE}=1 cargo test -p tcpexp-cli --test command documents\nwrites what is printed and drawn today into the pages",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn the_readme_stays_short() {
+    let lines = fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(lines.lines().count() < 170);
+}
+
+/// A page, the folder in which its commands run, and what it should be.
+struct Page<'a> {
+    path: &'a Path,
+    shown: String,
+    desk: Desk,
+    printed: String,
+    failed: Vec<String>,
+}
+
+impl<'a> Page<'a> {
+    fn open(path: &'a Path) -> Self {
+        let desk = Desk::empty();
+        for name in ["fixtures", "examples"] {
+            let target = fs::canonicalize(root().join(name)).unwrap();
+            std::os::unix::fs::symlink(target, desk.path(name)).unwrap();
+        }
+        fs::create_dir(desk.path(".readme")).unwrap();
+        Self {
+            path,
+            shown: fs::read_to_string(path).unwrap(),
+            desk,
+            printed: String::new(),
+            failed: Vec::new(),
+        }
+    }
+
+    /// What is wrong with it, after it has been brought up to date if that was asked for.
+    fn run(mut self) -> Vec<String> {
+        let shown = self.shown.clone();
+        let mut lines = shown.lines();
+        while let Some(line) = lines.next() {
+            self.line(line);
+            let Some(kind) = line.strip_prefix("```") else {
+                continue;
+            };
+            let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            self.block(kind, &block);
+            self.line("```");
+        }
+        let is_update = env::var_os(UPDATE).is_some();
+        self.compare_pictures(is_update);
+        if self.printed != self.shown {
+            if is_update {
+                fs::write(self.path, &self.printed).unwrap();
+            } else {
+                let differences = differences(&self.shown, &self.printed);
+                let page = self.path.display();
+                self.failed.push(format!("{page}:\n{differences}"));
+            }
+        }
+        self.failed
+    }
+
+    fn line(&mut self, line: &str) {
+        self.printed += line;
+        self.printed.push('\n');
+    }
+
+    fn block(&mut self, kind: &str, block: &[&str]) {
+        if kind == "console" {
+            for command in commands(block) {
+                self.line(&format!("$ {}", command.join("\n")));
+                let output = self.shell(&command.join("\n"));
+                self.printed += &text(&output.stdout);
+            }
+            return;
+        }
+        for line in block {
+            self.line(line);
+        }
+        match kind.split_once(' ') {
+            Some(("toml", name)) => self.desk.put(name, (block.join("\n") + "\n").as_bytes()),
+            Some(("console", "lab")) if has_lab() => {
+                for command in commands(block) {
+                    self.shell(&command.join("\n"));
+                }
+            }
+            None if kind == "python" => self.python(&block.join("\n")),
+            None if kind == "sh" => self.cargo(&block.join("\n").replace("\\\n", " ")),
+            _ => {}
+        }
+    }
+
+    fn shell(&mut self, line: &str) -> Output {
+        let tcpexp = Path::new(env!("CARGO_BIN_EXE_tcpexp")).parent().unwrap();
+        let path = format!("{}:{}", tcpexp.display(), env::var("PATH").unwrap());
+        let script = format!("exec 2>&1\n{line}");
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-ec", &script])
+            .env("PATH", path)
+            // Images of guests are shared by all tests, and made once.
+            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+        self.must_succeed(line, &mut shell)
+    }
+
+    fn python(&mut self, program: &str) {
+        if let Some(python) = python() {
+            let mut command = Command::new(python);
+            command.args(["-c", program]);
+            self.must_succeed(program, &mut command);
+        }
+    }
+
+    fn cargo(&mut self, lines: &str) {
+        for line in lines.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let line = words.join(" ");
+            match line.strip_prefix(FROM_A_CLONE) {
+                Some(words) => drop(self.shell(&format!("tcpexp {words}"))),
+                None if OF_CARGO.contains(&line.as_str()) => {}
+                None => self.failed.push(format!("no test runs: {line}")),
+            }
+        }
+    }
+
+    fn must_succeed(&mut self, what: &str, command: &mut Command) -> Output {
+        let output = command.current_dir(self.desk.path("")).output().unwrap();
+        if !output.status.success() {
+            let page = self.path.display();
+            let (said, why) = (text(&output.stdout), text(&output.stderr));
+            self.failed
+                .push(format!("{page}: {what} fails: {said}{why}"));
+        }
+        output
+    }
+
+    /// Pictures that were drawn, against those beside the page.
+    fn compare_pictures(&mut self, is_update: bool) {
+        let beside = self.path.parent().unwrap();
+        for folder in ["", ".readme"] {
+            for entry in fs::read_dir(self.desk.path(folder)).unwrap() {
+                let drawn = entry.unwrap().path();
+                let kept = beside.join(folder).join(drawn.file_name().unwrap());
+                let is_picture = drawn.extension().is_some_and(|ending| ending == "svg");
+                if !is_picture || !kept.exists() || same(&drawn, &kept) {
+                    continue;
+                }
+                if is_update {
+                    fs::copy(&drawn, &kept).unwrap();
+                } else {
+                    self.failed.push(format!("{} is stale", kept.display()));
+                }
+            }
+        }
+    }
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    fs::read(one).unwrap() == fs::read(other).unwrap()
+}
+
+/// The commands of a block, each with the lines that continue it.
+fn commands<'a>(block: &[&'a str]) -> Vec<Vec<&'a str>> {
+    let mut commands: Vec<Vec<&str>> = Vec::new();
+    let mut is_continued = false;
+    for line in block {
+        if is_continued {
+            commands.last_mut().unwrap().push(line);
+        } else if let Some(command) = line.strip_prefix("$ ") {
+            commands.push(vec![command]);
+        } else {
+            continue;
+        }
+        is_continued = line.ends_with('\\');
+    }
+    commands
+}
+
+/// Lines that a page shows and those that it should show in their place.
+fn differences(shown: &str, printed: &str) -> String {
+    let (shown, printed): (Vec<_>, Vec<_>) = (shown.lines().collect(), printed.lines().collect());
+    let mut text = String::new();
+    for (lines, others, mark) in [(&shown, &printed, '-'), (&printed, &shown, '+')] {
+        for line in lines.iter().filter(|line| !others.contains(line)) {
+            writeln!(text, "{mark} {line}").unwrap();
+        }
+    }
+    text
+}
+
+/// A Python that has what the guide's programs import.
+fn python() -> Option<String> {
+    let python = env::var("TCPEXP_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let imports = Command::new(&python)
+        .args(["-c", "import duckdb, pandas, polars, pyarrow"])
+        .output();
+    if imports.is_ok_and(|output| output.status.success()) {
+        return Some(python);
+    }
+    skipped("no Python with duckdb, pandas, polars and pyarrow; TCPEXP_PYTHON names one");
+    None
+}
+
+/// Whether guests boot here; the commands that need them take minutes.
+fn has_lab() -> bool {
+    let is_there = env::var_os("TCPEXP_NEED_TOOLS").is_some();
+    if !is_there {
+        skipped("commands of the guide that boot guests take minutes");
+    }
+    is_there
+}
+
+fn skipped(why: &str) {
+    assert!(env::var_os("TCPEXP_NEED_TOOLS").is_none(), "{why}");
+    eprintln!("skipped: {why}");
+}
