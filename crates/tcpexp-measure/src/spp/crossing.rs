@@ -1,8 +1,7 @@
 //! One packet seen at both points.
 
+use crate::spp::point::Point;
 use tcpexp_units::{TimeDelta, Timestamp};
-
-use super::Point;
 
 /// Which way a packet goes between the measurement points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +81,6 @@ impl Crossing {
 /// What the destination's clock shows more than the source's.
 ///
 /// The one place where times of two clocks are subtracted.
-pub(super) fn clock_difference(src: Timestamp, dst: Timestamp) -> TimeDelta {
+pub(in crate::spp) fn clock_difference(src: Timestamp, dst: Timestamp) -> TimeDelta {
     dst - src
 }

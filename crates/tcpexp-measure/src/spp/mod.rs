@@ -19,42 +19,23 @@
 //! the clocks are known from packets that are themselves. Both are counted as ambiguous then. Known
 //! to be left: two packets of one flow with IP IDs drawn at random that are the same by chance.
 
-mod align;
+mod alignment;
 mod clock;
 mod crossing;
-mod exact;
-mod identity;
-mod link;
-mod local;
-mod outcome;
-mod pair;
+mod linking;
+mod matching;
 mod pairing;
-mod queue;
-mod ranges;
-mod reader;
+mod point;
 mod run;
-mod sample;
-mod setting;
-mod shard;
-mod sides;
-mod skew;
-mod steps;
-mod survey;
-mod timeline;
-mod walk;
 
 #[cfg(test)]
 mod tests;
 
-pub use align::{Alignment, NothingInCommon};
-pub use clock::{ClockModel, Offset};
+pub use alignment::{Alignment, Field, FieldKept, Identification, NothingInCommon, Survey};
+pub use clock::{ClockModel, ClockStep, Offset, Placed, SkewEstimate, TimelineReader};
 pub use crossing::{Crossing, Way};
-pub use identity::{Field, FieldKept, Identification};
-pub use link::Unpaired;
-pub use outcome::{Fate, PacketOutcome, Passing};
+pub use linking::{LocalFlow, PairedFlow, Unpaired};
+pub use matching::{DirectionCounts, Fate, PacketOutcome, Passing};
+pub use pairing::{FlowSummary, RttSample};
+pub use point::Point;
 pub use run::{Batch, Options, Totals, measure};
-pub use sample::{DirectionCounts, FlowSummary, LocalFlow, PairedFlow, Point, RttSample};
-pub use skew::SkewEstimate;
-pub use steps::ClockStep;
-pub use survey::Survey;
-pub use timeline::{Placed, TimelineReader};

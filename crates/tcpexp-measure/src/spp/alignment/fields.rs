@@ -1,0 +1,151 @@
+//! The header fields of one packet, as numbers to compare.
+
+use std::hash::{BuildHasher, Hasher};
+use std::net::IpAddr;
+
+use foldhash::quality::FixedState;
+use tcpexp_wire::{Addresses, Packet, Tcp, Transport};
+
+/// How much of a datagram's payload is compared.
+const PREFIX_BYTES: usize = 16;
+
+/// The header fields that may or may not survive the path, each as a number to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::spp) struct FieldValues {
+    pub(in crate::spp) is_tcp: bool,
+    pub(in crate::spp) source_address: u64,
+    pub(in crate::spp) destination_address: u64,
+    pub(in crate::spp) source_port: u16,
+    pub(in crate::spp) destination_port: u16,
+    pub(in crate::spp) ip_id: Option<u16>,
+    pub(in crate::spp) ttl: u8,
+    pub(in crate::spp) flags: u16,
+    pub(in crate::spp) window: u16,
+    pub(in crate::spp) checksum: u16,
+    pub(in crate::spp) payload_bytes: u32,
+    pub(in crate::spp) timestamps: Option<(u32, u32)>,
+    pub(in crate::spp) sack_blocks: u64,
+}
+
+impl FieldValues {
+    /// The two ends, in an order that is the same for both directions.
+    pub(super) fn endpoints(&self) -> [(u64, u16); 2] {
+        let source = (self.source_address, self.source_port);
+        let destination = (self.destination_address, self.destination_port);
+        [source.min(destination), source.max(destination)]
+    }
+
+    pub(super) fn of(packet: &Packet<'_>) -> Self {
+        let (source_address, destination_address) = address_numbers(&packet.addresses);
+        let mut fields = Self {
+            is_tcp: false,
+            source_address,
+            destination_address,
+            source_port: packet.ports.source,
+            destination_port: packet.ports.destination,
+            ip_id: packet.ip_id,
+            ttl: packet.ttl,
+            flags: 0,
+            window: 0,
+            checksum: 0,
+            payload_bytes: packet.payload_bytes,
+            timestamps: None,
+            sack_blocks: 0,
+        };
+        match &packet.transport {
+            Transport::Tcp(tcp) => {
+                fields.is_tcp = true;
+                fields.flags = tcp.flags.bits();
+                fields.window = tcp.window;
+                fields.checksum = tcp.checksum;
+                fields.timestamps = tcp.options.timestamps();
+                fields.sack_blocks = sack_hash(tcp);
+            }
+            Transport::Udp(udp) => fields.checksum = udp.checksum,
+        }
+        fields
+    }
+}
+
+/// Hash of a packet's SACK blocks; 0 without any.
+#[inline]
+pub(in crate::spp) fn sack_hash(tcp: &Tcp<'_>) -> u64 {
+    // Twelve bytes are the timestamps alone, the usual case.
+    if tcp.options.raw().len() <= 12 {
+        return 0;
+    }
+    let mut blocks = tcp.options.sack_blocks().peekable();
+    if blocks.peek().is_none() {
+        return 0;
+    }
+    let mut hasher = FixedState::default().build_hasher();
+    for (left, right) in blocks {
+        hasher.write_u64(u64::from(left.0) << 32 | u64::from(right.0));
+    }
+    hasher.finish()
+}
+
+/// A number for an address, the same at both points: an IPv4 address is its own, an IPv6 address a
+/// hash beyond all of those.
+pub(in crate::spp) fn address_number(address: IpAddr) -> u64 {
+    match address {
+        IpAddr::V4(v4) => v4.to_bits().into(),
+        IpAddr::V6(v6) => {
+            let mut hasher = FixedState::default().build_hasher();
+            hasher.write_u128(v6.to_bits());
+            hasher.finish() | 1 << 63
+        }
+    }
+}
+
+fn address_numbers(addresses: &Addresses) -> (u64, u64) {
+    (
+        address_number(addresses.source()),
+        address_number(addresses.destination()),
+    )
+}
+
+/// Hash of what no router and no segmentation offload changes in a packet's first bytes.
+#[inline]
+pub(super) fn content_hash(packet: &Packet<'_>) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    match &packet.transport {
+        Transport::Tcp(tcp) => {
+            // A super-packet and its first MTU packet start alike but end differently, so neither
+            // the length nor PSH and FIN are part of it.
+            hasher.write_u64(u64::from(tcp.seq.0) << 32 | u64::from(tcp.ack.0));
+            hasher.write_u8(u8::from(tcp.flags.syn()) << 1 | u8::from(packet.payload_bytes > 0));
+        }
+        Transport::Udp(_) => {
+            hasher.write_u32(packet.payload_bytes);
+            hasher.write_u16(packet.ip_id.unwrap_or(0));
+            // A prefix that only one of two captures holds in full is no identity.
+            let expected = PREFIX_BYTES.min(packet.payload_bytes as usize);
+            hasher.write(packet.payload.get(..expected).unwrap_or_default());
+        }
+    }
+    hasher.finish()
+}
+
+#[inline]
+pub(super) fn with_endpoints(content: u64, packet: &Packet<'_>) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    hasher.write_u64(content);
+    match packet.addresses {
+        Addresses::V4 {
+            source,
+            destination,
+        } => {
+            hasher.write_u64(u64::from(source.to_bits()) << 32 | u64::from(destination.to_bits()));
+        }
+        Addresses::V6 {
+            source,
+            destination,
+        } => {
+            hasher.write_u128(source.to_bits());
+            hasher.write_u128(destination.to_bits());
+        }
+    }
+    hasher.write_u32(u32::from(packet.ports.source) << 16 | u32::from(packet.ports.destination));
+    hasher.finish()
+}

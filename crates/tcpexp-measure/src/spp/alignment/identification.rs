@@ -1,0 +1,228 @@
+//! Which header fields come through the path unchanged.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use foldhash::fast::FixedState;
+
+use super::fields::FieldValues;
+use super::sketch::Sketched;
+
+/// A header field that may identify a packet, if the path leaves it alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    /// Source and destination address.
+    Addresses,
+    /// Source and destination port.
+    Ports,
+    /// IPv4 Identification.
+    IpId,
+    /// Length of the transport payload: not kept where segmentation offload cuts anew.
+    Length,
+    /// TCP control bits: PSH and FIN move where segmentation offload cuts anew.
+    Flags,
+    /// TCP window.
+    Window,
+    /// TCP timestamps (RFC 7323).
+    Timestamps,
+    /// TCP selective acknowledgments (RFC 2018).
+    SackBlocks,
+    /// UDP checksum, which stands for the whole payload.
+    UdpChecksum,
+}
+
+impl Field {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Addresses,
+        Self::Ports,
+        Self::IpId,
+        Self::Length,
+        Self::Flags,
+        Self::Window,
+        Self::Timestamps,
+        Self::SackBlocks,
+        Self::UdpChecksum,
+    ];
+
+    /// What it is called in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Addresses => "addresses",
+            Self::Ports => "ports",
+            Self::IpId => "IP ID",
+            Self::Length => "length",
+            Self::Flags => "flags",
+            Self::Window => "window",
+            Self::Timestamps => "timestamps",
+            Self::SackBlocks => "SACK blocks",
+            Self::UdpChecksum => "UDP checksum",
+        }
+    }
+
+    /// Whether the field is the same in both; `None` where the packet has none.
+    fn kept(self, a: &FieldValues, b: &FieldValues) -> Option<bool> {
+        let only_if = |has_it: bool, same: bool| has_it.then_some(same);
+        let same_length = a.payload_bytes == b.payload_bytes;
+        match self {
+            Self::Addresses => Some(
+                a.source_address == b.source_address
+                    && a.destination_address == b.destination_address,
+            ),
+            Self::Ports => {
+                Some(a.source_port == b.source_port && a.destination_port == b.destination_port)
+            }
+            Self::IpId => only_if(a.ip_id.or(b.ip_id).is_some(), a.ip_id == b.ip_id),
+            Self::Length => Some(same_length),
+            // Of a segment cut anew only the last piece has PSH and FIN.
+            Self::Flags => only_if(a.is_tcp && same_length, a.flags == b.flags),
+            Self::Window => only_if(a.is_tcp, a.window == b.window),
+            Self::Timestamps => only_if(
+                a.timestamps.or(b.timestamps).is_some(),
+                a.timestamps == b.timestamps,
+            ),
+            Self::SackBlocks => only_if(
+                a.sack_blocks | b.sack_blocks != 0,
+                a.sack_blocks == b.sack_blocks,
+            ),
+            Self::UdpChecksum => only_if(!a.is_tcp && same_length, a.checksum == b.checksum),
+        }
+    }
+}
+
+/// How often a field came through unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldKept {
+    /// Which field.
+    pub field: Field,
+    /// In how many packets of the sample it was compared.
+    pub compared: u64,
+    /// In how many it was the same at both points.
+    pub kept: u64,
+}
+
+impl FieldKept {
+    /// Whether it can be used. One packet in a thousand and two more may differ: the sample pairs
+    /// a few packets wrongly where a capture has gaps.
+    pub fn is_used(&self) -> bool {
+        let differing = self.compared - self.kept;
+        self.kept > 0 && differing * 20 <= self.compared && differing <= self.compared / 1000 + 2
+    }
+}
+
+/// By what packets are known again, as found from the captures themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identification {
+    /// Each field with how often it came through, in the order of [`Field::ALL`].
+    pub fields: Vec<FieldKept>,
+    /// Whether segments are cut anew between the points (TSO, GSO, GRO or LRO at one of them):
+    /// data is then matched by its place in the stream.
+    pub recut: bool,
+    /// Whether addresses or ports of at least one flow are translated on the way.
+    pub translated: bool,
+}
+
+impl Identification {
+    /// Compares packets that the two samples share. `recut` is what else is known of cutting. Where
+    /// a capture cuts options off, SACK blocks that are not seen tell nothing.
+    pub(in crate::spp) fn learn(
+        common: &[(Sketched, Sketched)],
+        recut: bool,
+        cuts_options: bool,
+    ) -> Self {
+        let fields: Vec<FieldKept> = Field::ALL
+            .into_iter()
+            .map(|field| {
+                let is_seen = field != Field::SackBlocks || !cuts_options;
+                let outcomes = common
+                    .iter()
+                    .filter(|_| is_seen)
+                    .filter_map(|(a, b)| field.kept(&a.fields, &b.fields));
+                let (compared, kept) = outcomes.fold((0, 0), |(compared, kept), same| {
+                    (compared + 1, kept + u64::from(same))
+                });
+                FieldKept {
+                    field,
+                    compared,
+                    kept,
+                }
+            })
+            .collect();
+        let differs = |wanted: Field| {
+            fields
+                .iter()
+                .any(|f| f.field == wanted && f.kept < f.compared)
+        };
+        let tcp_recut = common
+            .iter()
+            .any(|(a, b)| a.fields.is_tcp && a.fields.payload_bytes != b.fields.payload_bytes);
+        Self {
+            recut: recut || tcp_recut,
+            translated: differs(Field::Addresses) || differs(Field::Ports),
+            fields,
+        }
+    }
+
+    /// Leaves out those of `common` whose timestamps differ in a flow that keeps those of others.
+    ///
+    /// What rewrites a host's timestamps must do so in all packets of a connection, or the host would
+    /// not know its echoes: so these are a packet and its retransmission.
+    pub(in crate::spp) fn without_sent_again(
+        mut common: Vec<(Sketched, Sketched)>,
+    ) -> Vec<(Sketched, Sketched)> {
+        let flow = |fields: &FieldValues| {
+            let source = (fields.source_address, fields.source_port);
+            let destination = (fields.destination_address, fields.destination_port);
+            (source.min(destination), source.max(destination))
+        };
+        let timestamps = |(a, b): &(Sketched, Sketched)| {
+            let both = a.fields.timestamps.zip(b.fields.timestamps);
+            both.map(|(ours, theirs)| ours == theirs)
+        };
+        let keeping: HashSet<_, FixedState> = common
+            .iter()
+            .filter(|pair| timestamps(pair) == Some(true))
+            .map(|(a, _)| flow(&a.fields))
+            .collect();
+        common.retain(|pair| {
+            timestamps(pair) != Some(false) || !keeping.contains(&flow(&pair.0.fields))
+        });
+        common
+    }
+
+    /// Leaves out those of `common` that are likely to be a packet and its retransmission: they
+    /// differ in a `field` that three quarters and more keep.
+    pub(in crate::spp) fn without_mistaken(
+        mut common: Vec<(Sketched, Sketched)>,
+        field: Field,
+    ) -> Vec<(Sketched, Sketched)> {
+        let kept = |(a, b): &(Sketched, Sketched)| field.kept(&a.fields, &b.fields);
+        let compared = common.iter().filter_map(kept).count();
+        let differing = common.iter().filter_map(kept).filter(|same| !same).count();
+        if differing * 4 <= compared {
+            common.retain(|pair| kept(pair) != Some(false));
+        }
+        common
+    }
+
+    /// Whether packets are told apart by `field`.
+    pub fn uses(&self, field: Field) -> bool {
+        self.fields.iter().any(|f| f.field == field && f.is_used())
+    }
+}
+
+/// Prints the fields in use and those that the path changed.
+impl fmt::Display for Identification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.recut {
+            "stream range"
+        } else {
+            "sequence number"
+        };
+        write!(f, "{place}, acknowledgment")?;
+        for field in self.fields.iter().filter(|kept| kept.is_used()) {
+            write!(f, ", {}", field.field.name())?;
+        }
+        Ok(())
+    }
+}

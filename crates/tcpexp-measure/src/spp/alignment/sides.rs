@@ -1,0 +1,166 @@
+//! Which addresses lie on which side of the path.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+
+use super::sketch::Sketched;
+use crate::spp::crossing::Way;
+
+/// Tells for an address whether its packets go out or come back.
+///
+/// Every packet seen at both points crosses the path, so its two addresses lie on opposite sides:
+/// that splits the addresses in two, but for which half is which. A packet on its way out adds its
+/// delay to what the destination's clock shows more than the source's, one coming back takes its
+/// delay away, so of two packets that cross at about the same time the one with the larger
+/// difference is on its way out.
+#[derive(Clone, Debug, Default)]
+pub(in crate::spp) struct Sides {
+    ways_by_sender: HashMap<u64, Way, FixedState>,
+}
+
+impl Sides {
+    /// Learns from packets seen at both points, in order of time.
+    pub(in crate::spp) fn learn(common: &[(Sketched, Sketched)]) -> Self {
+        let mut halves = Halves::default();
+        for (packet, _) in common {
+            halves.separate(
+                packet.fields.source_address,
+                packet.fields.destination_address,
+            );
+        }
+        let mut votes: HashMap<u64, Votes, FixedState> = HashMap::default();
+        for neighbours in common.windows(2) {
+            let [(a, a_dst), (b, b_dst)] = neighbours else {
+                continue;
+            };
+            let (root, a_half) = halves.find(a.fields.source_address);
+            let (b_root, b_half) = halves.find(b.fields.source_address);
+            if root != b_root || a_half == b_half {
+                continue;
+            }
+            let ordering = (a_dst.time - a.time).cmp(&(b_dst.time - b.time)) as i64;
+            votes.entry(root).or_default().time += if a_half { -ordering } else { ordering };
+        }
+        for (packet, at_dst) in common {
+            let (root, half) = halves.find(packet.fields.source_address);
+            let votes = votes.entry(root).or_default();
+            let ordering = packet.fields.ttl.cmp(&at_dst.fields.ttl) as i64;
+            votes.ttl += if half { -ordering } else { ordering };
+            let ordering = at_dst.time.cmp(&packet.time) as i64;
+            votes.clock += if half { -ordering } else { ordering };
+        }
+        let addresses: Vec<u64> = halves.links.keys().copied().collect();
+        let ways_by_sender = addresses
+            .into_iter()
+            .map(|address| {
+                let (root, half) = halves.find(address);
+                let first_half_is_out = votes.get(&root).is_none_or(Votes::first_half_is_out);
+                (
+                    address,
+                    if half == first_half_is_out {
+                        Way::Back
+                    } else {
+                        Way::Out
+                    },
+                )
+            })
+            .collect();
+        Self { ways_by_sender }
+    }
+
+    /// Which way packets from the address numbered `sender` to the one numbered `receiver` go;
+    /// `None` where neither has been met.
+    pub(in crate::spp) fn way(&self, sender: u64, receiver: u64) -> Option<Way> {
+        let of_receiver = || self.ways_by_sender.get(&receiver).map(|way| way.opposite());
+        self.ways_by_sender
+            .get(&sender)
+            .copied()
+            .or_else(of_receiver)
+    }
+}
+
+/// What speaks for the first half of a group of addresses being on the source's side.
+#[derive(Default)]
+struct Votes {
+    time: i64,
+    /// Routers count the time to live down, so it is larger where the packet passed first. Only
+    /// traffic that goes one way needs it.
+    ttl: i64,
+    /// If nothing else tells, the clocks may be right.
+    clock: i64,
+}
+
+impl Votes {
+    fn first_half_is_out(&self) -> bool {
+        let votes = [self.time, self.ttl, self.clock];
+        votes
+            .into_iter()
+            .find(|&votes| votes != 0)
+            .is_none_or(|votes| votes > 0)
+    }
+}
+
+/// Addresses in groups of two halves: a disjoint-set forest that knows which half each is in.
+#[derive(Default)]
+struct Halves {
+    links: HashMap<u64, Link, FixedState>,
+}
+
+#[derive(Clone, Copy)]
+struct Link {
+    parent: u64,
+    /// Whether this address lies in the other half than its parent.
+    apart: bool,
+    /// How many addresses hang below a root; the smaller group joins the larger.
+    size: u32,
+}
+
+impl Halves {
+    /// The group's root and whether `address` lies in the other half than it.
+    fn find(&mut self, address: u64) -> (u64, bool) {
+        let alone = Link {
+            parent: address,
+            apart: false,
+            size: 1,
+        };
+        let mut link = *self.links.entry(address).or_insert(alone);
+        let (mut root, mut apart) = (address, false);
+        while link.parent != root {
+            apart ^= link.apart;
+            root = link.parent;
+            link = self.links[&root];
+        }
+        (root, apart)
+    }
+
+    fn separate(&mut self, a: u64, b: u64) {
+        let ((a_root, a_apart), (b_root, b_apart)) = (self.find(a), self.find(b));
+        if a_root == b_root {
+            return;
+        }
+        let (a_size, b_size) = (self.links[&a_root].size, self.links[&b_root].size);
+        let (parent, child) = if a_size < b_size {
+            (b_root, a_root)
+        } else {
+            (a_root, b_root)
+        };
+        let size = a_size.saturating_add(b_size);
+        self.links.insert(
+            child,
+            Link {
+                parent,
+                apart: a_apart == b_apart,
+                size: 0,
+            },
+        );
+        self.links.insert(
+            parent,
+            Link {
+                parent,
+                apart: false,
+                size,
+            },
+        );
+    }
+}

@@ -1,0 +1,646 @@
+//! The clock of one capture point seen from the other.
+//!
+//! A packet's times at the two points differ by the clocks' offset and the time it was on its
+//! way. Packets going out and coming back bound the offset from both sides, the smallest delays
+//! over time tell how the clocks drift, and what shifts both ways at once is a clock being set.
+
+use tcpexp_units::{Skew, TimeDelta};
+
+use super::delays::Delays;
+use super::offset::Offset;
+use super::seams::{placed_steps, seams, unstepping};
+use super::skew::SkewEstimate;
+use super::steps::{self, ClockStep};
+use super::timeline::{Rate, TRILLION, TimelineReader};
+use crate::spp::crossing::Crossing;
+use crate::spp::point::Point;
+
+/// The size of a step depends on the skew and the skew on the size of the steps.
+const ROUNDS_WITH_STEPS: usize = 3;
+
+/// What the clocks of two captures have to do with each other.
+#[derive(Clone, Debug)]
+pub struct ClockModel {
+    offset: Offset,
+    offset_is_sure: bool,
+    skew: SkewEstimate,
+    steps: Vec<ClockStep>,
+    readers: [TimelineReader; 2],
+}
+
+impl ClockModel {
+    /// Fits the clocks to packets seen at both points, which come in order of `src_record`.
+    ///
+    /// A few wrong crossings do no harm. `None` when there are no crossings.
+    pub fn estimate(crossings: &[Crossing]) -> Option<Self> {
+        let first = crossings.first()?;
+        let mut jumps = steps::find(crossings);
+        let mut skew = SkewEstimate::default();
+        let mut delays = Delays::default();
+        let rounds = if jumps.is_empty() {
+            1
+        } else {
+            ROUNDS_WITH_STEPS
+        };
+        for _ in 0..rounds {
+            let drift = used(skew).as_ppt() as f64 / TRILLION as f64;
+            for jump in &mut jumps {
+                jump.measure(crossings, drift);
+            }
+            delays = Delays::new(first, crossings, &unstepping(crossings, &jumps));
+            skew = delays.skew(&jumps);
+        }
+        let (offset, offset_is_sure) = delays.offset(used(skew));
+        let mut readers = unstepping(crossings, &jumps);
+        let dst = &mut readers[Point::Dst.index()];
+        dst.origin = delays.start + offset.middle;
+        dst.offset = offset.middle;
+        let ppt = used(skew).as_ppt();
+        dst.gains = Rate::of(ppt, TRILLION.saturating_add(ppt));
+        let steps = placed_steps(crossings, &jumps, &readers);
+        for point in Point::BOTH {
+            readers[point.index()].seams = seams(crossings, &jumps, &steps, point);
+        }
+        let mut steps: Vec<ClockStep> = steps;
+        steps.sort_by_key(|step| step.at);
+        Some(Self {
+            offset,
+            offset_is_sure,
+            skew,
+            steps,
+            readers,
+        })
+    }
+
+    /// Places the records of one of the captures on the common timeline.
+    pub fn reader(&self, point: Point) -> TimelineReader {
+        self.readers[point.index()].clone()
+    }
+
+    /// What the destination's clock shows more than the source's at the first crossing, on clocks
+    /// that have not been set yet.
+    pub fn offset(&self) -> Offset {
+        self.offset
+    }
+
+    /// Whether enough packets agree on the offset that it may tell look-alikes apart.
+    pub(in crate::spp) fn offset_is_sure(&self) -> bool {
+        self.offset_is_sure
+    }
+
+    /// The packets that it was learnt from may have been mistaken for others.
+    pub(in crate::spp) fn doubt_offset(&mut self) {
+        self.offset_is_sure = false;
+    }
+
+    /// The clocks' relative rate.
+    pub fn skew(&self) -> SkewEstimate {
+        self.skew
+    }
+
+    /// When the clocks were set, in order of time.
+    pub fn steps(&self) -> &[ClockStep] {
+        &self.steps
+    }
+
+    /// What skew adds to a raw round-trip time: `rtt = raw - share`.
+    ///
+    /// A raw round-trip time is the time between two packets at the near point less the
+    /// `turnaround` between them at the `far` point, each on its own clock. A far clock that runs
+    /// fast shows too long a turnaround, so `raw` is too short and the share negative. Zero when
+    /// no skew was detected. The result is in time of the near clock.
+    pub fn skew_share(&self, far: Point, turnaround: TimeDelta) -> TimeDelta {
+        let ppt = used(self.skew).as_ppt();
+        match far {
+            Point::Dst => -Rate::of(ppt, TRILLION.saturating_add(ppt)).share(turnaround),
+            // Seen from the destination the source's clock runs slow by this much.
+            Point::Src => Rate::of(ppt, TRILLION).share(turnaround),
+        }
+    }
+}
+
+/// The skew that is corrected for.
+fn used(skew: SkewEstimate) -> Skew {
+    if skew.detected { skew.skew } else { Skew::NONE }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tcpexp_units::Timestamp;
+
+    use super::*;
+    use crate::spp::clock::offset::fewest_mistaken;
+    use crate::spp::clock::seams::seen_at;
+    use crate::spp::crossing::Way;
+
+    const MS: i64 = 1_000_000;
+    const SECOND: i64 = 1_000 * MS;
+    const HOUR: i64 = 3_600 * SECOND;
+
+    /// Two clocks, a path between them and packets on it.
+    struct Scene {
+        seconds: i64,
+        /// Packets per second, by way.
+        rates: [i64; 2],
+        offset_ns: i64,
+        skew_ppm: i64,
+        /// Whose clock is set, when and by how much.
+        set: Vec<(Point, i64, i64)>,
+        /// One packet in this many is mistaken for another.
+        wrong_every: Option<u64>,
+    }
+
+    impl Default for Scene {
+        fn default() -> Self {
+            Self {
+                seconds: 30,
+                rates: [200, 100],
+                offset_ns: 5 * HOUR,
+                skew_ppm: 0,
+                set: Vec::new(),
+                wrong_every: None,
+            }
+        }
+    }
+
+    /// A well-mixed number that depends on `seed` only.
+    fn random(seed: u64) -> u64 {
+        let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn random_below(seed: i64, end: i64) -> i64 {
+        let [seed, end] = [seed, end].map(i64::unsigned_abs);
+        i64::try_from(random(seed) % end).unwrap()
+    }
+
+    /// 20 ms and a few microseconds.
+    fn clean(_way: Way, sent_ns: i64) -> i64 {
+        20 * MS + random_below(sent_ns, 5_000)
+    }
+
+    /// A queue of up to 180 ms towards the destination that is empty half a second in five.
+    fn queue_out(way: Way, sent_ns: i64) -> i64 {
+        let full = (sent_ns % (5 * SECOND) - SECOND / 2).max(0) / 25;
+        clean(way, sent_ns) + if way == Way::Out { full } else { 0 }
+    }
+
+    /// Bursts of other traffic both ways, which take up to 90 ms of each 100 to drain.
+    fn bursts(way: Way, sent_ns: i64) -> i64 {
+        let slot = sent_ns / (100 * MS);
+        let burst = random_below(2 * slot + i64::from(way == Way::Out), 90 * MS);
+        clean(way, sent_ns) + (burst - sent_ns % (100 * MS)).max(0)
+    }
+
+    /// Up to 30 ms more or less for each packet, both ways.
+    fn noise(way: Way, sent_ns: i64) -> i64 {
+        clean(way, sent_ns) + random_below(sent_ns + 1, 30 * MS)
+    }
+
+    impl Scene {
+        fn clock(&self, point: Point, true_ns: i64) -> Timestamp {
+            let jumps = self
+                .set
+                .iter()
+                .filter(|set| set.0 == point && true_ns >= set.1);
+            let jumped: i64 = jumps.map(|set| set.2).sum();
+            let shown = match point {
+                Point::Src => true_ns,
+                Point::Dst => true_ns + true_ns / 1_000 * self.skew_ppm / 1_000 + self.offset_ns,
+            };
+            Timestamp::from_nanos((1_700_000_000 * SECOND + shown + jumped) / 1_000 * 1_000)
+        }
+
+        /// The crossings, and when each packet really passed the two points.
+        fn run(&self, owd_ns: impl Fn(Way, i64) -> i64) -> (Vec<Crossing>, Vec<[i64; 2]>) {
+            let mut passages = Vec::new();
+            for way in Way::BOTH {
+                for i in 0..self.seconds * self.rates[way.index()] {
+                    let sent = i * SECOND / self.rates[way.index()];
+                    let mut arrived = sent + owd_ns(way, sent);
+                    let dice = random(sent.unsigned_abs() + 7);
+                    if self
+                        .wrong_every
+                        .is_some_and(|every| dice.is_multiple_of(every))
+                    {
+                        arrived += random_below(sent + 9, 2 * SECOND) - SECOND;
+                    }
+                    let [src, dst] = match way {
+                        Way::Out => [sent, arrived],
+                        Way::Back => [arrived, sent],
+                    };
+                    passages.push((way, [src, dst]));
+                }
+            }
+            let mut records = vec![[0; 2]; passages.len()];
+            for point in Point::BOTH {
+                let mut order: Vec<usize> = (0..passages.len()).collect();
+                order.sort_by_key(|&i| passages[i].1[point.index()]);
+                for (record, i) in (0..).zip(order) {
+                    // Between two crossings lies a packet that was not sampled.
+                    records[i][point.index()] = 2 * record;
+                }
+            }
+            let mut all: Vec<(Crossing, [i64; 2])> = passages
+                .iter()
+                .zip(records)
+                .map(|(&(way, times), [src_record, dst_record])| {
+                    let crossing = Crossing {
+                        way,
+                        src_record,
+                        dst_record,
+                        src_time: self.clock(Point::Src, times[0]),
+                        dst_time: self.clock(Point::Dst, times[1]),
+                    };
+                    (crossing, times)
+                })
+                .collect();
+            all.sort_by_key(|(crossing, _)| crossing.src_record);
+            all.into_iter().unzip()
+        }
+
+        fn model(&self, owd_ns: impl Fn(Way, i64) -> i64) -> ClockModel {
+            ClockModel::estimate(&self.run(owd_ns).0).unwrap()
+        }
+    }
+
+    fn skew_error_ppm(scene: &Scene, owd_ns: impl Fn(Way, i64) -> i64) -> f64 {
+        let skew = scene.model(owd_ns).skew();
+        assert!(skew.detected, "{skew:?}");
+        let error = skew.skew.as_ppm_f64() - scene.skew_ppm as f64;
+        let uncertainty = skew.uncertainty.unwrap().as_ppm_f64();
+        assert!(error.abs() <= uncertainty, "{error} {skew:?}");
+        error.abs()
+    }
+
+    #[test]
+    fn skew_is_found_to_a_millionth_where_one_way_is_clean() {
+        for skew_ppm in [-200, -20, 20, 200] {
+            let scene = Scene {
+                skew_ppm,
+                ..Scene::default()
+            };
+            assert!(skew_error_ppm(&scene, clean) < 0.2);
+            assert!(skew_error_ppm(&scene, queue_out) < 0.2);
+        }
+    }
+
+    #[test]
+    fn skew_is_found_below_bursts_both_ways() {
+        let scene = Scene {
+            skew_ppm: 200,
+            ..Scene::default()
+        };
+        assert!(skew_error_ppm(&scene, bursts) < 1.0);
+    }
+
+    #[test]
+    fn skew_is_found_from_one_way_alone() {
+        for rates in [[400, 0], [0, 400]] {
+            let scene = Scene {
+                rates,
+                skew_ppm: 50,
+                ..Scene::default()
+            };
+            assert!(skew_error_ppm(&scene, clean) < 0.2);
+        }
+    }
+
+    #[test]
+    fn clocks_of_one_rate_show_no_skew() {
+        for owd_ns in [clean, queue_out, bursts, noise] {
+            for seconds in [1, 5, 30] {
+                let scene = Scene {
+                    seconds,
+                    ..Scene::default()
+                };
+                let model = scene.model(owd_ns);
+                assert!(!model.skew().detected, "{:?}", model.skew());
+                assert!(model.steps().is_empty(), "{:?}", model.steps());
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_crossings_do_no_harm() {
+        let scene = Scene {
+            wrong_every: Some(200),
+            skew_ppm: 100,
+            ..Scene::default()
+        };
+        let model = scene.model(queue_out);
+        assert!(
+            (model.skew().skew.as_ppm_f64() - 100.0).abs() < 1.0,
+            "{:?}",
+            model.skew()
+        );
+        assert!((model.offset().middle.as_nanos() - 5 * HOUR).abs() < MS);
+        assert!(model.steps().is_empty(), "{:?}", model.steps());
+    }
+
+    #[test]
+    fn offset_is_bounded_by_the_smallest_delays() {
+        for offset_ns in [-9 * HOUR, 0, 5 * HOUR] {
+            let Offset {
+                lower,
+                upper,
+                middle,
+            } = Scene {
+                offset_ns,
+                ..Scene::default()
+            }
+            .model(queue_out)
+            .offset();
+            let off = |offset: TimeDelta| offset.as_nanos() - offset_ns;
+            assert!((-20_000_000 - off(lower.unwrap())).abs() < 10_000);
+            assert!((20_000_000 - off(upper.unwrap())).abs() < 10_000);
+            assert!(off(middle).abs() < 10_000);
+        }
+    }
+
+    #[test]
+    fn offset_has_the_one_bound_that_one_way_gives() {
+        let out = Scene {
+            rates: [400, 0],
+            ..Scene::default()
+        }
+        .model(clean)
+        .offset();
+        assert_eq!((out.lower, out.upper), (None, Some(out.middle)));
+        let back = Scene {
+            rates: [0, 400],
+            ..Scene::default()
+        }
+        .model(clean)
+        .offset();
+        assert_eq!((back.lower, back.upper), (Some(back.middle), None));
+    }
+
+    #[test]
+    fn clock_that_is_set_is_found_with_its_records() {
+        let at_ns = 11 * SECOND + 111_111;
+        for size in [-2 * HOUR, -SECOND, -30 * MS, 30 * MS, SECOND, 2 * HOUR] {
+            for point in Point::BOTH {
+                // A step smaller than what the bursts do to both ways at once is not told apart.
+                let delays = if size.abs() < SECOND { 2 } else { 3 };
+                for owd_ns in &[clean, queue_out, bursts][..delays] {
+                    let scene = Scene {
+                        set: vec![(point, at_ns, size)],
+                        skew_ppm: 40,
+                        ..Scene::default()
+                    };
+                    let (crossings, passed) = scene.run(owd_ns);
+                    let model = ClockModel::estimate(&crossings).unwrap();
+                    let [step] = model.steps() else {
+                        panic!("{point} {size}: {:?}", model.steps());
+                    };
+                    assert_eq!(step.point, point);
+                    assert!(
+                        (step.size.as_nanos() - size).abs() < 20_000,
+                        "{size} {step:?}"
+                    );
+                    let first_after = crossings
+                        .iter()
+                        .zip(&passed)
+                        .filter(|(_, passed)| passed[point.index()] >= at_ns)
+                        .map(|(crossing, _)| seen_at(crossing, point).0)
+                        .min();
+                    let found = match point {
+                        Point::Src => step.src_record,
+                        Point::Dst => step.dst_record,
+                    };
+                    assert_eq!(Some(found), first_after, "{point} {size}");
+                    let error = model.skew().skew.as_ppm_f64() - 40.0;
+                    assert!(error.abs() < 1.0, "{point} {size}: {:?}", model.skew());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn several_steps_are_found_in_order() {
+        let set = vec![
+            (Point::Dst, 5 * SECOND, HOUR),
+            (Point::Src, 12 * SECOND, -30 * MS),
+            (Point::Dst, 20 * SECOND, -2 * SECOND),
+        ];
+        let model = Scene {
+            set: set.clone(),
+            ..Scene::default()
+        }
+        .model(queue_out);
+        let found: Vec<(Point, i64)> = model
+            .steps()
+            .iter()
+            .map(|step| (step.point, (step.size.as_nanos() + MS / 2).div_euclid(MS)))
+            .collect();
+        let wanted: Vec<(Point, i64)> = set.iter().map(|set| (set.0, set.2 / MS)).collect();
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn longer_route_is_no_step() {
+        for ways in [&[Way::Out][..], &[Way::Back], &Way::BOTH] {
+            let model = Scene::default().model(|way, sent_ns| {
+                let longer = ways.contains(&way) && sent_ns > 12 * SECOND;
+                clean(way, sent_ns) + if longer { 40 * MS } else { 0 }
+            });
+            assert!(model.steps().is_empty(), "{:?}", model.steps());
+            assert!(!model.skew().detected, "{:?}", model.skew());
+        }
+    }
+
+    #[test]
+    fn link_that_stalls_both_ways_is_no_step() {
+        let model = Scene::default().model(|way, sent_ns| {
+            let arrived = sent_ns + clean(way, sent_ns);
+            let stalled = 12_000 * MS..12_100 * MS;
+            if stalled.contains(&arrived) {
+                stalled.end - sent_ns + (arrived - stalled.start) / 1_000
+            } else {
+                arrived - sent_ns
+            }
+        });
+        assert!(model.steps().is_empty(), "{:?}", model.steps());
+    }
+
+    #[test]
+    fn packets_reach_the_far_point_later_on_the_timeline_too() {
+        let scene = Scene {
+            skew_ppm: -150,
+            set: vec![
+                (Point::Dst, 9 * SECOND, -3 * SECOND),
+                (Point::Src, 19 * SECOND, HOUR),
+            ],
+            ..Scene::default()
+        };
+        let (crossings, passed) = scene.run(queue_out);
+        let model = ClockModel::estimate(&crossings).unwrap();
+        assert_eq!(model.steps().len(), 2);
+        let [src, dst] = Point::BOTH.map(|point| model.reader(point));
+        for (crossing, [src_ns, dst_ns]) in crossings.iter().zip(&passed) {
+            let src = src.place(crossing.src_record, crossing.src_time);
+            let dst = dst.place(crossing.dst_record, crossing.dst_time);
+            let apart = (dst.at - src.at).as_nanos();
+            assert!((apart - (dst_ns - src_ns)).abs() < 30_000, "{crossing:?}");
+            let pieces = u32::from(*src_ns >= 9 * SECOND) + u32::from(*src_ns >= 19 * SECOND);
+            let near = [9, 19]
+                .iter()
+                .any(|s| (src_ns - s * SECOND).abs() < 20 * MS);
+            assert!(near || src.piece == pieces, "{crossing:?}");
+        }
+    }
+
+    #[test]
+    fn unsampled_records_next_to_a_step_are_placed_by_their_time() {
+        let at_ns = 11 * SECOND + 111_111;
+        for size in [-HOUR, HOUR] {
+            let scene = Scene {
+                set: vec![(Point::Dst, at_ns, size)],
+                ..Scene::default()
+            };
+            let model = scene.model(clean);
+            let reader = model.reader(Point::Dst);
+            let between = model.steps()[0].dst_record - 1;
+            let [before, after] = [at_ns - 1_000, at_ns + 1_000]
+                .map(|at_ns| reader.place(between, scene.clock(Point::Dst, at_ns)));
+            assert_eq!((before.piece, after.piece), (0, 1));
+            assert!((after.at - before.at).abs() < TimeDelta::from_micros(20));
+        }
+    }
+
+    #[test]
+    fn share_of_skew_makes_round_trips_of_both_points_true() {
+        for skew_ppm in [-200, 200] {
+            let scene = Scene {
+                skew_ppm,
+                ..Scene::default()
+            };
+            let model = scene.model(clean);
+            let clock = |point, true_ns| scene.clock(point, true_ns);
+            for far in Point::BOTH {
+                // Out takes 20 ms, the far point waits for 10 s, back takes 20 ms.
+                let near = far.opposite();
+                let elapsed = clock(near, 10_040 * MS) - clock(near, 0);
+                let turnaround = clock(far, 10_020 * MS) - clock(far, 20 * MS);
+                let raw = elapsed - turnaround;
+                let rtt = raw - model.skew_share(far, turnaround);
+                assert!((raw.as_nanos() - 40 * MS).abs() > MS);
+                assert!(
+                    (rtt.as_nanos() - 40 * MS).abs() < 20_000,
+                    "{far} {skew_ppm} {rtt}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn few_packets_give_an_offset_and_no_skew() {
+        let (crossings, _) = Scene {
+            skew_ppm: 200,
+            ..Scene::default()
+        }
+        .run(clean);
+        assert!(ClockModel::estimate(&[]).is_none());
+        for count in 1..4 {
+            let model = ClockModel::estimate(&crossings[..count]).unwrap();
+            assert_eq!(model.skew(), SkewEstimate::default());
+            assert_eq!(
+                model.skew_share(Point::Dst, TimeDelta::from_seconds(9)),
+                TimeDelta::ZERO
+            );
+            assert!(model.steps().is_empty());
+            assert!((model.offset().middle.as_nanos() - 5 * HOUR).abs() < 21 * MS);
+        }
+    }
+
+    #[test]
+    fn packets_at_one_time_show_no_skew() {
+        let (mut crossings, _) = Scene::default().run(clean);
+        let first = crossings[0];
+        for crossing in &mut crossings {
+            (crossing.src_time, crossing.dst_time) = (first.src_time, first.dst_time);
+        }
+        let model = ClockModel::estimate(&crossings).unwrap();
+        assert_eq!(model.skew(), SkewEstimate::default());
+        assert_eq!(model.offset().middle, first.difference());
+    }
+
+    fn any_time() -> impl Strategy<Value = i64> {
+        prop_oneof![
+            any::<i64>(),
+            Just(i64::MIN),
+            Just(i64::MAX),
+            0..1_000_000_000_i64
+        ]
+    }
+
+    fn any_crossing() -> impl Strategy<Value = Crossing> {
+        (
+            any::<bool>(),
+            0..500_u64,
+            0..500_u64,
+            any_time(),
+            any_time(),
+        )
+            .prop_map(|(out, src_record, dst_record, src_ns, dst_ns)| Crossing {
+                way: if out { Way::Out } else { Way::Back },
+                src_record,
+                dst_record,
+                src_time: Timestamp::from_nanos(src_ns),
+                dst_time: Timestamp::from_nanos(dst_ns),
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn no_crossings_panic(
+            mut crossings in prop::collection::vec(any_crossing(), 1..300),
+            record: u64,
+            nanos: i64,
+        ) {
+            crossings.sort_by_key(|crossing| crossing.src_record);
+            let model = ClockModel::estimate(&crossings).unwrap();
+            for point in Point::BOTH {
+                model.reader(point).place(record, Timestamp::from_nanos(nanos));
+                model.skew_share(point, TimeDelta::from_nanos(nanos));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn noise_alone_is_neither_skew_nor_step(seed in 0..1_000_000_i64, seconds in 1..10_i64) {
+            let model = Scene { seconds, ..Scene::default() }.model(|way, sent_ns| {
+                let delay = if seed % 2 == 0 { noise } else { bursts };
+                delay(way, sent_ns + seed * SECOND)
+            });
+            prop_assert!(!model.skew().detected, "{:?}", model.skew());
+            prop_assert!(model.steps().is_empty(), "{:?}", model.steps());
+        }
+    }
+
+    #[test]
+    fn burst_of_mistaken_packets_does_not_make_the_round_trip_negative() {
+        let in_ms = |owds: &[i64]| -> Vec<i64> { owds.iter().map(|owd| owd * MS).collect() };
+        let (out, burst) = (in_ms(&[20, 21, 25, 26]), in_ms(&[-90, -89, -88]));
+        let back = in_ms(&[10, 11, 12, 13]);
+        let with_burst = [&burst[..], &back].concat();
+        assert_eq!(fewest_mistaken(&[out.clone(), back.clone()]), [0, 0]);
+        assert_eq!(fewest_mistaken(&[out.clone(), with_burst.clone()]), [0, 3]);
+        assert_eq!(fewest_mistaken(&[with_burst, out]), [3, 0]);
+        assert_eq!(fewest_mistaken(&[burst, back]), [3, 0]);
+        assert_eq!(fewest_mistaken(&[in_ms(&[]), in_ms(&[-50])]), [0, 0]);
+    }
+
+    #[test]
+    fn clocks_that_wander_a_little_make_no_packet_mistaken() {
+        let (out, back) = (vec![0, MS, 2 * MS], vec![-2 * MS, -MS, 0]);
+        assert_eq!(fewest_mistaken(&[out, back]), [0, 0]);
+    }
+}

@@ -1,0 +1,111 @@
+//! Where in the captures the clock steps lie.
+
+use super::jump::Jump;
+use super::steps::ClockStep;
+use super::timeline::{Seam, TimelineReader, Turn};
+use crate::spp::crossing::Crossing;
+use crate::spp::point::Point;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+/// Readers that take out nothing but each clock's own steps.
+pub(super) fn unstepping(crossings: &[Crossing], jumps: &[Jump]) -> [TimelineReader; 2] {
+    Point::BOTH.map(|point| TimelineReader {
+        seams: seams(crossings, jumps, &[], point),
+        ..TimelineReader::default()
+    })
+}
+
+/// The jumps as steps, in the same order; `readers` know each clock's own.
+pub(super) fn placed_steps(
+    crossings: &[Crossing],
+    jumps: &[Jump],
+    readers: &[TimelineReader; 2],
+) -> Vec<ClockStep> {
+    let at = |crossing: &Crossing, point: Point| {
+        let (record, time) = seen_at(crossing, point);
+        readers[point.index()].place(record, time).at
+    };
+    jumps
+        .iter()
+        .map(|jump| {
+            let after = &crossings[jump.after];
+            let when = at(after, jump.point);
+            let other = jump.point.opposite();
+            let records = crossings.iter().map(|crossing| seen_at(crossing, other).0);
+            // Where the other capture ends before the step, all of it is before the step.
+            let past_the_end = records.max().map_or(0, |last| last.saturating_add(1));
+            let first_there = crossings
+                .iter()
+                .filter(|crossing| at(crossing, other) >= when)
+                .map(|crossing| seen_at(crossing, other).0)
+                .min()
+                .unwrap_or(past_the_end);
+            let (src_record, dst_record) = match jump.point {
+                Point::Src => (after.src_record, first_there),
+                Point::Dst => (first_there, after.dst_record),
+            };
+            ClockStep {
+                point: jump.point,
+                size: jump.size,
+                src_record,
+                dst_record,
+                at: when,
+            }
+        })
+        .collect()
+}
+
+/// Where the jumps lie in one point's capture: its own, and those of the other clock if `steps`
+/// tells their records.
+pub(super) fn seams(
+    crossings: &[Crossing],
+    jumps: &[Jump],
+    steps: &[ClockStep],
+    point: Point,
+) -> Vec<Seam> {
+    let mut seams: Vec<Seam> = jumps
+        .iter()
+        .filter(|jump| jump.point == point)
+        .map(|jump| own_seam(crossings, jump))
+        .collect();
+    let others = steps.iter().filter(|step| step.point != point);
+    seams.extend(others.map(|step| Seam {
+        first_after: match point {
+            Point::Src => step.src_record,
+            Point::Dst => step.dst_record,
+        },
+        turn: None,
+        ahead: TimeDelta::ZERO,
+    }));
+    seams.sort_by_key(|seam| seam.first_after);
+    let mut ahead = TimeDelta::ZERO;
+    for seam in &mut seams {
+        ahead += seam.ahead;
+        seam.ahead = ahead;
+    }
+    seams
+}
+
+fn own_seam(crossings: &[Crossing], jump: &Jump) -> Seam {
+    let (last_before, before) = seen_at(&crossings[jump.before], jump.point);
+    let (first_after, after) = seen_at(&crossings[jump.after], jump.point);
+    let between = (after - before) - jump.size;
+    let turn = Turn {
+        last_before,
+        middle: Timestamp::from_nanos(before.as_nanos().midpoint(after.as_nanos())),
+        forwards: jump.size > TimeDelta::ZERO,
+    };
+    Seam {
+        first_after,
+        turn: (jump.size.abs() > between.abs()).then_some(turn),
+        ahead: jump.size,
+    }
+}
+
+/// Record number and time of a crossing in one point's capture.
+pub(super) fn seen_at(crossing: &Crossing, point: Point) -> (u64, Timestamp) {
+    match point {
+        Point::Src => (crossing.src_record, crossing.src_time),
+        Point::Dst => (crossing.dst_record, crossing.dst_time),
+    }
+}

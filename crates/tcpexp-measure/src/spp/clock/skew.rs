@@ -1,0 +1,362 @@
+//! How fast the destination's clock runs against the source's.
+//!
+//! The smallest delays of a way all take the same time, so on clocks of different rates they lie
+//! on a sloping line with every other packet above it. Of all lines below the packets we take the
+//! one that is highest in the middle of the capture (the linear program of Moon, Skelly and
+//! Towsley, INFOCOM 1999), which is an edge of their lower convex hull (Zhang, Liu and Xia,
+//! INFOCOM 2002).
+//!
+//! That edge rests on two packets. It finds the line where a queue is empty only twice, but where
+//! the smallest delays stray, those two are the luckiest ones of the capture. As far as the edges
+//! of both ways leave it open, the small delays of all parts of the capture decide, by the median
+//! of the slopes between every two of a way (Theil and Sen).
+
+use tcpexp_units::Skew;
+
+use super::delay::{Delay, LEAST_PACKETS, confirmed};
+use crate::spp::crossing::Way;
+
+/// Timestamps are whole microseconds in most captures, so a difference of two is off by two.
+const RESOLUTION_NS: f64 = 2_000.0;
+
+/// An estimate counts when it is this many times its uncertainty.
+const SIGNIFICANT: f64 = 3.0;
+
+/// A way this much less certain than the other is not asked.
+const BLUNT: f64 = 8.0;
+
+/// No oscillator is off by more (1000 ppm): such a slope is a queue, unless both ways show it.
+const PLAUSIBLE: f64 = 1e-3;
+
+/// Beyond this it is no clock at all.
+const POSSIBLE: f64 = 0.1;
+
+/// Parts of the capture that are left out in turn to see how much the slope depends on each.
+const FOLDS: i64 = 4;
+
+/// Parts of the capture in each of which the line should be touched.
+const COVER_PARTS: i64 = 16;
+
+/// One delay in this many of a part is below the one that stands for it, and at least so many that
+/// no two packets mistaken for others do.
+const BELOW_FLOOR: (usize, usize) = (20, 2);
+
+/// Keeps exact products of two coordinate differences within 128 bits.
+const LIMIT: i64 = 1 << 61;
+
+/// The relative rate of the two clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SkewEstimate {
+    /// How much faster the destination's clock runs than the source's, as measured.
+    pub skew: Skew,
+    /// How far `skew` may be off; `None` when the packets are too few or too close in time.
+    pub uncertainty: Option<Skew>,
+    /// Whether `skew` is more than noise. Nothing is corrected for a skew that was not detected.
+    pub detected: bool,
+}
+
+/// Slope of the smallest delays over time, in nanoseconds per nanosecond.
+#[derive(Clone, Copy, Debug)]
+struct Slope {
+    rate: f64,
+    uncertainty: f64,
+}
+
+/// What one way's delays show.
+#[derive(Clone, Debug)]
+struct Shown {
+    slope: Slope,
+    /// Slopes between every two small delays of different parts of the capture.
+    between_parts: Vec<f64>,
+}
+
+/// The skew that both ways' delays show, each by [`Way::index`] and in order of time.
+///
+/// `step_error_ns` is what the delays may be off because a clock step was taken out of them.
+pub(in crate::spp) fn estimate(delays: &[Vec<Delay>; 2], step_error_ns: f64) -> SkewEstimate {
+    let [out, back] = Way::BOTH.map(|way| shown(&delays[way.index()], step_error_ns));
+    // A faster destination clock makes packets seem ever slower out and ever faster back.
+    let mut asked: Vec<Shown> = out.into_iter().chain(back.map(Shown::turned)).collect();
+    let uncertainties = asked.iter().map(|shown| shown.slope.uncertainty);
+    let least = uncertainties.fold(f64::INFINITY, f64::min);
+    asked.retain(|shown| shown.slope.uncertainty <= BLUNT * least);
+    let (combined, agreed) = match asked[..] {
+        [ref out, ref back] => combine(out.slope, back.slope),
+        [ref only] => (only.slope, None),
+        _ => return SkewEstimate::default(),
+    };
+    let combined = match agreed {
+        Some(false) => combined,
+        _ => steadied(combined, &asked),
+    };
+    let significant = combined.rate.abs() > SIGNIFICANT * combined.uncertainty;
+    let plausible =
+        combined.rate.abs() < PLAUSIBLE || (agreed == Some(true) && combined.rate.abs() < POSSIBLE);
+    SkewEstimate {
+        skew: in_ppt(combined.rate),
+        uncertainty: Some(in_ppt(combined.uncertainty)),
+        detected: significant && plausible && agreed != Some(false),
+    }
+}
+
+impl Shown {
+    /// The same of the other clock.
+    fn turned(self) -> Self {
+        Self {
+            slope: Slope {
+                rate: -self.slope.rate,
+                ..self.slope
+            },
+            between_parts: self.between_parts.into_iter().map(|slope| -slope).collect(),
+        }
+    }
+}
+
+/// Both ways' slopes in one, and whether they agree; `None` if they are too little to tell.
+fn combine(out: Slope, back: Slope) -> (Slope, Option<bool>) {
+    let (sharp, other) = if out.uncertainty < back.uncertainty {
+        (out, back)
+    } else {
+        (back, out)
+    };
+    let apart = (sharp.rate - other.rate).abs();
+    if apart > SIGNIFICANT * (sharp.uncertainty + other.uncertainty) {
+        let uncertainty = sharp.uncertainty.max(apart);
+        return (
+            Slope {
+                uncertainty,
+                ..sharp
+            },
+            Some(false),
+        );
+    }
+    let weight = |slope: Slope| slope.uncertainty.powi(-2);
+    let whole = weight(sharp) + weight(other);
+    let rate = (sharp.rate * weight(sharp) + other.rate * weight(other)) / whole;
+    let both_significant =
+        [sharp, other].map(|slope| slope.rate.abs() > SIGNIFICANT * slope.uncertainty) == [true; 2];
+    let uncertainty = whole.powf(-0.5);
+    (
+        Slope { rate, uncertainty },
+        both_significant.then_some(true),
+    )
+}
+
+/// The slope of the line under `delays`, with the sum of what makes it doubtful: how much it
+/// moves when a quarter of the capture is left out, how far the smallest delays of other times
+/// stay above it, and the resolution of the clocks.
+///
+/// A queue that never empties after the start bends the line; then one of the quarters carries
+/// it alone. A queue that grows evenly throughout cannot be told from skew on this way alone.
+fn shown(delays: &[Delay], step_error_ns: f64) -> Option<Shown> {
+    if delays.len() < LEAST_PACKETS {
+        return None;
+    }
+    let delays: Vec<Delay> = delays
+        .iter()
+        .map(|delay| Delay {
+            at_ns: delay.at_ns.clamp(-LIMIT, LIMIT),
+            owd_ns: delay.owd_ns.clamp(-LIMIT, LIMIT),
+        })
+        .collect();
+    let points = confirmed(&delays);
+    let (start, end) = (points.first()?.at_ns, points.last()?.at_ns);
+    let span = end - start;
+    let middle = start + span / 2;
+    let (foot, rate) = line_under(points.iter(), middle)?;
+    let part_of = |delay: &Delay, parts: i64| {
+        i128::from(delay.at_ns - start) * i128::from(parts) / (i128::from(span) + 1)
+    };
+    let mut moved: f64 = 0.0;
+    for fold in 0..FOLDS {
+        let rest = points
+            .iter()
+            .filter(|delay| part_of(delay, FOLDS) != i128::from(fold));
+        let (_, without) = line_under(rest, middle)?;
+        moved = moved.max((without - rate).abs());
+    }
+    let above = |delay: &Delay| Above {
+        at_ns: delay.at_ns,
+        above_ns: (delay.owd_ns - foot.owd_ns) as f64 - rate * (delay.at_ns - foot.at_ns) as f64,
+    };
+    let in_one_part = |a: &Delay, b: &Delay| part_of(a, COVER_PARTS) == part_of(b, COVER_PARTS);
+    let gaps = points
+        .chunk_by(in_one_part)
+        .filter_map(|part| lowest_but(0, part.iter().map(above)));
+    let upper_quartile = quantile(gaps.map(|gap| gap.above_ns), 3, 4)?;
+    let doubt_ns = upper_quartile.max(0.0) + RESOLUTION_NS + step_error_ns;
+    let uncertainty = moved + doubt_ns / span as f64;
+    let floors = delays.chunk_by(in_one_part).filter_map(|part| {
+        let (one_in, least) = BELOW_FLOOR;
+        lowest_but((part.len() / one_in).max(least), part.iter().map(above))
+    });
+    let floors: Vec<Above> = floors.collect();
+    let between_parts = floors.iter().enumerate().flat_map(|(i, from)| {
+        let later = floors[i + 1..].iter();
+        later.map(move |to| rate + (to.above_ns - from.above_ns) / (to.at_ns - from.at_ns) as f64)
+    });
+    Some(Shown {
+        slope: Slope { rate, uncertainty },
+        between_parts: between_parts.collect(),
+    })
+}
+
+/// A delay as seen from the line under all.
+#[derive(Clone, Copy, Debug)]
+struct Above {
+    at_ns: i64,
+    above_ns: f64,
+}
+
+/// The lowest when `below` lower ones are left out; `None` if there are no more.
+fn lowest_but(below: usize, delays: impl Iterator<Item = Above>) -> Option<Above> {
+    let mut delays: Vec<Above> = delays.collect();
+    if below >= delays.len() {
+        return None;
+    }
+    let by_height = |a: &Above, b: &Above| a.above_ns.total_cmp(&b.above_ns);
+    Some(*delays.select_nth_unstable_by(below, by_height).1)
+}
+
+/// The slope that all parts of the capture show, as far as the `edges` leave it open.
+///
+/// What strays by more than a clock can is a queue, of which only the lowest tells anything.
+fn steadied(edges: Slope, ways: &[Shown]) -> Slope {
+    let slopes = ways.iter().flat_map(|shown| &shown.between_parts);
+    match quantile(slopes.copied(), 1, 2) {
+        Some(rate)
+            if edges.uncertainty < PLAUSIBLE && (rate - edges.rate).abs() <= edges.uncertainty =>
+        {
+            Slope { rate, ..edges }
+        }
+        _ => edges,
+    }
+}
+
+/// The value below which `part` of `whole` of all lie; `None` if there are none.
+fn quantile(values: impl Iterator<Item = f64>, part: usize, whole: usize) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() * part / whole).copied()
+}
+
+/// The line under all `points` that is highest at `middle`: a point it goes through and its slope.
+///
+/// `None` when all are at one time.
+fn line_under<'a>(points: impl Iterator<Item = &'a Delay>, middle: i64) -> Option<(Delay, f64)> {
+    let hull = lower_hull(points);
+    let right = hull
+        .partition_point(|corner| corner.at_ns <= middle)
+        .clamp(1, hull.len().max(2) - 1);
+    let (left, right) = (hull.get(right - 1)?, hull.get(right)?);
+    let rise = (right.owd_ns - left.owd_ns) as f64;
+    Some((*left, rise / (right.at_ns - left.at_ns) as f64))
+}
+
+/// Corners of the lower convex hull of `points`, which come in order of time.
+fn lower_hull<'a>(points: impl Iterator<Item = &'a Delay>) -> Vec<Delay> {
+    let mut hull: Vec<Delay> = Vec::new();
+    for point in points {
+        if let Some(last) = hull.last()
+            && last.at_ns == point.at_ns
+        {
+            if last.owd_ns <= point.owd_ns {
+                continue;
+            }
+            hull.pop();
+        }
+        while let [.., before, last] = hull[..]
+            && !turns_up(before, last, *point)
+        {
+            hull.pop();
+        }
+        hull.push(*point);
+    }
+    hull
+}
+
+/// Whether the way from `a` over `b` to `c` gets steeper at `b`.
+fn turns_up(a: Delay, b: Delay, c: Delay) -> bool {
+    let run = |from: Delay, to: Delay| i128::from(to.at_ns - from.at_ns);
+    let rise = |from: Delay, to: Delay| i128::from(to.owd_ns - from.owd_ns);
+    rise(a, b) * run(b, c) < rise(b, c) * run(a, b)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "saturates")]
+fn in_ppt(rate: f64) -> Skew {
+    Skew::from_ppt((rate * 1e12).round() as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn every_millisecond(count: i64, owd_ns: impl Fn(i64) -> i64) -> Vec<Delay> {
+        (0..count)
+            .map(|i| Delay {
+                at_ns: i * 1_000_000,
+                owd_ns: owd_ns(i),
+            })
+            .collect()
+    }
+
+    fn of_out(owd_ns: impl Fn(i64) -> i64) -> SkewEstimate {
+        estimate(&[every_millisecond(10_000, owd_ns), Vec::new()], 0.0)
+    }
+
+    #[test]
+    fn queue_that_empties_now_and_then_hides_no_skew() {
+        let estimate = of_out(|i| i * 50 + (i % 100) * 1_000_000 / 7);
+        assert!(estimate.detected, "{estimate:?}");
+        assert!((estimate.skew.as_ppm_f64() - 50.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn route_that_gets_longer_is_no_skew_whenever_it_happens() {
+        for change in (0..10_000).step_by(100) {
+            let estimate = of_out(|i| if i < change { 0 } else { 5_000_000 });
+            assert!(!estimate.detected, "{change}: {estimate:?}");
+        }
+    }
+
+    /// What is left of a whole number after it is mixed well.
+    fn random_below(seed: i64, end: i64) -> i64 {
+        let mut z = seed.unsigned_abs().wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        (z >> 40).cast_signed() % end
+    }
+
+    #[test]
+    fn smallest_delays_that_stray_hide_less_skew_than_one_lucky_packet_can() {
+        // Half a capture has a packet that was luckier by 0.1 ms than those before and after.
+        for lucky in (2_000..5_000).step_by(100) {
+            let estimate = of_out(|i| {
+                let luck = if i / 4 == lucky / 4 { 100_000 } else { 0 };
+                i * 50 + random_below(i, 30_000) - luck
+            });
+            let error_ppm = estimate.skew.as_ppm_f64() - 50.0;
+            assert!(error_ppm.abs() < 0.5, "{lucky}: {estimate:?}");
+        }
+    }
+
+    #[test]
+    fn two_certain_ways_that_disagree_are_not_believed() {
+        let out = every_millisecond(10_000, |i| i * 100);
+        let back = every_millisecond(10_000, |i| i * 100);
+        assert!(!estimate(&[out, back], 0.0).detected);
+    }
+
+    #[test]
+    fn more_than_a_clock_can_be_off_needs_both_ways() {
+        let out = every_millisecond(10_000, |i| i * 5_000);
+        let back = every_millisecond(10_000, |i| i * -5_000);
+        assert!(!estimate(&[out.clone(), Vec::new()], 0.0).detected);
+        assert!(estimate(&[out, back], 0.0).detected);
+    }
+
+    #[test]
+    fn lone_impossibly_fast_packets_are_ignored() {
+        let delays = every_millisecond(1_000, |i| if i % 100 == 7 { -5 } else { 10 });
+        assert!(confirmed(&delays).iter().all(|delay| delay.owd_ns == 10));
+    }
+}

@@ -1,0 +1,161 @@
+//! One timeline for both captures.
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+pub(super) const TRILLION: i64 = 1_000_000_000_000;
+/// Fractional bits of a [`Rate`].
+const FRACTION_BITS: u32 = 62;
+
+/// A share of a time span as a fixed-point number.
+///
+/// One 64-bit multiplication per span, and exact to the nanosecond for spans of a hundred years:
+/// the share itself is rounded at 2^-63.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::spp) struct Rate(i64);
+
+impl Rate {
+    /// The share `part / whole`; nothing where that is 2 or more.
+    pub(in crate::spp) fn of(part: i64, whole: i64) -> Self {
+        let scaled = (i128::from(part) << FRACTION_BITS).checked_div(i128::from(whole));
+        Self(scaled.map_or(0, |scaled| i64::try_from(scaled).unwrap_or(0)))
+    }
+
+    /// This share of `span`, rounded to the nanosecond.
+    pub(in crate::spp) fn share(self, span: TimeDelta) -> TimeDelta {
+        let product = i128::from(span.as_nanos()) * i128::from(self.0);
+        let rounded = (product + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS;
+        TimeDelta::from_nanos(i64::try_from(rounded).unwrap_or(if rounded < 0 {
+            i64::MIN
+        } else {
+            i64::MAX
+        }))
+    }
+}
+
+/// A record of one capture, placed on the timeline both captures share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// When it was captured: the source point's clock, at its rate, without the steps of either.
+    pub at: Timestamp,
+    /// How many clock steps, of either clock, lie before it.
+    pub piece: u32,
+}
+
+/// Turns one capture's times into the common timeline.
+///
+/// Any record may be asked for in any order.
+#[derive(Clone, Debug, Default)]
+pub struct TimelineReader {
+    /// Where on this capture's clock the two clocks are `offset` apart.
+    pub(in crate::spp) origin: Timestamp,
+    /// What this clock shows more than the timeline at `origin`.
+    pub(in crate::spp) offset: TimeDelta,
+    /// What it shows too much per time it shows.
+    pub(in crate::spp) gains: Rate,
+    /// The clock steps by where they are in this capture.
+    pub(in crate::spp) seams: Vec<Seam>,
+}
+
+/// Where in one capture a clock step lies.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::spp) struct Seam {
+    /// The first record that is known to be after the step.
+    pub(in crate::spp) first_after: u64,
+    /// Tells the records just before `first_after` apart.
+    pub(in crate::spp) turn: Option<Turn>,
+    /// How far this capture's clock has jumped ahead in this and all earlier steps.
+    pub(in crate::spp) ahead: TimeDelta,
+}
+
+/// Which records between the two packets that enclose a jump come after it.
+///
+/// A jump longer than the packets were apart leaves a stretch of time that no record shows, so the
+/// middle between the two tells.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::spp) struct Turn {
+    /// The last record that is known to be before the jump.
+    pub(in crate::spp) last_before: u64,
+    /// The middle between the times of the two packets.
+    pub(in crate::spp) middle: Timestamp,
+    /// Whether the clock jumped forwards.
+    pub(in crate::spp) forwards: bool,
+}
+
+impl TimelineReader {
+    /// Places record number `record` (from 0), captured at `time` on this capture's own clock.
+    ///
+    /// Rounded to the nanosecond; later times of one piece never come to lie before earlier ones.
+    pub fn place(&self, record: u64, time: Timestamp) -> Placed {
+        let piece = self
+            .seams
+            .partition_point(|seam| seam.is_before(record, time));
+        let ahead = match piece.checked_sub(1) {
+            None => TimeDelta::ZERO,
+            Some(last) => self.seams[last].ahead,
+        };
+        let unstepped = time - ahead;
+        Placed {
+            at: unstepped - self.offset - self.gains.share(unstepped - self.origin),
+            piece: u32::try_from(piece).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl Seam {
+    fn is_before(&self, record: u64, time: Timestamp) -> bool {
+        record >= self.first_after
+            || self.turn.is_some_and(|turn| {
+                record > turn.last_before && (time >= turn.middle) == turn.forwards
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tcpexp_units::Skew;
+
+    #[test]
+    fn record_next_to_a_jump_goes_to_the_side_its_time_is_nearer_to() {
+        let turn = Turn {
+            last_before: 10,
+            middle: Timestamp::from_nanos(500),
+            forwards: true,
+        };
+        let reader = TimelineReader {
+            seams: vec![Seam {
+                first_after: 20,
+                turn: Some(turn),
+                ahead: TimeDelta::from_nanos(1_000),
+            }],
+            ..TimelineReader::default()
+        };
+        let placed = |record, nanos| {
+            let placed = reader.place(record, Timestamp::from_nanos(nanos));
+            (placed.at.as_nanos(), placed.piece)
+        };
+        assert_eq!(placed(10, 0), (0, 0));
+        assert_eq!(placed(11, 3), (3, 0));
+        assert_eq!(placed(12, 1_006), (6, 1));
+        assert_eq!(placed(20, 1_009), (9, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn rate_agrees_with_the_exact_division_to_the_nanosecond(
+            ppt in -10_000_000_000_i64..10_000_000_000,
+            nanos in -3_000_000_000_000_000_i64..3_000_000_000_000_000,
+        ) {
+            let span = TimeDelta::from_nanos(nanos);
+            let exact = Skew::from_ppt(ppt).gained(span);
+            let fast = Rate::of(ppt, 1_000_000_000_000 + ppt).share(span);
+            prop_assert!((exact - fast).abs() <= TimeDelta::from_nanos(1));
+        }
+
+        #[test]
+        fn no_input_panics(part: i64, whole: i64, nanos: i64) {
+            let _ = Rate::of(part, whole).share(TimeDelta::from_nanos(nanos));
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Finds the places where both ways shift together.
+
+use std::cmp::Reverse;
+
+use tcpexp_units::TimeDelta;
+
+use super::jump::{Jump, SMALLEST_NS, elapsed, spread};
+use crate::spp::crossing::{Crossing, Way};
+use crate::spp::point::Point;
+
+/// Packets of one way that are looked at on each side of a step.
+const FINE: usize = 7;
+
+/// Packets looked at where a few show nothing but queueing.
+const COARSE: usize = 127;
+
+/// Crossings around a step within which another finding is the same step.
+const REACH: usize = 4 * FINE;
+
+/// Fewer packets than this on one side of it show no step.
+const LEAST: usize = 3;
+
+/// Clocks may drift apart by 1 ns in this many without a step.
+const DRIFT: i64 = 1_000;
+
+/// Steps looked for per clock.
+const MOST: usize = 16;
+
+/// A step stands out from the next best candidates by this factor.
+const STANDS_OUT: i64 = 4;
+
+/// The crossings in the order in which one point saw them.
+pub(in crate::spp) struct Walk<'a> {
+    crossings: &'a [Crossing],
+    point: Point,
+    order: Vec<usize>,
+    tracks: [Track; 2],
+}
+
+/// The crossings of one way on a walk.
+struct Track {
+    way: Way,
+    /// Where each is in the walk's order.
+    positions: Vec<usize>,
+    /// The shift between the few crossings before and after each.
+    fine: Vec<Option<Shift>>,
+}
+
+/// How the clocks' difference changed from one group of packets to the next.
+#[derive(Clone, Copy, Debug)]
+struct Shift {
+    size: TimeDelta,
+    /// How much it varies within a group.
+    spread: TimeDelta,
+    /// Time from one group to the other.
+    lag: TimeDelta,
+}
+
+/// A place on a walk where a step may be.
+struct Candidate {
+    position: usize,
+    /// Crossings before it, by [`Way::index`].
+    passed: [usize; 2],
+    size_ns: i64,
+    /// Only one way has packets around it.
+    alone: bool,
+}
+
+impl Shift {
+    fn is_clear(&self) -> bool {
+        let size = self.size.abs().as_nanos();
+        let drift = self.lag.as_nanos() / DRIFT;
+        size > SMALLEST_NS.saturating_add(drift) && size / 2 >= self.spread.as_nanos()
+    }
+
+    fn agrees_with(&self, other: &Self) -> bool {
+        let [mine, theirs] = [self, other].map(|shift| shift.size.abs().as_nanos());
+        let same_sign = (self.size > TimeDelta::ZERO) == (other.size > TimeDelta::ZERO);
+        same_sign && mine / 2 <= theirs && theirs / 2 <= mine
+    }
+}
+
+impl<'a> Walk<'a> {
+    pub(in crate::spp) fn new(crossings: &'a [Crossing], point: Point) -> Self {
+        let mut order: Vec<usize> = (0..crossings.len()).collect();
+        order.sort_by_key(|&index| match point {
+            Point::Src => crossings[index].src_record,
+            Point::Dst => crossings[index].dst_record,
+        });
+        let tracks = Way::BOTH.map(|way| Track::new(crossings, &order, way));
+        Self {
+            crossings,
+            point,
+            order,
+            tracks,
+        }
+    }
+
+    /// The steps of this point's clock, and those of the other that look like it.
+    pub(in crate::spp) fn jumps(&self) -> Vec<Jump> {
+        let mut candidates = self.candidates();
+        candidates.sort_by_key(|found| (Reverse(found.size_ns.saturating_abs()), found.position));
+        let mut best: Vec<&Candidate> = Vec::new();
+        for candidate in &candidates {
+            if best.len() > MOST {
+                break;
+            }
+            if !best.iter().any(|other| other.is_near(candidate)) {
+                best.push(candidate);
+            }
+        }
+        let noise = best
+            .get(MOST)
+            .map_or(0, |next| next.size_ns.saturating_abs());
+        best.retain(|found| found.size_ns.saturating_abs() / STANDS_OUT >= noise);
+        let mut places: Vec<usize> = Vec::new();
+        let mut jumps = Vec::new();
+        for candidate in best {
+            let clear = self.clear(candidate);
+            let jump = self
+                .place(candidate, &clear)
+                .filter(|&place| self.lasts(place, &clear, &places))
+                .and_then(|place| Some((place, self.jump_at(place, &clear)?)));
+            if let Some((place, jump)) = jump
+                && (!candidate.alone || jump.is_beyond_doubt(self.crossings))
+            {
+                places.push(place);
+                jumps.push(jump);
+            }
+        }
+        jumps
+    }
+
+    fn candidates(&self) -> Vec<Candidate> {
+        let mut passed = [0; 2];
+        let mut candidates = Vec::new();
+        for position in 1..self.order.len() {
+            passed[self.crossing(position - 1).way.index()] += 1;
+            if let Some((size_ns, alone)) = self.shift_of_both(passed) {
+                candidates.push(Candidate {
+                    position,
+                    passed,
+                    size_ns,
+                    alone,
+                });
+            }
+        }
+        candidates
+    }
+
+    /// The shift that both ways show where `passed` crossings lie before it, or that one shows
+    /// where the other has no packets.
+    fn shift_of_both(&self, passed: [usize; 2]) -> Option<(i64, bool)> {
+        let [out, back] = Way::BOTH.map(|way| {
+            let way = way.index();
+            self.tracks[way].fine.get(passed[way]).copied().flatten()
+        });
+        let (clear, other) = match (out, back) {
+            (Some(only), None) | (None, Some(only)) if only.is_clear() => {
+                return Some((only.size.as_nanos(), true));
+            }
+            (Some(out), Some(back)) => match (out.is_clear(), back.is_clear()) {
+                (true, true) => (out, back),
+                (true, false) => (out, self.coarse(Way::Back, passed, &[])?),
+                (false, true) => (back, self.coarse(Way::Out, passed, &[])?),
+                (false, false) => return None,
+            },
+            _ => return None,
+        };
+        let smaller = clear.size.abs().min(other.size.abs());
+        let size_ns = smaller.as_nanos() * clear.size.as_nanos().signum();
+        (other.is_clear() && clear.agrees_with(&other)).then_some((size_ns, false))
+    }
+
+    /// The shift of a way's smaller delays over many packets, up to the next of the `places` where
+    /// other steps are.
+    fn coarse(&self, way: Way, passed: [usize; 2], places: &[usize]) -> Option<Shift> {
+        let track = &self.tracks[way.index()];
+        let [mut before, mut after] = track.around(passed[way.index()], COARSE);
+        let here = *after.first()?;
+        for &place in places {
+            if place <= here {
+                before = &before[before.partition_point(|&at| at < place)..];
+            } else {
+                after = &after[..after.partition_point(|&at| at < place)];
+            }
+        }
+        if before.is_empty() || after.is_empty() {
+            return None;
+        }
+        let [before, after] = [before, after].map(|side| {
+            let mut owds: Vec<i64> = side
+                .iter()
+                .map(|&position| self.crossing(position).raw_owd().as_nanos())
+                .collect();
+            owds.sort_unstable();
+            let rank = |sixteenths: usize| owds[owds.len() * sixteenths / 16];
+            let spread_ns = rank(4).saturating_sub(rank(1));
+            (rank(2), spread_ns, self.crossing(side[side.len() / 2]))
+        });
+        let longer = TimeDelta::from_nanos(after.0.saturating_sub(before.0));
+        Some(Shift {
+            size: match way {
+                Way::Out => longer,
+                Way::Back => -longer,
+            },
+            spread: TimeDelta::from_nanos(before.1.max(after.1)),
+            lag: lag(before.2, after.2),
+        })
+    }
+
+    fn crossing(&self, position: usize) -> &Crossing {
+        &self.crossings[self.order[position]]
+    }
+
+    /// The ways that show a step clearly.
+    fn clear(&self, candidate: &Candidate) -> Vec<&Track> {
+        let shows = |track: &&Track| {
+            let shift = track.fine.get(candidate.passed[track.way.index()]);
+            shift.is_some_and(|shift| shift.is_some_and(|shift| shift.is_clear()))
+        };
+        self.tracks.iter().filter(shows).collect()
+    }
+
+    /// Whether the clearest way stays shifted for longer than a link that stalls and then lets all
+    /// waiting packets of both ways go at once.
+    fn lasts(&self, place: usize, clear: &[&Track], places: &[usize]) -> bool {
+        clearest(clear, place).is_some_and(|(track, shift)| {
+            let passed = Way::BOTH.map(|way| self.tracks[way.index()].before(place));
+            let lasting = self.coarse(track.way, passed, places);
+            shift.is_clear() && lasting.is_some_and(|lasting| lasting.agrees_with(&shift))
+        })
+    }
+
+    /// The first position after a step.
+    ///
+    /// Each packet of a way that shows the step clearly is nearer to what that way showed before
+    /// or to what it showed after; packets of the other way in between are told apart by where
+    /// the clock's own time makes the greatest leap.
+    fn place(&self, candidate: &Candidate, clear: &[&Track]) -> Option<usize> {
+        let levels: Vec<(Way, [i64; 2])> = clear
+            .iter()
+            .map(|track| {
+                let sides = track.around(candidate.passed[track.way.index()], FINE);
+                (track.way, sides.map(|side| self.middle(side)))
+            })
+            .collect();
+        let (mut from, mut to) = (candidate.position, candidate.position);
+        for track in clear {
+            let [before, after] = track.around(candidate.passed[track.way.index()], FINE / 2 + 1);
+            from = from.min(*before.first()?);
+            to = to.max(*after.last()?);
+        }
+        let leap = |position: usize| {
+            let (before, after) = (self.order[position - 1], self.order[position]);
+            let elapsed = elapsed(self.crossings, self.point, before, after);
+            elapsed
+                .as_nanos()
+                .saturating_mul(self.own(candidate.size_ns).signum())
+        };
+        // How much worse a later place for the step fits than `from`.
+        let mut misfit = 0_i128;
+        let mut best: Option<(i128, Reverse<i64>, usize)> = None;
+        for position in from + 1..=to {
+            let moved = self.crossing(position - 1);
+            if let Some((_, [before, after])) = levels.iter().find(|(way, _)| *way == moved.way) {
+                let off = |level: i64| {
+                    (i128::from(moved.difference().as_nanos()) - i128::from(level)).abs()
+                };
+                misfit += off(*before) - off(*after);
+            }
+            let found = (misfit, Reverse(leap(position)), position);
+            best = Some(best.map_or(found, |best| best.min(found)));
+        }
+        Some(best?.2)
+    }
+
+    /// The step just before `position`.
+    fn jump_at(&self, position: usize, clear: &[&Track]) -> Option<Jump> {
+        let (_, shift) = clearest(clear, position)?;
+        let around = position.saturating_sub(REACH)..(position + REACH).min(self.order.len());
+        let extent = &self.order[around];
+        let sides = Way::BOTH.map(|way| {
+            let track = &self.tracks[way.index()];
+            let sides = track.around(track.before(position), Jump::SIDES[1]);
+            sides.map(|side| side.iter().map(|&at| self.order[at]).collect())
+        });
+        Some(Jump {
+            point: self.point,
+            before: self.order[position - 1],
+            after: self.order[position],
+            size: match self.point {
+                Point::Src => -shift.size,
+                Point::Dst => shift.size,
+            },
+            error: shift.spread,
+            sides,
+            extent: (*extent.iter().min()?, *extent.iter().max()?),
+        })
+    }
+
+    /// A shift of the clocks' difference as a jump of this walk's clock.
+    fn own(&self, shift_ns: i64) -> i64 {
+        match self.point {
+            Point::Src => shift_ns.saturating_neg(),
+            Point::Dst => shift_ns,
+        }
+    }
+
+    fn middle(&self, side: &[usize]) -> i64 {
+        let mut differences: Vec<i64> = side
+            .iter()
+            .map(|&position| self.crossing(position).difference().as_nanos())
+            .collect();
+        differences.sort_unstable();
+        differences.get(side.len() / 2).copied().unwrap_or_default()
+    }
+}
+
+impl Candidate {
+    /// Whether both may be one step.
+    fn is_near(&self, other: &Self) -> bool {
+        let [out, back] = [0, 1].map(|way: usize| self.passed[way].abs_diff(other.passed[way]));
+        if self.alone || other.alone {
+            return self.position.abs_diff(other.position) < 2 * FINE;
+        }
+        out < FINE || back < FINE
+    }
+}
+
+impl Track {
+    fn new(crossings: &[Crossing], order: &[usize], way: Way) -> Self {
+        let positions: Vec<usize> = (0..order.len())
+            .filter(|&position| crossings[order[position]].way == way)
+            .collect();
+        let differences: Vec<i64> = positions
+            .iter()
+            .map(|&position| crossings[order[position]].difference().as_nanos())
+            .collect();
+        let group = |from: usize, to: usize| {
+            let mut sorted = [0; FINE];
+            let sorted = &mut sorted[..to - from];
+            sorted.copy_from_slice(&differences[from..to]);
+            sorted.sort_unstable();
+            let middle = &crossings[order[positions[from.midpoint(to)]]];
+            (sorted[sorted.len() / 2], spread(sorted), middle)
+        };
+        let fine = (0..positions.len())
+            .map(|at| {
+                let end = (at + FINE).min(positions.len());
+                if at < LEAST || end - at < LEAST {
+                    return None;
+                }
+                let (before, after) = (group(at.saturating_sub(FINE), at), group(at, end));
+                Some(Shift {
+                    size: TimeDelta::from_nanos(after.0.saturating_sub(before.0)),
+                    spread: TimeDelta::from_nanos(before.1.max(after.1)),
+                    lag: lag(before.2, after.2),
+                })
+            })
+            .collect();
+        Self {
+            way,
+            positions,
+            fine,
+        }
+    }
+
+    /// How many of this way's crossings are before a position of the walk.
+    fn before(&self, position: usize) -> usize {
+        self.positions.partition_point(|&at| at < position)
+    }
+
+    /// Positions of the last and first `count` crossings before and after the first `passed`.
+    fn around(&self, passed: usize, count: usize) -> [&[usize]; 2] {
+        let end = (passed + count).min(self.positions.len());
+        [
+            &self.positions[passed.saturating_sub(count)..passed],
+            &self.positions[passed..end],
+        ]
+    }
+}
+
+/// The way that shows a step before `place` best, and what it shows.
+fn clearest<'a>(clear: &[&'a Track], place: usize) -> Option<(&'a Track, Shift)> {
+    clear
+        .iter()
+        .filter_map(|track| Some((*track, (*track.fine.get(track.before(place))?)?)))
+        .min_by_key(|(_, shift)| shift.spread)
+}
+
+/// Time between two crossings on the clock that shows less of it.
+fn lag(before: &Crossing, after: &Crossing) -> TimeDelta {
+    let src = (after.src_time - before.src_time).abs();
+    let dst = (after.dst_time - before.dst_time).abs();
+    src.min(dst)
+}

@@ -1,0 +1,316 @@
+//! Which flow of one capture is which flow of the other.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use tcpexp_flow::{Direction, Flow, FlowId, FlowKey, InitiatorKnown, Slot};
+
+use super::local::{Linked, Local, State, Waiting, names, relative, way_by_time};
+use super::mark::Mark;
+use super::paired::{Found, LocalFlow, PairedFlow, Unpaired};
+use super::sighting::{Event, Sighting};
+use crate::spp::alignment::{Sides, address_number};
+use crate::spp::point::Point;
+
+/// How many packets of one flow are held back until the flow is found at the other point too:
+/// what a fast flow has in flight.
+const HELD: usize = 4096;
+
+/// How many in all; beyond it each flow may hold back only a few.
+const HELD_IN_ALL: usize = 262_144;
+
+const HELD_WHEN_FULL: usize = 64;
+
+/// Who is told of flows at both points, in order.
+///
+/// One call for each, and not one with all that there may be: to hand a packet over in memory, as
+/// large as a flow, took longer than to find its flow.
+pub(in crate::spp) trait Listener {
+    /// A flow was found at both points.
+    fn found(&mut self, found: Found);
+    /// A packet of such a flow passed `point`.
+    fn seen(&mut self, point: Point, event: Event);
+    /// Such a flow ended at both points.
+    fn ended(&mut self, flow: FlowId);
+}
+
+/// Pairs the flows of two captures, by their endpoints or, across address translation, by content.
+#[derive(Debug)]
+pub(in crate::spp) struct Linker {
+    sides: Sides,
+    translated: bool,
+    flows: [Vec<Local>; 2],
+    by_key: [HashMap<FlowKey, Slot, FixedState>; 2],
+    /// Where addresses are translated, the flow that holds back a packet with this mark; `None` if
+    /// several do.
+    by_mark: [HashMap<Mark, Option<Slot>, FixedState>; 2],
+    held: usize,
+    next: FlowId,
+    unpaired: [Unpaired; 2],
+}
+
+impl Linker {
+    pub(in crate::spp) fn new(sides: Sides, translated: bool) -> Self {
+        Self {
+            sides,
+            translated,
+            flows: Default::default(),
+            by_key: Default::default(),
+            by_mark: Default::default(),
+            held: 0,
+            next: FlowId(0),
+            unpaired: Default::default(),
+        }
+    }
+
+    /// How many flows were found at both points.
+    pub(in crate::spp) fn flows_found(&self) -> u32 {
+        self.next.0
+    }
+
+    /// Flows that were never found at the other point, by [`Point::index`].
+    pub(in crate::spp) fn unpaired(&self) -> [Unpaired; 2] {
+        self.unpaired
+    }
+
+    /// A flow began at `point`.
+    pub(in crate::spp) fn begin(&mut self, point: Point, slot: Slot, flow: &Flow) {
+        if let Some(before) = self.by_key[point.index()].insert(flow.key, slot) {
+            self.part(point, before);
+        }
+        let local = Local::of(flow);
+        let locals = &mut self.flows[point.index()];
+        match locals.get_mut(slot.index()) {
+            Some(place) => *place = local,
+            // The flow table hands out its slots in order.
+            None => locals.push(local),
+        }
+    }
+
+    /// A packet of a flow that began passed `point`.
+    #[inline]
+    pub(in crate::spp) fn see(
+        &mut self,
+        point: Point,
+        sighting: Sighting,
+        out: &mut impl Listener,
+    ) {
+        match &self.flows[point.index()][sighting.slot.index()].state {
+            State::Linked(linked) => out.seen(point, linked.event(sighting)),
+            State::Waiting(_) => self.wait(point, sighting, out),
+            State::Free => {}
+        }
+    }
+
+    /// The flow in `slot` ended at `point`.
+    pub(in crate::spp) fn end(&mut self, point: Point, slot: Slot, out: &mut impl Listener) {
+        self.part(point, slot);
+        let local = &mut self.flows[point.index()][slot.index()];
+        let key = local.key;
+        match std::mem::replace(&mut local.state, State::Free) {
+            State::Free => {}
+            State::Waiting(waiting) => {
+                self.held -= waiting.held.len();
+                if self.translated {
+                    self.withdraw(point, &waiting.held);
+                }
+                let unpaired = &mut self.unpaired[point.index()];
+                unpaired.flows += 1;
+                unpaired.packets += waiting.packets;
+            }
+            State::Linked(linked) => match linked.partner {
+                None => out.ended(linked.flow),
+                Some(partner) => {
+                    if let State::Linked(other) =
+                        &mut self.flows[point.opposite().index()][partner.index()].state
+                    {
+                        other.partner = None;
+                    }
+                }
+            },
+        }
+        if self.by_key[point.index()].get(&key) == Some(&slot) {
+            self.by_key[point.index()].remove(&key);
+        }
+    }
+
+    /// Tells the counterpart of the flow in `slot` that another may take its place.
+    fn part(&mut self, point: Point, slot: Slot) {
+        let State::Linked(Linked {
+            flow,
+            partner: Some(partner),
+            ..
+        }) = self.flows[point.index()][slot.index()].state
+        else {
+            return;
+        };
+        if let State::Linked(other) =
+            &mut self.flows[point.opposite().index()][partner.index()].state
+            && other.flow == flow
+        {
+            other.partner = None;
+        }
+    }
+
+    fn wait(&mut self, point: Point, sighting: Sighting, out: &mut impl Listener) {
+        let limit = if self.held < HELD_IN_ALL {
+            HELD
+        } else {
+            HELD_WHEN_FULL
+        };
+        let slot = sighting.slot;
+        let local = &mut self.flows[point.index()][slot.index()];
+        let State::Waiting(waiting) = &mut local.state else {
+            return;
+        };
+        waiting.packets += 1;
+        waiting.held.push_back(sighting);
+        self.held += 1;
+        while waiting.held.len() > limit {
+            if let Some(oldest) = waiting.held.pop_front() {
+                waiting.dropped[oldest.direction.index()] += 1;
+                self.held -= 1;
+                if self.translated {
+                    self.by_mark[point.index()].remove(&oldest.mark);
+                }
+            }
+        }
+        if waiting.packets == 1
+            && let Some((partner, same_initiator)) = self.counterpart(point, slot)
+        {
+            self.link(point, slot, partner, same_initiator, out);
+        } else if self.translated {
+            self.offer(point, sighting, out);
+        }
+    }
+
+    /// The flow between the same endpoints at the other point, and whether both points name the
+    /// same end the initiator.
+    fn counterpart(&self, point: Point, slot: Slot) -> Option<(Slot, bool)> {
+        let ours = &self.flows[point.index()][slot.index()];
+        let other = point.opposite().index();
+        let partner = *self.by_key[other].get(&ours.key)?;
+        let theirs = &self.flows[other][partner.index()];
+        (theirs.is_free() && ours.may_be(theirs))
+            .then_some((partner, theirs.initiator == ours.initiator))
+    }
+
+    /// Looks for the counterpart of a flow by one of its packets.
+    fn offer(&mut self, point: Point, sighting: Sighting, out: &mut impl Listener) {
+        let Sighting { slot, mark, .. } = sighting;
+        let other = point.opposite().index();
+        let Some(&partner) = self.by_mark[other].get(&mark) else {
+            let ours = self.by_mark[point.index()].entry(mark);
+            let holder = ours.or_insert(Some(slot));
+            if *holder != Some(slot) {
+                *holder = None;
+            }
+            return;
+        };
+        let Some(partner) = partner else { return };
+        let theirs = &self.flows[other][partner.index()];
+        let Some(found) = theirs.held(&mark) else {
+            return;
+        };
+        let same_initiator = found.direction == sighting.direction;
+        let their_endpoints = theirs.endpoints(found.direction);
+        let ours = &mut self.flows[point.index()][slot.index()];
+        let endpoints = ours.endpoints(sighting.direction);
+        let State::Waiting(waiting) = &mut ours.state else {
+            return;
+        };
+        let resembled = waiting.resembles.replace((partner, mark.words));
+        // A datagram may hold no more than its number, the same in all flows and both directions.
+        let is_like = resembled.is_some_and(|(flow, words)| flow == partner && words != mark.words)
+            && (endpoints.0 == their_endpoints.0 || endpoints.1 == their_endpoints.1);
+        if is_like || mark.is_of_one_flow() {
+            self.link(point, slot, partner, same_initiator, out);
+        }
+    }
+
+    fn link(
+        &mut self,
+        point: Point,
+        slot: Slot,
+        partner: Slot,
+        same_initiator: bool,
+        out: &mut impl Listener,
+    ) {
+        let slots = match point {
+            Point::Src => [slot, partner],
+            Point::Dst => [partner, slot],
+        };
+        let waiting = Point::BOTH.map(|point| self.stop_waiting(point, slots[point.index()], out));
+        let locals = Point::BOTH.map(|p| &self.flows[p.index()][slots[p.index()].index()]);
+        let forward_is = names(locals, same_initiator);
+        let endpoints = Point::BOTH.map(|p| locals[p.index()].endpoints(forward_is[p.index()]));
+        let (initiator, responder) = endpoints[0];
+        let known = self.sides.way(
+            address_number(initiator.ip()),
+            address_number(responder.ip()),
+        );
+        let way = known.unwrap_or_else(|| way_by_time(&waiting, forward_is));
+        let began = locals.map(|local| local.initiator_known == InitiatorKnown::Syn);
+        let flow = self.next;
+        self.next = FlowId(flow.0 + 1);
+        let paired = PairedFlow {
+            flow,
+            protocol: locals[0].key.protocol(),
+            initiator,
+            responder,
+            translated: (endpoints[0] != endpoints[1]).then_some(endpoints[1]),
+            local: Point::BOTH.map(|p| LocalFlow {
+                flow: locals[p.index()].flow,
+                forward_is: forward_is[p.index()],
+            }),
+        };
+        let dropped = Point::BOTH.map(|p| {
+            let dropped = waiting[p.index()].dropped;
+            Direction::BOTH.map(|d| dropped[relative(d, forward_is[p.index()]).index()])
+        });
+        out.found(Found {
+            flow: paired,
+            way,
+            way_is_known: known.is_some(),
+            began,
+            dropped,
+        });
+        for (point, waiting) in Point::BOTH.into_iter().zip(waiting) {
+            let linked = Linked {
+                flow,
+                forward_is: forward_is[point.index()],
+                way,
+                partner: Some(slots[point.opposite().index()]),
+            };
+            self.flows[point.index()][slots[point.index()].index()].state = State::Linked(linked);
+            for sighting in waiting.held {
+                out.seen(point, linked.event(sighting));
+            }
+        }
+    }
+
+    /// Takes what a flow held back; if it was linked before, that flow is over.
+    fn stop_waiting(&mut self, point: Point, slot: Slot, out: &mut impl Listener) -> Waiting {
+        let state = &mut self.flows[point.index()][slot.index()].state;
+        let waiting = match std::mem::replace(state, State::Free) {
+            State::Waiting(waiting) => *waiting,
+            State::Linked(before) => {
+                out.ended(before.flow);
+                Waiting::default()
+            }
+            State::Free => Waiting::default(),
+        };
+        self.held -= waiting.held.len();
+        if self.translated {
+            self.withdraw(point, &waiting.held);
+        }
+        waiting
+    }
+
+    /// No longer offers packets for recognition.
+    fn withdraw<'a>(&mut self, point: Point, held: impl IntoIterator<Item = &'a Sighting>) {
+        for sighting in held {
+            self.by_mark[point.index()].remove(&sighting.mark);
+        }
+    }
+}

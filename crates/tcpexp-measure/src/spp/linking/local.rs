@@ -1,0 +1,168 @@
+//! One point's view of a flow, and what it is called in the pair.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use tcpexp_flow::{Direction, End, Flow, FlowId, FlowKey, InitiatorKnown, Slot};
+use tcpexp_wire::SeqNum;
+
+use super::mark::Mark;
+use super::sighting::{Event, Sighting};
+use crate::spp::crossing::Way;
+use crate::spp::point::Point;
+
+/// One point's view of a flow: no more of it than linking needs, for there may be millions.
+#[derive(Debug)]
+pub(in crate::spp) struct Local {
+    pub(in crate::spp) flow: FlowId,
+    pub(in crate::spp) key: FlowKey,
+    pub(in crate::spp) initiator: End,
+    pub(in crate::spp) initiator_known: InitiatorKnown,
+    /// Initial sequence numbers as far as they were known at the first packet, by [`End`].
+    pub(in crate::spp) isn: [Option<SeqNum>; 2],
+    pub(in crate::spp) state: State,
+}
+
+impl Local {
+    pub(in crate::spp) fn of(flow: &Flow) -> Self {
+        Self {
+            flow: flow.id,
+            key: flow.key,
+            initiator: flow.initiator,
+            initiator_known: flow.initiator_known,
+            isn: [End::Low, End::High].map(|end| flow.isn(end)),
+            state: State::Waiting(Box::default()),
+        }
+    }
+
+    /// Whether the flow has no counterpart, or has lost it.
+    pub(in crate::spp) fn is_free(&self) -> bool {
+        match &self.state {
+            State::Free => false,
+            State::Waiting(_) => true,
+            State::Linked(linked) => linked.partner.is_none(),
+        }
+    }
+
+    /// Whether `other`, between the same endpoints, may be this connection that just began.
+    pub(in crate::spp) fn may_be(&self, other: &Self) -> bool {
+        let was_another = matches!(other.state, State::Linked(_));
+        let mut isns = self.isn.iter().zip(&other.isn);
+        isns.all(|isns| match isns {
+            (Some(ours), Some(theirs)) => ours == theirs,
+            // What was open when its capture began may have begun with this SYN, unless it is known
+            // as a connection already.
+            (Some(_), None) => !was_another,
+            (None, _) => true,
+        })
+    }
+
+    /// The packet with this mark that is held back.
+    pub(in crate::spp) fn held(&self, mark: &Mark) -> Option<&Sighting> {
+        match &self.state {
+            State::Waiting(waiting) => waiting.held.iter().find(|held| held.mark == *mark),
+            State::Free | State::Linked(_) => None,
+        }
+    }
+
+    /// The two endpoints, first the one that sends in the direction that is called forward where
+    /// this point's forward direction is called `forward_is`.
+    pub(in crate::spp) fn endpoints(&self, forward_is: Direction) -> (SocketAddr, SocketAddr) {
+        let sender = match forward_is {
+            Direction::Forward => self.initiator,
+            Direction::Reverse => self.initiator.opposite(),
+        };
+        (
+            self.key.endpoint(sender),
+            self.key.endpoint(sender.opposite()),
+        )
+    }
+}
+
+#[derive(Debug)]
+pub(in crate::spp) enum State {
+    /// Not alive.
+    Free,
+    /// Its counterpart has not been seen.
+    Waiting(Box<Waiting>),
+    /// Found at both points.
+    Linked(Linked),
+}
+
+#[derive(Debug, Default)]
+pub(in crate::spp) struct Waiting {
+    pub(in crate::spp) held: VecDeque<Sighting>,
+    pub(in crate::spp) packets: u64,
+    pub(in crate::spp) dropped: [u64; 2],
+    /// The flow at the other point that shares a datagram, and how that began.
+    pub(in crate::spp) resembles: Option<(Slot, [u32; 4])>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(in crate::spp) struct Linked {
+    pub(in crate::spp) flow: FlowId,
+    /// What this point's forward direction is called in the pair.
+    pub(in crate::spp) forward_is: Direction,
+    /// Which way the pair's forward direction goes.
+    pub(in crate::spp) way: Way,
+    /// The other point's slot, until the flow ends there.
+    pub(in crate::spp) partner: Option<Slot>,
+}
+
+impl Linked {
+    #[inline]
+    pub(in crate::spp) fn event(&self, sighting: Sighting) -> Event {
+        let direction = relative(sighting.direction, self.forward_is);
+        let way = match direction {
+            Direction::Forward => self.way,
+            Direction::Reverse => self.way.opposite(),
+        };
+        Event {
+            flow: self.flow,
+            direction,
+            way,
+            sighting,
+        }
+    }
+}
+
+/// What each point's forward direction is called in the pair: the point that knows the initiator
+/// better names the directions.
+pub(in crate::spp) fn names(locals: [&Local; 2], same_initiator: bool) -> [Direction; 2] {
+    let other = if same_initiator {
+        Direction::Forward
+    } else {
+        Direction::Reverse
+    };
+    if locals[1].initiator_known < locals[0].initiator_known {
+        [other, Direction::Forward]
+    } else {
+        [Direction::Forward, other]
+    }
+}
+
+/// `direction` as it is called where forward is called `forward_is`.
+pub(in crate::spp) fn relative(direction: Direction, forward_is: Direction) -> Direction {
+    match forward_is {
+        Direction::Forward => direction,
+        Direction::Reverse => direction.opposite(),
+    }
+}
+
+/// Which way the forward direction goes, judged by which point saw the flow first.
+pub(in crate::spp) fn way_by_time(waiting: &[Waiting; 2], forward_is: [Direction; 2]) -> Way {
+    let first = Point::BOTH.map(|p| waiting[p.index()].held.front());
+    let way_of = |sighting: &Sighting, point: Point, way: Way| match relative(
+        sighting.direction,
+        forward_is[point.index()],
+    ) {
+        Direction::Forward => way,
+        Direction::Reverse => way.opposite(),
+    };
+    match first {
+        [Some(src), Some(dst)] if dst.at < src.at => way_of(dst, Point::Dst, Way::Back),
+        [Some(src), _] => way_of(src, Point::Src, Way::Out),
+        [None, Some(dst)] => way_of(dst, Point::Dst, Way::Back),
+        [None, None] => Way::Out,
+    }
+}

@@ -1,0 +1,218 @@
+//! What makes a packet itself: the header fields by which it is known again at the other point.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use foldhash::fast::FixedState;
+use tcpexp_units::TimeDelta;
+use tcpexp_wire::{Packet, SeqNum, Transport};
+
+use crate::spp::alignment::{Field, Identification, sack_hash};
+
+/// No sender comes back to the same IP ID before: at ten million packets a second 65 536 take 7 ms,
+/// and copies follow each other closely.
+const IP_ID_REUSED: TimeDelta = TimeDelta::from_millis(5);
+
+/// The fields in use, ready for the hot path: each a mask that keeps a field or blanks it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::spp) struct Marker {
+    ip_id: u16,
+    flags: u16,
+    window: u16,
+    udp_checksum: u16,
+    timestamps: u32,
+    sack_blocks: bool,
+    recut: bool,
+}
+
+impl Marker {
+    pub(in crate::spp) fn new(identification: &Identification) -> Self {
+        let mask = |field| {
+            if identification.uses(field) {
+                u16::MAX
+            } else {
+                0
+            }
+        };
+        Self {
+            ip_id: mask(Field::IpId),
+            flags: mask(Field::Flags),
+            window: mask(Field::Window),
+            udp_checksum: mask(Field::UdpChecksum),
+            timestamps: if identification.uses(Field::Timestamps) {
+                u32::MAX
+            } else {
+                0
+            },
+            sack_blocks: identification.uses(Field::SackBlocks),
+            recut: identification.recut,
+        }
+    }
+
+    /// The mark of `packet`: equal at both points for the same packet.
+    #[inline]
+    pub(in crate::spp) fn mark(&self, packet: &Packet<'_>) -> Mark {
+        let ip_id = packet.ip_id.unwrap_or(0) & self.ip_id;
+        let length = packet.payload_bytes;
+        match &packet.transport {
+            Transport::Tcp(tcp) => {
+                let (tsval, tsecr) = tcp.options.timestamps().unwrap_or((0, 0));
+                let (tsval, tsecr) = (tsval & self.timestamps, tsecr & self.timestamps);
+                let sack_blocks = if self.sack_blocks { sack_hash(tcp) } else { 0 };
+                let flags = u64::from(tcp.flags.bits() & self.flags);
+                let rest = [
+                    flags << 16 | u64::from(tcp.window & self.window),
+                    sack_blocks,
+                ];
+                Mark {
+                    by_range: self.recut && length > 0 && !tcp.flags.syn(),
+                    is_tcp: true,
+                    ..Mark::new([tcp.seq.0, tcp.ack.0, tsval, tsecr], length, ip_id, rest)
+                }
+            }
+            Transport::Udp(udp) => {
+                let mut prefix = [0; 16];
+                let captured = packet.payload.len().min(prefix.len());
+                // Both captures must hold the prefix whole, or it says less than it seems to.
+                if captured == prefix.len().min(length as usize) {
+                    prefix[..captured].copy_from_slice(&packet.payload[..captured]);
+                }
+                let words = [0, 4, 8, 12].map(|from| word_at(&prefix, from));
+                let checksum = u64::from(udp.checksum & self.udp_checksum);
+                Mark::new(words, length, ip_id, [checksum, 0])
+            }
+        }
+    }
+}
+
+fn word_at(prefix: &[u8; 16], from: usize) -> u32 {
+    let word = prefix[from..].first_chunk();
+    word.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+/// All that identifies a packet within its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::spp) struct Mark {
+    /// TCP: sequence and acknowledgment number, `TSval`, `TSecr`. UDP: the payload's first bytes.
+    pub(in crate::spp) words: [u32; 4],
+    /// Payload bytes.
+    pub(in crate::spp) length: u32,
+    pub(in crate::spp) ip_id: u16,
+    /// Whether the packet is data that may be cut anew, to be matched by its range.
+    pub(in crate::spp) by_range: bool,
+    is_tcp: bool,
+    /// Hash of these and of the fields that are compared and no more: flags, window, SACK blocks
+    /// or UDP checksum.
+    pub(in crate::spp) digest: [u64; 2],
+}
+
+impl Mark {
+    /// The hash is made here, where the fields are at hand; later they may not be.
+    #[inline]
+    fn new(words: [u32; 4], length: u32, ip_id: u16, rest: [u64; 2]) -> Self {
+        let [a, b, c, d] = words.map(u64::from);
+        let hashed = [
+            a << 32 | b,
+            c << 32 | d,
+            u64::from(length) << 32 | rest[0],
+            rest[1] ^ u64::from(ip_id),
+        ];
+        let digest = [1, 2].map(|seed| {
+            let mut state = FixedState::with_seed(seed).build_hasher();
+            for word in hashed {
+                state.write_u64(word);
+            }
+            state.finish()
+        });
+        Self {
+            words,
+            length,
+            ip_id,
+            by_range: false,
+            is_tcp: false,
+            digest,
+        }
+    }
+
+    /// Sequence number of the first byte of a TCP segment.
+    pub(in crate::spp) fn seq(&self) -> SeqNum {
+        SeqNum(self.words[0])
+    }
+
+    /// Whether no other packet of its flow has this mark, but for copies.
+    pub(in crate::spp) fn is_one_of_a_kind(&self) -> bool {
+        let has_timestamp = self.is_tcp && self.words[2] != 0;
+        // Each piece of a segment that is cut anew has another IP ID.
+        let has_own_id = self.ip_id != 0 && !self.by_range;
+        has_own_id || (has_timestamp && self.length > 0)
+    }
+
+    /// Whether no other flow has a packet with this mark: sequence and acknowledgment numbers start
+    /// at random. Datagrams that say nothing are alike in all flows and both directions.
+    pub(in crate::spp) fn is_of_one_flow(&self) -> bool {
+        self.is_tcp && self.words[1] != 0
+    }
+
+    /// Whether a packet with this mark that follows another with the same one after `gap` is a
+    /// second capture of it, or a copy that the network made, and not sent again.
+    ///
+    /// A sender gives each packet its own IP ID until those run out; with a TCP timestamp beside it
+    /// none comes again. Without an IP ID nothing tells: a sender that learns of a loss sends again
+    /// what left only just before, and the clock of the timestamps may not have ticked since.
+    pub(in crate::spp) fn is_copy_after(&self, gap: TimeDelta) -> bool {
+        let has_timestamp = self.is_tcp && self.words[2] != 0;
+        self.ip_id != 0 && (has_timestamp || gap < IP_ID_REUSED)
+    }
+}
+
+impl Hash for Mark {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.digest[0]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: TimeDelta = TimeDelta::from_seconds(1);
+    const MILLISECOND: TimeDelta = TimeDelta::from_millis(1);
+    const DATAGRAM: Mark = Mark {
+        words: [0; 4],
+        length: 100,
+        ip_id: 7,
+        by_range: false,
+        is_tcp: false,
+        digest: [0; 2],
+    };
+
+    #[test]
+    fn like_datagram_is_no_copy_once_ip_ids_may_have_run_out() {
+        assert!(DATAGRAM.is_copy_after(MILLISECOND));
+        assert!(!DATAGRAM.is_copy_after(SECOND));
+        let without_id = Mark {
+            ip_id: 0,
+            ..DATAGRAM
+        };
+        assert!(!without_id.is_copy_after(TimeDelta::ZERO));
+    }
+
+    #[test]
+    fn like_segment_is_a_copy_where_no_retransmission_can_look_like_it() {
+        let segment = Mark {
+            is_tcp: true,
+            ..DATAGRAM
+        };
+        assert!(!segment.is_copy_after(SECOND));
+        let with_timestamp = Mark {
+            words: [1, 2, 3, 4],
+            ..segment
+        };
+        assert!(with_timestamp.is_copy_after(SECOND));
+        let without_id = Mark {
+            ip_id: 0,
+            ..with_timestamp
+        };
+        assert!(!without_id.is_copy_after(TimeDelta::from_micros(1)));
+    }
+}

@@ -1,0 +1,16 @@
+//! Which packet that arrived is which packet that left.
+
+mod counts;
+mod departure;
+mod exact;
+mod outcome;
+mod queue;
+mod ranges;
+mod setting;
+
+pub use counts::DirectionCounts;
+pub(in crate::spp) use departure::{Departure, Outcome};
+pub(in crate::spp) use exact::{Expired, InFlight};
+pub use outcome::{Fate, PacketOutcome, Passing};
+pub(in crate::spp) use ranges::{Ranges, Settled};
+pub(in crate::spp) use setting::{Setting, UsualOwds, widen};

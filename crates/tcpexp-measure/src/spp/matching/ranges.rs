@@ -1,0 +1,343 @@
+//! Data in flight that may be cut anew between the points, known again by its place in the stream.
+//!
+//! With segmentation offload one capture shows super-packets of up to 64 KB and the other the
+//! packets that went over the path; GRO does the same at the receiver. Both carry the same bytes.
+//! An arrival is matched to the departure that carried its last byte: only then can it have been
+//! complete.
+
+use std::collections::VecDeque;
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_units::Timestamp;
+
+use super::departure::{Departure, Outcome};
+use super::setting::UsualOwds;
+use crate::spp::linking::{Mark, Sighting};
+
+/// The most packets that one super-packet becomes: BIG TCP's 512 KB (RFC 2675) in 1448-byte steps.
+const PIECES: u16 = 364;
+
+/// One direction of one flow.
+#[derive(Debug, Default)]
+pub(in crate::spp) struct Ranges {
+    /// Any offset of the stream, to unwrap the next sequence number near it.
+    near: Option<StreamOffset>,
+    /// Sent for the first time: in order of the stream, without overlap.
+    fresh: VecDeque<Piece>,
+    /// Sent again or out of order.
+    again: Vec<Piece>,
+    largest_departed_bytes: u32,
+    largest_arrived_bytes: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    start: StreamOffset,
+    end: StreamOffset,
+    mark: Mark,
+    departure: Departure,
+    arrived_bytes: u32,
+    ambiguous: bool,
+}
+
+/// A piece that needs no more watching, in packets as they went over the path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::spp) struct Settled {
+    pub(in crate::spp) packets: u64,
+    pub(in crate::spp) missing: u64,
+    /// Payload bytes of the missing ones.
+    pub(in crate::spp) missing_bytes: u64,
+    pub(in crate::spp) ambiguous: bool,
+}
+
+impl Ranges {
+    /// Data left. `false` if it is a second capture of what is in flight.
+    pub(in crate::spp) fn depart(
+        &mut self,
+        sighting: &Sighting,
+        departure: Departure,
+        doubles: bool,
+    ) -> bool {
+        let (start, end) = self.range(&sighting.mark);
+        self.largest_departed_bytes = self.largest_departed_bytes.max(sighting.mark.length);
+        let piece = Piece {
+            start,
+            end,
+            mark: sighting.mark,
+            departure,
+            arrived_bytes: 0,
+            ambiguous: false,
+        };
+        if self.fresh.back().is_none_or(|last| last.end <= start) {
+            self.fresh.push_back(piece);
+            return true;
+        }
+        let like_it = self.overlapping(start, end);
+        let like_it = like_it.filter(|(_, other)| other.mark == piece.mark);
+        if let Some((latest, _)) = like_it.max_by_key(|(_, other)| other.departure.at) {
+            let other = &mut self.piece_mut(latest).departure;
+            let gap = departure.at - other.at;
+            if other.takes_twin(departure.at, doubles) || piece.mark.is_copy_after(gap) {
+                return false;
+            }
+        }
+        self.again.push(piece);
+        true
+    }
+
+    /// Data arrived. Calls `settled` for the pieces that arrived whole.
+    pub(in crate::spp) fn arrive(
+        &mut self,
+        sighting: &Sighting,
+        usual: &UsualOwds,
+        mut settled: impl FnMut(Settled),
+    ) -> Outcome<Departure> {
+        let (start, end) = self.range(&sighting.mark);
+        self.largest_arrived_bytes = self.largest_arrived_bytes.max(sighting.mark.length);
+        let latest = usual.latest_departure(sighting.at);
+        let may_be = |piece: &Piece| {
+            piece.mark.words[1..] == sighting.mark.words[1..]
+                && piece.departure.at <= latest
+                && !usual.is_over(piece.departure.at, sighting.at)
+                && !piece.is_whole()
+                && piece.may_show_id(start, sighting.mark.ip_id)
+        };
+        let carriers: Vec<Place> = self
+            .overlapping(start, end)
+            .filter(|(_, piece)| may_be(piece))
+            .map(|(place, _)| place)
+            .collect();
+        let last: Vec<Place> = carriers
+            .iter()
+            .copied()
+            .filter(|&place| self.piece(place).end >= end)
+            .collect();
+        match last[..] {
+            [] => {
+                self.doubt_later(start, end, latest);
+                Outcome::Unknown
+            }
+            [carrier] if !self.seems_seen(carrier, sighting, usual) => {
+                self.piece_mut(carrier).ambiguous = true;
+                Outcome::Ambiguous
+            }
+            [carrier] => {
+                let departure = self.piece(carrier).departure;
+                self.receive(carrier, &carriers, start, end);
+                self.settle(&mut settled);
+                Outcome::Matched(departure)
+            }
+            _ => {
+                for place in last {
+                    self.piece_mut(place).ambiguous = true;
+                }
+                Outcome::Ambiguous
+            }
+        }
+    }
+
+    /// Doubts what left too late for an arrival that nothing explains: either the same bytes left
+    /// unseen, or the clocks are not what they seem.
+    fn doubt_later(&mut self, start: StreamOffset, end: StreamOffset, latest: Timestamp) {
+        let later: Vec<Place> = self
+            .overlapping(start, end)
+            .filter(|(_, piece)| piece.departure.at > latest)
+            .map(|(place, _)| place)
+            .collect();
+        for place in later {
+            self.piece_mut(place).ambiguous = true;
+        }
+    }
+
+    /// Whether it is what was seen leaving that arrived, and not the same bytes that left unseen or
+    /// of which it is not known which of them arrived before.
+    fn seems_seen(&self, carrier: Place, sighting: &Sighting, usual: &UsualOwds) -> bool {
+        let piece = self.piece(carrier);
+        let is_usual = usual.include(piece.departure.at, sighting.at);
+        sighting.mark.is_one_of_a_kind() || (is_usual && !piece.ambiguous)
+    }
+
+    /// Counts as arrived what `carrier` and the others hold of a range.
+    ///
+    /// Where the same bytes left twice it is not known which of the two arrived.
+    fn receive(
+        &mut self,
+        carrier: Place,
+        carriers: &[Place],
+        start: StreamOffset,
+        end: StreamOffset,
+    ) {
+        // What was sent for the first time does not overlap.
+        let is_sent_again = carriers.iter().any(|place| place.is_again());
+        for &place in carriers {
+            let is_rival = |other: &&Place| {
+                let (piece, rival) = (self.piece(place), self.piece(**other));
+                **other != place && piece.start < rival.end && rival.start < piece.end
+            };
+            let has_rival =
+                is_sent_again && place != carrier && carriers.iter().any(|other| is_rival(&other));
+            let piece = self.piece_mut(place);
+            if has_rival {
+                // Of two departures of the same last bytes, only the one that was meant arrived.
+                piece.ambiguous |= piece.end < end;
+            } else {
+                piece.receive(start, end);
+            }
+        }
+    }
+
+    /// Gives up all that left before `horizon`.
+    pub(in crate::spp) fn expire(
+        &mut self,
+        horizon: Timestamp,
+        mut settled: impl FnMut(Settled, &Departure),
+    ) {
+        while let Some(piece) = self.fresh.front() {
+            if piece.departure.at >= horizon {
+                break;
+            }
+            settled(self.account(piece), &piece.departure);
+            self.fresh.pop_front();
+        }
+        let again = std::mem::take(&mut self.again);
+        self.again = again
+            .into_iter()
+            .filter(|piece| {
+                let keep = piece.departure.at >= horizon;
+                if !keep {
+                    settled(self.account(piece), &piece.departure);
+                }
+                keep
+            })
+            .collect();
+    }
+
+    /// How many packets of the path an arrival of `length` bytes stands for.
+    pub(in crate::spp) fn packets_in(&self, length: u32) -> u64 {
+        u64::from(length.div_ceil(self.path_packet_bytes().max(1)))
+    }
+
+    /// What one packet carries on the path: the smaller of the largest seen at the two points.
+    fn path_packet_bytes(&self) -> u32 {
+        match (self.largest_departed_bytes, self.largest_arrived_bytes) {
+            (0, largest) | (largest, 0) => largest,
+            (departed, arrived) => departed.min(arrived),
+        }
+    }
+
+    /// What one piece counts for. A super-packet counts as the packets it became; one of which
+    /// nothing arrived was dropped as one.
+    fn account(&self, piece: &Piece) -> Settled {
+        let length = piece.mark.length;
+        let (packets, missing) = match piece.arrived_bytes {
+            0 => (1, 1),
+            arrived => (
+                self.packets_in(length),
+                self.packets_in(length.saturating_sub(arrived)),
+            ),
+        };
+        Settled {
+            packets,
+            missing,
+            missing_bytes: u64::from(length.saturating_sub(piece.arrived_bytes)),
+            ambiguous: piece.ambiguous,
+        }
+    }
+
+    /// Lets go of what has arrived whole.
+    fn settle(&mut self, settled: &mut impl FnMut(Settled)) {
+        while let Some(piece) = self.fresh.front().filter(|piece| piece.is_whole()) {
+            settled(self.account(piece));
+            self.fresh.pop_front();
+        }
+        let mut index = 0;
+        while let Some(piece) = self.again.get(index) {
+            if piece.is_whole() {
+                settled(self.account(piece));
+                self.again.remove(index);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    fn range(&mut self, mark: &Mark) -> (StreamOffset, StreamOffset) {
+        let start = match self.near {
+            Some(near) => near.nearest(mark.seq()),
+            None => StreamOffset::first(mark.seq()),
+        };
+        self.near = Some(start);
+        (start, start.plus(mark.length))
+    }
+
+    fn overlapping(
+        &self,
+        start: StreamOffset,
+        end: StreamOffset,
+    ) -> impl Iterator<Item = (Place, &Piece)> {
+        let first = self.fresh.partition_point(|piece| piece.end <= start);
+        let fresh = self
+            .fresh
+            .range(first..)
+            .take_while(move |piece| piece.start < end);
+        let fresh = fresh
+            .enumerate()
+            .map(move |(i, piece)| (Place::Fresh(first + i), piece));
+        let again = self.again.iter().enumerate();
+        let again = again.filter(move |(_, piece)| piece.start < end && start < piece.end);
+        fresh.chain(again.map(|(i, piece)| (Place::Again(i), piece)))
+    }
+
+    fn piece(&self, place: Place) -> &Piece {
+        match place {
+            Place::Fresh(index) => &self.fresh[index],
+            Place::Again(index) => &self.again[index],
+        }
+    }
+
+    fn piece_mut(&mut self, place: Place) -> &mut Piece {
+        match place {
+            Place::Fresh(index) => &mut self.fresh[index],
+            Place::Again(index) => &mut self.again[index],
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Fresh(usize),
+    Again(usize),
+}
+
+impl Place {
+    fn is_again(self) -> bool {
+        matches!(self, Self::Again(_))
+    }
+}
+
+impl Piece {
+    fn receive(&mut self, start: StreamOffset, end: StreamOffset) {
+        let bytes = self.end.min(end).since(self.start.max(start));
+        self.arrived_bytes += u32::try_from(bytes).unwrap_or(0);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.arrived_bytes >= self.mark.length
+    }
+
+    /// Whether an arrival from `start` on that shows `ip_id` may hold bytes of this departure.
+    ///
+    /// It shows the IP ID of its first packet. Packets that were cut from one count up from its IP
+    /// ID, or all keep it, and all carry the same number of bytes but the last. Where the first was
+    /// of another departure, that one's IP ID says nothing of this.
+    fn may_show_id(&self, start: StreamOffset, ip_id: u16) -> bool {
+        if ip_id == 0 || self.mark.ip_id == 0 || start < self.start {
+            return true;
+        }
+        let ahead_bytes = start.since(self.start);
+        match ip_id.wrapping_sub(self.mark.ip_id) {
+            0 => true,
+            ahead => ahead < PIECES && ahead_bytes > 0 && ahead_bytes % i64::from(ahead) == 0,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! One flow that was found at both points: its counts, its pairs, its round-trip times.
+
+use super::partners::{Crossed, Pairing};
+use super::sample::{FlowSummary, RttSample};
+
+use crate::spp::crossing::Way;
+use crate::spp::linking::{Found, PairedFlow, Sighting};
+use crate::spp::matching::{
+    Departure, DirectionCounts, Outcome, PacketOutcome, Ranges, Setting, UsualOwds, widen,
+};
+use crate::spp::point::Point;
+use tcpexp_flow::Direction;
+use tcpexp_metrics::Quantiles;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+/// What is remembered of a flow while it lives. There may be a million of them.
+#[derive(Debug)]
+pub(in crate::spp) struct Pair {
+    flow: PairedFlow,
+    /// From when on all that arrives was seen leaving at a point, by [`Point::index`].
+    pub(in crate::spp) covered_from: [Timestamp; 2],
+    /// By [`Direction::index`].
+    pub(in crate::spp) counts: [DirectionCounts; 2],
+    /// Packets that left, each counted once, by [`Direction::index`].
+    pub(in crate::spp) departed: [u64; 2],
+    /// By [`Direction::index`]; only where segments are cut anew.
+    pub(in crate::spp) ranges: Option<Box<[Ranges; 2]>>,
+    /// By [`Point::index`] of the point where pairs start and end.
+    pub(in crate::spp) pairings: [Pairing; 2],
+    rtt: [Quantiles; 2],
+    span: Option<(Timestamp, Timestamp)>,
+}
+
+impl Pair {
+    pub(in crate::spp) fn new(found: Found, setting: &Setting) -> Self {
+        let mut counts = [DirectionCounts::default(); 2];
+        for point in Point::BOTH {
+            for direction in Direction::BOTH {
+                let dropped = found.dropped[point.index()][direction.index()];
+                let way = match direction {
+                    Direction::Forward => found.way,
+                    Direction::Reverse => found.way.opposite(),
+                };
+                counts[direction.index()].drop_before_found(way.upstream() == point, dropped);
+            }
+        }
+        let covered_from = setting.covered_from(&found);
+        Self {
+            flow: found.flow,
+            covered_from,
+            counts,
+            departed: [0; 2],
+            ranges: None,
+            pairings: Default::default(),
+            rtt: Default::default(),
+            span: None,
+        }
+    }
+
+    /// A packet passed `point` at `at` on the timeline.
+    #[inline]
+    pub(in crate::spp) fn pass(&mut self, point: Point, at: Timestamp) {
+        if point == Point::Src {
+            widen(&mut self.span, at);
+        }
+    }
+
+    /// The data in flight in `direction`.
+    pub(in crate::spp) fn ranges(&mut self, direction: Direction) -> &mut Ranges {
+        &mut self.ranges.get_or_insert_default()[direction.index()]
+    }
+
+    /// Data arrived; `is_copy` if the like of it did just before. Tells what it is and how many
+    /// packets of the path it stands for.
+    pub(in crate::spp) fn arrive_by_range(
+        &mut self,
+        direction: Direction,
+        sighting: &Sighting,
+        usual: &UsualOwds,
+        is_copy: bool,
+    ) -> (Outcome<Departure>, u64) {
+        let ranges = &mut self.ranges.get_or_insert_default()[direction.index()];
+        let counts = &mut self.counts[direction.index()];
+        let outcome = if is_copy {
+            Outcome::Unknown
+        } else {
+            ranges.arrive(sighting, usual, |settled| counts.settle_matched(settled))
+        };
+        (outcome, ranges.packets_in(sighting.mark.length))
+    }
+
+    /// The sample of two packets, the first of which went in `direction`.
+    pub(in crate::spp) fn sample(
+        &mut self,
+        direction: Direction,
+        reference: Point,
+        outward: &Crossed,
+        homeward: &Crossed,
+        setting: &Setting,
+    ) -> RttSample {
+        let far = reference.opposite();
+        let out = match reference {
+            Point::Src => Way::Out,
+            Point::Dst => Way::Back,
+        };
+        let turnaround = homeward.time_at(far) - outward.time_at(far);
+        let elapsed = homeward.time_at(reference) - outward.time_at(reference);
+        let rtt = elapsed - turnaround - setting.clock.skew_share(far, turnaround);
+        self.rtt[direction.index()].add(rtt);
+        RttSample {
+            flow: self.flow.flow,
+            direction,
+            reference,
+            time: outward.time_at(reference),
+            rtt,
+            turnaround,
+            owd_out: outward.raw_owd(out),
+            owd_back: homeward.raw_owd(out.opposite()),
+        }
+    }
+
+    /// Gives up the data that left before `horizon`; what did not arrive is told to `outcomes` if
+    /// there are any.
+    pub(in crate::spp) fn give_up(
+        &mut self,
+        horizon: Timestamp,
+        setting: &Setting,
+        outcomes: &mut Option<Vec<PacketOutcome>>,
+    ) {
+        let Some(ranges) = &mut self.ranges else {
+            return;
+        };
+        let flow = self.flow.flow;
+        let each = ranges.iter_mut().zip(&mut self.counts).zip(self.departed);
+        for ((ranges, counts), departed) in each {
+            ranges.expire(horizon, |settled, departure| {
+                let outside = setting.may_be_outside(departure.way, departure.at);
+                let fate = counts.settle_missing(settled, outside);
+                if let Some(outcomes) = outcomes
+                    && settled.missing > 0
+                {
+                    outcomes.push(PacketOutcome::of_missing(
+                        flow, departure, &settled, departed, fate, setting,
+                    ));
+                }
+            });
+        }
+    }
+
+    pub(in crate::spp) fn close(mut self) -> FlowSummary {
+        let span = self
+            .span
+            .map_or(TimeDelta::ZERO, |(first, last)| last - first);
+        FlowSummary {
+            duration: span,
+            counts: self.counts,
+            rtt: [0, 1].map(|direction| self.rtt[direction].summary()),
+            flow: self.flow,
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The measurement: both captures side by side, flows spread over shards.
+
+use super::reader::{CHUNK, Chunk, Reader};
+use super::shard::{SHARDS, Shard, Yield};
+use crate::Packets;
+use crate::spp::alignment::Alignment;
+use crate::spp::linking::{Event, Found, Linker, Listener, Marker, PairedFlow, Unpaired};
+use crate::spp::matching::{PacketOutcome, Setting, widen};
+use crate::spp::pairing::{FlowSummary, RttSample};
+use crate::spp::point::Point;
+use rayon::prelude::*;
+use tcpexp_flow::FlowId;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+/// What can be set.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The longest one-way delay, and so the time after which a packet counts as lost.
+    pub max_owd: TimeDelta,
+    /// Whether to tell what became of each packet.
+    pub outcomes: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            max_owd: TimeDelta::from_seconds(30),
+            outcomes: false,
+        }
+    }
+}
+
+/// What a stretch of both captures yields.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// Flows found at both points; each comes before its samples.
+    pub flows: Vec<PairedFlow>,
+    /// Round-trip times in order of the time at which their second packet came back.
+    pub samples: Vec<RttSample>,
+    /// What became of each packet, if [`Options::outcomes`]: packets that arrived in order of
+    /// arrival; those that did not come once they are given up, in order of departure.
+    pub outcomes: Vec<PacketOutcome>,
+    /// Flows that are over.
+    pub ended: Vec<FlowSummary>,
+}
+
+/// What is known when both captures have been read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Flows seen at one point only, by [`Point::index`].
+    pub unpaired: [Unpaired; 2],
+    /// Packets and pairs not used because a clock stepped in between.
+    pub across_steps: u64,
+    /// The smallest one-way delay of all packets on the timeline, by [`Way::index`](crate::spp::Way::index);
+    /// `None` if none was found at both points.
+    pub least_owd: [Option<TimeDelta>; 2],
+}
+
+/// Measures round-trip times between two captures and hands them to `sink` as they come.
+///
+/// Memory follows the flows alive and the packets in flight. The batches are the same whatever
+/// the number of threads.
+pub fn measure<E: Send>(
+    src: &mut impl Packets,
+    dst: &mut impl Packets,
+    alignment: Alignment,
+    options: Options,
+    mut sink: impl FnMut(Batch) -> Result<(), E> + Send,
+) -> Result<Totals, E> {
+    let setting = Setting::new(&alignment, options.max_owd);
+    let marker = Marker::new(&alignment.identification);
+    let mut src = Reader::new(src, setting.clock.reader(Point::Src), marker);
+    let mut dst = Reader::new(dst, setting.clock.reader(Point::Dst), marker);
+    let translated = alignment.identification.translated;
+    let mut run = Run {
+        linker: Linker::new(alignment.sides, translated),
+        shards: std::iter::repeat_with(|| Shard::new(options.outcomes))
+            .take(SHARDS)
+            .collect(),
+        setting,
+        chunks: Default::default(),
+        totals: Totals::default(),
+    };
+    let mut next = read(&mut src, &mut dst, [true; 2]);
+    // Within the pool of threads: to come back from it after each round takes long.
+    rayon::scope(|_| {
+        loop {
+            let wanted = run.take(&mut next);
+            // The longer work first: what is left of it, the other thread helps with.
+            let (batch, upcoming) =
+                rayon::join(|| run.round(), || read(&mut src, &mut dst, wanted));
+            for (place, chunk) in next.iter_mut().zip(upcoming) {
+                *place = place.take().or(chunk);
+            }
+            sink(batch)?;
+            if run.is_done() {
+                break Ok(());
+            }
+        }
+    })?;
+    run.finish(sink)?;
+    Ok(Totals {
+        unpaired: run.linker.unpaired(),
+        ..run.totals
+    })
+}
+
+/// Reads the next chunk of each capture that is wanted, both at once.
+fn read(
+    src: &mut Reader<'_, impl Packets>,
+    dst: &mut Reader<'_, impl Packets>,
+    wanted: [bool; 2],
+) -> [Option<Chunk>; 2] {
+    let (src, dst) = rayon::join(
+        || (wanted[0] && !src.is_at_end).then(|| src.chunk()),
+        || (wanted[1] && !dst.is_at_end).then(|| dst.chunk()),
+    );
+    [src, dst]
+}
+
+struct Run {
+    linker: Linker,
+    shards: Vec<Shard>,
+    setting: Setting,
+    chunks: [Option<Chunk>; 2],
+    totals: Totals,
+}
+
+impl Run {
+    /// Takes over chunks where the last one is used up; tells which were taken.
+    fn take(&mut self, next: &mut [Option<Chunk>; 2]) -> [bool; 2] {
+        let latest_record = &mut self.setting.latest_record;
+        Point::BOTH.map(|point| {
+            let current = &mut self.chunks[point.index()];
+            let is_used_up = current
+                .as_ref()
+                .is_none_or(|chunk| chunk.is_used_up() && !chunk.is_last);
+            if is_used_up && let Some(chunk) = next[point.index()].take() {
+                latest_record[point.index()] = latest_record[point.index()].max(chunk.last_record);
+                *current = Some(chunk);
+            }
+            next[point.index()].is_none()
+        })
+    }
+
+    fn is_done(&self) -> bool {
+        self.chunks
+            .iter()
+            .flatten()
+            .all(|chunk| chunk.is_last && chunk.is_used_up())
+    }
+
+    /// Works off what both captures show up to the same time.
+    fn round(&mut self) -> Batch {
+        let open = self.chunks.iter().flatten().filter(|chunk| !chunk.is_last);
+        let until = open
+            .map(|chunk| chunk.until)
+            .min()
+            .unwrap_or(Timestamp::MAX);
+        let mut batch = Batch::default();
+        self.link(until, &mut batch);
+        let setting = &self.setting;
+        let yields = self
+            .shards
+            .par_iter_mut()
+            .with_max_len(1)
+            .map(|shard| shard.advance(until, setting))
+            .collect();
+        self.gather(yields, &mut batch);
+        batch
+    }
+
+    /// Sums up the flows that are left, some thousand at a time: there may be a million.
+    fn finish<E>(&mut self, mut sink: impl FnMut(Batch) -> Result<(), E>) -> Result<(), E> {
+        let setting = &self.setting;
+        let yields = self
+            .shards
+            .par_iter_mut()
+            .map(|shard| shard.finish(setting))
+            .collect();
+        let mut batch = Batch::default();
+        self.gather(yields, &mut batch);
+        if !batch.outcomes.is_empty() {
+            sink(batch)?;
+        }
+        let mut flows = (0..self.linker.flows_found()).map(FlowId).peekable();
+        while flows.peek().is_some() {
+            let some = flows.by_ref().take(CHUNK);
+            let ended = some.filter_map(|flow| self.shards[flow.0 as usize % SHARDS].close(flow));
+            sink(Batch {
+                ended: ended.collect(),
+                ..Batch::default()
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Tells the shards what was seen up to `until`, both points in order of time.
+    fn link(&mut self, until: Timestamp, batch: &mut Batch) {
+        let Self {
+            linker,
+            shards,
+            setting,
+            chunks,
+            ..
+        } = self;
+        let [src, dst] = chunks;
+        let mut dealer = Dealer {
+            shards,
+            setting,
+            until,
+            flows: &mut batch.flows,
+        };
+        loop {
+            let src_at = src.as_ref().and_then(|chunk| chunk.next_at(until));
+            let dst_at = dst.as_ref().and_then(|chunk| chunk.next_at(until));
+            let (point, chunk, other_at) = match (src_at, dst_at) {
+                (None, None) => break,
+                (Some(s), Some(d)) if d < s => (Point::Dst, &mut *dst, src_at),
+                (None, Some(_)) => (Point::Dst, &mut *dst, src_at),
+                (Some(_), _) => (Point::Src, &mut *src, dst_at),
+            };
+            // Go on with this point for as long as it is behind the other.
+            let limit = other_at.unwrap_or(until).min(until);
+            if let Some(chunk) = chunk {
+                chunk.pass(point, limit, linker, &mut dealer);
+            }
+        }
+        for (point, chunk) in [(Point::Src, src), (Point::Dst, dst)] {
+            if let Some(chunk) = chunk
+                && chunk.is_used_up()
+            {
+                for slot in chunk.ended.drain(..) {
+                    linker.end(point, slot, &mut dealer);
+                }
+            }
+        }
+    }
+
+    fn gather(&mut self, yields: Vec<Yield>, batch: &mut Batch) {
+        let mut samples = Vec::new();
+        for mut yielded in yields {
+            samples.append(&mut yielded.samples);
+            batch.ended.append(&mut yielded.ended);
+            batch.outcomes.append(&mut yielded.outcomes);
+            self.totals.across_steps += yielded.across_steps;
+            for (least, yielded) in self.totals.least_owd.iter_mut().zip(yielded.least_owd) {
+                *least = least.iter().chain(&yielded).min().copied();
+            }
+            for (proven, yielded) in self.setting.proven.iter_mut().zip(yielded.proven) {
+                for at in yielded.into_iter().flat_map(|(first, last)| [first, last]) {
+                    widen(proven, at);
+                }
+            }
+        }
+        // Each shard's come in order, so there are a few long runs to merge. Places and not samples
+        // are moved about, which are three times as large.
+        let place = |(place, (at, sample)): (usize, &(Timestamp, RttSample))| {
+            (*at, sample.flow, sample.direction, place)
+        };
+        let mut order: Vec<_> = samples.iter().enumerate().map(place).collect();
+        order.sort();
+        let in_order = order.into_iter().map(|(.., place)| samples[place].1);
+        batch.samples = in_order.collect();
+        batch.outcomes.sort_by_key(PacketOutcome::known_at);
+    }
+}
+
+/// Deals flows out to shards.
+struct Dealer<'a> {
+    shards: &'a mut [Shard],
+    setting: &'a Setting,
+    /// The latest time on the timeline.
+    until: Timestamp,
+    /// Those that were found.
+    flows: &'a mut Vec<PairedFlow>,
+}
+
+impl Dealer<'_> {
+    #[inline]
+    fn shard(&mut self, flow: FlowId) -> &mut Shard {
+        &mut self.shards[flow.0 as usize % SHARDS]
+    }
+}
+
+impl Listener for Dealer<'_> {
+    fn found(&mut self, found: Found) {
+        self.flows.push(found.flow.clone());
+        let setting = self.setting;
+        self.shard(found.flow.flow).found(found, setting);
+    }
+
+    #[inline]
+    fn seen(&mut self, point: Point, event: Event) {
+        self.shard(event.flow).see(point, event);
+    }
+
+    fn ended(&mut self, flow: FlowId) {
+        let (until, setting) = (self.until, self.setting);
+        self.shard(flow).end(flow, until, setting);
+    }
+}

@@ -1,0 +1,7 @@
+//! The measurement: both captures side by side.
+
+mod measure;
+mod reader;
+mod shard;
+
+pub use measure::{Batch, Options, Totals, measure};

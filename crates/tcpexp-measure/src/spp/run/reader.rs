@@ -1,0 +1,148 @@
+//! One capture on its way into sightings.
+
+use tcpexp_flow::{Flow, FlowTable, Slot};
+use tcpexp_units::Timestamp;
+use tcpexp_wire::Packet;
+
+use crate::Packets;
+use crate::spp::clock::TimelineReader;
+use crate::spp::linking::{Linker, Listener, Marker, Sighting, low_half};
+use crate::spp::point::Point;
+
+/// Packets read from a capture at a time.
+pub(in crate::spp) const CHUNK: usize = 8_192;
+
+/// A capture, its clock and its flows.
+pub(in crate::spp) struct Reader<'a, P> {
+    packets: &'a mut P,
+    timeline: TimelineReader,
+    marker: Marker,
+    table: FlowTable,
+    pub(in crate::spp) is_at_end: bool,
+}
+
+/// Some thousand sightings of one point.
+#[derive(Default)]
+pub(in crate::spp) struct Chunk {
+    sightings: Vec<Sighting>,
+    /// Flows that begin, each with the place of its first sighting.
+    began: Vec<(usize, Slot, Flow)>,
+    pub(in crate::spp) ended: Vec<Slot>,
+    /// The latest time on the timeline.
+    pub(in crate::spp) until: Timestamp,
+    /// The number of the last record.
+    pub(in crate::spp) last_record: u64,
+    pub(in crate::spp) is_last: bool,
+    /// How far the chunk has been used.
+    position: usize,
+    flows_begun: usize,
+    /// The latest time used.
+    reached: Timestamp,
+}
+
+impl<'a, P: Packets> Reader<'a, P> {
+    pub(in crate::spp) fn new(
+        packets: &'a mut P,
+        timeline: TimelineReader,
+        marker: Marker,
+    ) -> Self {
+        Self {
+            packets,
+            timeline,
+            marker,
+            table: FlowTable::default(),
+            is_at_end: false,
+        }
+    }
+
+    pub(in crate::spp) fn chunk(&mut self) -> Chunk {
+        let mut chunk = Chunk {
+            sightings: Vec::with_capacity(CHUNK),
+            until: Timestamp::MIN,
+            reached: Timestamp::MIN,
+            ..Chunk::default()
+        };
+        let Self {
+            table,
+            timeline,
+            marker,
+            ..
+        } = self;
+        let shown = self.packets.show(CHUNK, |sighted| {
+            let tracked = table.track(sighted.at, sighted.packet);
+            if tracked.is_first {
+                let flow = *table.flow(tracked.slot);
+                chunk
+                    .began
+                    .push((chunk.sightings.len(), tracked.slot, flow));
+            }
+            let placed = timeline.place(sighted.record, sighted.at);
+            chunk.until = chunk.until.max(placed.at);
+            chunk.last_record = sighted.record;
+            chunk.sightings.push(Sighting {
+                at: placed.at,
+                time: sighted.at,
+                piece: placed.piece,
+                record: low_half(sighted.record),
+                header_bytes: header_bytes(sighted.packet),
+                slot: tracked.slot,
+                direction: tracked.direction,
+                mark: marker.mark(sighted.packet),
+            });
+        });
+        if shown < CHUNK {
+            self.is_at_end = true;
+            self.table.end_all();
+        }
+        self.table.drain_ended(|slot, _| chunk.ended.push(slot));
+        chunk.is_last = self.is_at_end;
+        chunk
+    }
+}
+
+/// Bytes of all headers from IP on; what does not fit is no header that IP knows.
+fn header_bytes(packet: &Packet<'_>) -> u16 {
+    let bytes = packet.ip_bytes.saturating_sub(packet.payload_bytes);
+    u16::try_from(bytes).unwrap_or(u16::MAX)
+}
+
+impl Chunk {
+    pub(in crate::spp) fn is_used_up(&self) -> bool {
+        self.position == self.sightings.len()
+    }
+
+    /// When the next sighting is due, if that is not after `until`. A capture's disorder is
+    /// ironed out: what comes late is due at once.
+    pub(in crate::spp) fn next_at(&self, until: Timestamp) -> Option<Timestamp> {
+        let next = self.sightings.get(self.position)?;
+        Some(next.at.max(self.reached)).filter(|at| *at <= until)
+    }
+
+    /// Passes on at least one sighting, and then all up to `limit`.
+    pub(in crate::spp) fn pass(
+        &mut self,
+        point: Point,
+        limit: Timestamp,
+        linker: &mut Linker,
+        listener: &mut impl Listener,
+    ) {
+        while let Some(&sighting) = self.sightings.get(self.position) {
+            while let Some(&(index, slot, flow)) = self.began.get(self.flows_begun)
+                && index == self.position
+            {
+                linker.begin(point, slot, &flow);
+                self.flows_begun += 1;
+            }
+            self.position += 1;
+            self.reached = self.reached.max(sighting.at);
+            linker.see(point, sighting, listener);
+            if self
+                .sightings
+                .get(self.position)
+                .is_none_or(|next| next.at > limit)
+            {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! A share of the flows: their packets in flight, their pairs, their counts.
+
+use std::collections::VecDeque;
+
+use crate::spp::crossing::Way;
+use crate::spp::linking::{Event, Found};
+use crate::spp::matching::{
+    Departure, Expired, Fate, InFlight, Outcome, PacketOutcome, Setting, Settled, widen,
+};
+use crate::spp::pairing::{Crossed, FlowSummary, Pair, RttSample};
+use crate::spp::point::Point;
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+/// Flows are dealt out to so many shards. A fixed number, so that the result does not depend on
+/// how many threads there are.
+pub(in crate::spp) const SHARDS: usize = 16;
+
+/// How many recent arrivals are remembered to tell a second copy from a stranger.
+const RECENT: usize = 64;
+
+/// One share of the flows.
+#[derive(Debug, Default)]
+pub(in crate::spp) struct Shard {
+    /// Sightings at the point that a packet passes first, of this round.
+    departures: Vec<Event>,
+    /// Sightings at the point that a packet passes last, by [`Way::index`]; late ones stay for
+    /// the next round.
+    arrivals: [VecDeque<Event>; 2],
+    pairs: Pairs,
+    ending: VecDeque<(Timestamp, FlowId)>,
+    in_flight: [InFlight; 2],
+    recent: [VecDeque<(FlowId, [u64; 2])>; 2],
+    /// Arrivals up to here have been worked off.
+    settled: Option<Timestamp>,
+    swept: Timestamp,
+    yields: Yield,
+    /// What became of the packets of this round, if anyone asked.
+    outcomes: Option<Vec<PacketOutcome>>,
+}
+
+/// What a round yields.
+#[derive(Debug, Default)]
+pub(in crate::spp) struct Yield {
+    /// With the time on the timeline at which the pair was complete.
+    pub(in crate::spp) samples: Vec<(Timestamp, RttSample)>,
+    pub(in crate::spp) outcomes: Vec<PacketOutcome>,
+    pub(in crate::spp) ended: Vec<FlowSummary>,
+    /// Pairs not used because a clock stepped in between.
+    pub(in crate::spp) across_steps: u64,
+    /// First and last departure that arrived, by [`Way::index`].
+    pub(in crate::spp) proven: [Option<(Timestamp, Timestamp)>; 2],
+    /// The smallest one-way delay, by [`Way::index`].
+    pub(in crate::spp) least_owd: [Option<TimeDelta>; 2],
+}
+
+/// A packet that was found at both points.
+struct Passage {
+    flow: FlowId,
+    direction: Direction,
+    crossed: Crossed,
+}
+
+/// The shard's flows, found by their number.
+#[derive(Debug, Default)]
+struct Pairs(Vec<Option<Box<Pair>>>);
+
+impl Pairs {
+    #[inline]
+    fn get(&mut self, flow: FlowId) -> Option<&mut Pair> {
+        self.0.get_mut(flow.0 as usize / SHARDS)?.as_deref_mut()
+    }
+
+    fn insert(&mut self, flow: FlowId, pair: Pair) {
+        let place = flow.0 as usize / SHARDS;
+        if self.0.len() <= place {
+            self.0.resize_with(place + 1, || None);
+        }
+        self.0[place] = Some(Box::new(pair));
+    }
+
+    fn remove(&mut self, flow: FlowId) -> Option<Pair> {
+        self.0
+            .get_mut(flow.0 as usize / SHARDS)?
+            .take()
+            .map(|pair| *pair)
+    }
+}
+
+impl Shard {
+    /// A shard that tells what became of each packet if `with_outcomes`.
+    pub(in crate::spp) fn new(with_outcomes: bool) -> Self {
+        Self {
+            outcomes: with_outcomes.then(Vec::new),
+            ..Self::default()
+        }
+    }
+
+    pub(in crate::spp) fn found(&mut self, found: Found, setting: &Setting) {
+        self.pairs
+            .insert(found.flow.flow, Pair::new(found, setting));
+    }
+
+    #[inline]
+    pub(in crate::spp) fn see(&mut self, point: Point, event: Event) {
+        if event.way.upstream() == point {
+            self.departures.push(event);
+        } else {
+            self.arrivals[event.way.index()].push_back(event);
+        }
+    }
+
+    /// The flow is over at both points; what it has in flight may still be settled.
+    pub(in crate::spp) fn end(&mut self, flow: FlowId, now: Timestamp, setting: &Setting) {
+        self.ending
+            .push_back((now + setting.horizon + setting.horizon, flow));
+    }
+
+    /// Works off what both captures showed up to `now` on the timeline.
+    pub(in crate::spp) fn advance(&mut self, now: Timestamp, setting: &Setting) -> Yield {
+        let mut departures = std::mem::take(&mut self.departures);
+        for event in &departures {
+            self.depart(event, setting);
+        }
+        departures.clear();
+        self.departures = departures;
+        // Forward pairs need the outward arrivals before the homeward ones, reverse pairs the
+        // other way round: so match both, then pair both.
+        let crossed = Way::BOTH.map(|way| self.match_arrivals(way, now, setting));
+        self.settled = Some(now - setting.slack());
+        let [out, back] = &crossed;
+        self.pair(Point::Src, out, back, setting);
+        self.pair(Point::Dst, back, out, setting);
+        self.sweep(now, setting);
+        self.take_yields()
+    }
+
+    /// Gives up all that is still in flight.
+    pub(in crate::spp) fn finish(&mut self, setting: &Setting) -> Yield {
+        self.give_up(Timestamp::MAX, setting);
+        self.take_yields()
+    }
+
+    fn take_yields(&mut self) -> Yield {
+        let outcomes = self.outcomes.as_mut().map(std::mem::take);
+        Yield {
+            outcomes: outcomes.unwrap_or_default(),
+            ..std::mem::take(&mut self.yields)
+        }
+    }
+
+    /// Lets go of a flow and sums it up.
+    pub(in crate::spp) fn close(&mut self, flow: FlowId) -> Option<FlowSummary> {
+        self.pairs.remove(flow).map(Pair::close)
+    }
+
+    fn depart(&mut self, event: &Event, setting: &Setting) {
+        let Some(pair) = self.pairs.get(event.flow) else {
+            return;
+        };
+        let sighting = &event.sighting;
+        let upstream = event.way.upstream();
+        pair.pass(upstream, sighting.at);
+        let departed = &mut pair.departed[event.direction.index()];
+        let number = *departed;
+        *departed += 1;
+        // One that left while the other capture did not run is kept too: by how much, only the
+        // clocks tell, and its like may be what arrives.
+        // Leaving here, it is on its way back to the other point.
+        pair.pairings[upstream.opposite().index()].depart(self.settled, sighting.at);
+        let doubles = setting.doubles[upstream.index()];
+        let is_new = if sighting.mark.by_range {
+            let ranges = pair.ranges(event.direction);
+            ranges.depart(sighting, Departure::of(event, number), doubles)
+        } else {
+            self.in_flight[event.way.index()].depart(event, number, doubles)
+        };
+        if !is_new {
+            let counts = &mut pair.counts[event.direction.index()];
+            counts.seen += 1;
+            counts.copies += 1;
+            pair.departed[event.direction.index()] -= 1;
+            if let Some(outcomes) = &mut self.outcomes {
+                let departure = Departure::of(event, number);
+                let outcome = PacketOutcome::of_copy(event.flow, &departure, setting);
+                outcomes.push(outcome);
+            }
+        }
+    }
+
+    fn match_arrivals(&mut self, way: Way, now: Timestamp, setting: &Setting) -> Vec<Passage> {
+        let mut arrivals = std::mem::take(&mut self.arrivals[way.index()]);
+        let is_due =
+            |event: &&Event| now == Timestamp::MAX || event.sighting.at <= now - setting.slack();
+        let due = arrivals.iter().take_while(is_due).count();
+        let mut passages = Vec::with_capacity(due);
+        for event in arrivals.range(..due) {
+            let Some(departure) = self.arrive(event, setting) else {
+                continue;
+            };
+            widen(&mut self.yields.proven[way.index()], departure.at);
+            // Read across a step, neither time can be subtracted from the other.
+            if departure.piece != event.sighting.piece {
+                self.yields.across_steps += 1;
+                continue;
+            }
+            let least_owd = &mut self.yields.least_owd[way.index()];
+            let owd = event.sighting.at - departure.at;
+            *least_owd = Some(least_owd.map_or(owd, |least| least.min(owd)));
+            passages.push(Passage {
+                flow: event.flow,
+                direction: event.direction,
+                crossed: Crossed::new(&departure, event.sighting.at, event.sighting.time),
+            });
+        }
+        arrivals.drain(..due);
+        self.arrivals[way.index()] = arrivals;
+        passages
+    }
+
+    fn arrive(&mut self, event: &Event, setting: &Setting) -> Option<Departure> {
+        let pair = self.pairs.get(event.flow)?;
+        let sighting = &event.sighting;
+        let way = event.way.index();
+        pair.pass(event.way.upstream().opposite(), sighting.at);
+        let recent = &mut self.recent[way];
+        let identity = (event.flow, sighting.mark.digest);
+        let covered_from = pair.covered_from[event.way.upstream().index()];
+        let usual = setting.usual_owds(event.way, sighting.at, covered_from);
+        let (outcome, packets) = if sighting.mark.by_range {
+            let is_copy = recent.contains(&identity);
+            pair.arrive_by_range(event.direction, sighting, &usual, is_copy)
+        } else {
+            (self.in_flight[way].arrive(event, &usual), 1)
+        };
+        let counts = &mut pair.counts[event.direction.index()];
+        counts.arrived += packets;
+        let mut departure = None;
+        let fate = match outcome {
+            Outcome::Matched(matched) => {
+                counts.arrivals_matched += packets;
+                if !sighting.mark.by_range {
+                    counts.seen += 1;
+                    counts.matched += 1;
+                }
+                if recent.len() == RECENT {
+                    recent.pop_front();
+                }
+                recent.push_back(identity);
+                departure = Some(matched);
+                Fate::Delivered
+            }
+            Outcome::Ambiguous => {
+                counts.arrivals_ambiguous += packets;
+                Fate::Ambiguous
+            }
+            Outcome::Unknown if recent.contains(&identity) => {
+                counts.arrivals_copies += packets;
+                Fate::Duplicate
+            }
+            Outcome::Unknown if setting.may_have_left_outside(event.way, sighting.at) => {
+                counts.arrivals_outside += packets;
+                Fate::Outside
+            }
+            Outcome::Unknown => {
+                counts.unseen_upstream += packets;
+                Fate::Unseen
+            }
+        };
+        if let Some(outcomes) = &mut self.outcomes {
+            let departed = pair.departed[event.direction.index()];
+            let departure = departure.as_ref().map(|departure| (departure, departed));
+            let outcome = PacketOutcome::of_arrival(event, departure, fate, packets, setting);
+            outcomes.push(outcome);
+        }
+        departure
+    }
+
+    /// Pairs what went from `reference` to the far point with what came back.
+    fn pair(&mut self, reference: Point, out: &[Passage], back: &[Passage], setting: &Setting) {
+        for Passage { flow, crossed, .. } in out {
+            if let Some(pair) = self.pairs.get(*flow) {
+                pair.pairings[reference.index()].arrive(*crossed);
+            }
+        }
+        for Passage {
+            flow,
+            direction,
+            crossed: homeward,
+        } in back
+        {
+            let Some(pair) = self.pairs.get(*flow) else {
+                continue;
+            };
+            let pairing = &mut pair.pairings[reference.index()];
+            let Some(outward) = pairing.come_back(homeward.departed) else {
+                continue;
+            };
+            if outward.piece != homeward.piece {
+                self.yields.across_steps += 1;
+                continue;
+            }
+            let direction = direction.opposite();
+            let sample = pair.sample(direction, reference, &outward, homeward, setting);
+            self.yields.samples.push((homeward.arrived, sample));
+        }
+    }
+
+    fn sweep(&mut self, now: Timestamp, setting: &Setting) {
+        for way in Way::BOTH {
+            let longest = setting.max_owd[way.index()];
+            self.in_flight[way.index()].set_apart(now - longest - longest - setting.slack());
+        }
+        // A quarter of the horizon: all that is in flight is walked four times at the most.
+        if now == Timestamp::MAX || (now - self.swept).as_nanos() < setting.horizon.as_nanos() / 4 {
+            return;
+        }
+        self.swept = now;
+        self.give_up(now - setting.horizon, setting);
+        while let Some((at, flow)) = self.ending.front().copied() {
+            if at > now {
+                break;
+            }
+            self.ending.pop_front();
+            let summary = self.close(flow);
+            self.yields.ended.extend(summary);
+        }
+    }
+
+    /// Counts what left before `horizon` and did not arrive.
+    fn give_up(&mut self, horizon: Timestamp, setting: &Setting) {
+        let Self {
+            pairs,
+            in_flight,
+            outcomes,
+            ..
+        } = self;
+        let told = outcomes.as_ref().map_or(0, Vec::len);
+        for way in Way::BOTH {
+            in_flight[way.index()].expire(horizon, |expired| {
+                let Expired {
+                    flow,
+                    departure,
+                    packets,
+                    ambiguous,
+                } = expired;
+                if let Some(pair) = pairs.get(flow) {
+                    let settled = Settled {
+                        packets,
+                        missing: packets,
+                        missing_bytes: packets * u64::from(departure.payload_bytes),
+                        ambiguous,
+                    };
+                    let counts = &mut pair.counts[departure.direction.index()];
+                    let outside = setting.may_be_outside(way, departure.at);
+                    let fate = counts.settle_missing(settled, outside);
+                    if let Some(outcomes) = outcomes {
+                        let departed = pair.departed[departure.direction.index()];
+                        outcomes.push(PacketOutcome::of_missing(
+                            flow, &departure, &settled, departed, fate, setting,
+                        ));
+                    }
+                }
+            });
+        }
+        for pair in pairs.0.iter_mut().flatten() {
+            pair.give_up(horizon, setting, outcomes);
+        }
+        // A hash map keeps no order.
+        if let Some(outcomes) = outcomes {
+            outcomes[told..].sort_by_key(|o| (o.known_at(), o.flow, o.direction, o.number));
+        }
+    }
+}
