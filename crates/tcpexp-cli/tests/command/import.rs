@@ -154,7 +154,7 @@ fn a_log_that_breaks_off_keeps_what_is_whole() {
     let table = desk.text("import tcp_probe trace.txt");
     assert_snapshot!(table.split_once("\n\n").unwrap().1, @r"
     lines           9 read, 6 used, 2 passed over (headers, comments)
-    not used        1: cut off, as the file ends before the line does
+    not used        1: cut off by the end of the file
     first of these  line 9: iperf3-77 [001] ..s1.  10.121000: tcp_probe:
                     family=AF_INET src=10.0.0.1:40000
     ");

@@ -1,24 +1,24 @@
-//! A bottleneck's own log of the packets that it dropped.
+//! A bottleneck's log of dropped packets.
 
 use tcpexp_wire::SeqNum;
 
 use super::Unusable;
 
-/// A packet with TCP data that a bottleneck dropped.
+/// A dropped packet with TCP payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedDrop {
-    /// Sequence number of its first byte of payload.
+    /// Sequence number of the first payload byte.
     pub seq: SeqNum,
-    /// Bytes of the IP packet.
+    /// Length of the IP packet in bytes.
     pub ip_bytes: u32,
 }
 
 impl LoggedDrop {
-    /// What a line of such a log tells.
+    /// Parses a line.
     ///
-    /// A line says what was done to a packet (`r`: lost at random; `q`: dropped since the queue was
-    /// full; `o`: held back, so that others overtake it), its sequence number, and the bytes of the
-    /// IP packet, with spaces between. `None` for a packet that was not dropped.
+    /// A line holds, separated by spaces: the action (`r` random loss, `q` queue full, `o` delayed so
+    /// that later packets overtake it), the sequence number, and the length of the IP packet in bytes.
+    /// `None` for a delayed packet.
     pub fn of_line(line: &str) -> Result<Option<Self>, Unusable> {
         let mut words = line.split_whitespace();
         let is_dropped = match words.next() {
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_dropped_has_its_number_and_length() {
+    fn dropped_packet_has_a_sequence_number_and_length() {
         let dropped = LoggedDrop {
             seq: SeqNum(3_584_007_119),
             ip_bytes: 1500,
@@ -54,12 +54,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_held_back_was_not_dropped() {
+    fn delayed_packet_is_not_a_drop() {
         assert_eq!(LoggedDrop::of_line("o 7 1500"), Ok(None));
     }
 
     #[test]
-    fn lines_of_another_kind_are_told() {
+    fn lines_of_other_kinds_are_errors() {
         let why = |line| LoggedDrop::of_line(line).unwrap_err();
         assert_eq!(why(""), Unusable::OtherLayout);
         assert_eq!(why("x 1 2"), Unusable::OtherLayout);

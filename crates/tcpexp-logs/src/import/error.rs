@@ -1,11 +1,11 @@
-//! What cannot be read, and what cannot be used.
+//! Unreadable logs and unusable lines.
 
 use std::collections::BTreeMap;
 use std::io;
 
 use thiserror::Error;
 
-/// Why a log cannot be read.
+/// Errors of reading a log.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The reader failed.
@@ -13,94 +13,94 @@ pub enum Error {
     Read {
         /// The last line read; 0 if there was none.
         line: u64,
-        /// What the reader said.
+        /// The cause.
         source: io::Error,
     },
-    /// No line holds anything of use, so this is most likely a file of another format.
-    #[error("none of {lines} lines can be used{}", FirstUnusable::told(.first.as_ref()))]
+    /// No line is usable: most likely a file of another format.
+    #[error("none of {lines} lines can be used{}", FirstUnusable::clause(.first.as_ref()))]
     NothingUsable {
-        /// How many there are.
+        /// Number of lines.
         lines: u64,
-        /// The first that should have been of use, if any.
+        /// The first unusable line, if any.
         first: Option<FirstUnusable>,
     },
-    /// A line cannot be used, and without it the rest would say something else.
+    /// A line is unusable, and without it the following lines would be misread.
     #[error("line {line} cannot be used")]
     Line {
-        /// Line in the file, from 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// Why.
+        /// The reason.
         source: Unusable,
     },
     /// The JSON text is broken or ends early.
     #[error("line {line}, column {column} is not JSON")]
     Json {
-        /// Line in the file, from 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// Column in it, from 1.
+        /// Column, from 1.
         column: u64,
-        /// What the parser said.
+        /// The error of the parser.
         source: serde_json::Error,
     },
 }
 
-/// Why one line cannot be used.
+/// Reasons why a line is unusable.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unusable {
-    /// It is not laid out as this format's lines are.
+    /// The line does not have the layout of the format.
     #[error("not a line of this format")]
     OtherLayout,
-    /// It holds an event that tells nothing about a sender's congestion state.
+    /// The line holds an event without sender state.
     #[error("an event of another kind")]
     OtherEvent,
     /// A field is missing.
     #[error("{0} is missing")]
     Missing(&'static str),
-    /// A field cannot be read.
+    /// A field is malformed.
     #[error("{0} cannot be read")]
     Unreadable(&'static str),
-    /// It has columns that no header explains.
+    /// The columns have no header.
     #[error("columns without a header that names them")]
     NoHeader,
-    /// It is longer than any line of such a log.
+    /// The line is longer than the limit.
     #[error("longer than any line of such a log")]
     TooLong,
-    /// It is not text.
+    /// The line is not UTF-8 text.
     #[error("not UTF-8 text")]
     NotText,
-    /// The file ends in its middle, so its last number may lack digits.
-    #[error("cut off, as the file ends before the line does")]
+    /// The file ends within the line, so its last number may lack digits.
+    #[error("cut off by the end of the file")]
     CutOff,
 }
 
-/// The first line that could not be used.
+/// The first unusable line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstUnusable {
-    /// Line in the file, from 1.
+    /// Number of the line, from 1.
     pub line: u64,
-    /// Why.
+    /// The reason.
     pub reason: Unusable,
-    /// How it begins.
+    /// The beginning of the line.
     pub begins: String,
 }
 
-/// What became of the lines of a log: `lines = used + passed_over + unusable()`.
+/// Counts of the lines of a log: `lines = used + passed_over + unusable()`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Lines read. In a JSON document, its intervals.
+    /// Lines read; for a JSON document, its intervals.
     pub lines: u64,
-    /// Lines that gave a row, or a part of one.
+    /// Lines that yielded a row or a part of one.
     pub used: u64,
-    /// Lines that are made to hold nothing: headers, comments, empty ones.
+    /// Lines without data: headers, comments, empty lines.
     pub passed_over: u64,
-    /// Lines that should have been of use and are not, under the reason.
+    /// Unusable lines by reason.
     pub reasons: BTreeMap<Unusable, u64>,
-    /// The first of these.
+    /// The first unusable line.
     pub first_unusable: Option<FirstUnusable>,
 }
 
 impl Report {
-    /// Lines that should have been of use and are not.
+    /// Number of unusable lines.
     pub fn unusable(&self) -> u64 {
         self.reasons.values().sum()
     }
@@ -117,10 +117,10 @@ impl Report {
 }
 
 impl FirstUnusable {
-    /// As much of the line as fits into a message.
+    /// Longest quotation of a line in a message, in characters.
     const CHARACTERS: usize = 80;
 
-    fn told(first: Option<&Self>) -> String {
+    fn clause(first: Option<&Self>) -> String {
         first.map_or_else(String::new, |first| {
             format!("; line {} is {}", first.line, first.reason)
         })

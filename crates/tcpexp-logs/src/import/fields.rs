@@ -1,4 +1,4 @@
-//! Numbers, times and addresses from text.
+//! Parses numbers, times and addresses.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use tcpexp_wire::SeqNum;
 
 use super::error::Unusable;
 
-/// A field's text with the name to complain under.
+/// A field's text, with its name for error messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field<'a> {
     name: &'static str,
@@ -29,7 +29,7 @@ impl<'a> Field<'a> {
         Self { text, ..self }
     }
 
-    /// Its value, or what is wrong with it.
+    /// The value, or the error of the field.
     fn read<T>(self, value: Option<T>) -> Result<T, Unusable> {
         value.ok_or(Unusable::Unreadable(self.name))
     }
@@ -38,7 +38,7 @@ impl<'a> Field<'a> {
         self.read(self.text.parse().ok())
     }
 
-    /// Seconds since 1970, or since whatever the log counts from.
+    /// Seconds since 1970 or the start of the log's clock.
     pub(super) fn time(self) -> Result<Timestamp, Unusable> {
         self.read(scaled(self.text, 9).map(Timestamp::from_nanos))
     }
@@ -51,7 +51,7 @@ impl<'a> Field<'a> {
         self.read(scaled(self.text, 3).map(TimeDelta::from_nanos))
     }
 
-    /// A sequence number, hexadecimal behind `0x` and decimal else.
+    /// A sequence number: hexadecimal after `0x`, otherwise decimal.
     pub(super) fn seq(self) -> Result<SeqNum, Unusable> {
         let number = match self.text.strip_prefix("0x") {
             Some(digits) => u32::from_str_radix(digits, 16).ok(),
@@ -75,12 +75,12 @@ impl<'a> Field<'a> {
     }
 }
 
-/// An IPv4 address that an IPv6 socket uses is an IPv4 address: it is one on the wire.
+/// A mapped IPv4 address of an IPv6 socket becomes an IPv4 address, as on the wire.
 pub(super) fn canonical(endpoint: SocketAddr) -> SocketAddr {
     SocketAddr::new(endpoint.ip().to_canonical(), endpoint.port())
 }
 
-/// A decimal number without sign times `10^digits`; what comes behind these digits is dropped.
+/// An unsigned decimal number times `10^digits`; further digits are dropped.
 pub(super) fn scaled(text: &str, digits: u32) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_decimal_number_is_none() {
+    fn other_text_is_not_a_decimal_number() {
         for text in [
             "",
             ".5",

@@ -1,4 +1,4 @@
-//! The connections that a log tells of.
+//! The connections of a log.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -10,24 +10,23 @@ use tcpexp_wire::SeqNum;
 use super::rows::{Batch, CongestionState, ImportedFlow, StateChange};
 use super::state::Unwrapped;
 
-/// What is remembered of one sender.
+/// The state of one sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
     pub(super) flow: FlowId,
     pub(super) direction: Direction,
-    /// What the kernel calls the socket.
+    /// The kernel's identifier of the socket.
     cookie: Option<u64>,
     unwrapped: Unwrapped,
     state: Option<CongestionState>,
     epochs: u32,
 }
 
-/// All connections met so far. Lives as long as the log is read: a log does not tell when a
-/// connection ends.
+/// All connections so far, kept until the log ends: a log does not report when a connection closes.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
     streams: Vec<[Stream; 2]>,
-    /// The latest connection between two endpoints, by its own end and the other one.
+    /// The latest connection between two endpoints, by local and remote endpoint.
     known: HashMap<(SocketAddr, SocketAddr), (usize, Direction)>,
     unnamed: Option<usize>,
 }
@@ -35,8 +34,8 @@ pub(super) struct Flows {
 impl Flows {
     /// The sender at `local` in its connection with `remote`.
     ///
-    /// Another `cookie` is another socket, so a connection that reuses the ports of an earlier one
-    /// is told apart where the log has cookies, and not where it has none.
+    /// A different `cookie` is a different socket. Without cookies, a connection that reuses the ports
+    /// of an earlier one is indistinguishable from it.
     pub(super) fn sender(
         &mut self,
         (local, remote): (SocketAddr, SocketAddr),
@@ -53,7 +52,7 @@ impl Flows {
                 let slot = self.begin(Some((local, remote)), batch);
                 self.known
                     .insert((remote, local), (slot, Direction::Reverse));
-                // Last, for a socket that is connected to itself.
+                // Checked last because a socket may be connected to itself.
                 self.known
                     .insert((local, remote), (slot, Direction::Forward));
                 (slot, Direction::Forward)
@@ -64,7 +63,7 @@ impl Flows {
         stream
     }
 
-    /// The only sender of a log that names no endpoints.
+    /// The only sender of a log without endpoints.
     pub(super) fn unnamed(&mut self, batch: &mut Batch) -> &mut Stream {
         let slot = match self.unnamed {
             Some(slot) => slot,
@@ -106,17 +105,18 @@ impl Stream {
         matches!((self.cookie, cookie), (Some(known), Some(cookie)) if known != cookie)
     }
 
-    /// Where `una` and `nxt` lie in its stream.
+    /// The stream offsets of `una` and `nxt`.
     pub(super) fn place(&mut self, una: SeqNum, nxt: SeqNum) -> (StreamOffset, StreamOffset) {
         self.unwrapped.place(una, nxt)
     }
 
-    /// The latest state logged.
+    /// The latest logged state.
     pub(super) const fn state(&self) -> Option<CongestionState> {
         self.state
     }
 
-    /// Takes in the state that is set at `at`. One set again, as by a second timeout, begins nothing.
+    /// Records the state set at `at`. Setting the same state again, as a second timeout does, starts no
+    /// new reduction.
     pub(super) fn set(&mut self, at: Timestamp, state: CongestionState) -> StateChange {
         self.epochs += u32::from(self.state != Some(state) && state.is_reducing());
         self.state = Some(state);
@@ -128,12 +128,12 @@ impl Stream {
         }
     }
 
-    /// Takes in the state seen at `at`, and tells the change if it is one.
+    /// Records the state observed at `at`; returns the change, if any.
     pub(super) fn observe(&mut self, at: Timestamp, state: CongestionState) -> Option<StateChange> {
         (self.state != Some(state)).then(|| self.set(at, state))
     }
 
-    /// Which reduction this is, counted from 0; `None` outside of one.
+    /// Number of the current reduction, from 0; `None` outside a reduction.
     pub(super) fn recovery_epoch(&self) -> Option<u32> {
         self.state?
             .is_reducing()

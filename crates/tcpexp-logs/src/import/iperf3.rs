@@ -1,7 +1,7 @@
 //! The JSON of `iperf3 --json` and `--json-stream`.
 //!
-//! The former is one document and is read whole; the latter is one event per line. Each stream's
-//! part of an interval is a row.
+//! `--json` is one document and is read whole; `--json-stream` has one event per line. Each stream
+//! of each interval is a row.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead};
@@ -15,15 +15,15 @@ use super::error::{Error, Report, Unusable};
 use super::flows::Flows;
 use super::rows::{Batch, IntervalSample};
 
-/// What the start of a test tells.
+/// The start of a test.
 #[derive(Debug, Default)]
 struct Test {
-    /// When it started, in whole seconds: the only time that iperf3 tells.
+    /// Start in whole seconds, the only absolute time in the output of iperf3.
     start: Option<Timestamp>,
     streams: HashMap<u64, FlowId>,
 }
 
-/// Reads all intervals and hands them to `sink`.
+/// Reads all intervals and passes them to `sink`.
 pub(super) fn read<E: From<Error>>(
     log: impl BufRead,
     mut sink: impl FnMut(Batch) -> Result<(), E>,
@@ -32,7 +32,7 @@ pub(super) fn read<E: From<Error>>(
     for value in Deserializer::from_reader(log).into_iter::<Value>() {
         let value = match value {
             Ok(value) => value,
-            // What came before it is whole, if this is a line of a stream.
+            // The events before this line of a stream are complete.
             Err(error) if report.used > 0 && !error.is_io() => {
                 report.lines += 1;
                 report.refuse(Unusable::CutOff, "");
@@ -62,7 +62,7 @@ fn failure(source: serde_json::Error) -> Error {
     }
 }
 
-/// A whole test, or one event of a stream of them.
+/// A whole test, or one event of a stream.
 fn document(
     value: &Value,
     test: &mut Test,
@@ -158,10 +158,10 @@ impl Test {
     }
 }
 
-/// Seconds with a fraction, to the microsecond that iperf3 measures.
+/// Seconds with a fraction, in the microseconds that iperf3 measures.
 fn span(seconds: &Value) -> Option<TimeDelta> {
     let micros = (seconds.as_f64()? * 1e6).round();
-    // A test of thirty years is none.
+    // No test lasts thirty years.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "within range as just checked"
@@ -189,7 +189,7 @@ mod tests {
     const SECOND: &str = r#"{"streams": [{"socket": 5, "start": 1.000058, "end": 2.000001, "bytes": 0, "sender": false},
         {"socket": 6, "start": 1.0, "end": 2.0}]}"#;
 
-    fn told(log: &str) -> String {
+    fn rows_of(log: &str) -> String {
         let (
             Batch {
                 flows, intervals, ..
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn intervals_of_a_document_are_rows() {
         let log = format!(r#"{{"start": {START}, "intervals": [{FIRST}, {SECOND}], "end": {{}}}}"#);
-        assert_snapshot!(told(&log), @r"
+        assert_snapshot!(rows_of(&log), @r"
         10.0.0.1:33504 to 10.0.0.2:5201
         1767225609000000000 0 forward: 1.000 s Some(1250000) bytes Some(9999420) bit/s, Some(7) again, cwnd Some(151552), srtt 60.021 ms
         1767225610000058000 0 reverse: 999.943 ms Some(0) bytes Some(0) bit/s, None again, cwnd None, srtt ?
@@ -235,19 +235,19 @@ mod tests {
     }
 
     #[test]
-    fn stream_of_events_that_is_cut_keeps_what_is_whole() {
+    fn truncated_stream_of_events_keeps_complete_events() {
         let log = format!(
             "{{\"event\": \"start\", \"data\": {START}}}\n{{\"event\": \"interval\", \"data\": {FIRST}}}\n{{\"event\": \"inter"
         );
-        assert_snapshot!(told(&log), @r"
+        assert_snapshot!(rows_of(&log), @r"
         10.0.0.1:33504 to 10.0.0.2:5201
         1767225609000000000 0 forward: 1.000 s Some(1250000) bytes Some(9999420) bit/s, Some(7) again, cwnd Some(151552), srtt 60.021 ms
-        cut off, as the file ends before the line does
+        cut off by the end of the file
         ");
     }
 
     #[test]
-    fn text_that_is_no_json_is_an_error_with_its_place() {
+    fn text_other_than_json_is_an_error_with_its_place() {
         let message = |log: &str| {
             let failed = import(Format::Iperf3, log.as_bytes(), |_| Ok::<_, Error>(()));
             failed.unwrap_err().to_string()

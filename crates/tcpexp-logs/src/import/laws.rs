@@ -1,11 +1,11 @@
-//! What holds for any log.
+//! Properties of all log formats.
 
 use proptest::prelude::*;
 
 use super::log::lines;
 use super::{Error, Format, Report, import};
 
-/// A few lines of each format, good ones among them.
+/// A few lines of each format, including valid ones.
 const LOGS: [&str; 8] = [
     "# tracer: nop
      a-1 [000] b..1. 1.000001: tcp_probe: family=AF_INET src=10.0.0.1:4 dest=10.0.0.2:5 mark=0x0 data_len=0 snd_nxt=0x20 snd_una=0x10 snd_cwnd=10 ssthresh=7 snd_wnd=65160 srtt=45750 rcv_wnd=64512 sock_cookie=6
@@ -26,7 +26,7 @@ const LOGS: [&str; 8] = [
     r#"{"start": {"connected": [{"socket": 5, "local_host": "10.0.0.1", "local_port": 4, "remote_host": "10.0.0.2", "remote_port": 5}]}, "intervals": [{"streams": [{"socket": 5, "start": 0, "end": 1.000058, "bytes": 1250000, "rtt": 60021}]}]}"#,
 ];
 
-/// What becomes of `log`, and that the books balance.
+/// The outcome of `log`; asserts that all lines are accounted for.
 fn outcome(format: Format, log: &[u8]) -> Option<Report> {
     match import(format, log, |_| Ok::<_, Error>(())) {
         Ok(report) => {
@@ -43,7 +43,7 @@ fn outcome(format: Format, log: &[u8]) -> Option<Report> {
 }
 
 #[test]
-fn the_format_of_a_log_is_guessed_from_its_beginning() {
+fn format_of_a_log_is_guessed_from_its_beginning() {
     use Format::{Iperf3, Siftr, Ss, TcpInfo, TcpProbe, Web10g};
     let formats = LOGS.map(|log| Format::guess(lines(log).as_bytes()).unwrap());
     let written_by = [
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn a_log_cut_anywhere_loses_lines_and_no_more(which in 0..LOGS.len(), at in 0.0..1.0_f64) {
+    fn truncated_log_loses_only_the_truncated_lines(which in 0..LOGS.len(), at in 0.0..1.0_f64) {
         let log = lines(LOGS[which]);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in the log")]
         let cut = &log.as_bytes()[..(at * log.len() as f64) as usize];
@@ -79,7 +79,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_character_panics_in_no_format(
+    fn changed_character_never_panics(
         which in 0..LOGS.len(),
         place in any::<prop::sample::Index>(),
         with in prop::sample::select(&b" ,:=\n\t0x9-.a[]{}\"\xFF"[..]),
@@ -95,7 +95,7 @@ proptest! {
     #[test]
     fn one_bad_line_costs_one_line(which in 0..LOGS.len(), bad in "[a-z0-9 ,]{1,40}") {
         let log = lines(LOGS[which]);
-        // A JSON document has no lines.
+        // A JSON document is not read by line.
         for format in Format::ALL.into_iter().filter(|format| *format != Format::Iperf3) {
             let Some(whole) = outcome(format, log.as_bytes()) else { continue };
             let with_bad = outcome(format, format!("{log}{bad}\n").as_bytes()).unwrap();

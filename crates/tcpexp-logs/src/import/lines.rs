@@ -1,10 +1,10 @@
-//! A log's lines, one at a time and of bounded length.
+//! The lines of a log, one at a time and of bounded length.
 
 use std::io::{self, BufRead, Read};
 
 use super::error::Unusable;
 
-/// No line of a log is longer; what is would be binary data without line ends.
+/// Longest line: a longer one is binary data without line ends.
 const MAX_LINE_BYTES: u64 = 1 << 16;
 
 pub(super) struct Lines<R> {
@@ -20,7 +20,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The next line without its end; `None` behind the last one.
+    /// The next line without its line end; `None` after the last line.
     pub(super) fn advance(&mut self) -> io::Result<Option<Result<&str, Unusable>>> {
         self.buffer.clear();
         let mut bounded = (&mut self.reader).take(MAX_LINE_BYTES);
@@ -42,7 +42,7 @@ impl<R: BufRead> Lines<R> {
         ))
     }
 
-    /// How the line that [`advance`](Self::advance) read begins, as far as it is text.
+    /// The beginning of the line that [`advance`](Self::advance) read, as far as it is text.
     pub(super) fn beginning(&self) -> String {
         let few = &self.buffer[..self.buffer.len().min(400)];
         String::from_utf8_lossy(few).trim_end().to_owned()

@@ -1,11 +1,11 @@
-//! For tests: a log as text in, its rows as text out.
+//! For tests: formats the rows of a log as text.
 
 use std::fmt::Write;
 
 use super::rows::Batch;
 use super::{Error, Format, Report, import};
 
-/// All rows of a log that does not fail.
+/// All rows of a valid log.
 pub(super) fn read(format: Format, log: &str) -> (Batch, Report) {
     let mut all = Batch::default();
     let report = import(format, log.as_bytes(), |batch| {
@@ -21,7 +21,7 @@ pub(super) fn read(format: Format, log: &str) -> (Batch, Report) {
     (all, report)
 }
 
-/// The lines of a log, without the indent that they have in a test.
+/// The lines of a log, without the indentation of a test.
 pub(super) fn lines(log: &str) -> String {
     log.lines()
         .map(str::trim)
@@ -29,8 +29,8 @@ pub(super) fn lines(log: &str) -> String {
         .fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// Flows and samples, one per line; what is not known does not show.
-pub(super) fn told(format: Format, log: &str) -> String {
+/// Flows and samples, one per line, without unknown values.
+pub(super) fn rows_of(format: Format, log: &str) -> String {
     let (batch, report) = read(format, &lines(log));
     let mut text = String::new();
     for flow in &batch.flows {

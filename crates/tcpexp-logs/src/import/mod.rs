@@ -1,7 +1,7 @@
-//! Rows of sender state from what kernels and tools log.
+//! Sender state from the logs of kernels and tools.
 //!
-//! The truth to hold a reconstruction against, and all that is left of an experiment that was not
-//! captured. [`import`] reads a log line by line and hands out the same
+//! A log is the ground truth for a reconstruction, and the only source for an experiment without a
+//! capture. [`import`] reads a log line by line and emits the same
 //! [`SenderSample`](tcpexp_measure::sender::SenderSample)s that a
 //! reconstruction yields, with [`CwndSource::Measured`](tcpexp_measure::sender::CwndSource::Measured):
 //!
@@ -20,12 +20,12 @@
 //! # Ok::<_, Error>(())
 //! ```
 //!
-//! Each line is used, passed over because it is made to hold nothing (a header, a comment), or
-//! counted under the reason why it cannot be used. A file without a single line of use is an error.
+//! Each line is used, passed over because it holds no data (a header, a comment), or counted under the
+//! reason why it is unusable. A file without a usable line is an error.
 //!
-//! Sequence numbers become [`StreamOffset`](tcpexp_flow::StreamOffset)s whose lower 32 bits are
-//! those on the wire, so a logged row and a reconstructed one meet by
-//! [`seq`](tcpexp_flow::StreamOffset::seq), whatever the offsets started from.
+//! Sequence numbers become [`StreamOffset`](tcpexp_flow::StreamOffset)s whose lower 32 bits equal the
+//! number on the wire. Logged and reconstructed rows therefore match by
+//! [`seq`](tcpexp_flow::StreamOffset::seq), whatever their offsets start from.
 
 mod drops;
 mod error;

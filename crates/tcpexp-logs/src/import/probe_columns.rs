@@ -1,4 +1,4 @@
-//! `tcp_probe` in columns: what `/proc/net/tcpprobe` printed, and the same as CSV.
+//! `tcp_probe` in columns: the output of `/proc/net/tcpprobe`, and a CSV with the same fields.
 
 use tcpexp_units::TimeDelta;
 
@@ -8,12 +8,12 @@ use super::flows::Flows;
 use super::rows::Batch;
 use super::state::Probe;
 
-/// The line that says what the columns are, if `text` is one.
+/// True if `text` is the header of the CSV.
 pub(super) fn is_header(text: &str) -> bool {
     text.starts_with("time,") && text.contains(",snd_cwnd")
 }
 
-/// Which column holds what; as many as a [`Probe`] needs.
+/// The content of each column that a [`Probe`] needs.
 #[derive(Clone, Debug)]
 pub(super) struct Columns(Vec<&'static str>);
 
@@ -22,7 +22,7 @@ impl Columns {
         "time", "src", "dst", "snd_nxt", "snd_una", "snd_cwnd", "ssthresh", "snd_wnd", "srtt_us",
     ];
 
-    /// What `header` says; columns of other names are not looked at.
+    /// Reads `header`; ignores columns with other names.
     pub(super) fn of(header: &str) -> Self {
         let known = |name: &str| Self::NAMES.into_iter().find(|known| *known == name.trim());
         Self(
@@ -41,7 +41,7 @@ impl Columns {
             .ok_or(Unusable::Missing(name))
     }
 
-    /// Takes in one row of CSV.
+    /// Reads one row of the CSV.
     pub(super) fn row(
         &self,
         text: &str,
@@ -68,10 +68,10 @@ impl Columns {
     }
 }
 
-/// Takes in one line of `/proc/net/tcpprobe`: 11 columns, 10 before `rcv_wnd` was added in 2013.
+/// Reads one line of `/proc/net/tcpprobe`: 11 columns, or 10 from before `rcv_wnd` (2013).
 ///
-/// Time counts from when the file was opened. The round-trip time was printed in jiffies until
-/// 3.15 and in microseconds after, and nothing in the file tells which: it is left out.
+/// Time starts when the file was opened. The round-trip time is in jiffies up to Linux 3.15 and in
+/// microseconds after; the file does not say which, so it is left out.
 pub(super) fn proc_line(text: &str, flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
     let row: Vec<&str> = text.split_ascii_whitespace().collect();
     let &[
@@ -116,11 +116,11 @@ mod tests {
     use insta::assert_snapshot;
 
     use crate::import::Format;
-    use crate::import::log::told;
+    use crate::import::log::rows_of;
 
     #[test]
-    fn old_proc_file_has_ten_columns_or_eleven() {
-        assert_snapshot!(told(Format::TcpProbe, "
+    fn old_proc_file_has_ten_or_eleven_columns() {
+        assert_snapshot!(rows_of(Format::TcpProbe, "
             1.000000123 10.0.0.1:4 10.0.0.2:5 1480 0x4424095 0x4420805 10 2147483647 65160 400 64512
             1.100000000 10.0.0.1:4 10.0.0.2:5 1480 0x4424095 0x4420806 12 9 65160 400
             1.2 10.0.0.1:4 10.0.0.2:5 1480
@@ -133,8 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn header_of_a_csv_says_what_its_columns_are() {
-        assert_snapshot!(told(Format::TcpProbe, "
+    fn header_of_a_csv_names_its_columns() {
+        assert_snapshot!(rows_of(Format::TcpProbe, "
             time,src,dst,snd_una,snd_nxt,more,snd_cwnd,ssthresh,snd_wnd,srtt_us
             1.5,10.0.0.1:4,10.0.0.2:5,4294967290,10,x,30,40,65160,40040
             1.6,10.0.0.1:4,10.0.0.2:5,4294967290

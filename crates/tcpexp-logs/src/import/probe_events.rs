@@ -13,11 +13,11 @@ use super::flows::Flows;
 use super::rows::{Batch, CongestionState, RetransmitEvent};
 use super::state::Probe;
 
-/// How far the log's clock is ahead of UTC, if `text` is the mark that a sweep leaves in its logs:
+/// The offset of the log's clock to UTC, if `text` is the mark that a sweep writes into its logs:
 /// `tracing_mark_write: tcpexp clock UTC_NANOSECONDS CLOCK`.
 ///
-/// Between reading UTC and writing the mark some milliseconds pass. The clock `tai` is whole seconds
-/// ahead, so there they do not matter.
+/// Some milliseconds pass between reading UTC and writing the mark. They do not matter for the clock
+/// `tai`, which is whole seconds ahead.
 pub(super) fn clock_ahead(text: &str) -> Option<TimeDelta> {
     const SECOND_NS: i64 = 1_000_000_000;
     let (before, mark) = text.split_once(": tcpexp clock ")?;
@@ -38,8 +38,7 @@ pub(super) fn clock_ahead(text: &str) -> Option<TimeDelta> {
     })
 }
 
-/// Takes in one line that [`has_event`], of a log whose clock is so far ahead of what its times are
-/// to be on.
+/// Reads one line that [`has_event`]; `ahead` is subtracted from its time.
 pub(super) fn line(
     text: &str,
     ahead: TimeDelta,
@@ -54,7 +53,7 @@ pub(super) fn line(
     }
 }
 
-/// Whether `text` is laid out as an event.
+/// True if `text` has the layout of an event.
 pub(super) fn has_event(text: &str) -> bool {
     // The address with its port is the first key of tcp_probe that every kernel prints.
     text.contains(": ") && text.contains('=')
@@ -63,7 +62,7 @@ pub(super) fn has_event(text: &str) -> bool {
 struct Event<'a> {
     name: &'static str,
     at: &'a str,
-    /// How far the clock of `at` is ahead.
+    /// Offset of the clock of `at` to the requested one.
     ahead: TimeDelta,
     values: &'a str,
 }
@@ -73,7 +72,7 @@ impl<'a> Event<'a> {
 
     fn find(text: &'a str, ahead: TimeDelta) -> Option<Self> {
         Self::NAMES.into_iter().find_map(|name| {
-            // The name of a task may hold anything, that of an event ends in a colon.
+            // A task's name may contain anything; an event's name ends in a colon.
             let start = text.rfind(name)?;
             let values = text[start + name.len()..].strip_prefix(':')?;
             let before = text[..start].trim_end_matches("tcp:").trim_end();
@@ -106,10 +105,10 @@ impl<'a> Event<'a> {
         self.find_value(key).ok_or(Unusable::Missing(key))
     }
 
-    /// The endpoints of an event that prints addresses and ports apart.
+    /// The endpoints of an event with separate fields for addresses and ports.
     fn ends(&self) -> Result<(SocketAddr, SocketAddr), Unusable> {
         let end = |v6, v4, port| {
-            // The IPv6 field holds an IPv4 address too, as a mapped one.
+            // The IPv6 field also holds IPv4 addresses, as mapped ones.
             let address = self.find_value(v6).map_or_else(|| self.value(v4), Ok)?;
             let port = self.value(port)?.number()?;
             Ok(canonical(SocketAddr::new(address.address()?, port)))
@@ -171,11 +170,11 @@ mod tests {
     use insta::assert_snapshot;
 
     use crate::import::Format;
-    use crate::import::log::{lines, read, told};
+    use crate::import::log::{lines, read, rows_of};
 
     #[test]
     fn events_of_a_loss_give_the_window_and_its_phases() {
-        assert_snapshot!(told(Format::TcpProbe, "
+        assert_snapshot!(rows_of(Format::TcpProbe, "
             # tracer: nop
             relay-22 [001] b..1. 12.000001: tcp_probe: family=AF_INET src=10.0.0.1:4 dest=10.0.0.2:5 mark=0x0 data_len=0 snd_nxt=0x1000 snd_una=0xFF0 snd_cwnd=10 ssthresh=2147483647 snd_wnd=100 srtt=45750 rcv_wnd=64512 sock_cookie=1f skbaddr=0 skaddr=0
             relay-22 [001] b..1. 12.000002: tcp_cong_state_set: family=AF_INET sport=4 dport=5 saddr=10.0.0.1 daddr=10.0.0.2 saddrv6=::ffff:10.0.0.1 daddrv6=::ffff:10.0.0.2 cong_state=3
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn mark_of_a_sweep_tells_how_far_the_clock_is_ahead() {
+    fn mark_of_a_sweep_gives_the_offset_of_the_clock() {
         let log = |clock: &str, at: &str| {
             format!("
                 sh-619     [000] ..... {at}.276544: tracing_mark_write: tcpexp clock 1767225611275988510{clock}
@@ -207,16 +206,16 @@ mod tests {
             );
             batch.samples[0].at.as_nanos()
         };
-        // TAI is 37 seconds ahead of UTC where the kernel knows, and not at all elsewhere.
+        // TAI is 37 seconds ahead of UTC if the kernel knows the leap seconds, and equal to it if not.
         assert_eq!(first_ns(" tai", "1767225611"), 1_767_225_611_500_000_000);
         assert_eq!(first_ns(" tai", "1767225648"), 1_767_225_611_500_000_000);
         assert_eq!(first_ns("", "1767225648"), 1_767_225_611_500_000_000);
-        // Another clock may be anything apart.
+        // Any other clock has an arbitrary offset.
         assert_eq!(first_ns(" mono", "712"), 1_767_225_611_499_444_510);
     }
 
     #[test]
-    fn three_quarters_of_the_window_are_no_threshold() {
+    fn three_quarters_of_the_window_is_not_a_threshold() {
         let row = |cwnd: u32, ssthresh: u32| {
             format!(
                 "x-1 [0] . 1.0: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x2 snd_una=0x1 snd_cwnd={cwnd} ssthresh={ssthresh} snd_wnd=9 srtt=0\n"
@@ -230,7 +229,7 @@ mod tests {
 
     #[test]
     fn old_kernels_and_other_printers_are_read_too() {
-        assert_snapshot!(told(Format::TcpProbe, "
+        assert_snapshot!(rows_of(Format::TcpProbe, "
             <idle>-0 [000] ..s. 7.5: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 mark=0x0 data_len=0 snd_nxt=0x30 snd_una=0x10 snd_cwnd=10 ssthresh=2147483647 snd_wnd=100 srtt=0 rcv_wnd=64512
             kworker/0:1 x 30 [001] 7.6: tcp:tcp_probe: family=AF_INET6 src=[2001:db8::1]:4 dest=[2001:db8::2]:5 mark=0x0 data_len=0 snd_nxt=0x30 snd_una=0x10 snd_cwnd=10 ssthresh=20 snd_wnd=100 srtt=9 rcv_wnd=64512
             x 30 [001] 7.7: tcp_probe: family=AF_INET6 src=[::ffff:10.0.0.2]:5 dest=[::ffff:10.0.0.1]:4 snd_nxt=0x30 snd_una=0x10 snd_cwnd=3 ssthresh=20 snd_wnd=100 srtt=9
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn another_cookie_is_another_connection() {
+    fn different_cookie_is_a_different_connection() {
         let row = |cookie: &str| {
             format!(
                 "x-1 [0] . 1.0: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x2 snd_una=0x1 snd_cwnd=1 ssthresh=9 snd_wnd=9 srtt=0 sock_cookie={cookie}\n"
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn sequence_numbers_that_wrap_go_on_upwards() {
+    fn wrapped_sequence_numbers_keep_increasing() {
         let row = |una: &str, nxt: &str| {
             format!(
                 "x-1 [0] . 1.0: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt={nxt} snd_una={una} snd_cwnd=1 ssthresh=9 snd_wnd=9 srtt=0\n"
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_cannot_be_used_are_counted_and_the_first_is_kept() {
+    fn unusable_lines_are_counted_and_the_first_is_kept() {
         let (_, report) = read(Format::TcpProbe, &lines("
             x-1 [0] . 1.0: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x2 snd_una=0x1 snd_cwnd=1 ssthresh=9 snd_wnd=9 srtt=0
             x-1 [0] . 1.1: tcp_probe: src=10.0.0.1:4 dest=10.0.0.2:5 snd_nxt=0x2 snd_una=0x1 ssthresh=9 snd_wnd=9 srtt=0

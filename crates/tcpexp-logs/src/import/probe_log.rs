@@ -1,4 +1,4 @@
-//! A log of `tcp_probe` in any of its forms.
+//! `tcp_probe` in any of its formats.
 
 use tcpexp_units::TimeDelta;
 
@@ -9,17 +9,17 @@ use super::probe_events;
 use super::rows::Batch;
 use super::run::Taken;
 
-/// What lines of a log tell about those behind them.
+/// Context that earlier lines give for later ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProbeLog {
-    /// Which columns a CSV has.
+    /// The columns of a CSV.
     columns: Option<Columns>,
-    /// How far the clock of events is ahead of UTC; 0 as long as nothing is known.
+    /// Offset of the event clock to UTC; 0 until a mark states it.
     ahead: TimeDelta,
 }
 
 impl ProbeLog {
-    /// Takes in one line.
+    /// Reads one line.
     pub(super) fn line(
         &mut self,
         text: &str,

@@ -7,12 +7,12 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use tcpexp_measure::sender::SenderSample;
 
-/// Rows of all kinds, each in the order of the log.
+/// Rows of all kinds, each kind in the order of the log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
-    /// Flows not met before; a flow stands here no later than its first row.
+    /// New flows; a flow appears here no later than its first row.
     pub flows: Vec<ImportedFlow>,
-    /// State of a sender.
+    /// Sender state.
     pub samples: Vec<SenderSample>,
     /// Changes of the congestion state.
     pub state_changes: Vec<StateChange>,
@@ -20,35 +20,35 @@ pub struct Batch {
     pub retransmits: Vec<RetransmitEvent>,
     /// Totals since a connection began.
     pub counters: Vec<SenderCounters>,
-    /// What a load generator told of each interval.
+    /// Intervals of load generators.
     pub intervals: Vec<IntervalSample>,
 }
 
-/// A connection that a log tells of.
+/// A connection of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImportedFlow {
     /// Its number in this log, in order of first appearance.
     pub flow: FlowId,
     /// TCP or UDP.
     pub protocol: Protocol,
-    /// Address and port of the end whose data goes [`Direction::Forward`]: the one that the log
-    /// calls its own in the first row. `None` where the log names no endpoints.
+    /// Address and port of the end whose data is [`Direction::Forward`]: the local end of the first
+    /// row. `None` if the log names no endpoints.
     pub local: Option<SocketAddr>,
     /// Address and port of the other end.
     pub remote: Option<SocketAddr>,
 }
 
-/// A sender's congestion control sets its state.
+/// A change of a sender's congestion state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateChange {
-    /// When, on the log's clock. Where a log polls, when the new state was first seen.
+    /// Time on the log's clock; for a polled log, the first time that the new state was observed.
     pub at: Timestamp,
-    /// Which flow.
+    /// The flow.
     pub flow: FlowId,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Direction,
-    /// The state from here on; the same as before where a kernel sets it again, as it does after
-    /// a second timeout.
+    /// The new state. Equals the previous state if the kernel sets it again, as after a second
+    /// timeout.
     pub state: CongestionState,
 }
 
@@ -57,7 +57,7 @@ pub struct StateChange {
 pub enum CongestionState {
     /// Nothing suspicious.
     Open,
-    /// Duplicate or selective ACKs arrive, but not enough to call it a loss.
+    /// Duplicate or selective ACKs arrive, but too few to detect a loss.
     Disorder,
     /// Reducing the window without losses, after ECN echoes or congestion in the host.
     WindowReduction,
@@ -67,71 +67,71 @@ pub enum CongestionState {
     Loss,
 }
 
-/// A sender retransmits.
+/// A retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetransmitEvent {
-    /// When, on the log's clock.
+    /// Time on the log's clock.
     pub at: Timestamp,
-    /// Which flow.
+    /// The flow.
     pub flow: FlowId,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Direction,
 }
 
-/// Totals of one sender since its connection began.
+/// Totals of one sender since the start of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderCounters {
-    /// When, on the log's clock.
+    /// Time on the log's clock.
     pub at: Timestamp,
-    /// Which flow.
+    /// The flow.
     pub flow: FlowId,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Direction,
     /// Segments retransmitted.
     pub retransmitted_segments: Option<u64>,
     /// Time with data queued or outstanding.
     pub busy: Option<TimeDelta>,
-    /// Time in which the receiver's window kept the sender from sending.
+    /// Time limited by the receiver's window.
     pub receiver_limited: Option<TimeDelta>,
-    /// Time in which the send buffer's size kept the application from writing enough.
+    /// Time limited by the send buffer.
     pub send_buffer_limited: Option<TimeDelta>,
 }
 
-/// What a load generator told of one interval and one stream.
+/// One interval of one stream of a load generator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalSample {
-    /// When the interval began: on the log's clock where it tells the time of the start, else
-    /// counted from the start of the test.
+    /// Start of the interval on the log's clock; counted from the start of the test if the log does
+    /// not state the time of the start.
     pub start: Timestamp,
-    /// How long it was.
+    /// Length of the interval.
     pub length: TimeDelta,
-    /// Which flow.
+    /// The flow.
     pub flow: FlowId,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Direction,
-    /// Bytes handed over by the application (sender) or to it (receiver).
+    /// Bytes written by the application (sender) or delivered to it (receiver).
     pub bytes: Option<u64>,
-    /// These bytes as a rate, in bits per second.
+    /// The same as a rate in bits per second.
     pub goodput_bps: Option<u64>,
-    /// Segments retransmitted in it.
+    /// Segments retransmitted in the interval.
     pub retransmitted_segments: Option<u64>,
-    /// Congestion window at its end, in bytes.
+    /// Congestion window at the end of the interval, in bytes.
     pub cwnd_bytes: Option<u64>,
-    /// Smoothed round-trip time at its end.
+    /// Smoothed round-trip time at the end of the interval.
     pub srtt: Option<TimeDelta>,
-    /// Mean deviation of the round-trip time at its end.
+    /// Mean deviation of the round-trip time at the end of the interval.
     pub rttvar: Option<TimeDelta>,
-    /// Whether the generator still warmed up and left it out of its sums.
+    /// True if the generator excludes the interval from its totals as warm-up.
     pub omitted: bool,
 }
 
 impl Batch {
-    /// Whether there is nothing in it.
+    /// True if the batch has no rows.
     pub const fn is_empty(&self) -> bool {
         self.flows.is_empty() && !self.has_rows()
     }
 
-    /// Whether there is more in it than flows.
+    /// True if the batch has rows other than flows.
     pub(super) const fn has_rows(&self) -> bool {
         !(self.samples.is_empty()
             && self.state_changes.is_empty()
@@ -142,7 +142,7 @@ impl Batch {
 }
 
 impl CongestionState {
-    /// The state with this number in the kernel.
+    /// The state with the kernel's number.
     pub const fn numbered(number: u8) -> Option<Self> {
         match number {
             0 => Some(Self::Open),
@@ -154,12 +154,12 @@ impl CongestionState {
         }
     }
 
-    /// Whether the window is being reduced or was just lost.
+    /// True while the window is being reduced or after a timeout.
     pub const fn is_reducing(self) -> bool {
         matches!(self, Self::WindowReduction | Self::Recovery | Self::Loss)
     }
 
-    /// The name used in tables.
+    /// The name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",

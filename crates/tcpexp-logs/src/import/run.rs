@@ -1,4 +1,4 @@
-//! Reading a whole log.
+//! Reads a whole log.
 
 use std::cmp::Reverse;
 use std::io::BufRead;
@@ -14,19 +14,18 @@ use super::ss::Ss;
 use super::web10g::Web10g;
 use super::{iperf3, tcp_info};
 
-/// Lines that make a batch.
+/// Lines per batch.
 const BATCH_LINES: u64 = 4_096;
 
-/// The logs that can be read.
+/// Supported log formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
-    /// Linux's `tcp_probe` in any of three forms, told apart line by line: events as tracefs prints
-    /// them, with `tcp_cong_state_set` and `tcp_retransmit_skb` among them; the old
-    /// `/proc/net/tcpprobe`; a CSV whose header names `time,src,dst,snd_nxt,snd_una,snd_cwnd,
-    /// ssthresh,snd_wnd,srtt_us`. Times of events are on the clock of captures where the log has a
-    /// sweep's mark, and as the log has them elsewhere.
+    /// Linux's `tcp_probe` in any of three forms, detected line by line: events as printed by tracefs,
+    /// including `tcp_cong_state_set` and `tcp_retransmit_skb`; the old `/proc/net/tcpprobe`; a CSV
+    /// with the header `time,src,dst,snd_nxt,snd_una,snd_cwnd,ssthresh,snd_wnd,srtt_us`. Event times
+    /// are converted to the clock of captures if the log contains the mark of a sweep.
     ///
-    /// A row is the state when a segment arrives, before it is processed.
+    /// A row is the state at the arrival of a segment, before the kernel processes it.
     TcpProbe,
     /// `TCP_INFO` polled by the sending application into a CSV without endpoints: `time, ca_state,
     /// rto, unacked, sacked, lost, retrans, rtt, snd_ssthresh, snd_cwnd, total_retrans, busy_time,
@@ -35,24 +34,24 @@ pub enum Format {
     ///
     /// A row is the state between two segments.
     TcpInfo,
-    /// `ss -tin` called again and again, with the time in front of each line or of each call.
+    /// Repeated output of `ss -tin`, with the time at the start of each line or before each call.
     ///
     /// A row is the state between two segments.
     Ss,
     /// SIFTR of FreeBSD, in both layouts.
     ///
-    /// A row is the state when a segment arrives, before it is processed.
+    /// A row is the state at the arrival of a segment, before the kernel processes it.
     Siftr,
-    /// CSV of web10g's logger.
+    /// The CSV of web10g's logger.
     ///
     /// A row is the state between two segments.
     Web10g,
-    /// JSON of iperf3, which gives intervals and no samples.
+    /// The JSON of iperf3, which yields intervals instead of samples.
     Iperf3,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 6] = [
         Self::TcpProbe,
         Self::TcpInfo,
@@ -62,7 +61,7 @@ impl Format {
         Self::Iperf3,
     ];
 
-    /// The name used on the command line.
+    /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TcpProbe => "tcp_probe",
@@ -76,8 +75,8 @@ impl Format {
 }
 
 impl Format {
-    /// Which format a log has, by its `beginning`: the one that can use most of its lines. `None` if
-    /// none can use any.
+    /// Guesses the format of a log from its `beginning`: the format that can use most lines. `None` if no
+    /// format can use a line.
     pub fn guess(beginning: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(beginning);
         if text.trim_start().starts_with('{') {
@@ -92,24 +91,24 @@ impl Format {
             .filter(|format| *format != Self::Iperf3);
         let (used, format) = by_line
             .map(|format| (used(format), format))
-            // The first of those that can use as many.
+            // On a tie, the first format wins.
             .max_by_key(|(used, format)| (*used, Reverse(*format)))?;
         (used > 0).then_some(format)
     }
 }
 
-/// What a line that is no error is.
+/// Outcome of a line without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// It gave a row, or a part of one.
+    /// The line yielded a row or a part of one.
     Used,
-    /// It is made to hold nothing.
+    /// The line holds no data.
     PassedOver,
 }
 
-/// Reads `log` and hands its rows to `sink`, in the order of the log.
+/// Reads `log` and passes its rows to `sink`, in the order of the log.
 ///
-/// Memory follows the connections that the log tells of, not its length.
+/// Memory depends on the number of connections in the log, not on its length.
 pub fn import<E: From<Error>>(
     format: Format,
     log: impl BufRead,
@@ -165,7 +164,7 @@ fn by_line<E: From<Error>>(
     Ok(report)
 }
 
-/// What a format remembers from line to line.
+/// The state of each format between lines.
 enum Parser {
     TcpProbe(ProbeLog),
     TcpInfo,

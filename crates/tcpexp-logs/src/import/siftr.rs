@@ -1,11 +1,11 @@
-//! SIFTR, FreeBSD's log of TCP per packet.
+//! SIFTR, FreeBSD's per-packet log of TCP.
 //!
 //! The rows have two layouts of up to 27 columns; the older one has a hash of `0x…` in its second
 //! column. Windows are in bytes. A row of direction `i` is the state before an arriving segment is
 //! processed and gives a sample; one of direction `o` is the state while sending and is passed over.
 //!
-//! During recovery FreeBSD's window is a control variable and not a window: 1 segment, or inflated
-//! by duplicate ACKs. [`Phase::FastRecovery`] tells these rows.
+//! During recovery, FreeBSD uses the window as a control variable: 1 segment, or inflated by duplicate
+//! ACKs. [`Phase::FastRecovery`] marks these rows.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -21,22 +21,22 @@ use super::state::blank;
 
 /// `TF_FASTRECOVERY` of FreeBSD's `tcp_var.h`.
 const FAST_RECOVERY: u32 = 0x10_0000;
-/// `TCPS_ESTABLISHED`; before it the window is not yet set.
+/// `TCPS_ESTABLISHED`; the window is not set before this state.
 const ESTABLISHED: u8 = 4;
-/// `TCP_MAXWIN << TCP_MAX_WINSHIFT`, which the threshold starts from.
+/// `TCP_MAXWIN << TCP_MAX_WINSHIFT`, the initial threshold.
 const INFINITE_SSTHRESH: u64 = 65_535 << 14;
 
-/// What the first record says of the units.
+/// The units, from the first record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Siftr {
     is_enabled: bool,
-    /// Ticks a second.
+    /// Ticks per second.
     hz: Option<u32>,
-    /// What a smoothed round-trip time is multiplied by.
+    /// Scale of the smoothed round-trip time.
     rtt_scale: Option<u32>,
 }
 
-/// Which column holds what, counted from 0.
+/// Index of each column, from 0.
 struct Layout {
     time: usize,
     local: usize,
@@ -73,7 +73,7 @@ const WITHOUT_HASH: Layout = Layout {
 };
 
 impl Siftr {
-    /// Takes in one record.
+    /// Reads one record.
     pub(super) fn line(
         &mut self,
         text: &str,
@@ -161,8 +161,8 @@ impl Siftr {
         Ok(Taken::Used)
     }
 
-    /// A span in `1/scale` ticks, or in microseconds since the first record tells no tick rate.
-    /// The older layout without a first record tells no unit.
+    /// A time span in `1/scale` ticks, or in microseconds if the first record has no tick rate. The
+    /// unit is unknown in the older layout without a first record.
     fn span(
         self,
         field: Field<'_>,
@@ -196,7 +196,7 @@ mod tests {
     use insta::assert_snapshot;
 
     use crate::import::Format;
-    use crate::import::log::told;
+    use crate::import::log::rows_of;
 
     const OLD: &str = "
         i,0xbec491a5,1238556193.463551,172.16.7.28,22,172.16.2.5,55931,1073725440,172312,6144,66560,66608,8,1,4,1448,936,1,996,255,33304,208,66608,0,2896
@@ -205,8 +205,8 @@ mod tests {
     ";
 
     #[test]
-    fn older_layout_counts_in_ticks_of_the_first_record() {
-        assert_snapshot!(told(Format::Siftr, &format!("
+    fn older_layout_counts_in_the_ticks_of_the_first_record() {
+        assert_snapshot!(rows_of(Format::Siftr, &format!("
             enable_time_secs=1238556193\tenable_time_usecs=000123\tsiftrver=1.2.2\thz=1000\ttcp_rtt_scale=32\tsysname=FreeBSD
             i,0xbec491a5,1238556193.400000,172.16.7.28,22,172.16.2.5,55931,1073725440,1073725440,6144,0,66608,0,1,2,512,0,1,996,255,33304,208,66608,0,0
             {OLD}
@@ -219,8 +219,8 @@ mod tests {
     }
 
     #[test]
-    fn older_layout_without_a_first_record_tells_no_times() {
-        assert_snapshot!(told(Format::Siftr, OLD), @r"
+    fn older_layout_without_a_first_record_has_no_time_spans() {
+        assert_snapshot!(rows_of(Format::Siftr, OLD), @r"
         flow 0: 172.16.7.28:22 to 172.16.2.5:55931
         1238556193463551000 0 forward: smss 1448 flight 2896 cwnd 119 cwnd_bytes 172312 phase slow_start
         1238556193463700000 0 forward: smss 1448 flight 2896 cwnd 1 cwnd_bytes 1448 ssthresh 10 phase fast_recovery
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn newer_layout_has_no_hash_and_counts_microseconds() {
-        assert_snapshot!(told(Format::Siftr, "
+        assert_snapshot!(rows_of(Format::Siftr, "
             enable_time_secs=1685191807\tenable_time_usecs=160752\tsiftrver=1.3.0\tsysname=FreeBSD\tsysver=1400088\tipmode=4
             i,1685191807.200000,192.168.1.1,5001,192.168.1.2,40000,14480,28960,0,65535,65535,7,7,4,1448,40125,1,996,230000,33304,208,66608,0,14480,0,12345,1
             i,1685191807.200000,192.168.1.1,5001

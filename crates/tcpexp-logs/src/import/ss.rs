@@ -1,4 +1,4 @@
-//! What `ss -tin` prints again and again.
+//! Repeated output of `ss -tin`.
 //!
 //! A connection takes one line (`-O`) or two, the second indented. `ss` prints no time, so the
 //! script that calls it must: in front of each line, or on a line of its own before each call.
@@ -15,19 +15,19 @@ use super::rows::{Batch, SenderCounters};
 use super::run::Taken;
 use super::state::{blank, finite};
 
-/// What `ss` leaves out, as it is the timeout of a connection without a measurement.
+/// The initial timeout, which `ss` omits.
 const RTO_NOT_PRINTED: TimeDelta = TimeDelta::from_seconds(3);
 
-/// What stood before the line at hand.
+/// Context from the previous lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ss {
     at: Option<Timestamp>,
-    /// Endpoints whose details are to come on the next line.
+    /// Endpoints whose details follow on the next line.
     pending: Option<(SocketAddr, SocketAddr)>,
 }
 
 impl Ss {
-    /// Takes in one line.
+    /// Reads one line.
     pub(super) fn line(
         &mut self,
         text: &str,
@@ -65,8 +65,8 @@ impl Ss {
     }
 }
 
-/// The time that a script printed in front, told from the queue sizes that may stand there too by
-/// its fraction or by what comes behind.
+/// The time that a script printed at the start of the line. Its fraction, or the token after it,
+/// distinguishes it from the queue sizes that may stand there.
 fn time(tokens: &[&str]) -> Option<Timestamp> {
     let at = Field::new("time", tokens.first()?).time().ok()?;
     let is_number = |token: &&str| token.bytes().all(|byte| byte.is_ascii_digit());
@@ -79,9 +79,9 @@ fn time(tokens: &[&str]) -> Option<Timestamp> {
     is_time.then_some(at)
 }
 
-/// Both endpoints of a connection, and how many tokens they end behind.
+/// Both endpoints of a connection, and the number of tokens up to their end.
 fn head(tokens: &[&str]) -> Option<((SocketAddr, SocketAddr), usize)> {
-    // `Recv-Q Send-Q` stand in front, and the state if several are asked for.
+    // `Recv-Q Send-Q` precede them, and the state if several states were requested.
     [2, 3].into_iter().find_map(|place| {
         let local = endpoint(tokens.get(place)?)?;
         let remote = endpoint(tokens.get(place + 1)?)?;
@@ -89,7 +89,7 @@ fn head(tokens: &[&str]) -> Option<((SocketAddr, SocketAddr), usize)> {
     })
 }
 
-/// `address%interface:port`; an IPv6 address stands in brackets or, in old releases, bare.
+/// `address%interface:port`, with an IPv6 address in brackets or, in old releases, bare.
 fn endpoint(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.rsplit_once(':')?;
     let address = address.trim_start_matches('[').trim_end_matches(']');
@@ -102,7 +102,7 @@ fn has_details(token: &str) -> bool {
     token.starts_with("cwnd:") || token.starts_with("rto:") || token.starts_with("rtt:")
 }
 
-/// `name:value` tokens. What is zero is left out by `ss`.
+/// `name:value` tokens. `ss` omits zeros.
 struct Details<'a>(&'a [&'a str]);
 
 impl<'a> Details<'a> {
@@ -110,7 +110,7 @@ impl<'a> Details<'a> {
         self.parts(name, ['/', '(', '\0']).map(|[field, _]| field)
     }
 
-    /// The value up to one of `ends`, and what is behind it.
+    /// The value up to one of `ends`, and the rest after it.
     fn parts(&self, name: &'static str, ends: [char; 3]) -> Option<[Field<'a>; 2]> {
         let value = self
             .0
@@ -124,7 +124,7 @@ impl<'a> Details<'a> {
         self.find(name).map_or(Ok(0), Field::number)
     }
 
-    /// Milliseconds, printed with their unit.
+    /// Milliseconds, followed by the unit.
     fn limited(&self, name: &'static str) -> Result<Option<TimeDelta>, Unusable> {
         match self.find(name) {
             Some(time) => time.without("ms").millis().map(Some),
@@ -165,7 +165,7 @@ fn connection(
         pipe_segments: u32::try_from(in_network - left).ok(),
         cwnd_segments: Some(cwnd),
         cwnd_bytes: smss.map(|smss| u64::from(cwnd) * u64::from(smss)),
-        // Also left out from 65535 on, where it is as good as infinite.
+        // `ss` also omits a threshold of 65535 or more, which is practically infinite.
         ssthresh_segments: threshold.and_then(finite),
         srtt,
         rto: rto.or(srtt.map(|_| RTO_NOT_PRINTED)),
@@ -188,13 +188,13 @@ mod tests {
     use insta::assert_snapshot;
 
     use crate::import::Format;
-    use crate::import::log::{lines, read, told};
+    use crate::import::log::{lines, read, rows_of};
 
     const LINE: &str = "ESTAB 0 456736 10.9.0.1:35908 10.9.0.2:5001 timer:(on,144ms,0) skmem:(r0,rb131072,t0,tb681984,f3168,w488352,o0,bl0,d0) ts sack reno wscale:10,10 rto:272 rtt:70.774/0.078 mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:60 ssthresh:37 bytes_sent:2673008 send 9820556bps lastrcv:2144 pacing_rate 11784536bps delivered:1709 busy:2144ms rwnd_limited:12ms(6.8%) unacked:61 retrans:1/78 lost:1 sacked:2 minrtt:41.38 snd_wnd:944128";
 
     #[test]
     fn one_line_per_connection() {
-        assert_snapshot!(told(Format::Ss, &format!("
+        assert_snapshot!(rows_of(Format::Ss, &format!("
             1795246987.60 State Recv-Q Send-Q Local Address:Port Peer Address:PortProcess
             1795246987.70 {LINE}
             1795246987.70 LISTEN 0 128 0.0.0.0:22 0.0.0.0:*
@@ -220,7 +220,7 @@ mod tests {
             ESTAB 0 0 10.0.0.1%eth0:22 10.0.0.2:9
             \t cubic rtt:3/2 cwnd:9 ssthresh:7
         ";
-        assert_snapshot!(told(Format::Ss, log), @r"
+        assert_snapshot!(rows_of(Format::Ss, log), @r"
         flow 0: [2001:db8::1]:22 to [2001:db8::2]:5001
         flow 1: 10.0.0.1:22 to 10.0.0.2:9
         1795246987000000000 0 forward: smss 1428 pipe 0 cwnd 10 cwnd_bytes 14280 srtt 3.500 ms rto 204.000 ms
@@ -229,8 +229,8 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_from_queue_sizes() {
-        assert_snapshot!(told(Format::Ss, "
+    fn times_are_distinguished_from_queue_sizes() {
+        assert_snapshot!(rows_of(Format::Ss, "
             0 31856 10.9.0.1:52462 10.9.0.2:5001 rtt:1/1 cwnd:1
             7 0 31856 10.9.0.1:52462 10.9.0.2:5001 rtt:1/1 cwnd:2
             0 31856 10.9.0.1:52462 10.9.0.2:5001 rtt:1/1 cwnd:3

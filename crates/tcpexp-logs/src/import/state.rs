@@ -1,4 +1,4 @@
-//! What a kernel's numbers say about a sender.
+//! Sender samples from a kernel's numbers.
 
 use tcpexp_flow::StreamOffset;
 use tcpexp_measure::sender::{CwndSource, Phase, SenderSample};
@@ -11,7 +11,7 @@ use super::rows::CongestionState;
 /// `TCP_INFINITE_SSTHRESH` of Linux.
 const INFINITE_SSTHRESH: u32 = 0x7FFF_FFFF;
 
-/// A sample that knows nothing but its sender and the time.
+/// A sample in which only the sender and the time are known.
 pub(super) fn blank(stream: &Stream, at: Timestamp) -> SenderSample {
     SenderSample {
         at,
@@ -36,17 +36,17 @@ pub(super) fn blank(stream: &Stream, at: Timestamp) -> SenderSample {
     }
 }
 
-/// One call of the kernel's `tcp_probe`, whatever it was printed as.
+/// One event of the kernel's `tcp_probe`, in any output format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     pub(super) at: Timestamp,
     pub(super) snd_nxt: SeqNum,
     pub(super) snd_una: SeqNum,
     pub(super) snd_cwnd: u32,
-    /// `tcp_current_ssthresh`, which is not the threshold; see [`ssthresh`].
+    /// The kernel's `tcp_current_ssthresh`, which is not always the threshold; see [`ssthresh`].
     pub(super) current_ssthresh: u32,
     pub(super) snd_wnd: u32,
-    /// `None` where its unit is not known.
+    /// `None` if its unit is unknown.
     pub(super) srtt: Option<TimeDelta>,
 }
 
@@ -62,7 +62,7 @@ impl Probe {
             ssthresh_segments: ssthresh(self.current_ssthresh, self.snd_cwnd, stream.state()),
             phase: phase(self.current_ssthresh, self.snd_cwnd, stream.state()),
             recovery_epoch: stream.recovery_epoch(),
-            // The kernel keeps 0 until the first measurement.
+            // The kernel reports 0 until the first measurement.
             srtt: self.srtt.filter(|srtt| *srtt > TimeDelta::ZERO),
             usable_window_bytes: Some(i64::from(self.snd_wnd) - flight_size),
             ..blank(stream, self.at)
@@ -70,11 +70,11 @@ impl Probe {
     }
 }
 
-/// The slow start threshold, if `current` tells it.
+/// The slow start threshold, if `current` determines it.
 ///
-/// While it reduces the window the kernel logs the threshold itself, and else the larger of the
-/// threshold and 3/4 of the window (`tcp_current_ssthresh`). So any other value than the latter is
-/// the threshold, and that one is only while reducing.
+/// `tcp_current_ssthresh` is the threshold itself while the kernel reduces the window, and otherwise
+/// the larger of the threshold and 3/4 of the window. A value other than 3/4 of the window is
+/// therefore the threshold; a value equal to it is the threshold only during a reduction.
 fn ssthresh(current: u32, cwnd: u32, state: Option<CongestionState>) -> Option<u32> {
     let is_replaced = current == (cwnd >> 1) + (cwnd >> 2);
     let is_exact = matches!(
@@ -84,10 +84,10 @@ fn ssthresh(current: u32, cwnd: u32, state: Option<CongestionState>) -> Option<u
     (current < INFINITE_SSTHRESH && (is_exact || !is_replaced)).then_some(current)
 }
 
-/// What congestion control does, as far as the log tells it.
+/// The phase of congestion control, as far as the log determines it.
 ///
-/// 3/4 of the window never exceeds the window, so comparing with what stands for the threshold is
-/// as good as comparing with the threshold.
+/// 3/4 of the window never exceeds the window, so comparing the window with `tcp_current_ssthresh`
+/// gives the same phase as comparing it with the threshold.
 pub(super) fn phase(ssthresh: u32, cwnd: u32, state: Option<CongestionState>) -> Option<Phase> {
     match state {
         Some(CongestionState::WindowReduction) => Some(Phase::WindowReduction),
@@ -97,12 +97,12 @@ pub(super) fn phase(ssthresh: u32, cwnd: u32, state: Option<CongestionState>) ->
             Some(Phase::CongestionAvoidance)
         }
         Some(CongestionState::Open | CongestionState::Disorder) => Some(Phase::SlowStart),
-        // Until the first reduction the threshold is infinite.
+        // The threshold is infinite until the first reduction.
         None => (ssthresh == INFINITE_SSTHRESH).then_some(Phase::SlowStart),
     }
 }
 
-/// A threshold that is known to be one; `None` while infinite.
+/// The threshold; `None` while it is infinite.
 pub(super) fn finite(ssthresh: u32) -> Option<u32> {
     (ssthresh < INFINITE_SSTHRESH).then_some(ssthresh)
 }
@@ -112,7 +112,7 @@ pub(super) fn finite(ssthresh: u32) -> Option<u32> {
 pub(super) struct Unwrapped(Option<StreamOffset>);
 
 impl Unwrapped {
-    /// Where `una` and `nxt` lie; they are less than 2 GiB apart from those placed before.
+    /// The stream offsets of `una` and `nxt`, which lie within 2 GiB of the previous pair.
     pub(super) fn place(&mut self, una: SeqNum, nxt: SeqNum) -> (StreamOffset, StreamOffset) {
         let una = match self.0 {
             Some(last) => last.nearest(una),

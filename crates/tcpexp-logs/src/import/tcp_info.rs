@@ -12,8 +12,8 @@ use super::flows::Flows;
 use super::rows::{Batch, CongestionState, SenderCounters};
 use super::state::{blank, finite, phase};
 
-/// The columns in their order: the time of the call in seconds, and fields of the kernel's
-/// `struct tcp_info` by their names there, times in microseconds.
+/// The columns in order: the time of the call in seconds, then fields of the kernel's
+/// `struct tcp_info` under their own names, with times in microseconds.
 pub(super) const COLUMNS: [&str; 16] = [
     "time",
     "ca_state",
@@ -33,15 +33,15 @@ pub(super) const COLUMNS: [&str; 16] = [
     "retransmits",
 ];
 
-/// Whether `text` names the columns.
+/// True if `text` is the header.
 pub(super) fn is_header(text: &str) -> bool {
     text.starts_with(COLUMNS[0])
 }
 
-/// Takes in one row.
+/// Reads one row.
 ///
-/// `snd_ssthresh` is the threshold itself here, unlike in `tcp_probe`. In flight is what the kernel
-/// counts: `unacked - sacked - lost + retrans` segments.
+/// Unlike in `tcp_probe`, `snd_ssthresh` is the threshold itself. The kernel counts the segments in
+/// flight as `unacked - sacked - lost + retrans`.
 pub(super) fn line(text: &str, flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
     let row: Vec<&str> = text.split(',').collect();
     if row.len() != COLUMNS.len() {
@@ -98,7 +98,7 @@ mod tests {
     use insta::assert_snapshot;
 
     use crate::import::Format;
-    use crate::import::log::{lines, read, told};
+    use crate::import::log::{lines, read, rows_of};
 
     const LOG: &str = "
         12.5,0,244000,10,0,0,0,41883,2147483647,10,0,4000,0,0,1,0
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn polled_state_has_no_endpoints_and_no_sequence_numbers() {
-        assert_snapshot!(told(Format::TcpInfo, LOG), @r"
+        assert_snapshot!(rows_of(Format::TcpInfo, LOG), @r"
         flow 0: ? to ?
         12500000000 0 forward: pipe 10 cwnd 10 phase slow_start srtt 41.883 ms rto 244.000 ms
         12600000000 0 forward: pipe 14 cwnd 20 ssthresh 14 phase fast_recovery epoch 0 srtt 41.883 ms rto 248.000 ms

@@ -1,8 +1,8 @@
 //! CSV of web10g's logger: the variables of RFC 4898, polled.
 //!
-//! Later releases begin with a header; without one the columns are those of release 2.0.7. Windows
-//! are in bytes. The logger for Windows writes the same layout with 0 for what it does not know,
-//! so a segment size, a round-trip time or a timeout of 0 is not known.
+//! Later releases start with a header; without one, the columns are those of release 2.0.7. Windows
+//! are in bytes. The logger for the Windows operating system writes 0 for unknown values, so a segment
+//! size, round-trip time or timeout of 0 is unknown.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -17,12 +17,12 @@ use super::rows::Batch;
 use super::run::Taken;
 use super::state::blank;
 
-/// The fewest columns of a release.
+/// Smallest number of columns of any release.
 const MIN_COLUMNS: usize = 122;
-/// From here on the threshold is infinite: the kernel says so where it does not fit into 31 bits.
+/// Smallest value that means an infinite threshold: the kernel writes it for thresholds beyond 31 bits.
 const INFINITE_SSTHRESH: u64 = 0x7FFF_FFFF;
 
-/// Where a variable stands when no header says so, counted from 1.
+/// Column of a variable without a header, from 1.
 const COLUMNS: [(&str, usize); 6] = [
     ("CurMSS", 20),
     ("SmoothedRTT", 23),
@@ -31,17 +31,17 @@ const COLUMNS: [(&str, usize); 6] = [
     ("CurSsthresh", 27),
     ("SndUna", 108),
 ];
-/// `SndNxt` stands behind `SndUna`.
+/// `SndNxt` follows `SndUna`.
 const SND_NXT: &str = "SndNxt";
 
-/// The header, if there was one.
+/// The header, if any.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Web10g {
     header: Option<Vec<String>>,
 }
 
 impl Web10g {
-    /// Takes in one row.
+    /// Reads one row.
     pub(super) fn line(
         &mut self,
         text: &str,
@@ -61,7 +61,7 @@ impl Web10g {
     }
 
     fn poll(&self, row: &[&str], flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {
-        // Time and endpoints come first in all releases, whatever their names.
+        // Time and endpoints come first in all releases, under varying names.
         let column = |name, place: usize| {
             let text = row.get(place - 1).ok_or(Unusable::Missing(name))?;
             Ok(Field::new(name, text))
@@ -107,7 +107,7 @@ impl Web10g {
         Ok(())
     }
 
-    /// A variable by the header's name for it, or by its place where there is no header.
+    /// A variable by its name in the header, or by its column without a header.
     fn find<'a>(&self, name: &'static str, row: &[&'a str]) -> Result<Option<Field<'a>>, Unusable> {
         let place = match &self.header {
             Some(header) => header.iter().position(|known| known == name),
@@ -128,11 +128,11 @@ mod tests {
     use insta::assert_snapshot;
 
     use crate::import::Format;
-    use crate::import::log::told;
+    use crate::import::log::rows_of;
 
     #[test]
     fn header_names_the_columns() {
-        assert_snapshot!(told(Format::Web10g, "
+        assert_snapshot!(rows_of(Format::Web10g, "
             Timestamp,CID,LocalAddress,LocalPort,RemAddress,RemPort,CurCwnd,CurMSS,SmoothedRTT,CurSsthresh,SndNxt,SndUna
             1400000000.25,7,10.0.0.1,4,10.0.0.2,5,14480,1448,41,4294967295,3000,1000
             1400000000.35,7,10.0.0.1,4,10.0.0.2,5,28960,1448,0,14480,4000,3000
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_header_the_columns_are_those_of_the_first_release() {
+    fn columns_without_a_header_are_those_of_the_first_release() {
         let mut row = vec!["0".to_owned(); 122];
         for (place, value) in [
             (1, "1400000000.25"),
@@ -165,7 +165,7 @@ mod tests {
             row[place - 1] = value.to_owned();
         }
         let log = format!("{}\n{}\n", row.join(","), row[..121].join(","));
-        assert_snapshot!(told(Format::Web10g, &log), @r"
+        assert_snapshot!(rows_of(Format::Web10g, &log), @r"
         flow 0: 10.0.0.1:4 to 10.0.0.2:5
         1400000000250000000 0 forward: una 4294967290 nxt 10 smss 1448 flight 16 cwnd 10 cwnd_bytes 14480 ssthresh 5 srtt 41.000 ms rto 241.000 ms
         1 lines: not a line of this format
