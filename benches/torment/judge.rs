@@ -1,0 +1,360 @@
+//! A measurement held against the truth.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+
+use tcpexp::measure::path::PathPacket;
+use tcpexp::measure::spp::{Fate, Point, RttSample};
+use tcpexp::units::{TimeDelta, Timestamp};
+use tcpexp::{Error, PathOptions, PathReport, Recording, path};
+
+use crate::clock::Clock;
+use crate::pair::{PacketId, Pair, Record, Side};
+
+/// Times of packets are cut to microseconds, four of them in a round trip, and the skew is
+/// estimated: what all that may add up to over a turnaround of a second.
+const RTT_ROUNDING: TimeDelta = TimeDelta::from_micros(20);
+/// Two times of one packet, both cut to microseconds.
+const DELAY_ROUNDING: TimeDelta = TimeDelta::from_micros(2);
+/// How far a bottleneck's rate may be from that of the clean captures, in percent.
+const RATE_PERCENT: u64 = 10;
+/// How far from its true place a clock step may be reported.
+const STEP_DISTANCE: TimeDelta = TimeDelta::from_seconds(2);
+
+/// A promise that a result breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fault {
+    /// Two records of different packets are called one packet.
+    FalseMatch,
+    /// A packet is called a duplicate of one that it is not.
+    FalseDuplicate,
+    /// A packet that stands in both captures is called lost.
+    FalseLoss,
+    /// A packet that only a capture missed is called lost.
+    CaptureLossCalledLoss,
+    /// A round-trip time is of packets that are no pair.
+    FalseSample,
+    /// A round-trip time is of the right packets, but not true.
+    WrongRtt,
+    /// The true one-way delay is outside the stated bound.
+    DelayOutsideBound,
+    /// The true offset of the clocks is outside the stated bound.
+    OffsetOutsideBound,
+    /// A bound is negative.
+    NegativeBound,
+    /// A clock step is reported where no clock was set.
+    InventedStep,
+    /// The bottleneck's rate differs from the one that clean captures show.
+    WrongRate,
+    /// Records are neither used nor skipped.
+    Unbalanced,
+    /// The program panicked.
+    Panic,
+}
+
+impl Fault {
+    /// The name used in tables and in the list of expected failures.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::FalseMatch => "false match",
+            Self::FalseDuplicate => "false duplicate",
+            Self::FalseLoss => "false loss",
+            Self::CaptureLossCalledLoss => "capture loss called loss",
+            Self::FalseSample => "false sample",
+            Self::WrongRtt => "wrong RTT",
+            Self::DelayOutsideBound => "delay outside bound",
+            Self::OffsetOutsideBound => "offset outside bound",
+            Self::NegativeBound => "negative bound",
+            Self::InventedStep => "invented step",
+            Self::WrongRate => "wrong rate",
+            Self::Unbalanced => "unbalanced",
+            Self::Panic => "panic",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The rate of the bottleneck in bits per second, out and back, where it is known.
+pub(crate) type Rates = [Option<u64>; 2];
+
+/// What is to be said of a measurement.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdict {
+    /// Broken promises: how often, and the first one in words.
+    pub(crate) faults: BTreeMap<Fault, (u64, String)>,
+    /// Round-trip times.
+    pub(crate) samples: u64,
+    /// Packets found at both points.
+    pub(crate) delivered: u64,
+    /// Packets called lost.
+    pub(crate) lost: u64,
+    /// Packets of which nothing is claimed.
+    pub(crate) unknown: u64,
+    /// Why nothing was measured.
+    pub(crate) refusal: Option<String>,
+    /// The bottleneck of either way.
+    pub(crate) bottleneck_bps: Rates,
+}
+
+impl Verdict {
+    /// Adds a broken promise.
+    pub(crate) fn blame(&mut self, fault: Fault, why: impl FnOnce() -> String) {
+        self.faults.entry(fault).or_insert_with(|| (0, why())).0 += 1;
+    }
+}
+
+/// Measures two files and compares the results with the truth; `rates` are those that the captures
+/// show before anything goes wrong with them.
+pub(crate) fn judge(
+    files: &[Vec<u8>; 2],
+    pair: &Pair,
+    clocks: &[Clock; 2],
+    rates: Rates,
+    is_numbered: bool,
+) -> Verdict {
+    let recordings = [("src", &files[0]), ("dst", &files[1])]
+        .map(|(name, bytes)| Recording::spool(name.into(), &bytes[..]));
+    let [Ok(src), Ok(dst)] = recordings else {
+        panic!("a temporary file takes a capture");
+    };
+    let (mut packets, mut samples) = (Vec::new(), Vec::new());
+    let measured = path(&src, &dst, &PathOptions::default(), |batch| {
+        packets.extend(batch.packets);
+        samples.extend(batch.samples);
+        Ok::<(), Error>(())
+    });
+    let mut verdict = Verdict::default();
+    match measured {
+        Ok(report) => {
+            let judge = Judge {
+                pair,
+                clocks,
+                report: &report,
+                places: pair.sides.each_ref().map(Side::by_time),
+                ids: pair.sides.each_ref().map(Side::ids),
+            };
+            judge.totals(&mut verdict, rates, &packets);
+            if is_numbered {
+                judge.clocks(&mut verdict, &packets);
+                for packet in &packets {
+                    judge.packet(&mut verdict, packet);
+                }
+                for sample in &samples {
+                    judge.sample(&mut verdict, sample);
+                }
+            }
+            verdict.samples = samples.len() as u64;
+        }
+        Err(error) => verdict.refusal = Some(chain(&error)),
+    }
+    verdict
+}
+
+struct Judge<'a> {
+    pair: &'a Pair,
+    clocks: &'a [Clock; 2],
+    report: &'a PathReport,
+    /// Records by the time that they show.
+    places: [HashMap<Timestamp, Vec<usize>>; 2],
+    /// The packets in each capture.
+    ids: [HashSet<PacketId>; 2],
+}
+
+impl Judge<'_> {
+    fn totals(&self, verdict: &mut Verdict, rates: Rates, packets: &[PathPacket]) {
+        for capture in &self.report.captures {
+            let skipped: u64 = capture.tally.skipped().map(|(_, count)| count).sum();
+            if capture.tally.used() + skipped != capture.tally.records() {
+                verdict.blame(Fault::Unbalanced, || format!("{:?}", capture.tally));
+            }
+        }
+        for packet in packets {
+            match packet.fate {
+                Fate::Delivered => verdict.delivered += packet.packets,
+                Fate::Lost => verdict.lost += packet.packets,
+                Fate::Ambiguous | Fate::Outside => verdict.unknown += packet.packets,
+                _ => {}
+            }
+        }
+        let ways = &self.report.totals.ways;
+        verdict.bottleneck_bps = [ways[0].bottleneck_bps, ways[1].bottleneck_bps];
+        for (way, (found, truth)) in verdict.bottleneck_bps.into_iter().zip(rates).enumerate() {
+            if let (Some(found), Some(truth)) = (found, truth)
+                && found.abs_diff(truth) > truth / 100 * RATE_PERCENT
+            {
+                verdict.blame(Fault::WrongRate, || {
+                    format!("{found} bit/s instead of {truth}, way {way}")
+                });
+            }
+        }
+    }
+
+    fn clocks(&self, verdict: &mut Verdict, packets: &[PathPacket]) {
+        for step in self.report.clock.steps() {
+            if !self.is_true_step(step.point, step.size, [step.src_record, step.dst_record]) {
+                verdict.blame(Fault::InventedStep, || format!("{step:?}"));
+            }
+        }
+        let Some(error) = self.report.offset_error else {
+            return;
+        };
+        if error < TimeDelta::ZERO {
+            verdict.blame(Fault::NegativeBound, || format!("± {error}"));
+        }
+        let first = packets
+            .iter()
+            .filter_map(|packet| Some((packet, packet.sent_record?, packet.received_record?)))
+            .filter_map(|(packet, sent, _)| self.record(packet.way.upstream(), sent))
+            .min_by_key(|record| record.true_at);
+        if let Some(first) = first {
+            let truth = self.clocks[1].ahead(first.true_at) - self.clocks[0].ahead(first.true_at);
+            let found = self.report.clock.offset().middle;
+            if (found - truth).abs() > error.abs() + DELAY_ROUNDING + self.coarseness() {
+                verdict.blame(Fault::OffsetOutsideBound, || {
+                    format!("{found} ± {error} where the truth is {truth}")
+                });
+            }
+        }
+    }
+
+    /// Whether a clock was set so, there or nearly there. To set one clock back is to set the
+    /// other forward.
+    fn is_true_step(&self, point: Point, size: TimeDelta, records: [u64; 2]) -> bool {
+        let clocks = [(point, size), (point.opposite(), -size)];
+        let near = |(at, by): &(Timestamp, TimeDelta), size: TimeDelta| {
+            let is_near = Point::BOTH.iter().any(|point| {
+                self.record(*point, records[point.index()])
+                    .is_some_and(|record| (record.true_at - *at).abs() <= STEP_DISTANCE)
+            });
+            is_near && (*by - size).abs() <= TimeDelta::from_millis(1) + self.coarseness()
+        };
+        clocks.iter().any(|(point, size)| {
+            let steps = self.clocks[point.index()].steps();
+            steps.iter().any(|step| near(step, *size))
+        })
+    }
+
+    fn packet(&self, verdict: &mut Verdict, packet: &PathPacket) {
+        let upstream = packet.way.upstream();
+        let sent = packet
+            .sent_record
+            .and_then(|record| self.record(upstream, record));
+        let received = packet
+            .received_record
+            .and_then(|record| self.record(upstream.opposite(), record));
+        match (packet.fate, sent, received) {
+            (Fate::Lost, Some(sent), _) if self.pair.arrived(sent) => {
+                let there = &self.ids[upstream.opposite().index()];
+                let fault = if sent.ids.iter().all(|id| there.contains(id)) {
+                    Fault::FalseLoss
+                } else {
+                    Fault::CaptureLossCalledLoss
+                };
+                verdict.blame(fault, || {
+                    format!("record {:?} of {upstream}", packet.sent_record)
+                });
+            }
+            (_, Some(sent), Some(received)) => {
+                if !Pair::is_same(sent, received) {
+                    let fault = match packet.fate {
+                        Fate::Duplicate => Fault::FalseDuplicate,
+                        _ => Fault::FalseMatch,
+                    };
+                    verdict.blame(fault, || Self::words(packet, sent, received));
+                } else if let (Some(delay), Some(error)) =
+                    (packet.one_way_delay, self.report.offset_error)
+                {
+                    let truth = received.true_at - sent.true_at;
+                    if (delay - truth).abs() > error.abs() + DELAY_ROUNDING + self.coarseness() {
+                        verdict.blame(Fault::DelayOutsideBound, || {
+                            format!(
+                                "{delay} ± {error} where the truth is {truth}: {}",
+                                Self::words(packet, sent, received)
+                            )
+                        });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn sample(&self, verdict: &mut Verdict, sample: &RttSample) {
+        let near = sample.reference;
+        let far = near.opposite();
+        let arrived = sample.time + sample.owd_out;
+        let departed = arrived + sample.turnaround;
+        let returned = departed + sample.owd_back;
+        let out = self.packets_of([(near, sample.time), (far, arrived)]);
+        let back = self.packets_of([(far, departed), (near, returned)]);
+        let truths = out
+            .iter()
+            .flat_map(|out| back.iter().map(|back| *out + *back));
+        let rtt = sample.rtt;
+        let Some(error) = truths.map(|truth| (rtt - truth).abs()).min() else {
+            verdict.blame(Fault::FalseSample, || format!("{sample:?}"));
+            return;
+        };
+        let drift_ns =
+            i128::from(self.drift_ppm()) * i128::from((sample.turnaround + rtt).as_nanos());
+        let drift = TimeDelta::from_nanos((drift_ns / 1_000_000).unsigned_abs() as i64);
+        if error > RTT_ROUNDING + drift + self.coarseness() + self.coarseness() {
+            verdict.blame(Fault::WrongRtt, || format!("off by {error}: {sample:?}"));
+        }
+    }
+
+    /// True one-way delays of the packets that stand at both places at these times.
+    fn packets_of(&self, [sent, received]: [(Point, Timestamp); 2]) -> Vec<TimeDelta> {
+        let at = |(point, time): (Point, Timestamp)| {
+            let side = &self.pair.sides[point.index()];
+            let places = self.places[point.index()].get(&time);
+            places
+                .into_iter()
+                .flatten()
+                .map(|place| &side.records[*place])
+        };
+        let pairs = at(sent).flat_map(|sent| at(received).map(move |received| (sent, received)));
+        pairs
+            .filter(|(sent, received)| Pair::is_same(sent, received))
+            .map(|(sent, received)| received.true_at - sent.true_at)
+            .collect()
+    }
+
+    fn record(&self, point: Point, number: u64) -> Option<&Record> {
+        let place = usize::try_from(number).ok()?;
+        self.pair.sides[point.index()].records.get(place)
+    }
+
+    fn coarseness(&self) -> TimeDelta {
+        self.clocks.iter().map(Clock::resolution).sum()
+    }
+
+    fn drift_ppm(&self) -> i64 {
+        self.clocks.iter().map(Clock::drift_ppm).sum()
+    }
+
+    fn words(packet: &PathPacket, sent: &Record, received: &Record) -> String {
+        format!(
+            "{} of flow {:?}, record {:?} (true {}) and record {:?} (true {}), way {}",
+            packet.fate.name(),
+            packet.flow,
+            packet.sent_record,
+            sent.true_at.as_nanos(),
+            packet.received_record,
+            received.true_at.as_nanos(),
+            packet.way.name(),
+        )
+    }
+}
+
+/// An error's message with those of its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let causes: Vec<String> = causes.map(ToString::to_string).collect();
+    causes.join(": ")
+}

@@ -1,0 +1,457 @@
+//! What may go wrong with a pair of captures, and how to make it go wrong.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use tcpexp::units::{TimeDelta, Timestamp};
+use tcpexp_testkit::Prng;
+
+use crate::clock::{Clock, Error};
+use crate::headers::Headers;
+use crate::pair::{PacketId, Pair, Record, Side};
+
+/// One second of the year 2061, in Unix time.
+const YEAR_2061: Timestamp = Timestamp::from_nanos(2_871_763_200_000_000_000);
+/// Options of TCP: the timestamps (RFC 7323) and selective acknowledgments (RFC 2018).
+const TIMESTAMPS: u8 = 8;
+const SACK: u8 = 5;
+
+/// One defect of one or both captures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Torment {
+    /// Hosts leave the IPv4 Identification at zero.
+    ZeroIpId,
+    /// Datagrams of one stream differ only in an IPv4 Identification that starts again after so many.
+    WrappingUdp(u16),
+    /// TCP segments carry no timestamps.
+    NoTimestamps,
+    /// The second capture shows the hosts under other addresses and ports.
+    Translated,
+    /// A middlebox adds to the sequence numbers of each direction.
+    ShiftedSequence,
+    /// A capture misses records at random, this many in a million.
+    CaptureLoss(usize, u32),
+    /// The captures (0, 1 or both) miss everything for a time, from a millionth of the span on.
+    Hole(Which, u32, TimeDelta),
+    /// A capture starts late, by millionths of the span.
+    LateStart(usize, u32),
+    /// A capture ends early, by millionths of the span.
+    EarlyEnd(usize, u32),
+    /// A capture records some packets twice, this many in a million.
+    Duplicates(usize, u32),
+    /// A capture's clock is wrong.
+    Clock(usize, Error),
+    /// One record has a timestamp of the year 2061.
+    Outlier(usize, u32),
+    /// Records stand up to this many places from where they belong.
+    Disorder(Which, u8),
+    /// Records are cut to this many bytes.
+    Snaplen(Which, u32),
+    /// Bytes of packets are damaged, this many records in a million.
+    Bytes(usize, u32),
+    /// Bytes of the file are damaged, headers of records included.
+    FileBytes(usize, u32),
+    /// The file ends after this many millionths.
+    Truncated(usize, u32),
+    /// The files are named in the wrong order.
+    Swapped,
+}
+
+/// Which of the two captures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// One of them.
+    One(usize),
+    /// Both.
+    Both,
+}
+
+impl Which {
+    fn has(self, side: usize) -> bool {
+        match self {
+            Self::One(one) => one == side,
+            Self::Both => true,
+        }
+    }
+}
+
+impl Torment {
+    /// How many kinds there are.
+    pub(crate) const KINDS: u64 = 22;
+
+    /// Draws the parameters of the kind with this number.
+    pub(crate) fn draw(kind: u64, dice: &mut Prng) -> Self {
+        let side = usize::from(dice.chance_ppm(500_000));
+        let which = match dice.below(3) {
+            0 => Which::Both,
+            _ => Which::One(side),
+        };
+        let ppm = dice.below(1_000_000) as u32;
+        match kind {
+            0 => Self::ZeroIpId,
+            1 => Self::WrappingUdp(one_of(dice, &[64, 256, 1024, 0])),
+            2 => Self::NoTimestamps,
+            3 => Self::Translated,
+            4 => Self::ShiftedSequence,
+            5 | 6 => Self::CaptureLoss(side, one_of(dice, &[1_000, 10_000, 50_000])),
+            7 => Self::Hole(
+                which,
+                ppm,
+                TimeDelta::from_millis(one_of(dice, &[50, 300, 1_000, 2_500])),
+            ),
+            8 => Self::LateStart(side, ppm / 3),
+            9 => Self::EarlyEnd(side, ppm / 3),
+            10 => Self::Duplicates(side, one_of(dice, &[1_000, 20_000, 1_000_000])),
+            11 => {
+                let seconds = one_of(dice, &[-3, 1, 7_200, -86_400, 31_536_000]);
+                Self::Clock(side, Error::Offset(TimeDelta::from_seconds(seconds)))
+            }
+            12 => Self::Clock(side, Error::Skew(one_of(dice, &[-150, -20, 10, 50, 200]))),
+            13 | 14 => {
+                let micros = one_of(dice, &[-5_000, -1_000, -100, 100, 300, 1_000, 2_000, 5_000]);
+                Self::Clock(side, Error::Step(ppm, TimeDelta::from_micros(micros)))
+            }
+            15 => {
+                let slope_ppm = one_of(dice, &[-200, 50, 100, 500]);
+                let period = TimeDelta::from_millis(one_of(dice, &[1_000, 4_000, 10_000]));
+                Self::Clock(side, Error::SawTooth(slope_ppm, period))
+            }
+            16 => {
+                let tick = TimeDelta::from_millis(one_of(dice, &[1, 10, 100]));
+                Self::Clock(side, Error::Coarse(tick))
+            }
+            17 => Self::Outlier(side, ppm),
+            18 => Self::Disorder(which, one_of(dice, &[1, 2, 5])),
+            19 => Self::Snaplen(which, one_of(dice, &[60, 68, 82])),
+            20 => match dice.below(3) {
+                0 => Self::Bytes(side, one_of(dice, &[1_000, 20_000])),
+                1 => Self::FileBytes(side, one_of(dice, &[1, 5, 50])),
+                _ => Self::Truncated(side, ppm),
+            },
+            _ => Self::Swapped,
+        }
+    }
+
+    /// Whether the captures have something that it could change.
+    pub(crate) fn applies_to(self, pair: &Pair) -> bool {
+        !matches!(self, Self::WrappingUdp(_)) || pair.has_udp
+    }
+
+    /// A word for tables.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::ZeroIpId => "IP ID zero",
+            Self::WrappingUdp(_) => "UDP that repeats",
+            Self::NoTimestamps => "no timestamps",
+            Self::Translated => "translation",
+            Self::ShiftedSequence => "shifted sequence",
+            Self::CaptureLoss(..) => "capture loss",
+            Self::Hole(Which::Both, ..) => "hole in both",
+            Self::Hole(..) => "hole in one",
+            Self::LateStart(..) => "late start",
+            Self::EarlyEnd(..) => "early end",
+            Self::Duplicates(..) => "duplicates",
+            Self::Clock(_, error) => error.name(),
+            Self::Outlier(..) => "year 2061",
+            Self::Disorder(..) => "disorder",
+            Self::Snaplen(..) => "snaplen",
+            Self::Bytes(..) => "damaged packets",
+            Self::FileBytes(..) => "damaged file",
+            Self::Truncated(..) => "truncated file",
+            Self::Swapped => "swapped files",
+        }
+    }
+
+    /// Its place in the order in which torments happen: hosts, middleboxes, captures, files.
+    pub(crate) fn stage(self) -> u8 {
+        match self {
+            Self::ZeroIpId | Self::WrappingUdp(_) | Self::NoTimestamps => 0,
+            Self::Translated | Self::ShiftedSequence => 1,
+            Self::CaptureLoss(..)
+            | Self::Hole(..)
+            | Self::LateStart(..)
+            | Self::EarlyEnd(..)
+            | Self::Duplicates(..) => 2,
+            // A clock reads coarse what it shows.
+            Self::Clock(_, Error::Coarse(_)) => 4,
+            Self::Clock(..) => 3,
+            Self::Outlier(..) => 5,
+            Self::Disorder(..) => 6,
+            Self::Snaplen(..) => 7,
+            Self::Bytes(..) => 8,
+            Self::FileBytes(..) | Self::Truncated(..) => 9,
+            Self::Swapped => 10,
+        }
+    }
+
+    /// Changes the records; what it does to files is left to [`damage`](Self::damage).
+    pub(crate) fn apply(self, pair: &mut Pair, clocks: &mut [Clock; 2], dice: &mut Prng) {
+        let span = span(pair);
+        let within = |ppm: u32| span.0 + part(span.1 - span.0, ppm);
+        match self {
+            Self::ZeroIpId => each_packet(pair, |_, record, headers| {
+                if let Some(field) = headers.ip_id() {
+                    headers.write(&mut record.frame, field.start, &[0, 0]);
+                }
+            }),
+            Self::WrappingUdp(period) => repeat_datagrams(pair, period),
+            Self::NoTimestamps => each_packet(pair, without_timestamps),
+            Self::Translated => each_packet(pair, translate),
+            Self::ShiftedSequence => each_packet(pair, shift_sequence),
+            Self::CaptureLoss(side, ppm) => {
+                pair.sides[side].records.retain(|_| !dice.chance_ppm(ppm));
+            }
+            Self::Hole(which, ppm, length) => {
+                let start = within(ppm);
+                for (number, side) in pair.sides.iter_mut().enumerate() {
+                    if which.has(number) {
+                        side.records
+                            .retain(|r| r.true_at < start || r.true_at >= start + length);
+                    }
+                }
+            }
+            Self::LateStart(side, ppm) => {
+                let start = within(ppm);
+                pair.sides[side].records.retain(|r| r.true_at >= start);
+            }
+            Self::EarlyEnd(side, ppm) => {
+                let end = within(1_000_000 - ppm);
+                pair.sides[side].records.retain(|r| r.true_at < end);
+            }
+            Self::Duplicates(side, ppm) => duplicate(&mut pair.sides[side], ppm, dice),
+            Self::Clock(side, error) => {
+                clocks[side].add(error, span);
+                for record in &mut pair.sides[side].records {
+                    record.at = clocks[side].shows(record.true_at);
+                }
+            }
+            Self::Outlier(side, ppm) => {
+                let records = &mut pair.sides[side].records;
+                let place = records.len() as u64 * u64::from(ppm) / 1_000_000;
+                if let Some(record) = records.get_mut(place as usize) {
+                    record.at = YEAR_2061;
+                }
+            }
+            Self::Disorder(which, places) => {
+                for (number, side) in pair.sides.iter_mut().enumerate() {
+                    if which.has(number) {
+                        disorder(&mut side.records, places, dice);
+                    }
+                }
+            }
+            Self::Snaplen(which, bytes) => {
+                for (number, side) in pair.sides.iter_mut().enumerate() {
+                    if which.has(number) {
+                        for record in &mut side.records {
+                            record.frame.truncate(bytes as usize);
+                        }
+                    }
+                }
+            }
+            Self::Bytes(side, ppm) => {
+                for record in &mut pair.sides[side].records {
+                    if dice.chance_ppm(ppm) && !record.frame.is_empty() {
+                        let place = dice.below(record.frame.len() as u64) as usize;
+                        record.frame[place] ^= 1 << dice.below(8);
+                    }
+                }
+            }
+            Self::Swapped => {
+                pair.sides.swap(0, 1);
+                clocks.swap(0, 1);
+            }
+            Self::FileBytes(..) | Self::Truncated(..) => {}
+        }
+    }
+
+    /// Whether record numbers may no longer be those of the undamaged file.
+    pub(crate) fn renumbers(self) -> bool {
+        matches!(self, Self::FileBytes(..))
+    }
+
+    /// Damages the files.
+    pub(crate) fn damage(self, files: &mut [Vec<u8>; 2], dice: &mut Prng) {
+        match self {
+            Self::FileBytes(side, count) => {
+                for _ in 0..count {
+                    let place = dice.below(files[side].len() as u64) as usize;
+                    files[side][place] = dice.below(256) as u8;
+                }
+            }
+            Self::Truncated(side, ppm) => {
+                let end = files[side].len() as u64 * u64::from(ppm) / 1_000_000;
+                files[side].truncate(end as usize);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn one_of<T: Copy>(dice: &mut Prng, choices: &[T]) -> T {
+    choices[dice.below(choices.len() as u64) as usize]
+}
+
+impl fmt::Display for Torment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+/// From the first to the last true time of both captures.
+fn span(pair: &Pair) -> (Timestamp, Timestamp) {
+    let times = || {
+        pair.sides
+            .iter()
+            .flat_map(|side| &side.records)
+            .map(|r| r.true_at)
+    };
+    let zero = Timestamp::from_nanos(0);
+    (times().min().unwrap_or(zero), times().max().unwrap_or(zero))
+}
+
+fn part(whole: TimeDelta, ppm: u32) -> TimeDelta {
+    TimeDelta::from_nanos(whole.as_nanos() / 1_000_000 * i64::from(ppm))
+}
+
+/// Calls `change` with each TCP or UDP packet and the number of its capture.
+fn each_packet(pair: &mut Pair, change: impl Fn(usize, &mut Record, &Headers)) {
+    for (number, side) in pair.sides.iter_mut().enumerate() {
+        for record in &mut side.records {
+            if let Some(headers) = Headers::find(side.link_type, &record.frame) {
+                change(number, record, &headers);
+            }
+        }
+    }
+}
+
+/// Gives all datagrams the same content and an Identification that repeats.
+fn repeat_datagrams(pair: &mut Pair, period: u16) {
+    // A packet is numbered where it was first seen, which is where it left.
+    let mut order: Vec<(Timestamp, PacketId, u32)> = Vec::new();
+    for side in &pair.sides {
+        for record in &side.records {
+            if let (Some(headers), Some(id)) = (
+                Headers::find(side.link_type, &record.frame).filter(|headers| !headers.is_tcp),
+                record.ids.first(),
+            ) {
+                let [source, _] = headers.ports();
+                let port = u16::from_be_bytes([
+                    record.frame[source.start],
+                    record.frame[source.start + 1],
+                ]);
+                order.push((record.true_at, *id, port.into()));
+            }
+        }
+    }
+    order.sort_unstable();
+    let mut next: HashMap<u32, u16> = HashMap::new();
+    let mut numbers: HashMap<PacketId, u16> = HashMap::new();
+    for (_, id, stream) in order {
+        numbers.entry(id).or_insert_with(|| {
+            let next = next.entry(stream).or_default();
+            let number = *next;
+            *next = next.wrapping_add(1);
+            // A period of zero is that of the whole field.
+            number.checked_rem(period).unwrap_or(number)
+        });
+    }
+    each_packet(pair, |_, record, headers| {
+        if headers.is_tcp {
+            return;
+        }
+        record.frame[headers.datagram()..].fill(0);
+        record.frame[headers.udp_checksum()].fill(0);
+        if let (Some(field), Some(id)) = (headers.ip_id(), record.ids.first()) {
+            headers.write(&mut record.frame, field.start, &numbers[id].to_be_bytes());
+        }
+    });
+}
+
+/// Overwrites the timestamps with padding (RFC 9293, section 3.1: kind 1).
+fn without_timestamps(_: usize, record: &mut Record, headers: &Headers) {
+    if !headers.is_tcp {
+        return;
+    }
+    for (kind, range) in headers.options(&record.frame) {
+        if kind == TIMESTAMPS {
+            let padding = vec![1; range.len()];
+            headers.write(&mut record.frame, range.start, &padding);
+        }
+    }
+}
+
+/// Shows hosts under other addresses and ports in the second capture.
+fn translate(side: usize, record: &mut Record, headers: &Headers) {
+    if side == 0 {
+        return;
+    }
+    for (address, port) in headers.addresses().into_iter().zip(headers.ports()) {
+        let port_now = u16::from_be_bytes([record.frame[port.start], record.frame[port.start + 1]]);
+        // Servers keep their port, as behind a home router.
+        if port_now >= 10_000 {
+            let last = address.end - 1;
+            let moved = [record.frame[last - 1] ^ 0x40, record.frame[last] ^ 0x11];
+            headers.write(&mut record.frame, last - 1, &moved);
+            let moved = (port_now ^ 0x0A5A).to_be_bytes();
+            headers.write(&mut record.frame, port.start, &moved);
+        }
+    }
+}
+
+/// Adds to the sequence numbers of either direction in the second capture.
+fn shift_sequence(side: usize, record: &mut Record, headers: &Headers) {
+    if side == 0 || !headers.is_tcp {
+        return;
+    }
+    let [source, destination] = headers
+        .ports()
+        .map(|port| u16::from_be_bytes([record.frame[port.start], record.frame[port.start + 1]]));
+    // A different shift for each direction, the same for all packets of one.
+    let shift = |from: u16, to: u16| u32::from(from).wrapping_mul(2_654_435_761) ^ u32::from(to);
+    let (ours, theirs) = (shift(source, destination), shift(destination, source));
+    let [seq, ack] = headers.sequence_numbers();
+    let mut fields = vec![(seq.start, ours)];
+    if headers.acknowledges(&record.frame) {
+        fields.push((ack.start, theirs));
+    }
+    for (kind, range) in headers.options(&record.frame) {
+        if kind == SACK {
+            fields.extend(
+                (range.start + 2..range.end)
+                    .step_by(4)
+                    .map(|edge| (edge, theirs)),
+            );
+        }
+    }
+    for (at, shift) in fields {
+        if let Some(field) = record.frame.get(at..).and_then(|rest| rest.first_chunk()) {
+            let moved = u32::from_be_bytes(*field).wrapping_add(shift);
+            headers.write(&mut record.frame, at, &moved.to_be_bytes());
+        }
+    }
+}
+
+/// Records some packets again, a moment later.
+fn duplicate(side: &mut Side, ppm: u32, dice: &mut Prng) {
+    let mut records = Vec::with_capacity(side.records.len());
+    for record in side.records.drain(..) {
+        let again = dice.chance_ppm(ppm).then(|| Record {
+            true_at: record.true_at + TimeDelta::from_micros(1),
+            at: record.at + TimeDelta::from_micros(1),
+            ..record.clone()
+        });
+        records.push(record);
+        records.extend(again);
+    }
+    side.records = records;
+}
+
+/// Moves records by fewer than `places` places.
+fn disorder(records: &mut Vec<Record>, places: u8, dice: &mut Prng) {
+    let mut keyed: Vec<(u64, Record)> = (0..)
+        .zip(records.drain(..))
+        .map(|(place, record): (u64, Record)| (place + dice.below(u64::from(places) + 1), record))
+        .collect();
+    keyed.sort_by_key(|(place, _)| *place);
+    records.extend(keyed.into_iter().map(|(_, record)| record));
+}
