@@ -73,6 +73,15 @@ pub enum Unusable {
     CutOff,
 }
 
+/// Outcome of a line without an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineUse {
+    /// The line yielded a row or a part of one.
+    Used,
+    /// The line holds no data.
+    PassedOver,
+}
+
 /// The first unusable line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstUnusable {

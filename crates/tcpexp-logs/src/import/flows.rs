@@ -7,8 +7,8 @@ use tcpexp_flow::{Direction, FlowId, Protocol, StreamOffset};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::SeqNum;
 
+use super::offsets::Unwrapped;
 use super::rows::{Batch, CongestionState, ImportedFlow, StateChange};
-use super::state::Unwrapped;
 
 /// The state of one sender.
 #[derive(Clone, Copy, Debug)]

@@ -33,6 +33,7 @@ mod fields;
 mod flows;
 mod iperf3;
 mod lines;
+mod offsets;
 mod probe_columns;
 mod probe_events;
 mod probe_log;

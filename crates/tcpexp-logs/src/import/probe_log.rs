@@ -2,12 +2,11 @@
 
 use tcpexp_units::TimeDelta;
 
-use super::error::Unusable;
+use super::error::{LineUse, Unusable};
 use super::flows::Flows;
 use super::probe_columns::{self, Columns};
 use super::probe_events;
 use super::rows::Batch;
-use super::run::Taken;
 
 /// Context that earlier lines give for later ones.
 #[derive(Clone, Debug, Default)]
@@ -25,21 +24,21 @@ impl ProbeLog {
         text: &str,
         flows: &mut Flows,
         batch: &mut Batch,
-    ) -> Result<Taken, Unusable> {
+    ) -> Result<LineUse, Unusable> {
         if probe_columns::is_header(text) {
             self.columns = Some(Columns::of(text));
-            return Ok(Taken::PassedOver);
+            return Ok(LineUse::PassedOver);
         }
         if let Some(columns) = &self.columns {
             columns.row(text, flows, batch)?;
         } else if let Some(ahead) = probe_events::clock_ahead(text) {
             self.ahead = ahead;
-            return Ok(Taken::PassedOver);
+            return Ok(LineUse::PassedOver);
         } else if probe_events::has_event(text) {
             probe_events::line(text, self.ahead, flows, batch)?;
         } else {
             probe_columns::proc_line(text, flows, batch)?;
         }
-        Ok(Taken::Used)
+        Ok(LineUse::Used)
     }
 }

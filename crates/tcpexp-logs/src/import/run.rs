@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::io::BufRead;
 use std::mem;
 
-use super::error::{Error, Report, Unusable};
+use super::error::{Error, LineUse, Report, Unusable};
 use super::flows::Flows;
 use super::lines::Lines;
 use super::probe_log::ProbeLog;
@@ -97,15 +97,6 @@ impl Format {
     }
 }
 
-/// Outcome of a line without an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
-    /// The line yielded a row or a part of one.
-    Used,
-    /// The line holds no data.
-    PassedOver,
-}
-
 /// Reads `log` and passes its rows to `sink`, in the order of the log.
 ///
 /// Memory depends on the number of connections in the log, not on its length.
@@ -150,8 +141,8 @@ fn by_line<E: From<Error>>(
         let Some(text) = read else { break };
         report.lines += 1;
         match text.and_then(|text| parser.line(text, &mut flows, &mut batch)) {
-            Ok(Taken::Used) => report.used += 1,
-            Ok(Taken::PassedOver) => report.passed_over += 1,
+            Ok(LineUse::Used) => report.used += 1,
+            Ok(LineUse::PassedOver) => report.passed_over += 1,
             Err(reason) => report.refuse(reason, &lines.beginning()),
         }
         if report.lines.is_multiple_of(BATCH_LINES) && !batch.is_empty() {
@@ -179,18 +170,18 @@ impl Parser {
         text: &str,
         flows: &mut Flows,
         batch: &mut Batch,
-    ) -> Result<Taken, Unusable> {
+    ) -> Result<LineUse, Unusable> {
         if text.trim_start().is_empty() || text.starts_with('#') {
-            return Ok(Taken::PassedOver);
+            return Ok(LineUse::PassedOver);
         }
         match self {
             Self::TcpProbe(log) => return log.line(text, flows, batch),
-            Self::TcpInfo if tcp_info::is_header(text) => return Ok(Taken::PassedOver),
+            Self::TcpInfo if tcp_info::is_header(text) => return Ok(LineUse::PassedOver),
             Self::TcpInfo => tcp_info::line(text, flows, batch)?,
             Self::Ss(ss) => return ss.line(text, flows, batch),
             Self::Siftr(siftr) => return siftr.line(text, flows, batch),
             Self::Web10g(web10g) => return web10g.line(text, flows, batch),
         }
-        Ok(Taken::Used)
+        Ok(LineUse::Used)
     }
 }

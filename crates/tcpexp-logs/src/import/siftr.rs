@@ -12,11 +12,10 @@ use std::net::{IpAddr, SocketAddr};
 use tcpexp_measure::sender::{Phase, SenderSample};
 use tcpexp_units::TimeDelta;
 
-use super::error::Unusable;
+use super::error::{LineUse, Unusable};
 use super::fields::Field;
 use super::flows::Flows;
 use super::rows::Batch;
-use super::run::Taken;
 use super::state::blank;
 
 /// `TF_FASTRECOVERY` of FreeBSD's `tcp_var.h`.
@@ -79,13 +78,13 @@ impl Siftr {
         text: &str,
         flows: &mut Flows,
         batch: &mut Batch,
-    ) -> Result<Taken, Unusable> {
+    ) -> Result<LineUse, Unusable> {
         if text.starts_with("enable_time_secs=") {
             self.enable(text)?;
-            return Ok(Taken::PassedOver);
+            return Ok(LineUse::PassedOver);
         }
         if text.starts_with("disable_time_secs=") {
-            return Ok(Taken::PassedOver);
+            return Ok(LineUse::PassedOver);
         }
         let row: Vec<&str> = text.split(',').map(str::trim).collect();
         let has_hash = row.get(1).is_some_and(|column| column.starts_with("0x"));
@@ -95,7 +94,7 @@ impl Siftr {
         }
         match row[0] {
             "i" => self.arrival(&row, &layout, has_hash, flows, batch),
-            "o" => Ok(Taken::PassedOver),
+            "o" => Ok(LineUse::PassedOver),
             _ => Err(Unusable::OtherLayout),
         }
     }
@@ -123,10 +122,10 @@ impl Siftr {
         has_hash: bool,
         flows: &mut Flows,
         batch: &mut Batch,
-    ) -> Result<Taken, Unusable> {
+    ) -> Result<LineUse, Unusable> {
         let field = |name, column: usize| Field::new(name, row[column]);
         if field("state", layout.state).number::<u8>()? < ESTABLISHED {
-            return Ok(Taken::PassedOver);
+            return Ok(LineUse::PassedOver);
         }
         let end = |name, column| {
             let address: IpAddr = field(name, column).address()?;
@@ -158,7 +157,7 @@ impl Siftr {
             rto,
             ..blank(stream, at)
         });
-        Ok(Taken::Used)
+        Ok(LineUse::Used)
     }
 
     /// A time span in `1/scale` ticks, or in microseconds if the first record has no tick rate. The

@@ -8,11 +8,10 @@ use std::net::{IpAddr, SocketAddr};
 use tcpexp_measure::sender::SenderSample;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::error::Unusable;
+use super::error::{LineUse, Unusable};
 use super::fields::Field;
 use super::flows::Flows;
 use super::rows::{Batch, SenderCounters};
-use super::run::Taken;
 use super::state::{blank, finite};
 
 /// The initial timeout, which `ss` omits.
@@ -33,7 +32,7 @@ impl Ss {
         text: &str,
         flows: &mut Flows,
         batch: &mut Batch,
-    ) -> Result<Taken, Unusable> {
+    ) -> Result<LineUse, Unusable> {
         let mut tokens: Vec<&str> = text.split_ascii_whitespace().collect();
         if let Some(at) = time(&tokens) {
             self.at = Some(at);
@@ -44,7 +43,7 @@ impl Ss {
             tokens.first(),
             None | Some(&("State" | "Recv-Q" | "LISTEN" | "UNCONN" | "TIME-WAIT"))
         ) {
-            return Ok(Taken::PassedOver);
+            return Ok(LineUse::PassedOver);
         }
         let (ends, details) = match head(&tokens) {
             Some((ends, behind)) if tokens[behind..].iter().any(|token| has_details(token)) => {
@@ -52,7 +51,7 @@ impl Ss {
             }
             Some((ends, _)) => {
                 self.pending = Some(ends);
-                return Ok(Taken::Used);
+                return Ok(LineUse::Used);
             }
             None if tokens.iter().any(|token| has_details(token)) => {
                 (pending.ok_or(Unusable::Missing("endpoints"))?, &tokens[..])
@@ -61,7 +60,7 @@ impl Ss {
         };
         let at = self.at.ok_or(Unusable::Missing("time"))?;
         connection(at, ends, &Details(details), flows, batch)?;
-        Ok(Taken::Used)
+        Ok(LineUse::Used)
     }
 }
 

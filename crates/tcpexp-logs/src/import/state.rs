@@ -1,6 +1,5 @@
 //! Sender samples from a kernel's numbers.
 
-use tcpexp_flow::StreamOffset;
 use tcpexp_measure::sender::{CwndSource, Phase, SenderSample};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::SeqNum;
@@ -105,20 +104,4 @@ pub(super) fn phase(ssthresh: u32, cwnd: u32, state: Option<CongestionState>) ->
 /// The threshold; `None` while it is infinite.
 pub(super) fn finite(ssthresh: u32) -> Option<u32> {
     (ssthresh < INFINITE_SSTHRESH).then_some(ssthresh)
-}
-
-/// Unwraps a pair of sequence numbers.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Unwrapped(Option<StreamOffset>);
-
-impl Unwrapped {
-    /// The stream offsets of `una` and `nxt`, which lie within 2 GiB of the previous pair.
-    pub(super) fn place(&mut self, una: SeqNum, nxt: SeqNum) -> (StreamOffset, StreamOffset) {
-        let una = match self.0 {
-            Some(last) => last.nearest(una),
-            None => StreamOffset::first(una),
-        };
-        self.0 = Some(una);
-        (una, una.nearest(nxt))
-    }
 }

@@ -10,11 +10,10 @@ use tcpexp_measure::sender::SenderSample;
 use tcpexp_units::TimeDelta;
 use tcpexp_wire::SeqNum;
 
-use super::error::Unusable;
+use super::error::{LineUse, Unusable};
 use super::fields::Field;
 use super::flows::Flows;
 use super::rows::Batch;
-use super::run::Taken;
 use super::state::blank;
 
 /// Smallest number of columns of any release.
@@ -47,17 +46,17 @@ impl Web10g {
         text: &str,
         flows: &mut Flows,
         batch: &mut Batch,
-    ) -> Result<Taken, Unusable> {
+    ) -> Result<LineUse, Unusable> {
         let row: Vec<&str> = text.split(',').map(str::trim).collect();
         if row[0].eq_ignore_ascii_case("timestamp") {
             self.header = Some(row.into_iter().map(str::to_owned).collect());
-            return Ok(Taken::PassedOver);
+            return Ok(LineUse::PassedOver);
         }
         if self.header.is_none() && row.len() < MIN_COLUMNS {
             return Err(Unusable::OtherLayout);
         }
         self.poll(&row, flows, batch)?;
-        Ok(Taken::Used)
+        Ok(LineUse::Used)
     }
 
     fn poll(&self, row: &[&str], flows: &mut Flows, batch: &mut Batch) -> Result<(), Unusable> {

@@ -2,9 +2,9 @@
 
 use tcpexp_units::TimeDelta;
 
+use super::group::Group;
 use super::measures::{Measure, Values};
 use super::rates::{mean, nearest_rank};
-use super::run::Group;
 use crate::transfer::buffer_delay_percent;
 
 pub(super) fn measure(group: &Group<'_>, values: &mut Values) {

@@ -5,6 +5,7 @@
 
 mod cells;
 mod delays;
+mod group;
 mod measures;
 mod rates;
 mod response;
@@ -16,7 +17,8 @@ mod tests;
 mod window;
 
 pub use cells::{CellClass, RunOfCell, compare};
+pub use group::Options;
 pub use measures::{Measure, Values};
-pub use run::{ClassRun, Options, measure_run};
+pub use run::{ClassRun, measure_run};
 pub use senders::{Fate, Link, Run, Segment, Sender, Transfer};
 pub use window::{Bin, Window};

@@ -1,7 +1,7 @@
 //! Goodput, utilisation, losses and completion times.
 
+use super::group::Group;
 use super::measures::{Measure, Values, reached};
-use super::run::Group;
 use super::senders::{Sender, Transfer};
 use super::window::{Window, sum};
 use crate::transfer::{

@@ -2,8 +2,8 @@
 
 use tcpexp_units::Timestamp;
 
+use super::group::Group;
 use super::measures::{Measure, Values, reached};
-use super::run::Group;
 use super::window::{Window, rates};
 use crate::repetition::median;
 use crate::response::{delay_response, rate_response};

@@ -1,8 +1,8 @@
 //! Fairness between the senders of a group.
 
+use super::group::Group;
 use super::measures::{Measure, Values, reached};
 use super::rates::mean;
-use super::run::Group;
 use super::senders::Sender;
 use super::window::{Bin, Window, rates};
 use crate::fairness::{
