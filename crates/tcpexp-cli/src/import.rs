@@ -129,7 +129,7 @@ impl Labels {
     fn learn(&mut self, flows: &[ImportedFlow]) {
         let labels = flows
             .iter()
-            .map(|flow| (flow.flow, Arc::new(SenderLabel::of_log(flow))));
+            .map(|flow| (flow.flow, Arc::new(SenderLabel::from(flow))));
         self.0.extend(labels);
     }
 

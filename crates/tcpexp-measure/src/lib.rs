@@ -36,6 +36,7 @@ mod both;
 mod chunk;
 pub mod compat;
 pub mod flows;
+mod labels;
 mod live;
 mod meter;
 mod overheard;
@@ -53,6 +54,7 @@ pub mod throughput;
 mod vantage;
 
 pub use both::{Both, Either};
+pub use labels::{Labelled, SenderLabel};
 pub use live::meter_live;
 pub use meter::{Meter, Metered, meter};
 pub use overheard::Overheard;

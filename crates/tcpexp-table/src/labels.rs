@@ -1,10 +1,7 @@
 //! The flow that a row is about.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-
 use tcpexp_flow::{Flow, FlowId, Protocol};
-use tcpexp_logs::import::ImportedFlow;
+pub use tcpexp_measure::SenderLabel;
 use tcpexp_measure::spp::Point;
 
 use crate::columns::Builder;
@@ -22,27 +19,8 @@ pub struct FlowLabel {
     pub responder: String,
 }
 
-/// Whose state a table of senders tells, which may be a log's that names no endpoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SenderLabel {
-    /// The flow's number.
-    pub flow: FlowId,
-    /// Transport protocol.
-    pub protocol: Protocol,
-    /// Address and port of the initiator and of the responder.
-    pub ends: Option<(SocketAddr, SocketAddr)>,
-    /// The capture that tells it; `None` for a log.
-    pub capture: Option<Point>,
-}
-
-/// A row with the flow that it is about.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Labelled<R, L = FlowLabel> {
-    /// The flow.
-    pub flow: Arc<L>,
-    /// The row.
-    pub row: R,
-}
+/// A row with its flow.
+pub type Labelled<R, L = FlowLabel> = tcpexp_measure::Labelled<R, L>;
 
 impl FlowLabel {
     /// The label of `flow`.
@@ -52,18 +30,6 @@ impl FlowLabel {
             protocol: flow.key.protocol(),
             initiator: flow.initiator().to_string(),
             responder: flow.responder().to_string(),
-        }
-    }
-}
-
-impl SenderLabel {
-    /// The label of a flow that a log tells of.
-    pub fn of_log(flow: &ImportedFlow) -> Self {
-        Self {
-            flow: flow.flow,
-            protocol: flow.protocol,
-            ends: flow.local.zip(flow.remote),
-            capture: None,
         }
     }
 }

@@ -5,10 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tcpexp_flow::{Direction, FlowId, Protocol};
-use tcpexp_measure::Position;
 use tcpexp_measure::sender::{Hindsight, SenderOptions, SenderRow, sender_state};
 use tcpexp_measure::spp::Point;
-use tcpexp_table::{Labelled, SenderLabel};
+use tcpexp_measure::{Labelled, Position, SenderLabel};
 use tcpexp_wire::Tunnels;
 
 use crate::fates::fates;

@@ -50,6 +50,7 @@ pub enum Error {
         source: tcpexp_logs::import::Error,
     },
     /// The table cannot be read.
+    #[cfg(feature = "tables")]
     #[error("cannot read {}", path.display())]
     Table {
         /// Which file.
@@ -58,6 +59,7 @@ pub enum Error {
         source: tcpexp_table::Error,
     },
     /// The runs of a sweep cannot be compared.
+    #[cfg(feature = "runs")]
     #[error("cannot compare the runs in {}", path.display())]
     CompareRuns {
         /// Which folder.
@@ -96,6 +98,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Rows cannot be brought into a table's format.
+    #[cfg(feature = "tables")]
     #[error("cannot write {}", path.display())]
     Encode {
         /// Which file.
@@ -118,6 +121,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The record of a run cannot be read.
+    #[cfg(feature = "runs")]
     #[error(transparent)]
     Record(tcpexp_runs::record::RecordError),
     /// A directory is neither a run's nor a sweep's.
@@ -133,6 +137,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The manifest of a dataset cannot be understood.
+    #[cfg(feature = "tables")]
     #[error("{} is no manifest of a dataset", path.display())]
     Manifest {
         /// The file.

@@ -115,6 +115,7 @@ impl Recording {
     /// The file from its first byte, as it is stored.
     ///
     /// Not to be read while a pass is under way: standard input has one place in it for all.
+    #[cfg(feature = "tables")]
     pub(crate) fn file(&self) -> io::Result<File> {
         match &self.source {
             Source::Mapped(_) | Source::Path => File::open(&self.name),
@@ -127,6 +128,7 @@ impl Recording {
     }
 
     /// Whether [`file`](Self::file) may be read beside a pass.
+    #[cfg(feature = "tables")]
     pub(crate) const fn can_be_read_twice_at_once(&self) -> bool {
         !matches!(self.source, Source::Spooled(_))
     }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use tcpexp_flow::{Direction, FlowId, Protocol};
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use tcpexp_measure::SenderLabel;
 use tcpexp_measure::sender::SenderSample;
 
 /// Rows of all kinds, each kind in the order of the log.
@@ -36,6 +37,17 @@ pub struct ImportedFlow {
     pub local: Option<SocketAddr>,
     /// Address and port of the other end.
     pub remote: Option<SocketAddr>,
+}
+
+impl From<&ImportedFlow> for SenderLabel {
+    fn from(flow: &ImportedFlow) -> Self {
+        Self {
+            flow: flow.flow,
+            protocol: flow.protocol,
+            ends: flow.local.zip(flow.remote),
+            capture: None,
+        }
+    }
 }
 
 /// A change of a sender's congestion state.

@@ -11,6 +11,7 @@ mod ping_log;
 mod queue_bins;
 mod queue_log;
 mod replay;
+#[cfg(feature = "runs")]
 mod run_dir;
 mod survey;
 mod tables;
@@ -23,6 +24,7 @@ pub use manifest::{
     CaptureInput, Checked, Comparison, FILE_NAME as MANIFEST_FILE_NAME, LogInput, Manifest,
     TableEntry, Unpaired,
 };
+#[cfg(feature = "runs")]
 pub use run_dir::{
     Parameters, RUN_DATASET, SweepColumns, analyze_run, analyze_run_into, columns_beside,
     recorded_runs,
