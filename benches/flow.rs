@@ -4,10 +4,10 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use tcpexp::capture::Capture;
-use tcpexp::flow::FlowTable;
-use tcpexp::wire::{LinkType, Tunnels, decode};
 use tcpexp_benches::{FEW, LOSSY, Load, MANY};
+use tcpexp_capture::Capture;
+use tcpexp_flow::FlowTable;
+use tcpexp_wire::{LinkType, Tunnels, decode};
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();

@@ -7,8 +7,8 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use tcpexp::capture::Capture;
 use tcpexp_benches::{FULL, HEADERS, Load};
+use tcpexp_capture::Capture;
 use tcpexp_testkit::Container;
 
 fn main() {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput};
-use tcpexp::measure::sender::{Hindsight, SenderOptions, sender_state};
-use tcpexp::wire::Tunnels;
 use tcpexp::{Error, Recording, flows, single_rtt};
 use tcpexp_benches::{FEW, LOSSY, Load, MANY};
+use tcpexp_measure::sender::{Hindsight, SenderOptions, sender_state};
+use tcpexp_wire::Tunnels;
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();

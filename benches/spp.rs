@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput};
-use tcpexp::measure::Packets;
-use tcpexp::measure::spp::Survey;
-use tcpexp::wire::Tunnels;
 use tcpexp::{Error, Recording, RttOptions, rtt};
 use tcpexp_benches::{FEW, FULL, LOSSY, Load, MANY};
+use tcpexp_measure::Packets;
+use tcpexp_measure::spp::Survey;
+use tcpexp_wire::Tunnels;
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();

@@ -4,9 +4,9 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use tcpexp::capture::Capture;
-use tcpexp::wire::{LinkType, Tally, Tunnels, decode};
 use tcpexp_benches::{FULL, HEADERS, LOSSY, Load};
+use tcpexp_capture::Capture;
+use tcpexp_wire::{LinkType, Tally, Tunnels, decode};
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();

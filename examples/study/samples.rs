@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::Context;
-use tcpexp::table::{Filter, Frame};
 use tcpexp::{Query, Tables};
+use tcpexp_table::{Filter, Frame};
 
 use crate::definition::Cell;
 

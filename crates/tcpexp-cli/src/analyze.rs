@@ -3,13 +3,13 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use tcpexp::measure::throughput::BinWidth;
-use tcpexp::table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
-use tcpexp::units::TimeDelta;
 use tcpexp::{
     ANALYZE_PASSES, AnalyzeInputs, AnalyzeOptions, DatasetDir, LogKind, LogSource, Manifest,
     analyze,
 };
+use tcpexp_measure::throughput::BinWidth;
+use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
+use tcpexp_units::TimeDelta;
 
 use crate::args::{ReadArgs, wrong_usage};
 use crate::output::{self, RemovedOnInterrupt};
@@ -195,7 +195,7 @@ fn parse_param(text: &str) -> Result<RunColumn, String> {
 fn written(output: &Path, manifest: &Manifest) -> String {
     let tables = manifest.tables.iter();
     let tables = tables.map(|table| (table.file.as_str(), table.rows, table.bytes));
-    let mut text = tcpexp::table::dataset::written_text(tables);
+    let mut text = tcpexp_table::dataset::written_text(tables);
     text.push('\n');
     report::line(&mut text, "dataset", &output.display().to_string());
     for capture in &manifest.captures {

@@ -112,7 +112,7 @@ fn written_runs(manifests: &[Manifest], others: &[(PathBuf, RunRecord)]) -> Stri
             None => tables.push((&table.file, table.rows, table.bytes)),
         }
     }
-    let mut text = tcpexp::table::dataset::written_text(tables.into_iter());
+    let mut text = tcpexp_table::dataset::written_text(tables.into_iter());
     text.push('\n');
     report::line(&mut text, "runs", &format!("{} analysed", manifests.len()));
     for (_, record) in others {

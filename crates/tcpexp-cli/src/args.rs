@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tcpexp::Recording;
-use tcpexp::flow::FlowId;
-use tcpexp::table;
-use tcpexp::units::TimeDelta;
-use tcpexp::wire::Tunnels;
+use tcpexp_flow::FlowId;
+use tcpexp_units::TimeDelta;
+use tcpexp_wire::Tunnels;
 
 use crate::analyze::AnalyzeArgs;
 use crate::compare::CompareArgs;
@@ -319,12 +318,12 @@ impl Format {
     }
 
     /// The format that the ending of a table's file stands for.
-    pub(crate) fn of_table(file: &Path) -> anyhow::Result<table::Format> {
+    pub(crate) fn of_table(file: &Path) -> anyhow::Result<tcpexp_table::Format> {
         match Self::of_ending(file) {
-            Some(Self::Parquet) => Ok(table::Format::Parquet),
-            Some(Self::Csv) => Ok(table::Format::Csv),
-            Some(Self::Json) => Ok(table::Format::Json),
-            Some(Self::Arrow) => Ok(table::Format::Arrow),
+            Some(Self::Parquet) => Ok(tcpexp_table::Format::Parquet),
+            Some(Self::Csv) => Ok(tcpexp_table::Format::Csv),
+            Some(Self::Json) => Ok(tcpexp_table::Format::Json),
+            Some(Self::Arrow) => Ok(tcpexp_table::Format::Arrow),
             Some(Self::Spp | Self::Table) | None => Err(wrong_usage(&format!(
                 "the ending of {} names no table format: use .parquet, .csv, .json or .arrow",
                 file.display()

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use tcpexp::metrics::compare::Options;
-use tcpexp::metrics::repetition::Bootstrap;
-use tcpexp::table::FLOW_TABLE_WIDTH;
-use tcpexp::table::compare::{CompareText, compare_columns, compare_run_columns, compare_text};
-use tcpexp::units::TimeDelta;
+use tcpexp_metrics::compare::Options;
+use tcpexp_metrics::repetition::Bootstrap;
 use tcpexp_runs::compare::{CompareOptions, Comparison, Counts};
+use tcpexp_table::FLOW_TABLE_WIDTH;
+use tcpexp_table::compare::{CompareText, compare_columns, compare_run_columns, compare_text};
+use tcpexp_units::TimeDelta;
 
 use crate::args::OutputArgs;
 use crate::report;

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use tcpexp::measure::compat::{Columns, FieldMask};
 use tcpexp::spp_pairs;
+use tcpexp_measure::compat::{Columns, FieldMask};
 
 use crate::args::{Format, RttArgs, wrong_usage};
 use crate::output::Output;

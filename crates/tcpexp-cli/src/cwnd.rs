@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::logs::score::{Options, Reconstructed, score_all};
-use tcpexp::measure::sender::SenderRow;
-use tcpexp::table::{
+use tcpexp::{CwndOptions, LabelledSenderRow, Truth, cwnd, logged_senders};
+use tcpexp_logs::score::{Options, Reconstructed, score_all};
+use tcpexp_measure::sender::SenderRow;
+use tcpexp_table::{
     CwndTable, FLOW_TABLE_WIDTH, Labelled, ScoredSender, SenderEvent, SenderEventRow, SenderLabel,
     SenderSampleRow, score_text, sender_columns, sender_event_columns,
 };
-use tcpexp::{LabelledSenderRow, Truth, cwnd, logged_senders};
 
 use crate::args::{SelectArgs, wrong_usage};
 use crate::cwnd_chart::CwndChart;
@@ -47,8 +47,8 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     let captures: Vec<_> = [Some(&src), dst.as_ref()].into_iter().flatten().collect();
     let passes = if dst.is_some() { 4 } else { 2 };
     let progress = Progress::watch(&captures, passes, args.output.quiet);
-    let (tunnels, options) = (args.reading.tunnels(), args.sender.options());
-    let infos = cwnd(&src, dst.as_ref(), tunnels, options, |rows| {
+    let options = CwndOptions::from(args.sender.options()).tunnels(args.reading.tunnels());
+    let infos = cwnd(&src, dst.as_ref(), &options, |rows| {
         rows.into_iter().try_for_each(|row| results.take(row))
     })?;
     drop(progress);

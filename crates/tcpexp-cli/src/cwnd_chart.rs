@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use tcpexp::chart::{CwndSeries, FigureSize, cwnd_figure};
-use tcpexp::flow::{Direction, FlowId};
-use tcpexp::logs::score::NamedRecord;
-use tcpexp::measure::sender::SenderRow;
-use tcpexp::measure::spp::Point;
-use tcpexp::table::SenderLabel;
-use tcpexp::{LabelledSenderRow, measure::sender::RecoveryEpoch};
+use tcpexp::LabelledSenderRow;
+use tcpexp_chart::{CwndSeries, FigureSize, cwnd_figure};
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_logs::score::NamedRecord;
+use tcpexp_measure::sender::{RecoveryEpoch, SenderRow};
+use tcpexp_measure::spp::Point;
+use tcpexp_table::SenderLabel;
 
 use crate::output::Output;
 use crate::picture::{Blank, FOLLOWED, Picture, with_direction};

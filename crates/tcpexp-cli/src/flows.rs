@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::measure::flows::ConnectionSummary;
-use tcpexp::table::{ConnectionRow, FLOW_TABLE_WIDTH, TopConnections, connection_columns};
 use tcpexp::{CaptureInfo, flows};
+use tcpexp_measure::flows::ConnectionSummary;
+use tcpexp_table::{ConnectionRow, FLOW_TABLE_WIDTH, TopConnections, connection_columns};
 
 use crate::args::FlowsArgs;
 use crate::progress::Progress;

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::flow::FlowId;
-use tcpexp::logs::import::{Batch, Format, ImportedFlow, Report};
-use tcpexp::table::{
+use tcpexp::{LogFile, LogReport};
+use tcpexp_flow::FlowId;
+use tcpexp_logs::import::{Batch, Format, ImportedFlow, Report};
+use tcpexp_table::{
     FLOW_TABLE_WIDTH, ImportTable, IntervalRow, IntervalTable, Labelled, SenderEvent,
     SenderEventRow, SenderLabel, SenderSampleRow, interval_columns, sender_columns,
     sender_event_columns,
 };
-use tcpexp::{LogFile, LogReport};
 
 use crate::args::wrong_usage;
 use crate::output::Output;

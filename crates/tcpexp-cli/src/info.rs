@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use serde::Serialize;
-use tcpexp::units::Timestamp;
-use tcpexp::wire::{LinkType, Tunnels};
 use tcpexp::{CaptureInfo, Recording};
+use tcpexp_units::Timestamp;
+use tcpexp_wire::{LinkType, Tunnels};
 
 use crate::args::{InfoArgs, InfoFormat};
 use crate::failure;

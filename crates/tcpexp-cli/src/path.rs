@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use tcpexp::chart::queueing_figure;
-use tcpexp::flow::FlowId;
-use tcpexp::measure::path::{PathBatch, PathFlow, PathPacket};
-use tcpexp::measure::spp::{self, Fate, PairedFlow};
-use tcpexp::table::{
+use tcpexp::{PathOptions, PathReport, path};
+use tcpexp_chart::queueing_figure;
+use tcpexp_flow::FlowId;
+use tcpexp_measure::path::{PathBatch, PathFlow, PathPacket};
+use tcpexp_measure::spp::{Fate, PairedFlow};
+use tcpexp_table::{
     FLOW_TABLE_WIDTH, FlowLabel, Labelled, PathFlowRow, TopPath, path_columns, path_flow_columns,
 };
-use tcpexp::units::TimeDelta;
-use tcpexp::{PathOptions, PathReport, path};
+use tcpexp_units::TimeDelta;
 
 use crate::args::{OutputArgs, ReadArgs, SelectArgs, wrong_usage};
 use crate::failure;
@@ -75,13 +75,9 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
     // First, so that what cannot be written is known before standard input is read.
     let mut results = Results::new(args)?;
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(&args.dst)?);
-    let options = PathOptions {
-        tunnels: args.reading.tunnels(),
-        spp: spp::Options {
-            max_owd: args.max_owd,
-            ..spp::Options::default()
-        },
-    };
+    let options = PathOptions::default()
+        .tunnels(args.reading.tunnels())
+        .max_owd(args.max_owd);
     let progress = Progress::watch(&[&src, &dst], 3, args.output.quiet);
     let report = path(&src, &dst, &options, |batch| results.take(args, batch))?;
     drop(progress);

@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use tcpexp::chart::{self, DelaySeries, FigureSize, Svg};
-use tcpexp::flow::{Direction, FlowId};
-use tcpexp::units::{TimeDelta, Timestamp};
+use tcpexp_chart::{DelaySeries, FigureSize, Svg};
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::output::Output;
 
@@ -62,7 +62,7 @@ impl Blank {
     }
 
     /// Puts the figure into the file, which gets its name when the output is finished.
-    pub(crate) fn fill(self, figure: Result<Svg, chart::Error>) -> anyhow::Result<Output> {
+    pub(crate) fn fill(self, figure: Result<Svg, tcpexp_chart::Error>) -> anyhow::Result<Output> {
         let Self { picture, mut out } = self;
         let name = picture.path.display();
         let figure = figure.with_context(|| format!("cannot draw {name}"))?;
@@ -77,7 +77,7 @@ impl Blank {
 }
 
 /// How delays are drawn.
-pub(crate) type Figure = fn(&[DelaySeries], FigureSize) -> Result<Svg, chart::Error>;
+pub(crate) type Figure = fn(&[DelaySeries], FigureSize) -> Result<Svg, tcpexp_chart::Error>;
 
 /// The delays of a chart, thinned as they come, and the file it will be in.
 pub(crate) struct Chart {

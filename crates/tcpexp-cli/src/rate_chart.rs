@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tcpexp::chart::{FigureSize, RateSeries, rate_figure};
-use tcpexp::flow::{Direction, FlowId};
-use tcpexp::measure::throughput::{ThroughputBin, ThroughputFlow};
-use tcpexp::table::FlowLabel;
+use tcpexp_chart::{FigureSize, RateSeries, rate_figure};
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_measure::throughput::{ThroughputBin, ThroughputFlow};
+use tcpexp_table::FlowLabel;
 
 use crate::output::Output;
 use crate::picture::{Blank, FOLLOWED, Picture, with_direction};

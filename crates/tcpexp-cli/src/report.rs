@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use tcpexp::measure::spp::{ClockModel, FlowSummary, Identification, Point, RttSample, Totals};
-use tcpexp::units::TimeDelta;
-use tcpexp::wire::Tally;
 use tcpexp::{CaptureInfo, PathReport, RttReport};
+use tcpexp_measure::spp::{ClockModel, FlowSummary, Identification, Point, RttSample, Totals};
+use tcpexp_units::TimeDelta;
+use tcpexp_wire::Tally;
 
 const NO_BREAK: &str = "\u{a0}";
 

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use tcpexp::RttReport;
-use tcpexp::chart::rtt_figure;
-use tcpexp::flow::{Direction, FlowId};
-use tcpexp::measure::compat::{Columns, Pair};
-use tcpexp::measure::spp::{Batch, FlowSummary, Point, RttSample};
-use tcpexp::table::{self, FLOW_TABLE_WIDTH, FlowsWriter, RttWriter, TopFlows};
-use tcpexp::units::TimeDelta;
+use tcpexp_chart::rtt_figure;
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_measure::compat::{Columns, Pair};
+use tcpexp_measure::spp::{Batch, FlowSummary, Point, RttSample};
+use tcpexp_table::{FLOW_TABLE_WIDTH, FlowsWriter, RttWriter, TopFlows};
+use tcpexp_units::TimeDelta;
 
 use crate::args::{Format, RttArgs, is_wanted};
 use crate::output::{self, Output};
@@ -86,10 +86,10 @@ impl Results {
             out: match format {
                 Format::Table => Out::Table(out),
                 Format::Spp => Out::Spp(out),
-                Format::Json => samples(table::Format::Json, out)?,
-                Format::Csv => samples(table::Format::Csv, out)?,
-                Format::Parquet => samples(table::Format::Parquet, out)?,
-                Format::Arrow => samples(table::Format::Arrow, out)?,
+                Format::Json => samples(tcpexp_table::Format::Json, out)?,
+                Format::Csv => samples(tcpexp_table::Format::Csv, out)?,
+                Format::Parquet => samples(tcpexp_table::Format::Parquet, out)?,
+                Format::Arrow => samples(tcpexp_table::Format::Arrow, out)?,
             },
             out_name,
             table: TopFlows::new(args.select.limit),
@@ -211,9 +211,9 @@ impl Results {
 }
 
 /// The cause alone where the table's error only says that writing failed.
-pub(crate) fn without_wrapping(error: table::Error) -> anyhow::Error {
+pub(crate) fn without_wrapping(error: tcpexp_table::Error) -> anyhow::Error {
     match error {
-        table::Error::Write(source) => source.into(),
+        tcpexp_table::Error::Write(source) => source.into(),
         other => other.into(),
     }
 }

@@ -1,7 +1,6 @@
 //! `tcpexp rtt SRC DST`.
 
 use anyhow::bail;
-use tcpexp::measure::spp;
 use tcpexp::{RttOptions, rtt};
 
 use crate::args::{RttArgs, wrong_usage};
@@ -25,13 +24,9 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     // First, so that what cannot be written is known before standard input is read.
     let mut results = Results::new(args)?;
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(dst)?);
-    let options = RttOptions {
-        tunnels: args.reading.tunnels(),
-        spp: spp::Options {
-            max_owd: args.max_owd,
-            ..spp::Options::default()
-        },
-    };
+    let options = RttOptions::default()
+        .tunnels(args.reading.tunnels())
+        .max_owd(args.max_owd);
     let progress = Progress::watch(&[&src, &dst], 2, args.output.quiet);
     let report = rtt(&src, &dst, &options, |batch| results.take(batch))?;
     drop(progress);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::bail;
 use clap::ValueEnum;
 use serde::Serialize;
-use tcpexp::table::{ColumnDescription, TableDescription, described_tables};
+use tcpexp_table::{ColumnDescription, TableDescription, described_tables};
 
 use crate::{output, report};
 

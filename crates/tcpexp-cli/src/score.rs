@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::logs::score::{NamedRecord, Options, SenderScore, score_all};
-use tcpexp::table::{
-    ScoredPath, ScoredRow, ScoredSender, loss_score_text, score_columns, score_text,
-};
 use tcpexp::{
-    Truth, logged_drops, logged_senders, loss_score, reconstructed_senders, sender_table,
-    tabled_senders,
+    CwndOptions, Truth, logged_drops, logged_senders, loss_score, reconstructed_senders,
+    sender_table, tabled_senders,
+};
+use tcpexp_logs::score::{NamedRecord, Options, SenderScore, score_all};
+use tcpexp_table::{
+    ScoredPath, ScoredRow, ScoredSender, loss_score_text, score_columns, score_text,
 };
 
 use crate::args::wrong_usage;
@@ -110,8 +110,8 @@ fn reconstructed(args: &ScoreArgs, pair: &Pair) -> anyhow::Result<Vec<NamedRecor
     }
     let recording = args.reading.open(path)?;
     let progress = Progress::watch(&[&recording], 2, args.output.quiet);
-    let (senders, info) =
-        reconstructed_senders(&recording, args.reading.tunnels(), args.sender.options())?;
+    let options = CwndOptions::from(args.sender.options()).tunnels(args.reading.tunnels());
+    let (senders, info) = reconstructed_senders(&recording, &options)?;
     drop(progress);
     warn(&info, path);
     Ok(senders)

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use tcpexp::logs::import;
-use tcpexp::measure::Position;
-use tcpexp::measure::sender::{Profile, SenderOptions};
+use tcpexp_logs::import;
+use tcpexp_measure::Position;
+use tcpexp_measure::sender::{Profile, SenderOptions};
 
 use crate::args::{OutputArgs, ReadArgs, SelectArgs};
 use crate::picture::Picture;

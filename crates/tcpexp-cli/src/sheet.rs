@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use tcpexp::table::{self, Columns, RowsWriter};
+use tcpexp_table::{Columns, RowsWriter};
 
 use crate::args::{Format, OutputArgs, wrong_usage};
 use crate::output::{self, Output};
@@ -28,10 +28,10 @@ impl<R> Sheet<R> {
     pub(crate) fn create(args: &OutputArgs, columns: Columns<R>) -> anyhow::Result<Self> {
         let format = match args.format()? {
             Format::Table => None,
-            Format::Json => Some(table::Format::Json),
-            Format::Csv => Some(table::Format::Csv),
-            Format::Parquet => Some(table::Format::Parquet),
-            Format::Arrow => Some(table::Format::Arrow),
+            Format::Json => Some(tcpexp_table::Format::Json),
+            Format::Csv => Some(tcpexp_table::Format::Csv),
+            Format::Parquet => Some(tcpexp_table::Format::Parquet),
+            Format::Arrow => Some(tcpexp_table::Format::Arrow),
             Format::Spp => {
                 return Err(wrong_usage(
                     "the format spp is for round-trip times between two captures",
@@ -39,7 +39,7 @@ impl<R> Sheet<R> {
             }
         };
         let path = args.output.as_deref();
-        if let Some(binary @ (table::Format::Parquet | table::Format::Arrow)) = format
+        if let Some(binary @ (tcpexp_table::Format::Parquet | tcpexp_table::Format::Arrow)) = format
             && output::is_terminal(path)
         {
             bail!("{binary} is nothing for a terminal: use -o FILE, or redirect the output");

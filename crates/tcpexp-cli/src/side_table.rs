@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use tcpexp::table::{Columns, RowsWriter};
+use tcpexp_table::{Columns, RowsWriter};
 
 use crate::args::Format;
 use crate::output::Output;

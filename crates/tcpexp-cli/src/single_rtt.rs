@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use tcpexp::chart::rtt_figure;
-use tcpexp::flow::{Flow, FlowId};
-use tcpexp::measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
-use tcpexp::table::{FLOW_TABLE_WIDTH, FlowLabel, Labelled, TopSingleRtt, single_rtt_columns};
-use tcpexp::units::Timestamp;
 use tcpexp::{live_rtt, single_rtt};
+use tcpexp_chart::rtt_figure;
+use tcpexp_flow::{Flow, FlowId};
+use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
+use tcpexp_table::{FLOW_TABLE_WIDTH, FlowLabel, Labelled, TopSingleRtt, single_rtt_columns};
+use tcpexp_units::Timestamp;
 
 use crate::args::RttArgs;
 use crate::flows::warn;

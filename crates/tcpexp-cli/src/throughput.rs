@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use tcpexp::flow::FlowId;
-use tcpexp::measure::throughput::{
+use tcpexp::{ThroughputReport, throughput};
+use tcpexp_flow::FlowId;
+use tcpexp_measure::throughput::{
     BinWidth, Origin, ThroughputBin, ThroughputOptions, ThroughputRow,
 };
-use tcpexp::table::{BinRow, FLOW_TABLE_WIDTH, FlowLabel, TopThroughput, throughput_columns};
-use tcpexp::units::TimeDelta;
-use tcpexp::{ThroughputReport, throughput};
+use tcpexp_table::{BinRow, FLOW_TABLE_WIDTH, FlowLabel, TopThroughput, throughput_columns};
+use tcpexp_units::TimeDelta;
 
 use crate::args::{OutputArgs, ReadArgs, SelectArgs, wrong_usage};
 use crate::flows::warn;

@@ -1,7 +1,7 @@
 //! Times and rates as they are typed.
 
-use tcpexp::measure::throughput::Origin;
-use tcpexp::units::{TimeDelta, Timestamp};
+use tcpexp_measure::throughput::Origin;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 /// A time with its unit: `250ms`, `30s`, `2min`.
 pub(crate) fn parse_time(text: &str) -> Result<TimeDelta, String> {

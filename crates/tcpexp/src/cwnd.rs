@@ -11,7 +11,7 @@ use tcpexp_measure::{Labelled, Position, SenderLabel};
 use tcpexp_wire::Tunnels;
 
 use crate::fates::fates;
-use crate::{CaptureInfo, Error, Recording};
+use crate::{CaptureInfo, CwndOptions, Error, Recording};
 
 /// A row of a reconstruction with its flow.
 pub type LabelledSenderRow = Labelled<SenderRow, SenderLabel>;
@@ -27,10 +27,13 @@ pub type LabelledSenderRow = Labelled<SenderRow, SenderLabel>;
 pub fn cwnd<E: From<Error> + Send>(
     src: &Recording,
     dst: Option<&Recording>,
-    tunnels: Tunnels,
-    options: SenderOptions,
+    options: &CwndOptions,
     mut sink: impl FnMut(Vec<LabelledSenderRow>) -> Result<(), E> + Send,
 ) -> Result<Vec<CaptureInfo>, E> {
+    let CwndOptions {
+        tunnels,
+        sender: options,
+    } = *options;
     let (src_survey, dst_survey) = rayon::join(
         || survey(src, tunnels),
         || dst.map(|dst| survey(dst, tunnels)).transpose(),

@@ -1,11 +1,16 @@
-//! The library: captures in, results out.
+//! Analyses packet captures of TCP and UDP.
 //!
-//! The few calls that join the crates: open captures ([`Recording`]), look what is in one
-//! ([`CaptureInfo`]), measure round-trip times between two ([`rtt`](fn@rtt)) or in one ([`single_rtt`](fn@single_rtt),
-//! [`live_rtt`]), what became of each packet between two ([`path`](fn@path)), rates
-//! ([`throughput`](fn@throughput)), and the state of senders ([`cwnd`](fn@cwnd)), read the logs of
-//! kernels and tools ([`LogFile`]), and hold the two against each other ([`logged_senders`]). The
-//! crates themselves are here under short names.
+//! Open a capture with [`Recording::open`], then call one of
+//!
+//! - [`rtt`](fn@rtt): round-trip times between two captures, without synchronised clocks
+//! - [`path`](fn@path): the fate and the delays of each packet between two captures
+//! - [`cwnd`](fn@cwnd): congestion windows and loss recovery of TCP senders
+//! - [`flows`](fn@flows), [`single_rtt`], [`live_rtt`], [`throughput`](fn@throughput),
+//!   [`sequence`](fn@sequence): what one capture shows
+//! - [`analyze`](fn@analyze): all of these, written as a directory of Parquet tables
+//!
+//! Each passes results to a closure as they become known, so memory does not grow with the capture.
+//! The closure's error ends the measurement.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -20,9 +25,13 @@
 //!     }
 //!     Ok::<(), Error>(())
 //! })?;
-//! println!("packets told apart by {}", report.identification);
+//! println!("packets identified by {}", report.identification);
 //! # Ok::<(), Error>(())
 //! ```
+//!
+//! [`LogFile`] reads the logs of kernels and tools, and [`logged_senders`] prepares them for a
+//! comparison with [`reconstructed_senders`]. The [`guide`] explains the methods, their accuracy and
+//! the `tcpexp` command.
 //!
 //! # Features
 //!
@@ -46,6 +55,7 @@ mod info;
 mod log;
 mod losses;
 mod merged;
+mod options;
 mod path;
 mod recording;
 #[cfg(all(feature = "charts", feature = "runs"))]
@@ -79,11 +89,12 @@ pub use flows::flows;
 pub use info::CaptureInfo;
 pub use log::{LogFile, LogReport};
 pub use losses::{logged_drops, loss_score};
-pub use path::{PathOptions, PathReport, path};
+pub use options::{CwndOptions, PathOptions, RttOptions};
+pub use path::{PathReport, path};
 pub use recording::{Recording, Walk};
 #[cfg(all(feature = "charts", feature = "runs"))]
 pub use report::report;
-pub use rtt::{RttOptions, RttReport, rtt};
+pub use rtt::{RttReport, rtt};
 #[cfg(feature = "tables")]
 pub use score::{Truth, logged_senders, reconstructed_senders, sender_table, tabled_senders};
 pub use sequence::sequence;
@@ -92,16 +103,16 @@ pub use single_rtt::{live_rtt, single_rtt};
 pub use tables::{FLOW_COLUMN, Query, SOURCE_COLUMN, Tables};
 pub use throughput::{ThroughputReport, throughput};
 
-pub use tcpexp_capture as capture;
-#[cfg(feature = "charts")]
-pub use tcpexp_chart as chart;
-pub use tcpexp_flow as flow;
-pub use tcpexp_logs as logs;
-pub use tcpexp_measure as measure;
-pub use tcpexp_metrics as metrics;
-#[cfg(feature = "runs")]
-pub use tcpexp_runs as runs;
-#[cfg(feature = "tables")]
-pub use tcpexp_table as table;
-pub use tcpexp_units as units;
-pub use tcpexp_wire as wire;
+// What the functions above take and return.
+pub use tcpexp_flow::{Direction, Flow, FlowId, Protocol};
+pub use tcpexp_measure::Position;
+pub use tcpexp_measure::flows::ConnectionSummary;
+pub use tcpexp_measure::path::{PathBatch, PathFlow, PathPacket, PathTotals};
+pub use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
+pub use tcpexp_measure::sender::{CwndSource, Phase, Profile, SenderRow, SenderSample};
+pub use tcpexp_measure::spp::{
+    Batch, ClockModel, Fate, FlowSummary, Identification, PairedFlow, Point, RttSample, Totals,
+};
+pub use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputOptions, ThroughputRow};
+pub use tcpexp_units::{TimeDelta, Timestamp};
+pub use tcpexp_wire::Tunnels;

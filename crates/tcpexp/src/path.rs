@@ -1,21 +1,11 @@
 //! What became of each packet between two captures.
 
 use tcpexp_measure::path::{self, PathBatch, PathTotals};
-use tcpexp_measure::spp::{self, ClockModel, Identification};
+use tcpexp_measure::spp::{ClockModel, Identification};
 use tcpexp_units::TimeDelta;
-use tcpexp_wire::Tunnels;
 
 use crate::rtt::align;
-use crate::{CaptureInfo, Error, Recording};
-
-/// What can be set.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PathOptions {
-    /// Whether packets inside tunnels are measured or the tunnel's own are counted as skipped.
-    pub tunnels: Tunnels,
-    /// Limits of the matching.
-    pub spp: spp::Options,
-}
+use crate::{CaptureInfo, Error, PathOptions, Recording};
 
 /// What is known of a path when its captures have been measured.
 #[derive(Debug)]

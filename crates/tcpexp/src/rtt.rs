@@ -4,16 +4,7 @@ use tcpexp_measure::Packets;
 use tcpexp_measure::spp::{self, Alignment, Batch, ClockModel, Identification, Survey, Totals};
 use tcpexp_wire::Tunnels;
 
-use crate::{CaptureInfo, Error, Recording};
-
-/// What can be set.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RttOptions {
-    /// Whether packets inside tunnels are measured or the tunnel's own are counted as skipped.
-    pub tunnels: Tunnels,
-    /// Limits of the measurement.
-    pub spp: spp::Options,
-}
+use crate::{CaptureInfo, Error, Recording, RttOptions};
 
 /// What is known of a pair of captures when it has been measured.
 #[derive(Debug)]

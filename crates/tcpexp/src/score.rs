@@ -6,11 +6,9 @@ use std::path::{Path, PathBuf};
 
 use tcpexp_logs::import::{Batch, Format};
 use tcpexp_logs::score::{NamedRecord, Reconstructed, kernel_records, tabled_records};
-use tcpexp_measure::sender::SenderOptions;
 use tcpexp_table::{SenderSampleRow, read_senders, table_format};
-use tcpexp_wire::Tunnels;
 
-use crate::{CaptureInfo, Error, LogFile, LogReport, Recording, cwnd};
+use crate::{CaptureInfo, CwndOptions, Error, LogFile, LogReport, Recording, cwnd};
 
 /// As much of a file tells whether it is a table.
 const START_BYTES: u64 = 32;
@@ -53,11 +51,10 @@ pub fn sender_table(path: &Path) -> Result<Option<Vec<SenderSampleRow>>, Error> 
 /// Memory follows the number of ACKs.
 pub fn reconstructed_senders(
     recording: &Recording,
-    tunnels: Tunnels,
-    options: SenderOptions,
+    options: &CwndOptions,
 ) -> Result<(Vec<NamedRecord>, CaptureInfo), Error> {
     let mut collected = Reconstructed::default();
-    let mut infos = cwnd(recording, None, tunnels, options, |rows| {
+    let mut infos = cwnd(recording, None, options, |rows| {
         for row in &rows {
             if let Some(ends) = row.flow.ends {
                 collected.add(ends, &row.row);

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use common::{Measured, captures_in, fixture, shared, spooled};
 use rayon::prelude::*;
-use tcpexp::measure::spp::NothingInCommon;
-use tcpexp::units::TimeDelta;
 use tcpexp::{Error, Recording};
+use tcpexp_measure::spp::NothingInCommon;
 use tcpexp_testkit::{Direction, Scenario, TcpLoad, UdpLoad, simulate};
+use tcpexp_units::TimeDelta;
 
 /// All that is measured, in the order in which it comes.
 fn results(measured: &Measured) -> String {

@@ -7,8 +7,8 @@ mod common;
 use common::retime::{Clock, retimed};
 use common::{Measured, captures_in, fixture, spooled};
 use tcpexp::Recording;
-use tcpexp::measure::spp::{Point, RttSample};
-use tcpexp::units::{TimeDelta, Timestamp};
+use tcpexp_measure::spp::{Point, RttSample};
+use tcpexp_units::{TimeDelta, Timestamp};
 
 const FIXTURES: [&str; 3] = [
     "reno-2mbit-40ms-50p",

@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io::Read;
 
 use common::{captures_in, fixture};
-use tcpexp::measure::compat::{Columns, FieldMask};
 use tcpexp::{Recording, spp_pairs};
+use tcpexp_measure::compat::{Columns, FieldMask};
 
 #[test]
 fn fixtures_give_the_lines_that_the_original_printed() {

@@ -12,16 +12,16 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use tcpexp::measure::sender::{SenderOptions, SenderRow};
-use tcpexp::measure::spp::Fate;
-use tcpexp::measure::throughput::{BinWidth, ThroughputOptions, ThroughputRow};
-use tcpexp::table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
-use tcpexp::units::TimeDelta;
-use tcpexp::wire::Tunnels;
 use tcpexp::{
-    AnalyzeInputs, AnalyzeOptions, DatasetDir, Error, Manifest, PathOptions, Recording, analyze,
-    cwnd, path, single_rtt, throughput,
+    AnalyzeInputs, AnalyzeOptions, CwndOptions, DatasetDir, Error, Manifest, PathOptions,
+    Recording, analyze, cwnd, path, single_rtt, throughput,
 };
+use tcpexp_measure::sender::SenderRow;
+use tcpexp_measure::spp::Fate;
+use tcpexp_measure::throughput::{BinWidth, ThroughputOptions, ThroughputRow};
+use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
+use tcpexp_units::TimeDelta;
+use tcpexp_wire::Tunnels;
 
 use crate::common::{captures_in, fixture, fixture_folders, known_drops, shared_folders};
 
@@ -114,8 +114,8 @@ fn tables_of_a_pair_are_what_each_measurement_tells_by_itself() {
         })
         .unwrap();
         let mut states = Vec::new();
-        let options = SenderOptions::default();
-        cwnd(&src, Some(&dst), Tunnels::Closed, options, |rows| {
+        let options = CwndOptions::default();
+        cwnd(&src, Some(&dst), &options, |rows| {
             states.extend(rows.iter().filter_map(|row| match row.row {
                 SenderRow::Sample(sample) => Some(sample.cwnd_segments),
                 _ => None,
@@ -234,7 +234,7 @@ fn one_capture_tells_what_one_end_can_tell() {
     let dataset = Dataset::of(&src, None, &AnalyzeOptions::default());
     let mut answers = 0;
     single_rtt(&src, Tunnels::Closed, |rows| {
-        let is_sample = |row: &_| matches!(row, tcpexp::measure::rtt::SingleRttRow::Sample(_));
+        let is_sample = |row: &_| matches!(row, tcpexp_measure::rtt::SingleRttRow::Sample(_));
         answers += rows.iter().filter(|row| is_sample(row)).count();
         Ok::<(), Error>(())
     })

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use common::shared;
 use flate2::read::MultiGzDecoder;
 use tcpexp::Recording;
-use tcpexp::flow::{Direction, Flow, FlowId, Segment, StreamOffset};
-use tcpexp::logs::import::{Batch, Error, Format, Report, import};
-use tcpexp::logs::score::{Options, Score, SenderRecord, kernel_records, score_all};
-use tcpexp::measure::sender::{CwndSource, Phase, SenderSample};
-use tcpexp::measure::{Meter, meter};
-use tcpexp::wire::Tunnels;
+use tcpexp_flow::{Direction, Flow, FlowId, Segment, StreamOffset};
+use tcpexp_logs::import::{Batch, Error, Format, Report, import};
+use tcpexp_logs::score::{Options, Score, SenderRecord, kernel_records, score_all};
+use tcpexp_measure::sender::{CwndSource, Phase, SenderSample};
+use tcpexp_measure::{Meter, meter};
+use tcpexp_wire::Tunnels;
 
 fn unpacked(path: &Path) -> impl BufRead + use<> {
     BufReader::new(MultiGzDecoder::new(File::open(path).unwrap()))

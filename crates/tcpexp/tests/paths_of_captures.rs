@@ -15,9 +15,9 @@ use common::retime::{Clock, retimed};
 use common::{Measured, captures_in, fixture, known_drops, shared, spooled};
 use rayon::prelude::*;
 use tcpexp::Recording;
-use tcpexp::measure::path::PathPacket;
-use tcpexp::measure::spp::Way;
-use tcpexp::units::TimeDelta;
+use tcpexp_measure::path::PathPacket;
+use tcpexp_measure::spp::Way;
+use tcpexp_units::TimeDelta;
 
 const FIXTURES: [&str; 5] = [
     "reno-2mbit-40ms-50p",

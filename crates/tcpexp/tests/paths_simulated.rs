@@ -8,12 +8,12 @@ use std::collections::{HashMap, HashSet};
 
 use common::path::Measurement;
 use common::spooled;
-use tcpexp::measure::path::PathPacket;
-use tcpexp::measure::spp::{Fate, Way};
-use tcpexp::units::{Skew, TimeDelta};
+use tcpexp_measure::path::PathPacket;
+use tcpexp_measure::spp::{Fate, Way};
 use tcpexp_testkit::{
     CaptureSpec, Path as SimulatedPath, Point, Scenario, TcpLoad, Truth, UdpLoad, simulate,
 };
+use tcpexp_units::{Skew, TimeDelta};
 
 /// What the simulator knows of each packet, against the rows.
 fn assert_simulated(scenario: &Scenario) -> Measurement {

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use common::packets::{Ends, Same, Seen, read, same, same_bytes};
 use common::{Measured, captures_in, fixture, known_drops, shared};
 use rayon::prelude::*;
-use tcpexp::flow::Direction;
-use tcpexp::measure::spp::{Point, RttSample};
-use tcpexp::units::Timestamp;
+use tcpexp_flow::Direction;
+use tcpexp_measure::spp::{Point, RttSample};
+use tcpexp_units::Timestamp;
 
 const FIXTURES: [&str; 5] = [
     "reno-2mbit-40ms-50p",

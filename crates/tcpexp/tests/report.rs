@@ -5,8 +5,8 @@ mod common;
 
 use std::path::Path;
 
-use tcpexp::chart::page::Page;
 use tcpexp::{AnalyzeInputs, AnalyzeOptions, DatasetDir, Recording, analyze, report};
+use tcpexp_chart::page::Page;
 
 fn page_of(fixture: &str) -> Page {
     let folder = common::fixture(fixture);

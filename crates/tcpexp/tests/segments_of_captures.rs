@@ -14,13 +14,13 @@ use common::packets::{Ends, Seen, read};
 use common::{captures_in, fixture_folders, shared_folders};
 use flate2::read::MultiGzDecoder;
 use rayon::prelude::*;
-use tcpexp::flow::{Direction, Flow, Segment, StreamOffset};
-use tcpexp::measure::Position;
-use tcpexp::measure::flows::{Connection, ConnectionSummary};
-use tcpexp::measure::{Meter, meter};
-use tcpexp::units::{TimeDelta, Timestamp};
-use tcpexp::wire::Tunnels;
 use tcpexp::{Error, Recording, flows};
+use tcpexp_flow::{Direction, Flow, Segment, StreamOffset};
+use tcpexp_measure::Position;
+use tcpexp_measure::flows::{Connection, ConnectionSummary};
+use tcpexp_measure::{Meter, meter};
+use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::Tunnels;
 
 /// What is said of a segment with data that comes behind its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

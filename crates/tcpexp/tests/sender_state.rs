@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use common::{captures_in, fixture, shared};
-use tcpexp::logs::score::{NamedRecord, Options, Score, score_all};
-use tcpexp::measure::Position;
-use tcpexp::measure::sender::{CongestionFamily, SenderOptions, SenderRow, SenderSummary};
-use tcpexp::units::TimeDelta;
-use tcpexp::wire::Tunnels;
-use tcpexp::{Error, Recording, cwnd, logged_senders, reconstructed_senders};
+use tcpexp::{CwndOptions, Error, Recording, cwnd, logged_senders, reconstructed_senders};
+use tcpexp_logs::score::{NamedRecord, Options, Score, score_all};
+use tcpexp_measure::Position;
+use tcpexp_measure::sender::{CongestionFamily, SenderRow, SenderSummary};
+use tcpexp_units::TimeDelta;
+use tcpexp_wire::Tunnels;
 
 /// A control connection hears fewer ACKs than this.
 const LEAST_ACKS: u64 = 100;
@@ -87,9 +87,9 @@ impl Experiment {
     }
 
     fn summaries(&self, position: Position) -> Vec<SenderSummary> {
-        let (capture, options) = (self.capture(position), SenderOptions::default());
+        let (capture, options) = (self.capture(position), CwndOptions::default());
         let mut summaries = Vec::new();
-        cwnd(&capture, None, Tunnels::Closed, options, |rows| {
+        cwnd(&capture, None, &options, |rows| {
             summaries.extend(rows.iter().filter_map(|labelled| match labelled.row {
                 SenderRow::Summary(summary) => Some(summary),
                 _ => None,
@@ -161,8 +161,8 @@ impl Scored {
     }
 
     fn of(experiment: Experiment, position: Position) -> Self {
-        let (capture, options) = (experiment.capture(position), SenderOptions::default());
-        let (found, _) = reconstructed_senders(&capture, Tunnels::Closed, options).unwrap();
+        let (capture, options) = (experiment.capture(position), CwndOptions::default());
+        let (found, _) = reconstructed_senders(&capture, &options).unwrap();
         let scores = score_all(&found, &experiment.truth(), OPTIONS());
         let scores = scores.into_iter().map(|sender| sender.score);
         let scores: Vec<Score> = scores

@@ -5,11 +5,11 @@
 mod common;
 
 use common::truth::try_check;
-use tcpexp::units::TimeDelta;
 use tcpexp_testkit::{
     CaptureSpec, Congestion, Container, Direction, Framing, IpId, IpVersion, Path, Prng,
     Resolution, Scenario, TcpLoad, UdpLoad, UdpPayload,
 };
+use tcpexp_units::TimeDelta;
 
 struct Dice(Prng);
 

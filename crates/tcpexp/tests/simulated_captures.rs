@@ -4,13 +4,13 @@ mod common;
 
 use common::truth::{assert_complete, assert_true, check, mixed};
 use common::{Measured, spooled};
-use tcpexp::measure::spp::{DirectionCounts, Options, RttSample};
-use tcpexp::units::{TimeDelta, Timestamp};
 use tcpexp::{Error, RttOptions, rtt};
+use tcpexp_measure::spp::{DirectionCounts, Options, RttSample};
 use tcpexp_testkit::{
     CaptureSpec, Container, Endian, Framing, IpId, IpVersion, Resolution, Scenario, TcpLoad,
     UdpLoad, UdpPayload, simulate,
 };
+use tcpexp_units::{TimeDelta, Timestamp};
 
 const FILE_HEADER: usize = 24;
 
@@ -143,13 +143,7 @@ fn no_packet_takes_longer_than_the_longest_delay_asked_for() {
     let [src, dst] =
         [("src", &captures.src), ("dst", &captures.dst)].map(|(name, file)| spooled(name, file));
     let samples_within = |max_owd: TimeDelta| {
-        let options = RttOptions {
-            spp: Options {
-                max_owd,
-                ..Options::default()
-            },
-            ..RttOptions::default()
-        };
+        let options = RttOptions::default().max_owd(max_owd);
         let mut samples = Vec::new();
         rtt(&src, &dst, &options, |batch| {
             samples.extend(batch.samples);

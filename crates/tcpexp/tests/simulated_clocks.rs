@@ -3,8 +3,8 @@
 mod common;
 
 use common::truth::{both_ways, check};
-use tcpexp::units::{Skew, TimeDelta};
 use tcpexp_testkit::{CaptureSpec, ClockStep, Point, Resolution, Scenario, UdpLoad};
+use tcpexp_units::{Skew, TimeDelta};
 
 /// Ten seconds of telephony, and a download and an upload in it that lose packets.
 fn traffic() -> Scenario {

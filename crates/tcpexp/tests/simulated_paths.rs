@@ -3,9 +3,9 @@
 mod common;
 
 use common::truth::{Checked, both_ways, check};
-use tcpexp::flow::Protocol;
-use tcpexp::units::TimeDelta;
+use tcpexp_flow::Protocol;
 use tcpexp_testkit::{CaptureSpec, IpId, IpVersion, Path, Scenario, TcpLoad, UdpLoad, UdpPayload};
+use tcpexp_units::TimeDelta;
 
 fn with_each_load(change: impl Fn(&mut TcpLoad)) -> Vec<TcpLoad> {
     let mut loads = both_ways(600_000, 24);

@@ -3,8 +3,8 @@
 mod common;
 
 use common::truth::{assert_complete, check, mixed};
-use tcpexp::units::TimeDelta;
 use tcpexp_testkit::{CaptureSpec, Scenario, TcpLoad};
+use tcpexp_units::TimeDelta;
 
 #[test]
 fn flows_are_found_again_behind_address_translation() {

@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{captures_in, fixture, shared, spooled};
 use flate2::read::MultiGzDecoder;
-use tcpexp::flow::Direction;
-use tcpexp::measure::Packets;
-use tcpexp::measure::rtt::{RttMethod, SingleRttFlow, SingleRttRow, SingleRttSample};
-use tcpexp::metrics::RttSummary;
-use tcpexp::units::{TimeDelta, Timestamp};
-use tcpexp::wire::Tunnels;
 use tcpexp::{Error, Recording, live_rtt, single_rtt};
+use tcpexp_flow::Direction;
+use tcpexp_measure::Packets;
+use tcpexp_measure::rtt::{RttMethod, SingleRttFlow, SingleRttRow, SingleRttSample};
+use tcpexp_metrics::RttSummary;
 use tcpexp_testkit::script;
+use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::Tunnels;
 
 fn rows(recording: &Recording) -> Vec<SingleRttRow> {
     let mut all = Vec::new();

@@ -12,10 +12,10 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::json;
-use tcpexp::table::dataset::DatasetTable;
 use tcpexp::{
     AnalyzeOptions, Manifest, RUN_DATASET, SweepColumns, analyze_run, columns_beside, recorded_runs,
 };
+use tcpexp_table::dataset::DatasetTable;
 
 use crate::common::fixture;
 

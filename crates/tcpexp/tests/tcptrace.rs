@@ -13,9 +13,9 @@ use std::process::Command;
 
 use common::{captures_in, fixture_folders, shared_folders};
 use flate2::read::MultiGzDecoder;
-use tcpexp::flow::{Direction, Protocol};
-use tcpexp::wire::Tunnels;
 use tcpexp::{Error, Recording, flows};
+use tcpexp_flow::{Direction, Protocol};
+use tcpexp_wire::Tunnels;
 
 /// By sender and receiver.
 type Counts = HashMap<(SocketAddr, SocketAddr), Sent>;

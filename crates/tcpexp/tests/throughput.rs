@@ -7,13 +7,13 @@ mod common;
 use std::path::Path;
 
 use common::{captures_in, fixture, shared};
-use tcpexp::flow::Direction;
-use tcpexp::measure::throughput::{
+use tcpexp::{Error, Recording, ThroughputReport, throughput};
+use tcpexp_flow::Direction;
+use tcpexp_measure::throughput::{
     BinWidth, ThroughputBin, ThroughputFlow, ThroughputOptions, ThroughputRow,
 };
-use tcpexp::units::TimeDelta;
-use tcpexp::wire::Tunnels;
-use tcpexp::{Error, Recording, ThroughputReport, throughput};
+use tcpexp_units::TimeDelta;
+use tcpexp_wire::Tunnels;
 
 fn measure(
     recording: &Recording,

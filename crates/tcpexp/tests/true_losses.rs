@@ -10,12 +10,10 @@ use std::sync::LazyLock;
 
 use common::path::Measurement;
 use common::{captures_in, fixture, known_drops, shared};
-use tcpexp::measure::sender::{
-    EarlierCopy, RecoveryEpoch, Resent, SenderOptions, SenderRow, SenderSummary,
-};
-use tcpexp::measure::spp::{Fate, Way};
-use tcpexp::wire::Tunnels;
-use tcpexp::{Error, Recording, cwnd, logged_drops, loss_score};
+use tcpexp::{CwndOptions, Error, Recording, cwnd, logged_drops, loss_score};
+use tcpexp_measure::sender::{EarlierCopy, RecoveryEpoch, Resent, SenderRow, SenderSummary};
+use tcpexp_measure::spp::{Fate, Way};
+use tcpexp_wire::Tunnels;
 
 /// All that is told of the senders of two captures.
 #[derive(Default)]
@@ -30,8 +28,8 @@ impl Told {
         let (src, dst) = captures_in(folder).unwrap();
         let [src, dst] = [src, dst].map(|path| Recording::open(&path).unwrap());
         let mut told = Self::default();
-        let options = SenderOptions::default();
-        cwnd(&src, Some(&dst), Tunnels::Closed, options, |rows| {
+        let options = CwndOptions::default();
+        cwnd(&src, Some(&dst), &options, |rows| {
             for row in rows {
                 match row.row {
                     SenderRow::Resent(resent) => told.resent.push(resent),
@@ -152,16 +150,10 @@ fn one_capture_tells_nothing_of_true_losses() {
     let (src, _) = captures_in(&fixture("reno-2mbit-40ms-50p")).unwrap();
     let src = Recording::open(&src).unwrap();
     let mut rows = Vec::new();
-    cwnd(
-        &src,
-        None,
-        Tunnels::Closed,
-        SenderOptions::default(),
-        |batch| {
-            rows.extend(batch.into_iter().map(|labelled| labelled.row));
-            Ok::<(), Error>(())
-        },
-    )
+    cwnd(&src, None, &CwndOptions::default(), |batch| {
+        rows.extend(batch.into_iter().map(|labelled| labelled.row));
+        Ok::<(), Error>(())
+    })
     .unwrap();
     assert!(rows.iter().any(|row| matches!(row, SenderRow::Recovery(_))));
     for row in rows {

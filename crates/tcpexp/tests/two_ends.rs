@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use tcpexp::flow::Direction;
-use tcpexp::measure::sender::{SenderOptions, SenderRow};
-use tcpexp::measure::spp::Point;
-use tcpexp::wire::Tunnels;
-use tcpexp::{Error, Recording, cwnd};
+use tcpexp::{CwndOptions, Error, Recording, cwnd};
+use tcpexp_flow::Direction;
+use tcpexp_measure::sender::SenderRow;
+use tcpexp_measure::spp::Point;
 use tcpexp_testkit::script;
+use tcpexp_wire::Tunnels;
 
 /// A download of ten segments over a path of 40 ms, one a round trip, as the client or the server
 /// captures it.
@@ -53,23 +53,17 @@ fn told(src: &str, dst: Option<&str>) -> BTreeSet<(u32, u16, &'static str, &'sta
         |text: &str| Recording::spool("capture".into(), script::capture(text).as_slice()).unwrap();
     let (src, dst) = (recording(src), dst.map(recording));
     let mut senders = BTreeSet::new();
-    cwnd(
-        &src,
-        dst.as_ref(),
-        Tunnels::Closed,
-        SenderOptions::default(),
-        |rows| {
-            for row in rows {
-                if let SenderRow::Sample(sample) = row.row {
-                    assert_eq!(sample.flow, row.flow.flow);
-                    let port = row.flow.ends.unwrap().0.port();
-                    let capture = row.flow.capture.map_or("", Point::name);
-                    senders.insert((sample.flow.0, port, sample.direction.name(), capture));
-                }
+    cwnd(&src, dst.as_ref(), &CwndOptions::default(), |rows| {
+        for row in rows {
+            if let SenderRow::Sample(sample) = row.row {
+                assert_eq!(sample.flow, row.flow.flow);
+                let port = row.flow.ends.unwrap().0.port();
+                let capture = row.flow.capture.map_or("", Point::name);
+                senders.insert((sample.flow.0, port, sample.direction.name(), capture));
             }
-            Ok::<(), Error>(())
-        },
-    )
+        }
+        Ok::<(), Error>(())
+    })
     .unwrap();
     senders
 }

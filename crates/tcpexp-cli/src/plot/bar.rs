@@ -1,6 +1,6 @@
 //! `tcpexp plot bar DATA…`.
 
-use tcpexp::chart::{RUN_COLUMNS, Statistic, bar_figure};
+use tcpexp_chart::{RUN_COLUMNS, Statistic, bar_figure};
 
 use super::data::{DataArgs, levels, quantity};
 use super::figure::FigureArgs;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use tcpexp::chart::{Levels, Quantity};
-use tcpexp::table::{Filter, Frame};
 use tcpexp::{FLOW_COLUMN, Query, SOURCE_COLUMN, Tables};
+use tcpexp_chart::{Levels, Quantity};
+use tcpexp_table::{Filter, Frame};
 
 use crate::args::wrong_usage;
 use crate::failure;

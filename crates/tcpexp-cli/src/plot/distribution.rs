@@ -1,6 +1,6 @@
 //! `tcpexp plot box DATA…` and `tcpexp plot violin DATA…`.
 
-use tcpexp::chart::{Shape, distribution_figure};
+use tcpexp_chart::{Shape, distribution_figure};
 
 use super::data::{DataArgs, levels, quantity};
 use super::figure::FigureArgs;

@@ -1,6 +1,6 @@
 //! `tcpexp plot ecdf DATA…`.
 
-use tcpexp::chart::{Group, ecdf_figure};
+use tcpexp_chart::{Group, ecdf_figure};
 
 use super::data::{DataArgs, UsualGroups, levels, quantity};
 use super::figure::FigureArgs;

@@ -1,8 +1,8 @@
 //! `tcpexp plot fairness DATA…`.
 
 use clap::ValueEnum;
-use tcpexp::chart::{Quantity, RUN_COLUMNS, Share, Statistic, data_directions, trend_figure};
-use tcpexp::table::Cell;
+use tcpexp_chart::{Quantity, RUN_COLUMNS, Share, Statistic, data_directions, trend_figure};
+use tcpexp_table::Cell;
 
 use super::data::{DataArgs, UsualGroups, levels, quantity};
 use super::figure::FigureArgs;

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use tcpexp::chart::{self, AxisStyle, FigureSize, Style, Svg, Theme};
+use tcpexp_chart::{AxisStyle, FigureSize, Style, Svg, Theme};
 
 use crate::picture::{Blank, Picture};
 
@@ -127,7 +127,7 @@ impl Figure {
     /// Puts the chart into its file.
     pub(crate) fn finish(
         self,
-        draw: impl FnOnce(&Style) -> Result<Svg, chart::Error>,
+        draw: impl FnOnce(&Style) -> Result<Svg, tcpexp_chart::Error>,
     ) -> anyhow::Result<()> {
         let drawn = draw(&self.style);
         self.blank.fill(drawn)?.finish()

@@ -1,6 +1,6 @@
 //! `tcpexp plot heatmap DATA…`.
 
-use tcpexp::chart::{AxisStyle, RUN_COLUMNS, Statistic, heatmap_figure};
+use tcpexp_chart::{AxisStyle, RUN_COLUMNS, Statistic, heatmap_figure};
 
 use super::data::{DataArgs, UsualGroups, levels, quantity};
 use super::figure::{FigureArgs, Limits, parse_limits};

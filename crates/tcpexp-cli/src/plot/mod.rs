@@ -13,7 +13,7 @@ mod throughput_delay;
 mod timeseries;
 
 use clap::Subcommand;
-use tcpexp::chart::Shape;
+use tcpexp_chart::Shape;
 
 /// Charts of tables and captures: time series, distributions, comparisons
 ///

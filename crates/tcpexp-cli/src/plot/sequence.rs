@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::ValueEnum;
-use tcpexp::chart::sequence_figure;
-use tcpexp::flow::{Direction, FlowId};
-use tcpexp::measure::sequence::{SequenceMark, SequenceRow};
+use tcpexp_chart::sequence_figure;
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_measure::sequence::{SequenceMark, SequenceRow};
 
 use super::figure::FigureArgs;
 use crate::args::{ReadArgs, is_wanted};

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use tcpexp::FLOW_COLUMN;
-use tcpexp::chart::{BIN_DELAY, RUN_COLUMNS, data_directions, delays_of_bins, scatter_figure};
+use tcpexp_chart::{BIN_DELAY, RUN_COLUMNS, data_directions, delays_of_bins, scatter_figure};
 
 use super::data::{Data, DataArgs, Grouped, UsualGroups, levels, of_data, quantity};
 use super::figure::FigureArgs;

@@ -1,10 +1,10 @@
 //! `tcpexp plot timeseries DATA…`.
 
-use tcpexp::chart::{
+use tcpexp_chart::{
     Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, timeseries_figure,
     window_panel,
 };
-use tcpexp::table::{Frame, Series};
+use tcpexp_table::{Frame, Series};
 
 use super::data::{Data, DataArgs};
 use super::figure::FigureArgs;

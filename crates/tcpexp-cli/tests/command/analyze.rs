@@ -145,7 +145,7 @@ fn one_query_groups_all_runs_of_a_sweep_by_their_parameters() {
         format!("[('cubic', 10.0, {median}), ('reno', 2.5, {median})]")
     );
     // And so with every table.
-    for table in tcpexp::table::dataset::DatasetTable::ALL {
+    for table in tcpexp_table::dataset::DatasetTable::ALL {
         let name = table.name();
         let sql = format!("SELECT count(*), count(DISTINCT run) FROM 'sweep/**/{name}.parquet'");
         let rows = |run: &str| {

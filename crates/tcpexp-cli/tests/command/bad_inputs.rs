@@ -1,8 +1,8 @@
 //! Captures that are none, or that do not belong together.
 
 use insta::assert_snapshot;
-use tcpexp::units::TimeDelta;
 use tcpexp_testkit::{Scenario, UdpLoad, simulate};
+use tcpexp_units::TimeDelta;
 
 use crate::desk::{Desk, ORDINARY, ordinary, reason, text};
 

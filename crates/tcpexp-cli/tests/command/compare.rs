@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use tcpexp::units::TimeDelta;
 use tcpexp_testkit::{Scenario, TcpLoad, UdpLoad, simulate};
+use tcpexp_units::TimeDelta;
 
 use crate::desk::{Desk, text};
 

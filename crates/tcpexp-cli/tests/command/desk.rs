@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use assert_cmd::Command;
-use tcpexp::units::TimeDelta;
 use tcpexp_testkit::{Scenario, TcpLoad, TwoCaptures, UdpLoad, simulate};
+use tcpexp_units::TimeDelta;
 
 /// A temporary folder; relative names on the command line are in it.
 pub(crate) struct Desk {

@@ -7,7 +7,7 @@ use arrow::ipc::reader::FileReader;
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::array_value_to_string;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use tcpexp::table::rtt_schema;
+use tcpexp_table::rtt_schema;
 
 use crate::desk::{Desk, fixture, text};
 

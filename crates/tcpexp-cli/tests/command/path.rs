@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use insta::assert_snapshot;
-use tcpexp::units::TimeDelta;
 use tcpexp_testkit::{Scenario, UdpLoad, simulate};
+use tcpexp_units::TimeDelta;
 
 use crate::desk::{Desk, fixture, ordinary, reason, text};
 

@@ -1,10 +1,10 @@
 //! `tcpexp rtt` for people: the table, which flows are in it, and the chart.
 
 use insta::assert_snapshot;
-use tcpexp::units::{Skew, TimeDelta};
 use tcpexp_testkit::{
     CaptureSpec, ClockStep, IpVersion, Point, Scenario, TcpLoad, UdpLoad, simulate,
 };
+use tcpexp_units::{Skew, TimeDelta};
 
 use crate::desk::{Desk, fixtures, ordinary};
 

@@ -11,11 +11,11 @@ pub(crate) mod truth;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use tcpexp::flow::{Direction, FlowId};
-use tcpexp::measure::spp::{
-    DirectionCounts, Fate, FlowSummary, Options, PacketOutcome, PairedFlow, RttSample,
-};
 use tcpexp::{Error, Recording, RttOptions, RttReport, rtt};
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_measure::spp::{
+    DirectionCounts, Fate, FlowSummary, PacketOutcome, PairedFlow, RttSample,
+};
 
 /// So many packets of a flow are held back at least until it is found at the other point.
 const HELD: u64 = 4096;
@@ -35,13 +35,7 @@ impl Measured {
     pub(crate) fn of(src: &Recording, dst: &Recording) -> Result<Self, Error> {
         let (mut flows, mut samples, mut ended) = (Vec::new(), Vec::new(), Vec::new());
         let mut outcomes = Vec::new();
-        let options = RttOptions {
-            spp: Options {
-                outcomes: true,
-                ..Options::default()
-            },
-            ..RttOptions::default()
-        };
+        let options = RttOptions::default().outcomes(true);
         let report = rtt(src, dst, &options, |batch| {
             flows.extend(batch.flows);
             samples.extend(batch.samples);

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use tcpexp::capture::Capture;
-use tcpexp::units::Timestamp;
-use tcpexp::wire::{LinkType, Transport, Tunnels, decode};
+use tcpexp_capture::Capture;
+use tcpexp_units::Timestamp;
+use tcpexp_wire::{LinkType, Transport, Tunnels, decode};
 
 /// Sender and receiver.
 pub(crate) type Ends = (SocketAddr, SocketAddr);

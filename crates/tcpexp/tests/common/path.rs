@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use tcpexp::flow::{Direction, FlowId};
-use tcpexp::measure::path::{PathFlow, PathPacket, PathSummary};
-use tcpexp::measure::spp::{DirectionCounts, Fate, PairedFlow, Way};
-use tcpexp::units::TimeDelta;
 use tcpexp::{Error, PathOptions, PathReport, Recording, path};
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_measure::path::{PathFlow, PathPacket, PathSummary};
+use tcpexp_measure::spp::{DirectionCounts, Fate, PairedFlow, Way};
+use tcpexp_units::TimeDelta;
 
 /// All that is known of a path.
 pub(crate) struct Measurement {

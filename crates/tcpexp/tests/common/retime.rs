@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::path::Path;
 
-use tcpexp::capture::Capture;
-use tcpexp::units::Timestamp;
+use tcpexp_capture::Capture;
 use tcpexp_testkit::{CaptureWriter, Container, Endian, Interface, Resolution};
+use tcpexp_units::Timestamp;
 
 /// A clock that is ahead and fast, read in whole microseconds.
 #[derive(Clone, Copy, Debug)]

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use tcpexp::Error;
-use tcpexp::flow::{Direction as FlowDirection, Protocol};
-use tcpexp::measure::spp::{Point as At, RttSample};
-use tcpexp::units::{TimeDelta, Timestamp};
+use tcpexp_flow::{Direction as FlowDirection, Protocol};
+use tcpexp_measure::spp::{Point as At, RttSample};
 use tcpexp_testkit::{
     Congestion, Direction, PacketId, PacketTruth, Point, Resolution, Scenario, Sightings, TcpLoad,
     Truth, TwoCaptures, UdpLoad, simulate,
 };
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::{Measured, spooled};
 
