@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use tcpexp::units::TimeDelta;
 use tcpexp_testkit::{
     CaptureSpec, Congestion, Direction, IpId, Scenario, TcpLoad, UdpLoad, UdpPayload,
 };
+use tcpexp_units::TimeDelta;
 
 use crate::case::Base;
 use crate::pair::Pair;

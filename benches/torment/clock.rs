@@ -1,6 +1,6 @@
 //! Clocks that are wrong.
 
-use tcpexp::units::{TimeDelta, Timestamp};
+use tcpexp_units::{TimeDelta, Timestamp};
 
 /// What is wrong with a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

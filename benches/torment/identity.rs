@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use tcpexp::units::{TimeDelta, Timestamp};
-use tcpexp::wire::{LinkType, Transport, Tunnels, decode};
+use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::{LinkType, Transport, Tunnels, decode};
 
 use crate::pair::{PacketId, Passage, Side};
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
-use tcpexp::measure::path::PathPacket;
-use tcpexp::measure::spp::{Fate, Point, RttSample};
-use tcpexp::units::{TimeDelta, Timestamp};
 use tcpexp::{Error, PathOptions, PathReport, Recording, path};
+use tcpexp_measure::path::PathPacket;
+use tcpexp_measure::spp::{Fate, Point, RttSample};
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::clock::Clock;
 use crate::pair::{PacketId, Pair, Record, Side};

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::Path;
 
-use tcpexp::capture::Capture;
-use tcpexp::units::Timestamp;
+use tcpexp_capture::Capture;
 use tcpexp_testkit::{Fate, Point, Scenario, Sightings, Truth, simulate};
+use tcpexp_units::Timestamp;
 
 use crate::headers::Headers;
 use crate::identity;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use tcpexp::units::{TimeDelta, Timestamp};
 use tcpexp_testkit::Prng;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::clock::{Clock, Error};
 use crate::headers::Headers;

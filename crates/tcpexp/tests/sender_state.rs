@@ -15,7 +15,6 @@ use tcpexp_logs::score::{NamedRecord, Options, Score, score_all};
 use tcpexp_measure::Position;
 use tcpexp_measure::sender::{CongestionFamily, SenderRow, SenderSummary};
 use tcpexp_units::TimeDelta;
-use tcpexp_wire::Tunnels;
 
 /// A control connection hears fewer ACKs than this.
 const LEAST_ACKS: u64 = 100;

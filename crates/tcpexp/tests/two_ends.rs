@@ -9,7 +9,6 @@ use tcpexp_flow::Direction;
 use tcpexp_measure::sender::SenderRow;
 use tcpexp_measure::spp::Point;
 use tcpexp_testkit::script;
-use tcpexp_wire::Tunnels;
 
 /// A download of ten segments over a path of 40 ms, one a round trip, as the client or the server
 /// captures it.
