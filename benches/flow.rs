@@ -41,7 +41,7 @@ fn track_all(file: &[u8]) -> u32 {
     while let Some(record) = capture.next_record() {
         let link = LinkType(record.link_type);
         let packet = decode(link, record.captured, record.wire_bytes, Tunnels::Closed);
-        if let (Ok(packet), Some(at)) = (&packet, record.at) {
+        if let (Ok(packet), Ok(at)) = (&packet, record.at) {
             black_box(table.track(at, packet));
         }
         table.drain_ended(|_, flow| {

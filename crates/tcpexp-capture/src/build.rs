@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use crate::{ByteOrder, Capture};
+use crate::{ByteOrder, Capture, NoTime};
 
 /// Appends numbers in one byte order.
 #[derive(Clone)]
@@ -141,9 +141,12 @@ pub(crate) fn lz4(bytes: &[u8]) -> Vec<u8> {
 pub(crate) fn walk(mut capture: Capture<'_>) -> String {
     let mut out = String::new();
     while let Some(record) = capture.next_record() {
-        let at = record
-            .at
-            .map_or("no time".into(), |at| format!("{} ns", at.as_nanos()));
+        let at = match record.at {
+            Ok(at) => format!("{} ns", at.as_nanos()),
+            Err(NoTime::Missing) => "no time".to_owned(),
+            Err(NoTime::OutOfRange) => "no time: out of range".to_owned(),
+            Err(NoTime::Outlier(at)) => format!("no time: outlier at {} ns", at.as_nanos()),
+        };
         writeln!(
             out,
             "{}: {at}, link {}, interface {}, {} of {} bytes {:02x?}",

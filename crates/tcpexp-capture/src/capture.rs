@@ -6,11 +6,14 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tcpexp_units::Timestamp;
+
 use crate::compression::Counted;
 use crate::map::map;
+use crate::outlier::Progress;
 use crate::source::Source;
-use crate::step::{Found, Search, Step, Walk};
-use crate::{Compression, Damage, Error, Format, Interface, Record};
+use crate::step::{Found, Peek, Search, Step, Walk};
+use crate::{Compression, Damage, Error, Format, Interface, NoTime, Record};
 
 /// Bytes read at a time from a compressed stream.
 const COMPRESSED_BUFFER_BYTES: usize = 128 << 10;
@@ -28,6 +31,9 @@ pub struct Capture<'a> {
     skipped_bytes: u64,
     compressed: Option<(Compression, Arc<AtomicU64>)>,
     total_bytes: Option<u64>,
+    progress: Progress,
+    /// Whether records behind one may be read to judge its time.
+    looks_ahead: bool,
 }
 
 impl Capture<'static> {
@@ -56,7 +62,9 @@ impl Capture<'static> {
 
     /// Opens what a reader gives: standard input, a pipe, a live capture.
     ///
-    /// A record is handed out as soon as its last byte has been read.
+    /// A record is handed out as soon as its last byte has been read, but for the first one and one
+    /// more than a day from the record before it: the records behind decide whether its time is an
+    /// outlier. See [`without_look_ahead`](Self::without_look_ahead).
     pub fn from_reader(reader: impl Read + Send + 'static) -> Result<Self, Error> {
         let mut source = Source::stream(Box::new(reader));
         source
@@ -85,6 +93,15 @@ impl<'a> Capture<'a> {
         .map(|capture| capture.of_total(bytes.len() as u64))
     }
 
+    /// Hands out every record as soon as its last byte has been read, whatever its time.
+    ///
+    /// For live captures: no time is reported as [`NoTime::Outlier`].
+    #[must_use]
+    pub fn without_look_ahead(mut self) -> Self {
+        self.looks_ahead = false;
+        self
+    }
+
     /// The next record, or `None` at the end and at damage that nothing can be found behind.
     ///
     /// Once it has returned `None` it does so for ever; [`damage`](Self::damage) tells which.
@@ -94,10 +111,15 @@ impl<'a> Capture<'a> {
         reason = "called for each record, with little to do for most"
     )]
     pub fn next_record(&mut self) -> Option<Record<'_>> {
-        let found = match self.walk.usual(self.source.window()) {
+        let mut found = match self.walk.usual(self.source.window()) {
             Some(found) if !self.finished => found,
             _ => self.find()?,
         };
+        if let Ok(at) = found.at
+            && !self.progress.follows(at)
+        {
+            found.at = self.judge(at, found.record_bytes);
+        }
         let offset = self.source.offset();
         let Found {
             at,
@@ -133,6 +155,42 @@ impl<'a> Capture<'a> {
             }
         }
         None
+    }
+
+    /// The time of the record that the window starts with, which does not follow the one before it.
+    #[cold]
+    fn judge(&mut self, at: Timestamp, record_bytes: usize) -> Result<Timestamp, NoTime> {
+        let Self { source, walk, .. } = self;
+        let mut from = record_bytes;
+        let next = || {
+            loop {
+                // What is left of a record that reaches beyond the window is skipped with it.
+                if source.window().len() < from && !source.fill_ahead(from) {
+                    return None;
+                }
+                match walk.peek(&source.window()[from..]) {
+                    Peek::Record(time, bytes) => {
+                        from += bytes;
+                        if time.is_some() {
+                            return time;
+                        }
+                    }
+                    Peek::Pass(bytes) => from += bytes,
+                    Peek::More(needed) if source.fill_ahead(from + needed) => {}
+                    Peek::More(_) | Peek::Unknown => return None,
+                }
+            }
+        };
+        let is_outlier = if self.looks_ahead {
+            self.progress.is_outlier(at, next)
+        } else {
+            self.progress.accept(at)
+        };
+        if is_outlier {
+            Err(NoTime::Outlier(at))
+        } else {
+            Ok(at)
+        }
     }
 
     /// What was wrong with the file, if anything, as far as it has been read.
@@ -227,6 +285,8 @@ impl<'a> Capture<'a> {
             skipped_bytes: 0,
             compressed,
             total_bytes: None,
+            progress: Progress::default(),
+            looks_ahead: true,
         })
     }
 
@@ -500,7 +560,9 @@ mod tests {
         let bytes = file();
         // Nothing more is sent before the record is asked for: waiting for it would hang.
         send.send(bytes[..24].to_vec()).unwrap();
-        let mut capture = Capture::from_reader(Live(receive)).unwrap();
+        let mut capture = Capture::from_reader(Live(receive))
+            .unwrap()
+            .without_look_ahead();
         for start in [24, 44, 64] {
             send.send(bytes[start..start + 20].to_vec()).unwrap();
             assert_eq!(capture.next_record().unwrap().offset, start as u64);

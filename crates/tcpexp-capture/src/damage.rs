@@ -90,6 +90,14 @@ pub enum Damage {
         /// The interface it names, counted from its section's start.
         interface: u32,
     },
+    /// A pcapng interface beyond the number that is kept. Skipped, and so are its packets.
+    #[error("interface at byte {offset} is one more than the {limit} that a file may have")]
+    TooManyInterfaces {
+        /// Start of the block.
+        offset: u64,
+        /// How many interfaces are kept.
+        limit: usize,
+    },
     /// A pcapng section header without a byte order.
     #[error("section at byte {offset} has no byte order")]
     SectionByteOrder {
@@ -148,6 +156,7 @@ impl Damage {
             | Self::BlockTrailer { offset, .. }
             | Self::BlockContent { offset, .. }
             | Self::UnknownInterface { offset, .. }
+            | Self::TooManyInterfaces { offset, .. }
             | Self::SectionByteOrder { offset }
             | Self::SectionVersion { offset, .. }
             | Self::Skipped { offset, .. }

@@ -7,7 +7,7 @@ use pcap_parser::{
 use tcpexp_units::Timestamp;
 
 use crate::clock::{Clock, Resolution};
-use crate::step::{Found, LONGEST_IN_SEARCH, LONGEST_RECORD, ROW, Row, Search, Step, search};
+use crate::step::{Found, LONGEST_IN_SEARCH, LONGEST_RECORD, Peek, ROW, Row, Search, Step, search};
 use crate::{ByteOrder, Damage, Error, Format, Interface};
 
 /// A record of a longer packet than any snapshot length that capture tools use by default is
@@ -174,16 +174,33 @@ impl PcapWalk {
         })
     }
 
+    /// What the window starts with, without stepping over it.
+    pub(crate) fn peek(&self, window: &[u8]) -> Peek {
+        let header_bytes = self.layout.header_bytes();
+        match self.layout.head(window) {
+            None => Peek::More(header_bytes),
+            Some(head) if head.captured > self.usual => Peek::Unknown,
+            Some(head) => {
+                Peek::Record(Some(self.time(head)), header_bytes + head.captured as usize)
+            }
+        }
+    }
+
     #[inline]
-    fn record(&mut self, head: Head) -> Found {
-        self.last_seconds = Some(head.seconds);
+    fn time(&self, head: Head) -> Timestamp {
         // Fits: 2^32 seconds are half the range, and 2^32 microseconds are hardly more than one.
         let nanos = i64::from(head.seconds) * 1_000_000_000
             + i64::from(head.fraction) * self.nanos_per_fraction;
+        Timestamp::from_nanos(nanos)
+    }
+
+    #[inline]
+    fn record(&mut self, head: Head) -> Found {
+        self.last_seconds = Some(head.seconds);
         let header_bytes = self.layout.header_bytes();
         let captured_bytes = head.captured as usize;
         Found {
-            at: Some(Timestamp::from_nanos(nanos)),
+            at: Ok(self.time(head)),
             link_type: self.interface.link_type,
             interface: 0,
             wire_bytes: head.wire,
@@ -502,7 +519,7 @@ mod tests {
         assert_snapshot!(read(&file), @"
         24: 0 ns, link 1, interface 0, 1 of 1 bytes [01]
         41: 6000000000 ns, link 1, interface 0, 1 of 1 bytes [01]
-        58: 4294971589967295000 ns, link 1, interface 0, 1 of 1 bytes [01]
+        58: no time: outlier at 4294971589967295000 ns, link 1, interface 0, 1 of 1 bytes [01]
         ");
     }
 

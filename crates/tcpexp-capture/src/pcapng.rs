@@ -11,8 +11,16 @@ use crate::pcapng_block::{
 };
 use crate::pcapng_options::{interface, read_statistics};
 use crate::pcapng_search::BlockSearch;
-use crate::step::{Found, LONGEST_RECORD, Search, Step};
-use crate::{ByteOrder, Damage, Error, Format, Interface};
+use crate::step::{Found, LONGEST_RECORD, Peek, Search, Step};
+use crate::{ByteOrder, Damage, Error, Format, Interface, NoTime};
+
+/// The least that is read of a block.
+const SHORTEST_BLOCK_BYTES: usize = SHORTEST_BLOCK as usize;
+
+/// Most interfaces that are kept of one file, over all its sections. A machine with a network
+/// interface for each of its containers has some thousands; a description of 32 bytes takes some
+/// hundred in memory.
+const MOST_INTERFACES: usize = 1 << 16;
 
 /// A walk over the blocks of a pcapng file.
 #[derive(Debug)]
@@ -99,6 +107,38 @@ impl NgWalk {
             }
         }
         self.other_block(window, at_end, offset)
+    }
+
+    /// What the window starts with, without stepping over it.
+    pub(crate) fn peek(&self, window: &[u8]) -> Peek {
+        let order = self.order;
+        let Some(head) = window.first_chunk::<SHORTEST_BLOCK_BYTES>() else {
+            return Peek::More(SHORTEST_BLOCK_BYTES);
+        };
+        let kind = order.u32([head[0], head[1], head[2], head[3]]);
+        let length = order.u32([head[4], head[5], head[6], head[7]]);
+        if !(SHORTEST_BLOCK..=LONGEST_RECORD).contains(&length) {
+            return Peek::Unknown;
+        }
+        let Some(block) = whole_block(window, kind, length, order, 0) else {
+            let padded = length.next_multiple_of(4) as usize;
+            return if window.len() < padded {
+                Peek::More(padded)
+            } else {
+                Peek::Unknown
+            };
+        };
+        let step = match kind {
+            EPB_MAGIC => self.enhanced_packet(&block),
+            OPB_MAGIC => self.old_packet(&block),
+            // What follows has other interfaces.
+            SHB_MAGIC | IDB_MAGIC => return Peek::Unknown,
+            _ => return Peek::Pass(block.bytes),
+        };
+        match step {
+            Step::Record(found) => Peek::Record(found.at.ok(), block.bytes),
+            _ => Peek::Pass(block.bytes),
+        }
     }
 
     /// Finds the next section, or a row of blocks of this one.
@@ -192,6 +232,13 @@ impl NgWalk {
             OPB_MAGIC => return self.old_packet(block),
             SPB_MAGIC => return self.simple_packet(block),
             SHB_MAGIC => return self.section(block, order),
+            IDB_MAGIC if self.interfaces.len() == MOST_INTERFACES => {
+                let damage = Damage::TooManyInterfaces {
+                    offset: block.offset,
+                    limit: MOST_INTERFACES,
+                };
+                return Step::Skip(block.bytes, damage);
+            }
             IDB_MAGIC => match interface(block.body, order) {
                 Some(interface) => self.interfaces.push(interface),
                 None => return self.lost(IDB_MAGIC, block.too_short_for(8)),
@@ -303,9 +350,10 @@ impl NgWalk {
             return block.cut_content(packet.fixed_bytes as u64 + u64::from(packet.captured));
         }
         Step::Record(Found {
-            at: packet
-                .time_units
-                .and_then(|units| interface.clock.at(units)),
+            at: match packet.time_units {
+                Some(units) => interface.clock.at(units).ok_or(NoTime::OutOfRange),
+                None => Err(NoTime::Missing),
+            },
             link_type: interface.link_type,
             // Each interface took a block to describe, so no file has 2^32.
             interface: u32::try_from(index).unwrap_or(u32::MAX),
@@ -665,5 +713,26 @@ mod tests {
         92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
         block at byte 132 claims 8 bytes of content but has room for 4
         ");
+    }
+
+    #[test]
+    fn interfaces_beyond_the_limit_are_skipped_with_their_packets() {
+        let mut bytes = little().section();
+        for _ in 0..=MOST_INTERFACES {
+            bytes = bytes.interface(1, 0, &[]);
+        }
+        let limit = u32::try_from(MOST_INTERFACES).unwrap();
+        let file = bytes
+            .packet(limit - 1, 1, 1, &[1])
+            .packet(limit, 2, 1, &[2])
+            .out;
+        let mut capture = crate::Capture::from_bytes(&file).unwrap();
+        assert_eq!(capture.next_record().unwrap().interface, limit - 1);
+        assert!(capture.next_record().is_none());
+        assert_eq!(
+            (capture.interfaces().len(), capture.damaged_places()),
+            (MOST_INTERFACES, 2)
+        );
+        assert_snapshot!(capture.damage().unwrap(), @"interface at byte 1572892 is one more than the 65536 that a file may have");
     }
 }

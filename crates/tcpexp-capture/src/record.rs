@@ -7,11 +7,8 @@ use crate::clock::{Clock, Resolution};
 /// One captured packet, borrowed from the capture.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// When the packet was seen.
-    ///
-    /// `None` if the file does not say (a pcapng Simple Packet Block) or says a time that
-    /// nanoseconds in an `i64` cannot tell: before 1677 or after 2262.
-    pub at: Option<Timestamp>,
+    /// When the packet was seen, or why that is unknown.
+    pub at: Result<Timestamp, NoTime>,
     /// `LINKTYPE_` number of the first header in `captured`.
     pub link_type: u16,
     /// Index into [`Capture::interfaces`](crate::Capture::interfaces).
@@ -22,6 +19,18 @@ pub struct Record<'a> {
     pub captured: &'a [u8],
     /// Where the record starts in the (decompressed) file, in bytes.
     pub offset: u64,
+}
+
+/// Why a record has no usable timestamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoTime {
+    /// The file has none: a pcapng Simple Packet Block.
+    Missing,
+    /// The file's timestamp is before 1677 or after 2262, which nanoseconds in an `i64` cannot hold.
+    OutOfRange,
+    /// The file's timestamp is more than a day from those of the records around it, which agree with
+    /// each other.
+    Outlier(Timestamp),
 }
 
 /// Where packets were captured. A pcap file has exactly one; a pcapng file describes its own.

@@ -16,6 +16,8 @@ pub(crate) struct Source<'a> {
     dropped: u64,
     /// Nothing comes after what is in `data`.
     at_end: bool,
+    /// Why the last [`fill_ahead`](Self::fill_ahead) failed, for the next [`fill`](Self::fill).
+    failed_ahead: Option<io::Error>,
 }
 
 enum Data<'a> {
@@ -56,6 +58,7 @@ impl<'a> Source<'a> {
             used: 0,
             dropped: 0,
             at_end,
+            failed_ahead: None,
         }
     }
 
@@ -108,6 +111,9 @@ impl<'a> Source<'a> {
     ///
     /// The buffer doubles only when it is full, so it never exceeds twice what really came.
     pub(crate) fn fill(&mut self, needed: usize) -> io::Result<()> {
+        if let Some(error) = self.failed_ahead.take() {
+            return Err(error);
+        }
         let Data::Stream(stream) = &mut self.data else {
             return Ok(());
         };
@@ -127,6 +133,17 @@ impl<'a> Source<'a> {
         stream.filled += count;
         self.at_end = count == 0;
         Ok(())
+    }
+
+    /// Reads until the window has `needed` bytes; returns whether it has.
+    ///
+    /// A failure to read is kept for the next [`fill`](Self::fill): what is in the window can be
+    /// used before it.
+    pub(crate) fn fill_ahead(&mut self, needed: usize) -> bool {
+        if self.failed_ahead.is_none() {
+            self.failed_ahead = self.fill_to(needed).err();
+        }
+        self.window().len() >= needed
     }
 
     /// Reads until the window has `needed` bytes or the file ends.

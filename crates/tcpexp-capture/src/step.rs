@@ -9,7 +9,7 @@ use tcpexp_units::Timestamp;
 use crate::error::{FirstBytes, Foreign};
 use crate::pcap::PcapWalk;
 use crate::pcapng::NgWalk;
-use crate::{Damage, Error, Format, Interface};
+use crate::{Damage, Error, Format, Interface, NoTime};
 
 /// Longest record or block that is believed, in bytes. Larger claims are damage, so this also
 /// bounds the memory of a stream.
@@ -42,7 +42,7 @@ pub(crate) enum Step {
 /// A record, as places in the window.
 #[derive(Debug)]
 pub(crate) struct Found {
-    pub(crate) at: Option<Timestamp>,
+    pub(crate) at: Result<Timestamp, NoTime>,
     pub(crate) link_type: u16,
     pub(crate) interface: u32,
     pub(crate) wire_bytes: u32,
@@ -51,6 +51,19 @@ pub(crate) struct Found {
     pub(crate) captured_bytes: usize,
     /// Length of the record with headers and padding.
     pub(crate) record_bytes: usize,
+}
+
+/// What a window further on in the file starts with.
+#[derive(Debug)]
+pub(crate) enum Peek {
+    /// A record of this many bytes, with its time.
+    Record(Option<Timestamp>, usize),
+    /// This many bytes without a record.
+    Pass(usize),
+    /// Unknown: a window of at least this many bytes is needed.
+    More(usize),
+    /// Nothing that can be read without having read what is before it.
+    Unknown,
 }
 
 /// Where in a window of unknown bytes a capture goes on.
@@ -154,6 +167,14 @@ impl Walk {
         match self {
             Self::Pcap(walk) => walk.step(window, at_end, offset),
             Self::PcapNg(walk) => walk.step(window, at_end, offset),
+        }
+    }
+
+    /// What the window starts with, without stepping over it.
+    pub(crate) fn peek(&self, window: &[u8]) -> Peek {
+        match self {
+            Self::Pcap(walk) => walk.peek(window),
+            Self::PcapNg(walk) => walk.peek(window),
         }
     }
 

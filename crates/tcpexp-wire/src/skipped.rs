@@ -5,8 +5,13 @@ use std::fmt;
 /// Why a record gives no TCP or UDP packet. One reason per record: the first one met on the way in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Skipped {
-    /// The capture file gives the record no time. Found by whoever reads the file, not here.
+    /// The capture file gives the record no time. The reader of the file finds this and the next
+    /// two reasons, not the decoder.
     NoTimestamp,
+    /// The record's time is outside of the years 1677 to 2262.
+    TimestampOutOfRange,
+    /// The record's time is more than a day from those of the records around it.
+    TimestampOutlier,
     /// Nothing here reads this link type.
     UnsupportedLinkType,
     /// A link layer that we read, carrying something else than IP: ARP, LLC, LLDP, ….
@@ -37,8 +42,10 @@ pub enum Skipped {
 
 impl Skipped {
     /// Every reason, in order of their [`index`](Self::index).
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::NoTimestamp,
+        Self::TimestampOutOfRange,
+        Self::TimestampOutlier,
         Self::UnsupportedLinkType,
         Self::NotIp,
         Self::Cut,
@@ -63,6 +70,8 @@ impl Skipped {
     pub const fn words(self) -> &'static str {
         match self {
             Self::NoTimestamp => "no timestamp",
+            Self::TimestampOutOfRange => "timestamp out of range",
+            Self::TimestampOutlier => "timestamp far from those around it",
             Self::UnsupportedLinkType => "link type not supported",
             Self::NotIp => "not IP",
             Self::Cut => "cut before the end of the transport header",

@@ -35,7 +35,7 @@ pub fn spp_pairs(
     for (point, recording) in [(Point::Src, src), (Point::Dst, dst)] {
         let mut observed = 0_u64;
         recording.each_record(|record| {
-            if let (Some(at), Ok(ip)) = (
+            if let (Ok(at), Ok(ip)) = (
                 record.at,
                 ip_bytes(LinkType(record.link_type), record.captured),
             ) {

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use tcpexp_capture::{Capture, Record};
+use tcpexp_capture::{Capture, NoTime, Record};
 use tcpexp_units::Timestamp;
 
 use crate::{Error, Recording};
@@ -40,10 +40,14 @@ impl Recording {
 struct Head<'a> {
     capture: Capture<'a>,
     next: Option<Kept>,
+    /// The time of the last record that has one.
+    latest: Timestamp,
 }
 
 struct Kept {
     at: Timestamp,
+    /// Its place among the records of all captures: an outlier stays behind the record before it.
+    order: Timestamp,
     link_type: u16,
     wire_bytes: u32,
     captured: Vec<u8>,
@@ -54,6 +58,7 @@ impl<'a> Head<'a> {
         let mut head = Self {
             capture,
             next: None,
+            latest: Timestamp::from_nanos(i64::MIN),
         };
         head.step(Vec::new());
         head
@@ -70,17 +75,20 @@ impl<'a> Head<'a> {
             ..
         }) = self.capture.next_record()
         {
-            if let Some(at) = at {
-                buffer.clear();
-                buffer.extend_from_slice(captured);
-                self.next = Some(Kept {
-                    at,
-                    link_type,
-                    wire_bytes,
-                    captured: buffer,
-                });
-                return;
-            }
+            let (Ok(time) | Err(NoTime::Outlier(time))) = at else {
+                continue;
+            };
+            self.latest = at.unwrap_or(self.latest);
+            buffer.clear();
+            buffer.extend_from_slice(captured);
+            self.next = Some(Kept {
+                at: time,
+                order: self.latest,
+                link_type,
+                wire_bytes,
+                captured: buffer,
+            });
+            return;
         }
     }
 }
@@ -95,7 +103,7 @@ fn write(heads: &mut [Head<'_>], out: &mut impl Write) -> io::Result<()> {
         let earliest = heads
             .iter_mut()
             .filter(|head| head.next.is_some())
-            .min_by_key(|head| head.next.as_ref().map(|next| next.at));
+            .min_by_key(|head| head.next.as_ref().map(|next| next.order));
         let Some((head, record)) = earliest.and_then(|head| {
             let record = head.next.take()?;
             Some((head, record))

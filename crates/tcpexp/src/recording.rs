@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tcpexp_capture::{Capture, Damage, MappedFile, Passage, Record};
+use tcpexp_capture::{Capture, Damage, MappedFile, NoTime, Passage, Record};
 use tcpexp_measure::{Packets, Sighted};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
@@ -224,7 +224,11 @@ impl Walk<'static> {
             path: name.to_owned(),
             source,
         })?;
-        Ok(Self::new(capture, tunnels, Arc::default()))
+        Ok(Self::new(
+            capture.without_look_ahead(),
+            tunnels,
+            Arc::default(),
+        ))
     }
 }
 
@@ -301,14 +305,16 @@ impl Packets for Walk<'_> {
             self.captured_bytes += record.captured.len() as u64;
             self.wire_bytes += u64::from(record.wire_bytes);
             let outcome = match record.at {
-                Some(_) => {
+                Ok(_) => {
                     let link = LinkType(record.link_type);
                     decode(link, record.captured, record.wire_bytes, self.tunnels)
                 }
-                None => Err(Skipped::NoTimestamp),
+                Err(NoTime::Missing) => Err(Skipped::NoTimestamp),
+                Err(NoTime::OutOfRange) => Err(Skipped::TimestampOutOfRange),
+                Err(NoTime::Outlier(_)) => Err(Skipped::TimestampOutlier),
             };
             self.tally.observe(&outcome);
-            if let Some(at) = record.at {
+            if let Ok(at) = record.at {
                 let (first, last) = self.span.get_or_insert((at, at));
                 *first = (*first).min(at);
                 *last = (*last).max(at);

@@ -1,0 +1,130 @@
+//! Timestamps that cannot be true: a record years away from the records around it.
+//!
+//! A clock that is set moves all records behind it, and captures that are joined go on at another
+//! time. A single record that stands alone in time is neither: its timestamp was damaged or written
+//! wrong, and one such record would stretch every duration, bin and clock estimate.
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+/// Neighbouring records this near each other need no second look: a day, the longest silence of a
+/// live link that the project's captures show.
+const NEAR: TimeDelta = TimeDelta::from_seconds(86_400);
+/// How many of the records that follow decide. Captures of two interfaces with different clocks
+/// alternate more often than that.
+const LOOK_AHEAD: usize = 8;
+/// At the end of a file nothing follows that could confirm a record. A capture may pause for days,
+/// but a last record a year after all others is an outlier.
+const NEVER: TimeDelta = TimeDelta::from_seconds(365 * 86_400);
+
+/// The time that a capture has come to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    latest: Option<Timestamp>,
+    /// The latest time before the last jump: two clocks in one file alternate.
+    before: Option<Timestamp>,
+}
+
+impl Progress {
+    /// Takes in a time if it follows the latest one closely; returns whether it does.
+    #[inline]
+    pub(crate) fn follows(&mut self, at: Timestamp) -> bool {
+        let follows = self.latest.is_some_and(|latest| is_near(latest, at));
+        if follows {
+            self.latest = Some(at);
+        }
+        follows
+    }
+
+    /// Decides on a time that does not follow the latest one; `next` gives the times of the records
+    /// behind it, as long as there are some.
+    #[cold]
+    pub(crate) fn is_outlier(
+        &mut self,
+        at: Timestamp,
+        mut next: impl FnMut() -> Option<Timestamp>,
+    ) -> bool {
+        if self.before.is_some_and(|before| is_near(before, at)) {
+            return self.accept(at);
+        }
+        let mut seen: Option<Timestamp> = None;
+        let mut returns = false;
+        let mut others_agree = false;
+        for _ in 0..LOOK_AHEAD {
+            let Some(time) = next() else { break };
+            if is_near(time, at) {
+                return self.accept(at);
+            }
+            returns |= self.latest.is_some_and(|latest| is_near(time, latest));
+            others_agree |= seen.is_some_and(|seen| is_near(time, seen));
+            seen = Some(time);
+        }
+        let is_outlier = match (self.latest, seen) {
+            // The first record of a file: those behind it agree with each other.
+            (None, _) => others_agree,
+            (Some(latest), None) => !is_within(latest, at, NEVER),
+            (Some(_), Some(_)) => returns,
+        };
+        is_outlier || self.accept(at)
+    }
+
+    /// Goes on from `at`, which is no outlier: always false.
+    pub(crate) fn accept(&mut self, at: Timestamp) -> bool {
+        self.before = self.latest.replace(at);
+        false
+    }
+}
+
+#[inline]
+fn is_near(one: Timestamp, other: Timestamp) -> bool {
+    is_within(one, other, NEAR)
+}
+
+#[inline]
+fn is_within(one: Timestamp, other: Timestamp, distance: TimeDelta) -> bool {
+    one.as_nanos().abs_diff(other.as_nanos()) <= distance.as_nanos().unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 86_400;
+
+    /// The places of the outliers among records at these seconds.
+    fn outliers(seconds: &[i64]) -> Vec<usize> {
+        let times: Vec<Timestamp> = seconds
+            .iter()
+            .map(|seconds| Timestamp::from_nanos(seconds * 1_000_000_000))
+            .collect();
+        let mut progress = Progress::default();
+        let is_outlier = |&place: &usize| {
+            let mut behind = times[place + 1..].iter().copied();
+            !progress.follows(times[place]) && progress.is_outlier(times[place], || behind.next())
+        };
+        (0..times.len()).filter(is_outlier).collect()
+    }
+
+    #[test]
+    fn a_record_alone_in_time_is_an_outlier_wherever_it_stands() {
+        let far = 40 * 365 * DAY;
+        assert_eq!(outliers(&[1, 2, far, 3, 4]), [2]);
+        assert_eq!(outliers(&[far, 1, 2, 3]), [0]);
+        assert_eq!(outliers(&[1, 2, 3, far]), [3]);
+        assert_eq!(outliers(&[far, far + 1, far + 2, 0, far + 3]), [3]);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_and_a_long_pause_are_no_outliers() {
+        assert_eq!(outliers(&[1, 2, 9 * DAY, 9 * DAY + 1]), []);
+        assert_eq!(outliers(&[9 * DAY, 9 * DAY + 1, 1, 2]), []);
+        assert_eq!(outliers(&[0, 2 * DAY, 4 * DAY, 6 * DAY]), []);
+        assert_eq!(outliers(&[0, 9 * DAY]), []);
+        assert_eq!(outliers(&[0]), []);
+    }
+
+    #[test]
+    fn two_clocks_in_one_file_make_no_outliers() {
+        let other = 400 * DAY;
+        assert_eq!(outliers(&[1, other, 2, other + 1, 3, other + 2, 4]), []);
+    }
+}
