@@ -24,7 +24,8 @@ pub use bottleneck::{
     PrefixError, Queue, ReadError,
 };
 pub use control::{
-    ApplyOptions, Changed, Cleared, Control, ControlError, Counters, Holder, QueueCounters, Shown,
+    ApplyOptions, Changed, Cleared, Control, ControlError, Counters, HOST_SH, Holder,
+    QueueCounters, Shown, change_script, owner_name,
 };
 pub use plan::{
     ChangeError, Check, Mismatch, Must, Number, OptionFact, OptionValue, Plan, PlanError,
@@ -32,6 +33,6 @@ pub use plan::{
 };
 pub use router::{Interface, InterfaceError, Os, Router};
 pub use runner::{
-    Background, DryRun, Local, Output, Recording, RunError, Runner, Script, Ssh, SshHost,
-    SshHostError, SshOptions, SshProblem, quote,
+    DryRun, Local, Output, Recording, RunError, Runner, Script, Ssh, SshHost, SshHostError,
+    SshOptions, SshProblem,
 };

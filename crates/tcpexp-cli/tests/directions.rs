@@ -7,8 +7,9 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate behind all those that it may use, and what it may use of ours.
-const MAY_USE: [(&str, &[&str]); 16] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("tcpexp-units", &[]),
+    ("tcpexp-host", &[]),
     ("tcpexp-capture", &["tcpexp-units"]),
     ("tcpexp-wire", &[]),
     (TESTKIT, &["tcpexp-units", "tcpexp-wire"]),
@@ -55,15 +56,16 @@ const MAY_USE: [(&str, &[&str]); 16] = [
         "tcpexp-runs",
         &["tcpexp-units", "tcpexp-metrics", "tcpexp-table"],
     ),
-    ("netem-ctl", &["tcpexp-units"]),
+    ("netem-ctl", &["tcpexp-units", "tcpexp-host"]),
     (
         "tcpexp-sweep",
-        &["tcpexp-units", "netem-ctl", "tcpexp-runs"],
+        &["tcpexp-units", "tcpexp-host", "netem-ctl", "tcpexp-runs"],
     ),
     (
         "tcpexp",
         &[
             "tcpexp-units",
+            "tcpexp-host",
             "tcpexp-capture",
             "tcpexp-wire",
             "tcpexp-flow",
@@ -75,7 +77,7 @@ const MAY_USE: [(&str, &[&str]); 16] = [
             "tcpexp-runs",
         ],
     ),
-    ("tcpexp-lab", &["tcpexp-units"]),
+    ("tcpexp-lab", &["tcpexp-units", "tcpexp-host"]),
     (
         "tcpexp-cli",
         &[

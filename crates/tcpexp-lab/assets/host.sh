@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Makes a namespace look like a host of its own, run within it: host.sh NAME ADDRESS...
 # Its own name, keys, temporary folder and trace files; the rest of the file system is everyone's.
 set -e

@@ -51,6 +51,7 @@ if [ -e /lab/orders-follow ]; then
         counted=0
         while [ $counted -lt 300000 ]; do counted=$((counted + 1)); done
     done
+    # shellcheck disable=SC2002
     cat /sys/firmware/qemu_fw_cfg/by_name/opt/tcpexp/orders/raw | busybox cpio -i -u 2>/dev/null ||
         finish 'failed: there are no orders'
     # By then the kernel makes its random numbers of the guest's own seed.
@@ -68,6 +69,7 @@ fi
 
 if [ -e /lab/out ]; then
     modprobe -a virtio_pci 9pnet_virtio 9p
+    # shellcheck disable=SC2015
     mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000 out /mnt &&
         cp -r /out/. /mnt/ && umount /mnt || finish 'failed: /out cannot be copied out'
 fi

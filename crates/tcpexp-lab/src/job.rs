@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tcpexp_host::command_line;
+
 use crate::LabError;
 use crate::cpio::{Archive, Kind};
 use crate::elf::without_sections;
@@ -11,7 +13,7 @@ use crate::files::{files_below, read, unread, unwritten};
 use crate::image::{Image, place_in_guest};
 use crate::libraries;
 use crate::shape::{Host, Shape};
-use crate::step::{quoted, script};
+use crate::step::script;
 use crate::topology::Topology;
 
 /// What one guest is to do.
@@ -90,7 +92,7 @@ impl Job {
                 .map_err(unwritten(Path::new(path)))
         };
         if !self.command.is_empty() {
-            let command = format!("exec {}\n", quoted(&self.command));
+            let command = format!("exec {}\n", command_line(&self.command));
             add("lab/command", Kind::File, command.as_bytes())?;
         }
         if self.out.is_some() {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::step::quoted;
+use tcpexp_host::quote;
 
 /// A virtual machine.
 pub(crate) struct Machine<'a> {
@@ -88,7 +88,7 @@ impl Machine<'_> {
                 pair("-initrd", root.into());
             }
             Begin::GoOn { state, orders } => {
-                let name = quoted(&[state.to_string_lossy().into_owned()]);
+                let name = quote(&state.to_string_lossy());
                 pair("-incoming", format!("exec:cat {name}").into());
                 pair("-fw_cfg", with_path("name=opt/tcpexp/orders,file=", orders));
             }

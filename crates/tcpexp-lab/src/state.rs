@@ -17,6 +17,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use tcpexp_host::quote;
+
 use crate::LabError;
 use crate::cache::{self, MAKING};
 use crate::files::{one_line, unread, unwritten};
@@ -26,7 +28,6 @@ use crate::monitor::Monitor;
 use crate::process::{Place, Process};
 use crate::programs::{QEMU, find};
 use crate::qemu::{Begin, Machine};
-use crate::step::quoted;
 
 /// What QEMU reports when the guest writes to the panic device.
 const READY: &str = "GUEST_PANICKED";
@@ -148,10 +149,7 @@ fn stop(monitor: &mut Monitor) -> io::Result<()> {
 }
 
 fn write(monitor: &mut Monitor, state: &Path) -> io::Result<()> {
-    let shell = format!(
-        "exec:cat > {}",
-        quoted(&[state.to_string_lossy().into_owned()])
-    );
+    let shell = format!("exec:cat > {}", quote(&state.to_string_lossy()));
     // Without a limit: it is to be written and not to be moved while it runs.
     monitor.execute("migrate-set-parameters", &json!({ "max-bandwidth": 0 }))?;
     monitor.execute("migrate", &json!({ "uri": shell }))?;

@@ -1,5 +1,7 @@
 //! Commands as lists of words.
 
+use tcpexp_host::command_line;
+
 /// One command: the program and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -37,45 +39,11 @@ impl Step {
 pub fn script(steps: &[Step]) -> String {
     let line = |step: &Step| {
         if step.may_fail {
-            format!("{} || true\n", quoted(&step.argv))
+            format!("{} || true\n", command_line(&step.argv))
         } else {
-            format!("run {}\n", quoted(&step.argv))
+            format!("run {}\n", command_line(&step.argv))
         }
     };
     let lines: String = steps.iter().map(line).collect();
     format!("run() {{ \"$@\" || {{ echo \"failed: $*\" >&2; exit 1; }}; }}\n{lines}")
-}
-
-/// The words as a shell reads them back.
-pub(crate) fn quoted(argv: &[String]) -> String {
-    let words: Vec<String> = argv.iter().map(|word| quote(word)).collect();
-    words.join(" ")
-}
-
-fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn shell_reads_back_the_words(words in prop::collection::vec("[^\0]*", 1..4)) {
-            let script = format!("printf '%s\\0' {}", quoted(&words));
-            let output = Command::new("sh").arg("-c").arg(script).output().unwrap();
-            let read: Vec<u8> = words.iter().flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect();
-            prop_assert_eq!(output.stdout, read);
-        }
-    }
 }

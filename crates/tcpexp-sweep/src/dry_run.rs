@@ -78,11 +78,11 @@ fn commands(run: &Planned<'_>) -> Result<String, DryRunError> {
         put(name, "undo", &site::lines(&path.clear));
         let mut before = &setup.path;
         for change in &run.cell.changes {
-            let commands = site::change_commands(before, &change.path, host).map_err(wrong)?;
+            let steps = site::change_steps(before, &change.path, host).map_err(wrong)?;
             put(
                 name,
                 &format!("change at {}: {}", change.at, change.what),
-                &commands,
+                &site::lines(&steps),
             );
             before = &change.path;
         }
@@ -116,7 +116,7 @@ fn commands(run: &Planned<'_>) -> Result<String, DryRunError> {
 /// A script without what all begin with.
 fn body(script: &str) -> String {
     let lines = script.lines().filter(|line| {
-        !line.is_empty() && !line.starts_with("dir=") && *line != ". \"$dir/host.sh\""
+        !line.is_empty() && !line.starts_with("dir=") && *line != ". \"$dir/run.sh\""
     });
     lines.collect::<Vec<_>>().join("\n")
 }

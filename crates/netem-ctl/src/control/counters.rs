@@ -1,20 +1,21 @@
-//! What the queues of a bottleneck have counted.
+//! Counters of a bottleneck's queues.
 
 use serde::Serialize;
+use tcpexp_host::Qdisc;
 
-use crate::plan::{Plan, Qdisc, counted_queues};
+use crate::plan::{Must, Plan};
 
 /// Counters of all stages since the bottleneck was applied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// The queue from left to right; `None` where there is none.
+    /// The queue from left to right; `None` if there is none.
     pub forward: Option<QueueCounters>,
     /// The queue from right to left.
     pub reverse: Option<QueueCounters>,
-    /// Packets that delay stages dropped. Without emulated loss it must be 0: anything else is
-    /// room that was too small.
+    /// Packets that delay stages dropped. Without emulated loss, anything but 0 means that a delay
+    /// stage ran out of room.
     pub delay_drops: u64,
-    /// Packets that went past a rate stage without being counted by it. It must be 0.
+    /// Packets that bypassed a rate stage. Anything but 0 is a fault of the emulation.
     pub unshaped_packets: u64,
 }
 
@@ -27,28 +28,29 @@ pub struct QueueCounters {
     pub bytes_sent: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Packets marked instead.
+    /// Packets marked instead of dropped; 0 for queues that cannot mark.
     pub marks: u64,
-    /// Packets waiting.
+    /// Packets queued.
     pub queue_packets: u64,
-    /// Bytes waiting.
+    /// Bytes queued.
     pub queue_bytes: u64,
 }
 
-/// A command, and the stage that it is about.
-pub(crate) fn commands(plan: &Plan) -> Vec<(Stage, Vec<String>)> {
-    counted_queues(plan)
-}
-
-/// What a counter belongs to.
+/// The part of a bottleneck that a device belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+enum Stage {
     Delay,
     Forward,
     Reverse,
 }
 
-/// Adds up what the commands said. `None` if one of them said nothing that is understood.
+/// The command that reads the counters of each device of the plan.
+pub(crate) fn commands(plan: &Plan) -> Vec<Vec<String>> {
+    let devices = devices(plan);
+    devices.map(|(_, argv)| argv.to_vec()).collect()
+}
+
+/// Adds up what the commands printed. `None` if one of them printed no counters.
 pub(crate) fn read(plan: &Plan, sections: &[(&str, &str)]) -> Option<Counters> {
     let mut all = Counters {
         forward: None,
@@ -56,30 +58,53 @@ pub(crate) fn read(plan: &Plan, sections: &[(&str, &str)]) -> Option<Counters> {
         delay_drops: 0,
         unshaped_packets: 0,
     };
-    for (index, (stage, _)) in commands(plan).into_iter().enumerate() {
+    for (index, (device, _)) in devices(plan).enumerate() {
         let (_, text) = sections.get(index)?;
-        let queues = Qdisc::list(text)?;
-        match stage {
-            Stage::Delay => all.delay_drops += queues.iter().map(|queue| queue.drops).sum::<u64>(),
-            Stage::Forward => all.forward = Some(queue(&queues)?),
-            Stage::Reverse => all.reverse = Some(queue(&queues)?),
+        let qdiscs = Qdisc::list(text).ok().filter(|list| !list.is_empty())?;
+        match stage(plan, device) {
+            Stage::Delay => {
+                for qdisc in &qdiscs {
+                    all.delay_drops += qdisc.drops?;
+                }
+            }
+            Stage::Forward => all.forward = Some(queue(&qdiscs, device)?),
+            Stage::Reverse => all.reverse = Some(queue(&qdiscs, device)?),
         }
-        let direct = |queue: &Qdisc| queue.option("direct_packets_stat")?.as_u64();
-        all.unshaped_packets += queues.iter().filter_map(direct).sum::<u64>();
+        let unshaped = qdiscs.iter().filter_map(Qdisc::unshaped_packets);
+        all.unshaped_packets += unshaped.sum::<u64>();
     }
     Some(all)
 }
 
-/// The innermost of the stages at an interface's way out: below a rate it is the queue.
-fn queue(queues: &[Qdisc]) -> Option<QueueCounters> {
-    let is_stage = |queue: &&Qdisc| !matches!(queue.kind.as_str(), "clsact" | "ingress");
-    let queue = queues.iter().rfind(is_stage)?;
+/// The devices that a plan puts queues on, each with the command that reads them.
+fn devices(plan: &Plan) -> impl Iterator<Item = (&str, &[String])> {
+    plan.verify.iter().filter_map(|check| match &check.must {
+        Must::Qdiscs(facts) => {
+            let fact = facts.first()?;
+            Some((fact.device.as_str(), check.argv.as_slice()))
+        }
+        _ => None,
+    })
+}
+
+fn stage(plan: &Plan, device: &str) -> Stage {
+    if device == plan.router.right.as_str() {
+        Stage::Forward
+    } else if device == plan.router.left.as_str() {
+        Stage::Reverse
+    } else {
+        Stage::Delay
+    }
+}
+
+fn queue(qdiscs: &[Qdisc], device: &str) -> Option<QueueCounters> {
+    let queue = Qdisc::queue_of(qdiscs, device)?;
     Some(QueueCounters {
-        packets_sent: queue.packets,
-        bytes_sent: queue.bytes,
-        drops: queue.drops,
-        marks: queue.marks(),
-        queue_packets: queue.qlen,
-        queue_bytes: queue.backlog,
+        packets_sent: queue.packets?,
+        bytes_sent: queue.bytes?,
+        drops: queue.drops?,
+        marks: queue.marks().unwrap_or(0),
+        queue_packets: queue.qlen?,
+        queue_bytes: queue.backlog?,
     })
 }

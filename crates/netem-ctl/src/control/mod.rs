@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use tcpexp_units::Timestamp;
 
-use crate::plan::{Mismatch, Plan, Step};
+use crate::plan::{ChangeError, Mismatch, Plan};
 use crate::router::{Os, Router};
 use crate::runner::{Output, Runner, Script};
 
-pub(crate) use counters::Stage;
 pub use counters::{Counters, QueueCounters};
 pub use error::ControlError;
 pub use preflight::Holder;
+pub use scripts::HOST_SH;
 
 /// Does things to one router on behalf of one owner.
 ///
@@ -62,15 +62,48 @@ pub struct Shown {
     pub text: String,
 }
 
-/// A router is changed in a second; this is for slow ones.
+/// How long a script may take. A router changes in about a second; this allows for slow ones.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How far in the future a change may be scheduled.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
+
+/// The name of an owner as leases have it: one word, other characters replaced by `_`.
+pub fn owner_name(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.:@-/+".contains(c);
+    text.replace(|c: char| !is_plain(c), "_")
+}
+
+/// The script that changes `from` into `to` in place, now or at a time on the router's clock. It
+/// prints when: see [`Changed::parse`]. It fails unless `owner` holds the router.
+pub fn change_script(
+    from: &Plan,
+    to: &Plan,
+    owner: &str,
+    at: Option<Timestamp>,
+) -> Result<Script, ChangeError> {
+    let steps = from.change_to(to)?;
+    let script = Script::new(scripts::change(to, &owner_name(owner), &steps, at)).as_root();
+    Ok(script.within(PATIENCE + at.map_or(Duration::ZERO, |_| LONGEST_WAIT)))
+}
+
+impl Changed {
+    /// Reads the output of a [`change_script`].
+    pub fn parse(output: &str) -> Self {
+        let mut times = output.lines().filter_map(|line| line.strip_prefix("time "));
+        let mut time = || Some(Timestamp::from_nanos(times.next()?.trim().parse().ok()?));
+        Self {
+            began: time(),
+            ended: time(),
+        }
+    }
+}
 
 impl<'a> Control<'a> {
     /// Control of the router that `runner` reaches. The owner is a name for messages that is the
     /// same when the owner comes back, such as `user@host`.
     pub fn new(runner: &'a dyn Runner, owner: &str) -> Self {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.:@-/+".contains(c);
-        let owner = owner.replace(|c: char| !is_plain(c), "_");
+        let owner = owner_name(owner);
         Self { runner, owner }
     }
 
@@ -135,26 +168,10 @@ impl<'a> Control<'a> {
         to: &Plan,
         at: Option<Timestamp>,
     ) -> Result<Changed, ControlError> {
-        let steps = from.change_to(to)?;
-        let output = self.run_script(&self.change_script(to, &steps, at))?;
+        let output = self.run_script(&change_script(from, to, &self.owner, at)?)?;
         self.succeeded(&output)?;
-        let text = output.text();
-        let mut times = text.lines().filter_map(|line| line.strip_prefix("time "));
-        let mut time = || Some(Timestamp::from_nanos(times.next()?.trim().parse().ok()?));
-        let changed = Changed {
-            began: time(),
-            ended: time(),
-        };
         self.verify(to)?;
-        Ok(changed)
-    }
-
-    /// The script that `change` runs, for those who run it themselves.
-    pub fn change_script(&self, to: &Plan, steps: &[Step], at: Option<Timestamp>) -> Script {
-        let text = scripts::change(to, &self.owner, steps, at);
-        // It may have to wait for its time.
-        let script = Script::new(text).as_root();
-        script.within(PATIENCE + at.map_or(Duration::ZERO, |_| Duration::from_secs(600)))
+        Ok(Changed::parse(&output.text()))
     }
 
     /// Takes the bottleneck away, whoever made it, and whether or not this process did. Knows
@@ -202,7 +219,6 @@ impl<'a> Control<'a> {
     /// Counters of the queues and of what is before them.
     pub fn counters(&self, plan: &Plan) -> Result<Counters, ControlError> {
         let commands = counters::commands(plan);
-        let commands: Vec<_> = commands.iter().map(|(_, argv)| argv).collect();
         let output = self.run(&sections::read(&commands), true)?;
         let text = output.text();
         counters::read(plan, &sections::split(&text)).ok_or(ControlError::NoCounters {

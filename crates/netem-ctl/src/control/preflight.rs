@@ -1,6 +1,6 @@
 //! What a router says of itself before it is touched.
 
-use serde_json::Value;
+use tcpexp_host::Qdisc;
 
 use super::error::ControlError;
 use super::sections;
@@ -20,9 +20,6 @@ pub struct Holder {
     /// To which interfaces.
     pub router: Option<Router>,
 }
-
-/// Ingress hooks. Only one can be on an interface.
-const HOOKS: [&str; 2] = ["clsact", "ingress"];
 
 /// Reads the answers of the preflight script.
 pub(crate) fn judge(
@@ -89,21 +86,22 @@ fn foreign(
     queues: &str,
     held: bool,
 ) -> Result<(), ControlError> {
-    let list: Vec<Value> = serde_json::from_str(queues).unwrap_or_default();
-    for queue in &list {
-        let word = |name| queue.get(name).and_then(Value::as_str).unwrap_or_default();
-        let (kind, handle) = (word("kind"), word("handle"));
-        // What the kernel made by itself has no number.
-        let is_default = handle == "0:";
-        let is_root = queue.get("root").and_then(Value::as_bool) == Some(true);
-        let foreign_root = is_root && !is_default && !OUR_ROOTS.contains(&handle);
-        let foreign_hook = HOOKS.contains(&kind) && !held;
+    let list = Qdisc::list(queues).map_err(|error| ControlError::Unfit {
+        host: host.to_owned(),
+        problem: format!("cannot read the queues of {interface}: {error}"),
+    })?;
+    for qdisc in &list {
+        // Disciplines that the kernel created itself have the handle 0.
+        let is_default = qdisc.handle == "0:";
+        let foreign_root = qdisc.root && !is_default && !OUR_ROOTS.contains(&qdisc.handle.as_str());
+        // An interface has room for one hook, so ours would take the place of the other.
+        let foreign_hook = qdisc.is_hook() && !held;
         if foreign_root || foreign_hook {
             return Err(ControlError::ForeignQueue {
                 host: host.to_owned(),
                 interface: interface.to_string(),
-                kind: kind.to_owned(),
-                handle: handle.to_owned(),
+                kind: qdisc.kind.clone(),
+                handle: qdisc.handle.clone(),
             });
         }
     }

@@ -2,18 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::runner::quote;
+use tcpexp_host::command_line;
 
 /// Runs commands that read, each with its own heading.
 pub(crate) fn read<W: AsRef<[String]>>(commands: &[W]) -> String {
     let mut text = String::new();
     for (index, argv) in commands.iter().enumerate() {
-        let words: Vec<String> = argv.as_ref().iter().map(|word| quote(word)).collect();
-        let _ = writeln!(
-            text,
-            "echo; echo \"@@ {index}\"; {} || true",
-            words.join(" ")
-        );
+        let command = command_line(argv.as_ref());
+        let _ = writeln!(text, "echo; echo \"@@ {index}\"; {command} || true");
     }
     text
 }

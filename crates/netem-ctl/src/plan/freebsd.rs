@@ -15,7 +15,7 @@ use crate::bottleneck::{Bottleneck, FlowDelay, Loss, Path, Prefix, Queue};
 use crate::router::{Interface, Router};
 
 /// The set that all our rules are in.
-const SET: u32 = 17;
+pub(crate) const SET: u32 = 17;
 
 /// Numbers of one direction: pipe, queue and scheduler of the bottleneck, the delay pipe just
 /// above it, those of flows above that; the same for the rules.

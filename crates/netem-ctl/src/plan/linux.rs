@@ -14,7 +14,6 @@ use super::tc::{
 };
 use super::{Object, Plan, PlanError, Step};
 use crate::bottleneck::{Bottleneck, FlowDelay, Path, Prefix, Queue};
-use crate::control::Stage;
 use crate::router::{Interface, Router};
 
 /// A plan in the making.
@@ -279,24 +278,6 @@ impl Draft {
             must: Must::Qdiscs(facts),
         });
     }
-}
-
-/// The commands that read counters, and which stage each is about.
-pub(crate) fn counted_queues(plan: &Plan) -> Vec<(Stage, Vec<String>)> {
-    let leaves = [&plan.router.right, &plan.router.left];
-    let stages = [Stage::Forward, Stage::Reverse];
-    let queues = plan.verify.iter().filter_map(|check| match &check.must {
-        Must::Qdiscs(facts) => facts.first().map(|fact| (&fact.device, &check.argv)),
-        _ => None,
-    });
-    let stage = |device: &String| {
-        let mut ways = leaves.iter().zip(stages);
-        let way = ways.find(|(leaves, _)| leaves.as_str() == device);
-        way.map_or(Stage::Delay, |(_, stage)| stage)
-    };
-    queues
-        .map(|(device, argv)| (stage(device), argv.clone()))
-        .collect()
 }
 
 fn root(device: &str, kind: &str, handle: &str, options: Vec<OptionFact>) -> QdiscFact {

@@ -13,18 +13,17 @@ mod size;
 mod tc;
 
 use serde::Serialize;
+use tcpexp_host::command_line;
 
 use crate::bottleneck::Bottleneck;
 use crate::router::{Os, Router};
-use crate::runner::quote;
 
 pub use check::{Check, Mismatch, Must, Number, OptionFact, OptionValue, QdiscFact};
 pub use error::{ChangeError, PlanError};
 pub use size::QueueSize;
 
-pub(crate) use json::Qdisc;
-pub(crate) use linux::counted_queues;
-pub(crate) use tc::{GROUP as OUR_GROUP, OFFLOADS, PRIORITIES as OUR_PRIORITIES};
+pub(crate) use freebsd::SET as RULE_SET;
+pub(crate) use tc::{DELAY_DEVICES, GROUP as OUR_GROUP, OFFLOADS, PRIORITIES as OUR_PRIORITIES};
 
 /// Handles of our rate stages.
 pub(crate) const OUR_ROOTS: [&str; 2] = [tc::FORWARD.rate, tc::REVERSE.rate];
@@ -134,8 +133,7 @@ impl Step {
 
     /// The command as a line for a shell.
     pub fn line(&self) -> String {
-        let words: Vec<String> = self.argv.iter().map(|word| quote(word)).collect();
-        words.join(" ")
+        command_line(&self.argv)
     }
 
     /// The same, where finding nothing to do is fine.

@@ -1,9 +1,10 @@
 //! Holds what a router says against what it must say.
 
+use tcpexp_host::Qdisc;
 use tcpexp_units::BitRate;
 
 use super::check::{Check, Mismatch, Must, OptionValue, QdiscFact};
-use super::json::{self, Filter, Qdisc};
+use super::json::{self, Filter};
 use super::tc::{OFFLOADS, PRIORITIES};
 
 /// How far a rate may be off: `tc` prints four digits of it.
@@ -45,7 +46,7 @@ fn mismatch(what: impl Into<String>, expected: impl ToString, found: impl ToStri
 }
 
 fn qdiscs(facts: &[QdiscFact], output: &str) -> Vec<Mismatch> {
-    let found = match json::parse::<Vec<Qdisc>>(output) {
+    let found = match Qdisc::list(output) {
         Ok(found) => found,
         Err(error) => return vec![mismatch("the list of queues", "JSON of tc", error)],
     };
@@ -112,7 +113,7 @@ fn class(device: &str, id: &str, rate: BitRate, output: &str) -> Vec<Mismatch> {
 
 fn redirects(device: &str, to: &[(u32, String, String)], output: &str) -> Vec<Mismatch> {
     let what = format!("what enters {device}");
-    let filters = match json::parse::<Vec<Filter>>(output) {
+    let filters = match tcpexp_host::list::<Filter>(output) {
         Ok(filters) => filters,
         Err(error) => return vec![mismatch(what, "JSON of tc", error)],
     };

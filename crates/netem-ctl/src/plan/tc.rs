@@ -39,6 +39,9 @@ pub(crate) const REVERSE: Own = Own {
     delay: "7d2:",
 };
 
+/// How the names of all delay devices begin.
+pub(crate) const DELAY_DEVICES: &str = "tcxd-";
+
 /// Device group of all our devices: they go with one command.
 pub(crate) const GROUP: u32 = 7_700;
 

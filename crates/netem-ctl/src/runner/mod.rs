@@ -1,6 +1,5 @@
 //! Running scripts on hosts: here, in a network namespace, over SSH, or only on paper.
 
-pub(crate) mod background;
 mod error;
 mod local;
 mod paper;
@@ -13,11 +12,10 @@ mod ssh_error;
 use std::path::Path;
 use std::time::Duration;
 
-pub use background::Background;
 pub use error::RunError;
 pub use local::Local;
 pub use paper::{DryRun, Recording};
-pub use script::{Output, Script, quote};
+pub use script::{Output, Script};
 pub use ssh::{Ssh, SshHost, SshHostError, SshOptions};
 pub use ssh_error::SshProblem;
 

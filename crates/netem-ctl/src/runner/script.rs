@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tcpexp_host::command_line;
 use tcpexp_units::Timestamp;
 
 /// Commands for a POSIX shell that stops at the first one that fails (`sh -eu`).
@@ -43,8 +44,7 @@ impl Script {
 
     /// One command, its words quoted.
     pub fn command<W: AsRef<str>>(argv: &[W]) -> Self {
-        let words: Vec<String> = argv.iter().map(|word| quote(word.as_ref())).collect();
-        Self::new(words.join(" ") + "\n")
+        Self::new(command_line(argv) + "\n")
     }
 
     /// The same as root.
@@ -87,25 +87,12 @@ impl Output {
     }
 }
 
-/// A word as a shell must be given it to take it literally.
-pub fn quote(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:,%@+=".contains(&byte);
-    if !word.is_empty() && word.bytes().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn words_mean_themselves() {
-        assert_eq!(quote("dev"), "dev");
-        assert_eq!(quote(""), "''");
-        assert_eq!(quote("a b"), "'a b'");
-        assert_eq!(quote("it's $HOME"), r"'it'\''s $HOME'");
         let script = Script::command(&["echo", "two words", "a;b"]);
         assert_eq!(script.text, "echo 'two words' 'a;b'\n");
     }

@@ -11,11 +11,12 @@ use std::process::Command;
 use std::str::FromStr;
 use std::time::Duration;
 
+use tcpexp_host::quote;
 use thiserror::Error;
 
 use super::local::partial;
 use super::process::{self, Sink, Source};
-use super::script::{Output, Script, quote};
+use super::script::{Output, Script};
 use super::shell::{self, Input};
 use super::ssh_error::SshProblem;
 use super::{RunError, Runner};

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
-use netem_ctl::{Background, Control, Os, Router, Runner, Script};
+use netem_ctl::{Control, Os, Router, Runner, Script};
 
 use server::{Odd, Server, client, free_port, reach};
 
@@ -59,24 +59,6 @@ fn files_are_copied_both_ways() {
             .to_string()
             .contains("expected a path without blanks")
     );
-}
-
-#[test]
-fn a_background_process_outlives_the_connection_and_stops_when_told() {
-    let Some(server) = Server::start(Odd::Nothing) else {
-        return;
-    };
-    let ssh = server.ssh();
-    let job = Background {
-        folder: server.folder().join("jobs").display().to_string(),
-        name: "generator".into(),
-        text: "exec sleep 4713".into(),
-        as_root: false,
-    };
-    ssh.run_ok(&job.start()).unwrap();
-    assert_eq!(ssh.run_ok(&job.status()).unwrap().text(), "running\n");
-    ssh.run_ok(&job.stop("TERM", SOON)).unwrap();
-    assert_eq!(ssh.run_ok(&job.status()).unwrap().text(), "ended 143\n");
 }
 
 #[test]

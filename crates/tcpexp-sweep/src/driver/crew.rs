@@ -9,6 +9,7 @@ use netem_ctl::{Control, ControlError, Output, RunError, Runner, Script};
 
 use super::error::Trouble;
 use super::journal::Journal;
+use crate::site;
 
 /// How to reach the hosts of a plan, by their names there.
 pub type Reach<'a> = &'a BTreeMap<String, Box<dyn Runner>>;
@@ -143,12 +144,8 @@ impl Runner for Journaled<'_> {
     }
 }
 
-/// A script as the journal has it: without the part that is the same for all.
+/// A script as the journal has it: without the functions that many scripts share.
 fn told(script: &str) -> String {
-    let mark = "END_OF_HOST_SH";
-    let parts: Vec<&str> = script.splitn(3, mark).collect();
-    match parts[..] {
-        [before, _, after] => format!("{before}{mark}'\n(host.sh)\n{mark}{after}"),
-        _ => script.to_owned(),
-    }
+    let text = script.replace(netem_ctl::HOST_SH, "# (host.sh)\n");
+    text.replace(site::RUN_SH, "# (run.sh)\n")
 }

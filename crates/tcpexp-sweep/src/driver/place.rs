@@ -45,7 +45,7 @@ impl Place {
         let journal = Journal::in_dir(dir).map_err(failed(dir))?;
         let path = dir.canonicalize().map_err(failed(dir))?;
         let machine = fs::read_to_string("/etc/hostname").unwrap_or_default();
-        let owner = format!("{}:{}", machine.trim(), path.display());
+        let owner = netem_ctl::owner_name(&format!("{}:{}", machine.trim(), path.display()));
         Ok(Self {
             runs,
             journal,

@@ -120,10 +120,10 @@ impl<'a> Run<'a> {
         self.enter("stop")?;
         let gathered = self.stop()?;
         files::judge_ends(&gathered, &self.generators)?;
-        self.note_changes(&gathered)?;
         let after = self.counters(&gathered);
         self.enter("fetch")?;
         files::fetch(self, &ends, &gathered)?;
+        self.note_changes()?;
         self.judge(before.as_ref(), after.as_ref())
     }
 
@@ -172,7 +172,7 @@ impl<'a> Run<'a> {
             return Err(Trouble::Interrupted);
         }
         self.crew.each("stop", |name| {
-            Some(site::plain(name, self.reading(name)) + &site::stop(name))
+            Some(site::plain(name, self.reading(name)) + &site::gather(name))
         })
     }
 
@@ -215,11 +215,11 @@ impl<'a> Run<'a> {
         let (_, host) = self.router()?;
         let right = host.right.clone().unwrap_or_default();
         self.record.queue = after.since(before, &right);
-        let unshaped = after.unshaped(&right);
+        let unshaped = after.unshaped(before, &right);
         if unshaped > 0 {
             self.fail(
                 Status::Invalid,
-                format!("{unshaped} packets passed the bottleneck unshaped"),
+                format!("{unshaped} packets bypassed the rate of the bottleneck"),
             );
         }
         let path = self.cell.setup.path.resolved();
@@ -310,7 +310,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn fail(&mut self, status: Status, reason: String) {
+    pub(super) fn fail(&mut self, status: Status, reason: String) {
         // What went wrong first is why the rest did.
         if self.record.status == Status::Complete {
             self.record.status = status;

@@ -1,9 +1,11 @@
 //! The traffic of a run: all of it from one start on, and changes of the path meanwhile.
 
+use std::fs;
 use std::time::Duration;
 
-use tcpexp_runs::record::{ChangeRecord, Role};
-use tcpexp_units::TimeDelta;
+use netem_ctl::Changed;
+use tcpexp_runs::record::{ChangeRecord, Role, Status};
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::clock;
 use super::error::Trouble;
@@ -65,35 +67,44 @@ impl Run<'_> {
         }
         let (router, host) = self.router()?;
         let router = router.to_owned();
-        let mut before = &self.cell.setup.path;
-        let mut changes = Vec::new();
+        let mut before = site::path_plan(&self.cell.setup.path, host).map_err(Trouble::Path)?;
+        let t0_ns = t0_ns + offset(&router);
+        let mut scripts = Vec::new();
         for change in &self.cell.changes {
-            let commands =
-                site::change_commands(before, &change.path, host).map_err(Trouble::Path)?;
-            changes.push((change.at, commands));
-            before = &change.path;
+            let after = site::path_plan(&change.path, host).map_err(Trouble::Path)?;
+            let at = Timestamp::from_nanos(t0_ns + change.at.as_nanos());
+            let script = netem_ctl::change_script(&before, &after, self.around.owner, Some(at));
+            scripts.push(script.map_err(|error| Trouble::Path(error.into()))?);
+            before = after;
             self.record.changes.push(ChangeRecord {
                 at_s: change.at.as_nanos() as f64 / 1e9,
                 executed_ns: None,
                 what: change.what.clone(),
             });
         }
-        let script = site::changes(&router, &changes, t0_ns + offset(&router));
+        let script = site::changes(&router, &scripts);
         self.crew.at(&router, "changes", &script).map(drop)
     }
 
-    /// Notes when changes were made, by what the router said at the end. One whose time had not come
-    /// by then is none.
-    pub(super) fn note_changes(&mut self, said: &[(String, String)]) -> Result<(), Trouble> {
-        let (router, _) = self.router()?;
-        let said = said.iter().find(|(host, _)| host == router);
-        let text = said.map_or("", |(_, text)| text);
+    /// Notes when the changes were made, which the fetched logs of their processes say, and reads
+    /// back what the last one made. A change whose time had not come has no log.
+    pub(super) fn note_changes(&mut self) -> Result<(), Trouble> {
+        let mut last = None;
         for (index, change) in self.record.changes.iter_mut().enumerate() {
-            let begin = format!("ended {} ", site::change_name(index));
-            let mut found = text.lines().filter_map(|line| line.strip_prefix(&begin));
-            // It says when it began, when it ended, and with which code.
-            let ended = found.next().and_then(|times| times.split(' ').nth(1));
-            change.executed_ns = ended.and_then(|ended| ended.parse().ok());
+            let log = format!("logs/{}.txt", site::change_name(index));
+            let text = fs::read_to_string(self.dir.join(log)).unwrap_or_default();
+            change.executed_ns = Changed::parse(&text).ended.map(Timestamp::as_nanos);
+            last = change.executed_ns.map(|_| index).or(last);
+        }
+        let Some(last) = last else { return Ok(()) };
+        let (router, host) = self.router()?;
+        let plan = site::path_plan(&self.cell.changes[last].path, host).map_err(Trouble::Path)?;
+        let owner = self.around.owner;
+        let wrong = self.crew.control(router, "read back", owner, |control| {
+            control.mismatches(&plan)
+        })?;
+        if let Some(wrong) = wrong.first() {
+            self.fail(Status::Invalid, format!("after the last change, {wrong}"));
         }
         Ok(())
     }

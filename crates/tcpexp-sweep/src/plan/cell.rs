@@ -149,7 +149,7 @@ fn check_path(
     }
     let mut before = &setup.path;
     for change in changes {
-        if let Err(error) = site::change_commands(before, &change.path, router) {
+        if let Err(error) = site::change_steps(before, &change.path, router) {
             return Err(Fault::new(
                 span_of_changes.unwrap_or(span),
                 error.to_string(),

@@ -1,4 +1,4 @@
-//! What is done on a host, as shell scripts: pure.
+//! The shell scripts of a run, as functions of its setup.
 
 mod counters;
 mod generator;
@@ -6,10 +6,9 @@ mod path;
 mod phases;
 mod preflight;
 mod tools;
-mod words;
 
 pub(crate) use counters::{Counters, READ};
 pub(crate) use generator::{Generator, generators};
-pub(crate) use path::{change_commands, lines, os, path_plan, queue_time, router};
+pub(crate) use path::{change_steps, lines, os, path_plan, queue_time, router};
 pub(crate) use phases::*;
 pub(crate) use preflight::{VERSIONS, preflight};

@@ -30,14 +30,13 @@ pub(crate) fn os(host: &Host) -> netem_ctl::Os {
     }
 }
 
-/// The commands that turn one path into another while packets flow.
-pub(crate) fn change_commands(
+/// The commands that turn one path into another in place.
+pub(crate) fn change_steps(
     before: &Bottleneck,
     after: &Bottleneck,
     router: &Host,
-) -> Result<String, PathError> {
-    let steps = path_plan(before, router)?.change_to(&path_plan(after, router)?)?;
-    Ok(lines(&steps))
+) -> Result<Vec<Step>, PathError> {
+    Ok(path_plan(before, router)?.change_to(&path_plan(after, router)?)?)
 }
 
 /// How long the forward queue takes to run empty; `None` if it has no size of its own.

@@ -3,69 +3,43 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use netem_ctl::Script;
+use tcpexp_host::{command_line, quote};
 use tcpexp_runs::record::{CaptureRecord, LogRecord, Role};
 use tcpexp_units::TimeDelta;
 
 use super::generator::Generator;
 use super::tools::seconds;
-use super::words::{quote, words};
 use crate::plan::{Capture, Host, Loggers, Os, Setup};
 
-/// What all scripts of a run source.
-const HOST_SH: &str = include_str!("host.sh");
-/// A name and the host of the plan that it is of.
+/// The functions of a run's scripts.
+pub(crate) const RUN_SH: &str = include_str!("run.sh");
+/// A host of the plan and its name there.
 pub(crate) type Named<'a> = (&'a str, &'a Host);
 
-/// Where a run keeps all it has on a host. Hosts may be namespaces with one file system.
+/// The directory of a run on a host, and the lease of its sweep there. Hosts may be namespaces that
+/// share their files.
 pub(crate) fn dir(host: &str) -> String {
     format!("/tmp/tcpexp-{host}")
 }
 
-/// The beginning of each script of a run.
+/// The first lines of each script of a run.
 fn start(host: &str) -> String {
-    format!("dir={}\n. \"$dir/host.sh\"\n", dir(host))
+    let dir = dir(host);
+    format!("dir={dir} lease={dir}\n. \"$dir/run.sh\"\n")
 }
 
-/// Makes the run's directory on a host, after undoing what an earlier run of the same owner, or of
-/// one that is over its time, left there. From then on a watch undoes the run when `keep_s` are
-/// over.
+/// Takes the lease of a host: clears what an earlier run of the same owner, or of an expired lease,
+/// left there, and makes the run's directory. The host clears itself after `keep_s` seconds.
 pub(crate) fn begin(host: &str, owner: &str, keep_s: u64) -> String {
     let dir = dir(host);
-    let owner = quote(owner);
-    let mut script = format!(
-        "umask 077
-dir={dir}
-if [ -e $dir ]; then
-    other=$(cat $dir/owner 2>/dev/null) || other=
-    until=$(cat $dir/deadline 2>/dev/null) || until=0
-    if [ \"$other\" != {owner} ] && [ \"$until\" -ge \"$(date +%s)\" ]; then
-        echo \"another sweep is at work there: $other\" >&2
-        exit 1
-    fi
-    [ ! -e $dir/undo.sh ] || sh $dir/undo.sh driver || :
-    rm -rf $dir
-fi
-mkdir $dir
-echo {owner} >$dir/owner
-mkdir -p $dir/undo.d $dir/pids $dir/out/captures $dir/out/logs $dir/out/status
-cat >$dir/host.sh <<'END_OF_HOST_SH'
-{HOST_SH}END_OF_HOST_SH
-"
-    );
-    for name in ["process", "undo", "watch"] {
-        let _ = writeln!(
-            script,
-            "echo 'dir={dir}; . {dir}/host.sh; {name} \"$@\"' >$dir/{name}.sh"
-        );
-    }
-    let _ = write!(
-        script,
-        ". $dir/host.sh
-keep {keep_s}
-in_own_session sh $dir/watch.sh
-"
-    );
-    script
+    let keep_s = keep_s.to_string();
+    format!(
+        "dir={dir} lease={dir}\nlibrary() {{\ncat <<'END_OF_LIBRARY'\n{}{RUN_SH}END_OF_LIBRARY\n}}\n\
+         eval \"$(library)\"\n{}\n",
+        netem_ctl::HOST_SH,
+        command_line(["begin", owner, &keep_s])
+    )
 }
 
 /// Sets a host up for the time of the run.
@@ -74,7 +48,7 @@ pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Gene
     let mut line = |line: String| script.push_str(&(line + "\n"));
     if !setup.prepare.keep_offloads {
         for interface in host.interfaces() {
-            line(words(["offloads_off", interface]));
+            line(command_line(["offloads_off", interface]));
         }
     }
     let is_end = host.role != Role::Router;
@@ -95,11 +69,11 @@ pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Gene
         }
     }
     if let Some(cc) = mine().find_map(|generator| generator.default_cc.as_deref()) {
-        line(words(["set_sysctl", cc_key(host.os), cc]));
+        line(command_line(["set_sysctl", cc_key(host.os), cc]));
     }
     let common = setup.prepare.sysctl.iter().filter(|_| is_end);
     for (key, value) in common.chain(&host.sysctl) {
-        line(words(["set_sysctl", key, value]));
+        line(command_line(["set_sysctl", key, value]));
     }
     script
 }
@@ -193,7 +167,7 @@ pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
     for (record, interface) in captures(&setup.capture, named) {
         let (snaplen, buffer) = (snaplen.to_string(), buffer_kib.to_string());
         let capture = capture_name(&record);
-        line(words([
+        line(command_line([
             "capture", &capture, &interface, &snaplen, &buffer, filter,
         ]));
     }
@@ -208,15 +182,15 @@ pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
             .into_owned();
         let spawn = |command: &[&str]| {
             let before = ["spawn", &process, &file, "0"];
-            words(before.iter().chain(command))
+            command_line(before.iter().chain(command))
         };
         line(match log.kind.as_str() {
             "tcp_probe" => {
                 let address = host.address.map(|address| address.to_string());
                 let address = address.unwrap_or_default();
-                words(["trace_tcp_probe", &process, &file, &address])
+                command_line(["trace_tcp_probe", &process, &file, &address])
             }
-            "siftr" => words(["trace_siftr", &process, &file]),
+            "siftr" => command_line(["trace_siftr", &process, &file]),
             "ss" => spawn(&["poll_sockets", &every(&setup.loggers.ss)]),
             "ping" => {
                 let sink = setup.first(Role::Sink).and_then(|(_, sink)| sink.address);
@@ -244,9 +218,9 @@ pub(crate) fn servers(host: &str, generators: &[Generator]) -> String {
         if let Some(server) = &generator.server {
             let name = generator.server_name();
             let before = ["spawn", &name, &format!("{name}.txt"), "0"].map(str::to_owned);
-            script.push_str(&(words(before.iter().chain(server)) + "\n"));
+            script.push_str(&(command_line(before.iter().chain(server)) + "\n"));
             if let Some(port) = generator.record.port {
-                let await_it = words(["await_server", &name, &port.to_string()]);
+                let await_it = command_line(["await_server", &name, &port.to_string()]);
                 script.push_str(&(await_it + "\n"));
             }
         }
@@ -268,7 +242,7 @@ pub(crate) fn clients(host: &str, generators: &[Generator], t0_ns: i64) -> Strin
             generator.log_file(),
             at,
         ];
-        script.push_str(&(words(before.iter().chain(&generator.client)) + "\n"));
+        script.push_str(&(command_line(before.iter().chain(&generator.client)) + "\n"));
     }
     script
 }
@@ -278,74 +252,39 @@ pub(crate) fn status(host: &str) -> String {
     start(host) + "ended\n"
 }
 
-/// Prints what ended by itself, ends what still runs, prints what processes said on standard error
-/// (`said FILE LINE`), and packs what the run gathered, for the user who fetches it.
-pub(crate) fn stop(host: &str) -> String {
-    format!(
-        "{}ended
-names=$(cd \"$dir/pids\" && ls)
-stop $names
-cd \"$dir/out\"
-for name in $names; do
-    # It ends by itself; what it says at its end must be there before it is fetched.
-    tries=0
-    until [ -e \"status/$name\" ] || [ $tries -ge 100 ]; do tries=$((tries + 1)); sleep 0.01; done
-done
-for file in logs/*.err; do
-    [ -s \"$file\" ] || continue
-    while read -r line; do echo \"said $file $line\"; done <\"$file\"
-done
-set --
-for file in captures/* logs/*; do
-    case $file in *.err) continue ;; esac
-    [ ! -s \"$file\" ] || set -- \"$@\" \"$file\"
-done
-[ $# -gt 0 ] || set -- logs
-tar -cf ../out.tar \"$@\"
-if [ -n \"${{SUDO_UID:-}}\" ]; then
-    chmod 711 \"$dir\"
-    chown \"$SUDO_UID\" ../out.tar
-fi
-",
-        start(host)
-    )
+/// Ends all that still runs, and packs what the run recorded.
+pub(crate) fn gather(host: &str) -> String {
+    start(host) + "gather\n"
 }
 
-/// Takes back all that a run of this owner did on a host; another's is left alone.
+/// Undoes all that a run of this owner did on a host. Another owner's run is left alone.
 pub(crate) fn undo(host: &str, owner: &str) -> String {
-    let (dir, owner) = (dir(host), quote(owner));
-    format!(
-        "[ -e {dir} ] || exit 0
-other=$(cat {dir}/owner 2>/dev/null) || other={owner}
-[ \"$other\" = {owner} ] || exit 0
-[ ! -e {dir}/undo.sh ] || sh {dir}/undo.sh driver
-rm -rf {dir}
-"
-    )
+    let library = netem_ctl::HOST_SH;
+    let release = command_line(["lease_release", owner]);
+    format!("lease={}\n{library}{release}\n", dir(host))
 }
 
-/// Ends one process and forgets that it was: it is no part of the run.
+/// Ends one process that is no part of what the run records.
 pub(crate) fn forget(host: &str, process: &str) -> String {
-    format!(
-        "{}stop {process}\ntries=0\nuntil [ -e $dir/out/status/{process} ] || [ $tries -ge 100 ]; do tries=$((tries + 1)); sleep 0.01; done\nrm -f $dir/out/status/{process} $dir/out/logs/{process}.*\n",
-        start(host)
-    )
+    start(host) + &command_line(["forget", process]) + "\n"
 }
 
-/// The process that makes the change with this index.
+/// The name of the process that makes the change with this index, from 0.
 pub(crate) fn change_name(index: usize) -> String {
     format!("change-{}", index + 1)
 }
 
-/// Lets the router make changes of the path at their times after `t0_ns`, on its clock.
-pub(crate) fn changes(host: &str, changes: &[(TimeDelta, String)], t0_ns: i64) -> String {
-    let mut script = start(host);
-    for (index, (at, commands)) in changes.iter().enumerate() {
-        let (name, at) = (change_name(index), t0_ns + at.as_nanos());
+/// Starts processes on the router that each run one of `scripts`, which wait for their time.
+pub(crate) fn changes(host: &str, scripts: &[Script]) -> String {
+    let mut text = start(host);
+    for (index, change) in scripts.iter().enumerate() {
+        let name = change_name(index);
         let _ = write!(
-            script,
-            "cat >$dir/{name}.sh <<'END_OF_CHANGE'\n{commands}END_OF_CHANGE\nspawn {name} {name}.txt {at} change $dir/{name}.sh\n"
+            text,
+            "cat >\"$dir/{name}.sh\" <<'END_OF_CHANGE'\n{}END_OF_CHANGE\n\
+             spawn {name} {name}.txt 0 sh -eu \"$dir/{name}.sh\"\n",
+            change.text
         );
     }
-    script
+    text
 }

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Looks at a host before anything is done there, and changes nothing. Prints facts as KEY=VALUE and
 # what is wrong as problem=TEXT.
 PATH=$PATH:/usr/sbin:/sbin:/usr/local/sbin
@@ -72,11 +73,12 @@ has_room() {
     [ "${free:-0}" -ge "$1" ] || problem "/tmp has ${free:-0} KiB left, and a run may need $1"
 }
 
-# is_free DIR OWNER: no other sweep is at work
+# is_free DIR OWNER: no other sweep holds the host
 is_free() {
     [ -d "$1" ] || return 0
-    other=$(cat "$1/owner" 2>/dev/null) || { problem "$1 is somebody else's"; return; }
+    other=
+    { read -r other _ <"$1/owner"; } 2>/dev/null || { problem "$1 is not the directory of a sweep"; return; }
     until=$(cat "$1/deadline" 2>/dev/null) || until=0
     [ "$other" = "$2" ] || [ "$until" -lt "$(date +%s)" ] ||
-        problem "another sweep ($other) is at work there for up to $((until - $(date +%s))) s more"
+        problem "another sweep ($other) holds it for up to $((until - $(date +%s))) s more"
 }

@@ -1,6 +1,8 @@
 //! A log of a Linux router's queues.
 
 use serde::Deserialize;
+use serde_json::Value;
+use tcpexp_host::Qdisc;
 use tcpexp_table::dataset::QueueState;
 use tcpexp_units::Timestamp;
 
@@ -9,36 +11,21 @@ use tcpexp_units::Timestamp;
 struct Line {
     time_ns: i64,
     interface: Option<String>,
-    qdiscs: Vec<Queue>,
+    qdiscs: Vec<Value>,
 }
 
-/// As much of a queue as all kinds of them tell.
-#[derive(Deserialize)]
-struct Queue {
-    kind: Option<String>,
-    handle: Option<String>,
-    parent: Option<String>,
-    dev: Option<String>,
-    bytes: Option<u64>,
-    packets: Option<u64>,
-    drops: Option<u64>,
-    overlimits: Option<u64>,
-    requeues: Option<u64>,
-    backlog: Option<u64>,
-    qlen: Option<u64>,
-    ecn_mark: Option<u64>,
-    marked: Option<u64>,
-}
-
-/// The states of the queues that a line tells; `None` if it is no such line.
+/// The states of the queues in a line; `None` if it is a line of another format.
 pub(super) fn states(line: &str) -> Option<Vec<(Timestamp, QueueState)>> {
     let line: Line = serde_json::from_str(line).ok()?;
+    let qdiscs: Vec<Qdisc> = tcpexp_host::from_values(line.qdiscs).ok()?;
     let at = Timestamp::from_nanos(line.time_ns);
     let interface = line.interface;
-    let state = |queue: Queue| QueueState {
+    let some = |text: String| (!text.is_empty()).then(|| text.into());
+    let state = |queue: Qdisc| QueueState {
+        ecn_marks: queue.marks(),
         interface: queue.dev.or_else(|| interface.clone()).map(Into::into),
-        kind: queue.kind.map(Into::into),
-        handle: queue.handle.map(Into::into),
+        kind: some(queue.kind),
+        handle: some(queue.handle),
         parent: queue.parent.map(Into::into),
         backlog_bytes: queue.backlog,
         backlog_packets: queue.qlen,
@@ -47,15 +34,8 @@ pub(super) fn states(line: &str) -> Option<Vec<(Timestamp, QueueState)>> {
         drops: queue.drops,
         overlimits: queue.overlimits,
         requeues: queue.requeues,
-        // Each kind has its own word for it.
-        ecn_marks: queue.ecn_mark.or(queue.marked),
     };
-    Some(
-        line.qdiscs
-            .into_iter()
-            .map(|queue| (at, state(queue)))
-            .collect(),
-    )
+    Some(qdiscs.into_iter().map(|queue| (at, state(queue))).collect())
 }
 
 #[cfg(test)]
@@ -63,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_tells_all_queues_of_an_interface() {
+    fn a_line_holds_the_states_of_all_queues_of_an_interface() {
         let line = r#"{"time_ns":1767225609000000001,"interface":"right","qdiscs":[
             {"kind":"htb","handle":"1:","dev":"right","root":true,"refcnt":2,"options":{"r2q":10},
              "bytes":1500,"packets":1,"drops":0,"overlimits":3,"requeues":0,"backlog":0,"qlen":0},
@@ -91,6 +71,13 @@ mod tests {
         1767225609000000001 right htb under -: Some(0) packets, Some(0) dropped, None marked
         1767225609000000001 right fq_codel under 1:1: Some(3) packets, Some(2) dropped, Some(7) marked
         ");
+    }
+
+    #[test]
+    fn marks_of_all_tins_of_cake_are_counted() {
+        let line = r#"{"time_ns":1,"interface":"right","qdiscs":[{"kind":"cake","handle":"1:",
+            "root":true,"drops":4,"tins":[{"ecn_mark":0},{"ecn_mark":40},{"ecn_mark":2}]}]}"#;
+        assert_eq!(states(line).unwrap()[0].1.ecn_marks, Some(42));
     }
 
     #[test]

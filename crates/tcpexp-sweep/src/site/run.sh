@@ -1,30 +1,22 @@
-# What a run does on a host. Every script of a run sources this; $dir is the run's directory there.
+# shellcheck shell=sh
+# What a run does on a host. Every script of a run sources this, behind the functions for the clock
+# and for leases; $dir is the run's directory there, which is its lease too.
 #
 # All that a run leaves on a host is in $dir: how to undo each thing that was done (undo.d), what
-# still runs (pids), and what is to be fetched (out). So undo.sh can end the run at any point,
-# whoever calls it: the driver, or the watch when the driver is dead. POSIX sh, Linux and FreeBSD.
+# still runs (pids), and what is to be fetched (out). So clear.sh can end the run at any point, whoever
+# calls it: the driver, or the watchdog when the driver is dead. POSIX sh, Linux and FreeBSD.
+: "${dir:?}"
 
-now_ns() {
-    now=$(date +%s%N)
-    case $now in *N) now=${now%N}000000000 ;; esac # no %N before FreeBSD 14.1
-    echo "$now"
-}
-
-# seconds NANOSECONDS: as sleep takes them
-seconds() { printf '%d.%09d' $(($1 / 1000000000)) $(($1 % 1000000000)); }
-
-# wait_until NANOSECONDS since 1970
-wait_until() {
-    left=$(($1 - $(now_ns)))
-    [ "$left" -le 0 ] || sleep "$(seconds "$left")"
-}
-
-in_own_session() {
-    if command -v setsid >/dev/null; then
-        setsid "$@" </dev/null >/dev/null 2>&1 &
-    else
-        daemon -f "$@"
-    fi
+# begin OWNER SECONDS: makes the directory; after SECONDS the watchdog clears the run
+begin() {
+    umask 077
+    lease_take "$1" ''
+    mkdir -p "$dir/undo.d" "$dir/pids" "$dir/out/captures" "$dir/out/logs" "$dir/out/status"
+    library >"$dir/run.sh"
+    for body in process clear; do
+        echo "dir='$dir' lease='$dir'; . '$dir/run.sh'; ${body}_body \"\$@\"" >"$dir/$body.sh"
+    done
+    lease_arm "$2"
 }
 
 # on_undo COMMAND: to be run when the run ends, last one first. Call it before doing the thing.
@@ -34,9 +26,6 @@ on_undo() {
     [ -e "$1" ] || shift
     printf '%s\n' "$undo" >"$dir/undo.d/$((100 + $#))"
 }
-
-# keep SECONDS from now on, then the watch undoes the run
-keep() { echo $(($(date +%s) + $1)) >"$dir/deadline.new" && mv "$dir/deadline.new" "$dir/deadline"; }
 
 # spawn NAME FILE START COMMAND...: in the background, from START (ns since 1970; 0 is now), with
 # its output in FILE. What became of it is in out/status/NAME.
@@ -50,8 +39,8 @@ spawn() {
     done
 }
 
-# The body of process.sh.
-process() {
+# The body of process.sh: NAME FILE START COMMAND...
+process_body() {
     name=$1 file=$2 start=$3
     shift 3
     stopped=
@@ -118,28 +107,63 @@ signal() {
     kill -s "$1" -- "-$pid" 2>/dev/null || :
 }
 
-# The body of undo.sh: $1 is "watch" if the watch calls it.
-undo() {
+# The body of clear.sh: ends the run and undoes all that it did on the host.
+clear_body() {
     : >"$dir/stopping"
     failed=0
     (cd "$dir/pids" && ls) >"$dir/running"
     # Names have no blanks.
     # shellcheck disable=SC2046
     stop $(cat "$dir/running")
-    for step in $(cd "$dir/undo.d" && ls | sort -r); do
+    for step in $(cd "$dir/undo.d" && printf '%s\n' * | sort -r); do
+        [ -e "$dir/undo.d/$step" ] || continue
         sh -eu "$dir/undo.d/$step" >"$dir/undo.out" 2>&1 || { failed=1 && cat "$dir/undo.out" "$dir/undo.d/$step" >&2; }
     done
-    watch=$(cat "$dir/watch.pid" 2>/dev/null) || watch=
-    rm -rf "$dir"
-    [ "$1" = watch ] || [ -z "$watch" ] || kill -s KILL -- "-$watch" 2>/dev/null || :
+    lease_end
     return $failed
 }
 
-# The body of watch.sh: the driver may have died.
-watch() {
-    echo $$ >"$dir/watch.pid" || exit 1
-    while [ -d "$dir" ] && [ "$(date +%s)" -lt "$(cat "$dir/deadline")" ]; do sleep 2; done
-    [ ! -d "$dir" ] || sh "$dir/undo.sh" watch
+# gather: prints which processes ended by themselves, ends the others, prints what processes wrote to
+# standard error (said FILE LINE), and packs what the run recorded, for the user who fetches it
+gather() {
+    ended
+    names=$(cd "$dir/pids" && ls)
+    # shellcheck disable=SC2086 # names have no blanks
+    stop $names
+    cd "$dir/out" || return
+    # What a process writes at its end must be there before it is fetched.
+    for name in $names; do await_status "$name"; done
+    for file in logs/*.err; do
+        [ -s "$file" ] || continue
+        while read -r line; do echo "said $file $line"; done <"$file"
+    done
+    set --
+    for file in captures/* logs/*; do
+        case $file in *.err) continue ;; esac
+        [ ! -s "$file" ] || set -- "$@" "$file"
+    done
+    [ $# -gt 0 ] || set -- logs
+    tar -cf ../out.tar "$@"
+    [ -z "${SUDO_UID:-}" ] || {
+        chmod 711 "$dir"
+        chown "$SUDO_UID" ../out.tar
+    }
+}
+
+# forget NAME: ends a process that is no part of what the run records
+forget() {
+    stop "$1"
+    await_status "$1"
+    rm -f "$dir/out/status/$1" "$dir/out/logs/$1".*
+}
+
+# await_status NAME: until the process left its status, for a second at most
+await_status() {
+    tries=0
+    until [ -e "$dir/out/status/$1" ] || [ $tries -ge 100 ]; do
+        tries=$((tries + 1))
+        sleep 0.01
+    done
 }
 
 # set_sysctl KEY VALUE, for the time of the run
@@ -154,7 +178,7 @@ set_sysctl() {
 offloads_off() {
     if [ "$(uname)" = FreeBSD ]; then
         for feature in tso lro; do
-            ifconfig "$1" | grep -q "options.*$(echo $feature | tr a-z A-Z)" || continue
+            ifconfig "$1" | grep -q "options.*$(echo $feature | tr "[:lower:]" "[:upper:]")" || continue
             on_undo "ifconfig $1 $feature"
             ifconfig "$1" "-$feature"
         done
@@ -322,9 +346,6 @@ download() {
         [ "$pause" = 0 ] || sleep "$pause"
     done
 }
-
-# change SCRIPT: changes the path
-change() { sh -eu "$1"; }
 
 # serve_rsync ADDRESS PORT SIZE: a file called "data", to whoever asks
 serve_rsync() {

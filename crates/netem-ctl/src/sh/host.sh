@@ -1,0 +1,135 @@
+# shellcheck shell=sh
+# Functions for scripts on a host: its clock, and the lease under which it is changed. POSIX sh, for
+# Linux and FreeBSD.
+#
+# A lease is the directory $lease. It holds:
+#   owner     OWNER SINCE, in seconds since 1970
+#   clear.sh  undoes everything that was done under the lease, and removes the directory
+#   deadline  the time at which the watchdog runs clear.sh, in seconds since 1970; optional
+#   watchdog  PID BIRTH of the watchdog
+: "${lease:?}"
+
+now_ns() {
+    now=$(date +%s%N)
+    case $now in *N) now=${now%N}000000000 ;; esac # no %N before FreeBSD 14.1
+    echo "$now"
+}
+
+# seconds NANOSECONDS: prints them as sleep takes them
+seconds() { printf '%d.%09d' $(($1 / 1000000000)) $(($1 % 1000000000)); }
+
+# wait_until NANOSECONDS since 1970
+wait_until() {
+    # Once is enough unless the clock is set meanwhile.
+    while remaining=$(($1 - $(now_ns))) && [ "$remaining" -gt 0 ]; do sleep "$(seconds "$remaining")"; done
+}
+
+in_own_session() {
+    if command -v setsid >/dev/null 2>&1; then
+        setsid -f "$@" </dev/null >/dev/null 2>&1
+    else
+        daemon -f "$@"
+    fi
+}
+
+# birth PID: prints when a process started; Linux has the clock tick, ps only the second
+birth() {
+    if [ -r "/proc/$1/stat" ]; then
+        sed 's/.*) //' "/proc/$1/stat" | cut -d ' ' -f 20
+    else
+        ps -o lstart= -p "$1" || true
+    fi
+}
+
+# kill_session FILE: kills the process that FILE names as PID BIRTH, and its process group
+kill_session() {
+    pid=
+    { read -r pid born <"$1"; } 2>/dev/null || return 0
+    # The number may belong to another process by now. A number in use as a group is not reused, so a
+    # group without its first process is still the same group.
+    now=$(birth "$pid" 2>/dev/null) || now=
+    [ -n "$now" ] && [ "$now" != "$born" ] || kill -s KILL -- "-$pid" 2>/dev/null || true
+}
+
+# lease_take OWNER TAKE_OVER: clears a lease of the same owner first, or an expired one, or any if
+# TAKE_OVER is not empty. Exits with $held_code if another owner has it.
+lease_take() {
+    if [ -e "$lease" ]; then
+        # mkdir decides who gets the lease; its owner is written an instant later.
+        tries=0
+        until [ -e "$lease/owner" ] || [ "$tries" -ge 50 ]; do
+            tries=$((tries + 1))
+            sleep 0.02
+        done
+        [ -n "$2" ] || lease_is_of "$1" || lease_expired || lease_refuse
+        lease_clear || exit
+    fi
+    mkdir "$lease" 2>/dev/null || lease_refuse
+    echo "$1 $(date +%s)" >"$lease/owner.new" && mv "$lease/owner.new" "$lease/owner"
+}
+
+# lease_is_of OWNER: also if nobody has it
+lease_is_of() {
+    holder=$1
+    { read -r holder since <"$lease/owner"; } 2>/dev/null || true
+    [ "$holder" = "$1" ]
+}
+
+lease_expired() {
+    [ -e "$lease/deadline" ] && [ "$(cat "$lease/deadline")" -lt "$(date +%s)" ]
+}
+
+lease_refuse() {
+    holder=unknown since=0
+    { read -r holder since <"$lease/owner"; } 2>/dev/null || true
+    # GNU date, then FreeBSD's.
+    when=$(date -d "@$since" 2>/dev/null || date -r "$since" 2>/dev/null || echo "$since")
+    echo "held by $holder since $when" >&2
+    exit "${held_code:-96}"
+}
+
+# lease_arm SECONDS: the watchdog clears the lease after this time, unless it is armed anew
+lease_arm() {
+    lease_disarm
+    echo $(($(date +%s) + $1)) >"$lease/deadline.new" && mv "$lease/deadline.new" "$lease/deadline"
+    # shellcheck disable=SC2016
+    in_own_session /bin/sh -c 'echo $$ >"$1/watchdog.new" && mv "$1/watchdog.new" "$1/watchdog.pid"
+        sleep "$2"
+        lease_watchdog=yes exec /bin/sh "$1/clear.sh"' watchdog "$lease" "$(($1 > 0 ? $1 : 1))"
+    tries=0
+    until [ -e "$lease/watchdog.pid" ]; do
+        tries=$((tries + 1))
+        [ "$tries" -le 200 ] || {
+            echo "the watchdog does not start" >&2
+            exit 1
+        }
+        sleep 0.02
+    done
+    pid=$(cat "$lease/watchdog.pid")
+    echo "$pid $(birth "$pid")" >"$lease/watchdog"
+    rm "$lease/watchdog.pid"
+}
+
+# lease_disarm: stops the watchdog, unless it is the caller
+lease_disarm() {
+    [ -z "${lease_watchdog:-}" ] || return 0
+    kill_session "$lease/watchdog"
+    rm -f "$lease/watchdog" "$lease/deadline"
+}
+
+# lease_release OWNER: clears the lease unless another owner has it
+lease_release() {
+    [ -e "$lease" ] && lease_is_of "$1" || return 0
+    lease_clear
+}
+
+lease_clear() {
+    [ ! -e "$lease/clear.sh" ] || sh "$lease/clear.sh" || return
+    lease_end
+}
+
+# lease_end: forgets the lease. The watchdog goes last: what breaks off before is cleared by it.
+lease_end() {
+    lease_disarm
+    rm -rf "$lease"
+}

@@ -1,0 +1,162 @@
+//! Queueing disciplines and their counters, from the JSON of `tc -s -j qdisc show`.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Error, Value};
+
+/// A queueing discipline with its counters, which count from its creation.
+///
+/// A counter is `None` where `tc` does not print it, as without `-s`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Qdisc {
+    /// Its kind: `htb`, `fq_codel`, `netem`.
+    pub kind: String,
+    /// Its handle, such as `1:`. Disciplines that the kernel created itself have `0:`.
+    #[serde(default)]
+    pub handle: String,
+    /// The device that it sends to. Older versions of `tc` leave it out if asked for one device.
+    pub dev: Option<String>,
+    /// Whether it is the root of its device.
+    #[serde(default)]
+    pub root: bool,
+    /// The class that it is attached to; `None` at the root.
+    pub parent: Option<String>,
+    /// Its options, as `tc` prints them.
+    #[serde(default)]
+    pub options: Value,
+    /// Bytes sent, with Ethernet headers.
+    pub bytes: Option<u64>,
+    /// Packets sent.
+    pub packets: Option<u64>,
+    /// Packets dropped.
+    pub drops: Option<u64>,
+    /// How often the rate held a packet back.
+    pub overlimits: Option<u64>,
+    /// Packets that the device did not take at once.
+    pub requeues: Option<u64>,
+    /// Bytes queued.
+    pub backlog: Option<u64>,
+    /// Packets queued.
+    pub qlen: Option<u64>,
+    /// Marks of `codel`, `fq_codel`, `pie` and `fq_pie`.
+    ecn_mark: Option<u64>,
+    /// Marks of `red` and `choke`.
+    marked: Option<u64>,
+    /// `cake` counts its marks in each of its tins.
+    #[serde(default)]
+    tins: Vec<Tin>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Tin {
+    ecn_mark: Option<u64>,
+}
+
+/// Kinds that sit beside the queue of a device and hold no packets.
+const HOOKS: [&str; 2] = ["clsact", "ingress"];
+
+impl Qdisc {
+    /// Reads what `tc -s -j qdisc show` prints.
+    pub fn list(text: &str) -> Result<Vec<Self>, Error> {
+        list(text)
+    }
+
+    /// Packets marked instead of dropped, under whichever name its kind counts them. `None` if the
+    /// kind counts no marks.
+    ///
+    /// Marks of `ce_threshold` are not among them: those packets were not to be dropped.
+    pub fn marks(&self) -> Option<u64> {
+        let tins = self.tins.iter().map(|tin| tin.ecn_mark);
+        let counted = [self.ecn_mark, self.marked].into_iter().chain(tins);
+        counted.flatten().reduce(|sum, marks| sum + marks)
+    }
+
+    /// Packets that passed `htb` unshaped, for lack of a class. `None` for other kinds.
+    pub fn unshaped_packets(&self) -> Option<u64> {
+        self.option("direct_packets_stat")?.as_u64()
+    }
+
+    /// An option by its path: names with dots between, such as `delay.jitter`.
+    pub fn option(&self, path: &str) -> Option<&Value> {
+        path.split('.')
+            .try_fold(&self.options, |value, name| value.get(name))
+    }
+
+    /// Whether it only hooks into what enters or leaves a device, and queues nothing.
+    pub fn is_hook(&self) -> bool {
+        HOOKS.contains(&self.kind.as_str())
+    }
+
+    /// The discipline that holds the queue of `device`: the innermost one, below the rate if there
+    /// is one.
+    pub fn queue_of<'a>(all: &'a [Self], device: &str) -> Option<&'a Self> {
+        let is_here = |qdisc: &Self| qdisc.dev.as_deref().is_none_or(|dev| dev == device);
+        let here = || {
+            all.iter()
+                .filter(|qdisc| is_here(qdisc) && !qdisc.is_hook())
+        };
+        here()
+            .find(|qdisc| qdisc.parent.is_some())
+            .or_else(|| here().next())
+    }
+}
+
+/// Reads a JSON list of `tc`. Empty output is an empty list.
+pub fn list<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, Error> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    from_values(serde_json::from_str(text)?)
+}
+
+/// Reads the items of a JSON list of `tc`, which holds an empty object for each item that a filter
+/// on the command line left out.
+pub fn from_values<T: DeserializeOwned>(items: Vec<Value>) -> Result<Vec<T>, Error> {
+    let is_empty = |item: &Value| item.as_object().is_some_and(serde_json::Map::is_empty);
+    let items = items.into_iter().filter(|item| !is_empty(item));
+    items.map(serde_json::from_value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(kind_and_counters: &str) -> Option<u64> {
+        let text = format!(r#"[{{"kind":{kind_and_counters}}}]"#);
+        Qdisc::list(&text).unwrap()[0].marks()
+    }
+
+    #[test]
+    fn marks_of_each_kind_are_found_under_its_own_name() {
+        assert_eq!(marks(r#""pfifo","drops":1"#), None);
+        assert_eq!(marks(r#""fq_codel","ecn_mark":7"#), Some(7));
+        assert_eq!(marks(r#""pie","ecn_mark":8"#), Some(8));
+        assert_eq!(marks(r#""red","marked":9,"early":1,"pdrop":0"#), Some(9));
+        let tins = r#""cake","tins":[{"ecn_mark":1,"drops":5},{"ecn_mark":2},{"ecn_mark":0}]"#;
+        assert_eq!(marks(tins), Some(3));
+    }
+
+    #[test]
+    fn queue_below_the_rate_is_the_queue_of_the_device() {
+        let all = Qdisc::list(
+            r#"[{"kind":"noqueue","dev":"lo","handle":"0:","root":true},
+                {"kind":"htb","dev":"right","handle":"1:","root":true},
+                {"kind":"pfifo","dev":"right","handle":"2:","parent":"1:10"},
+                {"kind":"clsact","dev":"left","handle":"ffff:","parent":"ffff:fff1"},
+                {"kind":"cake","dev":"left","handle":"3:","root":true}]"#,
+        )
+        .unwrap();
+        let queue = |device| Qdisc::queue_of(&all, device).map(|qdisc| qdisc.kind.as_str());
+        assert_eq!(queue("right"), Some("pfifo"));
+        assert_eq!(queue("left"), Some("cake"));
+        assert_eq!(queue("other"), None);
+    }
+
+    #[test]
+    fn empty_output_and_empty_objects_are_no_disciplines() {
+        assert_eq!(Qdisc::list("\n").unwrap(), []);
+        assert_eq!(Qdisc::list("[{},{}]").unwrap(), []);
+        assert!(Qdisc::list("qdisc noqueue 0: dev lo").is_err());
+    }
+}
