@@ -5,6 +5,7 @@
 
 mod cell;
 mod change;
+mod commands;
 mod error;
 mod host;
 mod matrix;
@@ -12,6 +13,7 @@ mod parameters;
 mod place;
 mod settings;
 mod together;
+mod tool;
 mod traffic;
 
 use std::collections::BTreeMap;
@@ -25,10 +27,13 @@ use toml::de::DeTable;
 
 pub use cell::Cell;
 pub use change::Change;
+pub(crate) use commands::{Ends, seconds, text};
 pub use error::PlanError;
 pub use host::{Host, Os};
 pub use settings::{Calibrate, Capture, Lab, Loggers, OnFailure, Prepare, RunSettings};
-pub use traffic::{Tool, Traffic};
+pub use tool::Tool;
+pub(crate) use tool::{Program, ServerPort};
+pub use traffic::Traffic;
 
 use crate::hash;
 use error::{Fault, Source};

@@ -105,7 +105,7 @@ fn set_in_array<'i>(
 fn takes(generator: &DeTable<'_>, place: &[String]) -> bool {
     let [key] = place else { return true };
     let tool = text(generator, "tool").unwrap_or_default();
-    super::traffic::Tool::named(tool).is_none_or(|tool| tool.takes(key))
+    super::tool::Tool::named(tool).is_none_or(|tool| tool.takes(key))
 }
 
 fn text<'a>(table: &'a DeTable<'_>, key: &str) -> Option<&'a str> {

@@ -1,6 +1,7 @@
 //! Whether entries of `[[traffic]]` can run side by side.
 
-use super::{Setup, Tool, Traffic};
+use super::tool::CcChoice;
+use super::{Setup, Traffic};
 
 /// The first entry that cannot run beside the others, as its index, the key and what is wrong.
 pub(super) fn fault(setup: &Setup) -> Option<(usize, &'static str, String)> {
@@ -44,11 +45,11 @@ fn cc_fault<'a>(
     traffic: &Traffic,
     mut all: impl Iterator<Item = (usize, &'a Traffic)>,
 ) -> Option<(&'static str, String)> {
-    let is_of_host = match traffic.tool {
-        Tool::Udp | Tool::Ping => false,
-        // What it does is not known.
-        Tool::Command => traffic.cc.is_some(),
-        tool => !tool.sets_cc() || traffic.cc.is_none(),
+    let is_of_host = match traffic.tool.cc_choice() {
+        CcChoice::Nothing => false,
+        CcChoice::Unknown => traffic.cc.is_some(),
+        CcChoice::Host => true,
+        CcChoice::Tool => traffic.cc.is_none(),
     };
     if !is_of_host {
         return None;

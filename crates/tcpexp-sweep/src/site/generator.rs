@@ -3,8 +3,7 @@
 use tcpexp_runs::record::TrafficRecord;
 use tcpexp_units::TimeDelta;
 
-use super::tools::{End, commands, text};
-use crate::plan::{Setup, Tool, Traffic};
+use crate::plan::{Ends, Program, ServerPort, Setup, Traffic, text};
 use crate::schedule::Planned;
 
 /// One sender and its receiver.
@@ -29,14 +28,14 @@ pub(crate) struct Generator {
     /// What the host that data comes from must have as its own congestion control, since the tool
     /// cannot ask for one.
     pub(crate) default_cc: Option<String>,
-    /// Ending of its log's name.
+    /// The programs of client and server.
+    programs: [Program; 2],
+    /// Extension of its log.
     log: &'static str,
 }
 
 /// The first port that is given to a server.
 const FIRST_PORT: u16 = 5201;
-/// Where `sshd` listens.
-const SSH_PORT: u16 = 22;
 
 /// The generators of a run, in the plan's order.
 pub(crate) fn generators(run: &Planned<'_>) -> Vec<Generator> {
@@ -47,10 +46,10 @@ pub(crate) fn generators(run: &Planned<'_>) -> Vec<Generator> {
     for traffic in &setup.traffic {
         let mut named = traffic.ports();
         for index in 0..traffic.count {
-            let port = match traffic.tool {
-                Tool::Scp => traffic.port.or(Some(SSH_PORT)),
-                Tool::Ping | Tool::Command => None,
-                _ => named.next().or_else(|| free.next()),
+            let port = match traffic.tool.port() {
+                ServerPort::Shared(port) => traffic.port.or(Some(port)),
+                ServerPort::Nothing => None,
+                ServerPort::Own => named.next().or_else(|| free.next()),
             };
             all.push(generator(run, setup, traffic, index, port));
         }
@@ -73,17 +72,17 @@ fn generator(
     let stagger = TimeDelta::from_nanos(traffic.stagger.as_nanos() * i64::from(index));
     let start = traffic.start + stagger + run.jitter(&name, setup.run.start_jitter);
     let address = |host: &str| setup.hosts.get(host).and_then(|host| host.address);
-    let at = End {
+    let at = Ends {
         from: address(from),
         to: address(to),
-        server_host: setup
+        receiver: setup
             .hosts
             .get(to)
             .and_then(|host| host.ssh.as_deref())
             .unwrap_or(to),
         port: port.unwrap_or_default(),
     };
-    let (client, server) = commands(traffic, &at);
+    let (client, server) = traffic.tool.commands(&traffic.parameters(), &at);
     let is_pulled = traffic.tool.is_pulled();
     let (client_host, server_host) = if is_pulled { (to, from) } else { (from, to) };
     Generator {
@@ -106,27 +105,29 @@ fn generator(
         start,
         duration: traffic.duration,
         default_cc: traffic.cc.clone().filter(|_| !traffic.tool.sets_cc()),
-        log: if traffic.tool == Tool::Iperf3 {
-            "json"
-        } else {
-            "txt"
-        },
+        programs: traffic.tool.programs(),
+        log: traffic.tool.log(),
     }
 }
 
 impl Generator {
     /// The programs that it needs on a host.
     pub(crate) fn programs_on(&self, host: &str) -> Vec<&str> {
-        let client = self.client.first().filter(|_| self.client_host == host);
-        let server = self.server.as_ref().and_then(|server| server.first());
-        let server = server.filter(|_| self.server_host == host);
-        let both = client.into_iter().chain(server);
-        both.filter_map(|program| match program.as_str() {
-            // Functions of ours.
-            "pull_with_rsync" | "serve_rsync" => Some("rsync"),
-            "push_with_scp" => Some("scp"),
-            "download" | "serve_files" => None,
-            program => Some(program),
+        let [client, server] = self.programs;
+        let is_here = [self.client_host == host, self.server_host == host];
+        let server_words = self.server.as_deref().unwrap_or_default();
+        let ends = [
+            (client, self.client.first()),
+            (server, server_words.first()),
+        ];
+        let here = ends
+            .into_iter()
+            .zip(is_here)
+            .filter(|(_, is_here)| *is_here);
+        here.filter_map(|((program, first_word), _)| match program {
+            Program::Named(name) => first_word.map(|_| name),
+            Program::FirstWord => first_word.map(String::as_str),
+            Program::Any => None,
         })
         .collect()
     }

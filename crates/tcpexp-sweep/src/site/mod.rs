@@ -5,7 +5,6 @@ mod generator;
 mod path;
 mod phases;
 mod preflight;
-mod tools;
 
 pub(crate) use counters::{Counters, READ};
 pub(crate) use generator::{Generator, generators};

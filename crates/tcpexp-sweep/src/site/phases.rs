@@ -9,8 +9,7 @@ use tcpexp_runs::record::{CaptureRecord, LogRecord, Role};
 use tcpexp_units::TimeDelta;
 
 use super::generator::Generator;
-use super::tools::seconds;
-use crate::plan::{Capture, Host, Loggers, Os, Setup};
+use crate::plan::{Capture, Host, Loggers, Os, Setup, seconds};
 
 /// The functions of a run's scripts.
 pub(crate) const RUN_SH: &str = include_str!("run.sh");

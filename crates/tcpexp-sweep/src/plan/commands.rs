@@ -1,0 +1,250 @@
+//! The command lines of the traffic tools, by what a plan asks of them.
+
+use std::net::IpAddr;
+
+use tcpexp_units::{BitRate, ByteCount, TimeDelta};
+
+/// What a plan asks of a tool: the keys of `[[traffic]]` that not all tools take. `None` if the plan
+/// leaves a key out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parameters<'a> {
+    pub(crate) duration: Option<TimeDelta>,
+    pub(crate) bytes: Option<ByteCount>,
+    pub(crate) cc: Option<&'a str>,
+    pub(crate) mss: Option<u32>,
+    pub(crate) window: Option<ByteCount>,
+    pub(crate) rate: Option<BitRate>,
+    pub(crate) packet_bytes: Option<u32>,
+    pub(crate) interval: Option<TimeDelta>,
+    pub(crate) request: Option<ByteCount>,
+    pub(crate) reply: Option<ByteCount>,
+    pub(crate) sizes: Option<&'a [ByteCount]>,
+    pub(crate) port: Option<u16>,
+    pub(crate) command: Option<&'a [String]>,
+    pub(crate) server: Option<&'a [String]>,
+}
+
+impl Parameters<'_> {
+    /// The keys that are set.
+    pub(crate) fn keys(&self) -> Vec<&'static str> {
+        let all = [
+            ("duration", self.duration.is_some()),
+            ("bytes", self.bytes.is_some()),
+            ("cc", self.cc.is_some()),
+            ("mss", self.mss.is_some()),
+            ("window", self.window.is_some()),
+            ("rate", self.rate.is_some()),
+            ("packet_bytes", self.packet_bytes.is_some()),
+            ("interval", self.interval.is_some()),
+            ("request", self.request.is_some()),
+            ("reply", self.reply.is_some()),
+            ("sizes", self.sizes.is_some()),
+            ("port", self.port.is_some()),
+            ("command", self.command.is_some()),
+            ("server", self.server.is_some()),
+        ];
+        let set = all.into_iter().filter(|(_, is_set)| *is_set);
+        set.map(|(key, _)| key).collect()
+    }
+}
+
+/// The two hosts of a generator, by the direction of its data.
+pub(crate) struct Ends<'a> {
+    pub(crate) from: Option<IpAddr>,
+    pub(crate) to: Option<IpAddr>,
+    /// The name under which `ssh` knows the host that receives the data.
+    pub(crate) receiver: &'a str,
+    /// The port of the server; 0 for tools without one.
+    pub(crate) port: u16,
+}
+
+impl Ends<'_> {
+    /// The option for IPv6 addresses, which `iperf` needs.
+    fn family(&self) -> Option<&'static str> {
+        self.to.filter(IpAddr::is_ipv6).map(|_| "-V")
+    }
+}
+
+pub(crate) fn text(address: Option<IpAddr>) -> String {
+    address
+        .map(|address| address.to_string())
+        .unwrap_or_default()
+}
+
+/// The words of a command.
+struct Words(Vec<String>);
+
+/// The command of the client, and that of the server if the tool has one.
+pub(crate) type Commands = (Vec<String>, Option<Vec<String>>);
+
+impl Words {
+    fn new(words: &[&str]) -> Self {
+        Self(words.iter().map(|word| (*word).to_owned()).collect())
+    }
+
+    fn and(mut self, words: &[&str]) -> Self {
+        self.0.extend(words.iter().map(|word| (*word).to_owned()));
+        self
+    }
+
+    fn with(mut self, option: &str, value: Option<impl ToString>) -> Self {
+        if let Some(value) = value {
+            self.0.extend([option.to_owned(), value.to_string()]);
+        }
+        self
+    }
+}
+
+/// `iperf3`: bulk data over one TCP connection.
+pub(crate) fn iperf3(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
+    let (to, port) = (text(at.to), at.port.to_string());
+    let client = Words::new(&["iperf3", "-c", &to, "-p", &port, "--json"]);
+    // The client tells its server the size of the socket buffers.
+    let server = Words::new(&["iperf3", "-s", "-1", "-p", &port]);
+    (bulk(client, asked, "-C").0, Some(server.0))
+}
+
+/// `iperf`, version 2: bulk data over one TCP connection.
+pub(crate) fn iperf(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
+    let (to, port) = (text(at.to), at.port.to_string());
+    let family = at.family();
+    let client = Words::new(&["iperf", "-c", &to, "-p", &port, "-i", "1"]).and(family.as_slice());
+    let server = Words::new(&["iperf", "-s", "-p", &port])
+        .and(family.as_slice())
+        .with("-w", asked.window.map(ByteCount::as_bytes));
+    (bulk(client, asked, "-Z").0, Some(server.0))
+}
+
+/// The options that both versions of `iperf` have; `cc` is the one for the congestion control.
+fn bulk(client: Words, asked: &Parameters<'_>, cc: &str) -> Words {
+    client
+        .with("-t", asked.duration.map(seconds))
+        .with("-n", asked.bytes.map(ByteCount::as_bytes))
+        .with(cc, asked.cc)
+        .with("-M", asked.mss)
+        .with("-w", asked.window.map(ByteCount::as_bytes))
+        .with("-b", asked.rate.map(BitRate::as_bps))
+}
+
+/// `iperf`, version 2: UDP at a constant rate.
+pub(crate) fn udp(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
+    let (to, port) = (text(at.to), at.port.to_string());
+    let family = at.family();
+    let client = Words::new(&["iperf", "-c", &to, "-u", "-p", &port])
+        .and(family.as_slice())
+        .with("-b", asked.rate.map(BitRate::as_bps))
+        .with("-l", asked.packet_bytes)
+        .with("-t", asked.duration.map(seconds));
+    let server = Words::new(&["iperf", "-s", "-u", "-p", &port]).and(family.as_slice());
+    (client.0, Some(server.with("-l", asked.packet_bytes).0))
+}
+
+/// `iperf`, version 2: requests and replies of one size over one TCP connection.
+pub(crate) fn request_response(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
+    let (to, port) = (text(at.to), at.port.to_string());
+    let family = at.family();
+    // Without the number iperf sends ten requests at a time, without a period one batch each second.
+    let period = asked.interval.map_or_else(|| "0".to_owned(), seconds);
+    let client = Words::new(&["iperf", "-c", &to, "-p", &port, "-i", "1", "--bounceback=1"])
+        .and(family.as_slice())
+        .and(&["--bounceback-period", &period])
+        .with("-t", asked.duration.map(seconds))
+        .with("-Z", asked.cc)
+        .with("-M", asked.mss)
+        // The server echoes the request, so the reply has the same size.
+        .with("-l", asked.request.or(asked.reply).map(ByteCount::as_bytes));
+    let server = Words::new(&["iperf", "-s", "-p", &port]).and(family.as_slice());
+    (client.0, Some(server.0))
+}
+
+/// The fault of a request-response plan that asks for two sizes.
+pub(super) fn one_size(asked: &Parameters<'_>) -> Option<(&'static str, String)> {
+    let (request, reply) = (asked.request?, asked.reply?);
+    let message = "iperf replies with what it got: expected the size of request; netperf has two \
+                   sizes";
+    (request != reply).then(|| ("reply", message.to_owned()))
+}
+
+/// `netperf`: requests and replies, one after another.
+pub(crate) fn netperf(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
+    let (to, port) = (text(at.to), at.port.to_string());
+    let bytes = |size: Option<ByteCount>| size.map_or(1, ByteCount::as_bytes);
+    let sizes = format!("{},{}", bytes(asked.request), bytes(asked.reply));
+    let client = Words::new(&["netperf", "-H", &to, "-p", &port, "-t", "TCP_RR"])
+        .with("-l", asked.duration.map(whole_seconds))
+        .and(&["--", "-r", &sizes])
+        .with("-K", asked.cc);
+    (
+        client.0,
+        Some(Words::new(&["netserver", "-D", "-p", &port]).0),
+    )
+}
+
+/// Files over HTTP, one after another.
+pub(crate) fn http(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
+    let (from, port) = (text(at.from), at.port.to_string());
+    let pause = asked.interval.map_or_else(|| "0".to_owned(), seconds);
+    let sizes = asked.sizes.unwrap_or_default().iter();
+    let sizes: Vec<String> = sizes.map(|size| size.as_bytes().to_string()).collect();
+    let words = |words: &[&str]| {
+        Words::new(words)
+            .0
+            .into_iter()
+            .chain(sizes.clone())
+            .collect()
+    };
+    (
+        words(&["download", &from, &port, &pause]),
+        Some(words(&["serve_files", &from, &port])),
+    )
+}
+
+/// A file pulled with `rsync` from a daemon on the host that the data comes from.
+pub(crate) fn rsync(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
+    let size = asked.bytes.map_or(0, ByteCount::as_bytes).to_string();
+    let (from, port) = (text(at.from), at.port.to_string());
+    (
+        Words::new(&["pull_with_rsync", &from, &port]).0,
+        Some(Words::new(&["serve_rsync", &from, &port, &size]).0),
+    )
+}
+
+/// A file pushed with `scp` to the `sshd` of the host that receives the data.
+pub(crate) fn scp(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
+    let size = asked.bytes.map_or(0, ByteCount::as_bytes).to_string();
+    let (to, port) = (text(at.to), at.port.to_string());
+    let client = Words::new(&["push_with_scp", &to, &port, at.receiver, &size]);
+    (client.0, None)
+}
+
+/// The commands of the plan itself.
+pub(crate) fn command(asked: &Parameters<'_>, _: &Ends<'_>) -> Commands {
+    (
+        asked.command.unwrap_or_default().to_vec(),
+        asked.server.map(<[String]>::to_vec),
+    )
+}
+
+/// `ping` at an interval.
+pub(crate) fn ping(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
+    let client = Words::new(&["ping", "-D", "-n"])
+        .with("-i", asked.interval.map(seconds))
+        .with("-s", asked.packet_bytes)
+        .with("-w", asked.duration.map(whole_seconds))
+        .and(&[&text(at.to)]);
+    (client.0, None)
+}
+
+/// A time in seconds, with as many decimals as needed.
+pub(crate) fn seconds(time: TimeDelta) -> String {
+    let nanos = time.as_nanos();
+    let (whole, part) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+    match format!("{part:09}").trim_end_matches('0') {
+        "" => whole.to_string(),
+        part => format!("{whole}.{part}"),
+    }
+}
+
+fn whole_seconds(time: TimeDelta) -> String {
+    ((time.as_nanos() + 999_999_999) / 1_000_000_000).to_string()
+}

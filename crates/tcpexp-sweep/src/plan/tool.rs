@@ -1,0 +1,318 @@
+//! The traffic tools: one [`ToolSpec`] each.
+//!
+//! To add a tool, add its specification to [`TOOLS`] and the function for its commands to
+//! `commands.rs`. Nothing else matches on tools.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::commands::{self, Commands, Ends, Parameters};
+
+/// A traffic tool, known by its name in plans.
+#[derive(Clone, Copy)]
+pub struct Tool(&'static ToolSpec);
+
+/// Alternatives: one of these keys must be set.
+pub(super) type OneOf = &'static [&'static str];
+
+/// A key of `[[traffic]]` and what is wrong with it.
+pub(super) type Fault = (&'static str, String);
+
+/// All that differs between tools.
+pub(crate) struct ToolSpec {
+    /// Its name in plans and in records.
+    name: &'static str,
+    /// The keys that it takes beside those that all tools take.
+    keys: &'static [&'static str],
+    /// The keys that must be set.
+    needs: &'static [OneOf],
+    /// How the sender gets its congestion control.
+    cc: CcChoice,
+    /// Whether the host that receives the data runs the client.
+    is_pulled: bool,
+    /// The port of its server.
+    port: ServerPort,
+    /// The program of the client.
+    client: Program,
+    /// The program of the server.
+    server: Program,
+    /// Extension of the log that its client writes.
+    log: &'static str,
+    /// The command lines.
+    commands: fn(&Parameters<'_>, &Ends<'_>) -> Commands,
+    /// What is wrong with a combination of its keys.
+    fault: fn(&Parameters<'_>) -> Option<Fault>,
+}
+
+/// How a sender gets its congestion control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CcChoice {
+    /// The tool chooses it for each connection.
+    Tool,
+    /// Its host's own is set for the time of a run.
+    Host,
+    /// Its host's own is set if the plan names one. Whether it is used is unknown.
+    Unknown,
+    /// The tool sends without congestion control.
+    Nothing,
+}
+
+/// The port of a tool's server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ServerPort {
+    /// The tool has no port.
+    Nothing,
+    /// Each server has its own.
+    Own,
+    /// A server that is there anyway has it, unless the plan names another one.
+    Shared(u16),
+}
+
+/// The program that must be installed on a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// This one.
+    Named(&'static str),
+    /// The first word of the command.
+    FirstWord,
+    /// Whichever of several there is, or none.
+    Any,
+}
+
+/// Where `sshd` listens.
+const SSH_PORT: u16 = 22;
+
+/// A TCP tool with a server of its own, for the fields that most tools share.
+const TCP: ToolSpec = ToolSpec {
+    name: "",
+    keys: &[],
+    needs: &[],
+    cc: CcChoice::Tool,
+    is_pulled: false,
+    port: ServerPort::Own,
+    client: Program::Any,
+    server: Program::Any,
+    log: "txt",
+    commands: commands::command,
+    fault: |_| None,
+};
+
+/// All tools, in the order that messages list them.
+const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: "iperf3",
+        keys: &["duration", "bytes", "cc", "mss", "window", "rate", "port"],
+        needs: &[&["duration", "bytes"]],
+        client: Program::Named("iperf3"),
+        server: Program::Named("iperf3"),
+        log: "json",
+        commands: commands::iperf3,
+        ..TCP
+    },
+    ToolSpec {
+        name: "iperf",
+        keys: &["duration", "bytes", "cc", "mss", "window", "rate", "port"],
+        needs: &[&["duration", "bytes"]],
+        client: Program::Named("iperf"),
+        server: Program::Named("iperf"),
+        commands: commands::iperf,
+        ..TCP
+    },
+    ToolSpec {
+        name: "udp",
+        keys: &["duration", "rate", "packet_bytes", "port"],
+        needs: &[&["duration"], &["rate"]],
+        cc: CcChoice::Nothing,
+        client: Program::Named("iperf"),
+        server: Program::Named("iperf"),
+        commands: commands::udp,
+        ..TCP
+    },
+    ToolSpec {
+        name: "request-response",
+        keys: &[
+            "duration", "cc", "mss", "interval", "request", "reply", "port",
+        ],
+        needs: &[&["duration"]],
+        client: Program::Named("iperf"),
+        server: Program::Named("iperf"),
+        commands: commands::request_response,
+        fault: commands::one_size,
+        ..TCP
+    },
+    ToolSpec {
+        name: "netperf",
+        keys: &["duration", "cc", "request", "reply", "port"],
+        needs: &[&["duration"]],
+        client: Program::Named("netperf"),
+        server: Program::Named("netserver"),
+        commands: commands::netperf,
+        ..TCP
+    },
+    ToolSpec {
+        name: "http",
+        keys: &["sizes", "interval", "cc", "port"],
+        needs: &[&["sizes"]],
+        cc: CcChoice::Host,
+        is_pulled: true,
+        commands: commands::http,
+        ..TCP
+    },
+    ToolSpec {
+        name: "rsync",
+        keys: &["bytes", "cc", "port"],
+        needs: &[&["bytes"]],
+        cc: CcChoice::Host,
+        is_pulled: true,
+        client: Program::Named("rsync"),
+        server: Program::Named("rsync"),
+        commands: commands::rsync,
+        ..TCP
+    },
+    ToolSpec {
+        name: "scp",
+        keys: &["bytes", "cc", "port"],
+        needs: &[&["bytes"]],
+        cc: CcChoice::Host,
+        port: ServerPort::Shared(SSH_PORT),
+        client: Program::Named("scp"),
+        commands: commands::scp,
+        ..TCP
+    },
+    ToolSpec {
+        name: "ping",
+        keys: &["duration", "interval", "packet_bytes"],
+        needs: &[&["duration"]],
+        cc: CcChoice::Nothing,
+        port: ServerPort::Nothing,
+        client: Program::Named("ping"),
+        commands: commands::ping,
+        ..TCP
+    },
+    ToolSpec {
+        name: "command",
+        keys: &["duration", "command", "server", "cc"],
+        needs: &[&["command"], &["duration"]],
+        cc: CcChoice::Unknown,
+        port: ServerPort::Nothing,
+        client: Program::FirstWord,
+        server: Program::FirstWord,
+        ..TCP
+    },
+];
+
+/// The names, as serde's message for unknown ones needs them.
+static NAMES: [&str; TOOLS.len()] = {
+    let mut names = [""; TOOLS.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = TOOLS[index].name;
+        index += 1;
+    }
+    names
+};
+
+/// The keys that all tools take.
+const COMMON_KEYS: [&str; 7] = ["name", "tool", "from", "to", "start", "count", "stagger"];
+
+impl Tool {
+    /// The tool of a name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        TOOLS.iter().find(|spec| spec.name == name).map(Self)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// The program of its client, if it is always the same.
+    pub const fn client(self) -> Option<&'static str> {
+        match self.0.client {
+            Program::Named(program) => Some(program),
+            Program::FirstWord | Program::Any => None,
+        }
+    }
+
+    /// Whether it chooses the congestion control of each connection itself. For other tools their
+    /// host's own is set for the time of the run.
+    pub fn sets_cc(self) -> bool {
+        self.0.cc == CcChoice::Tool
+    }
+
+    /// Whether the host that receives the data runs the client.
+    pub(crate) const fn is_pulled(self) -> bool {
+        self.0.is_pulled
+    }
+
+    pub(crate) const fn cc_choice(self) -> CcChoice {
+        self.0.cc
+    }
+
+    pub(crate) const fn port(self) -> ServerPort {
+        self.0.port
+    }
+
+    /// The programs of client and server.
+    pub(crate) const fn programs(self) -> [Program; 2] {
+        [self.0.client, self.0.server]
+    }
+
+    /// Extension of its client's log.
+    pub(crate) const fn log(self) -> &'static str {
+        self.0.log
+    }
+
+    /// Whether it takes a key.
+    pub(super) fn takes(self, key: &str) -> bool {
+        COMMON_KEYS.contains(&key) || self.0.keys.contains(&key)
+    }
+
+    /// The first thing wrong with what a plan asks of it.
+    pub(super) fn fault(self, asked: &Parameters<'_>) -> Option<Fault> {
+        let (spec, set) = (self.0, asked.keys());
+        if let Some(key) = set.iter().find(|key| !self.takes(key)) {
+            let takes = spec.keys.join(", ");
+            let message = format!("{} has no {key}; it takes {takes}", spec.name);
+            return Some((key, message));
+        }
+        let missing = |one_of: &&OneOf| !one_of.iter().any(|key| set.contains(key));
+        if let Some(one_of) = spec.needs.iter().find(missing) {
+            let message = format!("{} needs {}", spec.name, one_of.join(" or "));
+            return Some(("tool", message));
+        }
+        (spec.fault)(asked)
+    }
+
+    /// The command lines of both ends.
+    pub(crate) fn commands(self, asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
+        (self.0.commands)(asked, at)
+    }
+}
+
+impl PartialEq for Tool {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Tool {}
+
+impl std::fmt::Debug for Tool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for Tool {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Tool {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        let unknown = || serde::de::Error::unknown_variant(&name, &NAMES);
+        Self::named(&name).ok_or_else(unknown)
+    }
+}
