@@ -99,6 +99,10 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
             info.captured_bytes, info.wire_bytes
         ),
     );
+    if info.moved_records > 0 {
+        let moved = format!("{} records out of order in time", info.moved_records);
+        line("order", &moved);
+    }
     if let Some(damage) = &info.damage {
         line("damage", damage);
         if info.damaged_places > 1 {
@@ -124,6 +128,7 @@ struct Line {
     wire_bytes: u64,
     damage: Option<String>,
     damaged_places: u64,
+    moved_records: u64,
 }
 
 #[derive(Serialize)]
@@ -162,6 +167,7 @@ impl Line {
             wire_bytes: info.wire_bytes,
             damage: info.damage.clone(),
             damaged_places: info.damaged_places,
+            moved_records: info.moved_records,
         }
     }
 }

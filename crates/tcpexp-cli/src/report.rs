@@ -108,6 +108,13 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
     if let Some(damage) = &capture.damage {
         warnings.push(format!("{}: {damage}; the rest was used", name.display()));
     }
+    if capture.moved_records > 0 {
+        warnings.push(format!(
+            "{}: {} records were out of order in time and were sorted",
+            name.display(),
+            capture.moved_records
+        ));
+    }
     let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
     if dropped > 0 {
         warnings.push(format!(

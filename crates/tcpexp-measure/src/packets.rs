@@ -31,7 +31,7 @@ impl Sighted<'_> {
     }
 }
 
-/// One capture's usable packets in file order.
+/// One capture's usable packets in order of time, as far as the capture is read in that order.
 ///
 /// Packets are shown one by one and gone after it, so that none is ever copied.
 pub trait Packets: Send {

@@ -8,7 +8,7 @@ use tcpexp_measure::Packets;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels};
 
-use crate::recording::Walk;
+use crate::walk::Walk;
 use crate::{Error, Recording};
 
 /// An error's message with those of its causes.
@@ -41,6 +41,8 @@ pub struct CaptureInfo {
     pub damage: Option<String>,
     /// How many places are damaged.
     pub damaged_places: u64,
+    /// How many records stood behind later ones in the file; they were sorted by time.
+    pub moved_records: u64,
 }
 
 impl CaptureInfo {
@@ -66,6 +68,7 @@ impl CaptureInfo {
             wire_bytes: walk.wire_bytes(),
             damage: capture.damage().map(|damage| chain(damage)),
             damaged_places: capture.damaged_places(),
+            moved_records: walk.moved_records(),
         }
     }
 

@@ -56,6 +56,7 @@ mod log;
 mod losses;
 mod merged;
 mod options;
+mod order;
 mod path;
 mod recording;
 #[cfg(all(feature = "charts", feature = "runs"))]
@@ -68,6 +69,7 @@ mod single_rtt;
 #[cfg(all(feature = "charts", feature = "runs"))]
 mod tables;
 mod throughput;
+mod walk;
 
 pub mod guide;
 
@@ -91,7 +93,7 @@ pub use log::{LogFile, LogReport};
 pub use losses::{logged_drops, loss_score};
 pub use options::{CwndOptions, PathOptions, RttOptions};
 pub use path::{PathReport, path};
-pub use recording::{Recording, Walk};
+pub use recording::Recording;
 #[cfg(all(feature = "charts", feature = "runs"))]
 pub use report::report;
 pub use rtt::{RttReport, rtt};
@@ -102,6 +104,7 @@ pub use single_rtt::{live_rtt, single_rtt};
 #[cfg(all(feature = "charts", feature = "runs"))]
 pub use tables::{FLOW_COLUMN, Query, SOURCE_COLUMN, Tables};
 pub use throughput::{ThroughputReport, throughput};
+pub use walk::Walk;
 
 // What the functions above take and return.
 pub use tcpexp_flow::{Direction, Flow, FlowId, Protocol};

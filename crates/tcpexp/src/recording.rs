@@ -3,18 +3,15 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use tcpexp_capture::{Capture, Damage, MappedFile, NoTime, Passage, Record};
-use tcpexp_measure::{Packets, Sighted};
-use tcpexp_units::Timestamp;
-use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
+use tcpexp_capture::{Capture, MappedFile, Passage, Record};
+use tcpexp_wire::Tunnels;
 
 use crate::Error;
-
-/// How many records are read between two reports of progress.
-const REPORT_RECORDS: u64 = 8192;
+use crate::order::{Window, begins_out_of_order};
+use crate::walk::Walk;
 
 /// A capture file, or what standard input brought.
 ///
@@ -25,6 +22,8 @@ pub struct Recording {
     name: PathBuf,
     source: Source,
     progress: Arc<AtomicU64>,
+    /// Whether records were found out of order, by the first look or by a pass.
+    out_of_order: OnceLock<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -67,6 +66,7 @@ impl Recording {
             name,
             source,
             progress: Arc::default(),
+            out_of_order: OnceLock::new(),
         }
     }
 
@@ -151,7 +151,12 @@ impl Recording {
 
     /// Starts a pass from the first record.
     pub fn walk(&self, tunnels: Tunnels) -> Result<Walk<'_>, Error> {
+        let out_of_order = self.out_of_order()?;
         let mut walk = Walk::new(self.capture()?, tunnels, self.progress());
+        walk.out_of_order = Some(out_of_order);
+        if out_of_order.load(Ordering::Relaxed) {
+            walk.window = Some(Window::default());
+        }
         if let Source::Mapped(file) = &self.source {
             walk.mapped = Some((file, Passage::default()));
         }
@@ -166,6 +171,15 @@ impl Recording {
             *passage = Passage::new(true);
         }
         Ok(walk)
+    }
+
+    /// Looks at the first records before the first pass.
+    fn out_of_order(&self) -> Result<&AtomicBool, Error> {
+        if let Some(known) = self.out_of_order.get() {
+            return Ok(known);
+        }
+        let found = begins_out_of_order(self.capture()?);
+        Ok(self.out_of_order.get_or_init(|| AtomicBool::new(found)))
     }
 
     pub(crate) fn capture(&self) -> Result<Capture<'_>, Error> {
@@ -193,145 +207,5 @@ impl Recording {
             path: self.name.clone(),
             source,
         }
-    }
-}
-
-/// One pass over a capture: its usable packets, and what was passed over.
-pub struct Walk<'a> {
-    capture: Capture<'a>,
-    mapped: Option<(&'a MappedFile, Passage)>,
-    tunnels: Tunnels,
-    tally: Tally,
-    span: Option<(Timestamp, Timestamp)>,
-    captured_bytes: u64,
-    wire_bytes: u64,
-    records: u64,
-    reported: u64,
-    progress: Arc<AtomicU64>,
-}
-
-impl Walk<'static> {
-    /// A pass over what `input` brings while it comes, `name` in messages: a capture that is being
-    /// made, of which nothing is kept.
-    ///
-    /// A packet is shown as soon as its last byte has been read.
-    pub fn live(
-        name: &Path,
-        input: impl Read + Send + 'static,
-        tunnels: Tunnels,
-    ) -> Result<Self, Error> {
-        let capture = Capture::from_reader(input).map_err(|source| Error::Capture {
-            path: name.to_owned(),
-            source,
-        })?;
-        Ok(Self::new(
-            capture.without_look_ahead(),
-            tunnels,
-            Arc::default(),
-        ))
-    }
-}
-
-impl<'a> Walk<'a> {
-    fn new(capture: Capture<'a>, tunnels: Tunnels, progress: Arc<AtomicU64>) -> Self {
-        Self {
-            capture,
-            mapped: None,
-            tunnels,
-            tally: Tally::default(),
-            span: None,
-            captured_bytes: 0,
-            wire_bytes: 0,
-            records: 0,
-            reported: 0,
-            progress,
-        }
-    }
-}
-
-impl Walk<'_> {
-    /// How many records were used, and how many not and why.
-    pub fn tally(&self) -> &Tally {
-        &self.tally
-    }
-
-    /// Where the file is damaged, if it is.
-    pub fn damage(&self) -> Option<&Damage> {
-        self.capture.damage()
-    }
-
-    /// The capture itself, for its format and interfaces.
-    pub fn capture(&self) -> &Capture<'_> {
-        &self.capture
-    }
-
-    /// Earliest and latest capture time.
-    pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
-        self.span
-    }
-
-    /// Bytes captured of all packets.
-    pub fn captured_bytes(&self) -> u64 {
-        self.captured_bytes
-    }
-
-    /// Bytes of all packets as they were on the wire.
-    pub fn wire_bytes(&self) -> u64 {
-        self.wire_bytes
-    }
-
-    #[cold]
-    fn report(&mut self) {
-        let position = self.capture.position();
-        self.progress
-            .fetch_add(position - self.reported, Ordering::Relaxed);
-        self.reported = position;
-        if let Some((file, passage)) = &mut self.mapped {
-            file.passes(position, passage);
-        }
-    }
-}
-
-impl Packets for Walk<'_> {
-    fn show(&mut self, count: usize, mut each: impl FnMut(&Sighted<'_>)) -> usize {
-        let mut shown = 0;
-        while shown < count {
-            let Some(record) = self.capture.next_record() else {
-                self.report();
-                break;
-            };
-            let record_number = self.records;
-            self.records += 1;
-            self.captured_bytes += record.captured.len() as u64;
-            self.wire_bytes += u64::from(record.wire_bytes);
-            let outcome = match record.at {
-                Ok(_) => {
-                    let link = LinkType(record.link_type);
-                    decode(link, record.captured, record.wire_bytes, self.tunnels)
-                }
-                Err(NoTime::Missing) => Err(Skipped::NoTimestamp),
-                Err(NoTime::OutOfRange) => Err(Skipped::TimestampOutOfRange),
-                Err(NoTime::Outlier(_)) => Err(Skipped::TimestampOutlier),
-            };
-            self.tally.observe(&outcome);
-            if let Ok(at) = record.at {
-                let (first, last) = self.span.get_or_insert((at, at));
-                *first = (*first).min(at);
-                *last = (*last).max(at);
-                if let Ok(packet) = &outcome {
-                    each(&Sighted {
-                        record: record_number,
-                        at,
-                        wire_bytes: record.wire_bytes,
-                        packet,
-                    });
-                    shown += 1;
-                }
-            }
-            if record_number.is_multiple_of(REPORT_RECORDS) {
-                self.report();
-            }
-        }
-        shown
     }
 }

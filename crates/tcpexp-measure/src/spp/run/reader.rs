@@ -78,7 +78,7 @@ impl<'a, P: Packets> Reader<'a, P> {
             }
             let placed = timeline.place(sighted.record, sighted.at);
             chunk.until = chunk.until.max(placed.at);
-            chunk.last_record = sighted.record;
+            chunk.last_record = chunk.last_record.max(sighted.record);
             chunk.sightings.push(Sighting {
                 at: placed.at,
                 time: sighted.at,

@@ -1,0 +1,173 @@
+//! Records whose file order is not their order in time.
+//!
+//! Several receive queues, and tools that merge files, write records a few places out of order. A
+//! flow is followed in order of time: a SYN-ACK before its SYN begins a flow of its own, and data
+//! before older data seems retransmitted. Records are therefore sorted within a bounded window as
+//! soon as one is found out of order.
+
+use std::collections::VecDeque;
+
+use tcpexp_capture::{Capture, Record};
+use tcpexp_units::Timestamp;
+
+/// How many records are held back: a record up to half as many places late is put in its place. One
+/// poll of a receive queue takes up to 64 packets (`NAPI_POLL_WEIGHT` in the kernel's
+/// `netdevice.h`), so two queues written in turn are not further out of order than that.
+const WINDOW: usize = 128;
+/// This many records in a row that are all earlier than what came before them are not out of order:
+/// the clock was set back, and sorting would mix the time before with the time after.
+const SET_BACK: usize = WINDOW / 2;
+/// How many records are looked at before a capture is read for the first time.
+const PROBED: usize = 1_024;
+
+/// Whether one of the first records of `capture` is earlier than the one before it.
+pub(crate) fn begins_out_of_order(mut capture: Capture<'_>) -> bool {
+    let mut latest = Timestamp::MIN;
+    for _ in 0..PROBED {
+        let Some(record) = capture.next_record() else {
+            break;
+        };
+        if let Ok(at) = record.at {
+            if at < latest {
+                return true;
+            }
+            latest = at;
+        }
+    }
+    false
+}
+
+/// A record with its bytes, kept while others are read.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) number: u64,
+    pub(crate) at: Timestamp,
+    pub(crate) link_type: u16,
+    pub(crate) wire_bytes: u32,
+    pub(crate) captured: Vec<u8>,
+}
+
+/// The next records of a capture in file order, of which the earliest is taken out.
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    held: VecDeque<Held>,
+    /// Buffers to use again.
+    spare: Vec<Vec<u8>>,
+}
+
+impl Window {
+    /// Whether the next record is known: more need not be read before one is taken out.
+    pub(crate) fn is_full(&self) -> bool {
+        self.held.len() >= WINDOW
+    }
+
+    /// Adds the record that follows in the file, which was captured `at`.
+    pub(crate) fn push(&mut self, number: u64, at: Timestamp, record: &Record<'_>) {
+        let mut captured = self.spare.pop().unwrap_or_default();
+        captured.clear();
+        captured.extend_from_slice(record.captured);
+        self.held.push_back(Held {
+            number,
+            at,
+            link_type: record.link_type,
+            wire_bytes: record.wire_bytes,
+            captured,
+        });
+    }
+
+    /// Takes out the earliest record, and reports whether others stood before it.
+    pub(crate) fn pop(&mut self) -> Option<(Held, bool)> {
+        let place = self.earliest()?;
+        let held = self.held.remove(place)?;
+        Some((held, place > 0))
+    }
+
+    /// Gives a record's buffer back.
+    pub(crate) fn reuse(&mut self, held: Held) {
+        self.spare.push(held.captured);
+    }
+
+    /// The place of the earliest record before any set-back of the clock.
+    fn earliest(&self) -> Option<usize> {
+        // What follows the later half is not known yet, unless the capture ends here.
+        let mut end = self.held.len();
+        if self.is_full() {
+            end -= SET_BACK;
+        }
+        loop {
+            let times = self.held.iter().take(end).enumerate();
+            let (place, _) = times.min_by_key(|&(_, held)| held.at)?;
+            if place == 0 || !self.is_set_back(place) {
+                return Some(place);
+            }
+            end = place;
+        }
+    }
+
+    /// Whether all records from `place` on are earlier than one before them.
+    fn is_set_back(&self, place: usize) -> bool {
+        let before = self.held.iter().take(place).map(|held| held.at).max();
+        let after = self.held.iter().skip(place);
+        after.len() >= SET_BACK && after.map(|held| held.at).max() < before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The times in the order in which the window gives them out.
+    fn sorted(times: impl IntoIterator<Item = i64>) -> (Vec<i64>, usize) {
+        let (mut window, mut out, mut moved) = (Window::default(), Vec::new(), 0);
+        let mut take = |window: &mut Window| {
+            if let Some((held, was_behind)) = window.pop() {
+                out.push(held.at.as_nanos());
+                moved += usize::from(was_behind);
+                window.reuse(held);
+            }
+        };
+        for (number, time) in (0..).zip(times) {
+            let at = Timestamp::from_nanos(time);
+            let record = Record {
+                at: Ok(at),
+                link_type: 1,
+                interface: 0,
+                wire_bytes: 0,
+                captured: &[],
+                offset: 0,
+            };
+            window.push(number, at, &record);
+            if window.is_full() {
+                take(&mut window);
+            }
+        }
+        while !window.held.is_empty() {
+            take(&mut window);
+        }
+        (out, moved)
+    }
+
+    #[test]
+    fn records_a_few_places_out_of_order_are_sorted() {
+        // Every five in a row are written backwards.
+        let backwards = (0..1_000).map(|i| i / 5 * 5 + 4 - i % 5);
+        let (times, moved) = sorted(backwards);
+        assert_eq!(times, (0..1_000).collect::<Vec<_>>());
+        assert_eq!(moved, 800);
+    }
+
+    #[test]
+    fn records_in_order_are_not_moved() {
+        let (times, moved) = sorted((0..1_000).map(|i| i / 3));
+        assert!(times.is_sorted());
+        assert_eq!(moved, 0);
+    }
+
+    #[test]
+    fn clock_that_is_set_back_keeps_its_records_apart() {
+        let set_back = (0..1_000).map(|i| if i < 500 { i } else { i - 300 });
+        let (times, moved) = sorted(set_back.clone());
+        assert_eq!(times, set_back.collect::<Vec<_>>());
+        assert_eq!(moved, 0);
+    }
+}
