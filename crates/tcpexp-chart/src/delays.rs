@@ -157,7 +157,7 @@ mod tests {
             sawtooth("cubic 5201", 40_000, 3000),
             sawtooth("bbr <5202>", 41_000, 1000),
         ];
-        assert_snapshot!(texts(&rtt_figure(&series, SIZE).unwrap()), @r"cubic 5201: median 77.3 ms | bbr &lt;5202&gt;: median 78.3 ms | 0 | 5 | 10 | 15 | 20 | 25 | 0 | 20 | 40 | 60 | 80 | 100 | 120 | time (s) | RTT (ms) | 0 | 50 | 100 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of samples");
+        assert_snapshot!(texts(&rtt_figure(&series, SIZE).unwrap()), @r"cubic 5201: median 77.4 ms | bbr &lt;5202&gt;: median 78.4 ms | 0 | 5 | 10 | 15 | 20 | 25 | 0 | 20 | 40 | 60 | 80 | 100 | 120 | time (s) | RTT (ms) | 0 | 50 | 100 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of samples");
     }
 
     #[test]
@@ -187,14 +187,14 @@ mod tests {
         let texts = texts(&figure);
         let legend: Vec<_> = texts.split(" | ").take(8).collect();
         assert_snapshot!(legend.join("\n"), @r"
-        flow 3: median 29.6 ms
-        flow 4: median 30.3 ms
-        flow 5: median 31.1 ms
-        flow 6: median 31.8 ms
-        flow 7: median 32.6 ms
+        flow 3: median 29.7 ms
+        flow 4: median 30.4 ms
+        flow 5: median 31.2 ms
+        flow 6: median 31.9 ms
+        flow 7: median 32.7 ms
         flow 8: median 33.4 ms
-        flow 9: median 34.1 ms
-        3 other flows: median 28.1 ms
+        flow 9: median 34.2 ms
+        3 other flows: median 28.2 ms
         ");
     }
 

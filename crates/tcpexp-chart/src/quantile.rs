@@ -18,20 +18,9 @@ impl Sorted {
         &self.0
     }
 
-    /// The value below which `share` of all are, between the two nearest by their distance: type 7
-    /// of Hyndman and Fan (Sample Quantiles in Statistical Packages, 1996), which R, `NumPy` and
-    /// `quantile_cont` of SQL give.
+    /// The quantile at `share`, as [`tcpexp_metrics::quantile`] defines it; `None` without values.
     pub(crate) fn quantile(&self, share: f64) -> Option<f64> {
-        let last = self.0.len().checked_sub(1)?;
-        let place = share.clamp(0.0, 1.0) * last as f64;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a place in the list"
-        )]
-        let below = (place.floor() as usize).min(last);
-        let (low, high) = (self.0[below], self.0[(below + 1).min(last)]);
-        Some(low + (high - low) * (place - below as f64))
+        tcpexp_metrics::quantile::quantile(&self.0, share)
     }
 
     /// The values at which the empirical distribution rises, and how high, in at most `most` steps.
@@ -70,29 +59,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quantile_lies_between_the_nearest_two() {
+    fn values_that_are_no_finite_number_are_left_out() {
         let sorted = Sorted::of(&[4.0, 1.0, f64::NAN, 3.0, 2.0]);
-        let quantiles = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| sorted.quantile(share).unwrap());
-        assert_eq!(format!("{quantiles:?}"), "[1.0, 1.75, 2.5, 3.25, 4.0]");
+        assert_eq!(sorted.quantile(0.5), Some(2.5));
         assert_eq!(Sorted::of(&[f64::INFINITY]).quantile(0.5), None);
     }
 
     proptest! {
-        #[test]
-        fn quantiles_grow_and_stay_between_the_extremes(
-            values in prop::collection::vec(-1e9..1e9, 1..300),
-            shares in prop::collection::vec(0.0..=1.0, 2..20),
-        ) {
-            let sorted = Sorted::of(&values);
-            let mut shares = shares;
-            shares.sort_by(f64::total_cmp);
-            let found: Vec<f64> = shares.iter().filter_map(|share| sorted.quantile(*share)).collect();
-            prop_assert_eq!(found.len(), shares.len());
-            prop_assert!(found.is_sorted());
-            prop_assert!(found[0] >= sorted.values()[0]);
-            prop_assert!(found[found.len() - 1] <= sorted.values()[values.len() - 1]);
-        }
-
         #[test]
         fn thinned_steps_are_on_the_distribution_and_keep_its_ends(
             values in prop::collection::vec(-1e3..1e3, 1..500),

@@ -3,6 +3,7 @@
 //! Every function here takes rates, times and sizes, from captures, logs or anywhere else:
 //!
 //! - [`Quantiles`]: the distribution of many time spans in bounded memory.
+//! - [`quantile`]: the definition of a quantile that every table, chart and report uses.
 //! - [`fairness`]: how flows share a path, and how fast they converge.
 //! - [`transfer`]: what a transfer makes of the path.
 //! - [`response`]: how a sender reacts to a change of the path.
@@ -18,6 +19,7 @@
 
 pub mod compare;
 pub mod fairness;
+pub mod quantile;
 mod quantiles;
 pub mod repetition;
 pub mod response;

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use tcpexp_units::TimeDelta;
 
+use crate::quantile::Percentile;
 use exact::Exact;
 
 /// How many values are kept as they are before they are folded into buckets.
@@ -13,10 +14,11 @@ const EXACT_VALUES: usize = 16_384;
 /// Buckets per power of two, as a power of two: neighbours differ by less than 0.1 %.
 const BUCKET_BITS: u32 = 10;
 
-/// A growing collection of time spans that tells its quantiles.
+/// A growing collection of time spans with its quantiles, as [`crate::quantile`] defines them,
+/// rounded to the nanosecond.
 ///
-/// Exact up to 16 384 values; after that a quantile is within 0.1 % of a value that was added,
-/// and the smallest and largest stay exact. Memory is bounded whatever is added.
+/// Exact up to 16 384 values; beyond, the values that a quantile is interpolated between are within
+/// 0.1 % of added ones, and the smallest and largest stay exact. Memory is bounded.
 #[derive(Clone, Debug, Default)]
 pub struct Quantiles(Values);
 
@@ -47,17 +49,17 @@ struct Folded {
 pub struct RttSummary {
     /// How many samples.
     pub samples: u64,
-    /// The smallest.
+    /// Smallest sample.
     pub min: TimeDelta,
-    /// 5 % are not above it.
+    /// 5th percentile.
     pub p5: TimeDelta,
-    /// Half are not above it.
+    /// Median.
     pub median: TimeDelta,
-    /// 95 % are not above it.
+    /// 95th percentile.
     pub p95: TimeDelta,
-    /// 99 % are not above it.
+    /// 99th percentile.
     pub p99: TimeDelta,
-    /// The largest.
+    /// Largest sample.
     pub max: TimeDelta,
 }
 
@@ -138,15 +140,21 @@ impl Quantiles {
         }
     }
 
-    /// The smallest value that `percent` of all values do not exceed; `None` before the first.
-    pub fn quantile(&mut self, percent: u64) -> Option<TimeDelta> {
+    /// The `percent`-th percentile; `None` before the first value.
+    pub fn quantile(&mut self, percent: u8) -> Option<TimeDelta> {
         self.sort();
         self.sorted_quantile(percent)
     }
 
-    /// The smallest value that `percent` of all values do not exceed (nearest rank).
-    fn sorted_quantile(&self, percent: u64) -> Option<TimeDelta> {
-        self.sorted_rank((self.count() * percent).div_ceil(100).max(1))
+    fn sorted_quantile(&self, percent: u8) -> Option<TimeDelta> {
+        let position = Percentile::of(percent, self.count())?;
+        let low = self.sorted_rank(position.rank)?;
+        if position.hundredths == 0 {
+            return Some(low);
+        }
+        let high = self.sorted_rank(position.rank + 1)?;
+        let nanos = position.between(low.as_nanos(), high.as_nanos());
+        Some(TimeDelta::from_nanos(nanos))
     }
 
     /// The value at `rank`, counted from 1, of all values in order.
@@ -294,8 +302,8 @@ mod tests {
     }
 
     #[test]
-    fn few_values_give_exact_nearest_ranks() {
-        let summary = summary_of((1..=200).rev()).unwrap();
+    fn quantiles_of_few_values_are_exact() {
+        let summary = summary_of((1..=201).rev().map(|n| n * 10)).unwrap();
         let nanos = [
             summary.min,
             summary.p5,
@@ -305,7 +313,7 @@ mod tests {
             summary.max,
         ]
         .map(TimeDelta::as_nanos);
-        assert_eq!(nanos, [1, 10, 100, 190, 198, 200]);
+        assert_eq!(nanos, [10, 110, 1010, 1910, 1990, 2010]);
     }
 
     #[test]

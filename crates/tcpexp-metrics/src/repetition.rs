@@ -3,13 +3,7 @@
 //! Bins within one run are correlated; runs are independent. Each run is therefore reduced to one
 //! number first, and the interval describes the variation between runs only.
 
-/// The median of `values`: for an even count, the mean of the two middle values (RFC 2330,
-/// section 11.3). `None` without values.
-pub fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    median_of_sorted(&sorted)
-}
+use crate::quantile::{median, quantile};
 
 /// Options of a percentile bootstrap of the median.
 ///
@@ -75,36 +69,15 @@ impl Bootstrap {
         for _ in 0..self.resamples {
             drawn.fill_with(|| runs[random.below(runs.len())]);
             drawn.sort_unstable_by(f64::total_cmp);
-            medians.extend(median_of_sorted(&drawn));
+            medians.extend(quantile(&drawn, 0.5));
         }
         medians.sort_unstable_by(f64::total_cmp);
         let outside = (1.0 - self.confidence) / 2.0;
         Some((
-            at_share(&medians, outside)?,
-            at_share(&medians, 1.0 - outside)?,
+            quantile(&medians, outside)?,
+            quantile(&medians, 1.0 - outside)?,
         ))
     }
-}
-
-fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
-    let upper = sorted.len() / 2;
-    let high = sorted.get(upper)?;
-    if sorted.len() % 2 == 1 {
-        return Some(*high);
-    }
-    Some(f64::midpoint(*sorted.get(upper - 1)?, *high))
-}
-
-/// The smallest value that at least `share` of all values do not exceed.
-fn at_share(sorted: &[f64], share: f64) -> Option<f64> {
-    let rank = (share * sorted.len() as f64).ceil();
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share of the length, which is a usize; a negative one counts as none"
-    )]
-    let rank = (rank as usize).max(1);
-    sorted.get(rank - 1).copied()
 }
 
 /// Random numbers by `SplitMix64` (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
@@ -127,14 +100,6 @@ impl Draws {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn median_of_an_even_count_lies_between_the_middle_two() {
-        assert_eq!(median(&[]), None);
-        assert_eq!(median(&[3.0]), Some(3.0));
-        assert_eq!(median(&[9.0, 1.0, 3.0]), Some(3.0));
-        assert_eq!(median(&[9.0, 1.0, 3.0, 4.0]), Some(3.5));
-    }
 
     #[test]
     fn one_run_has_a_median_but_no_interval() {

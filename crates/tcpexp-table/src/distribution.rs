@@ -1,6 +1,8 @@
-//! How often which number of segments was seen.
+//! How often each number of segments was seen.
 
 use std::collections::BTreeMap;
+
+use tcpexp_metrics::quantile::Percentile;
 
 /// Numbers of segments with how often each occurred. Memory follows the different numbers.
 #[derive(Clone, Debug, Default)]
@@ -15,10 +17,16 @@ impl Distribution {
         self.total += 1;
     }
 
-    /// The number that `percent` of all are not above, by nearest rank; `None` if there is none.
-    pub(crate) fn quantile(&self, percent: u64) -> Option<u32> {
-        // The smallest is not above any share of them.
-        let rank = (self.total * percent).div_ceil(100).max(1);
+    /// The `percent`-th percentile as [`tcpexp_metrics::quantile`] defines it, rounded to a whole
+    /// segment; `None` of no numbers.
+    pub(crate) fn quantile(&self, percent: u8) -> Option<u32> {
+        let position = Percentile::of(percent, self.total)?;
+        let low = self.at_rank(position.rank)?;
+        let high = self.at_rank(position.rank + 1).unwrap_or(low);
+        u32::try_from(position.between(low.into(), high.into())).ok()
+    }
+
+    fn at_rank(&self, rank: u64) -> Option<u32> {
         let mut passed = 0;
         self.counts.iter().find_map(|(segments, count)| {
             passed += count;
@@ -32,13 +40,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_numbers_that_occurred() {
+    fn quantiles_lie_between_numbers_that_occurred() {
         let mut distribution = Distribution::default();
         assert_eq!(distribution.quantile(50), None);
         for segments in [10, 40, 20, 30] {
             distribution.add(segments);
         }
         let quantiles = [0, 25, 50, 75, 76, 100].map(|percent| distribution.quantile(percent));
-        assert_eq!(quantiles, [10, 10, 20, 30, 40, 40].map(Some));
+        assert_eq!(quantiles, [10, 18, 25, 33, 33, 40].map(Some));
     }
 }

@@ -81,8 +81,7 @@ pub(crate) fn delay<R: 'static>(
     of: fn(&R) -> Option<DelaySummary>,
 ) -> Builder<R> {
     const NULL: &str = "Null if there is none.";
-    const RANK: &str =
-        "nanoseconds; by nearest rank, exact up to 16384 packets and within 0.1 % beyond";
+    const RANK: &str = "nanoseconds; interpolated between packets (SQL: quantile_cont), exact up to 16384 packets and within 0.1 % beyond";
     type Value = fn(&DelaySummary) -> TimeDelta;
     let quantiles: [(&str, String, Value); 6] = [
         (

@@ -30,7 +30,7 @@ pub fn rtt_schema() -> SchemaRef {
 /// One row per flow and direction: packet counts and round-trip time quantiles.
 pub fn rtt_flows_schema() -> SchemaRef {
     use DataType::{Int64, UInt64, Utf8};
-    const NO_SAMPLE: &str = "nanoseconds; by nearest rank, exact up to 16384 samples and within 0.1 % beyond. Null when there is no sample.";
+    const NO_SAMPLE: &str = "nanoseconds; interpolated between samples (SQL: quantile_cont), exact up to 16384 samples and within 0.1 % beyond. Null when there is no sample.";
     let extreme = |name, what| {
         optional(
             name,

@@ -38,7 +38,7 @@ fn a_trace_is_summed_up_for_people() {
     assert_snapshot!(desk().text("import tcp_probe trace.txt"), @r"
     segs, ms    samples     span cwnd min median   max ssthresh   SRTT resent states
     0 10.0.0.1:40000 > 10.0.0.2:5201
-      forward         4 120.9 ms       10     14    20       14  41.00      1      2
+      forward         4 120.9 ms       10     16    20       14  41.50      1      2
 
     lines           9 read, 7 used, 2 passed over (headers, comments)
     ");
@@ -81,7 +81,7 @@ fn intervals_of_iperf3_are_a_table_of_their_own() {
     assert_snapshot!(desk.text("import iperf3 iperf3.json"), @r"
     SRTT ms   intervals     span         bytes   Mbit/s     min     max resent   SRTT
     0 10.0.0.1:33504 > 10.0.0.2:5201
-      forward         2    2.0 s     2 000 000    8.000   6.000  10.000      9  50.02
+      forward         2    2.0 s     2 000 000    8.000   6.000  10.000      9  55.02
 
     lines           3 read, 3 used
     ");

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::measures::{Measure, Values};
 use super::run::ClassRun;
 use crate::fairness::{friendliness, harm_less_is_better, harm_more_is_better};
-use crate::repetition::{Bootstrap, Estimate, median};
+use crate::quantile::median;
+use crate::repetition::{Bootstrap, Estimate};
 
 /// A valid run of a cell.
 #[derive(Clone, Debug)]

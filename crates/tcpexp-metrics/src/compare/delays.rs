@@ -4,7 +4,8 @@ use tcpexp_units::TimeDelta;
 
 use super::group::Group;
 use super::measures::{Measure, Values};
-use super::rates::{mean, nearest_rank};
+use super::rates::mean;
+use crate::quantile::percentiles;
 use crate::transfer::buffer_delay_percent;
 
 pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
@@ -24,15 +25,14 @@ pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
         }
     }
     values.set(Measure::RttMean, mean(&rtts));
-    for (measure, percent) in [
-        (Measure::RttMin, 0),
-        (Measure::RttMedian, 50),
-        (Measure::RttP95, 95),
-        (Measure::RttP99, 99),
-    ] {
-        values.set(measure, nearest_rank(&mut rtts, percent));
-    }
-    values.set(Measure::InducedRttMedian, nearest_rank(&mut induced, 50));
-    values.set(Measure::InducedRttP95, nearest_rank(&mut induced, 95));
+    let rtt = [
+        Measure::RttMin,
+        Measure::RttMedian,
+        Measure::RttP95,
+        Measure::RttP99,
+    ];
+    values.set_all(rtt, percentiles(&mut rtts, [0.0, 0.5, 0.95, 0.99]));
+    let induced_rtt = [Measure::InducedRttMedian, Measure::InducedRttP95];
+    values.set_all(induced_rtt, percentiles(&mut induced, [0.5, 0.95]));
     values.set(Measure::BufferDelay, mean(&delays));
 }

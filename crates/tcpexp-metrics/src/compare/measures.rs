@@ -97,6 +97,17 @@ impl Values {
     pub(super) fn set(&mut self, measure: Measure, value: Option<f64>) {
         self.0[measure as usize] = value;
     }
+
+    /// Sets one value for each measure, or none.
+    pub(super) fn set_all<const N: usize>(
+        &mut self,
+        measures: [Measure; N],
+        values: Option<[f64; N]>,
+    ) {
+        for (place, measure) in measures.into_iter().enumerate() {
+            self.set(measure, values.map(|values| values[place]));
+        }
+    }
 }
 
 /// A time to reach as a value, in seconds.
@@ -175,9 +186,9 @@ impl Measure {
             M::Utilisation => ("utilisation", "", "Bytes of the class's data that came out of the bottleneck, headers included as the bottleneck counts them, over its capacity during the window: 1 is full (RFC 5166, section 2.1.1). Of all classes together, all bytes that came out, acknowledgments included."),
             M::BaseRtt => ("rtt_base", "ms", "Smallest round-trip time of data between the senders' hosts during the whole run, warm-up included, in milliseconds; of probes their own: the path without a queue (baseline RTT of RFC 6349, section 3.2.1). Too long by the queue that was never empty. Of senders on several paths the smallest."),
             M::RttMin => ("rtt_min", "ms", "Smallest round-trip time of the class's data in the window, in milliseconds."),
-            M::RttMedian => ("rtt_median", "ms", "Median round-trip time of the class's data in the window, in milliseconds, by nearest rank over the samples of all its senders."),
-            M::RttP95 => ("rtt_p95", "ms", "95th percentile of the round-trip times of the class's data in the window, in milliseconds, by nearest rank over the samples of all its senders."),
-            M::RttP99 => ("rtt_p99", "ms", "99th percentile of the round-trip times of the class's data in the window, in milliseconds, by nearest rank over the samples of all its senders."),
+            M::RttMedian => ("rtt_median", "ms", "Median round-trip time of the class's data in the window, in milliseconds, over the samples of all its senders (SQL: quantile_cont)."),
+            M::RttP95 => ("rtt_p95", "ms", "95th percentile of the round-trip times of the class's data in the window, in milliseconds, over the samples of all its senders (SQL: quantile_cont)."),
+            M::RttP99 => ("rtt_p99", "ms", "99th percentile of the round-trip times of the class's data in the window, in milliseconds, over the samples of all its senders (SQL: quantile_cont)."),
             M::RttMean => ("rtt_mean", "ms", "Mean round-trip time of the class's data in the window, in milliseconds."),
             M::InducedRttMedian => ("induced_rtt_median", "ms", "Median of what queues add: the round-trip times of the class's data in the window, each less the base of its sender's path, in milliseconds."),
             M::InducedRttP95 => ("induced_rtt_p95", "ms", "95th percentile of what queues add: the round-trip times of the class's data in the window, each less the base of its sender's path, in milliseconds."),

@@ -4,6 +4,7 @@ use super::group::Group;
 use super::measures::{Measure, Values, reached};
 use super::senders::{Sender, Transfer};
 use super::window::{Window, sum};
+use crate::quantile::percentiles;
 use crate::transfer::{
     ideal_completion_s, ideal_goodput_bps, slowdown, tcp_efficiency_percent, transfer_time_ratio,
     utilisation,
@@ -111,11 +112,11 @@ fn completions(group: &Group<'_>, values: &mut Values) {
         }
     }
     if slowdowns.len() == times.len() {
-        values.set(Measure::SlowdownMedian, nearest_rank(&mut slowdowns, 50));
-        values.set(Measure::SlowdownP95, nearest_rank(&mut slowdowns, 95));
+        let slowdowns = percentiles(&mut slowdowns, [0.5, 0.95]);
+        values.set_all([Measure::SlowdownMedian, Measure::SlowdownP95], slowdowns);
     }
-    values.set(Measure::CompletionMedian, nearest_rank(&mut times, 50));
-    values.set(Measure::CompletionP95, nearest_rank(&mut times, 95));
+    let times = percentiles(&mut times, [0.5, 0.95]);
+    values.set_all([Measure::CompletionMedian, Measure::CompletionP95], times);
 }
 
 fn slowdown_of(group: &Group<'_>, sender: &Sender, transfer: &Transfer) -> Option<f64> {
@@ -124,11 +125,4 @@ fn slowdown_of(group: &Group<'_>, sender: &Sender, transfer: &Transfer) -> Optio
     let ideal = ideal_goodput_bps(capacity, segment.payload_bytes, segment.link_bytes)?;
     let ideal = ideal_completion_s(transfer.bytes, ideal, sender.base_rtt?.as_seconds_f64())?;
     slowdown(reached(transfer.completion), ideal)
-}
-
-/// The smallest value that `percent` of all do not exceed.
-pub(super) fn nearest_rank(values: &mut [f64], percent: usize) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    let rank = (values.len() * percent).div_ceil(100).max(1);
-    values.get(rank - 1).copied()
 }

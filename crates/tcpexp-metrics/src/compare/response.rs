@@ -5,7 +5,7 @@ use tcpexp_units::Timestamp;
 use super::group::Group;
 use super::measures::{Measure, Values, reached};
 use super::window::{Window, rates};
-use crate::repetition::median;
+use crate::quantile::median;
 use crate::response::{delay_response, rate_response};
 
 /// The RTT has settled once the queueing delay is at most the base RTT, i.e. the RTT is at most twice

@@ -1,6 +1,6 @@
 //! Jain's fairness index.
 
-use crate::repetition::median;
+use crate::quantile::median;
 
 /// A window counts as fair from this index on. For two flows, 0.9 is a rate ratio of exactly two
 /// (see the test of the formula).

@@ -314,11 +314,12 @@ fn what_queues_add_is_told_by_the_base_of_each_path() {
             (Measure::BaseRtt, Some(40.0)),
             (Measure::RttMin, Some(60.0)),
             (Measure::RttMedian, Some(70.0)),
-            (Measure::RttP95, Some(120.0)),
+            // 60, 70 and 120 ms: nine tenths of the way from the second to the third.
+            (Measure::RttP95, Some(115.0)),
             (Measure::RttMean, Some(250.0 / 3.0)),
             // 20, 30 and 40 ms.
             (Measure::InducedRttMedian, Some(30.0)),
-            (Measure::InducedRttP95, Some(40.0)),
+            (Measure::InducedRttP95, Some(39.0)),
             // 50, 75 and 50 %.
             (Measure::BufferDelay, Some(175.0 / 3.0)),
             // Four times the rate at half the RTT.
