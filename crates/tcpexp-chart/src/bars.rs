@@ -58,7 +58,7 @@ pub fn bar_figure(
         keys: axis.keys(),
         rows: vec![plot.into()],
     }
-    .draw(style)
+    .draw(&style.noting(runs.note(style.note.as_deref())))
 }
 
 fn bar(place: Place, base: f64, top: f64) -> Layer {
@@ -128,7 +128,7 @@ mod tests {
         let goodput = Quantity::of_column("goodput_bps");
         let what = ("goodput_bps", &goodput, Statistic::Median);
         let drawn = bar_figure(&frame, what, (&slots, &all), &SIZE.into()).unwrap();
-        assert_snapshot!(drawn.texts(), @r"cubic | reno | 0 | 2 | 4 | 6 | 8 | congestion control | goodput (Mbit/s)");
+        assert_snapshot!(drawn.texts(), @r"cubic | reno | 0 | 2 | 4 | 6 | 8 | congestion control | goodput (Mbit/s) | median over 5 runs");
         // Three lines for each interval.
         let mut one_run = frame.filtered(&[
             true, true, false, false, false, false, false, false, false, false,

@@ -19,7 +19,7 @@ pub(crate) const FONT: &[u8] = include_bytes!("../fonts/LiberationSans-Regular.t
 const FONT_FAMILY: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
 
 /// Units per millimetre. The backend rounds to units, so they are finer than printers' dots.
-const UNITS_PER_MM: u32 = 10;
+pub(crate) const UNITS_PER_MM: u32 = 10;
 /// Height of all text: 7.4 points.
 pub(crate) const TEXT_HEIGHT: i32 = 26;
 

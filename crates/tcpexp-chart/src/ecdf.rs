@@ -41,6 +41,8 @@ pub fn ecdf_figure(quantity: &Quantity, groups: &[Group], style: &Style) -> Resu
         let stroke = Stroke::of_series(number, WIDTH);
         let steps = values.steps(STEPS).into_iter();
         let mut line = staircase(steps.map(|(value, share)| (shown.value(value), share)));
+        // No value is below the smallest: the distribution is 0 up to there.
+        line.insert(0, (plot.x.low.min(shown.value(least)), 0.0));
         // All values are below what lies behind the largest.
         line.extend([(plot.x.high.max(shown.value(most)), 1.0)]);
         plot.layers.push(Layer::Line(line, stroke));

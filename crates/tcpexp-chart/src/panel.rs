@@ -4,7 +4,7 @@ use crate::Error;
 use crate::axis::{Axis, AxisSpec, Scale};
 use crate::canvas::{Align, At, Canvas, TEXT_HEIGHT};
 use crate::clip::Point;
-use crate::legend::shortened;
+use crate::legend::{shortened, shortened_inside};
 use crate::stroke::Stroke;
 use crate::theme::Ink;
 
@@ -17,6 +17,11 @@ const GAP: i32 = 10;
 const ROW: i32 = TEXT_HEIGHT + GAP;
 /// Room that a tick needs with its label, along a horizontal and along a vertical axis.
 const TICK_ROOM: (i32, i32) = (110, 70);
+
+/// Lines that a label along the axis is wrapped into at the most.
+const MOST_LINES: usize = 3;
+/// Height of an upright label at the most: 26 mm, half of a panel as charts are by default.
+const MOST_UPRIGHT: i32 = 260;
 
 /// A mark stands for something at a time; it has no height.
 const MARK_LENGTH: i32 = 20;
@@ -131,14 +136,14 @@ impl Panel {
             top,
             bottom,
         } = self.frame;
-        for (value, label) in &self.x.ticks {
+        for (place, (value, _)) in self.x.ticks.iter().enumerate() {
             let (x, _) = self.place(self.fraction((*value, self.y.low)));
             if self.x.scale != Scale::Slots {
                 canvas.line(&[(x, top), (x, bottom)], GRID)?;
                 canvas.line(&[(x, bottom), (x, bottom + TICK_LENGTH)], RULE)?;
             }
             if has_x_labels {
-                self.draw_x_label(canvas, label, x)?;
+                self.draw_x_label(canvas, place, x)?;
             }
         }
         for (value, label) in &self.y.ticks {
@@ -164,13 +169,18 @@ impl Panel {
         canvas.text(&name, y_name, Align::Upward)
     }
 
-    fn draw_x_label(&self, canvas: &Canvas<'_>, label: &str, x: i32) -> Result<(), Error> {
-        let below = self.frame.bottom + TICK_LENGTH + GAP;
-        if self.x_labels.are_upright {
-            canvas.text(label, (x, below), Align::UpTo)
-        } else {
-            canvas.text(label, (x, below + TEXT_HEIGHT / 2), Align::Centre)
+    /// Draws the label of the tick at this place among all.
+    fn draw_x_label(&self, canvas: &Canvas<'_>, tick: usize, x: i32) -> Result<(), Error> {
+        let mut below = self.frame.bottom + TICK_LENGTH + GAP;
+        for line in &self.x_labels.lines[tick] {
+            if self.x_labels.are_upright {
+                canvas.text(line, (x, below), Align::UpTo)?;
+            } else {
+                canvas.text(line, (x, below + TEXT_HEIGHT / 2), Align::Centre)?;
+            }
+            below += TEXT_HEIGHT + 2;
         }
+        Ok(())
     }
 
     /// Names of several slots, with rules between them.
@@ -246,6 +256,8 @@ impl Panel {
 
 /// How the labels of a horizontal axis stand.
 struct Labels {
+    /// The label of each tick, in one line or several.
+    lines: Vec<Vec<String>>,
     /// Read from bottom to top, as they would overlap otherwise.
     are_upright: bool,
     /// The height that they need.
@@ -259,13 +271,56 @@ impl Labels {
         const BESIDE: i32 = 130;
         let slots = i32::try_from(axis.ticks.len()).unwrap_or(i32::MAX).max(1);
         let each = (outer_width - BESIDE) / slots - GAP;
-        let widest = widest(canvas, axis);
-        let are_upright = axis.scale == Scale::Slots && widest > each;
+        let names = || axis.ticks.iter().map(|(_, name)| name.as_str());
+        let whole = || names().map(|name| vec![name.to_owned()]).collect();
+        if axis.scale != Scale::Slots || widest(canvas, axis) <= each {
+            return Self {
+                lines: whole(),
+                are_upright: false,
+                room: ROW,
+            };
+        }
+        let fits = |text: &str| canvas.text_width(text) <= each;
+        let wrapped: Option<Vec<Vec<String>>> = names().map(|name| wrapped(name, fits)).collect();
+        if let Some(lines) = wrapped {
+            let most = lines.iter().map(Vec::len).max().unwrap_or(1);
+            let more = i32::try_from(most).unwrap_or(1) - 1;
+            return Self {
+                lines,
+                are_upright: false,
+                room: ROW + more * (TEXT_HEIGHT + 2),
+            };
+        }
+        let fits = |text: &str| canvas.text_width(text) <= MOST_UPRIGHT;
+        let lines: Vec<Vec<String>> = names()
+            .map(|name| vec![shortened_inside(name, fits)])
+            .collect();
+        let longest = lines
+            .iter()
+            .flatten()
+            .map(|line| canvas.text_width(line))
+            .max();
         Self {
-            are_upright,
-            room: if are_upright { widest + 2 * GAP } else { ROW },
+            lines,
+            are_upright: true,
+            room: longest.unwrap_or(0) + 2 * GAP,
         }
     }
+}
+
+/// The words of `text` in at most [`MOST_LINES`] lines that fit; `None` if a word is too long or the
+/// words are too many.
+pub(crate) fn wrapped(text: &str, fits: impl Fn(&str) -> bool) -> Option<Vec<String>> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let longer = lines.last().map(|line| format!("{line} {word}"));
+        match longer.filter(|longer| fits(longer)) {
+            Some(longer) => *lines.last_mut()? = longer,
+            None if fits(word) => lines.push(word.to_owned()),
+            None => return None,
+        }
+    }
+    (lines.len() <= MOST_LINES).then_some(lines)
 }
 
 /// The height of the names of bands.

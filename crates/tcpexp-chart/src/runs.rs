@@ -124,6 +124,21 @@ impl Runs {
         })
     }
 
+    /// What each number of the figure is, with `pool`, the words for what counts:
+    /// `median over 5 runs, bulk flows, forward`.
+    pub(crate) fn note(&self, pool: Option<&str>) -> String {
+        let counts = self.numbers.iter().flatten().map(Vec::len);
+        let counts = counts.filter(|count| *count > 0);
+        let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
+        let runs = match (least, most) {
+            (1, 1) => "one run each".to_owned(),
+            (least, most) if least == most => format!("median over {most} runs"),
+            (least, most) => format!("median over {least} to {most} runs"),
+        };
+        let pool = pool.map(|pool| format!(", {pool}"));
+        runs + &pool.unwrap_or_default()
+    }
+
     /// The median over runs of one cell, with a 95 % bootstrap interval.
     pub(crate) fn estimate(&self, first: usize, second: usize) -> Option<Estimate> {
         Bootstrap::default().estimate(&self.numbers[first][second])
@@ -148,12 +163,18 @@ impl Runs {
     }
 }
 
-/// The columns that tell runs apart.
+/// The columns that tell runs apart: the file, dataset or run folder that a row is from, and the run
+/// that it names itself.
 pub const RUN_COLUMNS: [&str; 2] = ["file", "run"];
 
-/// `None` for a table that knows no runs, as one of comparisons: each row is of its own.
-fn run_levels(frame: &Frame) -> Option<Levels> {
-    frame.column("run")?;
+/// Columns of tables that have several rows for each run.
+const ROWS_OF_A_RUN: [&str; 3] = ["run", "flow_id", "time_ns"];
+
+/// The run of each row. `None` for a table in which each row is a run or a cell by itself, such as
+/// one of comparisons.
+pub(crate) fn run_levels(frame: &Frame) -> Option<Levels> {
+    let is_there = |column: &&str| frame.column(column).is_some();
+    ROWS_OF_A_RUN.iter().find(|column| is_there(column))?;
     let columns: Vec<String> = RUN_COLUMNS.map(str::to_owned).to_vec();
     Some(Levels::of(frame, &columns))
 }

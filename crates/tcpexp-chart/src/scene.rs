@@ -1,11 +1,11 @@
 //! A figure before it is drawn: panels with what is in them, and a legend.
 
 use crate::axis::AxisSpec;
-use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
+use crate::canvas::{Align, Canvas, TEXT_HEIGHT, UNITS_PER_MM};
 use crate::heat::HeatScale;
 use crate::layer::Layer;
-use crate::legend::{Key, Legend};
-use crate::panel::{Frame, Panel};
+use crate::legend::{Key, Legend, shortened};
+use crate::panel::{Frame, Panel, wrapped};
 use crate::{Error, FigureSize, Style, Svg};
 
 /// White margin around the figure.
@@ -14,8 +14,14 @@ const MARGIN: i32 = 12;
 const BETWEEN: (i32, i32) = (40, 14);
 /// Room for a line of text above a panel.
 const TITLE: i32 = TEXT_HEIGHT + 14;
-/// Less room for data than this says nothing.
+/// Less room for data than this shows nothing.
 const LEAST_INSIDE: i32 = 120;
+/// Height that a figure which may grow leaves for the data of its only panel, and of each of several:
+/// 30 and 20 mm, in which curves of 60 mm figures are still read without a ruler.
+const GOOD_INSIDE: (i32, i32) = (300, 200);
+/// A line of the note below the panels.
+const NOTE_ROW: i32 = TEXT_HEIGHT + 4;
+const NOTE_STEP: usize = NOTE_ROW.unsigned_abs() as usize;
 
 /// A figure: rows of panels below a legend.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +37,16 @@ pub(crate) struct Row {
     pub(crate) title: Option<String>,
     /// With the share of the width that each gets.
     pub(crate) plots: Vec<(i32, Plot)>,
+}
+
+/// Where the parts of a figure are.
+struct Layout {
+    /// Where panels and their axes are.
+    inside: Frame,
+    legend: Legend,
+    legend_top: i32,
+    /// The lines of the note.
+    note: Vec<String>,
 }
 
 /// What is in one panel.
@@ -77,27 +93,73 @@ impl Row {
 impl Scene {
     /// Draws it in this style.
     pub(crate) fn draw(&self, style: &Style) -> Result<Svg, Error> {
-        Canvas::draw(style, |canvas| self.draw_on(canvas, style))
+        let mut style = style.clone();
+        if style.may_grow {
+            let mut missing = 0;
+            Canvas::draw(&style, |canvas| {
+                missing = self.missing_height(canvas, &style);
+                Ok(())
+            })?;
+            style.size.height_mm += missing.unsigned_abs().div_ceil(UNITS_PER_MM);
+        }
+        Canvas::draw(&style, |canvas| self.draw_on(canvas, &style))
     }
 
-    fn draw_on(&self, canvas: &Canvas<'_>, style: &Style) -> Result<(), Error> {
+    /// Height by which all panels together fall short of [`GOOD_INSIDE`].
+    fn missing_height(&self, canvas: &Canvas<'_>, style: &Style) -> i32 {
+        let layout = self.layout(canvas, style);
+        let panels = self.panels(canvas, layout.inside);
+        let heights = panels
+            .iter()
+            .filter_map(|row| Some(row.first()?.frame.height()));
+        let good = if self.rows.len() > 1 {
+            GOOD_INSIDE.1
+        } else {
+            GOOD_INSIDE.0
+        };
+        heights.map(|height| (good - height).max(0)).sum()
+    }
+
+    fn layout(&self, canvas: &Canvas<'_>, style: &Style) -> Layout {
         let (width, height) = Canvas::extent(style.size);
         let sides = (MARGIN, width - MARGIN);
-        let mut top = MARGIN;
-        if let Some(title) = &style.title {
-            let at = (width / 2, top + TEXT_HEIGHT / 2);
-            canvas.text(title, at, Align::Centre)?;
-            top += TITLE;
-        }
+        let title = if style.title.is_some() { TITLE } else { 0 };
         let legend = Legend::new(canvas, self.keys.iter().cloned(), sides);
-        legend.draw(canvas, top)?;
-        top = top.saturating_add(legend.height() + MARGIN);
+        let legend_top = MARGIN + title;
+        let top = legend_top.saturating_add(legend.height() + MARGIN);
+        let note = style.note.as_deref().map_or(Vec::new(), |note| {
+            let fits = |text: &str| canvas.text_width(text) <= sides.1 - sides.0;
+            wrapped(note, fits).unwrap_or_else(|| vec![shortened(note, fits)])
+        });
+        let note_height = i32::try_from(note.len()).unwrap_or(0) * NOTE_ROW;
         let inside = Frame {
             left: sides.0,
             right: sides.1,
             top,
-            bottom: height - MARGIN,
+            bottom: height - MARGIN - note_height,
         };
+        Layout {
+            inside,
+            legend,
+            legend_top,
+            note,
+        }
+    }
+
+    fn draw_on(&self, canvas: &Canvas<'_>, style: &Style) -> Result<(), Error> {
+        let (width, _) = Canvas::extent(style.size);
+        let sides = (MARGIN, width - MARGIN);
+        if let Some(title) = &style.title {
+            let at = (width / 2, MARGIN + TEXT_HEIGHT / 2);
+            canvas.text(title, at, Align::Centre)?;
+        }
+        let Layout {
+            inside,
+            legend,
+            legend_top,
+            note,
+        } = self.layout(canvas, style);
+        legend.draw(canvas, legend_top)?;
         let mut panels = self.panels(canvas, inside);
         if let Some(first) = panels.first().map(Vec::len)
             && first == 1
@@ -117,6 +179,12 @@ impl Scene {
             for ((_, plot), panel) in row.plots.iter().zip(panels) {
                 plot.draw(canvas, panel, has_x_labels)?;
             }
+        }
+        for (line, y) in note
+            .iter()
+            .zip((inside.bottom + NOTE_ROW / 2 + 4..).step_by(NOTE_STEP))
+        {
+            canvas.text(line, (sides.0, y), Align::Left)?;
         }
         Ok(())
     }

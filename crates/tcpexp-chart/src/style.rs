@@ -11,10 +11,25 @@ pub struct Style {
     pub theme: Theme,
     /// What stands above it; papers have captions instead.
     pub title: Option<String>,
+    /// What stands below it: what the figure pools.
+    pub note: Option<String>,
+    /// Whether the figure may become higher than `size` where a legend or long labels leave its
+    /// panels too little room.
+    pub may_grow: bool,
     /// The horizontal axis.
     pub x: AxisStyle,
     /// The vertical axis.
     pub y: AxisStyle,
+}
+
+impl Style {
+    /// The same with another note.
+    pub(crate) fn noting(&self, note: String) -> Self {
+        Self {
+            note: Some(note),
+            ..self.clone()
+        }
+    }
 }
 
 /// What one axis shows.

@@ -148,6 +148,12 @@ impl TimePanel {
         keys
     }
 
+    /// Time of the last point of any line.
+    fn last_at(&self) -> Option<Timestamp> {
+        let points = self.lines.iter().flat_map(|line| &line.points);
+        points.map(|(time, _)| *time).max()
+    }
+
     fn plot(&self, axis: &TimeAxis, style: &Style) -> Plot {
         // Where time is cut, values outside of it do not count.
         let x = AxisSpec::values("time (s)", (0.0, axis.seconds), &style.x);
@@ -171,7 +177,11 @@ impl TimePanel {
         );
         let mut plot = Plot::new(x, y);
         for span in &self.spans {
-            let end = span.end.map_or(axis.seconds, |end| axis.at(end));
+            // A recovery without an end lasts as long as its flow is seen to, not to the axis' end.
+            let end = span
+                .end
+                .or_else(|| self.last_at())
+                .map_or(axis.seconds, |end| axis.at(end));
             let ink = if span.is_timeout {
                 LOSS_RECOVERY
             } else {

@@ -97,7 +97,7 @@ pub fn trend_figure(
         keys: if colours.len() > 1 { keys } else { Vec::new() },
         rows: vec![plot.into()],
     }
-    .draw(style)
+    .draw(&style.noting(runs.note(style.note.as_deref())))
 }
 
 /// The rows of a table with two rows for each flow, one for each direction, that have the larger
@@ -220,9 +220,9 @@ mod tests {
             height_mm: 60,
         };
         let mut style = Style::from(size);
-        assert_snapshot!(figure(Share::Jain, &style).texts(), @r"20 | 40 | 60 | 80 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index");
+        assert_snapshot!(figure(Share::Jain, &style).texts(), @r"20 | 40 | 60 | 80 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index | median over 3 runs");
         style.x.log = true;
-        assert_snapshot!(figure(Share::Ratio, &style).texts(), @r"10 | 20 | 50 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index");
+        assert_snapshot!(figure(Share::Ratio, &style).texts(), @r"10 | 20 | 50 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index | median over 3 runs");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //!
 //! - [`Quantiles`]: the distribution of many time spans in bounded memory.
 //! - [`quantile`]: the definition of a quantile that every table, chart and report uses.
+//! - [`pooling`]: which runs, flows and directions a pooled figure counts.
 //! - [`fairness`]: how flows share a path, and how fast they converge.
 //! - [`transfer`]: what a transfer makes of the path.
 //! - [`response`]: how a sender reacts to a change of the path.
@@ -19,6 +20,7 @@
 
 pub mod compare;
 pub mod fairness;
+pub mod pooling;
 pub mod quantile;
 mod quantiles;
 pub mod repetition;

@@ -118,7 +118,12 @@ impl Tables {
         }
         let exact = columns().find(|column| *column == wanted);
         let stem = |column: &&String| tcpexp_chart::Quantity::stem(column) == wanted;
-        exact.or_else(|| columns().find(stem)).cloned()
+        // `goodput` is a rate in every table: bytes per bin would change with the bin.
+        let rate = || columns().find(|column| stem(column) && column.ends_with("_bps"));
+        exact
+            .or_else(rate)
+            .or_else(|| columns().find(stem))
+            .cloned()
     }
 
     /// The name of the first table that has all the columns required, among those asked for.

@@ -57,6 +57,8 @@ function stairs(quantiles) {
     if (x.length > 0 && x[x.length - 1] === value) y[y.length - 1] = share;
     else { x.push(value); y.push(share); }
   });
+  // Below the smallest value the distribution is 0: it rises there in one step.
+  if (x.length > 0) { x.unshift(x[0] - Math.max(Math.abs(x[0]), 1) * 1e-9); y.unshift(0); }
   return { x, y };
 }
 

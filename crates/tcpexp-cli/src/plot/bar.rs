@@ -4,6 +4,7 @@ use tcpexp_chart::{RUN_COLUMNS, Statistic, bar_figure};
 
 use super::data::{DataArgs, levels, quantity};
 use super::figure::FigureArgs;
+use super::pool::PoolArgs;
 use super::slots::SlotArgs;
 
 /// A number of each run as bars: medians over runs, with 95 % bootstrap intervals
@@ -38,12 +39,15 @@ pub(crate) struct BarArgs {
     slots: SlotArgs,
 
     #[command(flatten)]
+    pool: PoolArgs,
+
+    #[command(flatten)]
     figure: FigureArgs,
 }
 
 pub(crate) fn run(args: &BarArgs) -> anyhow::Result<()> {
     let figure = args.figure.create(60)?;
-    let data = args.data.open()?;
+    let data = args.data.open()?.pooled(&args.pool);
     let rows = data.grouped(
         &args.y,
         &args.slots.columns(),
@@ -57,5 +61,7 @@ pub(crate) fn run(args: &BarArgs) -> anyhow::Result<()> {
     );
     let quantity = quantity(&rows.column, args.slots.y_unit.as_deref())?;
     let y = (rows.column.as_str(), &quantity, args.statistic);
-    figure.finish(|style| bar_figure(&rows.frame, y, (&slots, &colours), style))
+    figure
+        .noting(rows.note)
+        .finish(|style| bar_figure(&rows.frame, y, (&slots, &colours), style))
 }

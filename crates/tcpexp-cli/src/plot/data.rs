@@ -7,6 +7,7 @@ use tcpexp::{FLOW_COLUMN, Query, SOURCE_COLUMN, Tables};
 use tcpexp_chart::{Levels, Quantity};
 use tcpexp_table::{Filter, Frame};
 
+use super::pool::{PoolArgs, optional_columns, pool};
 use crate::args::wrong_usage;
 use crate::failure;
 
@@ -36,6 +37,8 @@ pub(crate) struct Grouped {
     pub(crate) frame: Frame,
     pub(crate) column: String,
     pub(crate) groups: Vec<Vec<String>>,
+    /// Which flows and directions the rows are of, if a chart pools them.
+    pub(crate) note: Option<String>,
 }
 
 /// Whether rows are grouped if nobody says by what.
@@ -51,6 +54,8 @@ pub(crate) struct Data<'a> {
     pub(crate) tables: Tables,
     /// Only this flow, in tables that are about flows.
     flow: Option<Filter>,
+    /// What counts, for charts that pool rows.
+    pool: Option<&'a PoolArgs>,
 }
 
 impl DataArgs {
@@ -68,11 +73,27 @@ impl DataArgs {
             args: self,
             tables,
             flow: None,
+            pool: None,
         })
     }
 }
 
+impl<'a> Data<'a> {
+    /// Only rows that count, by one rule for all charts.
+    pub(crate) fn pooled(self, pool: &'a PoolArgs) -> Self {
+        Self {
+            pool: Some(pool),
+            ..self
+        }
+    }
+}
+
 impl Data<'_> {
+    /// The columns that filters name.
+    pub(crate) fn filtered_columns(&self) -> impl Iterator<Item = &str> {
+        self.args.filter.iter().map(|filter| filter.column.as_str())
+    }
+
     /// Only a flow of this number.
     pub(crate) fn of_flow(self, flow: Option<u32>) -> Self {
         let filter = flow.and_then(|flow| format!("flow_id={flow}").parse().ok());
@@ -176,13 +197,19 @@ impl Data<'_> {
         }
         let mut required = vec![column.clone()];
         required.extend(of_groups.iter().flatten().cloned());
-        let optional: Vec<String> = optional.iter().map(|name| (*name).to_owned()).collect();
-        Ok(Grouped {
+        let mut optional: Vec<String> = optional.iter().map(|name| (*name).to_owned()).collect();
+        optional.extend(self.pool.iter().flat_map(|_| optional_columns()));
+        let mut rows = Grouped {
             frame: self.read(&table, &required, &optional)?,
             table,
             column,
             groups: of_groups,
-        })
+            note: None,
+        };
+        if let Some(args) = self.pool {
+            rows.note = pool(self, args, &mut rows)?;
+        }
+        Ok(rows)
     }
 
     /// The rows of a table that are drawn.
@@ -223,7 +250,9 @@ impl Data<'_> {
             ("throughput", "capture", "capture=dst"),
         ]
         .into_iter()
-        .find(|(of, column, _)| *of == table && !asks(column) && has(column));
+        .find(|(of, column, _)| *of == table && !asks(column) && has(column))
+        // Pooling chooses the point by the direction of each flow.
+        .filter(|_| self.pool.is_none() || !self.knows_flows());
         filters.extend(of_flow);
         let query = Query {
             tables: vec![table.to_owned()],
@@ -251,6 +280,16 @@ impl Data<'_> {
             );
         }
         Ok(frame)
+    }
+
+    /// Whether a table tells what each flow carried.
+    fn knows_flows(&self) -> bool {
+        let query = Query {
+            tables: vec!["flows".to_owned()],
+            required: vec!["unique_bytes".to_owned()],
+            ..Query::default()
+        };
+        self.tables.choose(&query).is_ok()
     }
 
     /// Tells which files are of no use for a chart of these rows.
@@ -310,6 +349,16 @@ pub(crate) fn of_data(rows: &Grouped) -> anyhow::Result<Frame> {
         .map(|row| most[flows.of_row(row)].1 == ways.of_row(row))
         .collect();
     Ok(rows.frame.filtered(&keep))
+}
+
+/// The note of a chart that puts the values of several runs together.
+pub(crate) fn sample_note(rows: &Grouped) -> Option<String> {
+    let pool = rows.note.as_ref()?;
+    let runs = match Levels::of(&rows.frame, &[SOURCE_COLUMN.to_owned()]).len() {
+        1 => "all values of one run".to_owned(),
+        runs => format!("all values of {runs} runs together"),
+    };
+    Some(format!("{runs}, {pool}"))
 }
 
 /// Groups by columns, unless there are more than anybody can tell apart.

@@ -2,8 +2,9 @@
 
 use tcpexp_chart::{Shape, distribution_figure};
 
-use super::data::{DataArgs, levels, quantity};
+use super::data::{DataArgs, levels, quantity, sample_note};
 use super::figure::FigureArgs;
+use super::pool::PoolArgs;
 use super::slots::SlotArgs;
 
 #[derive(clap::Args)]
@@ -24,12 +25,15 @@ pub(crate) struct DistributionArgs {
     slots: SlotArgs,
 
     #[command(flatten)]
+    pool: PoolArgs,
+
+    #[command(flatten)]
     figure: FigureArgs,
 }
 
 pub(crate) fn run(args: &DistributionArgs, shape: Shape) -> anyhow::Result<()> {
     let figure = args.figure.create(65)?;
-    let data = args.data.open()?;
+    let data = args.data.open()?.pooled(&args.pool);
     let usual = ["rtt", "owd", "throughput", "sender"];
     let rows = data.grouped(&args.y, &args.slots.columns(), &usual, &[])?;
     data.warn_of_others(&rows);
@@ -39,5 +43,8 @@ pub(crate) fn run(args: &DistributionArgs, shape: Shape) -> anyhow::Result<()> {
     );
     let quantity = quantity(&rows.column, args.slots.y_unit.as_deref())?;
     let y = (rows.column.as_str(), &quantity);
-    figure.finish(|style| distribution_figure(&rows.frame, y, (&slots, &colours), shape, style))
+    let note = sample_note(&rows);
+    figure
+        .noting(note)
+        .finish(|style| distribution_figure(&rows.frame, y, (&slots, &colours), shape, style))
 }

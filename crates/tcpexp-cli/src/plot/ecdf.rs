@@ -2,8 +2,9 @@
 
 use tcpexp_chart::{Group, ecdf_figure};
 
-use super::data::{DataArgs, UsualGroups, levels, quantity};
+use super::data::{DataArgs, UsualGroups, levels, quantity, sample_note};
 use super::figure::FigureArgs;
+use super::pool::PoolArgs;
 
 /// Distributions of a column, one line for each group, medians in the legend
 ///
@@ -41,12 +42,15 @@ pub(crate) struct EcdfArgs {
     x_unit: Option<String>,
 
     #[command(flatten)]
+    pool: PoolArgs,
+
+    #[command(flatten)]
     figure: FigureArgs,
 }
 
 pub(crate) fn run(args: &EcdfArgs) -> anyhow::Result<()> {
     let figure = args.figure.create(60)?;
-    let data = args.data.open()?;
+    let data = args.data.open()?.pooled(&args.pool);
     let usual = ["rtt", "owd", "throughput", "sender"];
     let rows = data.grouped(&args.x, &[(&args.group, UsualGroups::Yes)], &usual, &[])?;
     data.warn_of_others(&rows);
@@ -56,5 +60,8 @@ pub(crate) fn run(args: &EcdfArgs) -> anyhow::Result<()> {
         &levels(&rows.frame, &rows.groups[0])?,
     )?;
     let quantity = quantity(&rows.column, args.x_unit.as_deref())?;
-    figure.finish(|style| ecdf_figure(&quantity, &groups, style))
+    let note = sample_note(&rows);
+    figure
+        .noting(note)
+        .finish(|style| ecdf_figure(&quantity, &groups, style))
 }

@@ -1,11 +1,11 @@
 //! `tcpexp plot fairness DATA…`.
 
 use clap::ValueEnum;
-use tcpexp_chart::{Quantity, RUN_COLUMNS, Share, Statistic, data_directions, trend_figure};
-use tcpexp_table::Cell;
+use tcpexp_chart::{Quantity, RUN_COLUMNS, Share, Statistic, trend_figure};
 
 use super::data::{DataArgs, UsualGroups, levels, quantity};
 use super::figure::FigureArgs;
+use super::pool::PoolArgs;
 
 /// How evenly the flows of a run share, against a parameter: medians over runs, with intervals
 ///
@@ -51,6 +51,9 @@ pub(crate) struct FairnessArgs {
     colour: Vec<String>,
 
     #[command(flatten)]
+    pool: PoolArgs,
+
+    #[command(flatten)]
     figure: FigureArgs,
 }
 
@@ -66,14 +69,13 @@ enum Measure {
 
 pub(crate) fn run(args: &FairnessArgs) -> anyhow::Result<()> {
     let figure = args.figure.create(60)?;
-    let data = args.data.open()?;
+    let data = args.data.open()?.pooled(&args.pool);
     let x = [args.x.clone()];
-    let optional = [&RUN_COLUMNS[..], &["flow_id", "traffic", "traffic_class"]].concat();
-    let mut rows = data.grouped(
+    let rows = data.grouped(
         &args.y,
         &[(&x, UsualGroups::No), (&args.colour, UsualGroups::No)],
         &["flows", "throughput"],
-        &optional,
+        &RUN_COLUMNS,
     )?;
     data.warn_of_others(&rows);
     let (share, quantity) = match args.measure {
@@ -85,23 +87,12 @@ pub(crate) fn run(args: &FairnessArgs) -> anyhow::Result<()> {
         }
         Measure::Value => (Share::Of(Statistic::Median), quantity(&rows.column, None)?),
     };
-    if share == Share::Jain || share == Share::Ratio {
-        // A plan names its traffic; what tools use to control it is no part of it.
-        let cell = |name: &str, row| rows.frame.column(name).map(|column| column.cell(row));
-        let is_planned = |row| {
-            cell("traffic", row).is_some_and(|traffic| traffic != Cell::Null)
-                && cell("traffic_class", row) != Some(Cell::Text("control"))
-        };
-        let planned: Vec<bool> = (0..rows.frame.rows()).map(is_planned).collect();
-        if planned.contains(&true) {
-            rows.frame = rows.frame.filtered(&planned);
-        }
-        rows.frame = data_directions(&rows.frame, &rows.column)?;
-    }
     let (x, colours) = (
         levels(&rows.frame, &rows.groups[0])?,
         levels(&rows.frame, &rows.groups[1])?,
     );
     let y = (rows.column.as_str(), &quantity, share);
-    figure.finish(|style| trend_figure(&rows.frame, y, (&x, &colours), style))
+    figure
+        .noting(rows.note)
+        .finish(|style| trend_figure(&rows.frame, y, (&x, &colours), style))
 }

@@ -113,6 +113,8 @@ impl FigureArgs {
                 ThemeArg::Grey => Theme::Grey,
             },
             title: self.title.clone(),
+            note: None,
+            may_grow: self.height.is_none(),
             x: axis(self.x_limits, self.x_log, &self.x_name),
             y: axis(self.y_limits, self.y_log, &self.y_name),
         };
@@ -124,6 +126,12 @@ impl FigureArgs {
 }
 
 impl Figure {
+    /// The same chart with a note below it.
+    pub(crate) fn noting(mut self, note: Option<String>) -> Self {
+        self.style.note = note;
+        self
+    }
+
     /// Puts the chart into its file.
     pub(crate) fn finish(
         self,

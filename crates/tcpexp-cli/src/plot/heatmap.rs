@@ -4,6 +4,7 @@ use tcpexp_chart::{AxisStyle, RUN_COLUMNS, Statistic, heatmap_figure};
 
 use super::data::{DataArgs, UsualGroups, levels, quantity};
 use super::figure::{FigureArgs, Limits, parse_limits};
+use super::pool::PoolArgs;
 
 /// A number of each run as a colour over two parameters: medians over runs
 ///
@@ -51,12 +52,15 @@ pub(crate) struct HeatmapArgs {
     value_unit: Option<String>,
 
     #[command(flatten)]
+    pool: PoolArgs,
+
+    #[command(flatten)]
     figure: FigureArgs,
 }
 
 pub(crate) fn run(args: &HeatmapArgs) -> anyhow::Result<()> {
     let figure = args.figure.create(65)?;
-    let data = args.data.open()?;
+    let data = args.data.open()?.pooled(&args.pool);
     let axes = [&args.x, &args.y].map(|column| vec![column.clone()]);
     let rows = data.grouped(
         &args.value,
@@ -76,5 +80,7 @@ pub(crate) fn run(args: &HeatmapArgs) -> anyhow::Result<()> {
         ..AxisStyle::default()
     };
     let value = (rows.column.as_str(), &quantity, args.statistic);
-    figure.finish(|style| heatmap_figure(&rows.frame, value, (&x, &y), (&limits, style)))
+    figure
+        .noting(rows.note)
+        .finish(|style| heatmap_figure(&rows.frame, value, (&x, &y), (&limits, style)))
 }

@@ -7,6 +7,7 @@ mod ecdf;
 mod fairness;
 mod figure;
 mod heatmap;
+mod pool;
 mod sequence;
 mod slots;
 mod throughput_delay;

@@ -2,10 +2,11 @@
 
 use clap::ValueEnum;
 use tcpexp::FLOW_COLUMN;
-use tcpexp_chart::{BIN_DELAY, RUN_COLUMNS, data_directions, delays_of_bins, scatter_figure};
+use tcpexp_chart::{BIN_DELAY, RUN_COLUMNS, delays_of_bins, scatter_figure};
 
 use super::data::{Data, DataArgs, Grouped, UsualGroups, levels, of_data, quantity};
 use super::figure::FigureArgs;
+use super::pool::PoolArgs;
 
 /// Throughput against delay: points, their mean, and an ellipse of one standard deviation around it
 ///
@@ -51,6 +52,9 @@ pub(crate) struct ThroughputDelayArgs {
     group: Vec<String>,
 
     #[command(flatten)]
+    pool: PoolArgs,
+
+    #[command(flatten)]
     figure: FigureArgs,
 }
 
@@ -64,7 +68,7 @@ enum Per {
 
 pub(crate) fn run(args: &ThroughputDelayArgs) -> anyhow::Result<()> {
     let figure = args.figure.create(65)?;
-    let data = args.data.open()?;
+    let data = args.data.open()?.pooled(&args.pool);
     let has_throughput = data
         .tables
         .names()
@@ -88,15 +92,23 @@ pub(crate) fn run(args: &ThroughputDelayArgs) -> anyhow::Result<()> {
         (x.as_str(), &x_quantity),
         (rows.column.as_str(), &y_quantity),
     );
-    figure.finish(|style| scatter_figure(&rows.frame, x, y, &groups, style))
+    let what = match per {
+        Per::Flow => "one point per flow and run",
+        Per::Bin => "one point per bin",
+    };
+    let note = rows
+        .note
+        .iter()
+        .fold(what.to_owned(), |what, pool| format!("{what}, {pool}"));
+    figure
+        .noting(Some(note))
+        .finish(|style| scatter_figure(&rows.frame, x, y, &groups, style))
 }
 
 fn of_flows(args: &ThroughputDelayArgs, data: &Data<'_>) -> anyhow::Result<(String, Grouped)> {
     let x = [args.x.clone()];
-    let optional = [&RUN_COLUMNS[..], &["flow_id"]].concat();
     let groups = [(&x[..], UsualGroups::No), (&args.group, UsualGroups::Yes)];
-    let mut rows = data.grouped(&args.y, &groups, &["flows"], &optional)?;
-    rows.frame = data_directions(&rows.frame, &rows.column)?;
+    let mut rows = data.grouped(&args.y, &groups, &["flows"], &RUN_COLUMNS)?;
     let x = rows.groups.remove(0).swap_remove(0);
     Ok((x, rows))
 }
@@ -105,9 +117,12 @@ fn of_bins(args: &ThroughputDelayArgs, data: &Data<'_>) -> anyhow::Result<(Strin
     const OF_BINS: [&str; 5] = [FLOW_COLUMN, "start_ns", "time_ns", "width_ns", "direction"];
     let groups = [(&args.group[..], UsualGroups::Yes)];
     let mut rows = data.grouped(&args.y, &groups, &["throughput"], &OF_BINS)?;
-    let columns = [BIN_DELAY, "time_ns", FLOW_COLUMN];
-    let (table, required) = data.resolve(&columns, &["rtt"])?;
-    let delays = data.read(&table, &required, &[])?;
-    rows.frame = delays_of_bins(&of_data(&rows)?, &delays)?;
+    // Without a table of flows the bins themselves tell which direction carries more.
+    let bins = match &rows.note {
+        Some(_) => rows.frame.clone(),
+        None => of_data(&rows)?,
+    };
+    let delays = data.grouped(BIN_DELAY, &[], &["rtt"], &["time_ns", FLOW_COLUMN])?;
+    rows.frame = delays_of_bins(&bins, &delays.frame)?;
     Ok((BIN_DELAY.to_owned(), rows))
 }

@@ -79,11 +79,11 @@ fn distributions_are_of_flows_of_files_or_of_parameters() {
 fn parameters_are_axes_of_bars_maps_and_lines() {
     let sweep = sweep();
     let bars = "bar sweep.csv --y goodput --statistic sum --x delay --colour cc --title Sums";
-    assert_snapshot!(drawn(&sweep, bars), @r"Sums | cubic | reno | vegas | 20 | 100 | 0 | 5 | 10 | delay (ms) | sum of goodput (Mbit/s)");
+    assert_snapshot!(drawn(&sweep, bars), @r"Sums | cubic | reno | vegas | 20 | 100 | 0 | 5 | 10 | delay (ms) | sum of goodput (Mbit/s) | median over 5 runs");
     let map = "heatmap sweep.csv --value rtt --x cc --y delay --value-limits 0:300";
-    assert_snapshot!(drawn(&sweep, map), @r"cubic | reno | vegas | 20 | 100 | congestion control | delay (ms) | 47.5 | 208 | 47.5 | 208 | 47.5 | 208 | 0 | 50 | 100 | 150 | 200 | 250 | 300 | RTT (ms)");
+    assert_snapshot!(drawn(&sweep, map), @r"cubic | reno | vegas | 20 | 100 | congestion control | delay (ms) | 47.5 | 208 | 47.5 | 208 | 47.5 | 208 | 0 | 50 | 100 | 150 | 200 | 250 | 300 | RTT (ms) | median over 5 runs");
     let fairness = "fairness sweep.csv --x delay --colour cc --measure ratio";
-    assert_snapshot!(drawn(&sweep, fairness), @r"cubic | reno | vegas | 20 | 40 | 60 | 80 | 100 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | smallest / largest goodput");
+    assert_snapshot!(drawn(&sweep, fairness), @r"cubic | reno | vegas | 20 | 40 | 60 | 80 | 100 | 0.0 | 0.5 | 1.0 | delay (ms) | smallest / largest goodput | median over 5 runs");
 }
 
 #[test]
@@ -107,9 +107,9 @@ fn throughput_against_delay_is_of_flows_or_of_bins() {
         &desk,
         "throughput-delay throughput.json rtt.parquet --group flow",
     );
-    assert_snapshot!(of_bins, @r"0 | 100 | 200 | 300 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | 2.5 | RTT (ms) | goodput (Mbit/s)");
+    assert_snapshot!(of_bins, @r"0 | 100 | 200 | 300 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | 2.5 | RTT (ms) | goodput (Mbit/s) | one point per bin");
     let of_flows = "throughput-delay sweep.csv --x rtt --group cc,delay --per flow";
-    assert_snapshot!(drawn(&sweep(), of_flows), @r"cubic, delay 20 ms | cubic, delay 100 ms | reno, delay 20 ms | reno, delay 100 ms | vegas, delay 20 ms | vegas, delay 100 ms | 0 | 50 | 100 | 150 | 200 | 4.0 | 4.5 | 5.0 | RTT (ms) | goodput (Mbit/s)");
+    assert_snapshot!(drawn(&sweep(), of_flows), @r"cubic, delay 20 ms | cubic, delay 100 ms | reno, delay 20 ms | reno, delay 100 ms | vegas, delay 20 ms | vegas, delay 100 ms | 0 | 50 | 100 | 150 | 200 | 4.0 | 4.5 | 5.0 | RTT (ms) | goodput (Mbit/s) | one point per flow and run");
 }
 
 #[test]

@@ -1,0 +1,324 @@
+//! What counts where the flows of several runs become one figure.
+//!
+//! Charts, comparisons and reports share one rule. A **run** is one experiment: each run is reduced
+//! to one number, and all runs weigh the same. Of each run count the **flows** that carry the load:
+//! the `bulk` class of the run's plan; all its classes but `control` where none is called `bulk`;
+//! without a plan the flows with at least [`LEAST_SHARE`] of the run's payload. Of each flow counts
+//! the **direction** with more payload: the other one carries acknowledgments and requests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::str::FromStr;
+
+/// Class of connections that steer a load generator, such as the first one of iperf3.
+pub const CONTROL: &str = "control";
+/// Class of transfers that send all that TCP lets them.
+pub const BULK: &str = "bulk";
+/// Least share of a run's payload that a flow outside of a plan carries to count.
+///
+/// iperf3's control connection carries about 2 kB: less than 1 % of any load above 200 kB. A hundred
+/// equal flows still count.
+pub const LEAST_SHARE: f64 = 0.01;
+
+/// Which flows count.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum PooledFlows {
+    /// Those that carry the load, as the module describes.
+    #[default]
+    Load,
+    /// All of them.
+    All,
+    /// Those of one traffic class of the plan.
+    Class(String),
+    /// Those with at least this share, 0 to 1, of their run's payload.
+    Share(f64),
+}
+
+/// Which direction of each flow counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PooledDirection {
+    /// The one with more payload.
+    #[default]
+    Payload,
+    /// Both.
+    Both,
+}
+
+/// What counts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pooling {
+    /// Which flows.
+    pub flows: PooledFlows,
+    /// Which of their directions.
+    pub direction: PooledDirection,
+}
+
+/// One direction of a flow of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lane<'a> {
+    /// Its run.
+    pub run: &'a str,
+    /// Its flow, unique within the run.
+    pub flow: i64,
+    /// Whether it goes from initiator to responder.
+    pub is_forward: bool,
+    /// Traffic class of the plan; `None` for flows that no plan names.
+    pub class: Option<&'a str>,
+    /// Payload, each byte once.
+    pub payload_bytes: u64,
+}
+
+/// The lanes that count, and the words for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pooled {
+    /// Whether each lane counts, in the order given.
+    pub counts: Vec<bool>,
+    /// The flows in words: `bulk flows`.
+    pub flows: String,
+    /// The direction in words: `forward`.
+    pub direction: &'static str,
+}
+
+impl Pooled {
+    /// `bulk flows, forward`: what is printed under a figure.
+    pub fn words(&self) -> String {
+        format!("{}, {}", self.flows, self.direction)
+    }
+}
+
+impl Pooling {
+    /// Chooses among the lanes of any number of runs.
+    pub fn choose(&self, lanes: &[Lane<'_>]) -> Pooled {
+        let mut of_runs: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (place, lane) in lanes.iter().enumerate() {
+            of_runs.entry(lane.run).or_default().push(place);
+        }
+        let mut counts = vec![false; lanes.len()];
+        let mut flows = BTreeSet::new();
+        for places in of_runs.values() {
+            let rule = Rule::of(&self.flows, places.iter().map(|place| &lanes[*place]));
+            flows.insert(rule.words());
+            self.choose_in_run(lanes, places, &rule, &mut counts);
+        }
+        let flows: Vec<String> = flows.into_iter().collect();
+        Pooled {
+            flows: flows.join(" and "),
+            direction: self.direction_words(lanes, &counts),
+            counts,
+        }
+    }
+
+    fn choose_in_run(
+        &self,
+        lanes: &[Lane<'_>],
+        places: &[usize],
+        rule: &Rule,
+        counts: &mut [bool],
+    ) {
+        let mut flows: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+        for place in places {
+            flows.entry(lanes[*place].flow).or_default().push(*place);
+        }
+        // Of two directions with equal payload the forward one, whatever the order of rows.
+        let most = |places: &[usize]| {
+            let key = |place: &usize| (lanes[*place].payload_bytes, lanes[*place].is_forward);
+            places.iter().copied().max_by_key(key)
+        };
+        let carried = |places: &[usize]| most(places).map_or(0, |most| lanes[most].payload_bytes);
+        let all: u64 = flows.values().map(|places| carried(places)).sum();
+        for places in flows.values() {
+            let share = if all == 0 {
+                0.0
+            } else {
+                carried(places) as f64 / all as f64
+            };
+            if !places
+                .iter()
+                .any(|place| rule.holds(lanes[*place].class, share))
+            {
+                continue;
+            }
+            for place in places {
+                counts[*place] =
+                    self.direction == PooledDirection::Both || most(places) == Some(*place);
+            }
+        }
+    }
+
+    fn direction_words(&self, lanes: &[Lane<'_>], counts: &[bool]) -> &'static str {
+        let mut counted = lanes.iter().zip(counts).filter(|(_, counts)| **counts);
+        if self.direction == PooledDirection::Both {
+            return "both directions";
+        }
+        let Some((first, _)) = counted.next() else {
+            return "direction of the payload";
+        };
+        match (
+            counted.all(|(lane, _)| lane.is_forward == first.is_forward),
+            first.is_forward,
+        ) {
+            (true, true) => "forward",
+            (true, false) => "reverse",
+            (false, _) => "direction of the payload",
+        }
+    }
+}
+
+/// The rule for the flows of one run.
+enum Rule {
+    All,
+    Classes(BTreeSet<String>),
+    Share(f64),
+}
+
+impl Rule {
+    fn of<'a>(flows: &PooledFlows, lanes: impl Iterator<Item = &'a Lane<'a>>) -> Self {
+        match flows {
+            PooledFlows::All => Self::All,
+            PooledFlows::Class(class) => Self::Classes([class.clone()].into()),
+            PooledFlows::Share(share) => Self::Share(*share),
+            PooledFlows::Load => {
+                let classes = lanes
+                    .filter_map(|lane| lane.class)
+                    .filter(|class| *class != CONTROL);
+                let classes: BTreeSet<String> = classes.map(str::to_owned).collect();
+                if classes.is_empty() {
+                    Self::Share(LEAST_SHARE)
+                } else if classes.contains(BULK) {
+                    Self::Classes([BULK.to_owned()].into())
+                } else {
+                    Self::Classes(classes)
+                }
+            }
+        }
+    }
+
+    fn holds(&self, class: Option<&str>, share: f64) -> bool {
+        match self {
+            Self::All => true,
+            Self::Classes(classes) => class.is_some_and(|class| classes.contains(class)),
+            Self::Share(least) => share >= *least,
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::All => "all flows".to_owned(),
+            Self::Classes(classes) => {
+                let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
+                format!("{} flows", classes.join("/"))
+            }
+            Self::Share(least) => {
+                let mut words = String::from("flows with at least ");
+                // Writing to a string cannot fail.
+                let _ = write!(words, "{} % of the payload", least * 100.0);
+                words
+            }
+        }
+    }
+}
+
+impl FromStr for PooledFlows {
+    type Err = String;
+
+    /// Reads `load`, `all`, a share such as `5%`, or the name of a traffic class.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.strip_suffix('%')) {
+            ("load", _) => Ok(Self::Load),
+            ("all", _) => Ok(Self::All),
+            ("", _) => Err("name load, all, a share such as 5%, or a traffic class".to_owned()),
+            (_, Some(percent)) => match percent.trim().parse::<f64>() {
+                Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Self::Share(percent / 100.0)),
+                _ => Err(format!("\"{text}\" is no share between 0% and 100%")),
+            },
+            (class, None) => Ok(Self::Class(class.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane<'a>(flow: i64, is_forward: bool, class: Option<&'a str>, bytes: u64) -> Lane<'a> {
+        Lane {
+            run: "r1",
+            flow,
+            is_forward,
+            class,
+            payload_bytes: bytes,
+        }
+    }
+
+    #[test]
+    fn the_bulk_class_counts_in_the_direction_of_its_payload() {
+        let lanes = [
+            lane(0, true, Some(CONTROL), 300),
+            lane(0, false, Some(CONTROL), 900),
+            lane(1, true, Some(BULK), 1_000_000),
+            lane(1, false, Some(BULK), 37),
+            lane(2, true, Some("web"), 400),
+            lane(2, false, Some("web"), 90_000),
+            lane(3, true, None, 5_000_000),
+        ];
+        let pooled = Pooling::default().choose(&lanes);
+        assert_eq!(
+            pooled.counts,
+            [false, false, true, false, false, false, false]
+        );
+        assert_eq!(pooled.words(), "bulk flows, forward");
+        let web = Pooling {
+            flows: "web".parse().unwrap(),
+            ..Pooling::default()
+        };
+        let pooled = web.choose(&lanes);
+        assert_eq!(
+            pooled.counts,
+            [false, false, false, false, false, true, false]
+        );
+        assert_eq!(pooled.words(), "web flows, reverse");
+    }
+
+    #[test]
+    fn classes_of_other_names_all_count_but_control() {
+        let lanes = [
+            lane(0, true, Some(CONTROL), 300),
+            lane(1, true, Some("cubic"), 1_000),
+            lane(2, true, Some("bbr"), 1_000),
+        ];
+        let pooled = Pooling::default().choose(&lanes);
+        assert_eq!(pooled.counts, [false, true, true]);
+        assert_eq!(pooled.words(), "bbr/cubic flows, forward");
+    }
+
+    #[test]
+    fn without_a_plan_flows_count_by_their_share_of_the_run() {
+        let other = Lane {
+            run: "r2",
+            ..lane(0, true, None, 9)
+        };
+        let lanes = [
+            lane(0, true, None, 2_000),
+            lane(1, true, None, 900_000),
+            lane(2, false, None, 900_000),
+            other,
+        ];
+        let pooled = Pooling::default().choose(&lanes);
+        assert_eq!(pooled.counts, [false, true, true, true]);
+        let words = "flows with at least 1 % of the payload, direction of the payload";
+        assert_eq!(pooled.words(), words);
+        let all = Pooling {
+            flows: PooledFlows::All,
+            direction: PooledDirection::Both,
+        };
+        assert_eq!(all.choose(&lanes).counts, [true; 4]);
+        assert_eq!(all.choose(&lanes).words(), "all flows, both directions");
+    }
+
+    #[test]
+    fn a_share_is_a_percentage() {
+        assert_eq!("5%".parse(), Ok(PooledFlows::Share(0.05)));
+        assert_eq!("all".parse(), Ok(PooledFlows::All));
+        assert!("101%".parse::<PooledFlows>().is_err());
+    }
+}
