@@ -9,12 +9,13 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontTransform, register_font};
 
+use crate::clip::At;
+use crate::font::FONT;
 use crate::stroke::{Marker, Stroke, dashed};
+use crate::style::{FigureSize, Style};
 use crate::theme::Ink;
-use crate::{Error, FigureSize, Style, Svg, Theme};
+use crate::{Error, Svg, Theme};
 
-/// Liberation Sans, see `fonts/LICENSE.txt`.
-pub(crate) const FONT: &[u8] = include_bytes!("../fonts/LiberationSans-Regular.ttf");
 /// What viewers look for; the layout is right for each of the first three.
 const FONT_FAMILY: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
 
@@ -22,9 +23,6 @@ const FONT_FAMILY: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
 pub(crate) const UNITS_PER_MM: u32 = 10;
 /// Height of all text: 7.4 points.
 pub(crate) const TEXT_HEIGHT: i32 = 26;
-
-/// A horizontal and a vertical position.
-pub(crate) type At = (i32, i32);
 
 /// Where a text stands relative to its position; vertically it is centred there.
 #[derive(Clone, Copy)]

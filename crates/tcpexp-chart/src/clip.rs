@@ -1,5 +1,8 @@
 //! What of a line or an area lies within a frame.
 
+/// A position on the canvas: to the right and down, in its units.
+pub(crate) type At = (i32, i32);
+
 /// A point of the data.
 pub(crate) type Point = (f64, f64);
 

@@ -4,7 +4,7 @@ use std::error;
 
 use thiserror::Error;
 
-use crate::FigureSize;
+use crate::style::FigureSize;
 
 /// Why there is no chart.
 #[derive(Debug, Error)]

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use crate::Error;
-use crate::canvas::{At, Canvas, TEXT_HEIGHT};
+use crate::canvas::{Canvas, TEXT_HEIGHT};
+use crate::clip::At;
 use crate::clip::{Point, Window};
 use crate::panel::{Frame, Panel};
 use crate::stroke::{Marker, Stroke};

@@ -2,8 +2,8 @@
 
 use crate::Error;
 use crate::axis::{Axis, AxisSpec, Scale};
-use crate::canvas::{Align, At, Canvas, TEXT_HEIGHT};
-use crate::clip::Point;
+use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
+use crate::clip::{At, Point};
 use crate::legend::{shortened, shortened_inside};
 use crate::stroke::Stroke;
 use crate::theme::Ink;

@@ -1,6 +1,6 @@
 //! Lines and points as they are drawn: width, dashes, markers.
 
-use crate::canvas::At;
+use crate::clip::At;
 use crate::theme::{Ink, SERIES};
 
 /// How a line looks.

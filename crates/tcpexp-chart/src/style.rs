@@ -1,6 +1,6 @@
 //! How a figure looks, apart from its data.
 
-use crate::{FigureSize, Theme};
+use crate::Theme;
 
 /// Size, colours and title of a figure, and what its axes show.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,6 +43,25 @@ pub struct AxisStyle {
     pub log: bool,
     /// What stands beside it in the place of quantity and unit.
     pub name: Option<String>,
+}
+
+/// How large a figure is on paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FigureSize {
+    /// Width in millimetres.
+    pub width_mm: u32,
+    /// Height in millimetres.
+    pub height_mm: u32,
+}
+
+/// The text width of a page with two columns, and as high as two panels need.
+impl Default for FigureSize {
+    fn default() -> Self {
+        Self {
+            width_mm: 180,
+            height_mm: 70,
+        }
+    }
 }
 
 impl From<FigureSize> for Style {

@@ -5,26 +5,7 @@ use std::sync::{Arc, LazyLock};
 use resvg::{tiny_skia, usvg};
 
 use crate::Error;
-use crate::canvas::FONT;
-
-/// How large a figure is on paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FigureSize {
-    /// Width in millimetres.
-    pub width_mm: u32,
-    /// Height in millimetres.
-    pub height_mm: u32,
-}
-
-/// The text width of a page with two columns, and as high as two panels need.
-impl Default for FigureSize {
-    fn default() -> Self {
-        Self {
-            width_mm: 180,
-            height_mm: 70,
-        }
-    }
-}
+use crate::font::FONT;
 
 /// A chart as SVG.
 ///

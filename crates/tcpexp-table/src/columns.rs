@@ -11,7 +11,7 @@ use arrow::record_batch::RecordBatch;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::Error;
-use crate::dataset::RunColumns;
+use crate::run_columns::RunColumns;
 use crate::schema::{named, optional, required};
 use crate::writer::BATCH_ROWS;
 

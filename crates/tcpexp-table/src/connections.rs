@@ -94,7 +94,7 @@ pub(crate) fn behind_their_place<R: 'static>(
         .count("needless_packets", "Of retransmitted_packets, those whose bytes had all been acknowledged before.", move |row| of(row).needless_packets)
         .count("reordered_packets", "Packets overtaken on the path.", move |row| of(row).reordered_packets)
         .count("undecided_packets", "Packets behind their place of which nothing tells whether they were overtaken or sent again.", move |row| of(row).undecided_packets)
-        .count("copied_packets", "Second captures of a packet, and copies made on the path.", move |row| of(row).copied_packets)
+        .count("duplicate_packets", "Second records of a packet at the capture, and duplicates made on the path.", move |row| of(row).duplicate_packets)
         .count("keep_alive_packets", "Keep-alive probes (RFC 9293, section 3.8.4).", move |row| of(row).keep_alive_packets)
         .count("window_probe_packets", "Probes of a closed window (RFC 9293, section 3.8.6.1).", move |row| of(row).window_probe_packets)
         .count("duplicate_ack_packets", "Duplicate ACKs that this direction carries (RFC 5681, section 2).", move |row| of(row).duplicate_ack_packets)

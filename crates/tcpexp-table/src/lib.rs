@@ -38,6 +38,7 @@ mod path_flows;
 mod path_text;
 mod rows;
 mod rtt;
+mod run_columns;
 mod schema;
 mod score;
 mod score_text;

@@ -65,7 +65,7 @@ fn counts(columns: Builder<PathFlowRow>) -> Builder<PathFlowRow> {
         .count("lost_packets", "Of sent, those never seen at the other point though that capture was running.", |row| row.path().lost())
         .count("ambiguous_packets", "Of sent, those like another packet in every field that identifies one, so that their fate is not known.", |row| row.path().counts.ambiguous)
         .count("outside_packets", "Of sent, those that may have arrived while the other capture was not running.", |row| row.path().counts.outside)
-        .count("duplicated_packets", "Packets that arrived once more; all of those in a capture that holds each packet twice.", |row| row.path().duplicated())
+        .count("duplicate_packets", "Packets that arrived once more; all of those in a capture with two records of each packet.", |row| row.path().duplicated())
         .count("unseen_upstream_packets", "Packets that arrived and were not seen leaving though that capture was running.", |row| row.path().counts.unseen_upstream)
         .count("reordered_packets", "Of delivered, those that a packet of the flow that left later had overtaken (RFC 4737, section 3).", |row| row.path().reordered)
         .maybe_count("largest_extent_packets", "The largest reordering extent, in packets (RFC 4737, section 4.2). Null if none is reordered.", |row| row.path().largest_extent_packets)

@@ -126,9 +126,18 @@ fn remainder(rest: Rest) -> Option<String> {
 
 /// One line of counts, 80 columns wide.
 fn packets_row(name: &str, cells: [&str; 8]) -> String {
-    let [sent, received, unknown, lost, share, reordered, twice, run] = cells;
+    let [
+        sent,
+        received,
+        unknown,
+        lost,
+        share,
+        reordered,
+        duplicate,
+        run,
+    ] = cells;
     format!(
-        "{name:11} {sent:>8} {received:>8} {unknown:>7} {lost:>7} {share:>7} {reordered:>9} {twice:>6} {run:>8}"
+        "{name:11} {sent:>8} {received:>8} {unknown:>7} {lost:>7} {share:>7} {reordered:>9} {duplicate:>6} {run:>8}"
     )
 }
 
@@ -140,7 +149,7 @@ fn packets_header() -> String {
         "lost",
         "",
         "reordered",
-        "twice",
+        "dup.",
         "loss run",
     ];
     packets_row("packets", cells)
@@ -309,7 +318,7 @@ mod tests {
     #[test]
     fn a_flow_has_its_packets_and_its_delays() {
         assert_snapshot!(table(vec![upload(0)], 10, true), @r"
-        packets         sent received unknown    lost         reordered  twice loss run
+        packets         sent received unknown    lost         reordered   dup. loss run
         0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
           forward     26 012   25 979       5      28   0.1 %        12      0        7
           reverse     13 340   13 340       0       0     0 %         0      0        -
@@ -325,7 +334,7 @@ mod tests {
     #[test]
     fn all_flows_are_told_by_the_way_they_go_and_those_beyond_the_limit_are_one_line() {
         assert_snapshot!(table(vec![upload(0), upload(1), upload(2)], 1, true), @r"
-        packets         sent received unknown    lost         reordered  twice loss run
+        packets         sent received unknown    lost         reordered   dup. loss run
         0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
           forward     26 012   25 979       5      28   0.1 %        12      0        7
           reverse     13 340   13 340       0       0     0 %         0      0        -
@@ -350,7 +359,7 @@ mod tests {
         let mut flow = upload(0);
         flow.directions[1] = straight(DirectionCounts::default());
         assert_snapshot!(table(vec![flow], 10, false), @r"
-        packets         sent received unknown    lost         reordered  twice loss run
+        packets         sent received unknown    lost         reordered   dup. loss run
         0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
           forward     26 012   25 979       5      28   0.1 %        12      0        7
 
@@ -373,7 +382,7 @@ mod tests {
         flow.directions[1].one_way_delay = None;
         flow.directions[1].queueing_delay = None;
         assert_snapshot!(table(vec![flow], 10, true), @r"
-        packets         sent received unknown    lost         reordered  twice loss run
+        packets         sent received unknown    lost         reordered   dup. loss run
         0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
           forward     26 012   25 979       5      28   0.1 %        12      0        7
           reverse        100        0     100       0       -         0      0        -

@@ -86,16 +86,16 @@ fn flow_columns() -> [Field; 4] {
 
 fn count_columns() -> impl Iterator<Item = Field> {
     [
-        ("seen_packets", "Packets of this direction at the point it passes first (upstream): the sum of matched, ambiguous, copied, lost and outside"),
+        ("seen_packets", "Packets of this direction at the point it passes first (upstream): the sum of matched, ambiguous, duplicate, lost and outside"),
         ("matched_packets", "Of seen, found again at the other point (downstream)"),
         ("ambiguous_packets", "Of seen, like another packet in every field that identifies one, so not used"),
-        ("copied_packets", "Of seen, second captures of one packet"),
+        ("duplicate_packets", "Of seen, second records of a packet at the capture"),
         ("lost_packets", "Of seen, never found downstream though that capture was running"),
         ("outside_packets", "Of seen, sent while the downstream capture was not running"),
-        ("arrived_packets", "Packets of this direction downstream: the sum of arrivals_matched, arrivals_ambiguous, arrivals_copied, unseen_upstream and arrivals_outside"),
+        ("arrived_packets", "Packets of this direction downstream: the sum of arrivals_matched, arrivals_ambiguous, arrivals_duplicate, unseen_upstream and arrivals_outside"),
         ("arrivals_matched_packets", "Of arrived, found upstream too"),
         ("arrivals_ambiguous_packets", "Of arrived, like another packet in every field that identifies one, so not used"),
-        ("arrivals_copied_packets", "Of arrived, second captures of one packet or copies made on the path"),
+        ("arrivals_duplicate_packets", "Of arrived, second records of a packet at the capture, and duplicates made on the path"),
         ("unseen_upstream_packets", "Of arrived, not found upstream though that capture was running"),
         ("arrivals_outside_packets", "Of arrived, sent while the upstream capture was not running"),
     ]

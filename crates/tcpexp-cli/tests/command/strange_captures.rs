@@ -79,7 +79,7 @@ fn flows_of_strange_captures_hold_every_packet_used() {
             let count = |name: &str| row[name].as_u64().unwrap();
             packets += count("packets");
             assert!(count("unique_bytes") <= count("payload_bytes"), "{line}");
-            let behind = ["retransmitted", "reordered", "undecided", "copied"]
+            let behind = ["retransmitted", "reordered", "undecided", "duplicate"]
                 .map(|what| count(&format!("{what}_packets")));
             assert!(behind.iter().sum::<u64>() <= count("packets"), "{line}");
         }

@@ -180,7 +180,7 @@ proptest! {
                 resent.packets,
                 d.reordered_packets,
                 d.undecided_packets,
-                d.copied_packets,
+                d.duplicate_packets,
                 d.keep_alive_packets,
                 d.window_probe_packets,
             ];

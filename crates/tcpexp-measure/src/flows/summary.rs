@@ -79,7 +79,7 @@ pub struct DirectionSummary {
     /// Packets behind their place of which nothing tells why.
     pub undecided_packets: u64,
     /// Second captures of one packet, and copies made on the path.
-    pub copied_packets: u64,
+    pub duplicate_packets: u64,
     /// Keep-alive probes.
     pub keep_alive_packets: u64,
     /// Probes of a closed window.
@@ -131,7 +131,7 @@ impl DirectionSummary {
             needless_packets: behind.needless(at_sender),
             reordered_packets: behind.reordered(at_sender),
             undecided_packets: behind.undecided(at_sender),
-            copied_packets: rare.copies,
+            duplicate_packets: rare.copies,
             keep_alive_packets: rare.keep_alives,
             window_probe_packets: rare.window_probes,
             duplicate_ack_packets: rare.duplicate_acks,

@@ -156,7 +156,7 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
             |path| path.counts.outside,
         ),
         (
-            "path_duplicated_packets",
+            "path_duplicate_packets",
             "Packets that arrived once more",
             PathSummary::duplicated,
         ),

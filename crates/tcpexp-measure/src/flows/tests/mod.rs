@@ -92,7 +92,7 @@ fn counts(of: &DirectionSummary) -> String {
         ("needless", of.needless_packets),
         ("reordered", of.reordered_packets),
         ("undecided", of.undecided_packets),
-        ("copied", of.copied_packets),
+        ("copied", of.duplicate_packets),
         ("keep-alive", of.keep_alive_packets),
         ("window probes", of.window_probe_packets),
         ("duplicate ACKs", of.duplicate_ack_packets),
