@@ -180,10 +180,8 @@ impl Scene {
                 plot.draw(canvas, panel, has_x_labels)?;
             }
         }
-        for (line, y) in note
-            .iter()
-            .zip((inside.bottom + NOTE_ROW / 2 + 4..).step_by(NOTE_STEP))
-        {
+        let note_top = inside.bottom.saturating_add(NOTE_ROW / 2 + 4);
+        for (line, y) in note.iter().zip((note_top..).step_by(NOTE_STEP)) {
             canvas.text(line, (sides.0, y), Align::Left)?;
         }
         Ok(())

@@ -43,7 +43,7 @@ pub(crate) enum Command {
     Import(ImportArgs),
     Score(ScoreArgs),
     Lab(LabArgs),
-    Plot(PlotArgs),
+    Plot(Box<PlotArgs>),
     Netem(NetemArgs),
     Analyze(AnalyzeArgs),
     Schema(SchemaArgs),

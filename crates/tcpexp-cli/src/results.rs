@@ -2,21 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use tcpexp::RttReport;
 use tcpexp_chart::rtt_figure;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::compat::{Columns, Pair};
-use tcpexp_measure::spp::{Batch, FlowSummary, Point, RttSample};
-use tcpexp_table::{FLOW_TABLE_WIDTH, FlowsWriter, RttWriter, TopFlows};
+use tcpexp_measure::spp::{Batch, Point, RttSample};
+use tcpexp_table::{FLOW_TABLE_WIDTH, RttFlowRow, RttWriter, TopFlows, rtt_flow_columns};
 use tcpexp_units::TimeDelta;
 
 use crate::args::{Format, RttArgs, is_wanted};
 use crate::output::{self, Output};
 use crate::picture::Chart;
 use crate::report::{self, Seen};
+use crate::side_table::SideTable;
 
 /// What has been measured so far, on its way to files, chart and table.
 pub(crate) struct Results {
@@ -27,36 +28,9 @@ pub(crate) struct Results {
     /// What the output is called in messages.
     out_name: PathBuf,
     table: TopFlows,
-    flows: Option<FlowsFile>,
+    flows: Option<SideTable<RttFlowRow>>,
     chart: Option<Chart>,
     seen: Seen,
-}
-
-/// The file of `--flows`.
-struct FlowsFile {
-    name: PathBuf,
-    table: FlowsWriter<Output>,
-}
-
-impl FlowsFile {
-    fn create(path: &Path) -> anyhow::Result<Self> {
-        let format = Format::of_table(path)?;
-        let table = FlowsWriter::new(format, Output::create(Some(path))?)?;
-        Ok(Self {
-            name: path.to_owned(),
-            table,
-        })
-    }
-
-    fn add(&mut self, summary: &FlowSummary) -> anyhow::Result<()> {
-        let written = self.table.write(summary).map_err(without_wrapping);
-        written.with_context(|| format!("cannot write {}", self.name.display()))
-    }
-
-    fn complete(self) -> anyhow::Result<Output> {
-        let written = self.table.finish().map_err(without_wrapping);
-        written.with_context(|| format!("cannot write {}", self.name.display()))
-    }
 }
 
 /// What the output gets.
@@ -93,7 +67,11 @@ impl Results {
             },
             out_name,
             table: TopFlows::new(args.select.limit),
-            flows: args.flows.as_deref().map(FlowsFile::create).transpose()?,
+            flows: args
+                .flows
+                .as_deref()
+                .map(|path| SideTable::create(path, rtt_flow_columns()))
+                .transpose()?,
             chart: args.plot.as_ref().map(Chart::create).transpose()?,
             seen: Seen::default(),
         })
@@ -148,7 +126,7 @@ impl Results {
                 chart.end(flow);
             }
             if let Some(flows) = &mut self.flows {
-                flows.add(&summary)?;
+                flows.add(RttFlowRow::of(summary.clone()))?;
             }
             self.seen.add_flow(&summary);
             self.table.add(summary);
@@ -194,7 +172,7 @@ impl Results {
         };
         out.flush().with_context(cannot)?;
         let shows_table = !is_table && !out.is_stdout() && !quiet;
-        let flows = self.flows.map(FlowsFile::complete).transpose()?;
+        let flows = self.flows.map(SideTable::complete).transpose()?;
         let chart = self.chart.map(|chart| chart.draw(rtt_figure)).transpose()?;
         out.finish()?;
         if let Some(flows) = flows {

@@ -240,7 +240,7 @@ impl FromStr for PooledFlows {
 mod tests {
     use super::*;
 
-    fn lane<'a>(flow: i64, is_forward: bool, class: Option<&'a str>, bytes: u64) -> Lane<'a> {
+    fn lane(flow: i64, is_forward: bool, class: Option<&str>, bytes: u64) -> Lane<'_> {
         Lane {
             run: "r1",
             flow,

@@ -74,7 +74,8 @@ impl Percentile {
     pub fn between(self, low: i64, high: i64) -> i64 {
         let step = (i128::from(high) - i128::from(low)) * i128::from(self.hundredths);
         let rounded = i128::from(low) + (step + 50).div_euclid(100);
-        i64::try_from(rounded).expect("lies between two numbers of 64 bits")
+        // It lies between `low` and `high`, so it always fits.
+        i64::try_from(rounded).unwrap_or(high)
     }
 }
 

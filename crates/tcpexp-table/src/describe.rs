@@ -6,8 +6,8 @@ use crate::compare::{compare_columns, compare_run_columns};
 use crate::dataset::{DatasetTable, RunColumns};
 use crate::schema::{DESCRIPTION, SCHEMA_VERSION};
 use crate::{
-    connection_columns, interval_columns, path_columns, path_flow_columns, rtt_flows_schema,
-    rtt_schema, score_columns, sender_columns, sender_event_columns, single_rtt_columns,
+    connection_columns, interval_columns, path_columns, path_flow_columns, rtt_columns,
+    rtt_flow_columns, score_columns, sender_columns, sender_event_columns, single_rtt_columns,
     throughput_columns,
 };
 
@@ -77,13 +77,13 @@ fn of_commands() -> [OfCommand; 11] {
             "rtt",
             "a row per round-trip time between two captures",
             "tcpexp rtt SRC DST -o",
-            rtt_schema(),
+            rtt_columns().schema(),
         ),
         (
             "rtt_flows",
             "a row per flow and direction",
             "tcpexp rtt SRC DST --flows",
-            rtt_flows_schema(),
+            rtt_flow_columns().schema(),
         ),
         (
             "single_rtt",

@@ -2,11 +2,14 @@
 
 use tcpexp_flow::{Flow, FlowId, Protocol};
 pub use tcpexp_measure::SenderLabel;
-use tcpexp_measure::spp::Point;
+use tcpexp_measure::spp::{PairedFlow, Point};
 
 use crate::columns::Builder;
 
-/// Who talks to whom, as the tables tell it.
+const INITIATOR_AT_SOURCE: &str = "Address and port of the initiator as seen at the source point: 10.0.0.1:5201 or [2001:db8::1]:443.";
+const RESPONDER_AT_SOURCE: &str = "Address and port of the responder as seen at the source point.";
+
+/// Number, protocol and ends of a flow, as the columns of every table show them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowLabel {
     /// The flow's number.
@@ -23,6 +26,16 @@ pub struct FlowLabel {
 pub type Labelled<R, L = FlowLabel> = tcpexp_measure::Labelled<R, L>;
 
 impl FlowLabel {
+    /// The label of a flow found at two points, as it is at the source.
+    pub fn of_pair(flow: &PairedFlow) -> Self {
+        Self {
+            flow: flow.flow,
+            protocol: flow.protocol,
+            initiator: flow.initiator.to_string(),
+            responder: flow.responder.to_string(),
+        }
+    }
+
     /// The label of `flow`.
     pub fn of(flow: &Flow) -> Self {
         Self {
@@ -63,15 +76,53 @@ pub(crate) fn flow_columns<R: 'static>(
     label: fn(&R) -> &FlowLabel,
 ) -> Builder<R> {
     numbered(columns, move |row| (label(row).flow, label(row).protocol))
-        .text(
+        .name(
             "initiator",
             "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443.",
-            move |row| label(row).initiator.clone(),
+            move |row| &label(row).initiator,
         )
-        .text(
+        .name(
             "responder",
             "Address and port of the responder.",
-            move |row| label(row).responder.clone(),
+            move |row| &label(row).responder,
+        )
+}
+
+/// The columns of a flow found at two points, as the source point sees it.
+pub(crate) fn label_at_source_columns<R: 'static>(
+    columns: Builder<R>,
+    label: fn(&R) -> &FlowLabel,
+) -> Builder<R> {
+    numbered(columns, move |row| (label(row).flow, label(row).protocol))
+        .name("initiator", INITIATOR_AT_SOURCE, move |row| {
+            &label(row).initiator
+        })
+        .name("responder", RESPONDER_AT_SOURCE, move |row| {
+            &label(row).responder
+        })
+}
+
+/// The columns of a flow found at two points, with its addresses at both.
+pub(crate) fn pair_columns<R: 'static>(
+    columns: Builder<R>,
+    pair: fn(&R) -> &PairedFlow,
+) -> Builder<R> {
+    numbered(columns, move |row| (pair(row).flow, pair(row).protocol))
+        .text("initiator", INITIATOR_AT_SOURCE, move |row| {
+            pair(row).initiator.to_string()
+        })
+        .text("responder", RESPONDER_AT_SOURCE, move |row| {
+            pair(row).responder.to_string()
+        })
+        .maybe_text(
+            "initiator_at_dst",
+            "Address and port of the initiator as seen at the destination point. Null when no address or port was translated on the way.",
+            move |row| Some(pair(row).translated?.0.to_string()),
+        )
+        .maybe_text(
+            "responder_at_dst",
+            "Address and port of the responder as seen at the destination point. Null when no address or port was translated on the way.",
+            move |row| Some(pair(row).translated?.1.to_string()),
         )
 }
 

@@ -1,23 +1,10 @@
 //! The table of `tcpexp path`: a row per packet.
 
 use tcpexp_measure::path::PathPacket;
-use tcpexp_measure::spp::PairedFlow;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::columns::{Builder, Columns};
-use crate::labels::{FlowLabel, Labelled, flow_columns};
-
-impl FlowLabel {
-    /// The label of a flow found at two points, as it is at the source.
-    pub fn of_pair(flow: &PairedFlow) -> Self {
-        Self {
-            flow: flow.flow,
-            protocol: flow.protocol,
-            initiator: flow.initiator.to_string(),
-            responder: flow.responder.to_string(),
-        }
-    }
-}
+use crate::labels::{Labelled, flow_columns};
 
 /// The columns of `tcpexp path`.
 pub fn path_columns() -> Columns<Labelled<PathPacket>> {

@@ -8,6 +8,7 @@ use tcpexp_measure::spp::{PairedFlow, Way};
 use tcpexp_units::TimeDelta;
 
 use crate::columns::{Builder, Columns};
+use crate::labels::pair_columns;
 
 /// One direction of a flow found at both points.
 #[derive(Clone, Debug)]
@@ -37,13 +38,7 @@ impl PathFlowRow {
 
 /// The columns of `tcpexp path --flows`.
 pub fn path_flow_columns() -> Columns<PathFlowRow> {
-    let columns = Columns::named("path_flows")
-        .id("flow_id", "The flow's number in this run, counted from 0 in order of first appearance.", |row: &PathFlowRow| row.pair().flow.0)
-        .text("protocol", "Transport protocol: tcp or udp.", |row| row.pair().protocol.name())
-        .text("initiator", "Address and port of the initiator as seen at the source point: 10.0.0.1:5201 or [2001:db8::1]:443.", |row| row.pair().initiator.to_string())
-        .text("responder", "Address and port of the responder as seen at the source point.", |row| row.pair().responder.to_string())
-        .maybe_text("initiator_at_dst", "Address and port of the initiator as seen at the destination point. Null when no address or port was translated on the way.", |row| Some(row.pair().translated?.0.to_string()))
-        .maybe_text("responder_at_dst", "Address and port of the responder as seen at the destination point. Null when no address or port was translated on the way.", |row| Some(row.pair().translated?.1.to_string()))
+    let columns = pair_columns(Columns::named("path_flows"), PathFlowRow::pair)
         .span("duration_ns", "Time from the flow's first packet to its last, either direction, in nanoseconds on the source point's clock.", |row| row.flow.summary.duration)
         .text("direction", "The direction that this row is about: forward (initiator to responder) or reverse.", |row| row.direction.name())
         .maybe_text("way", "Which way that goes between the points: out (first capture to second) or back. Null if no packet showed it.", |row| row.flow.way(row.direction).map(Way::name));

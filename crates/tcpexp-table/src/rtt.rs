@@ -4,141 +4,72 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Builder, StringBuilder, UInt32Builder};
-use arrow::record_batch::RecordBatch;
 use tcpexp_measure::spp::{PairedFlow, RttSample};
 
-use crate::writer::{BATCH_ROWS, Format, TableWriter};
-use crate::{Error, rtt_schema};
+use crate::Error;
+use crate::columns::Columns;
+use crate::labels::{FlowLabel, Labelled, label_at_source_columns};
+use crate::rows::RowsWriter;
+use crate::writer::Format;
 
-/// Collects samples into record batches of [`rtt_schema`].
-#[derive(Default)]
-pub struct RttBatchBuilder {
-    flows: HashMap<u32, Names>,
-    rows: usize,
-    flow_id: UInt32Builder,
-    text: [StringBuilder; 5],
-    nanos: [Int64Builder; 5],
+/// The columns of `tcpexp rtt SRC DST`: a row per round-trip time between two points.
+pub fn rtt_columns() -> Columns<Labelled<RttSample>> {
+    label_at_source_columns(Columns::named("rtt"), |row: &Labelled<RttSample>| &row.flow)
+        .text("direction", "Which way the pair's first packet went: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
+        .text("reference", "The measurement point where the pair starts and ends: src (first capture) or dst (second capture).", |row| row.row.reference.name())
+        .time("time_ns", "When the pair's first packet passed the reference point: nanoseconds since 1970-01-01 UTC on that point's clock.", |row| row.row.time)
+        .span("rtt_ns", "Round-trip time between the two points without the turnaround, in nanoseconds. A constant offset between the clocks cancels; their skew is removed where it was detected. Not clamped: a negative value is a finding.", |row| row.row.rtt)
+        .span("turnaround_ns", "Time between the pair's two packets at the far point, in nanoseconds on that point's clock; not part of rtt_ns.", |row| row.row.turnaround)
+        .span("owd_out_ns", "One-way time of the first packet from the reference point to the far one, in nanoseconds: far clock minus reference clock, so the clocks' offset is in it.", |row| row.row.owd_out)
+        .span("owd_back_ns", "One-way time of the second packet back to the reference point, in nanoseconds: reference clock minus far clock, so the clocks' offset is in it with the other sign. owd_out_ns + owd_back_ns is rtt_ns before the skew is removed.", |row| row.row.owd_back)
+        .done()
 }
 
-/// What a table says of a flow, as text.
-struct Names {
-    protocol: &'static str,
-    initiator: String,
-    responder: String,
-}
-
-impl RttBatchBuilder {
-    /// Tells the endpoints of a flow; before its first sample.
-    pub fn flow(&mut self, flow: &PairedFlow) {
-        let names = Names {
-            protocol: flow.protocol.name(),
-            initiator: flow.initiator.to_string(),
-            responder: flow.responder.to_string(),
-        };
-        self.flows.insert(flow.flow.0, names);
-    }
-
-    /// Adds a row.
-    pub fn append(&mut self, sample: &RttSample) -> Result<(), Error> {
-        let flow = sample.flow.0;
-        let names = self.flows.get(&flow).ok_or(Error::UnknownFlow { flow })?;
-        let text = [
-            names.protocol,
-            &names.initiator,
-            &names.responder,
-            sample.direction.name(),
-            sample.reference.name(),
-        ];
-        let spans = [
-            sample.rtt,
-            sample.turnaround,
-            sample.owd_out,
-            sample.owd_back,
-        ];
-        let [rtt, turnaround, owd_out, owd_back] = spans.map(tcpexp_units::TimeDelta::as_nanos);
-        let nanos = [sample.time.as_nanos(), rtt, turnaround, owd_out, owd_back];
-        self.flow_id.append_value(flow);
-        self.text
-            .iter_mut()
-            .zip(text)
-            .for_each(|(column, value)| column.append_value(value));
-        self.nanos
-            .iter_mut()
-            .zip(nanos)
-            .for_each(|(column, value)| column.append_value(value));
-        self.rows += 1;
-        Ok(())
-    }
-
-    /// Rows collected since the last batch.
-    pub const fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Takes the collected rows; the flows stay known.
-    pub fn take(&mut self) -> Result<RecordBatch, Error> {
-        self.rows = 0;
-        let mut columns: Vec<ArrayRef> = vec![Arc::new(self.flow_id.finish())];
-        columns.extend(
-            self.text
-                .iter_mut()
-                .map(|column| Arc::new(column.finish()) as ArrayRef),
-        );
-        columns.extend(
-            self.nanos
-                .iter_mut()
-                .map(|column| Arc::new(column.finish()) as ArrayRef),
-        );
-        Ok(RecordBatch::try_new(rtt_schema(), columns)?)
-    }
-}
-
-/// Writes samples as a table of [`rtt_schema`], in memory that does not grow with their number.
+/// Writes samples as a table of [`rtt_columns`], in memory that does not grow with their number.
 ///
 /// The bytes depend on the samples and their order, not on how they were cut into calls.
 pub struct RttWriter<W: Write + Send> {
-    table: TableWriter<W>,
-    rows: RttBatchBuilder,
+    rows: RowsWriter<Labelled<RttSample>, W>,
+    flows: HashMap<u32, Arc<FlowLabel>>,
 }
 
 impl<W: Write + Send> RttWriter<W> {
     /// Starts a table in `out`.
     pub fn new(format: Format, out: W) -> Result<Self, Error> {
-        let table = TableWriter::new(format, &rtt_schema(), out)?;
         Ok(Self {
-            table,
-            rows: RttBatchBuilder::default(),
+            rows: RowsWriter::new(format, rtt_columns(), out)?,
+            flows: HashMap::new(),
         })
     }
 
-    /// Tells the endpoints of a flow; before its first sample.
+    /// Registers the endpoints of a flow; before its first sample.
     pub fn flow(&mut self, flow: &PairedFlow) {
-        self.rows.flow(flow);
+        let label = Arc::new(FlowLabel::of_pair(flow));
+        self.flows.insert(flow.flow.0, label);
     }
 
     /// Forgets a flow's endpoints; after its last sample.
     pub fn forget(&mut self, flow: &PairedFlow) {
-        self.rows.flows.remove(&flow.flow.0);
+        self.flows.remove(&flow.flow.0);
     }
 
     /// Appends one row per sample.
     pub fn write(&mut self, samples: &[RttSample]) -> Result<(), Error> {
-        for sample in samples {
-            self.rows.append(sample)?;
-            if self.rows.rows() == BATCH_ROWS {
-                self.table.write(&self.rows.take()?)?;
-            }
+        for of_flow in samples.chunk_by(|a, b| a.flow == b.flow) {
+            let flow = of_flow[0].flow.0;
+            let label = self.flows.get(&flow).ok_or(Error::UnknownFlow { flow })?;
+            let row = |sample: &RttSample| Labelled {
+                flow: Arc::clone(label),
+                row: *sample,
+            };
+            self.rows.write(of_flow.iter().map(row))?;
         }
         Ok(())
     }
 
     /// Completes the table and gives back where it went.
-    pub fn finish(mut self) -> Result<W, Error> {
-        if self.rows.rows() > 0 {
-            self.table.write(&self.rows.take()?)?;
-        }
-        self.table.finish()
+    pub fn finish(self) -> Result<W, Error> {
+        self.rows.finish()
     }
 }
 
@@ -148,6 +79,7 @@ mod tests {
     use std::io;
 
     use arrow::ipc::reader::FileReader;
+    use arrow::record_batch::RecordBatch;
     use insta::assert_snapshot;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use parquet::basic::Encoding;
@@ -207,7 +139,8 @@ mod tests {
 
     #[test]
     fn a_table_without_samples_still_tells_its_columns() {
-        let names: Vec<_> = rtt_schema()
+        let names: Vec<_> = rtt_columns()
+            .schema()
             .fields()
             .iter()
             .map(|f| f.name().clone())
@@ -234,13 +167,13 @@ mod tests {
 
     fn arrow_batches(file: Vec<u8>) -> Vec<RecordBatch> {
         let reader = FileReader::try_new(io::Cursor::new(file), None).unwrap();
-        assert_eq!(reader.schema(), rtt_schema());
+        assert_eq!(reader.schema(), rtt_columns().schema());
         reader.map(Result::unwrap).collect()
     }
 
     fn parquet_rows(file: &[u8]) -> Option<RecordBatch> {
         let reader = ParquetRecordBatchReaderBuilder::try_new(stored(file)).unwrap();
-        assert_eq!(reader.schema(), &rtt_schema());
+        assert_eq!(reader.schema(), &rtt_columns().schema());
         let rows = reader.with_batch_size(1 << 20).build().unwrap().next()?;
         Some(rows.unwrap())
     }
@@ -256,7 +189,7 @@ mod tests {
     fn parquet_and_arrow_read_back_as_the_same_rows() {
         let samples = many_samples();
         let arrow = arrow_batches(table(Format::Arrow, &samples, 1000));
-        let arrow = arrow::compute::concat_batches(&rtt_schema(), &arrow).unwrap();
+        let arrow = arrow::compute::concat_batches(&rtt_columns().schema(), &arrow).unwrap();
         let parquet = parquet_rows(&table(Format::Parquet, &samples, 1000)).unwrap();
         assert_eq!(arrow.num_rows(), samples.len());
         assert!(arrow.columns() == parquet.columns());

@@ -1,9 +1,9 @@
 //! The flow table for humans.
 
+use tcpexp_flow::Direction;
 use tcpexp_measure::spp::{DirectionCounts, FlowSummary};
 
 use crate::cells::{NO_VALUE, Unit, count, wrapped};
-use crate::flows::DIRECTIONS;
 
 /// Columns that the table of flows needs to show its numbers.
 pub const FLOW_TABLE_WIDTH: usize = 80;
@@ -43,7 +43,9 @@ pub(crate) fn flow_table<'a>(
     }
     for summary in &shown {
         lines.extend(endpoints(summary, width));
-        lines.extend((0..DIRECTIONS.len()).filter_map(|index| direction(summary, index, &unit)));
+        lines.extend(
+            (0..Direction::BOTH.len()).filter_map(|index| direction(summary, index, &unit)),
+        );
     }
     lines.extend(remainder(rest, !shown.is_empty()));
     lines.join("\n") + "\n"
@@ -78,7 +80,7 @@ fn direction(summary: &FlowSummary, index: usize, unit: &Unit) -> Option<String>
         [rtt.min, rtt.p5, rtt.median, rtt.p95, rtt.p99, rtt.max].map(|span| unit.show(span))
     });
     let samples = count(rtt.map_or(0, |rtt| rtt.samples), 9);
-    let name = format!("  {}", DIRECTIONS[index]);
+    let name = format!("  {}", Direction::BOTH[index].name());
     Some(row(
         &name,
         &samples,

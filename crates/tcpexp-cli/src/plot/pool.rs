@@ -209,10 +209,9 @@ fn is_rtt_of_data(frame: &Frame, row: usize, lane: &Counted) -> bool {
         _ => true,
     };
     match text(frame, "method", row) {
-        Some("packet_pairs") => is_sender(),
+        Some("packet_pairs") | None => is_sender(),
         Some("sequence_ack") => text(frame, "ack_class", row) == Some("cumulative"),
         Some(_) => false,
-        None => is_sender(),
     }
 }
 

@@ -7,7 +7,7 @@ use arrow::ipc::reader::FileReader;
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::array_value_to_string;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use tcpexp_table::rtt_schema;
+use tcpexp_table::rtt_columns;
 
 use crate::desk::{Desk, fixture, text};
 
@@ -15,7 +15,7 @@ use crate::desk::{Desk, fixture, text};
 type Rows = Vec<Vec<String>>;
 
 fn columns() -> Vec<String> {
-    let schema = rtt_schema();
+    let schema = rtt_columns().schema();
     schema.fields().iter().map(|f| f.name().clone()).collect()
 }
 
@@ -59,13 +59,13 @@ fn batches(batches: impl Iterator<Item = RecordBatch>) -> Rows {
 
 fn arrow(file: File) -> Rows {
     let reader = FileReader::try_new(file, None).unwrap();
-    assert_eq!(reader.schema(), rtt_schema());
+    assert_eq!(reader.schema(), rtt_columns().schema());
     batches(reader.map(Result::unwrap))
 }
 
 fn parquet(file: File) -> Rows {
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
-    assert_eq!(reader.schema(), &rtt_schema());
+    assert_eq!(reader.schema(), &rtt_columns().schema());
     batches(reader.build().unwrap().map(Result::unwrap))
 }
 

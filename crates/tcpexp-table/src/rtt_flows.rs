@@ -1,0 +1,107 @@
+//! Summaries of flows found at two points as rows: one per flow and direction.
+
+use std::sync::Arc;
+
+use tcpexp_flow::Direction;
+use tcpexp_measure::spp::{DirectionCounts, FlowSummary};
+use tcpexp_metrics::RttSummary;
+use tcpexp_units::TimeDelta;
+
+use crate::columns::{Builder, Columns};
+use crate::labels::pair_columns;
+
+/// One direction of a flow found at both points.
+#[derive(Clone, Debug)]
+pub struct RttFlowRow {
+    summary: Arc<FlowSummary>,
+    direction: Direction,
+}
+
+impl RttFlowRow {
+    /// The rows of a finished flow: forward, then reverse.
+    pub fn of(summary: FlowSummary) -> [Self; 2] {
+        let summary = Arc::new(summary);
+        Direction::BOTH.map(|direction| Self {
+            summary: Arc::clone(&summary),
+            direction,
+        })
+    }
+
+    fn counts(&self) -> &DirectionCounts {
+        &self.summary.counts[self.direction.index()]
+    }
+
+    fn rtt(&self, of: impl Fn(&RttSummary) -> TimeDelta) -> Option<TimeDelta> {
+        self.summary.rtt[self.direction.index()].as_ref().map(of)
+    }
+}
+
+/// The columns of `tcpexp rtt SRC DST --flows`: a row per flow and direction.
+pub fn rtt_flow_columns() -> Columns<RttFlowRow> {
+    const QUANTILE: &str = "nanoseconds; interpolated between samples (SQL: quantile_cont), exact up to 16384 samples and within 0.1 % beyond. Null when there is no sample.";
+    let columns = pair_columns(Columns::named("rtt_flows"), |row: &RttFlowRow| &row.summary.flow)
+        .text("direction", "The direction this row is about: forward (initiator to responder) or reverse.", |row| row.direction.name())
+        .count("samples", "Round-trip time samples whose first packet went this way.", |row| {
+            row.summary.rtt[row.direction.index()].as_ref().map_or(0, |rtt| rtt.samples)
+        })
+        .maybe_span("rtt_min_ns", "Smallest round-trip time, nanoseconds. Null when there is no sample.", |row| row.rtt(|rtt| rtt.min))
+        .maybe_span("rtt_p5_ns", &format!("5th percentile of the round-trip times, {QUANTILE}"), |row| row.rtt(|rtt| rtt.p5))
+        .maybe_span("rtt_median_ns", &format!("Median of the round-trip times, {QUANTILE}"), |row| row.rtt(|rtt| rtt.median))
+        .maybe_span("rtt_p95_ns", &format!("95th percentile of the round-trip times, {QUANTILE}"), |row| row.rtt(|rtt| rtt.p95))
+        .maybe_span("rtt_p99_ns", &format!("99th percentile of the round-trip times, {QUANTILE}"), |row| row.rtt(|rtt| rtt.p99))
+        .maybe_span("rtt_max_ns", "Largest round-trip time, nanoseconds. Null when there is no sample.", |row| row.rtt(|rtt| rtt.max))
+        .span("duration_ns", "Time from the flow's first packet to its last, either direction, in nanoseconds on the source point's clock.", |row| row.summary.duration);
+    counts(columns).done()
+}
+
+fn counts(columns: Builder<RttFlowRow>) -> Builder<RttFlowRow> {
+    columns
+        .count("seen_packets", "Packets of this direction at the point it passes first (upstream): the sum of matched, ambiguous, duplicate, lost and outside. Packets.", |row| row.counts().seen)
+        .count("matched_packets", "Of seen, found again at the other point (downstream). Packets.", |row| row.counts().matched)
+        .count("ambiguous_packets", "Of seen, like another packet in every field that identifies one, so not used. Packets.", |row| row.counts().ambiguous)
+        .count("duplicate_packets", "Of seen, second records of a packet at the capture. Packets.", |row| row.counts().copies)
+        .count("lost_packets", "Of seen, never found downstream though that capture was running. Packets.", |row| row.counts().lost)
+        .count("outside_packets", "Of seen, sent while the downstream capture was not running. Packets.", |row| row.counts().outside)
+        .count("arrived_packets", "Packets of this direction downstream: the sum of arrivals_matched, arrivals_ambiguous, arrivals_duplicate, unseen_upstream and arrivals_outside. Packets.", |row| row.counts().arrived)
+        .count("arrivals_matched_packets", "Of arrived, found upstream too. Packets.", |row| row.counts().arrivals_matched)
+        .count("arrivals_ambiguous_packets", "Of arrived, like another packet in every field that identifies one, so not used. Packets.", |row| row.counts().arrivals_ambiguous)
+        .count("arrivals_duplicate_packets", "Of arrived, second records of a packet at the capture, and duplicates made on the path. Packets.", |row| row.counts().arrivals_copies)
+        .count("unseen_upstream_packets", "Of arrived, not found upstream though that capture was running. Packets.", |row| row.counts().unseen_upstream)
+        .count("arrivals_outside_packets", "Of arrived, sent while the upstream capture was not running. Packets.", |row| row.counts().arrivals_outside)
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::testdata::{address, bulk};
+    use crate::{Format, RowsWriter};
+
+    fn written(format: Format, summary: &FlowSummary) -> Vec<u8> {
+        let mut table = RowsWriter::new(format, rtt_flow_columns(), Vec::new()).unwrap();
+        table.write(RttFlowRow::of(summary.clone())).unwrap();
+        table.finish().unwrap()
+    }
+
+    #[test]
+    fn a_direction_without_samples_has_null_quantiles() {
+        let json = written(Format::Json, &bulk(0));
+        assert_snapshot!(String::from_utf8(json).unwrap());
+    }
+
+    #[test]
+    fn translated_endpoints_have_their_columns() {
+        let mut summary = bulk(7);
+        summary.flow.translated =
+            Some((address("203.0.113.7:62001"), address("[2001:db8::2]:443")));
+        let csv = written(Format::Csv, &summary);
+        assert_snapshot!(String::from_utf8(csv).unwrap());
+    }
+
+    #[test]
+    fn no_flows_are_a_table_without_rows() {
+        let batch = rtt_flow_columns().batch(&[]).unwrap();
+        assert_eq!(batch.num_rows(), 0);
+    }
+}
