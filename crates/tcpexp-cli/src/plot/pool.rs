@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tcpexp::{Query, SOURCE_COLUMN};
 use tcpexp_chart::RUN_COLUMNS;
 use tcpexp_metrics::pooling::{Lane, PooledDirection, PooledFlows, Pooling};
 use tcpexp_table::{Cell, Frame};
-use tcpexp::{Query, SOURCE_COLUMN};
 
 use super::data::{Data, Grouped};
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use tcpexp_chart::Thinned;
 use tcpexp_chart::page::{PageFlow, PageSeries, page_quantiles};
+use tcpexp_metrics::pooling::{Lane, Pooling};
 use tcpexp_table::{Cell, Frame, TableFile};
 use tcpexp_units::Timestamp;
 
@@ -20,8 +21,6 @@ pub(super) const QUEUE: (&str, &str, &str) = ("queue", "Queue", "queue (packets)
 
 /// Flows of a run that are drawn at the most.
 const MOST_FLOWS: usize = 8;
-/// A flow that carried less than this part of what the busiest did is left out.
-const LEAST_PART: i64 = 50;
 /// Samples in a thinned bin.
 const BIN_POINTS: usize = 4;
 
@@ -62,6 +61,8 @@ struct Chosen {
     /// Values of [`NUMBERS`].
     numbers: Vec<Value>,
     flow: i64,
+    /// Its traffic class in the plan.
+    class: Option<String>,
     direction: String,
     /// The capture that it passes first.
     capture: String,
@@ -119,9 +120,18 @@ impl Tables {
         Ok(Self {
             flows: read(
                 "flows",
-                &with(&["initiator", "responder", "traffic", "unique_bytes"]),
+                &with(&[
+                    "initiator",
+                    "responder",
+                    "traffic",
+                    "traffic_class",
+                    "unique_bytes",
+                ]),
             )?,
-            rtt: read("rtt", &with(&["reference", "method", "rtt_ns"]))?,
+            rtt: read(
+                "rtt",
+                &with(&["reference", "method", "ack_class", "rtt_ns"]),
+            )?,
             sender: read("sender", &with(&["cwnd_segments"]))?,
             throughput: read("throughput", &with(&["goodput_bps"]))?,
             queue: read("queue", &["time_s", "parent", "backlog_packets"])?,
@@ -133,10 +143,15 @@ impl Tables {
             number(frame, "flow_id", row) == Some(chosen.flow)
                 && text(frame, "direction", row) == Some(&chosen.direction)
         };
+        // The same samples as in a comparison.
         let rtt = values(&self.rtt, "rtt_ns", |row| {
-            is_of(&self.rtt, row)
-                && text(&self.rtt, "reference", row) == Some(&chosen.capture)
-                && text(&self.rtt, "method", row) != Some("timestamps")
+            let of = |column| text(&self.rtt, column, row);
+            let is_of_data = match of("method") {
+                Some("packet_pairs") => of("reference") == Some(&chosen.capture),
+                Some("sequence_ack") => of("ack_class") == Some("cumulative"),
+                _ => false,
+            };
+            is_of(&self.rtt, row) && is_of_data
         });
         let cwnd = values(&self.sender, "cwnd_segments", |row| {
             is_of(&self.sender, row)
@@ -166,7 +181,8 @@ impl Tables {
     }
 }
 
-/// The directions of flows that carry most, the busiest first.
+/// The directions of flows that count as [`pooling`](tcpexp_metrics::pooling) says, the busiest
+/// first.
 fn chosen(flows: &Frame) -> Vec<Chosen> {
     let direction = |row| {
         let cell = |column| text(flows, column, row).map(str::to_owned);
@@ -184,16 +200,25 @@ fn chosen(flows: &Frame) -> Vec<Chosen> {
                 .collect(),
             flow: number(flows, "flow_id", row)?,
             direction,
+            class: cell("traffic_class"),
             capture: cell("capture")?,
             bytes: number(flows, "unique_bytes", row).unwrap_or(0),
         })
     };
-    let mut all: Vec<Chosen> = (0..flows.rows()).filter_map(direction).collect();
-    all.sort_by_key(|chosen| (-chosen.bytes, chosen.flow));
-    let most = all.first().map_or(0, |busiest| busiest.bytes);
-    all.retain(|chosen| chosen.bytes > most / LEAST_PART);
-    all.truncate(MOST_FLOWS);
-    all
+    let all: Vec<Chosen> = (0..flows.rows()).filter_map(direction).collect();
+    let lanes = all.iter().map(|chosen| Lane {
+        run: "",
+        flow: chosen.flow,
+        is_forward: chosen.direction == "forward",
+        class: chosen.class.as_deref(),
+        payload_bytes: u64::try_from(chosen.bytes).unwrap_or(0),
+    });
+    let counts = Pooling::default().choose(&lanes.collect::<Vec<_>>()).counts;
+    let counted = all.into_iter().zip(counts).filter(|(_, counts)| *counts);
+    let mut counted: Vec<Chosen> = counted.map(|(chosen, _)| chosen).collect();
+    counted.sort_by_key(|chosen| (-chosen.bytes, chosen.flow));
+    counted.truncate(MOST_FLOWS);
+    counted
 }
 
 /// Time in nanoseconds and value of the rows that have both.
