@@ -38,6 +38,9 @@ pub(crate) enum Ink {
 /// How many series can be told apart by their colours.
 pub(crate) const SERIES: usize = 7;
 
+/// Shades that each colour of a palette has: dashes and markers tell more series apart.
+const ROUNDS: usize = 3;
+
 /// The Okabe-Ito palette, which readers of any colour vision tell apart, without its yellow,
 /// which white paper swallows.
 const ON_WHITE: [u32; SERIES] = [
@@ -103,7 +106,19 @@ impl Theme {
             Self::Dark => &ON_BLACK,
             Self::Grey => &GREYS,
         };
-        rgb(palette[number % SERIES])
+        let colour = rgb(palette[number % SERIES]);
+        // No colour comes twice: further rounds are closer to the ink of text, away from the paper.
+        // That ink itself has nowhere to go and gets closer to the paper.
+        let round = number / SERIES % ROUNDS;
+        let (away, towards) = match self {
+            Self::Paper | Self::Grey => (rgb(0), rgb(0xFF_FF_FF)),
+            Self::Dark => (rgb(0xFF_FF_FF), rgb(0)),
+        };
+        match round {
+            0 => colour,
+            _ if colour == away => mixed(colour, towards, [0.0, 0.35, 0.5][round]),
+            _ => mixed(colour, away, [0.0, 0.35, 0.62][round]),
+        }
     }
 
     const fn pick(self, [paper, dark, grey]: [u32; 3]) -> u32 {
@@ -184,10 +199,21 @@ mod tests {
         for theme in Theme::ALL {
             let paper = theme.colour(Ink::Paper);
             assert!(contrast(theme.colour(Ink::Black), paper) > 7.0);
-            for number in 0..SERIES {
+            for number in 0..SERIES * ROUNDS {
                 let found = contrast(theme.colour(Ink::Series(number)), paper);
                 assert!(found > 2.0, "{theme:?} {number}: {found}");
             }
+        }
+    }
+
+    #[test]
+    fn no_two_series_share_a_colour() {
+        for theme in Theme::ALL {
+            let colours = (0..SERIES * ROUNDS).map(|number| theme.colour(Ink::Series(number)));
+            let different: std::collections::BTreeSet<_> = colours
+                .map(|RGBColor(red, green, blue)| (red, green, blue))
+                .collect();
+            assert_eq!(different.len(), SERIES * ROUNDS, "{theme:?}");
         }
     }
 

@@ -2,8 +2,9 @@
 // Lines over one axis, distributions, and boxes: drawn by uPlot, fed with the flows to be shown.
 
 // Okabe and Ito's colours, which readers of any colour vision tell apart.
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"];
-// One colour comes again with another dash.
+// Behind the first seven, darker shades of them, so that no two of LINES_AT_MOST lines share a colour.
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#003f62", "#753400", "#005740", "#70435c", "#8a8a8a"];
+// Lines of one name, and those beyond the colours, differ in their dashes.
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
 const LINES_AT_MOST = 12;
 const HEIGHT = 260;
