@@ -207,7 +207,7 @@ impl Data<'_> {
             note: None,
         };
         if let Some(args) = self.pool {
-            rows.note = pool(self, args, &mut rows)?;
+            rows.note = pool(self, args, &wanted[1..], &mut rows)?;
         }
         Ok(rows)
     }

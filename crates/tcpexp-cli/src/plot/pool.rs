@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tcpexp::{Query, SOURCE_COLUMN};
+use tcpexp::{FLOW_COLUMN, Query, SOURCE_COLUMN};
 use tcpexp_chart::RUN_COLUMNS;
 use tcpexp_metrics::pooling::{Lane, PooledDirection, PooledFlows, Pooling};
 use tcpexp_table::{Cell, Frame};
@@ -87,11 +87,13 @@ pub(crate) fn optional_columns() -> Vec<String> {
     columns.map(|name| (*name).to_owned()).collect()
 }
 
-/// Leaves the rows that count, and returns the words for them; `None` for tables that are not about
-/// flows, and where nothing tells how much a flow carried.
+/// Leaves the rows that count, and returns the words for them; what filters and the `given` groups
+/// name is not restricted. `None` for tables that are not about flows, and where no table has the
+/// payload of each flow.
 pub(crate) fn pool(
     data: &Data<'_>,
     args: &PoolArgs,
+    given: &[&str],
     rows: &mut Grouped,
 ) -> anyhow::Result<Option<String>> {
     if rows.frame.column("flow_id").is_none() || rows.frame.column("direction").is_none() {
@@ -101,7 +103,8 @@ pub(crate) fn pool(
         return Ok(None);
     };
     let mut named: BTreeSet<&str> = data.filtered_columns().collect();
-    named.extend(rows.groups.iter().flatten().map(String::as_str));
+    // Flows are told apart by default; that does not ask for all of them.
+    named.extend(given.iter().filter(|column| **column != FLOW_COLUMN));
     let lanes: Vec<(Key, Lane<'_>)> = (0..flows.rows())
         .filter_map(|row| lane(&flows, row))
         .collect();

@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 use serde_json::json;
-use tcpexp::units::TimeDelta;
 use tcpexp_testkit::{Scenario, TcpLoad, simulate};
+use tcpexp_units::TimeDelta;
 
 use crate::desk::{Desk, fixture, reason};
 use crate::plot::{drawn, texts};
