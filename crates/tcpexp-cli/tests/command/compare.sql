@@ -133,10 +133,10 @@ inside AS (
     JOIN senders s USING (run, class, sender) JOIN class_windows w USING (run, class)
     WHERE r.time_ns >= greatest(s.from_ns, w.from_ns) AND r.time_ns < least(s.until_ns, w.until_ns))
 SELECT run, class, min(base_ns) / 1e6 AS rtt_base_ms, min(rtt_ns) / 1e6 AS rtt_min_ms,
-    quantile_disc(rtt_ns, 0.5) / 1e6 AS rtt_median_ms, quantile_disc(rtt_ns, 0.95) / 1e6 AS rtt_p95_ms,
-    quantile_disc(rtt_ns, 0.99) / 1e6 AS rtt_p99_ms, avg(rtt_ns) / 1e6 AS rtt_mean_ms,
-    quantile_disc(rtt_ns - base_ns, 0.5) / 1e6 AS induced_rtt_median_ms,
-    quantile_disc(rtt_ns - base_ns, 0.95) / 1e6 AS induced_rtt_p95_ms,
+    quantile_cont(rtt_ns, 0.5) / 1e6 AS rtt_median_ms, quantile_cont(rtt_ns, 0.95) / 1e6 AS rtt_p95_ms,
+    quantile_cont(rtt_ns, 0.99) / 1e6 AS rtt_p99_ms, avg(rtt_ns) / 1e6 AS rtt_mean_ms,
+    quantile_cont(rtt_ns - base_ns, 0.5) / 1e6 AS induced_rtt_median_ms,
+    quantile_cont(rtt_ns - base_ns, 0.95) / 1e6 AS induced_rtt_p95_ms,
     avg((rtt_ns - base_ns) / base_ns) * 100 AS buffer_delay_percent
 FROM inside GROUP BY run, class;
 
@@ -178,10 +178,10 @@ ended AS (
         l.unique_bytes * 8 / (l.rate_bps * l.payload_share) + 2 * b.base_ns / 1e9 AS least_seconds
     FROM lanes l JOIN bases b USING (run, source, sink) JOIN class_windows w USING (run, class)
     WHERE l.ends_by_itself AND l.protocol = 'tcp' AND l.time_ns >= w.from_ns)
-SELECT run, class, quantile_disc(seconds, 0.5) AS completion_median_s,
-    quantile_disc(seconds, 0.95) AS completion_p95_s,
-    quantile_disc(seconds / least_seconds, 0.5) AS slowdown_median,
-    quantile_disc(seconds / least_seconds, 0.95) AS slowdown_p95
+SELECT run, class, quantile_cont(seconds, 0.5) AS completion_median_s,
+    quantile_cont(seconds, 0.95) AS completion_p95_s,
+    quantile_cont(seconds / least_seconds, 0.5) AS slowdown_median,
+    quantile_cont(seconds / least_seconds, 0.95) AS slowdown_p95
 FROM ended GROUP BY run, class;
 
 CREATE VIEW segments AS
