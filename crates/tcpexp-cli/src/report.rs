@@ -115,6 +115,13 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
             capture.moved_records
         ));
     }
+    if capture.flows_shed > 0 {
+        warnings.push(format!(
+            "{}: too many flows at once: {} of them, the least active, ended early, and their later packets began new flows",
+            name.display(),
+            capture.flows_shed
+        ));
+    }
     let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
     if dropped > 0 {
         warnings.push(format!(

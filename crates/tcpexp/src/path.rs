@@ -46,7 +46,7 @@ pub fn path<E: From<Error> + Send>(
     let (mut src_walk, mut dst_walk) = (src.walk_once(tunnels)?, dst.walk_once(tunnels)?);
     let totals = path::measure(&mut src_walk, &mut dst_walk, alignment, least, spp, sink)?;
     Ok(PathReport {
-        captures: [CaptureInfo::of(&src_walk), CaptureInfo::of(&dst_walk)],
+        captures: CaptureInfo::of_both([&src_walk, &dst_walk], totals.totals.flows_shed),
         identification,
         common_packets,
         clock,

@@ -49,6 +49,8 @@ pub struct Batch {
 pub struct Totals {
     /// Flows seen at one point only, by [`Point::index`].
     pub unpaired: [Unpaired; 2],
+    /// Flows that ended early because too many were alive, by [`Point::index`].
+    pub flows_shed: [u32; 2],
     /// Packets and pairs not used because a clock stepped in between.
     pub across_steps: u64,
     /// The smallest one-way delay of all packets on the timeline, by [`Way::index`](crate::spp::Way::index);
@@ -101,6 +103,7 @@ pub fn measure<E: Send>(
     run.finish(sink)?;
     Ok(Totals {
         unpaired: run.linker.unpaired(),
+        flows_shed: [src.flows_shed(), dst.flows_shed()],
         ..run.totals
     })
 }

@@ -55,6 +55,11 @@ impl<'a, P: Packets> Reader<'a, P> {
         }
     }
 
+    /// How many flows ended early because too many were alive.
+    pub(in crate::spp) fn flows_shed(&self) -> u32 {
+        self.table.flows_shed()
+    }
+
     pub(in crate::spp) fn chunk(&mut self) -> Chunk {
         let mut chunk = Chunk {
             sightings: Vec::with_capacity(CHUNK),
