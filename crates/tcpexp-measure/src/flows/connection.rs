@@ -1,4 +1,4 @@
-//! One connection while it lives.
+//! State of one live connection.
 
 use tcpexp_flow::{Datagram, Direction, Flow, Segment};
 use tcpexp_units::TimeDelta;
@@ -43,13 +43,13 @@ impl Connection {
             half.count_duplicate_ack();
         }
         half.sends(segment, || Some(shortest[0]? + shortest[1]?));
-        // It is kept for what comes late, but others need the memory sooner.
+        // A closed connection stays for late segments, but most of its memory can be released.
         if self.closing.is_closed() {
             self.halves.iter_mut().for_each(Half::shrink);
         }
     }
 
-    /// What is known of it so far.
+    /// The summary up to now.
     pub fn summary(&mut self, flow: &Flow) -> ConnectionSummary {
         let vantage = self.vantage();
         let mut of = |direction: Direction| {
