@@ -57,6 +57,11 @@ impl CaptureInfo {
         Ok(Self::of(&walk))
     }
 
+    /// Packets that the capture file itself reports as dropped, at all interfaces.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.interfaces.iter().filter_map(|i| i.dropped).sum()
+    }
+
     /// What a finished pass says.
     pub(crate) fn of(walk: &Walk<'_>) -> Self {
         let capture = walk.capture();

@@ -44,7 +44,7 @@ pub fn rtt<E: From<Error> + Send>(
         captures: CaptureInfo::of_both([&src_walk, &dst_walk], totals.flows_shed),
         identification,
         common_packets,
-        clock,
+        clock: clock.settled(totals.least_owd, options.spp.symmetric),
         totals,
     })
 }

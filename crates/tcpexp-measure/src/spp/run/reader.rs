@@ -87,7 +87,7 @@ impl<'a, P: Packets> Reader<'a, P> {
             chunk.sightings.push(Sighting {
                 at: placed.at,
                 time: sighted.at,
-                piece: placed.piece,
+                piece: u16::try_from(placed.piece).unwrap_or(u16::MAX),
                 record: low_half(sighted.record),
                 header_bytes: header_bytes(sighted.packet),
                 slot: tracked.slot,
