@@ -357,7 +357,7 @@ pub(crate) fn man_page(command: Option<&str>) -> anyhow::Result<()> {
     };
     let mut roff = Vec::new();
     clap_mangen::Man::new(page).render(&mut roff)?;
-    crate::output::print(&roff)
+    crate::output::print_raw(&roff)
 }
 
 #[cfg(test)]
