@@ -1,6 +1,6 @@
 //! Outputs that would destroy something, names that act on a terminal, and leftovers of killed runs.
 
-use crate::desk::{Desk, reason};
+use crate::desk::{Desk, text};
 
 #[test]
 fn an_output_that_is_an_input_or_another_output_is_refused() {
@@ -49,7 +49,9 @@ fn standard_output_that_is_an_input_is_refused() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(reason(&output).contains("standard output goes to src.pcap, which is an input"));
+    let message = text(&output.stderr);
+    let why = "standard output goes to src.pcap, which is an input";
+    assert!(message.contains(why), "{message}");
     assert!(desk.get("src.pcap") == before);
 }
 
@@ -65,8 +67,7 @@ fn names_cannot_act_on_a_terminal() {
             .current_dir(desk.path("."))
             .output()
             .unwrap();
-        let text = [output.stdout, output.stderr].concat();
-        let text = String::from_utf8(text).unwrap();
+        let text = text(&[output.stdout, output.stderr].concat());
         let acts = text
             .chars()
             .find(|&found| found.is_control() && found != '\n');
