@@ -109,6 +109,13 @@ pub struct CaptureRecord {
     pub file: PathBuf,
     /// Packets that the capture tool reports as dropped; `None` without a report.
     pub packets_dropped: Option<u64>,
+    /// Packets that passed the filter in the kernel, including dropped ones. `None` without a report,
+    /// and in records of earlier versions.
+    #[serde(default)]
+    pub packets_received: Option<u64>,
+    /// Packets in the file, as the capture tool reports them.
+    #[serde(default)]
+    pub packets_captured: Option<u64>,
 }
 
 /// Role of a host.
@@ -178,6 +185,10 @@ pub struct QueueCounters {
     pub drops: u64,
     /// Packets forwarded.
     pub packets_sent: u64,
+    /// Packets marked instead of dropped; `None` if the queue counts no marks, and in records of
+    /// earlier versions.
+    #[serde(default)]
+    pub marks: Option<u64>,
 }
 
 /// A change of the path during the run.

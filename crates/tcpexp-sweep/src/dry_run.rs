@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tcpexp_runs::record::Role;
 
 use crate::driver::{describe, estimate};
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::schedule::{self, Planned};
 use crate::site;
 
@@ -73,16 +73,16 @@ fn commands(run: &Planned<'_>) -> Result<String, DryRunError> {
         );
     }
     for (name, host) in setup.of_role(Role::Router) {
-        let path = site::path_plan(&setup.path, host).map_err(wrong)?;
-        put(name, "apply", &site::lines(&path.apply));
-        put(name, "undo", &site::lines(&path.clear));
+        let path = plan::path_plan(&setup.path, host).map_err(wrong)?;
+        put(name, "apply", &plan::lines(&path.apply));
+        put(name, "undo", &plan::lines(&path.clear));
         let mut before = &setup.path;
         for change in &run.cell.changes {
-            let steps = site::change_steps(before, &change.path, host).map_err(wrong)?;
+            let steps = plan::change_steps(before, &change.path, host).map_err(wrong)?;
             put(
                 name,
                 &format!("change at {}: {}", change.at, change.what),
-                &site::lines(&steps),
+                &plan::lines(&steps),
             );
             before = &change.path;
         }

@@ -11,7 +11,6 @@ mod driver;
 mod dry_run;
 mod hash;
 mod site;
-mod testbed;
 
 pub mod plan;
 pub mod schedule;

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 use tcpexp_units::TimeDelta;
 use thiserror::Error;
 
+/// How many flows of one direction can have a delay of their own: each takes a number of the range
+/// that the plan reserves on dummynet.
+pub(crate) const MOST_FLOWS: u32 = 30;
+
 /// Packets that take another delay than the rest and share its queue.
 ///
 /// All that is named must match. The first of several that match counts.

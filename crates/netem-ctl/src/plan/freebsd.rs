@@ -8,10 +8,9 @@ use tcpexp_units::{BitRate, TimeDelta};
 
 use super::check::{Check, Must};
 use super::dummynet::{flow_queue_words, queue_words, shown_queue};
-use super::error::MOST_FLOWS;
 use super::size::QueueSize;
 use super::{Object, Plan, PlanError, Step};
-use crate::bottleneck::{Bottleneck, FlowDelay, Loss, Path, Prefix, Queue};
+use crate::bottleneck::{Bottleneck, FlowDelay, Loss, MOST_FLOWS, Path, Prefix, Queue};
 use crate::router::{Interface, Router};
 
 /// The set that all our rules are in.

@@ -11,6 +11,7 @@ mod linux;
 mod read_back;
 mod size;
 mod tc;
+mod validate;
 
 use serde::Serialize;
 use tcpexp_host::command_line;
@@ -70,7 +71,7 @@ pub(crate) struct Object {
 /// The commands for a bottleneck on a router.
 pub fn plan(bottleneck: &Bottleneck, router: &Router) -> Result<Plan, PlanError> {
     let bottleneck = bottleneck.resolved();
-    error::check(&bottleneck, router)?;
+    validate::check(&bottleneck, router)?;
     match router.os {
         Os::Linux => linux::plan(bottleneck, router),
         Os::FreeBsd => freebsd::plan(bottleneck, router),

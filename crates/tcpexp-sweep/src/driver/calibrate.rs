@@ -5,10 +5,10 @@ use std::time::Duration;
 use tcpexp_runs::record::{Calibration, Role};
 use tcpexp_units::TimeDelta;
 
+use super::context::{Run, positive};
 use super::error::Trouble;
 use super::files::pause;
-use super::run::{Run, positive};
-use crate::plan::{Calibrate, Host, Os, Setup};
+use crate::plan::{self, Calibrate, Host, Os, Setup};
 use crate::site::{self, Counters};
 
 /// What calibration says of a path.
@@ -192,7 +192,7 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
 /// How long the queue may take to run empty.
 fn drain(run: &Run<'_>) -> Duration {
     let router = run.cell.setup.first(Role::Router);
-    let queue = router.and_then(|(_, router)| site::queue_time(&run.cell.setup.path, router));
+    let queue = router.and_then(|(_, router)| plan::queue_time(&run.cell.setup.path, router));
     let queue = queue.map_or(Duration::from_secs(1), positive);
     queue.min(Duration::from_secs(10))
         + positive(run.cell.setup.path.base_rtt())

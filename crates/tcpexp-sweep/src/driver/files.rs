@@ -13,11 +13,11 @@ use netem_ctl::Script;
 
 use tcpexp_runs::record::{LogRecord, Role};
 
+use super::context::Run;
 use super::crew::{Crew, PATIENCE};
 use super::error::Trouble;
-use super::run::Run;
 use super::{chain, clock};
-use crate::plan::Cell;
+use crate::plan::{self, Cell};
 use crate::site::{self, Generator};
 
 /// How generators ended, by name.
@@ -113,7 +113,7 @@ fn held(
     if host.role != Role::Router {
         return Ok(None);
     }
-    let router = site::router(host).map_err(Trouble::Path)?;
+    let router = plan::router(host).map_err(Trouble::Path)?;
     crew.control(name, "preflight", owner, |control| {
         let holder = control.preflight(&router)?.map(|holder| holder.owner);
         let another = holder.filter(|holder| holder != control.owner());
@@ -217,10 +217,13 @@ fn fetch_all(run: &mut Run<'_>, ends: &Ends, gathered: &[(String, String)]) -> R
             return Err(Trouble::Process(text));
         }
         let said = said.get(&format!("logs/{}.err", site::capture_name(capture)));
-        let dropped = said.and_then(|text| dropped(text));
-        // It says so at its end; whoever was killed may not have written all that it had.
+        // tcpdump reports at its end; one that was killed may not have written all packets.
         let missing = || format!("the capture on {} did not end as it must", capture.host);
-        capture.packets_dropped = Some(dropped.ok_or_else(|| Trouble::Process(missing()))?);
+        let counts = said.and_then(|text| CaptureCounts::parse(text));
+        let counts = counts.ok_or_else(|| Trouble::Process(missing()))?;
+        capture.packets_captured = Some(counts.captured);
+        capture.packets_received = Some(counts.received);
+        capture.packets_dropped = Some(counts.dropped);
     }
     for generator in run
         .generators
@@ -277,14 +280,32 @@ fn is_too_large(archive: &Path, dir: &Path) -> io::Result<bool> {
     Ok(room.f_bavail * room.f_frsize < fs::metadata(archive)?.len())
 }
 
-/// The packets that a capture lost, as `tcpdump` says at its end: in the kernel's buffer and before.
-fn dropped(text: &str) -> Option<u64> {
-    let count = |what: &str| {
-        let line = text.lines().find(|line| line.contains(what))?;
-        line.split(' ').next()?.parse::<u64>().ok()
-    };
-    let kernel = count("dropped by kernel")?;
-    Some(kernel + count("dropped by interface").unwrap_or(0))
+/// What `tcpdump` reports at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CaptureCounts {
+    /// Packets written to the file.
+    captured: u64,
+    /// Packets that passed the filter in the kernel, including those dropped for lack of room.
+    received: u64,
+    /// Packets dropped by the kernel's buffer and by the interface.
+    dropped: u64,
+}
+
+impl CaptureCounts {
+    /// Reads standard error of `tcpdump`: the last report, as there may be some on request before.
+    fn parse(text: &str) -> Option<Self> {
+        let count = |what: &str| {
+            let line = text.lines().rfind(|line| line.contains(what))?;
+            let (before, _) = line.split_once(what)?;
+            let mut words = before.split_ascii_whitespace().rev();
+            words.find_map(|word| word.parse::<u64>().ok())
+        };
+        Some(Self {
+            captured: count("captured")?,
+            received: count("received by filter")?,
+            dropped: count("dropped by kernel")? + count("dropped by interface").unwrap_or(0),
+        })
+    }
 }
 
 /// Sleeps for what a host needs.
@@ -301,9 +322,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drops_of_a_capture_are_those_of_kernel_and_interface() {
-        let said = "tcpdump: listening on data\n12 packets captured\n14 packets received by filter\n2 packets dropped by kernel\n1 packet dropped by interface\n";
-        assert_eq!(dropped(said), Some(3));
-        assert_eq!(dropped("tcpdump: listening on data\n"), None);
+    fn counts_of_a_capture_are_those_of_its_last_report() {
+        let asked = "tcpdump: listening on data\ntcpdump: 9 packets captured, 14 packets received by filter, 0 packets dropped by kernel\n";
+        let end = "12 packets captured\n14 packets received by filter\n2 packets dropped by kernel\n1 packet dropped by interface\n";
+        let counts = CaptureCounts {
+            captured: 12,
+            received: 14,
+            dropped: 3,
+        };
+        assert_eq!(CaptureCounts::parse(&format!("{asked}{end}")), Some(counts));
+        assert_eq!(CaptureCounts::parse("tcpdump: listening on data\n"), None);
     }
 }

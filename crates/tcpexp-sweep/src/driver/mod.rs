@@ -2,10 +2,12 @@
 
 mod calibrate;
 mod clock;
+mod context;
 mod crew;
 mod error;
 mod files;
 mod journal;
+mod options;
 mod place;
 mod run;
 mod sweep;
@@ -15,7 +17,8 @@ mod traffic;
 pub use crew::Reach;
 pub use error::SweepError;
 use error::chain;
-pub use sweep::{Analysis, CarryOut, Event, On, Options, Summary, sweep};
+pub use options::{Analysis, CarryOut, Event, On, Options};
+pub use sweep::{Summary, sweep};
 pub(crate) use sweep::{describe, estimate};
 
 /// Asks whether somebody wants the sweep to end.

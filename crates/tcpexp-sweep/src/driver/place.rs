@@ -11,7 +11,7 @@ use tcpexp_runs::record::{RunRecord, Status};
 
 use super::error::SweepError;
 use super::journal::Journal;
-use super::sweep::Options;
+use super::options::Options;
 use crate::plan::Plan;
 
 /// A sweep's directory, which nobody else uses meanwhile.

@@ -5,47 +5,22 @@ use std::thread;
 use std::time::Duration;
 
 use netem_ctl::ApplyOptions;
-use serde_json::json;
-use tcpexp_runs::record::{Role, RunRecord, SCHEMA, Status};
-use tcpexp_units::TimeDelta;
+use tcpexp_runs::record::{CaptureRecord, Role, RunRecord, Status};
 
 use super::calibrate::{self, Verdict};
+use super::chain;
 use super::clock;
+use super::context::{Around, Run, positive};
 use super::crew::Crew;
 use super::error::Trouble;
 use super::files;
 use super::journal::Journal;
-use super::{Interrupt, Reach, chain};
-use crate::plan::{Cell, Host, Os};
+use crate::plan::{self, Cell, Host, Os};
 use crate::schedule::Planned;
 use crate::site::{self, Counters, Generator};
 
-/// What a run needs beside its cell.
-pub(super) struct Around<'a> {
-    pub(super) plan_hash: &'a str,
-    pub(super) varied: &'a [String],
-    /// Who the hosts belong to meanwhile.
-    pub(super) owner: &'a str,
-    pub(super) reach: Reach<'a>,
-    pub(super) interrupt: Interrupt<'a>,
-    /// Says what the run is doing.
-    pub(super) phase: &'a (dyn Fn(&str) + Sync),
-}
-
 /// How much longer than planned a run may take until the hosts undo it by themselves.
 const MARGIN: Duration = Duration::from_secs(90);
-/// How much longer than planned a generator may take.
-pub(super) const GRACE: Duration = Duration::from_secs(15);
-
-/// One run in the making.
-pub(super) struct Run<'a> {
-    pub(super) cell: &'a Cell,
-    pub(super) generators: Vec<Generator>,
-    pub(super) crew: Crew<'a>,
-    pub(super) dir: &'a Path,
-    pub(super) around: &'a Around<'a>,
-    pub(super) record: RunRecord,
-}
 
 /// Carries out one run in `dir`, which is empty, and leaves its record there.
 pub(super) fn carry_out(
@@ -77,31 +52,7 @@ pub(super) fn carry_out(
     Ok(run.record)
 }
 
-impl<'a> Run<'a> {
-    fn new(
-        planned: &Planned<'a>,
-        dir: &'a Path,
-        around: &'a Around<'a>,
-        journal: &'a Journal,
-    ) -> Self {
-        let cell = planned.cell;
-        let generators = site::generators(planned);
-        let crew = Crew {
-            names: cell.setup.hosts.keys().cloned().collect(),
-            reach: around.reach,
-            journal,
-        };
-        let record = blank(planned, around.plan_hash, around.varied);
-        Self {
-            cell,
-            generators,
-            crew,
-            dir,
-            around,
-            record,
-        }
-    }
-
+impl Run<'_> {
     /// All phases but the last, which undoes them.
     fn all(&mut self) -> Result<(), Trouble> {
         self.enter("preflight")?;
@@ -138,7 +89,7 @@ impl<'a> Run<'a> {
             Some(begin + &prepare + &calibrate::server(setup, name))
         })?;
         let (router, host) = self.router()?;
-        let path = site::path_plan(&setup.path, host).map_err(Trouble::Path)?;
+        let path = plan::path_plan(&setup.path, host).map_err(Trouble::Path)?;
         let options = ApplyOptions {
             clear_after: Some(keep),
             take_over: false,
@@ -200,12 +151,7 @@ impl<'a> Run<'a> {
         before: Option<&Counters>,
         after: Option<&Counters>,
     ) -> Result<(), Trouble> {
-        let lost: u64 = self
-            .record
-            .captures
-            .iter()
-            .filter_map(|capture| capture.packets_dropped)
-            .sum();
+        let lost: u64 = self.record.captures.iter().map(missing_packets).sum();
         if lost > 0 {
             self.fail(Status::Invalid, format!("captures lost {lost} packets"));
         }
@@ -281,69 +227,8 @@ impl<'a> Run<'a> {
         };
         self.crew
             .control(host, "undo", self.around.owner, |control| {
-                control.release(site::os(router)).map(drop)
+                control.release(plan::os(router)).map(drop)
             })
-    }
-
-    pub(super) fn router(&self) -> Result<(&'a str, &'a Host), Trouble> {
-        let router = self.cell.setup.first(Role::Router);
-        router.ok_or_else(|| Trouble::Unknown("a router".to_owned()))
-    }
-
-    /// How long the run may take at the most.
-    fn longest(&self) -> Duration {
-        let setup = &self.cell.setup;
-        let ends = self
-            .generators
-            .iter()
-            .map(|generator| generator.end().unwrap_or(setup.run.timeout));
-        let traffic = ends.max().map_or(Duration::ZERO, positive);
-        traffic + GRACE + positive(setup.calibration.load) * 4
-    }
-
-    fn enter(&self, phase: &str) -> Result<(), Trouble> {
-        if (self.around.interrupt)() {
-            return Err(Trouble::Interrupted);
-        }
-        (self.around.phase)(phase);
-        self.crew.journal.note("phase", json!({"phase": phase}));
-        Ok(())
-    }
-
-    pub(super) fn fail(&mut self, status: Status, reason: String) {
-        // What went wrong first is why the rest did.
-        if self.record.status == Status::Complete {
-            self.record.status = status;
-            self.record.reason = Some(reason);
-        }
-    }
-}
-
-/// The record of a run that has not begun.
-pub(super) fn blank(planned: &Planned<'_>, plan_hash: &str, varied: &[String]) -> RunRecord {
-    let cell = planned.cell;
-    let traffic = site::generators(planned).into_iter();
-    RunRecord {
-        schema: SCHEMA,
-        run: planned.name(),
-        cell: cell.hash.clone(),
-        repetition: planned.repetition,
-        seed: planned.seed,
-        plan_hash: plan_hash.to_owned(),
-        status: Status::Complete,
-        reason: None,
-        parameters: cell.parameters.clone(),
-        varied: varied.to_vec(),
-        captures: Vec::new(),
-        logs: Vec::new(),
-        traffic: traffic.map(|generator| generator.record).collect(),
-        t0_ns: None,
-        bottleneck: serde_json::to_value(cell.setup.path.resolved()).unwrap_or_default(),
-        calibration: None,
-        queue: None,
-        changes: Vec::new(),
-        started_ns: clock::now_ns(),
-        finished_ns: 0,
     }
 }
 
@@ -363,6 +248,11 @@ pub(super) fn preflight(
     }
 }
 
-pub(super) fn positive(time: TimeDelta) -> Duration {
-    Duration::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(0))
+/// Packets that a capture should have and has not: dropped by the kernel, or not read before its end.
+fn missing_packets(capture: &CaptureRecord) -> u64 {
+    let dropped = capture.packets_dropped.unwrap_or(0);
+    let unread = |received: u64| received.checked_sub(capture.packets_captured?);
+    // The kernel counts what it drops as received.
+    let unread = capture.packets_received.and_then(unread).unwrap_or(0);
+    dropped.max(unread)
 }

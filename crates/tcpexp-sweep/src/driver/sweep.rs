@@ -1,6 +1,5 @@
 //! A whole sweep: the runs of a plan that are not there yet, one after another.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -11,90 +10,16 @@ use tcpexp_runs::folders::DATASET;
 use tcpexp_runs::record::{RunRecord, Status};
 
 use super::clock;
-use super::crew::{Crew, Reach};
+use super::context::{Around, positive};
+use super::crew::Crew;
 use super::error::{SweepError, Trouble};
+use super::options::{Event, On, Options};
 use super::place::Place;
-use super::run::{self, Around, positive, preflight};
-use super::{Interrupt, chain, testbed};
+use super::run::{self, preflight};
+use super::{chain, testbed};
 use crate::plan::{OnFailure, Plan};
 use crate::schedule::{self, Planned};
 use crate::site;
-
-/// What is done with a run that is complete: its directory is given.
-pub type Analysis<'a> = &'a (dyn Fn(&Path) -> Result<(), String> + Sync);
-
-/// How a sweep is carried out.
-pub struct Options<'a> {
-    /// Where everything goes.
-    pub dir: &'a Path,
-    /// Whether to go on with what is there.
-    pub resume: bool,
-    /// Only these runs, by name; all of the plan's without it.
-    pub only: Option<&'a [String]>,
-    /// Where runs are carried out.
-    pub on: On<'a>,
-    /// Whether somebody wants it to end.
-    pub interrupt: Interrupt<'a>,
-    /// What is done with each complete run, while the next one goes.
-    pub analyze: Option<Analysis<'a>>,
-    /// Is told what happens.
-    pub tell: &'a (dyn Fn(&Event<'_>) + Sync),
-}
-
-/// Where runs are carried out.
-#[derive(Clone, Copy)]
-pub enum On<'a> {
-    /// On these hosts, one run after another.
-    Hosts(Reach<'a>),
-    /// Each on a testbed of its own, several at the same time.
-    Testbeds {
-        /// How many at the same time.
-        jobs: usize,
-        /// Carries out one run.
-        carry_out: CarryOut<'a>,
-    },
-}
-
-/// Carries out one run, and leaves a sweep's directory in the one that is given.
-pub type CarryOut<'a> = &'a (dyn Fn(&Planned<'_>, &Path) -> Result<(), String> + Sync);
-
-/// Something that happens in a sweep.
-#[derive(Clone, Debug)]
-pub enum Event<'a> {
-    /// So many runs are to be done, of so many.
-    Planned {
-        /// To be done.
-        left: usize,
-        /// In the plan.
-        all: usize,
-    },
-    /// A run begins.
-    Begins {
-        /// Its name.
-        run: &'a str,
-        /// What varies, as text.
-        what: &'a str,
-    },
-    /// A run enters a phase.
-    Phase {
-        /// Its name.
-        run: &'a str,
-        /// The phase.
-        phase: &'a str,
-    },
-    /// A run ended.
-    Ends {
-        /// What came of it.
-        record: &'a RunRecord,
-    },
-    /// A run's analysis ended.
-    Analyzed {
-        /// Its name.
-        run: &'a str,
-        /// Why it failed, if it did.
-        failure: Option<&'a str>,
-    },
-}
 
 /// How many runs ended how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use tcpexp_runs::record::{RecordError, RunRecord, Status};
 
 use super::Interrupt;
 use super::clock;
+use super::context;
 use super::error::SweepError;
-use super::run;
-use super::sweep::CarryOut;
+use super::options::CarryOut;
 use crate::plan::Plan;
 use crate::schedule::Planned;
 
@@ -27,7 +27,7 @@ pub(super) fn carry_out(
         path: dir.to_owned(),
         source,
     };
-    let mut record = run::blank(planned, &plan.hash, &plan.varied);
+    let mut record = context::blank(planned, &plan.hash, &plan.varied);
     let out = tempfile::Builder::new()
         .prefix(".testbed-")
         .tempdir_in(dir)

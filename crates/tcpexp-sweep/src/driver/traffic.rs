@@ -8,9 +8,10 @@ use tcpexp_runs::record::{ChangeRecord, Role, Status};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::clock;
+use super::context::{GRACE, Run};
 use super::error::Trouble;
 use super::files::{self, Ends};
-use super::run::{GRACE, Run};
+use crate::plan;
 use crate::site::{self, Generator};
 
 impl Run<'_> {
@@ -67,11 +68,11 @@ impl Run<'_> {
         }
         let (router, host) = self.router()?;
         let router = router.to_owned();
-        let mut before = site::path_plan(&self.cell.setup.path, host).map_err(Trouble::Path)?;
+        let mut before = plan::path_plan(&self.cell.setup.path, host).map_err(Trouble::Path)?;
         let t0_ns = t0_ns + offset(&router);
         let mut scripts = Vec::new();
         for change in &self.cell.changes {
-            let after = site::path_plan(&change.path, host).map_err(Trouble::Path)?;
+            let after = plan::path_plan(&change.path, host).map_err(Trouble::Path)?;
             let at = Timestamp::from_nanos(t0_ns + change.at.as_nanos());
             let script = netem_ctl::change_script(&before, &after, self.around.owner, Some(at));
             scripts.push(script.map_err(|error| Trouble::Path(error.into()))?);
@@ -98,10 +99,10 @@ impl Run<'_> {
         }
         let Some(last) = last else { return Ok(()) };
         let (router, host) = self.router()?;
-        let plan = site::path_plan(&self.cell.changes[last].path, host).map_err(Trouble::Path)?;
+        let path = plan::path_plan(&self.cell.changes[last].path, host).map_err(Trouble::Path)?;
         let owner = self.around.owner;
         let wrong = self.crew.control(router, "read back", owner, |control| {
-            control.mismatches(&plan)
+            control.mismatches(&path)
         })?;
         if let Some(wrong) = wrong.first() {
             self.fail(Status::Invalid, format!("after the last change, {wrong}"));

@@ -13,8 +13,8 @@ use super::host::sysctl_fault;
 use super::matrix::{self, CellText};
 use super::parameters;
 use super::place::{self, Place};
-use super::{Change, Kind, Setup, change, together};
-use crate::{hash, site, testbed};
+use super::{Change, Kind, Setup, change, testbed, together};
+use crate::hash;
 
 /// One cell of a plan's grid.
 #[derive(Clone, Debug)]
@@ -144,12 +144,12 @@ fn check_path(
         return Ok(());
     };
     let span = place::span(table, &["path"]);
-    if let Err(error) = site::path_plan(&setup.path, router) {
+    if let Err(error) = super::path::path_plan(&setup.path, router) {
         return Err(Fault::new(span, error.to_string()));
     }
     let mut before = &setup.path;
     for change in changes {
-        if let Err(error) = site::change_steps(before, &change.path, router) {
+        if let Err(error) = super::path::change_steps(before, &change.path, router) {
             return Err(Fault::new(
                 span_of_changes.unwrap_or(span),
                 error.to_string(),

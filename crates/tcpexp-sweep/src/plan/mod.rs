@@ -10,11 +10,14 @@ mod error;
 mod host;
 mod matrix;
 mod parameters;
+mod path;
 mod place;
 mod settings;
+mod testbed;
 mod together;
 mod tool;
 mod traffic;
+mod varied;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,6 +33,7 @@ pub use change::Change;
 pub(crate) use commands::{Ends, seconds, text};
 pub use error::PlanError;
 pub use host::{Host, Os};
+pub(crate) use path::{change_steps, lines, os, path_plan, queue_time, router};
 pub use settings::{Calibrate, Capture, Lab, Loggers, OnFailure, Prepare, RunSettings};
 pub use tool::Tool;
 pub(crate) use tool::{Program, ServerPort};
@@ -140,7 +144,7 @@ impl Plan {
         kind: Option<Kind>,
     ) -> Result<Self, Fault> {
         let cells = cell::all(root, kind)?;
-        let varied = parameters::varied(&cells);
+        let varied = varied::varied(&cells);
         let Some(first) = cells.first() else {
             let span = place::span(root, &["matrix"]);
             return Err(Fault::new(

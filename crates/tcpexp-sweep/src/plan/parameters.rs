@@ -1,17 +1,17 @@
 //! A cell's parameters under the names of columns: each name ends in its unit.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use netem_ctl::Path;
 use tcpexp_runs::record::Parameter;
 use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
 
-use super::{Cell, Setup, Traffic};
+use super::{Setup, Traffic};
 
 type Parameters = BTreeMap<String, Option<Parameter>>;
 
-/// The round-trip time that follows from the delays.
-const BASE_RTT: &str = "base_rtt_ms";
+/// The round-trip time, which follows from the delays.
+pub(super) const BASE_RTT: &str = "base_rtt_ms";
 
 /// The parameters of a cell: what is set, and what follows from it.
 pub(super) fn of(setup: &Setup) -> Parameters {
@@ -62,42 +62,6 @@ pub(super) fn of(setup: &Setup) -> Parameters {
         }
     }
     all
-}
-
-/// The columns that differ between cells, those of the matrix's first list first.
-pub(super) fn varied(cells: &[Cell]) -> Vec<String> {
-    let mut found = Vec::new();
-    let lists = cells.iter().map(|cell| cell.point.len()).max().unwrap_or(0);
-    for list in 0..lists {
-        // Cells that differ in nothing but this list's entry stand against the first of them.
-        let mut firsts: HashMap<Vec<usize>, &Cell> = HashMap::new();
-        for cell in cells.iter().filter(|cell| !cell.point.is_empty()) {
-            let mut others = cell.point.clone();
-            others.remove(list);
-            let first = *firsts.entry(others).or_insert(cell);
-            differences(first, cell, &mut found);
-        }
-    }
-    if let Some((first, others)) = cells.split_first() {
-        for cell in others {
-            differences(first, cell, &mut found);
-        }
-    }
-    found
-}
-
-fn differences(a: &Cell, b: &Cell, found: &mut Vec<String>) {
-    for name in a.parameters.keys().chain(b.parameters.keys()) {
-        // What follows from others does not vary by itself.
-        let is_new = name != BASE_RTT && !found.contains(name);
-        if is_new && value(a, name) != value(b, name) {
-            found.push(name.clone());
-        }
-    }
-}
-
-fn value<'a>(cell: &'a Cell, name: &str) -> Option<&'a Parameter> {
-    cell.parameters.get(name)?.as_ref()
 }
 
 fn of_path(all: &mut Parameters, prefix: &str, path: &Path) {

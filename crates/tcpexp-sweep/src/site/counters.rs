@@ -34,6 +34,7 @@ impl Counters {
         Some(QueueCounters {
             drops: difference(now.drops, then.drops)?,
             packets_sent: difference(now.packets, then.packets)?,
+            marks: difference(now.marks(), then.marks()),
         })
     }
 
@@ -107,6 +108,7 @@ mod tests {
         let counted = QueueCounters {
             drops: 3,
             packets_sent: 100,
+            marks: None,
         };
         assert_eq!(after.since(&before, "right"), Some(counted));
         assert_eq!(

@@ -2,12 +2,10 @@
 
 mod counters;
 mod generator;
-mod path;
 mod phases;
 mod preflight;
 
 pub(crate) use counters::{Counters, READ};
 pub(crate) use generator::{Generator, generators};
-pub(crate) use path::{change_steps, lines, os, path_plan, queue_time, router};
 pub(crate) use phases::*;
 pub(crate) use preflight::{VERSIONS, preflight};

@@ -97,6 +97,8 @@ pub(crate) fn captures(capture: &Capture, (name, host): Named<'_>) -> Vec<(Captu
         role: host.role,
         file: format!("captures/{file}.pcap").into(),
         packets_dropped: None,
+        packets_received: None,
+        packets_captured: None,
     };
     match host.role {
         Role::Router if !capture.router => Vec::new(),

@@ -45,6 +45,8 @@ process_body() {
     shift 3
     stopped=
     trap 'stopped=1' TERM INT
+    # It asks tcpdump for its counters, and must end nobody else.
+    [ "$(uname)" = FreeBSD ] || trap '' USR1
     echo $$ >"$dir/pids/$name" || exit 1
     # Whoever undoes the run looks for pids only after it made this.
     [ ! -e "$dir/stopping" ] || exit 1
@@ -127,10 +129,19 @@ clear_body() {
 # standard error (said FILE LINE), and packs what the run recorded, for the user who fetches it
 gather() {
     ended
-    names=$(cd "$dir/pids" && ls)
-    # shellcheck disable=SC2086 # names have no blanks
-    stop $names
     cd "$dir/out" || return
+    names=$(cd "$dir/pids" && ls)
+    captures=
+    others=
+    for name in $names; do
+        if [ -e "captures/$name.pcap" ]; then captures="$captures $name"; else others="$others $name"; fi
+    done
+    # What the others send at their end is captured too.
+    # shellcheck disable=SC2086 # names have no blanks
+    stop $others
+    for name in $captures; do drain "$name"; done
+    # shellcheck disable=SC2086
+    stop $captures
     # What a process writes at its end must be there before it is fetched.
     for name in $names; do await_status "$name"; done
     for file in logs/*.err; do
@@ -204,6 +215,25 @@ capture() {
     # shellcheck disable=SC2086
     spawn "$1" "$1.out" 0 tcpdump -n -i "$2" -s "$3" -B "$4" $linux -w "$dir/out/captures/$1.pcap" "$5"
     await "$1" 'listening on' "$dir/out/logs/$1.err"
+}
+
+# drain CAPTURE: until tcpdump has read all packets that passed its filter, for 5 s at most. The
+# kernel hands packets over in blocks, up to a second late; what is not read when tcpdump ends is lost.
+drain() {
+    request=USR1
+    [ "$(uname)" != FreeBSD ] || request=INFO
+    tries=0
+    while [ "$tries" -lt 50 ] && [ ! -e "$dir/out/status/$1" ]; do
+        tries=$((tries + 1))
+        signal "$request" "$1"
+        sleep 0.1
+        # tcpdump: 12 packets captured, 14 packets received by filter, 2 packets dropped by kernel
+        counts=$(sed -n 's/^tcpdump: \([0-9]*\) .* captured, \([0-9]*\) .* filter, \([0-9]*\) .* kernel.*/\1 \2 \3/p' \
+            "$dir/out/logs/$1.err" | tail -n 1)
+        # shellcheck disable=SC2086
+        set -- "$1" $counts
+        [ -z "${4:-}" ] || [ "$2" -lt "$(($3 - $4))" ] || return 0
+    done
 }
 
 # await NAME TEXT FILE: until the process has said so

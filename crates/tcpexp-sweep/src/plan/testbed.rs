@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tcpexp_runs::record::Role;
 
-use crate::plan::{Host, Lab, Os, Setup};
+use super::{Host, Lab, Os, Setup};
 
 /// Most hosts of one side.
 pub(crate) const MOST_HOSTS: u8 = 64;

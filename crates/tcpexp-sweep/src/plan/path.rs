@@ -3,7 +3,7 @@
 use netem_ctl::{Bottleneck, Plan, Router, Step};
 use tcpexp_units::{ByteCount, TimeDelta};
 
-use crate::plan::{Host, Os};
+use super::host::{Host, Os};
 
 /// Why a path cannot be made.
 pub(crate) type PathError = Box<dyn std::error::Error + Send + Sync>;

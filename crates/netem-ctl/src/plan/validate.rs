@@ -1,0 +1,203 @@
+//! Refuses bottlenecks that make no sense, whatever the router's system.
+
+use tcpexp_units::TimeDelta;
+
+use super::error::PlanError;
+use crate::bottleneck::{Bottleneck, FlowDelay, MOST_FLOWS, Path, Queue};
+use crate::router::{Os, Router};
+
+/// The longest delay. dummynet allows no longer one (`ipfw_dummynet.c`, `do_config`); netem's timers
+/// would overflow only much later.
+const LONGEST: TimeDelta = TimeDelta::from_seconds(10);
+
+/// The lowest rate, 1 byte per millisecond: `tc` computes in whole bytes per second, and dummynet
+/// has no lower one.
+const LOWEST_RATE_BPS: u64 = 8_000;
+
+/// Checks both directions.
+pub(crate) fn check(all: &Bottleneck, router: &Router) -> Result<(), PlanError> {
+    if router.left == router.right {
+        return Err(PlanError::OneInterface(router.left.to_string()));
+    }
+    for (direction, path) in [("forward", &all.forward), ("reverse", &all.reverse)] {
+        check_line(direction, path)?;
+        check_queue(direction, path)?;
+        for (index, flow) in path.flows.iter().flatten().enumerate() {
+            check_flow(direction, index, flow)?;
+        }
+        if path.flows.iter().flatten().count() > MOST_FLOWS as usize {
+            return Err(PlanError::Value {
+                direction,
+                key: "flows",
+                value: "longer".into(),
+                expected: "30 flows at the most",
+            });
+        }
+        if router.os == Os::FreeBsd {
+            super::freebsd::check(direction, path)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_line(direction: &'static str, path: &Path) -> Result<(), PlanError> {
+    let value = |key, value: TimeDelta, expected| PlanError::Value {
+        direction,
+        key,
+        value: value.to_exact_text(),
+        expected,
+    };
+    let delay = path.delay.unwrap_or_default();
+    let jitter = path.jitter.unwrap_or_default();
+    if delay < TimeDelta::ZERO || delay > LONGEST {
+        return Err(value("delay", delay, "a time from 0s to 10s"));
+    }
+    if jitter < TimeDelta::ZERO || jitter > delay {
+        return Err(value(
+            "jitter",
+            jitter,
+            "no more than the delay: no packet arrives before it is sent",
+        ));
+    }
+    let needs = |key, needs| PlanError::Needs {
+        direction,
+        key,
+        needs,
+    };
+    if path.reorder.is_some() && delay == TimeDelta::ZERO {
+        return Err(needs("reorder", "a delay that some packets skip"));
+    }
+    if path.jitter.is_none() {
+        if path.jitter_distribution.is_some() {
+            return Err(needs("jitter_distribution", "jitter"));
+        }
+        if path.jitter_reorders {
+            return Err(needs("jitter_reorders", "jitter"));
+        }
+    }
+    Ok(())
+}
+
+fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
+    let needs = |key, needs| PlanError::Needs {
+        direction,
+        key,
+        needs,
+    };
+    let keys = queue_keys(path);
+    let Some(rate) = path.rate else {
+        return match keys.iter().find(|(_, is_set, _)| *is_set) {
+            Some((key, ..)) => Err(needs(key, "a rate: without one there is no queue")),
+            None => Ok(()),
+        };
+    };
+    if rate.as_bps() < LOWEST_RATE_BPS {
+        return Err(PlanError::Value {
+            direction,
+            key: "rate",
+            value: rate.to_string(),
+            expected: "8kbit or more",
+        });
+    }
+    let queue = path.queue.unwrap_or(Queue::Pfifo);
+    for (key, is_set, of) in keys {
+        if is_set && !of.contains(&queue) {
+            return Err(PlanError::NotOfQueue {
+                direction,
+                key,
+                queue,
+                expected: names(of),
+            });
+        }
+    }
+    if path.ecn == Some(false) && queue == Queue::Cake {
+        return Err(PlanError::Value {
+            direction,
+            key: "ecn",
+            value: "false".into(),
+            expected: "nothing or true: cake always marks",
+        });
+    }
+    let must_have = [Queue::Pfifo, Queue::Bfifo, Queue::Red, Queue::Sfq];
+    if path.buffer.is_none() && must_have.contains(&queue) {
+        return Err(needs("queue", "a buffer, such as buffer = \"1bdp\""));
+    }
+    Ok(())
+}
+
+const ALL: &[Queue] = &Queue::ALL;
+const MARKING: &[Queue] = &[
+    Queue::Red,
+    Queue::Codel,
+    Queue::FqCodel,
+    Queue::Pie,
+    Queue::FqPie,
+    Queue::Cake,
+];
+const AIMING: &[Queue] = &[Queue::Codel, Queue::FqCodel, Queue::Pie, Queue::FqPie];
+const REACTING: &[Queue] = &[Queue::Codel, Queue::FqCodel, Queue::Cake];
+const CODELS: &[Queue] = &[Queue::Codel, Queue::FqCodel];
+const PIES: &[Queue] = &[Queue::Pie, Queue::FqPie];
+const HASHING: &[Queue] = &[Queue::FqCodel, Queue::FqPie, Queue::Sfq];
+
+/// The keys that belong to a queue: name, whether it is there, and which queues it is for.
+fn queue_keys(path: &Path) -> [(&'static str, bool, &'static [Queue]); 12] {
+    [
+        ("buffer", path.buffer.is_some(), ALL),
+        ("queue", path.queue.is_some(), ALL),
+        // That nothing is marked is true of those that cannot mark.
+        ("ecn", path.ecn == Some(true), MARKING),
+        ("target", path.target.is_some(), AIMING),
+        ("interval", path.interval.is_some(), REACTING),
+        ("update_interval", path.update_interval.is_some(), PIES),
+        ("ce_threshold", path.ce_threshold.is_some(), CODELS),
+        ("flow_queues", path.flow_queues.is_some(), HASHING),
+        ("red_min", path.red_min.is_some(), &[Queue::Red]),
+        ("red_max", path.red_max.is_some(), &[Queue::Red]),
+        (
+            "red_probability",
+            path.red_probability.is_some(),
+            &[Queue::Red],
+        ),
+        ("isolation", path.isolation.is_some(), &[Queue::Cake]),
+    ]
+}
+
+fn names(queues: &[Queue]) -> &'static str {
+    match queues {
+        MARKING => "red, codel, fq_codel, pie, fq_pie or cake",
+        AIMING => "codel, fq_codel, pie or fq_pie",
+        REACTING => "codel, fq_codel or cake",
+        CODELS => "codel or fq_codel",
+        PIES => "pie or fq_pie",
+        HASHING => "fq_codel, fq_pie or sfq",
+        [Queue::Red] => "red",
+        [Queue::Cake] => "cake",
+        _ => "any queue",
+    }
+}
+
+fn check_flow(direction: &'static str, index: usize, flow: &FlowDelay) -> Result<(), PlanError> {
+    let wrong = |problem| PlanError::Flow {
+        direction,
+        index,
+        problem,
+    };
+    let families: Vec<bool> = [flow.source, flow.destination]
+        .into_iter()
+        .flatten()
+        .map(|prefix| prefix.is_ipv6())
+        .collect();
+    if families.is_empty() && flow.source_port.is_none() && flow.destination_port.is_none() {
+        return Err(wrong(
+            "names nothing to tell it by: expected source, destination or a port",
+        ));
+    }
+    if families.first() != families.last() {
+        return Err(wrong("source and destination are of different IP versions"));
+    }
+    if flow.delay < TimeDelta::ZERO || flow.delay > LONGEST {
+        return Err(wrong("expected a delay from 0s to 10s"));
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! One run in the making: what all its phases share.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+use tcpexp_runs::record::{Role, RunRecord, SCHEMA, Status};
+use tcpexp_units::TimeDelta;
+
+use super::clock;
+use super::crew::Crew;
+use super::error::Trouble;
+use super::journal::Journal;
+use super::{Interrupt, Reach};
+use crate::plan::{Cell, Host};
+use crate::schedule::Planned;
+use crate::site::{self, Generator};
+
+/// What all runs of a sweep share.
+pub(super) struct Around<'a> {
+    pub(super) plan_hash: &'a str,
+    pub(super) varied: &'a [String],
+    /// The owner of the leases on the hosts.
+    pub(super) owner: &'a str,
+    pub(super) reach: Reach<'a>,
+    pub(super) interrupt: Interrupt<'a>,
+    /// Reports that a run enters a phase.
+    pub(super) phase: &'a (dyn Fn(&str) + Sync),
+}
+
+/// How much longer than planned a generator may take.
+pub(super) const GRACE: Duration = Duration::from_secs(15);
+
+/// A run in the making.
+pub(super) struct Run<'a> {
+    pub(super) cell: &'a Cell,
+    pub(super) generators: Vec<Generator>,
+    pub(super) crew: Crew<'a>,
+    pub(super) dir: &'a Path,
+    pub(super) around: &'a Around<'a>,
+    pub(super) record: RunRecord,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        planned: &Planned<'a>,
+        dir: &'a Path,
+        around: &'a Around<'a>,
+        journal: &'a Journal,
+    ) -> Self {
+        let cell = planned.cell;
+        let generators = site::generators(planned);
+        let crew = Crew {
+            names: cell.setup.hosts.keys().cloned().collect(),
+            reach: around.reach,
+            journal,
+        };
+        let record = blank(planned, around.plan_hash, around.varied);
+        Self {
+            cell,
+            generators,
+            crew,
+            dir,
+            around,
+            record,
+        }
+    }
+
+    pub(super) fn router(&self) -> Result<(&'a str, &'a Host), Trouble> {
+        let router = self.cell.setup.first(Role::Router);
+        router.ok_or_else(|| Trouble::Unknown("a router".to_owned()))
+    }
+
+    /// How long the run may take at the most.
+    pub(super) fn longest(&self) -> Duration {
+        let setup = &self.cell.setup;
+        let ends = self
+            .generators
+            .iter()
+            .map(|generator| generator.end().unwrap_or(setup.run.timeout));
+        let traffic = ends.max().map_or(Duration::ZERO, positive);
+        traffic + GRACE + positive(setup.calibration.load) * 4
+    }
+
+    pub(super) fn enter(&self, phase: &str) -> Result<(), Trouble> {
+        if (self.around.interrupt)() {
+            return Err(Trouble::Interrupted);
+        }
+        (self.around.phase)(phase);
+        self.crew.journal.note("phase", json!({"phase": phase}));
+        Ok(())
+    }
+
+    pub(super) fn fail(&mut self, status: Status, reason: String) {
+        // What went wrong first is why the rest did.
+        if self.record.status == Status::Complete {
+            self.record.status = status;
+            self.record.reason = Some(reason);
+        }
+    }
+}
+
+/// The record of a run that has not begun.
+pub(super) fn blank(planned: &Planned<'_>, plan_hash: &str, varied: &[String]) -> RunRecord {
+    let cell = planned.cell;
+    let traffic = site::generators(planned).into_iter();
+    RunRecord {
+        schema: SCHEMA,
+        run: planned.name(),
+        cell: cell.hash.clone(),
+        repetition: planned.repetition,
+        seed: planned.seed,
+        plan_hash: plan_hash.to_owned(),
+        status: Status::Complete,
+        reason: None,
+        parameters: cell.parameters.clone(),
+        varied: varied.to_vec(),
+        captures: Vec::new(),
+        logs: Vec::new(),
+        traffic: traffic.map(|generator| generator.record).collect(),
+        t0_ns: None,
+        bottleneck: serde_json::to_value(cell.setup.path.resolved()).unwrap_or_default(),
+        calibration: None,
+        queue: None,
+        changes: Vec::new(),
+        started_ns: clock::now_ns(),
+        finished_ns: 0,
+    }
+}
+
+pub(super) fn positive(time: TimeDelta) -> Duration {
+    Duration::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(0))
+}
