@@ -1,7 +1,8 @@
 //! One emulated bottleneck: described, turned into commands, applied to a router and read back.
 //!
-//! A [`Bottleneck`] says what a path is to be like. What must be typed on a [`Router`] for that is a
-//! pure function of the two. A [`Runner`] takes scripts to a host.
+//! A [`Bottleneck`] describes the two directions of a path. [`plan`] computes the commands that make
+//! it on a [`Router`], without touching anything. [`Control`] runs them and reads the state back. A
+//! [`Runner`] takes scripts to a host.
 //!
 //! ```no_run
 //! use netem_ctl::{Local, Runner, Script};

@@ -1,4 +1,4 @@
-//! Where a bottleneck is made.
+//! The router that emulates a bottleneck.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,20 +6,20 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A host that forwards between the sources on its left and the sinks on its right.
+/// A host that forwards between the sources on its left interface and the sinks on its right one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Router {
-    /// Which commands it understands.
+    /// The operating system, which decides the commands.
     #[serde(default)]
     pub os: Os,
-    /// Interface towards the sources. With several of them, the bridge that they are on.
+    /// Interface towards the sources; the bridge, if there are several.
     pub left: Interface,
     /// Interface towards the sinks.
     pub right: Interface,
 }
 
-/// An operating system whose emulation we know.
+/// An operating system with a supported emulator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Os {
@@ -30,11 +30,11 @@ pub enum Os {
     FreeBsd,
 }
 
-/// Name of a network interface, in letters that mean nothing to a shell.
+/// Name of a network interface. It needs no quotes in a shell.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Interface(String);
 
-/// Text that cannot be the name of an interface.
+/// The text is not the name of an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "\"{0}\" is no interface: expected 1 to 15 of letters, digits, '_', '.', ':' and '-', not \
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interface_is_nothing_that_a_shell_or_tc_would_take_for_something_else() {
+    fn interface_names_mean_nothing_else_to_a_shell_or_to_tc() {
         for name in ["eth0", "enp3s0f1", "br-lan", "eth0.100", "vtnet0", "a"] {
             assert!(Interface::from_str(name).is_ok(), "{name}");
         }

@@ -12,36 +12,36 @@ use thiserror::Error;
 /// that the plan reserves on dummynet.
 pub(crate) const MOST_FLOWS: u32 = 30;
 
-/// Packets that take another delay than the rest and share its queue.
+/// Packets with a delay of their own that share the queue with all others.
 ///
-/// All that is named must match. The first of several that match counts.
+/// All given fields must match. The first matching entry applies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowDelay {
-    /// Where they come from.
+    /// Source address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Prefix>,
-    /// Where they go.
+    /// Destination address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destination: Option<Prefix>,
-    /// TCP or UDP port that they come from. Of fragments, only the first one is seen.
+    /// Source port of TCP or UDP. Only the first fragment of a packet has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_port: Option<u16>,
-    /// TCP or UDP port that they go to.
+    /// Destination port of TCP or UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destination_port: Option<u16>,
-    /// Their one-way delay. Jitter, loss and the like are the path's.
+    /// One-way delay. Jitter and loss are those of the path.
     pub delay: TimeDelta,
 }
 
-/// Addresses that begin alike: `172.16.10.3`, `172.16.10.0/24`, `fd00::/64`.
+/// An address prefix: `172.16.10.3`, `172.16.10.0/24`, `fd00::/64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Prefix {
     address: IpAddr,
     bits: u8,
 }
 
-/// Text that is no prefix.
+/// The text is not an address prefix.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("\"{0}\" is no address: expected one such as \"172.16.10.3\" or \"172.16.10.0/24\"")]
 pub struct PrefixError(String);
@@ -61,7 +61,7 @@ impl FlowDelay {
 }
 
 impl Prefix {
-    /// Whether its addresses are those of IPv6.
+    /// Whether it is an IPv6 prefix.
     pub const fn is_ipv6(&self) -> bool {
         self.address.is_ipv6()
     }

@@ -1,4 +1,4 @@
-//! How packets get lost before the queue.
+//! Loss before the queue.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use tcpexp_units::Share;
 
-/// Packets that get lost, whatever the load.
+/// Loss that does not depend on the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Loss {
-    /// Each packet with this probability, by itself: `loss = "1%"`.
+    /// Independent loss with this probability: `loss = "1%"`.
     Random(Share),
-    /// In bursts: `loss = { enter_bad = "0.1%", leave_bad = "20%" }`.
+    /// Bursts of loss: `loss = { enter_bad = "0.1%", leave_bad = "20%" }`.
     Bursts(GilbertElliott),
 }
 
@@ -28,10 +28,10 @@ pub struct GilbertElliott {
     pub enter_bad: Share,
     /// Probability to go from bad to good, with each packet (r).
     pub leave_bad: Share,
-    /// Probability that a packet is lost in the bad state (1-h); all are where nothing is said.
+    /// Probability that a packet is lost in the bad state (1-h); 100 % by default.
     #[serde(default = "all")]
     pub in_bad: Share,
-    /// Probability that a packet is lost in the good state (1-k); none are where nothing is said.
+    /// Probability that a packet is lost in the good state (1-k); 0 % by default.
     #[serde(default)]
     pub in_good: Share,
 }
@@ -41,8 +41,8 @@ const fn all() -> Share {
 }
 
 impl Loss {
-    /// Share of packets lost in the long run, from 0 to 1; `None` for a model that never changes
-    /// state.
+    /// Long-run share of lost packets, from 0 to 1: (p·(1-h) + r·(1-k)) / (p + r). `None` for a model that
+    /// never changes state.
     pub fn mean(&self) -> Option<f64> {
         match self {
             Self::Random(share) => Some(share.as_f64()),

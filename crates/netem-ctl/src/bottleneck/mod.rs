@@ -12,7 +12,7 @@ pub use flow::{FlowDelay, Prefix, PrefixError};
 pub use loss::{GilbertElliott, Loss};
 pub use queue::{Distribution, Isolation, Queue};
 
-/// A router's behaviour towards the traffic that crosses it, each direction on its own.
+/// The emulated path of the traffic that crosses a router, each direction by itself.
 ///
 /// `forward` is from the router's left interface to its right one: from source to sink.
 ///
@@ -31,14 +31,14 @@ pub use queue::{Distribution, Isolation, Queue};
 pub struct Bottleneck {
     /// From left to right.
     pub forward: Path,
-    /// From right to left. Where nothing is said, the delay and the delays of flows are those of
-    /// `forward`, and nothing else is.
+    /// From right to left. Its delay and the delays of flows default to those of `forward`; nothing
+    /// else does.
     #[serde(default)]
     pub reverse: Path,
 }
 
-/// One direction. A packet is first delayed (or lost, duplicated, overtaken), then it waits for its
-/// turn at the rate: the queue is the last stage, and nothing but the queue drops for lack of room.
+/// One direction. A packet is first delayed (or lost, duplicated, reordered), then queued for the
+/// rate. The queue is the last stage, and only the queue drops for lack of room.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Path {
@@ -49,70 +49,69 @@ pub struct Path {
     /// One-way delay of the path without its queue. Default: none forward; in reverse, as forward.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<TimeDelta>,
-    /// How far the delay varies to either side.
+    /// Largest deviation of the delay to either side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<TimeDelta>,
-    /// How the jitter is distributed; uniformly where nothing is said.
+    /// Distribution of the jitter; uniform by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter_distribution: Option<Distribution>,
-    /// Lets packets overtake each other when their delays differ. Without it a packet leaves no
-    /// earlier than the one before it, which makes delays longer where packets are closer together
-    /// than the jitter.
+    /// Whether jitter reorders packets. If not, a packet leaves no earlier than the one before it, which
+    /// lengthens the delays of packets closer together than the jitter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub jitter_reorders: bool,
     /// Packets lost before the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
-    /// Share of packets that skip the delay, and so overtake.
+    /// Share of packets that skip the delay, and so overtake others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Share>,
-    /// Share of packets that come twice.
+    /// Share of packets that are duplicated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate: Option<Share>,
-    /// Room in the queue; needed by `pfifo`, `bfifo`, `red` and `sfq`, optional for the others.
+    /// Size of the queue; required for `pfifo`, `bfifo`, `red` and `sfq`, optional for the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
-    /// How the queue is managed; `pfifo` where nothing is said.
+    /// The queue discipline; `pfifo` by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
-    /// Whether the queue marks instead of dropping. Default: no, but `cake` always does. The hosts'
-    /// own use of ECN is another matter.
+    /// Whether the queue marks packets with ECN instead of dropping them. Default: no; `cake` always
+    /// marks. Hosts negotiate ECN independently of this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
-    /// Delay that the queue management aims for (`codel`, `fq_codel`, `pie`, `fq_pie`).
+    /// Target queueing delay (`codel`, `fq_codel`, `pie`, `fq_pie`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<TimeDelta>,
-    /// Time within which it expects a reaction (`codel`, `fq_codel`), for `cake` its `rtt`.
+    /// Interval of `codel` and `fq_codel` (RFC 8289, section 4.2); the `rtt` of `cake`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<TimeDelta>,
-    /// How often the drop probability is computed (`pie`, `fq_pie`).
+    /// Update interval of the drop probability (`pie`, `fq_pie`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update_interval: Option<TimeDelta>,
     /// Marks all packets that waited longer than this (`codel`, `fq_codel`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<TimeDelta>,
-    /// Number of queues that flows are hashed to (`fq_codel`, `fq_pie`, `sfq`).
+    /// Number of per-flow queues (`fq_codel`, `fq_pie`, `sfq`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_queues: Option<u32>,
-    /// Average queue at which `red` begins to drop; a twelfth of the buffer where nothing is said.
+    /// Average queue at which `red` begins to drop; a twelfth of the buffer by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub red_min: Option<ByteCount>,
-    /// Average queue at which `red` drops with its highest probability; three times the minimum.
+    /// Average queue at which `red` drops with its highest probability; three times `red_min` by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub red_max: Option<ByteCount>,
-    /// Highest drop probability of `red`; 10 % where nothing is said.
+    /// Highest drop probability of `red`; 10 % by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub red_probability: Option<Share>,
-    /// Between whom `cake` shares.
+    /// How `cake` isolates flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// Flows with a delay of their own. They share the queue with all others. In reverse, where
-    /// nothing is said: those of `forward` with source and destination exchanged.
+    /// Flows with a delay of their own; they share the queue with all others. The default in reverse is
+    /// those of `forward` with source and destination exchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<FlowDelay>>,
 }
 
-/// A description of a bottleneck that cannot be read.
+/// The description of a bottleneck is malformed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} ({text}): {message}")]
 pub struct ReadError {
@@ -120,7 +119,7 @@ pub struct ReadError {
     pub line: usize,
     /// That line.
     pub text: String,
-    /// What is wrong and what was expected.
+    /// What was found, and what was expected.
     pub message: String,
 }
 
@@ -138,7 +137,7 @@ impl ReadError {
 }
 
 impl Path {
-    /// The same without what happens to no packet: asked what they have, tools leave it out.
+    /// The path without zero probabilities and jitter, which tools do not print.
     pub(crate) fn without_zeros(&self) -> Self {
         let happens = |share: &Share| *share > Share::default();
         Self {
@@ -160,7 +159,7 @@ impl Bottleneck {
         toml::from_str(text).map_err(|error| ReadError::new(&error, text))
     }
 
-    /// The same with everything filled in that is said by saying nothing.
+    /// The description with all defaults filled in.
     #[must_use]
     pub fn resolved(&self) -> Self {
         let mut all = self.clone();

@@ -1,10 +1,10 @@
-//! Names of queues and of what they can be told.
+//! Queue disciplines, and names for their options.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How a queue is managed.
+/// A queue discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Queue {
@@ -22,13 +22,13 @@ pub enum Queue {
     Pie,
     /// PIE with a queue for each flow.
     FqPie,
-    /// Shaper and queues in one; it takes the place of the rate stage.
+    /// Shaper and queues in one; it replaces the rate stage.
     Cake,
     /// Stochastic fair queueing. One flow gets 127 packets of room at the most.
     Sfq,
 }
 
-/// Distribution of jitter. All but the uniform one need tables that come with `tc`.
+/// Distribution of jitter. All but the uniform one need the tables of iproute2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Distribution {
@@ -42,7 +42,7 @@ pub enum Distribution {
     ParetoNormal,
 }
 
-/// Between whom `cake` shares the rate.
+/// The units between which `cake` shares the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
@@ -78,7 +78,7 @@ impl Queue {
         Self::Sfq,
     ];
 
-    /// Its name, as `tc` has it and as it is written in TOML.
+    /// Its name for `tc` and in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pfifo => "pfifo",
@@ -101,7 +101,7 @@ impl fmt::Display for Queue {
 }
 
 impl Distribution {
-    /// Its name, as `tc` has it.
+    /// Its name for `tc`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
@@ -113,7 +113,7 @@ impl Distribution {
 }
 
 impl Isolation {
-    /// Its name, as `tc` has it.
+    /// Its name for `tc`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Flowblind => "flowblind",

@@ -1,4 +1,4 @@
-//! The command line, for `netem-ctl` and for whatever has it as a subcommand.
+//! The command line of `netem-ctl`, also for use as a subcommand.
 
 mod run;
 
@@ -13,19 +13,19 @@ use crate::runner::SshHost;
 
 pub use run::{CliError, run};
 
-/// Makes one bottleneck on a router, reads it back and takes it away
+/// Apply one bottleneck to a router, read it back and clear it
 ///
 /// The router is a Linux host (tc) or a FreeBSD host (ipfw and dummynet) that forwards between two
 /// interfaces; it is reached by ssh, with the user's own configuration and keys.
 #[derive(Debug, Parser)]
 #[command(name = "netem-ctl", version, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What can be done with a router.
+/// The commands.
 #[derive(Debug, Subcommand)]
 #[expect(missing_docs, reason = "each has the description of its arguments")]
 pub enum Command {
@@ -36,11 +36,11 @@ pub enum Command {
     Clear(ClearArgs),
 }
 
-/// Make a bottleneck and read it back
+/// Apply a bottleneck and read it back
 ///
-/// What is there of ours before is taken away first. A queue that somebody else made, and the
-/// interface that carries the connection to the router, are not touched. If anything fails, nothing
-/// is left behind.
+/// Clears an earlier bottleneck of the same owner first. Refuses interfaces with queues of other
+/// programs, and the interface that carries the connection to the router. If a step fails, the router
+/// is cleared.
 #[derive(Debug, Args)]
 pub struct ApplyArgs {
     #[command(flatten)]
@@ -62,21 +62,21 @@ pub struct ApplyArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_wait)]
     pub(crate) clear_after: Option<Duration>,
 
-    /// Take the router from whoever holds it
+    /// Take the router from another owner
     #[arg(long)]
     pub(crate) take_over: bool,
 }
 
-/// Show what is on the router: who holds it, what was asked for, queues and counters
+/// Show the holder of the router, its bottleneck, queues and counters
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     #[command(flatten)]
     pub(crate) at: Target,
 }
 
-/// Read the bottleneck back and tell what differs
+/// Read the bottleneck back and report differences
 ///
-/// Without a description, what was applied last is what must be there.
+/// Compares with the bottleneck that was applied last, unless --config names another one.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     #[command(flatten)]
@@ -87,17 +87,17 @@ pub struct VerifyArgs {
     pub(crate) config: Option<PathBuf>,
 }
 
-/// Change rates, delays and limits while packets flow
+/// Change rates, delays and limits in place, while packets flow
 #[derive(Debug, Args)]
 pub struct ChangeArgs {
     #[command(flatten)]
     pub(crate) at: Target,
 
-    /// Description of the bottleneck as it is to be
+    /// Description of the new bottleneck
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) config: PathBuf,
 
-    /// Description of the bottleneck as it is, with --dry-run, which does not ask the router
+    /// Description of the current bottleneck, for --dry-run, which does not ask the router
     #[arg(long, value_name = "FILE.toml", requires_all = ["left", "right", "dry_run"])]
     pub(crate) from: Option<PathBuf>,
 
@@ -110,35 +110,35 @@ pub struct ChangeArgs {
     pub(crate) right: Option<Interface>,
 }
 
-/// Take away all that is ours, whoever left it there
+/// Clear the bottleneck, whoever applied it
 ///
-/// Needs to know the router only, and finds what a crash left. What was there before comes back.
+/// Also finds what a crash left behind. Restores the settings from before.
 #[derive(Debug, Args)]
 pub struct ClearArgs {
     #[command(flatten)]
     pub(crate) at: Target,
 }
 
-/// Which router, and how to get there.
+/// The router, and how to reach it.
 #[derive(Debug, Args)]
 pub struct Target {
-    /// Router, as ssh knows it; this machine where none is given
+    /// Router, as ssh knows it [default: this machine]
     #[arg(long, value_name = "HOST")]
     pub(crate) host: Option<SshHost>,
 
-    /// Network namespace on this machine instead
+    /// Network namespace on this machine
     #[arg(long, value_name = "NAME", conflicts_with = "host")]
     pub(crate) namespace: Option<Interface>,
 
-    /// Configuration for ssh instead of the user's
+    /// Configuration for ssh in place of the user's
     #[arg(long, value_name = "FILE", requires = "host")]
     pub(crate) ssh_config: Option<PathBuf>,
 
-    /// What the router runs
+    /// Operating system of the router
     #[arg(long, value_enum, default_value_t = OsArg::Linux)]
     pub(crate) os: OsArg,
 
-    /// Name under which the router is held; user@host where none is given
+    /// Name of the owner [default: user@host]
     #[arg(long, value_name = "NAME")]
     pub(crate) owner: Option<String>,
 
@@ -147,7 +147,7 @@ pub struct Target {
     pub(crate) dry_run: bool,
 }
 
-/// Names of systems as they are typed.
+/// Names of systems on the command line.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum OsArg {
     /// tc

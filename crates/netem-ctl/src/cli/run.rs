@@ -1,4 +1,4 @@
-//! Does what was typed.
+//! Runs the commands.
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,51 +13,51 @@ use crate::plan::{self, Plan, PlanError};
 use crate::router::{Interface, Router};
 use crate::runner::{DryRun, Local, RunError, Runner, Ssh, SshOptions};
 
-/// Why it could not be done.
+/// Why a command failed.
 #[derive(Debug, Error)]
 pub enum CliError {
-    /// A file that cannot be read.
+    /// A file is unreadable.
     #[error("cannot read {}", path.display())]
     File {
-        /// Which.
+        /// The name.
         path: PathBuf,
-        /// What the system says.
+        /// The cause.
         source: io::Error,
     },
-    /// A description that is wrong.
+    /// A description is malformed.
     #[error("{}: {problem}", path.display())]
     Read {
-        /// In which file.
+        /// The file.
         path: PathBuf,
-        /// Where and what.
+        /// Line and fault.
         problem: ReadError,
     },
-    /// A bottleneck that cannot be.
+    /// A bottleneck is impossible.
     #[error("{}: {problem}", path.display())]
     Plan {
-        /// In which file.
+        /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         problem: PlanError,
     },
-    /// The router does not do it.
+    /// The router refused.
     #[error(transparent)]
     Control(#[from] ControlError),
     /// The router cannot be reached.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// There is no bottleneck.
+    /// The router has no bottleneck.
     #[error("{host}: there is no bottleneck: apply one first")]
     Nothing {
-        /// Where.
+        /// The host.
         host: String,
     },
-    /// The output cannot be written.
+    /// Standard output is closed or full.
     #[error("cannot write the output")]
     Write(#[from] io::Error),
 }
 
-/// Does what was typed, and tells about it on `out`.
+/// Runs a command and writes its output to `out`.
 pub fn run(command: &Command, out: &mut dyn Write) -> Result<(), CliError> {
     match command {
         Command::Apply(args) => apply(args, out),
@@ -163,7 +163,7 @@ fn clear(args: &ClearArgs, out: &mut dyn Write) -> Result<(), CliError> {
     args.at.tell(out, runner.as_ref(), &said)
 }
 
-/// What the router says that it has; `None` in a dry run, which does not ask it.
+/// The plan of the bottleneck on the router; `None` in a dry run, which does not ask it.
 fn current(control: &Control, at: &Target, runner: &dyn Runner) -> Result<Option<Plan>, CliError> {
     let holder = control.show(at.os.into())?.holder;
     if at.dry_run {
@@ -195,7 +195,7 @@ fn planned(config: &Path, router: &Router) -> Result<Plan, CliError> {
     })
 }
 
-/// One line for each direction.
+/// Writes one line for each direction.
 fn describe(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
     let Router { left, right, .. } = &plan.router;
     let ways = [

@@ -1,4 +1,4 @@
-//! Why a router does not do what it is to do.
+//! Errors of applying, changing and clearing a bottleneck.
 
 use thiserror::Error;
 
@@ -6,107 +6,107 @@ use super::scripts::{HELD, LEFT};
 use crate::plan::{ChangeError, Mismatch, PlanError};
 use crate::runner::{Output, RunError};
 
-/// Something that keeps a router from having, changing or losing a bottleneck.
+/// Why a bottleneck could not be applied, changed or cleared.
 #[derive(Debug, Error)]
 pub enum ControlError {
-    /// The bottleneck cannot be made.
+    /// The system of the router cannot emulate the bottleneck.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The change needs a new bottleneck.
+    /// The change is not possible in place.
     #[error(transparent)]
     Change(#[from] ChangeError),
-    /// The router cannot be reached, or a script has no known end.
+    /// The router is unreachable, or the end of a script is unknown.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Programs are missing.
+    /// The router lacks programs.
     #[error("{host}: {} missing: install {package}", tools.join(", "))]
     MissingTools {
-        /// Where.
+        /// The host.
         host: String,
-        /// Which.
+        /// The name.
         tools: Vec<String>,
-        /// What brings them.
+        /// The packages that provide them.
         package: &'static str,
     },
-    /// There is no such interface.
+    /// The router has no such interface.
     #[error("{host}: there is no interface {interface}; there are {}", others.join(", "))]
     NoInterface {
-        /// Where.
+        /// The host.
         host: String,
-        /// Which.
+        /// The name.
         interface: String,
-        /// Those that there are.
+        /// The interfaces that it has.
         others: Vec<String>,
     },
-    /// It would cut the connection that we came by.
+    /// The interface carries the connection to the router.
     #[error("{host}: {interface} carries this connection (to {peer}): expected a data interface")]
     ControlInterface {
-        /// Where.
+        /// The host.
         host: String,
-        /// Which.
+        /// The name.
         interface: String,
-        /// Where we are, as the router sees it.
+        /// Our address, as the router sees it.
         peer: String,
     },
-    /// Someone else's queue is there, and clearing could not bring it back.
+    /// The interface has a queue of another program, which clearing could not restore.
     #[error(
         "{host}: {interface} has a queue that is not ours ({kind} {handle}): remove it first, as it \
          could not be put back"
     )]
     ForeignQueue {
-        /// Where.
+        /// The host.
         host: String,
-        /// Which.
+        /// The name.
         interface: String,
-        /// What kind.
+        /// Its kind.
         kind: String,
-        /// Its number.
+        /// Its handle.
         handle: String,
     },
-    /// The kernel cannot emulate.
+    /// The router cannot emulate.
     #[error("{host}: {problem}")]
     Unfit {
-        /// Where.
+        /// The host.
         host: String,
-        /// What is wrong, and what to do.
+        /// The reason, and what to do about it.
         problem: String,
     },
-    /// Someone else has a bottleneck there.
+    /// Another owner holds the router.
     #[error("{host}: held by {holder}: wait, or take over")]
     Held {
-        /// Where.
+        /// The host.
         host: String,
-        /// Who and since when.
+        /// The owner, and since when.
         holder: String,
     },
     /// A command failed.
     #[error("{host}: {message}")]
     Command {
-        /// Where.
+        /// The host.
         host: String,
-        /// The command and what it said.
+        /// The command, and the end of its standard error.
         message: String,
     },
-    /// What was read back is not what was asked for.
+    /// The state read back differs from the plan.
     #[error("{host}: {}", list(wrong))]
     Mismatch {
-        /// Where.
+        /// The host.
         host: String,
-        /// What differs.
+        /// The differences.
         wrong: Vec<Mismatch>,
     },
-    /// Something of ours could not be taken away.
+    /// Clearing left something behind.
     #[error("{host}: not cleared: {what}")]
     Left {
-        /// Where.
+        /// The host.
         host: String,
-        /// What is left.
+        /// The remaining queues, devices or rules.
         what: String,
     },
-    /// No counters where some must be.
+    /// The router printed no counters.
     #[error("{host}: cannot read the counters of its queues")]
     NoCounters {
-        /// Where.
+        /// The host.
         host: String,
     },
 }
@@ -117,7 +117,7 @@ fn list(wrong: &[Mismatch]) -> String {
 }
 
 impl ControlError {
-    /// Reads from its exit code why a script of ours failed.
+    /// Reads the cause from the exit code of a script.
     pub(crate) fn of_script(host: &str, output: &Output) -> Self {
         let host = host.to_owned();
         let said = output.complaint();

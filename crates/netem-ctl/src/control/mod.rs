@@ -1,4 +1,4 @@
-//! The way to a bottleneck on a router and back: look, apply, read back, change, clear.
+//! Applies a bottleneck to a router, reads it back, changes it and clears it.
 
 mod counters;
 mod error;
@@ -19,32 +19,33 @@ pub use error::ControlError;
 pub use preflight::Holder;
 pub use scripts::HOST_SH;
 
-/// Does things to one router on behalf of one owner.
+/// Controls one router on behalf of one owner.
 ///
-/// A router is held from `apply` to `clear`: nobody else can apply or change in between. If the
-/// owner dies, a timer on the router clears it.
+/// The owner holds a lease on the router from [`apply`](Self::apply) to [`clear`](Self::clear): no
+/// other owner can apply or change meanwhile. With [`ApplyOptions::clear_after`], a watchdog on the
+/// router clears it if the owner does not come back.
 pub struct Control<'a> {
     runner: &'a dyn Runner,
     owner: String,
 }
 
-/// How to apply.
+/// Options of [`Control::apply`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApplyOptions {
-    /// Time after which the router clears itself, unless it is cleared or told to wait before.
+    /// Time after which the router clears itself, unless [`Control::keep_alive`] extends it.
     pub clear_after: Option<Duration>,
-    /// Takes the router from whoever holds it.
+    /// Takes the lease from another owner.
     pub take_over: bool,
 }
 
-/// What clearing found.
+/// Result of clearing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleared {
-    /// Whose bottleneck it was; `None` where there was nothing of ours.
+    /// The owner of the cleared bottleneck; `None` if there was no bottleneck.
     pub owner: Option<String>,
 }
 
-/// When a change took place, on the router's clock.
+/// Time of a change on the router's clock; `None` if the router did not print it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// Before the first command.
@@ -53,12 +54,12 @@ pub struct Changed {
     pub ended: Option<Timestamp>,
 }
 
-/// What is on a router now.
+/// The state of a router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Who holds it and what was asked for; `None` if nobody does.
+    /// The holder and its bottleneck; `None` if nobody holds the router.
     pub holder: Option<Holder>,
-    /// What the router's own tools say.
+    /// Queues, classes and filters, as the router's tools print them.
     pub text: String,
 }
 
@@ -100,19 +101,19 @@ impl Changed {
 }
 
 impl<'a> Control<'a> {
-    /// Control of the router that `runner` reaches. The owner is a name for messages that is the
-    /// same when the owner comes back, such as `user@host`.
+    /// Controls the router that `runner` reaches. `owner` must be the same whenever the owner comes
+    /// back, such as `user@host`; see [`owner_name`].
     pub fn new(runner: &'a dyn Runner, owner: &str) -> Self {
         let owner = owner_name(owner);
         Self { runner, owner }
     }
 
-    /// Whom the router would belong to.
+    /// The owner, as leases have it.
     pub fn owner(&self) -> &str {
         &self.owner
     }
 
-    /// Looks whether the router can have a bottleneck and may be touched. Changes nothing.
+    /// Checks that the router can emulate and may be changed, and reports its holder. Changes nothing.
     pub fn preflight(&self, router: &Router) -> Result<Option<Holder>, ControlError> {
         let output = self.run(&scripts::preflight(router), false)?;
         if self.runner.is_dry() {
@@ -121,7 +122,7 @@ impl<'a> Control<'a> {
         preflight::judge(self.runner.host(), router, &output.text())
     }
 
-    /// Makes the bottleneck and reads it back. Where that fails, nothing is left behind.
+    /// Makes the bottleneck and reads it back. Clears it if that fails.
     pub fn apply(&self, plan: &Plan, options: ApplyOptions) -> Result<(), ControlError> {
         self.preflight(&plan.router)?;
         let script = scripts::apply(plan, &self.owner, options);
@@ -134,7 +135,7 @@ impl<'a> Control<'a> {
         verified
     }
 
-    /// Reads the bottleneck back.
+    /// Reads the bottleneck back; differences are an error.
     pub fn verify(&self, plan: &Plan) -> Result<(), ControlError> {
         match self.mismatches(plan)? {
             wrong if wrong.is_empty() => Ok(()),
@@ -145,7 +146,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Reads the bottleneck back and tells what differs.
+    /// Reads the bottleneck back and returns the differences.
     pub fn mismatches(&self, plan: &Plan) -> Result<Vec<Mismatch>, ControlError> {
         let commands: Vec<_> = plan.verify.iter().map(|check| &check.argv).collect();
         let output = self.run(&sections::read(&commands), true)?;
@@ -161,7 +162,7 @@ impl<'a> Control<'a> {
             .collect())
     }
 
-    /// Changes the bottleneck while packets flow, at a point in time on the router's clock or now.
+    /// Changes the bottleneck in place, now or at a time on the router's clock, and reads it back.
     pub fn change(
         &self,
         from: &Plan,
@@ -174,13 +175,13 @@ impl<'a> Control<'a> {
         Ok(Changed::parse(&output.text()))
     }
 
-    /// Takes the bottleneck away, whoever made it, and whether or not this process did. Knows
-    /// nothing but the router.
+    /// Clears the bottleneck, whoever made it. Needs no plan: the router knows how, or the names and
+    /// numbers of the parts do.
     pub fn clear(&self, os: Os) -> Result<Cleared, ControlError> {
         self.cleared(&scripts::clear(os))
     }
 
-    /// Takes the bottleneck away unless someone else holds the router.
+    /// Clears the bottleneck unless another owner holds the router.
     pub fn release(&self, os: Os) -> Result<Cleared, ControlError> {
         self.cleared(&scripts::release(os, &self.owner))
     }
@@ -197,14 +198,14 @@ impl<'a> Control<'a> {
         })
     }
 
-    /// Gives the router's timer this much time from now.
+    /// Lets the router clear itself after this time from now.
     pub fn keep_alive(&self, os: Os, clear_after: Duration) -> Result<(), ControlError> {
         let script = scripts::keep_alive(os, &self.owner, clear_after);
         let output = self.run(&script, true)?;
         self.succeeded(&output)
     }
 
-    /// What is on the router.
+    /// Reads the holder and the state of the router.
     pub fn show(&self, os: Os) -> Result<Shown, ControlError> {
         let output = self.run(&scripts::show(os), true)?;
         let text = output.text();
@@ -216,7 +217,7 @@ impl<'a> Control<'a> {
         })
     }
 
-    /// Counters of the queues and of what is before them.
+    /// Reads the counters of the queues and of the delay stages.
     pub fn counters(&self, plan: &Plan) -> Result<Counters, ControlError> {
         let commands = counters::commands(plan);
         let output = self.run(&sections::read(&commands), true)?;

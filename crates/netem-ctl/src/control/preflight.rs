@@ -1,4 +1,4 @@
-//! What a router says of itself before it is touched.
+//! Whether a router may be changed, from what its preflight script prints.
 
 use tcpexp_host::Qdisc;
 
@@ -8,20 +8,20 @@ use crate::bottleneck::Bottleneck;
 use crate::plan::OUR_ROOTS;
 use crate::router::{Interface, Os, Router};
 
-/// Who holds a router.
+/// The holder of a router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// The owner's name.
     pub owner: String,
-    /// Since when, in seconds since 1970 on the router's clock.
+    /// Begin of the lease, in seconds since 1970 on the router's clock.
     pub since_s: Option<i64>,
-    /// What it applied.
+    /// The bottleneck that it applied.
     pub bottleneck: Option<Bottleneck>,
-    /// To which interfaces.
+    /// The interfaces that it applied it to.
     pub router: Option<Router>,
 }
 
-/// Reads the answers of the preflight script.
+/// Judges the output of the preflight script.
 pub(crate) fn judge(
     host: &str,
     router: &Router,
@@ -54,7 +54,7 @@ pub(crate) fn judge(
             });
         }
     }
-    // The way back to us, what it is a VLAN of, and the ports of it if it is a bridge.
+    // The interface of the route back, the device below a VLAN, and the ports of a bridge.
     let carriers: Vec<&str> = section("carriers").lines().collect();
     for interface in [&router.left, &router.right] {
         if carriers.contains(&interface.as_str()) {
@@ -78,8 +78,8 @@ pub(crate) fn judge(
     Ok(holder)
 }
 
-/// Refuses a root that someone made, for deleting ours would not bring it back, and someone's
-/// ingress hook, for it would go with ours.
+/// Refuses root queues of other programs, which deleting ours would not restore, and ingress hooks
+/// of other programs, which would be deleted with ours.
 fn foreign(
     host: &str,
     interface: &Interface,
@@ -108,7 +108,7 @@ fn foreign(
     Ok(())
 }
 
-/// Loading `ipfw` by ourselves could lock us out: its default is to let nothing through.
+/// Checks that dummynet is ready. It does not load `ipfw`, whose default is to block all packets.
 fn fit_for_dummynet(host: &str, sections: &[(&str, &str)]) -> Result<(), ControlError> {
     let section = |name: &str| {
         let found = sections.iter().find(|(known, _)| *known == name);
@@ -140,7 +140,7 @@ fn fit_for_dummynet(host: &str, sections: &[(&str, &str)]) -> Result<(), Control
     }
 }
 
-/// Who holds the router, as it remembers.
+/// The holder, from the files of its lease.
 pub(crate) fn holder(sections: &[(&str, &str)]) -> Option<Holder> {
     let section = |name: &str| {
         let found = sections.iter().find(|(known, _)| *known == name);
@@ -164,7 +164,7 @@ mod tests {
         Router { os, left, right }
     }
 
-    fn said(os: Os, text: &str) -> String {
+    fn verdict(os: Os, text: &str) -> String {
         match judge("rtr", &router(os), text) {
             Ok(None) => "free".to_owned(),
             Ok(Some(holder)) => format!("held by {}", holder.owner),
@@ -175,29 +175,29 @@ mod tests {
     const LINKS: &str = "@@ tools\n@@ owner\n@@ peer\n192.0.2.7\n@@ links\nlo\neth0\neth1\neth2\n";
 
     #[test]
-    fn a_router_that_is_fit_is_free_or_held() {
-        assert_eq!(said(Os::Linux, LINKS), "free");
+    fn a_fit_router_is_free_or_held() {
+        assert_eq!(verdict(Os::Linux, LINKS), "free");
         let held = LINKS.replace("@@ owner\n", "@@ owner\nuser@desk 1767225600\n");
-        assert_eq!(said(Os::Linux, &held), "held by user@desk");
+        assert_eq!(verdict(Os::Linux, &held), "held by user@desk");
     }
 
     #[test]
-    fn an_interface_that_carries_our_connection_is_refused_below_a_vlan_and_in_a_bridge_too() {
+    fn interface_that_carries_the_connection_is_refused_also_below_a_vlan_or_bridge() {
         for carriers in ["eth1\n", "eth1.100\neth1\n", "br0\neth0\neth1\n"] {
             assert_eq!(
-                said(Os::Linux, &format!("{LINKS}@@ carriers\n{carriers}")),
+                verdict(Os::Linux, &format!("{LINKS}@@ carriers\n{carriers}")),
                 "rtr: eth1 carries this connection (to 192.0.2.7): expected a data interface"
             );
         }
         assert_eq!(
-            said(Os::Linux, &format!("{LINKS}@@ carriers\neth0\n")),
+            verdict(Os::Linux, &format!("{LINKS}@@ carriers\neth0\n")),
             "free"
         );
     }
 
     #[test]
-    fn queues_of_the_kernels_own_and_of_ours_are_no_hindrance_and_others_are() {
-        let with = |queue: &str| said(Os::Linux, &format!("{LINKS}@@ qdisc eth2\n[{queue}]\n"));
+    fn queues_of_other_programs_are_refused() {
+        let with = |queue: &str| verdict(Os::Linux, &format!("{LINKS}@@ qdisc eth2\n[{queue}]\n"));
         let own = r#"{"kind":"mq","handle":"0:","root":true},{"kind":"fq_codel","handle":"0:","parent":":1"}"#;
         assert_eq!(with(own), "free");
         assert_eq!(
@@ -215,9 +215,9 @@ mod tests {
     }
 
     #[test]
-    fn a_freebsd_that_delays_too_coarsely_or_has_no_ipfw_is_refused() {
+    fn freebsd_without_ipfw_or_with_coarse_ticks_is_refused() {
         let with = |modules: &str, hz: &str| {
-            said(
+            verdict(
                 Os::FreeBsd,
                 &format!("{LINKS}@@ modules\n{modules}\n@@ hz\n{hz}\n"),
             )

@@ -1,10 +1,10 @@
-//! Several answers in one output, with headings between them.
+//! Sections of an output, each below a heading.
 
 use std::fmt::Write as _;
 
 use tcpexp_host::command_line;
 
-/// Runs commands that read, each with its own heading.
+/// A script that runs read-only commands, each below its own heading.
 pub(crate) fn read<W: AsRef<[String]>>(commands: &[W]) -> String {
     let mut text = String::new();
     for (index, argv) in commands.iter().enumerate() {
@@ -14,7 +14,7 @@ pub(crate) fn read<W: AsRef<[String]>>(commands: &[W]) -> String {
     text
 }
 
-/// The parts of an output, by the headings between them.
+/// Splits an output into sections: heading and text.
 pub(crate) fn split(text: &str) -> Vec<(&str, &str)> {
     let mut sections = Vec::new();
     let mut rest = text;

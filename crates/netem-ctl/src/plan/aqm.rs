@@ -1,5 +1,5 @@
-//! The words of each queue on Linux. Everything that has a default is said, so that what runs does
-//! not depend on the kernel's age.
+//! The options of each queue on Linux. Defaults are given explicitly, because they differ between
+//! kernels.
 
 use std::fmt::Write as _;
 
@@ -9,11 +9,11 @@ use super::check::OptionFact;
 use super::size::{FULL_FRAME, QueueSize};
 use crate::bottleneck::{Isolation, Path, Queue};
 
-/// A queue as words behind its kind, what of them cannot be changed in place, and as facts.
+/// The options of a queue, and the facts to read back.
 pub(crate) struct Leaf {
-    /// All options, as they are given when it is made.
+    /// All options, for creating it.
     pub(crate) options: String,
-    /// The options that may be given when it is changed.
+    /// The options that can change in place.
     pub(crate) changeable: String,
     /// The others.
     pub(crate) fixed: String,
@@ -21,25 +21,25 @@ pub(crate) struct Leaf {
     pub(crate) facts: Vec<OptionFact>,
 }
 
-/// Default limits, those of the kernel.
+/// Default limits in packets: the kernel's (`sch_codel.c`, `sch_pie.c`, `sch_fq_codel.c`).
 const CODEL_PACKETS: u64 = 1_000;
 const PIE_PACKETS: u64 = 1_000;
 const FLOW_QUEUE_PACKETS: u64 = 10_240;
 
-/// Memory that a full packet takes in the kernel, with what is stored beside its bytes. Where a
-/// limit counts memory, this many bytes stand for one packet.
+/// Memory of a full packet in the kernel (`truesize`): 2048 bytes of data and 256 of `sk_buff`. Limits
+/// in memory count this many bytes per packet.
 const PACKET_MEMORY: u64 = 2_304;
 
 /// 32 MiB, the kernel's own default.
 const QUEUE_MEMORY: u64 = 32 << 20;
 
-/// Packets that one flow can have in `sfq`.
+/// Largest queue of one flow in `sfq` (`sch_sfq.c`, `SFQ_MAX_DEPTH`).
 const SFQ_DEPTH: u64 = 127;
 
-/// Mean packet size that `red` is told.
+/// Mean packet size for `red`, as in the examples of tc-red(8).
 const RED_PACKET: u64 = 1_000;
 
-/// Time that kernels with 100 ticks a second may be off where they count in ticks, in µs.
+/// Rounding of times that a kernel with 100 ticks per second stores in ticks, in µs.
 const TICK_US: f64 = 10_000.0;
 
 /// The queue of `path` with room for `size`; for `cake`, the shaper too.
@@ -83,14 +83,14 @@ fn fifo(limit: u64) -> Leaf {
     Leaf::flexible(format!("limit {limit}"), facts)
 }
 
-/// The usual advice: drop from a twelfth of the room on, all from three times that, and average
-/// over as many packets as `tc red` recommends, (2·min + max) / (3·avpkt).
+/// RED within the advice of tc-red(8): `max` at least twice `min` (three times by default), the limit
+/// a few times `max` (four times by default), and `burst` (2·min + max) / (3·avpkt).
 fn red(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
     let limit = size.map_or(FULL_FRAME, |size| size.bytes);
     let asked = |size: Option<ByteCount>| size.map(ByteCount::as_bytes);
     let min = asked(path.red_min).unwrap_or(limit / 12).max(1);
     let max = asked(path.red_max).unwrap_or(min * 3);
-    // `tc` cannot average over less than min / avpkt packets.
+    // `tc` rejects a burst below min / avpkt.
     let advised = (2 * min + max).div_ceil(3 * RED_PACKET);
     let burst = advised.max(min.div_ceil(RED_PACKET)).max(1);
     let probability = path
@@ -158,13 +158,13 @@ fn fq_pie(path: &Path, size: Option<QueueSize>) -> Leaf {
     queue_per_flow(pie_options(path), path, size)
 }
 
-/// A rule for a queue that all flows share.
+/// An AQM on one queue that all flows share.
 fn one_queue((words, mut facts): (String, Vec<OptionFact>), limit: u64) -> Leaf {
     facts.push(OptionFact::count("limit", limit));
     Leaf::flexible(format!("limit {limit} {words}"), facts)
 }
 
-/// A rule for each of many queues that flows are dealt out to.
+/// An AQM on several queues that flows are hashed to.
 fn queue_per_flow(
     (words, mut facts): (String, Vec<OptionFact>),
     path: &Path,
@@ -207,7 +207,7 @@ fn pie_options(path: &Path) -> (String, Vec<OptionFact>) {
     (words, facts)
 }
 
-/// `raw` charges frames as they are here, with their Ethernet header: the basis of `htb` too.
+/// `raw` counts frames with their Ethernet header, as `htb` does.
 fn cake(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
     let rtt = path.interval.unwrap_or(TimeDelta::from_millis(100));
     let isolation = path.isolation.unwrap_or(Isolation::TripleIsolate).name();
@@ -233,7 +233,7 @@ fn cake(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
 
 fn sfq(path: &Path, size: Option<QueueSize>) -> Leaf {
     let limit = size.map_or(SFQ_DEPTH, |size| size.packets);
-    // The kernel silently cuts the limit down to what its flows can hold.
+    // The kernel silently lowers the limit to flows · depth.
     let least = limit.div_ceil(SFQ_DEPTH).max(127);
     let flows = path.flow_queues.map_or(least, u64::from);
     let fixed =
@@ -251,7 +251,7 @@ fn sfq(path: &Path, size: Option<QueueSize>) -> Leaf {
     }
 }
 
-/// The packets are to be the limit, and not the memory they take.
+/// A memory limit that is never reached before the limit in packets.
 fn memory_limit(packets: u64) -> u64 {
     let needed = packets.saturating_mul(2 * PACKET_MEMORY);
     needed.clamp(QUEUE_MEMORY, u64::from(u32::MAX))
@@ -265,7 +265,7 @@ fn us(time: TimeDelta) -> f64 {
     time.as_nanos() as f64 / 1e3
 }
 
-/// Microseconds. The kernel stores units of 1024 ns, so 5 ms come back as 4999 µs.
+/// Microseconds. The kernel stores units of 1024 ns, so 5 ms are read back as 4999 µs.
 fn micros(path: &'static str, time: TimeDelta) -> OptionFact {
     OptionFact::number(path, us(time), 2.1)
 }

@@ -1,43 +1,43 @@
-//! What a router must say when it is asked for its state.
+//! The expected state of a router.
 
 use std::fmt;
 
 use serde::Serialize;
 use tcpexp_units::{BitRate, TimeDelta};
 
-/// A command that reads a piece of state, and what that must be.
+/// A command that reads state, and its expected output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// The command.
     pub argv: Vec<String>,
-    /// What its output must say.
+    /// The expectation.
     pub must: Must,
 }
 
-/// What is expected of a router.
+/// The expected state of one part of a router.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Must {
     /// An interface has these queueing disciplines, and no other root.
     Qdiscs(Vec<QdiscFact>),
     /// An interface has this class.
     Class {
-        /// Where.
+        /// The host.
         device: String,
         /// Its number.
         id: String,
         /// Its rate and its ceiling.
         rate: BitRate,
     },
-    /// An interface hands what comes in to these devices, in this order.
+    /// An interface redirects incoming packets to these devices, in this order.
     Redirects {
-        /// Where.
+        /// The host.
         device: String,
         /// Priority, protocol and device of each filter.
         to: Vec<(u32, String, String)>,
     },
-    /// An interface merges and splits no packets.
+    /// An interface has its offloads off.
     NoOffload {
-        /// Where.
+        /// The host.
         device: String,
     },
     /// A pipe of dummynet.
@@ -48,7 +48,7 @@ pub enum Must {
         rate: Option<BitRate>,
         /// Its delay.
         delay: TimeDelta,
-        /// Words that its description has.
+        /// Words in its description.
         words: Vec<String>,
     },
     /// The rules of our set, each without its number, in this order.
@@ -57,9 +57,9 @@ pub enum Must {
     Setting {
         /// Its name.
         name: String,
-        /// At least (or, if exact, precisely) this.
+        /// Its value, or the least value unless `exact`.
         value: u64,
-        /// Whether more is wrong.
+        /// Whether a larger value is a mismatch.
         exact: bool,
     },
 }
@@ -67,13 +67,13 @@ pub enum Must {
 /// A queueing discipline and its options.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QdiscFact {
-    /// Where.
+    /// The host.
     pub device: String,
     /// What kind.
     pub kind: String,
     /// Its number.
     pub handle: String,
-    /// The class it belongs to; none for the root.
+    /// Its parent class; `None` at the root.
     pub parent: Option<String>,
     /// Its options.
     pub options: Vec<OptionFact>,
@@ -82,42 +82,42 @@ pub struct QdiscFact {
 /// An option of a queueing discipline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OptionFact {
-    /// Where in the JSON of its options: names with dots between.
+    /// Its path in the JSON options, separated by dots.
     pub path: &'static str,
     /// What it is.
     pub value: OptionValue,
 }
 
-/// What an option is.
+/// The expected value of an option.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum OptionValue {
     /// A number.
     Number(Number),
     /// A word.
     Word(String),
-    /// A switch; one that is off may be absent.
+    /// A switch; off may also be absent.
     Switch(bool),
-    /// Not there at all.
+    /// The option is absent.
     Absent,
 }
 
-/// A number, and how far it may be rounded by those who store and print it.
+/// A number with the rounding error of the kernel and of `tc`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Number {
-    /// What was asked for.
+    /// The planned value.
     pub value: f64,
-    /// How far off is fine.
+    /// Largest accepted difference.
     pub tolerance: f64,
 }
 
-/// Something that is not as it must be.
+/// A difference between the expected and the found state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
-    /// What it is about.
+    /// The part.
     pub what: String,
-    /// What it must be.
+    /// The expected state.
     pub expected: String,
-    /// What it is.
+    /// The found state.
     pub found: String,
 }
 
@@ -145,12 +145,12 @@ impl fmt::Display for OptionValue {
 }
 
 impl OptionFact {
-    /// A whole number that is kept as it is.
+    /// A whole number, which is stored exactly.
     pub(crate) fn count(path: &'static str, value: u64) -> Self {
         Self::number(path, value as f64, 0.0)
     }
 
-    /// A number that may be `tolerance` off.
+    /// A number that may differ by `tolerance`.
     pub(crate) const fn number(path: &'static str, value: f64, tolerance: f64) -> Self {
         Self {
             path,

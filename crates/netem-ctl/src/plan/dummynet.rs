@@ -1,21 +1,21 @@
-//! The words of dummynet's queues, as they are configured and as they are shown.
+//! The options of dummynet's queues, as `ipfw` takes and prints them.
 
 use tcpexp_units::{ByteCount, Share, TimeDelta};
 
 use super::size::QueueSize;
 use crate::bottleneck::{Path, Queue};
 
-/// Default limits of the queues, as on Linux, so that the same description means the same.
+/// Default limits in packets: those of Linux, so that a description means the same on both.
 const AQM_SLOTS: u64 = 1_000;
 const FLOW_QUEUE_PACKETS: u64 = 10_240;
 
-/// Room and management of a queue, in the order that `ipfw` wants: management comes last.
+/// Size and AQM of a queue, in the order that `ipfw` requires.
 pub(crate) fn queue_words(path: &Path, queue: Queue, size: Option<QueueSize>) -> String {
     let slots = size.map_or(AQM_SLOTS, |size| size.packets);
     let ecn = path.ecn == Some(true);
     match queue {
         Queue::Bfifo => {
-            // Plain bytes: a K would be 1024 of them.
+            // In plain bytes: the suffix K means 1024.
             let bytes = size.map_or(0, |size| size.bytes);
             format!("queue {bytes}Bytes droptail noerror")
         }
@@ -76,7 +76,7 @@ fn micros(time: TimeDelta) -> String {
     format!("{}us", time.as_nanos() / 1_000)
 }
 
-/// What `ipfw pipe show` says of a queue. From 8 KiB on it says whole KiB.
+/// How `ipfw pipe show` prints a queue: from 8 KiB on in whole KiB.
 pub(crate) fn shown_queue(queue: Queue, size: Option<QueueSize>) -> Vec<String> {
     let slots = size.map_or(AQM_SLOTS, |size| size.packets);
     let bytes = size.map_or(0, |size| size.bytes);

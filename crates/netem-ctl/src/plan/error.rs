@@ -1,86 +1,86 @@
-//! Bottlenecks that cannot be made, and why.
+//! Errors of plans and changes.
 
 use thiserror::Error;
 
 use crate::bottleneck::Queue;
 
-/// A bottleneck that makes no sense, or that a router's system cannot make.
+/// Why a bottleneck cannot be planned.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
     /// Both sides of the router are the same interface.
     #[error("left and right are both {0}: expected two interfaces")]
     OneInterface(String),
-    /// A key without the one that it needs.
+    /// A key lacks another one.
     #[error("{direction}.{key} needs {needs}")]
     Needs {
-        /// Of which direction.
+        /// The direction.
         direction: &'static str,
-        /// Which key.
+        /// The key.
         key: &'static str,
         /// What is missing.
         needs: &'static str,
     },
-    /// A key that means nothing to the queue.
+    /// A key does not apply to the queue.
     #[error("{direction}.{key} means nothing to {queue}: expected it with {expected}")]
     NotOfQueue {
-        /// Of which direction.
+        /// The direction.
         direction: &'static str,
-        /// Which key.
+        /// The key.
         key: &'static str,
-        /// To which queue.
+        /// The queue.
         queue: Queue,
-        /// Which queues it is for.
+        /// The queues that take the key.
         expected: &'static str,
     },
-    /// A value outside what can be emulated.
+    /// A value is out of range.
     #[error("{direction}.{key} is {value}: expected {expected}")]
     Value {
-        /// Of which direction.
+        /// The direction.
         direction: &'static str,
-        /// Which key.
+        /// The key.
         key: &'static str,
         /// Its value.
         value: String,
-        /// What can be.
+        /// The accepted values.
         expected: &'static str,
     },
-    /// Flows that cannot be told apart.
+    /// A flow has no usable match.
     #[error("{direction}.flows[{index}]: {problem}")]
     Flow {
-        /// Of which direction.
+        /// The direction.
         direction: &'static str,
-        /// Which, from 0.
+        /// Its index, from 0.
         index: usize,
-        /// What is wrong.
+        /// The fault.
         problem: &'static str,
     },
-    /// The router's system has no such thing.
+    /// The router's system lacks the feature.
     #[error("{direction}.{key}: {os} cannot do that; {instead}")]
     Unsupported {
-        /// Of which direction.
+        /// The direction.
         direction: &'static str,
-        /// Which key.
+        /// The key.
         key: &'static str,
-        /// Which system.
+        /// The system.
         os: &'static str,
-        /// What it can do.
+        /// What the system supports instead.
         instead: &'static str,
     },
 }
 
-/// A change that cannot be made while packets flow.
+/// Why a bottleneck cannot change in place.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChangeError {
-    /// Another router.
+    /// The plans are for different routers.
     #[error("the two plans are for different routers")]
     Router,
-    /// Something new is needed.
+    /// The new plan has a part that the old one lacks.
     #[error("{0} is not there yet: apply the new bottleneck instead")]
     Appears(String),
-    /// Something would go.
+    /// The old plan has a part that the new one lacks.
     #[error("{0} would have to go: apply the new bottleneck instead")]
     Vanishes(String),
-    /// Something would be of another kind.
+    /// A part would change a property that is fixed.
     #[error("{0} cannot become the new one in place: apply the new bottleneck instead")]
     Fixed(String),
 }

@@ -1,8 +1,8 @@
 //! FreeBSD: `ipfw` rules that send packets through dummynet's pipes.
 //!
-//! Packets pass the rules when they leave: first the pipe that delays, then the one that has the
-//! rate and the queue. Both match `out` only, or a forwarded packet would pass them twice. All
-//! rules are in one set of ours, so that nothing is ever flushed.
+//! Packets pass the rules when they leave: first the pipe with the delay, then the one with rate and
+//! queue. Both match `out` only, because a forwarded packet passes the rules twice. All rules are in
+//! one set of ours, so clearing never flushes other rules.
 
 use tcpexp_units::{BitRate, TimeDelta};
 
@@ -13,7 +13,7 @@ use super::{Object, Plan, PlanError, Step};
 use crate::bottleneck::{Bottleneck, FlowDelay, Loss, MOST_FLOWS, Path, Prefix, Queue};
 use crate::router::{Interface, Router};
 
-/// The set that all our rules are in.
+/// The set of all our rules.
 pub(crate) const SET: u32 = 17;
 
 /// Numbers of one direction: pipe, queue and scheduler of the bottleneck, the delay pipe just
@@ -34,17 +34,17 @@ const DIRECTIONS: [Own; 2] = [
     },
 ];
 
-/// Numbers that we use for a direction.
+/// How many numbers a direction uses.
 const SPAN: u32 = 200;
 
-/// Slots of a delay pipe. It has no rate, so packets do not queue in it.
+/// Slots of a delay pipe. It has no rate, so no packets queue in it.
 const DELAY_SLOTS: u64 = 10_000;
 
-/// Least values of dummynet's limits on slots and bytes; its defaults are 100 and 1 MiB.
+/// Smallest values that we set dummynet's limits on slots and bytes to; its defaults are 100 and 1 MiB.
 const SLOT_LIMIT: u64 = 20_000;
 const BYTE_LIMIT: u64 = 32 << 20;
 
-/// Refuses what dummynet has no words for.
+/// Refuses what dummynet cannot emulate.
 pub(crate) fn check(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     let refuse = |key, instead| {
         Err(PlanError::Unsupported {
@@ -123,8 +123,8 @@ pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, Plan
     })
 }
 
-/// Takes away our rules by their set, and the pipes by their numbers. Never `flush`: that would
-/// take away what lets us in.
+/// Clears our rules by their set and the pipes by their numbers. It never flushes: the rules that let
+/// us in would go too.
 pub(crate) fn clear() -> Vec<Step> {
     let mut steps = vec![Step::may_fail(&format!("ipfw -q delete set {SET}"))];
     for own in &DIRECTIONS {
@@ -153,8 +153,8 @@ struct Draft {
 }
 
 impl Draft {
-    /// Packets must come back to the rules after a pipe, go through an empty pipe too, and find
-    /// room: the limits on queues are in kernel variables.
+    /// Kernel variables: packets return to the rules after a pipe, pass empty pipes too, and the limits
+    /// of queues are large enough.
     fn settings(&mut self, queues: &[Option<QueueSize>; 2]) {
         let most = |of: fn(&QueueSize) -> u64| queues.iter().flatten().map(of).max().unwrap_or(0);
         let slots = most(|size| size.packets).max(SLOT_LIMIT);
@@ -167,7 +167,7 @@ impl Draft {
             ("net.inet.ip.dummynet.pipe_slot_limit", slots),
             ("net.inet.ip.dummynet.pipe_byte_limit", bytes),
         ];
-        // Delays are rounded up to ticks; this one is set at boot.
+        // dummynet rounds delays up to ticks; kern.hz is set at boot.
         let mut checks = vec![("kern.hz", 1_000, false)];
         for (name, value) in exact {
             self.settings
@@ -201,7 +201,7 @@ impl Draft {
             self.delay_pipe(number, path, flow.delay);
             let what = flow_match(flow, leaves);
             self.rules.push((rule, format!("pipe {number} {what}")));
-            // Behind its pipe a packet goes on with the next rule: past the other delays.
+            // After its pipe a packet continues with the next rule, which skips the other delays.
             self.rules
                 .push((rule + 1, format!("skipto {bottleneck} {what}")));
         }
@@ -284,7 +284,7 @@ impl Draft {
         self.object(&format!("the pipe {number}"), config, fixed);
     }
 
-    /// Configuring again changes in place.
+    /// Configuring a part again changes it in place.
     fn object(&mut self, name: &str, config: &str, fixed: String) {
         let step = Step::of(config);
         self.pipes.push(step.clone());
@@ -314,7 +314,7 @@ impl Draft {
     }
 }
 
-/// The body of a rule for a flow that leaves by an interface.
+/// The match of a rule for a flow that leaves by an interface.
 fn flow_match(flow: &FlowDelay, leaves: &Interface) -> String {
     let end = |prefix: Option<Prefix>| prefix.map_or("any".to_owned(), |prefix| prefix.to_string());
     let is_ipv6 = [flow.source, flow.destination]

@@ -1,4 +1,5 @@
-//! Linux: delay on a device of its own in front of the router, rate and queue where packets leave.
+//! Linux: the delay on a device of its own before the router, rate and queue at the interface that
+//! packets leave by.
 //!
 //! Packets that enter the router are redirected to an `ifb` device whose root is the delay stage;
 //! rate and queue are at the root of the interface that they leave by. The two stages are never in
@@ -16,7 +17,7 @@ use super::{Object, Plan, PlanError, Step};
 use crate::bottleneck::{Bottleneck, FlowDelay, Path, Prefix, Queue};
 use crate::router::{Interface, Router};
 
-/// A plan in the making.
+/// A plan under construction.
 #[derive(Default)]
 struct Draft {
     apply: Vec<Step>,
@@ -51,7 +52,7 @@ pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, Plan
     })
 }
 
-/// Takes away what is ours and nothing else: roots by their handle, devices by their group.
+/// Clears our parts only: roots by their handles, devices by their group.
 pub(crate) fn clear(router: &Router) -> Vec<Step> {
     let Router { left, right, .. } = router;
     let mut steps = vec![
@@ -77,10 +78,10 @@ pub(crate) fn clear(router: &Router) -> Vec<Step> {
 }
 
 impl Draft {
-    /// Merged packets would count as one in queues of packets, and be lost as one.
+    /// Turns offloads off: a merged packet would count as one packet in the queue and be lost as one.
     fn offloads(&mut self, router: &Router) {
         for device in [&router.left, &router.right] {
-            // The last one is unknown to old kernels, and would take the others with it.
+            // Old kernels do not know the last one, and ethtool would then change none.
             let [known @ .., (newest, _)] = &OFFLOADS;
             let words = known.iter().map(|(feature, _)| format!(" {feature} off"));
             let line = format!("ethtool -K {device}{}", words.collect::<String>());
@@ -96,7 +97,7 @@ impl Draft {
         }
     }
 
-    /// The delay devices of one direction and the filters that fill them.
+    /// The delay devices of one direction and the filters that redirect packets to them.
     fn delay(&mut self, own: &Own, path: &Path, enters: &Interface) {
         if !needs_netem(path) {
             return;
@@ -118,7 +119,7 @@ impl Draft {
         }
         let all = (PRIORITIES[2], "all", "match u32 0 0".to_owned());
         redirects.push((all.0, all.1, all.2, own.device.to_owned()));
-        // The order of asking is that of priorities, and within one that of adding.
+        // The kernel tries filters by priority, then in the order of adding.
         redirects.sort_by_key(|(priority, ..)| *priority);
         for (priority, protocol, matches, device) in &redirects {
             self.apply.push(Step::of(&format!(
@@ -146,7 +147,7 @@ impl Draft {
         });
     }
 
-    /// A device that delays what is put into it.
+    /// An `ifb` device with a delay stage.
     fn delay_device(&mut self, own: &Own, device: &str, path: &Path, delay: TimeDelta) {
         let (words, facts) = netem(path, delay);
         let add = format!(
@@ -155,7 +156,7 @@ impl Draft {
         );
         self.apply.extend([
             Step::of(&format!("ip link add {device} group {GROUP} type ifb")),
-            // Without addresses it sends nothing by itself.
+            // Without an IPv6 address the device sends no packets of its own.
             Step::may_fail(&format!("ip link set dev {device} addrgenmode none")),
             Step::of(&format!("ip link set dev {device} txqueuelen 1000 up")),
             Step::of(&add),
@@ -290,14 +291,18 @@ fn root(device: &str, kind: &str, handle: &str, options: Vec<OptionFact>) -> Qdi
     }
 }
 
-/// Bytes that may leave at line rate after a pause: as few as keep the rate. Two full packets, or
-/// what 250 µs make, since timers are not exact. Less than a packet would be rounded to nothing.
+/// Assumed lateness of the kernel's timers, which the burst makes up for. A longer one would let
+/// longer trains of packets leave at line rate.
+const TIMER_SLACK: TimeDelta = TimeDelta::from_micros(250);
+
+/// Burst of the rate stage in bytes: the bytes of [`TIMER_SLACK`], at least two full packets, since
+/// `tc` rounds bursts down and less than a packet stalls the class.
 fn burst(rate: BitRate) -> u64 {
-    let timer = rate.bytes_in(TimeDelta::from_micros(250)).as_bytes();
+    let timer = rate.bytes_in(TIMER_SLACK).as_bytes();
     timer.max(2 * FULL_FRAME)
 }
 
-/// The filters that find a flow: priority, protocol and what must match.
+/// The filters of a flow: priority, protocol and match.
 fn flow_filters(flow: &FlowDelay) -> Vec<(u32, &'static str, String)> {
     let prefixes = [flow.source, flow.destination];
     let is_ipv6 = prefixes.iter().flatten().next().map(Prefix::is_ipv6);

@@ -1,5 +1,5 @@
-//! From a bottleneck to the commands that make it, and back from what a router says to whether it
-//! is so. All of it is a function of its input.
+//! The commands that make a bottleneck, and the checks of what a router prints of it. Pure: nothing
+//! here touches a host.
 
 mod aqm;
 mod check;
@@ -29,46 +29,46 @@ pub(crate) use tc::{DELAY_DEVICES, GROUP as OUR_GROUP, OFFLOADS, PRIORITIES as O
 /// Handles of our rate stages.
 pub(crate) const OUR_ROOTS: [&str; 2] = [tc::FORWARD.rate, tc::REVERSE.rate];
 
-/// All that is to be typed on a router for one bottleneck.
+/// The commands for one bottleneck on one router.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// For which router.
+    /// The router.
     pub router: Router,
-    /// What the description says, with all that it does not say filled in.
+    /// The description with all defaults filled in.
     pub bottleneck: Bottleneck,
-    /// Makes it. Begins with taking away what is there of ours, so that it can be repeated.
+    /// Makes the bottleneck. Clears our parts first, so it can be repeated.
     pub apply: Vec<Step>,
-    /// What to read back, and what it must say.
+    /// Reads the state back, with the expected values.
     pub verify: Vec<Check>,
-    /// Takes away all that `apply` makes; knows only the router, so it clears after any plan.
+    /// Clears the bottleneck. The steps depend on the router only, so they clear any plan.
     pub clear: Vec<Step>,
-    /// Room in the queue in each direction that has one, forward first.
+    /// Size of the queue in each direction, forward first; `None` without a rate or buffer.
     pub queues: [Option<QueueSize>; 2],
-    /// What there is to change without taking it down.
+    /// The parts that can change in place.
     objects: Vec<Object>,
 }
 
 /// One command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Step {
-    /// The program and its arguments, each as it is: no shell is needed to understand them.
+    /// The program and its arguments, unquoted.
     pub argv: Vec<String>,
-    /// Whether it may find nothing to do.
+    /// Whether it may fail, as when there is nothing to delete.
     pub may_fail: bool,
 }
 
-/// Something that a router has and that can be changed in place.
+/// A part of a bottleneck, such as a pipe or a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Object {
-    /// What it is: objects of one name are the same thing before and after a change.
+    /// Identity: parts with the same name are the same before and after a change.
     pub(crate) name: String,
-    /// What cannot be changed in place.
+    /// Properties that cannot change in place.
     pub(crate) fixed: Vec<String>,
-    /// The command that gives it its current properties, where there is one.
+    /// The command that sets its other properties, if there is one.
     pub(crate) change: Option<Step>,
 }
 
-/// The commands for a bottleneck on a router.
+/// Computes the commands for a bottleneck on a router.
 pub fn plan(bottleneck: &Bottleneck, router: &Router) -> Result<Plan, PlanError> {
     let bottleneck = bottleneck.resolved();
     validate::check(&bottleneck, router)?;
@@ -78,7 +78,7 @@ pub fn plan(bottleneck: &Bottleneck, router: &Router) -> Result<Plan, PlanError>
     }
 }
 
-/// The commands that clear a router of any bottleneck of ours.
+/// Computes the commands that clear any bottleneck from a router.
 pub fn clear(router: &Router) -> Vec<Step> {
     match router.os {
         Os::Linux => linux::clear(router),
@@ -86,15 +86,15 @@ pub fn clear(router: &Router) -> Vec<Step> {
     }
 }
 
-/// The commands that clear a FreeBSD router, whose interfaces need not be known.
+/// The commands that clear a FreeBSD router. They name no interfaces.
 pub(crate) fn clear_freebsd() -> Vec<Step> {
     freebsd::clear()
 }
 
 impl Plan {
-    /// The commands that turn this bottleneck into `next` while packets flow.
+    /// Computes the commands that turn this bottleneck into `next` in place.
     ///
-    /// A delay that shrinks reorders what is under way: packets sent later take the shorter way.
+    /// A decrease of the delay reorders packets: later ones overtake those already delayed.
     pub fn change_to(&self, next: &Self) -> Result<Vec<Step>, ChangeError> {
         if self.router != next.router {
             return Err(ChangeError::Router);
@@ -124,7 +124,7 @@ impl Plan {
 }
 
 impl Step {
-    /// A command whose words are those of `line`; none of them has a blank in it.
+    /// A command from its line. No word may contain a blank.
     pub(crate) fn of(line: &str) -> Self {
         Self {
             argv: line.split_ascii_whitespace().map(str::to_owned).collect(),
@@ -132,12 +132,12 @@ impl Step {
         }
     }
 
-    /// The command as a line for a shell.
+    /// The command as a shell line.
     pub fn line(&self) -> String {
         command_line(&self.argv)
     }
 
-    /// The same, where finding nothing to do is fine.
+    /// A command that may fail.
     pub(crate) fn may_fail(line: &str) -> Self {
         Self {
             may_fail: true,

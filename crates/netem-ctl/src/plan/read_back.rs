@@ -1,4 +1,4 @@
-//! Holds what a router says against what it must say.
+//! Compares the printed state of a router with the expected one.
 
 use tcpexp_host::Qdisc;
 use tcpexp_units::BitRate;
@@ -7,11 +7,11 @@ use super::check::{Check, Mismatch, Must, OptionValue, QdiscFact};
 use super::json::{self, Filter};
 use super::tc::{OFFLOADS, PRIORITIES};
 
-/// How far a rate may be off: `tc` prints four digits of it.
+/// Relative error of printed rates: `tc` prints four digits, `ipfw` three decimals.
 const RATE_TOLERANCE: f64 = 1e-3;
 
 impl Check {
-    /// What of `output`, the standard output of the command, is not as it must be.
+    /// The differences between `output`, the standard output of the command, and the expectation.
     pub fn compare(&self, output: &str) -> Vec<Mismatch> {
         match &self.must {
             Must::Qdiscs(facts) => qdiscs(facts, output),
@@ -96,7 +96,7 @@ fn options(fact: &QdiscFact, found: &Qdisc) -> Vec<Mismatch> {
     wrong
 }
 
-/// Classes are text with iproute2 6.1, even if JSON is asked for, and JSON with later ones.
+/// iproute2 up to 6.1 prints classes as text even with `-j`.
 fn class(device: &str, id: &str, rate: BitRate, output: &str) -> Vec<Mismatch> {
     let what = format!("class {id} on {device}");
     let Some([found, ceiling]) = json::class_rates(output, id) else {
@@ -152,7 +152,7 @@ fn offload(device: &str, output: &str) -> Vec<Mismatch> {
         .collect()
 }
 
-/// A pipe is described by two lines: rate and delay in the first, its queue in the second.
+/// `ipfw` prints two lines for a pipe: rate and delay, then the queue.
 fn pipe(
     number: u32,
     rate: Option<BitRate>,
@@ -218,7 +218,7 @@ fn bps_of(text: &str) -> Option<f64> {
     Some(number.parse::<f64>().ok()? * scale)
 }
 
-/// Addresses of one host are listed without the length of their prefix.
+/// Compares the rules. `ipfw` prints host addresses without a prefix length.
 fn rules(rules: &[String], output: &str) -> Vec<Mismatch> {
     let plain = |rule: &str| rule.replace("/32 ", " ").replace("/128 ", " ");
     let body = |line: &str| line.trim().split_once(' ').map(|(_, body)| plain(body));

@@ -1,24 +1,24 @@
-//! How much room a queue gets, in all units at once.
+//! The size of a queue, in packets and bytes.
 
 use serde::Serialize;
 use tcpexp_units::{BitRate, Buffer, ByteCount, TimeDelta};
 
 use super::PlanError;
 
-/// Room in a queue: what was asked for, in packets and in bytes.
+/// The size of a queue, in packets and in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct QueueSize {
-    /// Packets of full size, 1514 bytes with their Ethernet header; rounded up.
+    /// Full packets of 1514 bytes with their Ethernet header; rounded up.
     pub packets: u64,
     /// Bytes, with Ethernet headers.
     pub bytes: u64,
 }
 
-/// A full Ethernet frame as the queues of Linux count it: 1500 bytes and 14 of header.
+/// A full Ethernet frame as Linux queues count it: MTU 1500 and 14 bytes of header.
 pub(crate) const FULL_FRAME: u64 = 1_514;
 
 impl QueueSize {
-    /// The room that `buffer` stands for at `rate` and with a base round-trip time of `rtt`.
+    /// The size of `buffer` at `rate` and a base round-trip time of `rtt`.
     pub(crate) fn of(
         direction: &'static str,
         buffer: Buffer,
@@ -49,7 +49,7 @@ impl QueueSize {
                 Self::from_bytes(ByteCount::new(bytes.unwrap_or(u64::MAX)))
             }
         };
-        // Both limits are numbers of 32 bits in all queues.
+        // Limits in packets and bytes have 32 bits in all queues of Linux and dummynet.
         if size.bytes < FULL_FRAME {
             return Err(wrong("room for at least one full packet of 1514 bytes"));
         }

@@ -1,4 +1,4 @@
-//! Names and numbers that are ours on a Linux router, and the words of its delay stage.
+//! Our names and numbers on a Linux router, and the options of the delay stage.
 
 use std::fmt::Write as _;
 
@@ -7,11 +7,11 @@ use tcpexp_units::{Share, TimeDelta};
 use super::check::OptionFact;
 use crate::bottleneck::{Loss, Path};
 
-/// What is ours in one direction.
+/// Our names and handles in one direction.
 pub(crate) struct Own {
-    /// How the direction is called.
+    /// Name of the direction.
     pub(crate) direction: &'static str,
-    /// Beginning of the names of delay devices.
+    /// Prefix of the names of delay devices.
     pub(crate) device: &'static str,
     /// Handle of the rate stage, at the root of the outgoing interface.
     pub(crate) rate: &'static str,
@@ -42,14 +42,14 @@ pub(crate) const REVERSE: Own = Own {
 /// How the names of all delay devices begin.
 pub(crate) const DELAY_DEVICES: &str = "tcxd-";
 
-/// Device group of all our devices: they go with one command.
+/// Device group of all our devices, which one command deletes.
 pub(crate) const GROUP: u32 = 7_700;
 
 /// Priorities of our filters: IPv4 flows, IPv6 flows, everything.
 pub(crate) const PRIORITIES: [u32; 3] = [7_101, 7_102, 7_103];
 
-/// Features of an interface that merge or split packets: what `ethtool -K` takes, and what
-/// `ethtool -k` calls it.
+/// Offloads that merge or split packets: the name for `ethtool -K`, and the one that `ethtool -k`
+/// prints.
 pub(crate) const OFFLOADS: [(&str, &str); 5] = [
     ("tso", "tcp-segmentation-offload"),
     ("gso", "generic-segmentation-offload"),
@@ -58,17 +58,17 @@ pub(crate) const OFFLOADS: [(&str, &str); 5] = [
     ("tx-udp-segmentation", "tx-udp-segmentation"),
 ];
 
-/// Departures in the order of arrival are a side effect of a rate in the delay stage. At this one a
-/// full packet takes 0.1 µs.
+/// The rate that makes netem keep the order of packets under jitter (`sch_netem.c`, `netem_enqueue`:
+/// a packet with a rate leaves after the one before). A full packet takes 0.1 µs at it.
 const ORDERING_RATE: &str = "100gbit";
 
-/// Smallest room of a delay stage, which is netem's own default.
+/// Smallest limit of a delay stage, in packets: netem's default.
 const LEAST_ROOM: u64 = 1_000;
 
-/// A small packet's time on an Ethernet, in bytes: with preamble and gap.
+/// Bytes of the smallest Ethernet frame on the wire: 64, 8 of preamble and 12 of gap (IEEE 802.3).
 const SMALL_FRAME: u128 = 84;
 
-/// Options of the delay stage of `path` for packets that take `delay`, as words and as facts.
+/// Options of the delay stage of `path` with a delay of `delay`: the words, and the facts to read back.
 pub(crate) fn netem(path: &Path, delay: TimeDelta) -> (String, Vec<OptionFact>) {
     let room = room(path, delay);
     let mut words = format!("limit {room}");
@@ -131,15 +131,14 @@ pub(crate) fn netem(path: &Path, delay: TimeDelta) -> (String, Vec<OptionFact>) 
     (words, facts)
 }
 
-/// What of a delay stage cannot be changed in place: where a change does not name a rate or a table
-/// of delays, the kernel keeps the old one.
+/// The fixed properties of a delay stage: if a change names no rate or no distribution, the kernel
+/// keeps the old one.
 pub(crate) fn netem_fixed(path: &Path) -> Vec<String> {
     let jitter = path.jitter.map(|_| path.jitter_reorders);
     vec![format!("{jitter:?} {:?}", path.jitter_distribution)]
 }
 
-/// Whether anything happens to packets before the queue, or may after a change: who says that none
-/// are lost wants to change that.
+/// Whether the path needs a delay stage. A loss of 0 % needs one too, because a change may raise it.
 pub(crate) fn needs_netem(path: &Path) -> bool {
     let delay = path.delay.unwrap_or_default();
     let happens = [path.duplicate, path.reorder];
@@ -149,9 +148,9 @@ pub(crate) fn needs_netem(path: &Path) -> bool {
         || path.flows.iter().flatten().next().is_some()
 }
 
-/// Packets that a delay stage can hold: half as much again as small ones make while they wait, if
-/// they fill a link ten times as fast as the bottleneck and of 1 Gbit/s at least. Unused room costs
-/// nothing; a packet dropped here would look like loss on the path.
+/// Limit of a delay stage in packets: 1.5 times the smallest packets that arrive during the delay, at
+/// ten times the rate of the bottleneck or 1 Gbit/s, whichever is more. An unused limit costs nothing,
+/// and a drop here would look like loss on the path.
 fn room(path: &Path, delay: TimeDelta) -> u64 {
     let rate = path.rate.map_or(0, |rate| rate.as_bps().saturating_mul(10));
     let arriving = u128::from(rate.max(1_000_000_000));
@@ -164,13 +163,13 @@ fn room(path: &Path, delay: TimeDelta) -> u64 {
     packets.clamp(LEAST_ROOM, u64::from(u32::MAX / 2))
 }
 
-/// Seconds, as `tc` prints them: cut to whole microseconds and to six digits.
+/// Seconds. `tc` prints whole microseconds and six digits.
 fn seconds(path: &'static str, time: TimeDelta) -> OptionFact {
     let value = time.as_seconds_f64();
     OptionFact::number(path, value, value * 1e-5 + 1.1e-6)
 }
 
-/// A share of 1. The kernel has 32 bits for it, `tc` prints six digits.
+/// A share of 1. The kernel stores 32 bits, `tc` prints six digits.
 fn share(path: &'static str, share: Share) -> OptionFact {
     let value = share.as_f64();
     OptionFact::number(path, value, value * 1e-5 + 1e-9)

@@ -6,12 +6,10 @@ use super::error::PlanError;
 use crate::bottleneck::{Bottleneck, FlowDelay, MOST_FLOWS, Path, Queue};
 use crate::router::{Os, Router};
 
-/// The longest delay. dummynet allows no longer one (`ipfw_dummynet.c`, `do_config`); netem's timers
-/// would overflow only much later.
+/// The longest delay. dummynet accepts no longer one; netem's timers would overflow only much later.
 const LONGEST: TimeDelta = TimeDelta::from_seconds(10);
 
-/// The lowest rate, 1 byte per millisecond: `tc` computes in whole bytes per second, and dummynet
-/// has no lower one.
+/// The lowest rate, at which a full packet takes 1.5 s.
 const LOWEST_RATE_BPS: u64 = 8_000;
 
 /// Checks both directions.
@@ -140,12 +138,12 @@ const CODELS: &[Queue] = &[Queue::Codel, Queue::FqCodel];
 const PIES: &[Queue] = &[Queue::Pie, Queue::FqPie];
 const HASHING: &[Queue] = &[Queue::FqCodel, Queue::FqPie, Queue::Sfq];
 
-/// The keys that belong to a queue: name, whether it is there, and which queues it is for.
+/// The keys of queues: name, whether it is set, and the queues that take it.
 fn queue_keys(path: &Path) -> [(&'static str, bool, &'static [Queue]); 12] {
     [
         ("buffer", path.buffer.is_some(), ALL),
         ("queue", path.queue.is_some(), ALL),
-        // That nothing is marked is true of those that cannot mark.
+        // `ecn = false` is true of queues that cannot mark.
         ("ecn", path.ecn == Some(true), MARKING),
         ("target", path.target.is_some(), AIMING),
         ("interval", path.interval.is_some(), REACTING),

@@ -1,4 +1,4 @@
-//! Why a script has no known end.
+//! Errors of running scripts.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,81 +7,81 @@ use thiserror::Error;
 
 use super::SshProblem;
 
-/// Something that kept a script from running to its end, or a file from being copied.
+/// Why the end of a script is unknown, or a file was not copied.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// It took too long and was ended.
+    /// The script exceeded its time limit and was killed.
     #[error("{host}: no end after {seconds} s, so it was ended")]
     Timeout {
-        /// Where.
+        /// The host.
         host: String,
-        /// What it had.
+        /// The time limit.
         seconds: u64,
     },
-    /// It ended and must not have ended like this.
+    /// The script failed.
     #[error("{host}: exit code {code}: {message}")]
     Exit {
-        /// Where.
+        /// The host.
         host: String,
-        /// With which code.
+        /// Its exit code.
         code: i32,
-        /// What it said on standard error.
+        /// The end of its standard error.
         message: String,
     },
-    /// The host cannot be reached.
+    /// The host is unreachable.
     #[error("{host}: {problem}")]
     Ssh {
-        /// Where.
+        /// The host.
         host: String,
         /// Why.
         problem: SshProblem,
     },
-    /// Root is needed and cannot be had.
+    /// The script needs root and cannot get it.
     #[error("{host}: {why}")]
     NoRoot {
-        /// Where.
+        /// The host.
         host: String,
-        /// What is missing.
+        /// The reason.
         why: &'static str,
     },
-    /// The program that takes us there cannot be started.
+    /// A local program, such as `ssh`, cannot be started.
     #[error("{host}: cannot start {program}")]
     Spawn {
-        /// Where we wanted to go.
+        /// The host.
         host: String,
         /// The program on this machine.
         program: String,
-        /// What the system says.
+        /// The cause.
         source: io::Error,
     },
-    /// Talking with the started program failed.
+    /// The pipe to the local program failed.
     #[error("{host}: lost the connection to the running script")]
     Pipe {
-        /// Where.
+        /// The host.
         host: String,
-        /// What the system says.
+        /// The cause.
         source: io::Error,
     },
-    /// A path on the host that a shell would not take literally.
+    /// The remote path needs quotes.
     #[error("{host}: will not copy \"{path}\": expected a path without blanks and quotes")]
     StrangePath {
-        /// Where.
+        /// The host.
         host: String,
-        /// Which.
+        /// The name.
         path: String,
     },
-    /// The folder of our sockets belongs to someone else.
+    /// The folder of the sockets is open to other users.
     #[error("{} is not ours alone: expected a folder that only this user can open", path.display())]
     NotOurs {
-        /// Which.
+        /// The name.
         path: PathBuf,
     },
-    /// A file on this machine.
+    /// A local file cannot be read or written.
     #[error("cannot copy {}", path.display())]
     File {
-        /// Which.
+        /// The name.
         path: PathBuf,
-        /// What the system says.
+        /// The cause.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! This machine, or a network namespace of it.
+//! Runs scripts on this machine, or in a network namespace of it.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,12 +18,12 @@ pub struct Local {
 }
 
 impl Local {
-    /// Scripts run in this process's own network namespace.
+    /// Runs scripts in this process's network namespace.
     pub const fn new() -> Self {
         Self { namespace: None }
     }
 
-    /// Scripts run in the network namespace called `name` (`ip netns`). It needs root to enter.
+    /// Runs scripts in the network namespace `name` (`ip netns`). Needs root.
     pub fn in_namespace(name: impl Into<String>) -> Self {
         Self {
             namespace: Some(name.into()),
@@ -82,7 +82,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), RunError> {
     fs::rename(&partial, to).map_err(failed(to))
 }
 
-/// The name of a file that is not complete yet.
+/// The name of an incomplete copy.
 pub(crate) fn partial(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".partial");

@@ -1,4 +1,4 @@
-//! Running scripts on hosts: here, in a network namespace, over SSH, or only on paper.
+//! Runs scripts on hosts: this machine, a network namespace, over SSH, or not at all.
 
 mod error;
 mod local;
@@ -19,24 +19,24 @@ pub use script::{Output, Script};
 pub use ssh::{Ssh, SshHost, SshHostError, SshOptions};
 pub use ssh_error::SshProblem;
 
-/// A host that scripts run on. One runner may be used by several threads at once.
+/// Runs scripts on one host. Threads may share a runner.
 pub trait Runner: Send + Sync {
-    /// What the host is called in messages.
+    /// Name of the host in messages.
     fn host(&self) -> &str;
 
-    /// Whether nothing is really run, so that no answer means anything.
+    /// Whether scripts do not really run, so their output means nothing.
     fn is_dry(&self) -> bool {
         false
     }
 
-    /// Runs a script to its end. That it failed is part of the output; an error is a script whose
-    /// end is not known.
+    /// Runs a script to its end. A failing script is an output with its exit code; an error means that
+    /// the end of the script is unknown.
     fn run(&self, script: &Script) -> Result<Output, RunError>;
 
-    /// Copies a file from the host, complete or not at all.
+    /// Copies a file from the host. A partial copy is never left.
     fn fetch(&self, remote: &str, local: &Path, timeout: Duration) -> Result<(), RunError>;
 
-    /// Copies a file to the host, complete or not at all. Its folder must exist.
+    /// Copies a file to the host. Its folder must exist. A partial copy never has the final name.
     fn upload(&self, local: &Path, remote: &str, timeout: Duration) -> Result<(), RunError>;
 
     /// Runs a script that must succeed.

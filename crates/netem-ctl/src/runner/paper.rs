@@ -1,4 +1,4 @@
-//! Runners that run nothing: one prints what would run, one remembers it.
+//! Runners that run nothing: one prints scripts, one records them.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,13 +10,13 @@ use tcpexp_units::Timestamp;
 use super::script::{Output, Script};
 use super::{RunError, Runner};
 
-/// Prints each script exactly as it would be run; all of them succeed and say nothing.
+/// Prints each script as it would run. All scripts succeed without output.
 pub struct DryRun {
     host: String,
     to: Mutex<Box<dyn Write + Send>>,
 }
 
-/// Remembers each script, and answers as it is told to.
+/// Records each script and returns scripted answers.
 pub struct Recording {
     host: String,
     answer: Box<Answer>,
@@ -26,7 +26,7 @@ pub struct Recording {
 type Answer = dyn Fn(&Script) -> Result<Output, RunError> + Send + Sync;
 
 impl DryRun {
-    /// Prints what would run on `host`.
+    /// Prints the scripts for `host`.
     pub fn new(host: impl Into<String>, to: impl Write + Send + 'static) -> Self {
         Self {
             host: host.into(),
@@ -85,7 +85,7 @@ impl Runner for DryRun {
 }
 
 impl Recording {
-    /// A host that answers with what `answer` makes of each script.
+    /// Answers each script with `answer`.
     pub fn new(
         host: impl Into<String>,
         answer: impl Fn(&Script) -> Result<Output, RunError> + Send + Sync + 'static,
@@ -97,7 +97,7 @@ impl Recording {
         }
     }
 
-    /// All scripts so far.
+    /// The recorded scripts.
     pub fn scripts(&self) -> Vec<Script> {
         let scripts = self.scripts.lock();
         scripts.unwrap_or_else(PoisonError::into_inner).clone()
@@ -128,7 +128,7 @@ impl Runner for Recording {
 }
 
 impl Output {
-    /// What a script leaves that says nothing and ends with `code`.
+    /// The output of a script that prints nothing and exits with `code`.
     pub fn silent(code: i32) -> Self {
         Self {
             code,
@@ -139,14 +139,14 @@ impl Output {
         }
     }
 
-    /// The same with something on standard output.
+    /// With `text` on standard output.
     #[must_use]
     pub fn saying(mut self, text: impl Into<Vec<u8>>) -> Self {
         self.stdout = text.into();
         self
     }
 
-    /// The same with something on standard error.
+    /// With `text` on standard error.
     #[must_use]
     pub fn complaining(mut self, text: impl Into<Vec<u8>>) -> Self {
         self.stderr = text.into();

@@ -1,4 +1,4 @@
-//! A child process that cannot outlive its time.
+//! A child process with a time limit.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -26,10 +26,10 @@ pub(crate) enum Source {
     File(File),
 }
 
-/// How long a pipe may stay open after its process ended: something in the background holds it.
+/// How long to read a pipe after its process ended, as a background process may hold it open.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Runs `command` on behalf of `host` for `timeout` at the most.
+/// Runs `command` for at most `timeout`. `host` is its name in messages.
 pub(crate) fn run(
     mut command: Command,
     host: &str,
@@ -47,7 +47,7 @@ pub(crate) fn run(
         Sink::Memory => Stdio::piped(),
         Sink::File(file) => Stdio::from(file),
     };
-    // In a group of its own: Ctrl-C is for us, who clear up with the help of such processes.
+    // In its own process group: Ctrl-C must not end it, as clearing up needs such processes.
     command.process_group(0).stdin(stdin).stdout(stdout);
     let mut child = command
         .stderr(Stdio::piped())
@@ -58,7 +58,7 @@ pub(crate) fn run(
             source,
         })?;
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), text) {
-        // A script that ends before it was read is told by its exit code.
+        // If the script ends before it was read, its exit code tells.
         thread::spawn(move || pipe.write_all(text.as_bytes()));
     }
     let stdout = child.stdout.take().map(Collector::of);
@@ -83,7 +83,7 @@ pub(crate) fn run(
     })
 }
 
-/// Waits for the end; after `timeout` makes one, of the whole group.
+/// Waits for the end. Kills the process group after `timeout`.
 fn wait(child: &mut Child, timeout: Duration) -> io::Result<Option<std::process::ExitStatus>> {
     let deadline = Instant::now() + timeout;
     let mut pause = Duration::from_micros(500);
@@ -126,7 +126,7 @@ impl Collector {
         Self { bytes, reader }
     }
 
-    /// All there is, once the process ended.
+    /// The bytes read until the process ended.
     fn finish(self) -> Vec<u8> {
         let deadline = Instant::now() + GRACE;
         while !self.reader.is_finished() && Instant::now() < deadline {
@@ -136,7 +136,7 @@ impl Collector {
     }
 }
 
-/// The time on this machine's clock.
+/// Time of this machine's clock.
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let nanos = since.map_or(0, |since| since.as_nanos());

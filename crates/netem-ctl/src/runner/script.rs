@@ -1,4 +1,4 @@
-//! What is run, and what came of it.
+//! Scripts and their output.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use tcpexp_units::Timestamp;
 /// Commands for a POSIX shell that stops at the first one that fails (`sh -eu`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// The commands. They go through standard input, so nothing quotes them again.
+    /// The commands. They reach the shell on standard input, without another level of quoting.
     pub text: String,
-    /// Whether they need root: given by `sudo -n` to everyone who is not root already.
+    /// Whether they run as root, by `sudo -n` if the user is not root.
     pub as_root: bool,
-    /// How long they may take. Then they are ended, and with them all that they started and that
-    /// has no session of its own.
+    /// Time limit. At its end the script is killed, with all processes it started that have no session
+    /// of their own.
     pub timeout: Duration,
 }
 
-/// How a script ended.
+/// The end of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// Exit code; 128 plus the signal's number if a signal ended it.
@@ -26,14 +26,14 @@ pub struct Output {
     pub stdout: Vec<u8>,
     /// Standard error.
     pub stderr: Vec<u8>,
-    /// When it was handed over, on this machine's clock.
+    /// Time of sending the script, on this machine's clock.
     pub started: Timestamp,
-    /// When its end was known here.
+    /// Time at which its end was known, on this machine's clock.
     pub finished: Timestamp,
 }
 
 impl Script {
-    /// Commands that may take half a minute.
+    /// A script with a time limit of 30 s, not as root.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -42,7 +42,7 @@ impl Script {
         }
     }
 
-    /// One command, its words quoted.
+    /// A script of one command. Quotes its words.
     pub fn command<W: AsRef<str>>(argv: &[W]) -> Self {
         Self::new(command_line(argv) + "\n")
     }
@@ -73,7 +73,7 @@ impl Output {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// What it said of its failure, on one line.
+    /// The last lines of standard error, on one line.
     pub fn complaint(&self) -> String {
         let stderr = String::from_utf8_lossy(&self.stderr);
         let lines: Vec<&str> = stderr.lines().map(str::trim).collect();
@@ -92,13 +92,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_mean_themselves() {
+    fn command_quotes_its_words() {
         let script = Script::command(&["echo", "two words", "a;b"]);
         assert_eq!(script.text, "echo 'two words' 'a;b'\n");
     }
 
     #[test]
-    fn complaint_is_one_line_of_what_was_said_last() {
+    fn complaint_is_the_end_of_standard_error_on_one_line() {
         let output = |stderr: &[u8]| Output {
             code: 2,
             stdout: Vec::new(),

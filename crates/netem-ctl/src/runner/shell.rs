@@ -1,18 +1,18 @@
-//! The line that a host's shell is started with.
+//! The shell line that runs a script on a host.
 
 use std::time::Duration;
 
 use super::RunError;
 use super::script::{Output, Script};
 
-/// How much later than the host's own time limit the one on this side ends it all.
+/// How much longer than the host's time limit the local one is.
 pub(crate) const MARGIN: Duration = Duration::from_secs(4);
 
-/// What the shell reads its commands from.
+/// Source of the commands.
 pub(crate) enum Input {
     /// The script, on standard input.
     Script,
-    /// Given here; standard input is data. It must have no single quotes.
+    /// The given line, which has no single quotes. Standard input is data.
     Command(String),
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn line(script: &Script, input: &Input) -> String {
     format!("{paths}; {limit}; {root}exec $t {shell}")
 }
 
-/// Tells what the line itself had to complain of from what the script did.
+/// Separates failures of the line itself from those of the script.
 pub(crate) fn judge(output: Output, host: &str, script: &Script) -> Result<Output, RunError> {
     let host = || host.to_owned();
     if output.code == REFUSED && script.as_root {

@@ -21,7 +21,7 @@ use super::shell::{self, Input};
 use super::ssh_error::SshProblem;
 use super::{RunError, Runner};
 
-/// A host reached by SSH. All runners of one user to one host share a connection.
+/// Runs scripts over SSH. All runners of one user share one connection per host.
 #[derive(Clone, Debug)]
 pub struct Ssh {
     host: SshHost,
@@ -29,22 +29,21 @@ pub struct Ssh {
     sockets: PathBuf,
 }
 
-/// Name of a host as `ssh` takes it: `rtr`, `root@192.0.2.1`. What it stands for is up to the
-/// user's configuration.
+/// Name of a host as `ssh` takes it: `rtr`, `root@192.0.2.1`. The user's configuration resolves it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SshHost(String);
 
-/// Text that is no name of a host.
+/// The text is not a host name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("\"{0}\" is no host: expected a name or an address as ssh takes it, such as \"rtr\"")]
 pub struct SshHostError(String);
 
-/// How to connect.
+/// Options of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshOptions {
-    /// Configuration to read instead of the user's.
+    /// Configuration file in place of the user's.
     pub config: Option<PathBuf>,
-    /// How long connecting may take, and how long the host may be silent before it counts as gone.
+    /// Time limit for connecting, and for silence of the host before it counts as unreachable.
     pub patience: Duration,
 }
 
@@ -68,7 +67,7 @@ impl Ssh {
         })
     }
 
-    /// `ssh` with all options, about to run `line` in a POSIX shell, whatever the user's own is.
+    /// The `ssh` command that runs `line` in a POSIX shell, whatever the login shell is.
     fn command(&self, line: &str) -> Command {
         let seconds = self.options.patience.as_secs().max(3);
         let mut command = Command::new("ssh");
@@ -114,7 +113,7 @@ impl Ssh {
         let timeout = script.timeout + self.options.patience + shell::MARGIN;
         let output = process::run(command, &self.host.0, stdin, stdout, timeout);
         let output = output.map_err(|error| match error {
-            // It was the connection that hung: the host would have ended the script before.
+            // The host ends a slow script itself, so the connection hung.
             RunError::Timeout { .. } => self.problem(SshProblem::Silent),
             error => error,
         })?;
@@ -130,7 +129,7 @@ impl Ssh {
         RunError::Ssh { host, problem }
     }
 
-    /// Runs a command whose input or output is a file of ours.
+    /// Runs a command with a local file as input or output.
     fn transfer(
         &self,
         command: String,
@@ -168,7 +167,7 @@ impl Runner for Ssh {
         let nothing = Source::Text(String::new());
         let copied = self.transfer(format!("cat {remote}"), nothing, Sink::File(file), timeout);
         if let Err(error) = copied {
-            // The other side only knows that nobody reads on.
+            // The remote side reports only a broken pipe.
             let is_full = rustix::fs::statvfs(&partial).is_ok_and(|room| room.f_bavail == 0);
             let _ = fs::remove_file(&partial);
             return Err(if is_full {
@@ -189,7 +188,7 @@ impl Runner for Ssh {
 }
 
 impl Ssh {
-    /// A path that needs no quotes: it goes through two shells.
+    /// Checks that a path needs no quotes, as it passes two shells.
     fn remote_path<'a>(&self, path: &'a str) -> Result<&'a str, RunError> {
         if quote(path) == path && !path.starts_with('-') {
             return Ok(path);
@@ -206,8 +205,8 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> RunError {
     |source| RunError::File { path, source }
 }
 
-/// Where the sockets of shared connections are: a folder of the user's own, with a short name, as
-/// the system allows about a hundred characters. A connection that nobody uses for 20 seconds ends.
+/// The folder of the sockets of shared connections: owned by the user, with a short path, because the
+/// system limits socket paths to about 100 bytes. Unused connections end after 20 s.
 fn socket_folder() -> Result<PathBuf, RunError> {
     let user = rustix::process::geteuid().as_raw();
     let folder = PathBuf::from(format!("/tmp/tcpexp-ssh-{user}"));
@@ -248,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_is_nothing_that_ssh_would_take_for_an_option() {
+    fn host_names_are_never_options_of_ssh() {
         for host in ["rtr", "root@192.0.2.1", "fd00::1", "user@host.example"] {
             assert!(host.parse::<SshHost>().is_ok(), "{host}");
         }

@@ -1,4 +1,4 @@
-//! What `ssh` says when it cannot connect, and what that means.
+//! The causes of failed SSH connections, from the messages of OpenSSH.
 
 use std::fmt;
 
@@ -9,24 +9,24 @@ pub enum SshProblem {
     Refused,
     /// The name is unknown.
     UnknownName,
-    /// No way there.
+    /// There is no route.
     Unreachable,
-    /// It does not answer, or no longer.
+    /// The host does not answer.
     Silent,
-    /// Its key is another one than before.
+    /// The host key changed.
     KeyChanged,
-    /// Its key is not known yet.
+    /// The host key is unknown.
     KeyUnknown,
-    /// It does not let the user in.
+    /// The host refuses the user.
     Denied,
-    /// It ended the connection.
+    /// The connection broke.
     Closed,
-    /// Something else; what `ssh` said.
+    /// Another cause: the last message of `ssh`.
     Other(String),
 }
 
 impl SshProblem {
-    /// Reads what `ssh` printed on standard error. The texts are those of OpenSSH.
+    /// Reads the cause from standard error of OpenSSH.
     pub(crate) fn from_text(said: &str) -> Self {
         let knows = |text: &str| said.contains(text);
         if knows("REMOTE HOST IDENTIFICATION HAS CHANGED") {
@@ -55,7 +55,7 @@ impl SshProblem {
             Self::Closed
         } else {
             let last = said.lines().rfind(|line| !line.trim().is_empty());
-            // A session of a shared connection ends without a word when that breaks.
+            // A session of a shared connection prints nothing when the connection breaks.
             last.map_or(Self::Closed, |line| Self::Other(line.trim().to_owned()))
         }
     }
