@@ -1,4 +1,4 @@
-//! What a sweep would do, as text.
+//! The dry run of a sweep, as text.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::plan::{self, Plan};
 use crate::schedule::{self, Planned};
 use crate::site;
 
-/// Why a sweep could not be written down: its path cannot be made.
+/// A run whose path the router cannot emulate.
 #[derive(Debug, thiserror::Error)]
 #[error("{run}: cannot make the path")]
 pub struct DryRunError {
@@ -18,8 +18,8 @@ pub struct DryRunError {
     source: Box<dyn std::error::Error + Send + Sync>,
 }
 
-/// The grid in the order of its runs, how long they take, and all commands on every host of the
-/// first run; the commands of the others differ in what varies.
+/// Prints the runs in their order, the estimated time, and all commands of the first run on every
+/// host. The commands of other runs differ in the varied parameters only.
 pub fn dry_run(plan: &Plan) -> Result<String, DryRunError> {
     let runs = schedule::runs(plan);
     let mut text = String::new();
@@ -36,7 +36,7 @@ pub fn dry_run(plan: &Plan) -> Result<String, DryRunError> {
     );
     for run in &runs {
         let _ = writeln!(text, "{}  {}", run.name(), describe(plan, run));
-        // Whatever cannot be made is told here, and not in the middle of the sweep.
+        // Report impossible paths here, not in the middle of a sweep.
         commands(run)?;
     }
     if let Some(first) = runs.first() {
@@ -113,7 +113,7 @@ fn commands(run: &Planned<'_>) -> Result<String, DryRunError> {
     Ok(text)
 }
 
-/// A script without what all begin with.
+/// A script without its common first lines.
 fn body(script: &str) -> String {
     let lines = script.lines().filter(|line| {
         !line.is_empty() && !line.starts_with("dir=") && *line != ". \"$dir/run.sh\""

@@ -1,4 +1,4 @@
-//! A hash that is the same everywhere and in every version: FNV-1a with 64 bits.
+//! FNV-1a with 64 bits: a hash that is stable across platforms and versions.
 
 /// The hash of `bytes`, in hex.
 pub(crate) fn hex(bytes: &[u8]) -> String {

@@ -1,8 +1,8 @@
-//! Plans of experiments, and the runs that carry them out.
+//! Plans of experiments, and sweeps that run them.
 //!
-//! A plan is a file: hosts, the path between them, traffic, and a matrix of what varies. Reading it
-//! gives the cells of a grid ([`plan::Plan`]); their order is a pure function of the plan and its
-//! seed ([`schedule::runs`]).
+//! A plan is a TOML file: hosts, the path between them, traffic, and a matrix of varied parameters.
+//! [`plan::Plan`] reads it into the cells of a grid. The order of the runs depends only on the plan and
+//! its seed ([`schedule::runs`]).
 //!
 //! [`sweep`] carries out the runs on hosts. Each run leaves the directory that
 //! [`tcpexp_runs`] reads back.

@@ -1,4 +1,4 @@
-//! The order of runs: pure, and the same for the same plan and seed.
+//! The order of runs, which depends only on the plan and its seed.
 
 use std::cmp::Reverse;
 
@@ -7,21 +7,21 @@ use tcpexp_units::TimeDelta;
 use crate::hash;
 use crate::plan::{Cell, Plan};
 
-/// One run to be done.
+/// A planned run.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned<'a> {
     /// The cell.
     pub cell: &'a Cell,
-    /// The cell's place in the grid, from 1.
+    /// Number of the cell in the grid, from 1.
     pub number: usize,
-    /// Which repetition, from 1.
+    /// Repetition, from 1.
     pub repetition: u32,
-    /// What this run's random numbers come from.
+    /// Seed of the random numbers of this run.
     pub seed: u64,
 }
 
-/// All runs of a plan in their order. All cells come once before any comes again, so that a sweep
-/// that is ended early has seen them all.
+/// All runs of a plan in their order. Repetitions are outermost, so that a sweep that is ended early
+/// has covered the grid.
 pub fn runs(plan: &Plan) -> Vec<Planned<'_>> {
     let mut all = Vec::new();
     for repetition in 1..=plan.run.repetitions {
@@ -42,15 +42,16 @@ pub fn runs(plan: &Plan) -> Vec<Planned<'_>> {
     all
 }
 
-/// The seed of one run. It depends on nothing but the cell, so a cell that is repeated alone, or in
-/// another sweep with the same seed, is the same experiment.
+/// The seed of one run. It depends only on the plan's seed, the cell and the repetition, so the same
+/// cell in another sweep with the same seed is the same experiment.
 fn seed(seed: u64, cell: &str, repetition: u32) -> u64 {
     hash::fnv(format!("{seed} {cell} {repetition}").as_bytes())
 }
 
-/// A number that looks random and depends only on `seed` and what it is `for_what`.
+/// A pseudorandom number that depends only on `seed` and its purpose.
 fn random(seed: u64, for_what: &str) -> u64 {
-    // FNV's upper bits hardly differ for texts that differ at their end: mix once more (splitmix64).
+    // The upper bits of FNV hardly differ for texts that differ at their end. Mix them with the finalizer
+    // of splitmix64 (Steele et al., 2014).
     let mut mixed = hash::fnv(for_what.as_bytes()) ^ seed;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -58,13 +59,13 @@ fn random(seed: u64, for_what: &str) -> u64 {
 }
 
 impl Planned<'_> {
-    /// The run's name, and its directory's: sorts as the grid does.
+    /// Name of the run and of its directory. Names sort in the order of the grid.
     pub fn name(&self) -> String {
         let hash = &self.cell.hash[..8];
         format!("{:04}-{hash}-r{:02}", self.number, self.repetition)
     }
 
-    /// By how much a generator starts later than the plan says: less than `most`.
+    /// Start jitter of a generator, less than `most`.
     pub fn jitter(&self, generator: &str, most: TimeDelta) -> TimeDelta {
         let most = u64::try_from(most.as_nanos()).unwrap_or(0);
         let nanos = random(self.seed, generator).checked_rem(most).unwrap_or(0);

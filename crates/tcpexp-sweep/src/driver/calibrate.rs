@@ -1,4 +1,4 @@
-//! Whether the path is what the plan says, before anything is measured on it.
+//! Calibration: measures the path before the traffic.
 
 use std::time::Duration;
 
@@ -11,26 +11,26 @@ use super::files::pause;
 use crate::plan::{self, Calibrate, Host, Os, Setup};
 use crate::site::{self, Counters};
 
-/// What calibration says of a path.
+/// The verdict of the calibration.
 pub(super) enum Verdict {
-    /// It behaves.
+    /// The path is as planned.
     Good,
-    /// It does not, and why.
+    /// The path differs, and how.
     Invalid(String),
 }
 
-/// Bytes of a ping on the wire: 56 of data, ICMP, IPv4 and Ethernet headers.
+/// Bytes of a ping frame: 56 of data and the headers of ICMP (8), IPv4 (20) and Ethernet (14).
 const PING_BYTES: i64 = 98;
-/// Bytes of the load's packets on the wire.
+/// Bytes of a frame of the load: its payload and the headers of UDP (8), IPv4 (20) and Ethernet (14).
 const LOAD_BYTES: u64 = 1_512;
-/// UDP payload of the load's packets.
+/// UDP payload of the load, which fits an MTU of 1500: the default of iperf 2.
 const LOAD_PAYLOAD: u64 = 1_470;
-/// As many packets of load must pass for their number to say the rate to within half a percent.
+/// Packets of load that the measurement needs: one packet more or less is 0.5 % of the rate.
 const LOAD_PACKETS: u64 = 200;
-/// The port that the load goes to.
+/// Port of the load.
 const LOAD_PORT: u16 = 5_199;
 
-/// Measures the idle round-trip time and the rate, and where packets are dropped meanwhile.
+/// Measures the idle round-trip time, the rate, and drops under load.
 pub(super) fn calibrate(run: &mut Run<'_>) -> Result<Verdict, Trouble> {
     let settings = run.cell.setup.calibration.clone();
     if !settings.enabled {
@@ -52,10 +52,10 @@ pub(super) fn calibrate(run: &mut Run<'_>) -> Result<Verdict, Trouble> {
     Ok(verdict)
 }
 
-/// The median of some pings.
+/// The median of ten pings.
 fn idle_rtt_ms(run: &Run<'_>) -> Result<Option<f64>, Trouble> {
     let (source, sink) = ends(run)?;
-    // The first one may wait for the neighbours' addresses, so it does not count.
+    // The first ping may wait for address resolution, so it is ignored.
     let ping = format!("ping -n -c 11 -i 0.05 -w 10 {sink}\n");
     let text = run.crew.at(source, "idle", &site::plain(source, &ping))?;
     let times = text.lines().filter_map(|line| {
@@ -81,8 +81,7 @@ fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict
             PING_BYTES * 8_000_000_000 / i64::try_from(rate.as_bps()).unwrap_or(i64::MAX).max(1)
         })
         .sum();
-    // A shaper that was idle lets a small packet pass at once, on Linux; elsewhere it takes as long
-    // as sending it does.
+    // An idle shaper of Linux passes a small packet at once. Others add its transmission time.
     let base = run.cell.setup.path.base_rtt();
     let [least, most] = [base, base + TimeDelta::from_nanos(sending)];
     let [least, most, within] =
@@ -117,7 +116,7 @@ fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibr
     }
 }
 
-/// Whether the path is loaded, and this host is where the load goes.
+/// Whether calibration loads the path and this host receives the load.
 fn is_loaded(setup: &Setup, name: &str) -> bool {
     let can_tell = |(_, router): (_, &Host)| router.os == Os::Linux;
     setup.calibration.enabled
@@ -128,16 +127,16 @@ fn is_loaded(setup: &Setup, name: &str) -> bool {
             .is_some_and(|(sink, _)| sink == name)
 }
 
-/// Commands for a host before the path is tried.
+/// Commands that start the server of the load.
 pub(super) fn server(setup: &Setup, name: &str) -> String {
     if !is_loaded(setup, name) {
         return String::new();
     }
-    // iperf3 sleeps between packets; iperf 2 spins, which takes the virtual testbed's only CPU.
+    // iperf3 sleeps between packets. iperf 2 spins, which occupies the only CPU of the virtual testbed.
     format!("spawn load-server load-server.txt 0 iperf3 -s -1 -p {LOAD_PORT}\n")
 }
 
-/// Commands for a host after the path was tried.
+/// Commands that end the server of the load.
 pub(super) fn forget_server(setup: &Setup, name: &str) -> String {
     if is_loaded(setup, name) {
         site::forget(name, "load-server")
@@ -148,7 +147,7 @@ pub(super) fn forget_server(setup: &Setup, name: &str) -> String {
 
 type Load = (f64, std::collections::BTreeMap<String, u64>);
 
-/// Offers more than the bottleneck takes, and reads from its counters what it sends.
+/// Overloads the bottleneck and reads its rate from its counters.
 fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     let (router, host) = run.router()?;
     let path = run.cell.setup.path.resolved();
@@ -159,10 +158,10 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     let packets =
         Duration::from_secs_f64((LOAD_PACKETS * LOAD_BYTES * 8) as f64 / rate.as_bps() as f64);
     let time = positive(settings.load).max(packets);
-    // Its greeting takes some round trips.
+    // iperf3 negotiates for some round trips before it sends.
     let settle = positive(run.cell.setup.path.base_rtt()) * 6 + Duration::from_millis(250);
     let seconds = (time + settle + Duration::from_secs(2)).as_secs() + 1;
-    // Half more than it takes.
+    // 1.5 times the rate of the bottleneck.
     let offered = rate.as_bps() * 3 / 2 * LOAD_PAYLOAD / LOAD_BYTES;
     let port = LOAD_PORT;
     let client = format!(
@@ -189,7 +188,7 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     Ok(rate.map(|rate| (rate, after.drops(&before))))
 }
 
-/// How long the queue may take to run empty.
+/// Time for the queue to drain.
 fn drain(run: &Run<'_>) -> Duration {
     let router = run.cell.setup.first(Role::Router);
     let queue = router.and_then(|(_, router)| plan::queue_time(&run.cell.setup.path, router));
@@ -199,7 +198,7 @@ fn drain(run: &Run<'_>) -> Duration {
         + Duration::from_millis(50)
 }
 
-/// The first source, and the first sink's address.
+/// The first source, and the address of the first sink.
 fn ends<'a>(run: &Run<'a>) -> Result<(&'a str, std::net::IpAddr), Trouble> {
     let setup = &run.cell.setup;
     let source = setup.first(Role::Source).map(|(name, _)| name);

@@ -1,4 +1,4 @@
-//! This machine's clock.
+//! The clock of this machine.
 
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -12,7 +12,7 @@ pub(super) fn now_ns() -> i64 {
     i64::try_from(nanos).unwrap_or(i64::MAX)
 }
 
-/// Sleeps, but not on when interrupted. Says whether it was not.
+/// Sleeps. Returns false if interrupted.
 pub(super) fn sleep(time: Duration, interrupt: Interrupt<'_>) -> bool {
     let end = Instant::now() + time;
     loop {

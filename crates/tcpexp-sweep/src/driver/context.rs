@@ -28,7 +28,7 @@ pub(super) struct Around<'a> {
     pub(super) phase: &'a (dyn Fn(&str) + Sync),
 }
 
-/// How much longer than planned a generator may take.
+/// How much longer than its duration a generator may take, for handshakes and reports.
 pub(super) const GRACE: Duration = Duration::from_secs(15);
 
 /// A run in the making.
@@ -71,7 +71,7 @@ impl<'a> Run<'a> {
         router.ok_or_else(|| Trouble::Unknown("a router".to_owned()))
     }
 
-    /// How long the run may take at the most.
+    /// Time limit of the run.
     pub(super) fn longest(&self) -> Duration {
         let setup = &self.cell.setup;
         let ends = self
@@ -92,7 +92,7 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn fail(&mut self, status: Status, reason: String) {
-        // What went wrong first is why the rest did.
+        // The first failure is the cause of later ones.
         if self.record.status == Status::Complete {
             self.record.status = status;
             self.record.reason = Some(reason);
@@ -100,7 +100,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The record of a run that has not begun.
+/// The record of a run before its start.
 pub(super) fn blank(planned: &Planned<'_>, plan_hash: &str, varied: &[String]) -> RunRecord {
     let cell = planned.cell;
     let traffic = site::generators(planned).into_iter();

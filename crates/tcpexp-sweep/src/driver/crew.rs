@@ -1,4 +1,4 @@
-//! The hosts of a sweep, and how scripts get there.
+//! The hosts of a sweep, and how to run scripts on them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,17 +11,17 @@ use super::error::Trouble;
 use super::journal::Journal;
 use crate::site;
 
-/// How to reach the hosts of a plan, by their names there.
+/// Runners for the hosts of a plan, by their names in the plan.
 pub type Reach<'a> = &'a BTreeMap<String, Box<dyn Runner>>;
 
-/// The hosts that take part in a run, and the journal of what they are told.
+/// The hosts of a run, and the journal of all scripts.
 pub(super) struct Crew<'a> {
     pub(super) names: Vec<String>,
     pub(super) reach: Reach<'a>,
     pub(super) journal: &'a Journal,
 }
 
-/// How long a phase may take on a host, unless it says otherwise.
+/// Default time limit of a script.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Crew<'_> {
@@ -38,7 +38,7 @@ impl Crew<'_> {
         output.map_err(|source| Trouble::host(phase, source))
     }
 
-    /// Does something to the path on a router, on behalf of `owner`.
+    /// Controls the path on a router on behalf of `owner`.
     pub(super) fn control<T>(
         &self,
         router: &str,
@@ -54,7 +54,7 @@ impl Crew<'_> {
         })
     }
 
-    /// Runs a script of its own on each host at the same time. All end before this does.
+    /// Runs a script on each host in parallel, and waits for all.
     pub(super) fn each(
         &self,
         phase: &str,
@@ -101,7 +101,7 @@ impl Crew<'_> {
     }
 }
 
-/// The way to a host, with all that goes there in the journal.
+/// A runner that writes all scripts and copies to the journal.
 struct Journaled<'a> {
     runner: &'a dyn Runner,
     host: &'a str,
@@ -127,7 +127,7 @@ impl Runner for Journaled<'_> {
     fn run(&self, script: &Script) -> Result<Output, RunError> {
         let outcome = self.runner.run(script);
         self.journal
-            .command(self.host, self.phase, &told(&script.text), &outcome);
+            .command(self.host, self.phase, &abbreviated(&script.text), &outcome);
         outcome
     }
 
@@ -144,8 +144,8 @@ impl Runner for Journaled<'_> {
     }
 }
 
-/// A script as the journal has it: without the functions that many scripts share.
-fn told(script: &str) -> String {
+/// A script for the journal, without the shared functions.
+fn abbreviated(script: &str) -> String {
     let text = script.replace(netem_ctl::HOST_SH, "# (host.sh)\n");
     text.replace(site::RUN_SH, "# (run.sh)\n")
 }

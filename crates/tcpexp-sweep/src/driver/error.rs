@@ -1,4 +1,4 @@
-//! What goes wrong with a run, and with a sweep.
+//! Errors of runs and sweeps.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,37 +11,37 @@ use tcpexp_runs::record::RecordError;
 /// Why a run failed.
 #[derive(Debug, Error)]
 pub(super) enum Trouble {
-    /// A host did not do what it was told.
+    /// A script on a host failed.
     #[error("{phase}")]
     Host {
         phase: String,
         source: Box<RunError>,
     },
-    /// A plan's host that nobody knows how to reach.
+    /// There is no runner for a host of the plan.
     #[error("there is no way to reach {0}")]
     Unknown(String),
-    /// What hosts lack.
+    /// Hosts fail their checks.
     #[error("{}", .0.join("; "))]
     Problems(Vec<String>),
-    /// A generator, a capture or a logger ended early or badly.
+    /// A generator, capture or logger failed or ended early.
     #[error("{0}")]
     Process(String),
-    /// A router does not have the path that it must have, or does not get rid of it.
+    /// The router could not apply, change or clear the path.
     #[error("{phase}")]
     Router {
         phase: String,
         source: Box<ControlError>,
     },
-    /// The path cannot be made as the plan has it.
+    /// The router cannot emulate the path.
     #[error("cannot make the path")]
     Path(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// A file on this machine.
+    /// A local file cannot be written.
     #[error("cannot write {}", path.display())]
     File { path: PathBuf, source: io::Error },
-    /// Somebody ended the sweep.
+    /// The user interrupted the sweep.
     #[error("interrupted")]
     Interrupted,
-    /// A thread of ours broke down.
+    /// A thread panicked.
     #[error("a thread panicked")]
     Panic,
 }
@@ -55,16 +55,16 @@ impl Trouble {
     }
 }
 
-/// Why a sweep cannot begin or go on.
+/// Why a sweep cannot start or continue.
 #[derive(Debug, Error)]
 pub enum SweepError {
-    /// Its directory has runs already.
+    /// The directory has runs already.
     #[error("{} has runs already: --resume goes on with them", .0.display())]
     NotEmpty(PathBuf),
-    /// Its directory belongs to a sweep that is at work.
+    /// Another sweep uses the directory.
     #[error("another tcpexp is at work in {}", .0.display())]
     Locked(PathBuf),
-    /// A file of its directory.
+    /// A file of the directory cannot be written.
     #[error("cannot write {}", path.display())]
     File {
         /// Which.
@@ -72,19 +72,19 @@ pub enum SweepError {
         /// Why.
         source: io::Error,
     },
-    /// The record of a run.
+    /// The record of a run cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// Hosts that cannot take part; nothing was changed on any.
+    /// Hosts fail their checks. No host was changed.
     #[error("{}", .0.join("\n"))]
     Hosts(Vec<String>),
-    /// A thread of ours broke down.
+    /// A thread panicked.
     #[error("a thread panicked")]
     Panic,
-    /// Somebody ended it.
+    /// The user interrupted it.
     #[error("interrupted; --resume goes on")]
     Interrupted,
-    /// A run failed, and the plan says to stop then.
+    /// A run failed, and the plan stops at failures.
     #[error("run {run} failed: {reason}")]
     Failed {
         /// Which.
@@ -94,7 +94,7 @@ pub enum SweepError {
     },
 }
 
-/// An error and what caused it, on one line.
+/// An error and its causes on one line.
 pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

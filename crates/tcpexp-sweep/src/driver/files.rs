@@ -1,4 +1,4 @@
-//! What hosts say and have: facts before a run, how processes ended, files after it.
+//! Facts of hosts before a run, the ends of its processes, and its files.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -20,10 +20,10 @@ use super::{chain, clock};
 use crate::plan::{self, Cell};
 use crate::site::{self, Generator};
 
-/// How generators ended, by name.
+/// The ends of generators, by name.
 pub(super) type Ends = BTreeMap<String, End>;
 
-/// When a process began and ended, on its host's clock.
+/// The end of a process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     #[expect(
@@ -33,7 +33,7 @@ pub(super) struct End {
     pub(super) began_ns: i64,
 }
 
-/// The offsets of hosts' clocks, and what keeps hosts from taking part.
+/// The clock offsets of hosts, and the problems found.
 pub(super) fn look(
     crew: &Crew<'_>,
     cell: &Cell,
@@ -69,7 +69,7 @@ pub(super) fn look(
             problems.push(format!("{name}: its clock is {seconds:+.3} s from ours"));
         }
         problems.extend(held(crew, (name, host), owner)?);
-        // Less than half the round trip is no more than not knowing.
+        // The offset is only known to within half the round trip.
         let known = if offset.abs() > (back - sent) / 2 {
             offset
         } else {
@@ -104,7 +104,7 @@ pub(super) fn look(
     (clocks, problems)
 }
 
-/// Who else has a path on a router. Fails if the router cannot have one.
+/// A message if another owner holds the router. Fails if the router cannot emulate.
 fn held(
     crew: &Crew<'_>,
     (name, host): site::Named<'_>,
@@ -121,7 +121,7 @@ fn held(
     })
 }
 
-/// The error begins with the host as `ssh` has it, which may be another name than the plan's.
+/// Prefixes an error with the name of the host, unless it begins with it already.
 fn line(name: &str, error: &dyn Error) -> String {
     let text = chain(error);
     if text.starts_with(&format!("{name}:")) {
@@ -131,7 +131,7 @@ fn line(name: &str, error: &dyn Error) -> String {
     }
 }
 
-/// The generators that ended. Fails if one ended badly, or if something ended that must not.
+/// The generators that ended. Fails if one failed, or if a capture or logger ended early.
 pub(super) fn ends(crew: &Crew<'_>, generators: &[Generator]) -> Result<Ends, Trouble> {
     let said = crew.each("status", |name| {
         let sends = |generator: &Generator| generator.client_host == name;
@@ -140,7 +140,7 @@ pub(super) fn ends(crew: &Crew<'_>, generators: &[Generator]) -> Result<Ends, Tr
     judge_ends(&said, generators)
 }
 
-/// The same of what hosts said before they ended the rest.
+/// The same, from what hosts printed before they ended the other processes.
 pub(super) fn judge_ends(
     said: &[(String, String)],
     generators: &[Generator],
@@ -180,8 +180,8 @@ pub(super) fn judge_ends(
     Ok(ends)
 }
 
-/// Brings all files here, and completes the record with what they say. `gathered` is what hosts said
-/// when they packed them. If that fails, there are none: on a full disk the record needs their room.
+/// Fetches all files and completes the record. `gathered` is the output of the hosts. On failure the
+/// files are removed, because the record needs their room on a full disk.
 pub(super) fn fetch(
     run: &mut Run<'_>,
     ends: &Ends,
@@ -242,7 +242,7 @@ fn fetch_all(run: &mut Run<'_>, ends: &Ends, gathered: &[(String, String)]) -> R
     Ok(())
 }
 
-/// Brings a host's files here, whole or not at all: the archive is complete, or it is an error.
+/// Fetches the archive of a host and unpacks it.
 fn unpack(run: &Run<'_>, host: &str) -> Result<(), Trouble> {
     let archive = run.dir.join(format!(".{host}.tar"));
     let failed = |source| Trouble::File {
@@ -253,7 +253,7 @@ fn unpack(run: &Run<'_>, host: &str) -> Result<(), Trouble> {
         .fetch(host, &format!("{}/out.tar", site::dir(host)), &archive)?;
     if is_too_large(&archive, run.dir).map_err(failed)? {
         fs::remove_file(&archive).map_err(failed)?;
-        // What tar says then is how many bytes it wrote, and not why.
+        // tar would report the number of bytes, not the cause.
         return Err(failed(rustix::io::Errno::NOSPC.into()));
     }
     let output = Command::new("tar")
@@ -274,7 +274,7 @@ fn unpack(run: &Run<'_>, host: &str) -> Result<(), Trouble> {
     )))
 }
 
-/// Whether there is less room in a directory than a file of plain copies takes.
+/// Whether a directory has less room than the archive needs.
 fn is_too_large(archive: &Path, dir: &Path) -> io::Result<bool> {
     let room = rustix::fs::statvfs(dir)?;
     Ok(room.f_bavail * room.f_frsize < fs::metadata(archive)?.len())
@@ -308,7 +308,7 @@ impl CaptureCounts {
     }
 }
 
-/// Sleeps for what a host needs.
+/// Sleeps unless interrupted.
 pub(super) fn pause(run: &Run<'_>, time: Duration) -> Result<(), Trouble> {
     if clock::sleep(time, run.around.interrupt) {
         Ok(())

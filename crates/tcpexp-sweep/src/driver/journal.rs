@@ -1,4 +1,4 @@
-//! What was done, when, and what came of it: one JSON object a line.
+//! The journal: one JSON object per line for each script, copy and phase.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 
 use super::clock;
 
-/// A journal that is being written. Several threads may write to it.
+/// An open journal. Threads may share it.
 #[derive(Debug)]
 pub(super) struct Journal {
     file: Mutex<File>,
 }
 
 impl Journal {
-    /// The journal in a directory, continued if there is one.
+    /// Opens the journal in a directory, appending to an existing one.
     pub(super) fn in_dir(dir: &Path) -> io::Result<Self> {
         let path = dir.join("journal.jsonl");
         let file = OpenOptions::new().create(true).append(true).open(path)?;
@@ -26,18 +26,18 @@ impl Journal {
         })
     }
 
-    /// Writes one entry; its time is now.
+    /// Writes one entry with the current time.
     pub(super) fn note(&self, what: &str, mut entry: Value) {
         if let Some(entry) = entry.as_object_mut() {
             entry.insert("time_ns".to_owned(), clock::now_ns().into());
             entry.insert("event".to_owned(), what.into());
         }
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        // A full disk fails the run where its files are fetched; clearing up must go on meanwhile.
+        // Ignore a full disk: it fails the run when files are fetched, and undo must go on.
         drop(file.write_all(format!("{entry}\n").as_bytes()));
     }
 
-    /// Writes what a script on a host came to.
+    /// Writes a script and its output.
     pub(super) fn command(
         &self,
         host: &str,

@@ -1,4 +1,4 @@
-//! Carries out a plan: run after run, on hosts that it leaves as it found them.
+//! Runs a plan, and restores the hosts after each run.
 
 mod calibrate;
 mod clock;
@@ -21,5 +21,5 @@ pub use options::{Analysis, CarryOut, Event, On, Options};
 pub use sweep::{Summary, sweep};
 pub(crate) use sweep::{describe, estimate};
 
-/// Asks whether somebody wants the sweep to end.
+/// Asks whether the sweep is to end.
 pub type Interrupt<'a> = &'a (dyn Fn() -> bool + Sync);

@@ -1,4 +1,4 @@
-//! A sweep's directory.
+//! The directory of a sweep.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,11 +14,11 @@ use super::journal::Journal;
 use super::options::Options;
 use crate::plan::Plan;
 
-/// A sweep's directory, which nobody else uses meanwhile.
+/// The locked directory of a sweep.
 pub(super) struct Place {
     pub(super) runs: PathBuf,
     pub(super) journal: Journal,
-    /// Who the hosts' files belong to: this directory on this machine.
+    /// Owner of the leases on hosts: this directory on this machine.
     pub(super) owner: String,
     _lock: File,
 }
@@ -54,7 +54,7 @@ impl Place {
         })
     }
 
-    /// The records of runs that need not be done again.
+    /// The records of completed and invalid runs, which are not repeated.
     pub(super) fn done(&self) -> Result<Vec<RunRecord>, SweepError> {
         let failed = |source| SweepError::File {
             path: self.runs.clone(),
@@ -62,7 +62,7 @@ impl Place {
         };
         let mut done = Vec::new();
         for entry in fs::read_dir(&self.runs).map_err(failed)? {
-            // A directory without a record is of a run that was cut short.
+            // A run without a record was interrupted.
             if let Ok(record) = RunRecord::read(&entry.map_err(failed)?.path())
                 && record.status != Status::Failed
             {
@@ -73,7 +73,7 @@ impl Place {
         Ok(done)
     }
 
-    /// An empty directory for a run.
+    /// Creates an empty directory for a run.
     pub(super) fn fresh(&self, name: &str) -> Result<PathBuf, SweepError> {
         let dir = self.runs.join(name);
         let failed = |source| SweepError::File {
@@ -88,7 +88,7 @@ impl Place {
     }
 }
 
-/// Nobody else writes there, so the name may be known: what a kill leaves is overwritten.
+/// Writes a file atomically. The directory is locked, so the temporary name is fixed.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let partial = path.with_extension("partial");
     fs::write(&partial, bytes)?;

@@ -1,4 +1,4 @@
-//! One run, from the first look at the hosts to the last command that puts them back.
+//! One run, from the preflight to restoring the hosts.
 
 use std::path::Path;
 use std::thread;
@@ -19,10 +19,10 @@ use crate::plan::{self, Cell, Host, Os};
 use crate::schedule::Planned;
 use crate::site::{self, Counters, Generator};
 
-/// How much longer than planned a run may take until the hosts undo it by themselves.
+/// How long after the planned end of a run the hosts restore themselves.
 const MARGIN: Duration = Duration::from_secs(90);
 
-/// Carries out one run in `dir`, which is empty, and leaves its record there.
+/// Runs one run in the empty directory `dir`, and writes its record there.
 pub(super) fn carry_out(
     planned: &Planned<'_>,
     dir: &Path,
@@ -53,7 +53,7 @@ pub(super) fn carry_out(
 }
 
 impl Run<'_> {
-    /// All phases but the last, which undoes them.
+    /// All phases except undo.
     fn all(&mut self) -> Result<(), Trouble> {
         self.enter("preflight")?;
         let clocks = preflight(&self.crew, self.cell, &self.generators, self.around.owner)?;
@@ -99,7 +99,7 @@ impl Run<'_> {
         })
     }
 
-    /// Starts captures and loggers. Gives what the queues counted until then.
+    /// Starts captures and loggers. Returns the counters of the queues.
     fn record_all(&mut self) -> Result<Option<Counters>, Trouble> {
         let setup = &self.cell.setup;
         for (name, host) in &setup.hosts {
@@ -116,7 +116,7 @@ impl Run<'_> {
         Ok(self.counters(&said))
     }
 
-    /// Lets the path run empty, then ends all that runs and packs what it left.
+    /// Lets the path drain, then ends all processes and packs their files.
     fn stop(&self) -> Result<Vec<(String, String)>, Trouble> {
         let settle = Duration::from_millis(300) + positive(self.cell.setup.path.base_rtt()) * 2;
         if !clock::sleep(settle, self.around.interrupt) {
@@ -127,7 +127,7 @@ impl Run<'_> {
         })
     }
 
-    /// Commands that print what the queues of a host counted, if it is a router that can tell.
+    /// Commands that print the counters of a Linux router; empty for other hosts.
     fn reading(&self, name: &str) -> &'static str {
         let is_router = |host: &Host| host.role == Role::Router && host.os == Os::Linux;
         let host = self.cell.setup.hosts.get(name);
@@ -138,14 +138,14 @@ impl Run<'_> {
         }
     }
 
-    /// What the queues counted, as the router says at the beginning.
+    /// The counters, which the output of the router begins with.
     fn counters(&self, said: &[(String, String)]) -> Option<Counters> {
         let (router, _) = self.router().ok()?;
         let (_, text) = said.iter().find(|(name, _)| name == router)?;
         Counters::parse(text)
     }
 
-    /// Whether what happened is what the plan asked for.
+    /// Judges whether the run is valid.
     fn judge(
         &mut self,
         before: Option<&Counters>,
@@ -184,7 +184,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Puts all hosts back, the router first: whoever is on the path must get rid of it soonest.
+    /// Restores all hosts, the router first, because its path affects other traffic.
     fn undo(&self) -> Result<(), Trouble> {
         (self.around.phase)("undo");
         let first = self.router().map_or("", |(name, _)| name);
@@ -196,14 +196,14 @@ impl Run<'_> {
                 .collect();
             let join =
                 |job: thread::ScopedJoinHandle<'_, _>| job.join().unwrap_or(Err(Trouble::Panic));
-            // All are waited for, whatever one of them says.
+            // Wait for all, even if one fails.
             let ends: Vec<_> = jobs.into_iter().map(join).collect();
             ends.into_iter().collect::<Result<Vec<()>, Trouble>>()
         });
         router.and(others.map(drop))
     }
 
-    /// Puts a host back. A connection that broke may be all that failed, so once is not enough.
+    /// Restores a host. Retries, as only the connection may have failed.
     fn undo_on(&self, host: &str) -> Result<(), Trouble> {
         let mut tries = 0;
         loop {
@@ -219,7 +219,7 @@ impl Run<'_> {
         }
     }
 
-    /// Takes the path away if the host is a router that has ours.
+    /// Clears the path if the host is the router.
     fn clear_path(&self, host: &str) -> Result<(), Trouble> {
         let found = self.cell.setup.hosts.get(host);
         let Some(router) = found.filter(|host| host.role == Role::Router) else {
@@ -232,8 +232,8 @@ impl Run<'_> {
     }
 }
 
-/// Looks at all hosts. Gives how far each one's clock is ahead, where that is more than the look
-/// can be wrong by.
+/// Checks all hosts. Returns by how much each clock is ahead of ours; 0 if the difference is within
+/// the error of the measurement.
 pub(super) fn preflight(
     crew: &Crew<'_>,
     cell: &Cell,

@@ -1,4 +1,4 @@
-//! A whole sweep: the runs of a plan that are not there yet, one after another.
+//! A sweep: the remaining runs of a plan.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -21,7 +21,7 @@ use crate::plan::{OnFailure, Plan};
 use crate::schedule::{self, Planned};
 use crate::site;
 
-/// How many runs ended how.
+/// Number of runs by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// As planned.
@@ -209,7 +209,7 @@ fn with_retries(
     }
 }
 
-/// What a run varies, as text.
+/// The varied parameters of a run, as text.
 pub(crate) fn describe(plan: &Plan, run: &Planned<'_>) -> String {
     let value = |name: &String| {
         let value = run.cell.parameters.get(name)?.as_ref()?;
@@ -223,7 +223,7 @@ pub(crate) fn describe(plan: &Plan, run: &Planned<'_>) -> String {
     words.join(" ")
 }
 
-/// Looks at all hosts before anything is touched, for all that any run needs of them.
+/// Checks all hosts for the needs of all runs before any host is changed.
 fn begin(
     plan: &Plan,
     place: &Place,
@@ -250,7 +250,7 @@ fn begin(
         Err(Trouble::Problems(problems)) => return Err(SweepError::Hosts(problems)),
         Err(error) => return Err(SweepError::Hosts(vec![chain(&error)])),
     }
-    // For whoever reads the results in ten years; a host that cannot say is no reason to stop.
+    // For later readers of the results. A failure here does not matter.
     drop(crew.each("versions", |_| Some(site::VERSIONS.to_owned())));
     Ok(())
 }
@@ -292,7 +292,7 @@ impl Summary {
     }
 }
 
-/// How long the runs take that are left, more or less.
+/// Estimated time of the runs.
 pub(crate) fn estimate(runs: &[Planned<'_>]) -> Duration {
     runs.iter().map(run_time).sum()
 }

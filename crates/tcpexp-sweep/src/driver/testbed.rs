@@ -1,4 +1,4 @@
-//! A run on a testbed of its own: what comes out of it takes its place in the sweep.
+//! A run on a testbed of its own, whose results are moved into the sweep.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ use super::options::CarryOut;
 use crate::plan::Plan;
 use crate::schedule::Planned;
 
-/// Carries out one run on a testbed and puts what it left into `dir`, which is empty.
+/// Runs one run on a testbed and moves its results into the empty directory `dir`.
 pub(super) fn carry_out(
     plan: &Plan,
     planned: &Planned<'_>,
@@ -40,7 +40,7 @@ pub(super) fn carry_out(
         Ok(done) => record = done,
         Err(missing) => {
             record.status = Status::Failed;
-            // That there is no record tells less than why there is none.
+            // The error of the testbed says more than the missing record.
             record.reason = Some(carried.err().unwrap_or(missing));
             record.finished_ns = clock::now_ns();
         }
@@ -50,7 +50,7 @@ pub(super) fn carry_out(
     Ok(record)
 }
 
-/// Takes over what a testbed left: the run's own files, and the journal of what was around it.
+/// Moves the files of the run and the journal of the testbed into `dir`.
 fn left_by(out: &Path, planned: &Planned<'_>, dir: &Path) -> Result<RunRecord, String> {
     let text = |error: &dyn std::error::Error| super::chain(error);
     let theirs = out.join(RUNS).join(planned.name());
@@ -60,7 +60,7 @@ fn left_by(out: &Path, planned: &Planned<'_>, dir: &Path) -> Result<RunRecord, S
         let entry = entry.map_err(|error| text(&error))?;
         fs::rename(entry.path(), dir.join(entry.file_name())).map_err(|error| text(&error))?;
     }
-    // Tells the versions of the testbed's kernel and tools.
+    // It has the versions of the testbed's kernel and tools.
     drop(fs::rename(
         out.join("journal.jsonl"),
         dir.join("testbed.jsonl"),

@@ -1,4 +1,4 @@
-//! The traffic of a run: all of it from one start on, and changes of the path meanwhile.
+//! The traffic of a run, from a common start, and the changes of the path during it.
 
 use std::fs;
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Run<'_> {
                 .any(serves)
                 .then(|| site::servers(name, generators))
         })?;
-        // Hosts that were slow to start servers are slow to get clients ready.
+        // Hosts that start servers slowly also start clients slowly.
         let slow = TimeDelta::from_nanos(3 * (clock::now_ns() - began_ns));
         let lead =
             TimeDelta::from_millis(1_000 + 60 * i64::try_from(generators.len()).unwrap_or(0))
@@ -110,7 +110,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Waits until all generators ended, and fails if one did so badly.
+    /// Waits for the end of all generators. Fails if one fails.
     fn wait(&self, t0_ns: i64) -> Result<Ends, Trouble> {
         let longest = self.generators.iter().filter_map(Generator::end).max();
         let known = longest.map_or(0, TimeDelta::as_nanos);
@@ -124,7 +124,7 @@ impl Run<'_> {
             known
         };
         let last_ns = t0_ns + timeout + nanos(GRACE);
-        // The last words of a tool take some round trips.
+        // The final exchange of a tool takes some round trips.
         let words = 150_000_000 + 4 * self.cell.setup.path.base_rtt().as_nanos();
         let end_ns = t0_ns + words + known;
         let mut next_look_ns = end_ns.min(t0_ns + 10_000_000_000);
@@ -149,8 +149,8 @@ impl Run<'_> {
                 let name = missing.map_or("", |generator| &generator.record.name);
                 return Err(Trouble::Process(format!("{name} did not end in time")));
             }
-            // Rarely while all goes well, since each look takes time on the hosts; and the more rarely
-            // the longer it takes what ends by itself.
+            // Poll rarely before the planned end, since polling takes CPU time on the hosts. After it, poll
+            // at a tenth of the time that has passed since.
             let (soon_ns, late_ns) = (200_000_000, 10_000_000_000);
             next_look_ns = if now_ns + soon_ns >= end_ns {
                 now_ns + ((now_ns - end_ns) / 10).clamp(soon_ns, late_ns)

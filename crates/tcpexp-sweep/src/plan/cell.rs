@@ -1,4 +1,4 @@
-//! Cells: one setup each, checked.
+//! The cells of a plan: one checked setup each.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,24 +16,22 @@ use super::place::{self, Place};
 use super::{Change, Kind, Setup, change, testbed, together};
 use crate::hash;
 
-/// One cell of a plan's grid.
+/// One cell of the grid.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Hash of all that its runs depend on but their seeds, in hex.
+    /// Hash of the setup and its changes, in hex. Seeds are not part of it.
     pub hash: String,
-    /// Its parameters, by the names of columns.
+    /// Parameters by the names of their columns.
     pub parameters: BTreeMap<String, Option<Parameter>>,
-    /// What it is.
+    /// The setup.
     pub setup: Setup,
-    /// What changes during its runs.
+    /// Changes during its runs.
     pub changes: Vec<Change>,
-    /// Which entry of each of the matrix's lists it has; empty if it was added to the grid.
+    /// Index into each list of the matrix; empty for included cells.
     pub(super) point: Vec<usize>,
 }
 
-/// All cells of a plan, in the grid's order.
-///
-/// With `kind`, for hosts of that kind, whatever the plan says.
+/// All cells of a plan, in the order of the grid. `kind` overrides the kind of the hosts.
 pub(super) fn all(root: &Spanned<DeTable<'_>>, kind: Option<Kind>) -> Result<Vec<Cell>, Fault> {
     let matrix = root.get_ref().get("matrix");
     let mut cells: Vec<Cell> = Vec::new();
@@ -44,7 +42,7 @@ pub(super) fn all(root: &Spanned<DeTable<'_>>, kind: Option<Kind>) -> Result<Vec
                 .settings
                 .last()
                 .map_or(root.span(), |last| last.value.span());
-            return Err(Fault::new(span, "this cell is there already"));
+            return Err(Fault::new(span, "this cell is in the grid twice"));
         }
         cells.push(cell);
     }
@@ -93,7 +91,7 @@ fn one(
 
 /// The hash of a cell.
 fn fingerprint(setup: &Setup, changes: &[Change]) -> String {
-    // Plain structures of strings and numbers always have a JSON text.
+    // Structures of strings and numbers always have a JSON text.
     let text = serde_json::to_string(&(setup, changes)).unwrap_or_default();
     hash::hex(text.as_bytes())
 }
@@ -133,7 +131,7 @@ fn check(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Fault> {
     check_traffic(setup, table)
 }
 
-/// Whether the router can make the path and change it.
+/// Checks that the router can emulate the path and its changes.
 fn check_path(
     setup: &Setup,
     changes: &[Change],

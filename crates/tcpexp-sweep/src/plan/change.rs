@@ -1,4 +1,4 @@
-//! What changes on the path during a run: `[[change]]`.
+//! Changes of the path during a run: `[[change]]`.
 
 use netem_ctl::Bottleneck;
 use serde::{Deserialize, Serialize};
@@ -12,15 +12,15 @@ use super::place::{self, Place};
 /// One change of the path.
 #[derive(Clone, Debug, Serialize)]
 pub struct Change {
-    /// When, after the start of the traffic.
+    /// Time after the start of the traffic.
     pub at: TimeDelta,
-    /// What changes, as the plan says it.
+    /// The changed keys and values, as in the plan.
     pub what: String,
-    /// The path from then on.
+    /// The path after the change.
     pub path: Bottleneck,
 }
 
-/// The changes of a plan whose path is `path`, in the order of time.
+/// The changes of a plan, in order of time. `path` is the path before them.
 pub(super) fn all<'i>(
     changes: Option<&Spanned<DeValue<'i>>>,
     path: &Spanned<DeValue<'i>>,
@@ -31,7 +31,7 @@ pub(super) fn all<'i>(
     let DeValue::Array(changes) = changes.get_ref() else {
         return Err(Fault::new(changes.span(), "expected [[change]]"));
     };
-    // What changed earlier stays changed.
+    // Changes add up: each starts from the path of the one before.
     let mut plan = DeTable::new();
     let key = Spanned::new(path.span(), "path".into());
     plan.insert(key, path.clone());

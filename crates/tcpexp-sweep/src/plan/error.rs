@@ -1,4 +1,4 @@
-//! What is wrong with a plan, and where.
+//! Errors of plans, with their place in the text.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use toml::de::DeTable;
 
 use super::place;
 
-/// Why a plan cannot be carried out.
+/// Why a plan is refused.
 #[derive(Debug, Error)]
 pub enum PlanError {
     /// The file could not be read.
@@ -20,27 +20,27 @@ pub enum PlanError {
         /// Why.
         source: std::io::Error,
     },
-    /// Something in it is wrong.
+    /// The plan has a fault.
     #[error("{}:{line}: {key}{message}", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// The key and a colon behind it; empty if the text is no TOML.
+        /// The key, followed by a colon; empty if the text is not TOML.
         key: String,
-        /// What was found, and what was expected.
+        /// The fault, and what was expected.
         message: String,
     },
 }
 
-/// A plan's text, to say where in it something is.
+/// The text of a plan, for the line of a fault.
 pub(super) struct Source<'a> {
     pub(super) path: &'a Path,
     pub(super) text: &'a str,
 }
 
-/// Something wrong at some bytes of a plan's text.
+/// A fault at a range of bytes of the text.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) span: Range<usize>,
@@ -61,11 +61,11 @@ impl From<toml::de::Error> for Fault {
 }
 
 impl Source<'_> {
-    /// The error that a fault is; `root` is the plan as it was parsed, if it was.
+    /// The error for a fault. `root` is the parsed plan, if it could be parsed.
     pub(super) fn error(&self, root: Option<&Spanned<DeTable<'_>>>, fault: Fault) -> PlanError {
         let Fault { span, message } = fault;
         let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
-        // What is missing in the plan as a whole has no key.
+        // A fault of the plan as a whole has no key.
         let root = root.filter(|_| !span.is_empty());
         let key = root.and_then(|root| place::key_at(root.get_ref(), &span));
         PlanError::Wrong {

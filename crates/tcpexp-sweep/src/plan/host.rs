@@ -1,4 +1,4 @@
-//! Who takes part: `[hosts.*]`.
+//! Hosts: `[hosts.*]`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,26 +8,26 @@ use tcpexp_runs::record::Role;
 
 use super::traffic::is_word;
 
-/// One host of a plan.
+/// A host of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// What it is for.
+    /// Its role.
     pub role: Role,
-    /// What `ssh` knows it as; its name in the plan without it.
+    /// Its name for `ssh`; its name in the plan by default.
     pub ssh: Option<String>,
     /// Its operating system.
     #[serde(default)]
     pub os: Os,
-    /// Of a source or a sink: the interface that data passes.
+    /// Sources and sinks: the interface of the data.
     pub interface: Option<String>,
-    /// Of a source or a sink: its address on that interface.
+    /// Sources and sinks: the address on that interface.
     pub address: Option<IpAddr>,
-    /// Of the router: the interface towards the sources.
+    /// Router: the interface towards the sources.
     pub left: Option<String>,
-    /// Of the router: the interface towards the sinks.
+    /// Router: the interface towards the sinks.
     pub right: Option<String>,
-    /// Kernel settings for the time of a run, beside those of `[prepare]`.
+    /// Kernel settings during a run, in addition to those of `[prepare]`.
     #[serde(default)]
     pub sysctl: BTreeMap<String, String>,
 }
@@ -43,11 +43,11 @@ pub enum Os {
     FreeBsd,
 }
 
-/// The longest name of an interface on Linux.
+/// Longest name of an interface on Linux (`IFNAMSIZ` - 1).
 const INTERFACE_BYTES: usize = 15;
 
 impl Host {
-    /// The interfaces that data passes.
+    /// The interfaces of the data.
     pub fn interfaces(&self) -> Vec<&str> {
         let all = [&self.interface, &self.left, &self.right];
         all.into_iter().flatten().map(String::as_str).collect()

@@ -1,4 +1,4 @@
-//! The grid: a plan's `[matrix]` to the settings of each cell.
+//! The grid: from `[matrix]` to the settings of each cell.
 //!
 //! ```toml
 //! [matrix]
@@ -18,14 +18,14 @@ use toml::de::{DeTable, DeValue};
 use super::error::Fault;
 use super::place::Place;
 
-/// The key that lists cells to leave out.
+/// Key of the cells to leave out.
 const EXCLUDE: &str = "exclude";
-/// The key that lists cells beside the grid.
+/// Key of the cells to add to the grid.
 const INCLUDE: &str = "include";
-/// The key that names a table of a list.
+/// Key of the name of a table in a list.
 const LABEL: &str = "name";
 
-/// One value put at one place.
+/// A value for one place of the plan.
 #[derive(Clone, Debug)]
 pub(super) struct Setting<'i> {
     /// The key as written.
@@ -36,7 +36,7 @@ pub(super) struct Setting<'i> {
 /// All settings of one cell, those of the first axis first.
 pub(super) type Settings<'i> = Vec<Setting<'i>>;
 
-/// One list of the matrix: what each of its entries sets.
+/// One list of the matrix, with the settings of each entry.
 #[derive(Debug)]
 struct Axis<'i> {
     name: String,
@@ -52,14 +52,15 @@ struct Point<'i> {
 /// One cell, still as text.
 #[derive(Debug)]
 pub(super) struct CellText<'i> {
-    /// Which entry of each list it has; empty if it was added to the grid.
+    /// Index into each list; empty for included cells.
     pub(super) point: Vec<usize>,
-    /// Names that tables of tuples gave themselves, by their axis.
+    /// Names of tables, by their axis.
     pub(super) labels: Vec<(String, String)>,
     pub(super) settings: Settings<'i>,
 }
 
-/// The cells of a matrix, the last list's entries changing fastest; then those to include.
+/// The cells of a matrix: the product of its lists, the last one varying fastest, then the included
+/// cells.
 pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<CellText<'i>>, Fault> {
     let Some(matrix) = matrix else {
         return Ok(vec![CellText {
@@ -90,7 +91,7 @@ pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<Cel
     Ok(cells)
 }
 
-/// `path.forward.rate = […]` without quotes is tables in tables; it means the same as with them.
+/// Reads a list, or nested tables of lists: an unquoted `path.forward.rate = […]` is nested tables.
 fn flatten<'i>(
     name: &str,
     key: &Spanned<std::borrow::Cow<'i, str>>,
@@ -164,7 +165,7 @@ fn tables<'i>(value: &Spanned<DeValue<'i>>) -> Result<Vec<Settings<'i>>, Fault> 
     items.iter().map(table).collect()
 }
 
-/// What a table sets, its own name left out.
+/// The settings of a table, without its name.
 fn settings<'i>(table: &DeTable<'i>) -> Settings<'i> {
     let mut all = Vec::new();
     collect("", table, &mut all);
@@ -238,7 +239,7 @@ impl<'i> CellText<'i> {
     }
 }
 
-/// Whether two values are written alike.
+/// Whether two values have the same text.
 fn is_same(a: &DeValue<'_>, b: &DeValue<'_>) -> bool {
     match (a, b) {
         (DeValue::String(a), DeValue::String(b)) => a == b,

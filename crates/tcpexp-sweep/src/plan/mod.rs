@@ -1,7 +1,6 @@
-//! Plans: a TOML file to the cells of its grid.
+//! Plans: from a TOML file to the cells of its grid.
 //!
-//! Reading is pure and complete: whatever is wrong with any cell is told before anything is
-//! touched, with the line and the key where it was written.
+//! Reading checks all cells before any host is touched. An error names the line and the key.
 
 mod cell;
 mod change;
@@ -42,7 +41,7 @@ pub use traffic::Traffic;
 use crate::hash;
 use error::{Fault, Source};
 
-/// A plan that can be carried out.
+/// A checked plan.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The file that it was read from.
@@ -51,42 +50,42 @@ pub struct Plan {
     pub text: String,
     /// Hash of its text, in hex.
     pub hash: String,
-    /// What its hosts are.
+    /// The kind of its hosts.
     pub kind: Kind,
-    /// How its runs go.
+    /// Settings of its runs.
     pub run: RunSettings,
-    /// The virtual testbed that it asks for.
+    /// The size of its virtual testbed.
     pub lab: Lab,
     /// The cells of its grid, in the grid's order.
     pub cells: Vec<Cell>,
-    /// The parameters that differ between cells, in the matrix's order.
+    /// Names of the parameters that differ between cells, in the order of the matrix.
     pub varied: Vec<String>,
 }
 
-/// What the hosts of a plan are.
+/// The kind of a plan's hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Machines that `ssh` reaches.
+    /// Machines reached by `ssh`.
     #[default]
     Ssh,
-    /// Hosts of the virtual testbed, in virtual time.
+    /// Virtual machines, in virtual time.
     Lab,
     /// Network namespaces of this machine, in real time.
     Netns,
 }
 
-/// A plan with the settings of one cell put in.
+/// A plan with the settings of one cell.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setup {
-    /// What the sweep is called.
+    /// Name of the sweep.
     #[serde(default, skip_serializing)]
     pub name: Option<String>,
-    /// What the hosts are.
+    /// Kind of the hosts.
     #[serde(default, skip_serializing)]
     pub kind: Kind,
-    /// Who takes part, by name.
+    /// Hosts by name.
     #[serde(default)]
     pub hosts: BTreeMap<String, Host>,
     /// The virtual testbed.
@@ -94,28 +93,28 @@ pub struct Setup {
     pub lab: Lab,
     /// The path between sources and sinks.
     pub path: Bottleneck,
-    /// What sends.
+    /// The traffic.
     #[serde(default)]
     pub traffic: Vec<Traffic>,
-    /// What is captured.
+    /// Captures.
     #[serde(default)]
     pub capture: Capture,
-    /// What is logged.
+    /// Logs.
     #[serde(default)]
     pub loggers: Loggers,
-    /// What hosts are set to.
+    /// Settings of hosts.
     #[serde(default)]
     pub prepare: Prepare,
-    /// What a path must show first.
+    /// Calibration of the path.
     #[serde(default)]
     pub calibration: Calibrate,
-    /// How runs go: the same for all cells.
+    /// Settings of runs, the same for all cells.
     #[serde(default, skip_serializing)]
     pub run: RunSettings,
 }
 
 impl Plan {
-    /// The plan in a file.
+    /// Reads the plan in a file.
     pub fn read(path: &Path) -> Result<Self, PlanError> {
         let text = std::fs::read_to_string(path).map_err(|source| PlanError::Read {
             path: path.to_owned(),
@@ -124,7 +123,7 @@ impl Plan {
         Self::parse(path, &text)
     }
 
-    /// The plan that `text` is; `path` is what errors call it.
+    /// Reads a plan from text. `path` is its name in errors.
     pub fn parse(path: &Path, text: &str) -> Result<Self, PlanError> {
         Self::parse_for(path, text, None)
     }
@@ -172,7 +171,7 @@ impl Plan {
         })
     }
 
-    /// The same plan in the virtual testbed, in place of the hosts that it names.
+    /// The plan with its hosts replaced by those of the virtual testbed.
     pub fn in_lab(&self) -> Result<Self, PlanError> {
         Self::parse_for(&self.path, &self.text, Some(Kind::Lab))
     }
@@ -187,17 +186,17 @@ impl Setup {
             .map(|(name, host)| (name.as_str(), host))
     }
 
-    /// The first host of a role. Reading a plan makes sure that there is one.
+    /// The first host of a role. A checked plan has one.
     pub fn first(&self, role: Role) -> Option<(&str, &Host)> {
         self.of_role(role).next()
     }
 
-    /// The name of the host that a generator's data comes from.
+    /// Name of the host that sends the data of a generator.
     pub fn source_of<'a>(&'a self, traffic: &'a Traffic) -> &'a str {
         self.end(traffic.from.as_deref(), Role::Source)
     }
 
-    /// The name of the host that a generator's data goes to.
+    /// Name of the host that receives the data of a generator.
     pub fn sink_of<'a>(&'a self, traffic: &'a Traffic) -> &'a str {
         self.end(traffic.to.as_deref(), Role::Sink)
     }

@@ -1,4 +1,4 @@
-//! A cell's parameters under the names of columns: each name ends in its unit.
+//! The parameters of a cell as columns, whose names end in their unit.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ type Parameters = BTreeMap<String, Option<Parameter>>;
 /// The round-trip time, which follows from the delays.
 pub(super) const BASE_RTT: &str = "base_rtt_ms";
 
-/// The parameters of a cell: what is set, and what follows from it.
+/// The parameters of a cell: set ones and derived ones.
 pub(super) fn of(setup: &Setup) -> Parameters {
     let mut all = Parameters::new();
     let path = setup.path.resolved();
     of_path(&mut all, "", &path.forward);
     let reverse = Path {
-        // As forward where nothing else is said: no parameter of its own.
+        // By default the same as forward, and then no parameter of its own.
         delay: path
             .reverse
             .delay

@@ -1,19 +1,19 @@
-//! The path of a plan on its router, as `netem-ctl` makes it.
+//! The path of a plan on its router.
 
 use netem_ctl::{Bottleneck, Plan, Router, Step};
 use tcpexp_units::{ByteCount, TimeDelta};
 
 use super::host::{Host, Os};
 
-/// Why a path cannot be made.
+/// Why a router cannot emulate a path.
 pub(crate) type PathError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What is done to a router for one path.
+/// The commands of a router for one path.
 pub(crate) fn path_plan(path: &Bottleneck, host: &Host) -> Result<Plan, PathError> {
     Ok(netem_ctl::plan(path, &router(host)?)?)
 }
 
-/// A host as `netem-ctl` knows a router.
+/// A host as a router of `netem-ctl`.
 pub(crate) fn router(host: &Host) -> Result<Router, PathError> {
     Ok(Router {
         os: os(host),
@@ -22,7 +22,7 @@ pub(crate) fn router(host: &Host) -> Result<Router, PathError> {
     })
 }
 
-/// A host's system as `netem-ctl` knows it.
+/// The system of a host.
 pub(crate) fn os(host: &Host) -> netem_ctl::Os {
     match host.os {
         Os::Linux => netem_ctl::Os::Linux,
@@ -39,13 +39,13 @@ pub(crate) fn change_steps(
     Ok(path_plan(before, router)?.change_to(&path_plan(after, router)?)?)
 }
 
-/// How long the forward queue takes to run empty; `None` if it has no size of its own.
+/// Time for a full forward queue to drain; `None` if it has no configured size.
 pub(crate) fn queue_time(path: &Bottleneck, router: &Host) -> Option<TimeDelta> {
     let size = path_plan(path, router).ok()?.queues[0]?;
     path.forward.rate?.time_of(ByteCount::new(size.bytes))
 }
 
-/// Commands, a line each.
+/// Commands, one per line.
 pub(crate) fn lines(steps: &[Step]) -> String {
     let line = |step: &Step| {
         let end = if step.may_fail {

@@ -1,7 +1,7 @@
-//! Places in a plan's text: finding a value by its key, and a key by its position.
+//! Places in the text of a plan: the value of a key, and the key at a position.
 //!
-//! Values keep the span where they were written. One that the matrix puts elsewhere still points
-//! into the matrix, so what is wrong with it is told where the user can mend it.
+//! Values keep the span where they were written. A value that the matrix sets points into the matrix,
+//! so an error names the line that the user can correct.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,13 +9,13 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Where in a plan a parameter lives: the keys that lead there.
+/// The keys that lead to a parameter.
 ///
 /// In an array of tables, a key is the `name` of one of them, or `*` for all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place(pub(super) Vec<String>);
 
-/// Short names of places that matrices vary often.
+/// Short names of often varied places.
 const ALIASES: [(&str, &[&str]); 11] = [
     ("rate", &["path.forward.rate"]),
     ("delay", &["path.forward.delay"]),
@@ -31,20 +31,20 @@ const ALIASES: [(&str, &[&str]); 11] = [
 ];
 
 impl Place {
-    /// The place that a dotted key names, or the one that its short name stands for.
+    /// The place of a dotted key or of a short name.
     pub(super) fn new(key: &str) -> Self {
         let alias = ALIASES.iter().find(|(alias, _)| *alias == key);
         let dotted = alias.map_or(key, |(_, places)| places[0]);
         Self(dotted.split('.').map(str::to_owned).collect())
     }
 
-    /// The short names that there are.
+    /// All short names.
     pub(super) fn aliases() -> impl Iterator<Item = &'static str> {
         ALIASES.iter().map(|(alias, _)| *alias)
     }
 }
 
-/// Puts a value at a place, making tables on the way. Says why if there is no such place.
+/// Sets a value, creating tables as needed. The error is a message.
 pub(super) fn set<'i>(
     table: &mut DeTable<'i>,
     place: &[String],
@@ -85,7 +85,7 @@ fn set_in_array<'i>(
             continue;
         };
         let is_wanted = match wanted.as_str() {
-            // What has no such parameter of its own kind keeps out: a ping has no cc.
+            // Skip tools that do not take the parameter: ping has no cc.
             "*" => takes(item, rest),
             name => text(item, "name") == Some(name),
         };
@@ -101,7 +101,7 @@ fn set_in_array<'i>(
     }
 }
 
-/// Whether a generator's tool takes the parameter at `place`.
+/// Whether the tool of an entry takes the parameter at `place`.
 fn takes(generator: &DeTable<'_>, place: &[String]) -> bool {
     let [key] = place else { return true };
     let tool = text(generator, "tool").unwrap_or_default();
@@ -112,7 +112,7 @@ fn text<'a>(table: &'a DeTable<'_>, key: &str) -> Option<&'a str> {
     table.get(key)?.get_ref().as_str()
 }
 
-/// Where the value at `keys` was written; the nearest there is, if it is not.
+/// Span of the value at `keys`, or of the nearest enclosing one.
 pub(super) fn span(root: &Spanned<DeTable<'_>>, keys: &[&str]) -> Range<usize> {
     let mut here = root.span();
     let mut table = root.get_ref();
@@ -143,14 +143,14 @@ pub(super) fn span(root: &Spanned<DeTable<'_>>, keys: &[&str]) -> Range<usize> {
     here
 }
 
-/// The dotted key whose value, or whose own text, stands at `span`.
+/// The dotted key at `span`, or whose value is there.
 pub(super) fn key_at(table: &DeTable<'_>, span: &Range<usize>) -> Option<String> {
     for (key, value) in table {
         let name = key.get_ref();
         if contains(&key.span(), span) {
             return Some(name.to_string());
         }
-        // A table's own span is its header, so look into it whatever it is.
+        // The span of a table is its header only, so search its values in any case.
         if let Some(inner) = key_in(value, span) {
             return Some(if inner.is_empty() {
                 name.to_string()

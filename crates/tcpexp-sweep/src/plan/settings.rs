@@ -1,21 +1,21 @@
-//! How runs go, and what is recorded beside the traffic.
+//! Settings of runs, captures, loggers and calibration.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tcpexp_units::TimeDelta;
 
-/// `[capture]`: what is captured, and where.
+/// `[capture]`: settings of the captures.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Capture {
-    /// Bytes kept of each packet.
+    /// Bytes captured of each packet.
     pub snaplen: u32,
-    /// Which packets, as `tcpdump` takes it.
+    /// Filter expression of `tcpdump`.
     pub filter: String,
-    /// Whether the router captures too, at both its interfaces.
+    /// Whether to capture at both interfaces of the router too.
     pub router: bool,
-    /// The capture's buffer in the kernel, in KiB.
+    /// Size of the kernel's capture buffer, in KiB.
     pub buffer_kib: u32,
 }
 
@@ -30,7 +30,7 @@ impl Default for Capture {
     }
 }
 
-/// `[loggers]`: what is logged beside the captures.
+/// `[loggers]`: logs beside the captures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Loggers {
@@ -38,36 +38,36 @@ pub struct Loggers {
     pub tcp_probe: bool,
     /// SIFTR, on sources that run FreeBSD.
     pub siftr: bool,
-    /// Time between two looks at the sources' sockets with `ss`.
+    /// Interval of `ss` on sources.
     pub ss: Option<TimeDelta>,
-    /// Time between two looks at the router's queues.
+    /// Interval of reading the router's queues.
     pub queue: Option<TimeDelta>,
-    /// Time between two pings from the first source to the first sink.
+    /// Interval of pings from the first source to the first sink.
     pub ping: Option<TimeDelta>,
 }
 
-/// `[prepare]`: what hosts are set to for the time of a run.
+/// `[prepare]`: settings of hosts during a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prepare {
-    /// Whether segmentation and receive offloads stay as they are; they are turned off without it,
-    /// so that a packet in a queue and in a capture is one on the wire.
+    /// Whether to keep segmentation and receive offloads. By default they are turned off, so that a
+    /// packet in a queue or capture is a packet on the wire.
     pub keep_offloads: bool,
     /// Kernel settings of sources and sinks.
     pub sysctl: BTreeMap<String, String>,
 }
 
-/// `[calibration]`: what a path must show before a run counts.
+/// `[calibration]`: checks of the path before each run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Calibrate {
-    /// Whether anything is tried at all.
+    /// Whether to calibrate.
     pub enabled: bool,
-    /// How far the idle round-trip time may be from the plan's.
+    /// Largest difference of the idle round-trip time from the plan.
     pub rtt_within: TimeDelta,
-    /// How far the rate may be from the plan's, in percent.
+    /// Largest difference of the rate from the plan, in percent.
     pub rate_within_percent: u32,
-    /// For how long the path is overloaded.
+    /// Duration of the overload that measures the rate.
     pub load: TimeDelta,
 }
 
@@ -82,27 +82,27 @@ impl Default for Calibrate {
     }
 }
 
-/// `[run]`: how often, in which order, and what if it fails.
+/// `[run]`: repetitions, order and failures.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunSettings {
-    /// Runs of each cell.
+    /// Number of runs of each cell.
     pub repetitions: u32,
-    /// What order and jitter come from.
+    /// Seed of the order and of the start jitter.
     pub seed: u64,
-    /// Whether each repetition's cells come in an order of their own, rather than the grid's.
+    /// Whether to shuffle the cells in each repetition, rather than keep the order of the grid.
     pub shuffle: bool,
-    /// Up to how much later than the plan says each generator starts.
+    /// Largest random delay of the start of each generator.
     pub start_jitter: TimeDelta,
     /// Pause after each run.
     pub cooldown: TimeDelta,
-    /// How often a run that failed is tried again.
+    /// How often to retry a failed run.
     pub retries: u32,
-    /// What happens when a run fails in spite of that.
+    /// What to do when the retries failed too.
     pub on_failure: OnFailure,
-    /// How long traffic may take that ends by itself.
+    /// Time limit for traffic without a duration.
     pub timeout: TimeDelta,
-    /// How far clocks of hosts may be apart.
+    /// Largest difference between clocks of hosts and ours.
     pub clock_within: TimeDelta,
 }
 
@@ -122,23 +122,23 @@ impl Default for RunSettings {
     }
 }
 
-/// What a sweep does when a run fails.
+/// What to do when a run fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnFailure {
-    /// Goes on with the next run.
+    /// Continue with the next run.
     Continue,
-    /// Ends.
+    /// End the sweep.
     Stop,
 }
 
-/// `[lab]`: the virtual testbed that takes the place of hosts.
+/// `[lab]`: size of the virtual testbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lab {
-    /// Sources.
+    /// Number of sources.
     pub sources: u8,
-    /// Sinks.
+    /// Number of sinks.
     pub sinks: u8,
 }
 

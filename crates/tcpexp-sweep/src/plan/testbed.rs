@@ -1,4 +1,4 @@
-//! The hosts of the virtual testbed, which are the same in every plan.
+//! The hosts of the virtual testbed.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -7,10 +7,10 @@ use tcpexp_runs::record::Role;
 
 use super::{Host, Lab, Os, Setup};
 
-/// Most hosts of one side.
+/// Largest number of hosts on one side: the topology of the lab has room for as many.
 pub(crate) const MOST_HOSTS: u8 = 64;
 
-/// Puts the testbed's hosts in the place of a plan's, under the names that these have there.
+/// Replaces the hosts of a plan by those of the testbed, keeping their names.
 pub(crate) fn take_place(setup: &mut Setup) {
     if setup.hosts.is_empty() {
         setup.hosts = hosts(setup.lab);
@@ -36,7 +36,7 @@ pub(crate) fn take_place(setup: &mut Setup) {
     }
 }
 
-/// The hosts of a testbed as a plan would have them.
+/// The hosts of a testbed as entries of a plan.
 fn hosts(lab: Lab) -> BTreeMap<String, Host> {
     let end = |name: String, role, address: [u8; 4]| {
         let host = Host {

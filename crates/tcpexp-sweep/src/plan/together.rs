@@ -1,9 +1,9 @@
-//! Whether entries of `[[traffic]]` can run side by side.
+//! Conflicts between entries of `[[traffic]]`.
 
 use super::tool::CcChoice;
 use super::{Setup, Traffic};
 
-/// The first entry that cannot run beside the others, as its index, the key and what is wrong.
+/// The first entry in conflict with another one: its index, the key and the message.
 pub(super) fn fault(setup: &Setup) -> Option<(usize, &'static str, String)> {
     let runs = |(_, traffic): &(usize, &Traffic)| traffic.count > 0;
     let all = || setup.traffic.iter().enumerate().filter(runs);
@@ -15,7 +15,7 @@ pub(super) fn fault(setup: &Setup) -> Option<(usize, &'static str, String)> {
     })
 }
 
-/// Each server has a port of its own on its host.
+/// A port that two servers of one host share.
 fn port_fault<'a>(
     setup: &Setup,
     traffic: &Traffic,
@@ -30,7 +30,7 @@ fn port_fault<'a>(
     Some(("port", format!("{port} is another's on {host} already")))
 }
 
-/// The host where a tool's server runs.
+/// The host of a tool's server.
 fn server<'a>(setup: &'a Setup, traffic: &'a Traffic) -> &'a str {
     if traffic.tool.is_pulled() {
         setup.source_of(traffic)
@@ -39,7 +39,7 @@ fn server<'a>(setup: &'a Setup, traffic: &'a Traffic) -> &'a str {
     }
 }
 
-/// A host has one congestion control of its own, and it must be known who sends with it.
+/// A host-wide congestion control that another generator of the host would use too.
 fn cc_fault<'a>(
     setup: &Setup,
     traffic: &Traffic,

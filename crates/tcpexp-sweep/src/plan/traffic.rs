@@ -6,59 +6,58 @@ use tcpexp_units::{BitRate, ByteCount, TimeDelta};
 use super::commands::Parameters;
 use super::tool::{Fault, ServerPort, Tool};
 
-/// One entry of `[[traffic]]`: a tool that sends from one host to another, once or several times
-/// side by side.
+/// One entry of `[[traffic]]`: a tool that sends from one host to another, `count` times in
+/// parallel.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
-    /// What it is called, and what rows of the tables are grouped by.
+    /// Name, by which tables group rows.
     pub name: String,
     /// The tool.
     pub tool: Tool,
-    /// The host that data comes from; the first source without it.
+    /// The sending host; the first source by default.
     pub from: Option<String>,
-    /// The host that data goes to; the first sink without it.
+    /// The receiving host; the first sink by default.
     pub to: Option<String>,
-    /// When it starts, after the start of all traffic.
+    /// Start, after the start of all traffic.
     #[serde(default = "zero")]
     pub start: TimeDelta,
-    /// For how long it sends.
+    /// Duration of sending.
     pub duration: Option<TimeDelta>,
-    /// How much it sends, in place of for how long. `iperf3` ends when the last byte is handed to the
-    /// kernel and resets the connection, so what is on its way then does not arrive.
+    /// Amount to send, in place of a duration. `iperf3` ends and resets the connection once the kernel
+    /// has the last byte, so bytes in flight are lost.
     pub bytes: Option<ByteCount>,
-    /// How many of it run side by side; 0 leaves it out.
+    /// Number of parallel instances; 0 disables the entry.
     #[serde(default = "one")]
     pub count: u32,
-    /// Time between the starts of those side by side.
+    /// Time between the starts of parallel instances.
     #[serde(default = "zero")]
     pub stagger: TimeDelta,
-    /// Congestion control of the host that data comes from, as the kernel names it; the host's own
-    /// without it. Tools that cannot choose one send with what is set as their host's own
-    /// meanwhile.
+    /// Congestion control of the sender, by its name in the kernel; the host's default if not set. For
+    /// tools that cannot choose it per connection, the host's default is set during the run.
     pub cc: Option<String>,
     /// Maximum segment size, in bytes.
     pub mss: Option<u32>,
-    /// Socket buffers of both ends.
+    /// Socket buffer size at both ends.
     pub window: Option<ByteCount>,
-    /// Rate that it sends at; without it, TCP sends what it can.
+    /// Sending rate; unlimited by default for TCP.
     pub rate: Option<BitRate>,
     /// UDP payload of one packet, in bytes.
     pub packet_bytes: Option<u32>,
-    /// Time between pings, between requests, or from the end of a download to the next. Without it
-    /// requests and downloads follow at once, and pings each second.
+    /// Time between pings, between requests, or between the end of a download and the next one. By
+    /// default pings are 1 s apart, requests and downloads follow immediately.
     pub interval: Option<TimeDelta>,
-    /// Bytes of a request: 100, or 1 with netperf, without it.
+    /// Bytes of a request; 100 by default, 1 with netperf.
     pub request: Option<ByteCount>,
-    /// Bytes of a reply: as many as of a request, or 1 with netperf, without it.
+    /// Bytes of a reply; those of the request by default, 1 with netperf.
     pub reply: Option<ByteCount>,
-    /// Sizes of what is downloaded, one after another.
+    /// Sizes of successive downloads.
     pub sizes: Option<Vec<ByteCount>>,
-    /// The server's port, or the first one of several side by side; chosen without it.
+    /// Port of the server, the first one of parallel servers; chosen automatically by default.
     pub port: Option<u16>,
-    /// What runs on the host that data comes from, each word by itself.
+    /// Command on the sending host, as a list of words.
     pub command: Option<Vec<String>>,
-    /// What runs on the host that data goes to, from before the start to the end.
+    /// Command on the receiving host, which runs from before the start to the end.
     pub server: Option<Vec<String>>,
 }
 
@@ -137,14 +136,14 @@ impl Traffic {
             .flat_map(move |first| (first..=u16::MAX).take(count))
     }
 
-    /// When the last of it ends; `None` if that depends on the path.
+    /// End of the last instance; `None` if it depends on the path.
     pub fn end(&self) -> Option<TimeDelta> {
         let later = self.stagger.as_nanos() * i64::from(self.count.saturating_sub(1));
         Some(self.start + TimeDelta::from_nanos(later) + self.duration?)
     }
 }
 
-/// The text, if it can stand in a command and in a file's name as it is.
+/// The text, if commands and file names can contain it unquoted.
 pub(super) fn is_word(text: &str) -> Option<&str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
     (!text.is_empty() && !text.starts_with(['-', '.']) && text.bytes().all(is_plain))

@@ -1,4 +1,4 @@
-//! What sends, as commands: one [`Generator`] for each of a plan's traffic, as often as it counts.
+//! The generators of a run: one for each instance of a plan's traffic.
 
 use tcpexp_runs::record::TrafficRecord;
 use tcpexp_units::TimeDelta;
@@ -9,24 +9,23 @@ use crate::schedule::Planned;
 /// One sender and its receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Generator {
-    /// What it is.
+    /// Its record.
     pub(crate) record: TrafficRecord,
-    /// The host that data comes from.
+    /// The host that sends the data.
     pub(crate) source_host: String,
     /// The host where [`Self::client`] runs.
     pub(crate) client_host: String,
-    /// The words of what runs from its start on.
+    /// Command of the client, which runs from the start on.
     pub(crate) client: Vec<String>,
     /// The host where [`Self::server`] runs.
     pub(crate) server_host: String,
-    /// The words of what runs there from before the start to the end, if anything does.
+    /// Command of the server, which runs from before the start to the end.
     pub(crate) server: Option<Vec<String>>,
-    /// When it starts, after the start of all traffic.
+    /// Its start, after the start of all traffic.
     pub(crate) start: TimeDelta,
-    /// For how long it sends, if the plan says.
+    /// Duration of sending, if the plan gives one.
     pub(crate) duration: Option<TimeDelta>,
-    /// What the host that data comes from must have as its own congestion control, since the tool
-    /// cannot ask for one.
+    /// Default congestion control that the sending host needs, if the tool cannot choose one.
     pub(crate) default_cc: Option<String>,
     /// The programs of client and server.
     programs: [Program; 2],
@@ -34,10 +33,10 @@ pub(crate) struct Generator {
     log: &'static str,
 }
 
-/// The first port that is given to a server.
+/// The first port for servers: the default port of iperf3.
 const FIRST_PORT: u16 = 5201;
 
-/// The generators of a run, in the plan's order.
+/// The generators of a run, in the order of the plan.
 pub(crate) fn generators(run: &Planned<'_>) -> Vec<Generator> {
     let setup = &run.cell.setup;
     let named: Vec<u16> = setup.traffic.iter().flat_map(Traffic::ports).collect();
@@ -111,7 +110,7 @@ fn generator(
 }
 
 impl Generator {
-    /// The programs that it needs on a host.
+    /// The programs that it requires on a host.
     pub(crate) fn programs_on(&self, host: &str) -> Vec<&str> {
         let [client, server] = self.programs;
         let is_here = [self.client_host == host, self.server_host == host];
@@ -132,17 +131,17 @@ impl Generator {
         .collect()
     }
 
-    /// The name of its log.
+    /// Name of its log.
     pub(crate) fn log_file(&self) -> String {
         format!("{}.{}", self.record.name, self.log)
     }
 
-    /// The name of its server's process.
+    /// Name of its server's process.
     pub(crate) fn server_name(&self) -> String {
         format!("{}-server", self.record.name)
     }
 
-    /// When it ends; `None` if that depends on the path.
+    /// Its end; `None` if it depends on the path.
     pub(crate) fn end(&self) -> Option<TimeDelta> {
         Some(self.start + self.duration?)
     }

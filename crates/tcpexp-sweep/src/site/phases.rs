@@ -1,4 +1,4 @@
-//! The phases of a run as scripts, one for each host and phase.
+//! The scripts of a run, one for each host and phase.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -41,7 +41,7 @@ pub(crate) fn begin(host: &str, owner: &str, keep_s: u64) -> String {
     )
 }
 
-/// Sets a host up for the time of the run.
+/// Applies the settings of a host for the run.
 pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Generator]) -> String {
     let mut script = start(name);
     let mut line = |line: String| script.push_str(&(line + "\n"));
@@ -56,7 +56,7 @@ pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Gene
         generators.iter().filter(mine)
     };
     if is_end && host.os == Os::Linux {
-        // What an earlier connection learnt of the path must not matter to a later one.
+        // Metrics cached from earlier connections must not affect later ones.
         line("set_sysctl net.ipv4.tcp_no_metrics_save 1".to_owned());
         line("ip tcp_metrics flush all >/dev/null 2>&1 || :".to_owned());
         let ccs: BTreeSet<&str> = mine()
@@ -77,7 +77,7 @@ pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Gene
     script
 }
 
-/// The setting of a host's own congestion control.
+/// The kernel setting of the default congestion control.
 const fn cc_key(os: Os) -> &'static str {
     match os {
         Os::Linux => "net.ipv4.tcp_congestion_control",
@@ -90,7 +90,7 @@ pub(crate) fn plain(host: &str, commands: &str) -> String {
     start(host) + commands
 }
 
-/// The captures of a host: each one's name, interface and file.
+/// The captures of a host, each with its interface.
 pub(crate) fn captures(capture: &Capture, (name, host): Named<'_>) -> Vec<(CaptureRecord, String)> {
     let record = |file: &str| CaptureRecord {
         host: name.to_owned(),
@@ -115,7 +115,7 @@ pub(crate) fn captures(capture: &Capture, (name, host): Named<'_>) -> Vec<(Captu
     }
 }
 
-/// The name of a capture's process.
+/// Name of the process of a capture.
 pub(crate) fn capture_name(record: &CaptureRecord) -> String {
     let stem = record.file.file_stem().unwrap_or_default();
     stem.to_string_lossy().into_owned()
@@ -154,7 +154,7 @@ pub(crate) fn logs(setup: &Setup, (name, host): Named<'_>) -> Vec<LogRecord> {
     all
 }
 
-/// Starts captures and loggers, and waits until they are at work.
+/// Starts captures and loggers, and waits until they run.
 pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
     let (name, host) = named;
     let mut script = start(name);
@@ -229,7 +229,7 @@ pub(crate) fn servers(host: &str, generators: &[Generator]) -> String {
     script
 }
 
-/// Lets the clients of a host wait for their start, which is after `t0_ns` on its clock.
+/// Starts the clients of a host, each of which waits for its start after `t0_ns` on the host's clock.
 pub(crate) fn clients(host: &str, generators: &[Generator], t0_ns: i64) -> String {
     let mut script = start(host);
     for generator in generators
@@ -248,7 +248,8 @@ pub(crate) fn clients(host: &str, generators: &[Generator], t0_ns: i64) -> Strin
     script
 }
 
-/// Prints what ended: `ended NAME BEGAN ENDED CODE`, and what a failed one said last.
+/// Prints a line for each ended process: `ended NAME BEGAN ENDED CODE`, and the last message of a
+/// failed one.
 pub(crate) fn status(host: &str) -> String {
     start(host) + "ended\n"
 }

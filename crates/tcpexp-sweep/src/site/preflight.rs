@@ -1,4 +1,4 @@
-//! The look at a host before a run.
+//! Preflight: checks a host before a run.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::plan::{Os, Setup};
 /// The functions of the preflight script.
 const PREFLIGHT_SH: &str = include_str!("preflight.sh");
 
-/// Looks at a host, changing nothing.
+/// The script that checks a host. It changes nothing.
 pub(crate) fn preflight(
     setup: &Setup,
     (name, host): Named<'_>,
@@ -47,7 +47,7 @@ pub(crate) fn preflight(
     tools.sort_unstable();
     tools.dedup();
     line(command_line(["tools"].into_iter().chain(tools)));
-    // Those of a router are looked at by who makes the path there.
+    // netem-ctl checks the interfaces of the router.
     if let Some(interface) = &host.interface {
         line(command_line(["has_interface", interface]));
     }

@@ -19,7 +19,7 @@ begin() {
     lease_arm "$2"
 }
 
-# on_undo COMMAND: to be run when the run ends, last one first. Call it before doing the thing.
+# on_undo COMMAND: runs it when the run ends, in reverse order. Call it before the change.
 on_undo() {
     undo=$1
     set -- "$dir"/undo.d/*
@@ -295,7 +295,7 @@ trace_tcp_probe() {
     tracing=/sys/kernel/tracing instance=instances/tcpexp-$1
     leave=:
     if [ ! -d $tracing/instances ]; then
-        # A network namespace has a /sys of its own, without it, and each command there mounts anew.
+        # Each command in a network namespace mounts a new /sys without tracefs.
         tracing=$dir/tracing leave="umount $dir/tracing 2>/dev/null || :"
         mkdir "$tracing"
         mount -t tracefs tracefs "$tracing"
