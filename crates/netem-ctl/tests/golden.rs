@@ -57,10 +57,10 @@ fn bottlenecks() -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_description_in_the_readme_can_be_made() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    let readme = fs::read_to_string(readme).unwrap();
-    let (_, rest) = readme.split_once("```toml\n[forward]").unwrap();
+fn description_in_the_guide_can_be_made() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tcpexp/src/guide/bottlenecks.md");
+    let guide = fs::read_to_string(guide).unwrap();
+    let (_, rest) = guide.split_once("[forward]").unwrap();
     let (text, _) = rest.split_once("```").unwrap();
     let bottleneck = Bottleneck::from_toml(&format!("[forward]{text}")).unwrap();
     let router = Router {
