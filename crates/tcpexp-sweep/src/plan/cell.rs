@@ -1,6 +1,6 @@
 //! The cells of a plan: one checked setup each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use serde::Deserialize;
@@ -35,9 +35,10 @@ pub struct Cell {
 pub(super) fn all(root: &Spanned<DeTable<'_>>, kind: Option<Kind>) -> Result<Vec<Cell>, Fault> {
     let matrix = root.get_ref().get("matrix");
     let mut cells: Vec<Cell> = Vec::new();
+    let mut hashes = HashSet::new();
     for text in matrix::cells(matrix)? {
         let cell = one(root, &text, kind)?;
-        if cells.iter().any(|other| other.hash == cell.hash) {
+        if !hashes.insert(cell.hash.clone()) {
             let span = text
                 .settings
                 .last()

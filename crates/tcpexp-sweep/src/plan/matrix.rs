@@ -25,6 +25,9 @@ const INCLUDE: &str = "include";
 /// Key of the name of a table in a list.
 const LABEL: &str = "name";
 
+/// Largest number of cells. A run takes some seconds at least, so this many take weeks.
+const MOST_CELLS: usize = 100_000;
+
 /// A value for one place of the plan.
 #[derive(Clone, Debug)]
 pub(super) struct Setting<'i> {
@@ -81,7 +84,24 @@ pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<Cel
             _ => flatten(key.get_ref().as_ref(), key, value, &mut axes)?,
         }
     }
+    let count = axes
+        .iter()
+        .try_fold(1_usize, |count, axis| count.checked_mul(axis.points.len()));
+    let count = count.unwrap_or(usize::MAX).saturating_add(included.len());
+    if count > MOST_CELLS {
+        let message = format!("expected at most {MOST_CELLS} cells, and the lists make {count}");
+        return Err(Fault::new(matrix.span(), message));
+    }
     let mut cells = product(&axes);
+    for rule in &excluded {
+        if let Some(first) = rule.first()
+            && !cells.iter().any(|cell| cell.has_all(rule))
+        {
+            let message =
+                "expected keys and values as the lists have them; no cell has all of these";
+            return Err(Fault::new(first.key.span(), message));
+        }
+    }
     cells.retain(|cell| !excluded.iter().any(|rule| cell.has_all(rule)));
     cells.extend(included.into_iter().map(|settings| CellText {
         point: Vec::new(),

@@ -153,7 +153,7 @@ fn what_is_wrong_is_told_with_line_and_key() {
     assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nto = \"dst9\""), @"plan.toml:15: traffic[1].to: expected one of dst1, src1");
     assert_snapshot!(refusal_of("cc = [", "cca = ["), @"plan.toml:4: matrix.cca: expected the place of a parameter, such as path.forward.rate or traffic.NAME.cc, or a short name: rate, delay, jitter, loss, buffer, queue, ecn, cc, mss, duration, count");
     assert_snapshot!(refusal_of("cc = [", "traffic.bluk.cc = ["), @"plan.toml:4: matrix.traffic.bluk.cc: no traffic is named bluk");
-    assert_snapshot!(refusal_of("\"reno\"]", "\"cubic\"]"), @"plan.toml:5: matrix.rate[1]: this cell is there already");
+    assert_snapshot!(refusal_of("\"reno\"]", "\"cubic\"]"), @"plan.toml:5: matrix.rate[1]: this cell is in the grid twice");
     assert_snapshot!(refusal_of("\"reno\"]", "\"reno; reboot\"]"), @r#"plan.toml:4: matrix.cc[2]: expected a name such as "cubic""#);
     assert_snapshot!(refusal_of("kind = \"lab\"", "kind = \"moon\""), @"plan.toml:1: kind: unknown variant `moon`, expected one of `ssh`, `lab`, `netns`");
     assert_snapshot!(refusal_of("kind = \"lab\"", "kind = \"ssh\""), @r#"plan.toml:1: expected a host whose role is "source""#);
@@ -165,6 +165,36 @@ fn what_is_wrong_is_told_with_line_and_key() {
         refusal(&PLAN.replace("\"lab\"", "\"ssh\"\nhosts.a = { role = \"source\", interface = \"eth1\" }")),
         @"plan.toml:2: hosts.a.role: a source needs address"
     );
+}
+
+#[test]
+fn grid_that_is_too_large_is_refused_with_its_count() {
+    let values: Vec<String> = (1..=400).map(|value| format!("\"{value}ms\"")).collect();
+    let values = values.join(", ");
+    let lists = [
+        "path.forward.delay",
+        "path.reverse.delay",
+        "path.forward.target",
+    ];
+    let lists: String = lists.map(|list| format!("{list} = [{values}]\n")).concat();
+    let text = PLAN.replace("[matrix]\n", &format!("[matrix]\n{lists}"));
+    assert!(
+        refusal(&text).contains("expected at most 100000 cells, and the lists make 256000000"),
+        "{}",
+        refusal(&text)
+    );
+}
+
+#[test]
+fn exclusion_that_matches_no_cell_is_refused() {
+    let wrong = "[matrix]\nexclude = [{ cc = \"reno\", rate = \"10 mbit\" }]\n";
+    assert_snapshot!(refusal(&PLAN.replace("[matrix]\n", wrong)), @"plan.toml:4: matrix.exclude[1].cc: expected keys and values as the lists have them; no cell has all of these");
+}
+
+#[test]
+fn ports_past_the_last_one_are_refused() {
+    let port = "duration = \"10s\"\nport = 65535\ncount = 2";
+    assert_snapshot!(refusal_of("duration = \"10s\"", port), @"plan.toml:15: traffic[1].port: 2 servers would have ports up to 65536: expected at most 65535");
 }
 
 #[test]
