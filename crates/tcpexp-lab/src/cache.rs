@@ -1,4 +1,4 @@
-//! Where kernels and images are kept.
+//! The cache of kernels and images.
 
 use std::fs;
 use std::io;
@@ -10,24 +10,24 @@ use tempfile::TempDir;
 use crate::LabError;
 use crate::files::{unread, unwritten};
 
-/// A folder for kernels and images, which may be removed at any time.
+/// A folder for kernels and images. It may be removed at any time.
 ///
-/// Things are made under another name and then renamed, so what has its name is whole, and who
-/// builds the same at the same time gets in nobody's way.
+/// Entries are made under a temporary name and then renamed, so an entry is always complete, and
+/// concurrent builds of the same entry do not conflict.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
 }
 
 impl Cache {
-    /// In `folder`, which need not be there yet.
+    /// The cache in `folder`, which is created when needed.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
         }
     }
 
-    /// Where it is.
+    /// Its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -40,7 +40,7 @@ impl Cache {
         self.folder.join("images")
     }
 
-    /// A new folder on the same file system, which is gone again unless [`keep`] renames it.
+    /// A new temporary folder on the same file system, removed unless [`keep`] renames it.
     pub(crate) fn workplace(&self) -> Result<TempDir, LabError> {
         forget_abandoned(&self.folder)?;
         fs::create_dir_all(&self.folder)
@@ -53,16 +53,16 @@ impl Cache {
     }
 }
 
-/// What the names of things in the making begin with.
+/// Prefix of temporary names.
 pub(crate) const MAKING: &str = "making-";
 
-/// Nothing takes this long to make.
+/// Age after which a temporary entry is abandoned: far longer than any build takes.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
-/// What was used within this time is in use: more guests of the same sweep may follow.
+/// An entry used within this time counts as in use: more guests of the same sweep may follow.
 const IN_USE: Duration = Duration::from_secs(3600);
 
-/// Removes what somebody began to make in `folder` who was killed.
+/// Removes temporary entries of killed builds from `folder`.
 pub(crate) fn forget_abandoned(folder: &Path) -> Result<(), LabError> {
     let is_old = |made: SystemTime| made.elapsed().is_ok_and(|age| age > ABANDONED);
     for (made, path) in by_age(folder, |name| name.starts_with(MAKING))? {
@@ -73,7 +73,7 @@ pub(crate) fn forget_abandoned(folder: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Removes all but the `most` newest things in `folder` and those in use.
+/// Removes all entries of `folder` except the `most` newest ones and those in use.
 pub(crate) fn forget_oldest(folder: &Path, most: usize) -> Result<(), LabError> {
     let is_old = |used: SystemTime| used.elapsed().is_ok_and(|age| age > IN_USE);
     let things = by_age(folder, |name| !name.starts_with(MAKING))?;
@@ -85,13 +85,13 @@ pub(crate) fn forget_oldest(folder: &Path, most: usize) -> Result<(), LabError> 
     Ok(())
 }
 
-/// Makes a thing one of the newest, so that it stays while it is used.
+/// Marks an entry as used now.
 pub(crate) fn refresh(path: &Path) {
-    // In somebody else's cache it stays as old as it is.
+    // Fails in a cache of another user, where the entry keeps its age.
     drop(fs::File::open(path).and_then(|thing| thing.set_modified(SystemTime::now())));
 }
 
-/// What a folder has, the oldest first; nothing if it is not there.
+/// The entries of a folder, oldest first; none if there is no folder.
 pub(crate) fn by_age(
     folder: &Path,
     is_wanted: impl Fn(&str) -> bool,
@@ -102,7 +102,7 @@ pub(crate) fn by_age(
     let mut things = Vec::new();
     for entry in fs::read_dir(folder).map_err(unread(folder))? {
         let entry = entry.map_err(unread(folder))?;
-        // Somebody else may have removed it meanwhile.
+        // Another process may have removed it meanwhile.
         let made = entry.metadata().and_then(|about| about.modified()).ok();
         let made = made.filter(|_| is_wanted(&entry.file_name().to_string_lossy()));
         things.extend(made.map(|made| (made, entry.path())));
@@ -111,21 +111,21 @@ pub(crate) fn by_age(
     Ok(things)
 }
 
-/// Removes a file or folder; another one may be faster, or be making something in there.
+/// Removes a file or folder. Failures are ignored: another process may remove it or write to it.
 fn forget(path: &Path) {
     if fs::remove_file(path).is_err() {
         drop(fs::remove_dir_all(path));
     }
 }
 
-/// Gives what was made its name, unless somebody else has made the same meanwhile.
+/// Renames a temporary entry, unless another process made the same entry meanwhile.
 pub(crate) fn keep(made: TempDir, name: &Path) -> Result<(), LabError> {
     if let Some(above) = name.parent() {
         fs::create_dir_all(above).map_err(unwritten(above))?;
     }
     match fs::rename(made.path(), name) {
         Ok(()) => {
-            // It is not there any more, so nothing is to be removed.
+            // It was renamed, so there is nothing to remove.
             drop(made.keep());
             Ok(())
         }

@@ -1,23 +1,23 @@
 //! The archive that a kernel unpacks into its first file system: cpio, "new ASCII" format.
 //!
 //! The format is in the kernel's `Documentation/driver-api/early-userspace/buffer-format.rst`.
-//! Owner is root and the time is zero throughout, so that the same files give the same bytes.
+//! All entries have root as their owner and time zero, so that the same files give the same bytes.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// What a kernel makes of an entry.
+/// The type and mode of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A file that can be read.
+    /// A readable file.
     File,
-    /// A file that can be run.
+    /// An executable file.
     Program,
-    /// A file that only root can read: ssh insists on it.
+    /// A file that only root can read, as ssh requires of keys.
     Secret,
-    /// A symbolic link; the content is where it leads.
+    /// A symbolic link; the content is its target.
     Link,
-    /// `/dev/console`, without which a kernel starts its first process mute.
+    /// `/dev/console`, without which the first process has no standard streams.
     Console,
 }
 
@@ -67,7 +67,7 @@ impl<W: Write> Archive<W> {
         self.entry(path, kind.mode(), kind.device(), content)
     }
 
-    /// Adds a folder, and those above it, unless they are there.
+    /// Adds a folder and the folders above it, unless they exist.
     pub(crate) fn folder(&mut self, path: &str) -> io::Result<()> {
         let ends = path.match_indices('/').map(|(at, _)| at);
         for end in ends.chain([path.len()]) {

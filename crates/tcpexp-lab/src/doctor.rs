@@ -1,4 +1,4 @@
-//! What a lab finds on this machine, and what it misses.
+//! Checks this machine for everything that a lab needs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,10 +9,10 @@ use crate::kernel::{Kernel, newest_package};
 use crate::modules;
 use crate::programs::{self, DEPMOD, Need, Program, QEMU, XZ};
 
-/// One thing that a lab needs or could use.
+/// One requirement of the lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked for.
+    /// Its name.
     pub what: String,
     /// What was found.
     pub state: State,
@@ -21,15 +21,15 @@ pub struct Finding {
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is there; where, or which version.
+    /// Found: its path or version.
     Found(String),
-    /// It is not there, and nothing is lost but what this says.
+    /// Missing, with the consequence.
     Absent(String),
-    /// It is not there, and there is no lab without; what to do about it.
+    /// Missing and required, with the remedy.
     Missing(String),
 }
 
-/// Looks for all that a lab needs: programs, a kernel and its modules.
+/// Checks programs, the kernel and its modules.
 pub fn examine(cache: &Cache) -> Vec<Finding> {
     let mut findings = vec![virtual_machine()];
     findings.extend(programs_of_packages());
@@ -50,7 +50,7 @@ fn virtual_machine() -> Finding {
     }
 }
 
-/// The other programs, by the package that has them.
+/// The other programs, by package.
 fn programs_of_packages() -> Vec<Finding> {
     let mut packages: BTreeMap<&str, Vec<Program>> = BTreeMap::new();
     for program in programs::copied().into_iter().chain([DEPMOD, XZ]) {
@@ -111,7 +111,7 @@ fn kernel(cache: &Cache) -> Finding {
 }
 
 impl Finding {
-    /// Whether there can be a lab as far as this goes.
+    /// Whether the requirement is met.
     pub fn is_fine(&self) -> bool {
         !matches!(self.state, State::Missing(_))
     }

@@ -1,4 +1,4 @@
-//! Programs without what only a debugger reads.
+//! Removes debugging information from programs.
 //!
 //! An unoptimised build of `tcpexp` has a third of a gigabyte of debugging information, which a
 //! guest would have to unpack into its memory. A kernel and the dynamic linker read a program's
@@ -13,9 +13,9 @@ const SECTION_COUNT: usize = 60;
 const SECTION_NAMES: usize = 62;
 const HEADER_BYTES: usize = 64;
 
-/// The bytes of a program up to the end of its last segment, and a header that knows of no sections.
+/// The bytes of a program up to the end of its last segment, with no sections in its header.
 ///
-/// What is no 64-bit little-endian ELF file, scripts for example, comes back as it is.
+/// Other files than 64-bit little-endian ELF, such as scripts, are returned unchanged.
 pub(crate) fn without_sections(file: &[u8]) -> Vec<u8> {
     let Some(end) = end_of_segments(file) else {
         return file.to_vec();

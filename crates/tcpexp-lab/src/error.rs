@@ -1,4 +1,4 @@
-//! What can go wrong with the lab.
+//! Errors of the lab.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Why an image was not built or a guest did not do what it should.
+/// Why an image could not be built, or a guest failed.
 #[derive(Debug, Error)]
 pub enum LabError {
     /// Programs that the lab needs are not on this machine.
@@ -17,23 +17,23 @@ pub enum LabError {
     Missing {
         /// Names of the programs.
         programs: Vec<String>,
-        /// Debian packages that have them.
+        /// Their Debian packages.
         packages: Vec<String>,
     },
     /// A file or folder could not be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// Which one.
+        /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
     /// A file or folder could not be written.
     #[error("cannot write {}", path.display())]
     Write {
-        /// Which one.
+        /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
     /// A program did not start.
@@ -41,15 +41,15 @@ pub enum LabError {
     Run {
         /// Its name.
         program: String,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
     /// A program failed.
     #[error("{program} failed: {said}")]
     Failed {
-        /// What was run.
+        /// The command.
         program: String,
-        /// What it printed to standard error, on one line.
+        /// Its standard error, on one line.
         said: String,
     },
     /// There is no kernel to boot.
@@ -58,7 +58,7 @@ pub enum LabError {
         /// Why none was found.
         reason: String,
     },
-    /// A folder of modules has none for any kernel, or for several.
+    /// A folder of modules has modules for no kernel, or for several.
     #[error(
         "{} has modules of {} kernels, and one is needed: name the folder that is called as the \
          kernel's version", path.display(), versions
@@ -66,41 +66,41 @@ pub enum LabError {
     WhichModules {
         /// The folder.
         path: PathBuf,
-        /// How many kernels it has modules of.
+        /// Number of kernels.
         versions: usize,
     },
-    /// More sources or sinks than the addresses have place for.
+    /// The number of sources or sinks is out of range.
     #[error("a lab has 1 to {most} {hosts}, not {asked}")]
     Hosts {
         /// Sources or sinks.
         hosts: &'static str,
-        /// How many were asked for.
+        /// The requested number.
         asked: usize,
-        /// How many there may be.
+        /// The largest number.
         most: usize,
     },
-    /// What the guest gets would not fit into its memory.
+    /// The shared files do not fit into the guest's memory.
     #[error(
         "{} has {bytes} bytes, and a guest of {memory_mib} MiB can take {most}: give it more \
          memory or less to carry", path.display()
     )]
     TooMuch {
-        /// The folder that it gets.
+        /// The shared folder.
         path: PathBuf,
-        /// What is in there.
+        /// Its size.
         bytes: u64,
-        /// What would fit.
+        /// The size that fits.
         most: u64,
         /// The guest's memory.
         memory_mib: u32,
     },
-    /// Somebody stopped the guest.
+    /// The guest was stopped.
     #[error("the guest was stopped")]
     Stopped,
-    /// The guest ran longer than it may.
+    /// The guest exceeded its time limit.
     #[error("the guest did not end within {} s of real time and was stopped", limit.as_secs())]
     Limit {
-        /// How long it may run.
+        /// The time limit.
         limit: Duration,
     },
     /// The virtual machine ended before the command did.
@@ -109,16 +109,16 @@ pub enum LabError {
         /// Exit code or signal of the virtual machine.
         how: String,
     },
-    /// The guest booted, but could not set itself up or hand out its results.
+    /// The guest booted, but its setup or the copy of its results failed.
     #[error("the guest failed: {what}")]
     Guest {
-        /// What it said.
+        /// Its message.
         what: String,
     },
-    /// What the guest printed could not be passed on.
+    /// The output of the guest could not be written.
     #[error("cannot pass on what the guest prints")]
     Output {
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
 }

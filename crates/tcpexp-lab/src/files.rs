@@ -1,4 +1,4 @@
-//! Reading and writing that says which file it was, and running that says what failed.
+//! Files and programs, with errors that name them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use crate::LabError;
 
-/// Says that `path` could not be read.
+/// Makes the error for an unreadable `path`.
 pub(crate) fn unread(path: &Path) -> impl FnOnce(std::io::Error) -> LabError + '_ {
     move |source| LabError::Read {
         path: path.to_owned(),
@@ -14,7 +14,7 @@ pub(crate) fn unread(path: &Path) -> impl FnOnce(std::io::Error) -> LabError + '
     }
 }
 
-/// Says that `path` could not be written.
+/// Makes the error for an unwritable `path`.
 pub(crate) fn unwritten(path: &Path) -> impl FnOnce(std::io::Error) -> LabError + '_ {
     move |source| LabError::Write {
         path: path.to_owned(),
@@ -26,7 +26,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, LabError> {
     fs::read(path).map_err(unread(path))
 }
 
-/// All files below `folder`, links to files followed, in the order of their names.
+/// All files below `folder`, sorted by name. Follows links to files.
 pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     let mut files = Vec::new();
     let mut entries = Vec::new();
@@ -45,7 +45,7 @@ pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     Ok(files)
 }
 
-/// Runs a program to its end; an error, with what it said, if it fails.
+/// Runs a program to its end. The error has its standard error.
 pub(crate) fn run(command: &mut Command) -> Result<Output, LabError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|source| LabError::Run {
@@ -70,7 +70,7 @@ pub(crate) fn failed(program: &str, output: &Output) -> LabError {
     }
 }
 
-/// The lines of a text as one.
+/// Joins the lines of a text.
 pub(crate) fn one_line(text: &str) -> String {
     let lines: Vec<&str> = text
         .lines()

@@ -22,41 +22,41 @@ use crate::state;
 
 /// A running guest.
 ///
-/// It ends with its command, and at the latest with this value or the process that has it, however
-/// that ends: a guard beside it, in a process of its own, notices.
+/// It ends with its command, when this value is dropped, or when our process ends for any reason: a
+/// guard process ends it then.
 pub struct Guest {
     process: Process,
-    // Open as long as the guest runs: it has something to say at its end.
+    // Open as long as the guest runs, for its last messages.
     _monitor: Option<Monitor>,
     verdict: PathBuf,
     stopper: Stopper,
 }
 
-/// Stops a guest from elsewhere, another thread for example.
+/// Stops a guest from another thread.
 #[derive(Clone, Debug, Default)]
 pub struct Stopper {
     is_stopped: Arc<AtomicBool>,
 }
 
 impl Stopper {
-    /// Stops the guest; who waits for it gets [`LabError::Stopped`].
+    /// Stops the guest. [`Guest::wait`] returns [`LabError::Stopped`].
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 }
 
-/// How often a guest is looked at.
+/// Interval of checking the guest.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// Larger orders go in with what a machine boots: the device that brings orders to one that has
-/// booted brings them a byte at a time.
+/// Largest orders for a resumed machine. The device transfers single bytes, so larger orders are part
+/// of the boot.
 const MOST_ORDERS: usize = 128 * 1024;
 
 impl Guest {
     /// Starts a guest.
     ///
-    /// The first one of an image and a setting takes longer: the machine is booted, and its state
-    /// kept beside the image, from where all others go on.
+    /// The first guest of an image and a setting takes longer: its machine boots, and its state is saved
+    /// for later guests.
     pub fn spawn(image: &Image, job: &Job) -> Result<Self, LabError> {
         let place = Place::new()?;
         let out = match &job.out {
@@ -105,14 +105,14 @@ impl Guest {
         })
     }
 
-    /// What stops it from elsewhere.
+    /// A handle that stops the guest.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Passes on what the command prints until it has ended; gives its exit code.
+    /// Forwards the output of the command until its end, and returns its exit code.
     ///
-    /// `limit` is in real time. A guest that has not ended by then is stopped.
+    /// `limit` is in real time. The guest is stopped after it.
     pub fn wait(
         mut self,
         output: &mut (dyn Write + Send),
@@ -130,7 +130,7 @@ impl Guest {
             scope.spawn(move || pass_on(stderr, errors, &also_broken));
             let status = self.end(limit, &breaks);
             if status.is_err() {
-                // The others read until it has ended.
+                // The other streams are read until the guest ends.
                 drop(self.process.machine.kill());
             }
             status
@@ -138,7 +138,7 @@ impl Guest {
         self.verdict(status)
     }
 
-    /// Waits until it has ended, nobody reads what it prints, or its time is up.
+    /// Waits until the guest ends, its output is closed, or its time is up.
     fn end(
         &mut self,
         limit: Option<Duration>,
@@ -181,7 +181,7 @@ impl Guest {
     }
 }
 
-/// What QEMU says when it cannot read a state.
+/// Message of QEMU for an unreadable state.
 fn does_not_go_on(process: &mut Process, error: &io::Error) -> LabError {
     drop(process.machine.kill());
     let mut said = String::new();
@@ -198,7 +198,7 @@ fn does_not_go_on(process: &mut Process, error: &io::Error) -> LabError {
     }
 }
 
-/// Copies until there is no more; tells if nobody takes it.
+/// Copies to the end of the input. Reports a closed output.
 fn pass_on(from: Option<impl Read>, to: &mut (dyn Write + Send), broken: &mpsc::Sender<io::Error>) {
     let Some(mut from) = from else { return };
     let mut buffer = [0; 16 * 1024];

@@ -1,4 +1,4 @@
-//! What a guest boots: a kernel, and a first file system with this machine's programs.
+//! The image that a guest boots: a kernel, and an initial file system with programs of this machine.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -15,22 +15,22 @@ use crate::programs::{self, DEPMOD, Program};
 use crate::unwrap::unwrapped;
 use crate::{libraries, modules};
 
-/// A kernel and a first file system that guests can boot.
+/// A kernel and an initial file system for guests.
 ///
-/// Made of the distribution's kernel and copies of the programs on this machine; kept in a
-/// [`Cache`] and made anew when any of these files has changed.
+/// It contains a kernel and copies of programs on this machine. It is kept in a [`Cache`] and rebuilt
+/// when any of these files changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// The kernel.
     pub kernel: PathBuf,
-    /// The first file system, as a cpio archive.
+    /// The initial file system, as a cpio archive.
     pub root: PathBuf,
 }
 
-/// Images in a cache at the most. Whoever uses another one at the moment has read it already.
+/// Largest number of images in a cache. A guest that runs an older one has read it already.
 const MOST_IMAGES: usize = 2;
 
-/// Files of ours in the guest.
+/// Our own files in the guest.
 const ASSETS: [(&str, Kind, &str); 9] = [
     ("init", Kind::Program, include_str!("../assets/init.sh")),
     ("lab/host", Kind::File, include_str!("../assets/host.sh")),
@@ -64,7 +64,7 @@ const ASSETS: [(&str, Kind, &str); 9] = [
     ("etc/hostname", Kind::File, "lab\n"),
 ];
 
-/// The guest's folders for programs and libraries, of which there is only one each.
+/// The guest's only folders for programs and libraries.
 const LINKS: [(&str, &str); 5] = [
     ("bin", "usr/bin"),
     ("sbin", "usr/bin"),
@@ -89,27 +89,27 @@ const FOLDERS: [&str; 13] = [
     "var/tmp",
 ];
 
-/// Small programs that busybox stands in for where this machine has none of its own.
+/// Small programs that busybox provides if this machine has none.
 const APPLETS: [&str; 12] = [
     "awk", "dmesg", "free", "hexdump", "httpd", "less", "nc", "poweroff", "reboot", "top", "vi",
     "wget",
 ];
 
-/// All that goes into an image.
+/// The parts of an image.
 struct Ingredients {
     kernel: Kernel,
     programs: Vec<(Program, PathBuf)>,
-    /// Copied to the place that they have here.
+    /// Files copied to the same path.
     as_they_are: BTreeSet<PathBuf>,
 }
 
 impl Image {
-    /// The image of this machine's programs and `kernel`, built unless the cache has it.
+    /// The image with this machine's programs and `kernel`. Builds it unless the cache has it.
     pub fn ensure(cache: &Cache, kernel: &KernelSource) -> Result<Self, LabError> {
         Self::from(cache, |cache| Kernel::ensure(cache, kernel))
     }
 
-    /// The same with the newest kernel of the distribution, even if the cache has an older one.
+    /// The image with the newest kernel of the distribution, even if the cache has an older one.
     pub fn with_newest_kernel(cache: &Cache) -> Result<Self, LabError> {
         Self::from(cache, Kernel::download)
     }
@@ -118,7 +118,7 @@ impl Image {
         cache: &Cache,
         kernel: impl FnOnce(&Cache) -> Result<Kernel, LabError>,
     ) -> Result<Self, LabError> {
-        // Before a download: whatever is missing is told at once.
+        // Check before the download, to report missing programs at once.
         let mut programs = programs::copied();
         programs.extend([programs::QEMU, DEPMOD, programs::XZ]);
         let mut programs = programs::find(&programs)?;
@@ -141,7 +141,7 @@ impl Image {
 }
 
 impl Image {
-    /// Where machines of this image are kept that have been booted.
+    /// The folder of saved states of this image.
     pub(crate) fn states(&self) -> PathBuf {
         self.root.with_file_name("states")
     }
@@ -150,7 +150,7 @@ impl Image {
 impl Ingredients {
     fn new(kernel: Kernel, programs: Vec<(Program, PathBuf)>) -> Result<Self, LabError> {
         let mut as_they_are = BTreeSet::new();
-        // What newer versions of sshd run for each connection, and the server of sftp and scp.
+        // Helpers that newer versions of sshd run for each connection, and the server of sftp and scp.
         for name in ["sftp-server", "sshd-session", "sshd-auth"] {
             let path = Path::new("/usr/lib/openssh").join(name);
             if path.is_file() {
@@ -161,7 +161,7 @@ impl Ingredients {
             programs.iter().map(|(_, path)| path.clone()).collect();
         with_libraries.extend(as_they_are.iter().cloned());
         let libraries = libraries::of(&with_libraries)?;
-        // The distributions of delays that tc knows by name are beside the libraries.
+        // The tables of delay distributions of tc are beside the libraries.
         let folders: BTreeSet<&Path> = libraries.iter().filter_map(|path| path.parent()).collect();
         let tables = folders.iter().map(|folder| folder.join("tc"));
         for folder in tables.chain([PathBuf::from("/usr/lib/tc")]) {
@@ -177,7 +177,7 @@ impl Ingredients {
         })
     }
 
-    /// A name that is another one as soon as anything goes in that is another.
+    /// A name that depends on all contents.
     fn key(&self) -> Result<String, LabError> {
         let mut inputs = vec![
             self.kernel.image.clone(),
@@ -259,7 +259,7 @@ impl Ingredients {
         Ok(())
     }
 
-    /// Modules with an index of their own, as paths in the guest and contents.
+    /// The modules and their index, as paths in the guest and contents.
     fn modules(
         &self,
         files: &BTreeSet<String>,
@@ -290,7 +290,7 @@ impl Ingredients {
     }
 }
 
-/// Where a file of this machine goes in a guest, whose `/lib` and `/lib64` are links.
+/// The path of a file in a guest, whose `/lib` and `/lib64` are links.
 pub(crate) fn place_in_guest(path: &Path) -> String {
     let path = path.to_string_lossy();
     let path = path.trim_start_matches('/');

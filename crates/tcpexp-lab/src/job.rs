@@ -1,4 +1,4 @@
-//! What a guest is to do, and how it is told.
+//! The job of a guest, and how the guest receives it.
 
 use std::fs;
 use std::io::{self, Write};
@@ -16,29 +16,28 @@ use crate::shape::{Host, Shape};
 use crate::step::script;
 use crate::topology::Topology;
 
-/// What one guest is to do.
+/// The job of one guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// The command and its arguments, run as root outside of all namespaces. None is a shell on
+    /// The command and its arguments, run as root outside of the namespaces. If empty, a shell runs on
     /// the terminal.
     pub command: Vec<String>,
-    /// Who is in the lab.
+    /// The hosts of the lab.
     pub shape: Shape,
-    /// The guest's memory; its files are in there too.
+    /// The guest's memory, which also holds its files.
     pub memory_mib: u32,
-    /// What the guest's random numbers are made of. Two guests with the same image, job and seed
-    /// do the same.
+    /// Seed of the guest's random numbers. Guests with the same image, job and seed behave the same.
     pub seed: u64,
-    /// Programs that it gets beside those of the image, with their libraries.
+    /// Additional programs, which are copied with their libraries.
     pub programs: Vec<PathBuf>,
-    /// A folder whose files it finds in `/share`.
+    /// Folder whose files appear in `/share`.
     pub share: Option<PathBuf>,
-    /// A folder that gets what the guest has in `/out` when the command has ended.
+    /// Folder for the contents of the guest's `/out` at the end of the command.
     pub out: Option<PathBuf>,
 }
 
 impl Job {
-    /// A command in a lab with one source and one sink, which hands nothing in or out.
+    /// A job with one source and one sink, without shared files.
     pub fn new(command: Vec<String>) -> Self {
         Self {
             command,
@@ -51,10 +50,10 @@ impl Job {
         }
     }
 
-    /// What the random numbers of a machine are made of until it gets its orders.
+    /// Seed of a machine until it receives its orders.
     pub(crate) const FIRST_SEED: u64 = 1;
 
-    /// Writes the archive that follows the image's: what is there before there are orders.
+    /// Writes the archive of the setting, which follows that of the image.
     fn write_setting(&self, orders: Orders, out: impl Write, name: &Path) -> Result<(), LabError> {
         let mut archive = Archive::new(out);
         let mut add = |path: &str, kind, content: &[u8]| {
@@ -83,7 +82,7 @@ impl Job {
             .map_err(unwritten(name))
     }
 
-    /// What the guest is told: an archive with the command and what it shares.
+    /// The orders of a guest: an archive with the command and the shared files.
     pub(crate) fn orders(&self) -> Result<Vec<u8>, LabError> {
         let mut archive = Archive::new(Vec::new());
         let mut add = |path: &str, kind, content: &[u8]| {
@@ -111,14 +110,14 @@ impl Job {
         archive.finish().map_err(unwritten(Path::new("orders")))
     }
 
-    /// The files to share, if they fit.
+    /// The files to share. An error if they do not fit into the guest's memory.
     fn shared(&self, share: &Path) -> Result<Vec<PathBuf>, LabError> {
         let files = files_below(share)?;
         let mut bytes = 0;
         for path in &files {
             bytes += fs::metadata(path).map_err(unread(path))?.len();
         }
-        // While it boots a guest has all this twice, packed and unpacked, and it needs room to work.
+        // During boot a guest holds the files twice, packed and unpacked.
         let most = u64::from(self.memory_mib) * (1024 * 1024) / 4;
         if bytes > most {
             return Err(LabError::TooMuch {
@@ -131,7 +130,7 @@ impl Job {
         Ok(files)
     }
 
-    /// What the guest's first process reads before it reads its orders.
+    /// The files that the guest's first process reads before its orders.
     pub(crate) fn setting(&self) -> [(&'static str, String); 4] {
         let hosts = self.shape.hosts();
         let topology = Topology::new(self.shape);
@@ -157,8 +156,8 @@ fn kind_of(path: &Path) -> Result<Kind, LabError> {
     })
 }
 
-/// Where a host's sshd listens: for whoever controls it, and, on sources and sinks, for files that
-/// are copied over the data network.
+/// The addresses of a host's sshd: the control network, and the data network on sources and sinks, for
+/// files copied over it.
 fn addresses_line(host: &Host) -> String {
     match host.interfaces[..] {
         [data] => format!("{} {} {}\n", host.name, host.control, data.address),
@@ -166,7 +165,7 @@ fn addresses_line(host: &Host) -> String {
     }
 }
 
-/// `ssh src1` goes over the control network, and to nobody else than src1.
+/// Configuration of ssh: `ssh src1` uses the control network and checks the key of src1.
 fn ssh_config(hosts: &[Host]) -> String {
     let one = |host: &Host| {
         format!(
@@ -189,16 +188,16 @@ fn hosts_file(hosts: &[Host]) -> String {
     format!("127.0.0.1 localhost\n{}", lines.collect::<String>())
 }
 
-/// When a guest gets its orders.
+/// When a guest receives its orders.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Orders {
-    /// When it boots.
+    /// At boot.
     Included,
-    /// When it has booted.
+    /// After boot.
     Follow,
 }
 
-/// Writes what a machine boots: the image's archive, that of the job's setting, and the orders.
+/// Writes the initial file system: the archives of the image, of the job's setting, and of the orders.
 pub(crate) fn write_root(
     image: &Image,
     job: &Job,

@@ -1,4 +1,4 @@
-//! The guest's kernel: the distribution's, unpacked and never installed, or one that is named.
+//! The guest's kernel: the distribution's, unpacked but not installed, or given files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use crate::LabError;
 use crate::cache::{self, Cache};
 use crate::files::{failed, run, unread, unwritten};
 
-/// Which kernel a guest boots.
+/// The kernel of a guest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KernelSource {
-    /// That of the distribution's kernel package, downloaded with apt when it is needed first.
+    /// The kernel package of the distribution, downloaded with apt at first use.
     #[default]
     Distribution,
-    /// Files of this machine.
+    /// Files on this machine.
     Files {
         /// The kernel: `/boot/vmlinuz-…`.
         image: PathBuf,
@@ -23,7 +23,7 @@ pub enum KernelSource {
     },
 }
 
-/// A kernel that is there.
+/// A kernel on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kernel {
     pub(crate) image: PathBuf,
@@ -34,8 +34,8 @@ pub(crate) struct Kernel {
 /// The package that always depends on the newest kernel package.
 const NEWEST: &str = "linux-image-amd64";
 
-/// What is unpacked of a kernel package: the kernel, and modules for networks and virtual devices.
-/// The rest would be ten times as much.
+/// The unpacked parts of a kernel package: the kernel, and modules for networks and virtual devices.
+/// All modules would be ten times as large.
 const UNPACKED: [&str; 13] = [
     "./boot/vmlinuz-*",
     "./lib/modules/*/modules.*",
@@ -53,7 +53,7 @@ const UNPACKED: [&str; 13] = [
 ];
 
 impl Kernel {
-    /// The kernel of `source`; of the distribution's, one that is in the cache will do.
+    /// The kernel of `source`. For the distribution's, any cached version is used.
     pub(crate) fn ensure(cache: &Cache, source: &KernelSource) -> Result<Self, LabError> {
         match source {
             KernelSource::Files { image, modules } => Ok(Self {
@@ -80,13 +80,13 @@ impl Kernel {
         Self::in_folder(&folder)
     }
 
-    /// The kernel that came into the cache last.
+    /// The newest kernel in the cache.
     pub(crate) fn newest_cached(cache: &Cache) -> Result<Option<Self>, LabError> {
         let newest = cache::by_age(&cache.kernels(), |_| true)?.pop();
         newest.map(|(_, path)| Self::in_folder(&path)).transpose()
     }
 
-    /// The kernel that was unpacked into `folder`.
+    /// The kernel unpacked in `folder`.
     fn in_folder(folder: &Path) -> Result<Self, LabError> {
         Ok(Self {
             image: only_entry(&folder.join("boot"))?,
@@ -94,7 +94,7 @@ impl Kernel {
         })
     }
 
-    /// Writes which module needs which.
+    /// Writes the dependencies of modules.
     fn index(&self, folder: &Path) -> Result<(), LabError> {
         index_modules(folder, &self.version()?)
     }
@@ -107,7 +107,7 @@ impl Kernel {
     }
 }
 
-/// Writes the index of the modules below `root`, with which `modprobe` finds them.
+/// Writes the index of the modules below `root` for `modprobe`.
 pub(crate) fn index_modules(root: &Path, version: &str) -> Result<(), LabError> {
     run(Command::new("depmod")
         .arg("-b")
@@ -117,10 +117,10 @@ pub(crate) fn index_modules(root: &Path, version: &str) -> Result<(), LabError> 
     Ok(())
 }
 
-/// Where administration programs are, which are not on every user's path.
+/// Folders of administration programs, which some users' paths lack.
 const SYSTEM_PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Name and version of the newest kernel package, as apt writes a package with its version.
+/// The newest kernel package, as `NAME=VERSION`.
 pub(crate) fn newest_package() -> Result<String, LabError> {
     let no_kernel = |reason: String| LabError::NoKernel { reason };
     let said = |command: &mut Command| {
@@ -163,7 +163,7 @@ fn fetch(package: &str, folder: &Path) -> Result<PathBuf, LabError> {
     only_entry(folder)
 }
 
-/// Unpacks what is needed of a kernel package, and removes the package.
+/// Unpacks the needed parts of a kernel package and removes the package.
 fn unpack(package: &Path, folder: &Path) -> Result<(), LabError> {
     let cannot_run = |program: &str| {
         let program = program.to_owned();
@@ -176,8 +176,7 @@ fn unpack(package: &Path, folder: &Path) -> Result<(), LabError> {
         .spawn()
         .map_err(cannot_run("dpkg-deb"))?;
     let bytes = archive.stdout.take().map_or_else(Stdio::null, Stdio::from);
-    // A pattern that fits nothing is an error to tar, and not to us: what is missing is noticed
-    // when it is looked for.
+    // tar fails if a pattern matches nothing. Missing files are noticed later, when they are used.
     let output = Command::new("tar")
         .args(["-x", "--wildcards", "-C"])
         .arg(folder)
@@ -198,7 +197,7 @@ fn unpack(package: &Path, folder: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// The only thing in a folder.
+/// The only entry of a folder.
 fn only_entry(folder: &Path) -> Result<PathBuf, LabError> {
     let mut entries = fs::read_dir(folder).map_err(unread(folder))?;
     match (entries.next(), entries.next()) {

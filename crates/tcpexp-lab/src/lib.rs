@@ -1,9 +1,8 @@
 //! The virtual testbed: sources, a router and sinks in a virtual machine that runs in virtual time.
 //!
-//! QEMU's software CPU counts instructions, one a nanosecond, and that is the guest's clock; when
-//! the guest has nothing to do, the clock jumps to its next timer. So timing depends neither on how
-//! fast nor on how busy the real machine is, idle time costs nothing, and neither root nor KVM is
-//! needed.
+//! QEMU's software CPU counts instructions, one per nanosecond, as the guest's clock. When the guest is
+//! idle, the clock jumps to the next timer. So timing does not depend on the speed or load of the real
+//! machine, idle time costs nothing, and neither root nor KVM is needed.
 //!
 //! ```no_run
 //! use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource};

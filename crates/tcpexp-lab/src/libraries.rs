@@ -1,4 +1,4 @@
-//! The libraries that programs load.
+//! The libraries of programs.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::process::Command;
 
 use crate::LabError;
 
-/// Libraries that the C library loads when it needs them, so that no program names them: the one
-/// that ends threads, and those that look up names of users and hosts.
+/// Libraries that the C library loads at run time, so that `ldd` does not list them: for ending threads
+/// and for looking up users and hosts.
 const LOADED_LATER: [&str; 3] = ["libgcc_s.so.1", "libnss_files.so.2", "libnss_dns.so.2"];
 
-/// All libraries of `programs`, as the dynamic linker finds them on this machine.
+/// All libraries of `programs`, as found by the dynamic linker on this machine.
 pub(crate) fn of(programs: &[PathBuf]) -> Result<BTreeSet<PathBuf>, LabError> {
     let output = Command::new("ldd")
         .args(programs)
@@ -20,7 +20,7 @@ pub(crate) fn of(programs: &[PathBuf]) -> Result<BTreeSet<PathBuf>, LabError> {
             program: "ldd".to_owned(),
             source,
         })?;
-    // It fails if one of them is a script or needs no libraries, so its verdict says nothing.
+    // Ignore its exit code: it fails for scripts and static programs.
     let mut libraries = named(&String::from_utf8_lossy(&output.stdout));
     let folders: BTreeSet<&Path> = libraries.iter().filter_map(|path| path.parent()).collect();
     let later: Vec<PathBuf> = LOADED_LATER
@@ -32,7 +32,7 @@ pub(crate) fn of(programs: &[PathBuf]) -> Result<BTreeSet<PathBuf>, LabError> {
     Ok(libraries)
 }
 
-/// The paths in what `ldd` prints: `libc.so.6 => /lib/libc.so.6 (0x7f…)` or `/lib64/ld.so (0x7f…)`.
+/// The paths in the output of `ldd`: `libc.so.6 => /lib/libc.so.6 (0x7f…)` or `/lib64/ld.so (0x7f…)`.
 fn named(listing: &str) -> BTreeSet<PathBuf> {
     listing
         .lines()

@@ -1,4 +1,4 @@
-//! The kernel modules that a guest gets.
+//! The kernel modules of a guest.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::LabError;
 use crate::files::read;
 use crate::kernel::Kernel;
 
-/// Without these there is no lab.
+/// Modules that every lab needs.
 const NEEDED: [&str; 11] = [
     "9p",
     "9pnet_virtio",
@@ -22,7 +22,7 @@ const NEEDED: [&str; 11] = [
     "virtio_pci",
 ];
 
-/// Modules for experiments: queues, filters, congestion controls, and what `ss` asks for.
+/// Modules for experiments: queues, filters, congestion controls, and those for `ss`.
 const WANTED: [&str; 42] = [
     "act_police",
     "cls_flower",
@@ -68,12 +68,11 @@ const WANTED: [&str; 42] = [
     "sch_etf",
 ];
 
-/// Loaded when they are needed: those with which a guest's results are copied out, and no earlier,
-/// as before that there is to be no device whose answers depend on the real machine; and the one
-/// with which it gets its orders, which looks around once, when it is loaded.
+/// Modules loaded late: those for copying results out, because no device may depend on the real machine
+/// before that; and the one for the orders, which looks for them only when it is loaded.
 const LOADED_LATER: [&str; 4] = ["9p", "9pnet_virtio", "qemu_fw_cfg", "virtio_pci"];
 
-/// Files of modules, and which of them are loaded at the start.
+/// The module files, and the names of those loaded at the start.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Modules {
     /// Paths below the folder of the modules.
@@ -82,7 +81,7 @@ pub(crate) struct Modules {
     pub(crate) loaded: Vec<&'static str>,
 }
 
-/// Which files of `kernel` hold the modules that the lab wants, and those that they need.
+/// The files of the wanted modules of `kernel` and of their dependencies.
 pub(crate) fn choose(kernel: &Kernel) -> Result<Modules, LabError> {
     let text = |name: &str| {
         let bytes = read(&kernel.modules.join(name))?;
@@ -91,7 +90,7 @@ pub(crate) fn choose(kernel: &Kernel) -> Result<Modules, LabError> {
     from_index(&text("modules.dep")?, &text("modules.builtin")?)
 }
 
-/// `index` is `modules.dep`, `builtin` lists what the kernel has without modules.
+/// `index` is `modules.dep`; `builtin` lists built-in modules.
 fn from_index(index: &str, builtin: &str) -> Result<Modules, LabError> {
     let lines = index.lines().filter_map(|line| line.split_once(':'));
     let needs: HashMap<String, (&str, &str)> = lines
@@ -135,7 +134,7 @@ fn module_name(file: &str) -> String {
     name.replace('-', "_")
 }
 
-/// Lists that `depmod` and `modprobe` read beside the modules themselves.
+/// Lists that `depmod` and `modprobe` read in addition to the modules.
 pub(crate) fn lists(kernel: &Kernel) -> Vec<PathBuf> {
     [
         "modules.builtin",

@@ -1,4 +1,4 @@
-//! Talking to a running QEMU: its machine protocol, one JSON object a line.
+//! The monitor of a running QEMU: QMP, one JSON object per line.
 //!
 //! QEMU's `docs/interop/qmp-spec.rst`.
 
@@ -9,19 +9,18 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Our end of the line to one QEMU.
+/// Our end of a monitor connection.
 pub(crate) struct Monitor {
     stream: BufReader<UnixStream>,
-    /// Events that came while an answer was awaited.
+    /// Events received while waiting for an answer.
     events: Vec<String>,
 }
 
-/// A machine that has nothing to say for so long hangs; one that boots takes half a minute where
-/// much else is going on.
+/// Time limit for messages. A boot takes half a minute on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 impl Monitor {
-    /// Both ends of a line; the other is to become QEMU's standard input.
+    /// Both ends of a connection. The other end becomes QEMU's standard input.
     pub(crate) fn pair() -> io::Result<(Self, Stdio)> {
         let (ours, qemus) = UnixStream::pair()?;
         ours.set_read_timeout(Some(PATIENCE))?;
@@ -32,13 +31,13 @@ impl Monitor {
         Ok((monitor, std::os::fd::OwnedFd::from(qemus).into()))
     }
 
-    /// Waits for QEMU's greeting, and says that nothing beyond the basics is wanted.
+    /// Waits for the greeting of QEMU and negotiates no capabilities.
     pub(crate) fn greet(&mut self) -> io::Result<()> {
         self.message()?;
         self.execute("qmp_capabilities", &json!({})).map(drop)
     }
 
-    /// What a command returns.
+    /// Runs a command and returns its result.
     pub(crate) fn execute(&mut self, command: &str, arguments: &Value) -> io::Result<Value> {
         let line = json!({ "execute": command, "arguments": arguments });
         writeln!(self.stream.get_mut(), "{line}")?;
@@ -56,7 +55,7 @@ impl Monitor {
         }
     }
 
-    /// Waits for something to happen, the next time that it does.
+    /// Waits for the next event of a name.
     pub(crate) fn await_event(&mut self, name: &str) -> io::Result<()> {
         loop {
             if let Some(place) = self.events.iter().position(|event| event == name) {
@@ -89,11 +88,11 @@ impl Monitor {
 mod tests {
     use super::*;
 
-    /// What our end hears from a QEMU that says `lines` whatever it is told.
+    /// What a monitor reads from a QEMU that sends `lines` regardless of its input.
     fn hearing(lines: &str) -> Monitor {
         let (ours, mut qemus) = UnixStream::pair().unwrap();
         qemus.write_all(lines.as_bytes()).unwrap();
-        // Shut for writing only: ours may still talk.
+        // Shut down for writing only: our end may still send.
         qemus.shutdown(std::net::Shutdown::Write).unwrap();
         std::mem::forget(qemus);
         Monitor {

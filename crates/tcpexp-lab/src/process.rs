@@ -1,4 +1,4 @@
-//! QEMU as a process that does not outlive ours.
+//! QEMU as a process that never outlives ours.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -13,27 +13,28 @@ use crate::files::unwritten;
 use crate::monitor::Monitor;
 use crate::programs::{QEMU, find};
 
-/// A folder for the files of one machine, and a process that removes both when ours is gone.
+/// A folder for the files of one machine, and a guard process that ends the machine and removes the
+/// folder when our process ends.
 pub(crate) struct Place {
     guard: Child,
-    // Last: the guard is told before the files go.
+    // Last, so that the guard ends before the files are removed.
     folder: TempDir,
 }
 
-/// A running QEMU, and the place that it uses.
+/// A running QEMU and its folder.
 pub(crate) struct Process {
     pub(crate) machine: Child,
-    // Last: it is left when the machine has ended.
+    // Last, so that the folder outlives the machine.
     _place: Place,
 }
 
-/// What QEMU's standard streams are.
+/// The standard streams of QEMU.
 pub(crate) enum Streams {
-    /// Ours: somebody sits at the terminal.
+    /// Our own, for a terminal.
     Inherited,
-    /// Pipes for what the guest prints, and nothing to read.
+    /// Pipes for the output of the guest; no input.
     Pipes,
-    /// The same, and the other end of a monitor.
+    /// Pipes for the output, and a monitor connection as input.
     Monitored(Stdio),
 }
 
@@ -68,7 +69,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Waiting closes the pipe, so a guard that never got to know a machine ends as well.
+        // Waiting closes the pipe, which also ends a guard without a machine.
         drop(self.tell("ended"));
         drop(self.guard.wait());
     }
@@ -89,7 +90,7 @@ impl Process {
             Streams::Monitored(line) => Some(line),
         };
         if let Some(input) = input {
-            // In a group of its own, so that what interrupts us does not end it in its own way.
+            // In its own process group, so that Ctrl-C does not end it.
             command
                 .stdin(input)
                 .stdout(Stdio::piped())
@@ -105,7 +106,7 @@ impl Process {
         })
     }
 
-    /// Starts QEMU so that it can be talked to.
+    /// Starts QEMU with a monitor connection.
     pub(crate) fn monitored(
         place: Place,
         arguments: Vec<OsString>,
@@ -120,7 +121,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail if it has ended by itself. The guard is told afterwards.
+        // Both fail if QEMU has ended already. Then release the guard.
         drop(self.machine.kill());
         drop(self.machine.wait());
     }

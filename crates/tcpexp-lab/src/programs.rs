@@ -1,11 +1,11 @@
-//! The programs of this machine that a guest gets, and those that run it.
+//! The programs of this machine that a guest contains, and those that run it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::LabError;
 
-/// A program, and the Debian package that has it.
+/// A program and its Debian package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     pub(crate) name: &'static str,
@@ -13,22 +13,22 @@ pub(crate) struct Program {
     pub(crate) need: Need,
 }
 
-/// Who cannot do without a program.
+/// What needs a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// The lab.
+    /// Every lab.
     Lab,
-    /// Some experiments.
+    /// Some experiments only.
     Experiment,
 }
 
 /// Runs on this machine.
 pub(crate) const QEMU: Program = lab("qemu-system-x86_64", "qemu-system-x86");
-/// Runs on this machine, and writes the index of a guest's modules.
+/// Runs on this machine, and writes the module index of a guest.
 pub(crate) const DEPMOD: Program = lab("depmod", "kmod");
-/// Runs on this machine, and takes a kernel out of its wrapping.
+/// Runs on this machine, and decompresses kernels.
 pub(crate) const XZ: Program = lab("xz", "xz-utils");
-/// In the guest: a hundred small programs in one.
+/// In the guest: many small programs in one.
 pub(crate) const BUSYBOX: Program = lab("busybox", "busybox-static");
 
 const fn lab(name: &'static str, package: &'static str) -> Program {
@@ -39,7 +39,7 @@ const fn lab(name: &'static str, package: &'static str) -> Program {
     }
 }
 
-/// What a guest gets, by package.
+/// The programs of a guest, by package.
 const COPIED: [(&str, Need, &[&str]); 19] = [
     ("bash", Need::Lab, &["bash"]),
     ("dash", Need::Lab, &["sh"]),
@@ -142,7 +142,7 @@ const COPIED: [(&str, Need, &[&str]); 19] = [
     ),
 ];
 
-/// What a guest gets as well, by package, each with one program.
+/// Optional programs of a guest, by package, one program each.
 const COPIED_SINGLY: [(&str, Need, &str); 9] = [
     ("ethtool", Need::Lab, "ethtool"),
     ("iperf", Need::Lab, "iperf"),
@@ -155,7 +155,8 @@ const COPIED_SINGLY: [(&str, Need, &str); 9] = [
     ("zstd", Need::Experiment, "zstd"),
 ];
 
-/// Where programs are. Not the user's path: a wrapper in somebody's home would be of no use there.
+/// Folders of programs. The user's path is not used: a wrapper in a home folder would not run in the
+/// guest.
 const FOLDERS: [&str; 6] = [
     "/usr/local/sbin",
     "/usr/local/bin",
@@ -165,7 +166,7 @@ const FOLDERS: [&str; 6] = [
     "/bin",
 ];
 
-/// All that a guest gets.
+/// All programs of a guest.
 pub(crate) fn copied() -> Vec<Program> {
     let several = COPIED.iter().flat_map(|(package, need, names)| {
         names.iter().map(|name| Program {
@@ -183,7 +184,7 @@ pub(crate) fn copied() -> Vec<Program> {
 }
 
 impl Program {
-    /// Its file on this machine, where links lead.
+    /// Its file on this machine, with links resolved.
     pub(crate) fn path(self) -> Option<PathBuf> {
         FOLDERS
             .iter()
@@ -192,9 +193,7 @@ impl Program {
     }
 }
 
-/// The files of those programs that are on this machine.
-///
-/// An error if one is missing that the lab needs.
+/// Finds the programs that are on this machine. A missing one that every lab needs is an error.
 pub(crate) fn find(programs: &[Program]) -> Result<Vec<(Program, PathBuf)>, LabError> {
     let mut found = Vec::new();
     let mut missing = Vec::new();

@@ -1,4 +1,4 @@
-//! How QEMU is called.
+//! The arguments of QEMU.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,31 +8,31 @@ use tcpexp_host::quote;
 /// A virtual machine.
 pub(crate) struct Machine<'a> {
     pub(crate) kernel: &'a Path,
-    /// Gets one line on how it ended.
+    /// File for one line on the end of the guest.
     pub(crate) verdict: &'a Path,
-    /// The folder that the guest's results are copied to. All machines have one, so that one can
-    /// go on where another was stopped.
+    /// Folder for the results of the guest. All machines have one, so that a machine can resume from the
+    /// state of another.
     pub(crate) out: &'a Path,
     pub(crate) memory_mib: u32,
     pub(crate) seed: u64,
     pub(crate) begin: Begin<'a>,
 }
 
-/// How a machine begins.
+/// How a machine starts.
 #[derive(Clone, Copy)]
 pub(crate) enum Begin<'a> {
-    /// It boots and has its orders; the first serial line is the terminal.
+    /// It boots with its orders; the first serial line is the terminal.
     Terminal { root: &'a Path },
-    /// It boots and has its orders.
+    /// It boots with its orders.
     Boot { root: &'a Path },
-    /// It boots and is stopped when it is ready for orders.
+    /// It boots, and stops when it is ready for orders.
     BootAndStop { root: &'a Path },
-    /// It goes on where one was stopped.
+    /// It resumes from a saved state.
     GoOn { state: &'a Path, orders: &'a Path },
 }
 
-/// The kernel's command line. No work that has no use in a guest that lives for minutes: no
-/// mitigations, no zeroing of memory, no self-tests of ciphers. Ends when the kernel panics.
+/// The kernel's command line. It turns off work without use in a guest that lives for minutes:
+/// mitigations, zeroing of memory, self-tests of ciphers. A panic ends the machine.
 const KERNEL_OPTIONS: &str = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr \
                               random.trust_cpu=on init_on_alloc=0 cryptomgr.notests \
                               nolapic_timer";
@@ -40,16 +40,15 @@ const KERNEL_OPTIONS: &str = "console=ttyS0 quiet panic=-1 mitigations=off nokas
 impl Machine<'_> {
     /// The arguments.
     ///
-    /// The guest's clock counts its instructions, one a nanosecond, and jumps when it has nothing
-    /// to do (`-icount shift=0,sleep=off`); it begins at the same date each time. Serial lines
-    /// are written as files are, so that the guest waits when nobody reads, and its clock with it.
-    /// On a terminal somebody types in real time, so there the clock does not jump.
+    /// The guest's clock counts instructions, one per nanosecond, and jumps when the guest is idle
+    /// (`-icount shift=0,sleep=off`). It starts at the same date each time. Writes to serial lines block,
+    /// so the guest and its clock wait for a slow reader. On a terminal the clock does not jump, because
+    /// the user types in real time.
     ///
-    /// Two threads move that clock: one adds what the guest has executed when it halts, the other
-    /// lets it jump. On a busy machine the second may come just before the first is done, and the
-    /// jump is some instructions too long. QEMU has a lock against that, which it takes when it
-    /// records what a machine does (`rr=record`); so it records, into nothing. Not while it saves a
-    /// state, for the thread that does so takes no lock and fails.
+    /// Two threads advance the clock: one adds executed instructions at a halt, the other jumps. On a
+    /// busy machine the jump may come first and be some instructions too long. QEMU prevents that with a
+    /// lock that it takes only when it records (`rr=record`), so guests record, to no file. A machine
+    /// that is saved does not record, as saving takes no lock and would fail.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |words: &str| arguments.extend(words.split_whitespace().map(OsString::from));
@@ -71,7 +70,7 @@ impl Machine<'_> {
             add("-chardev file,id=output,path=/dev/stdout");
         }
         if let Begin::BootAndStop { .. } | Begin::GoOn { .. } = self.begin {
-            // Standard input is one end of a line to us.
+            // Standard input is our monitor connection.
             add("-chardev socket,id=monitor,fd=0 -mon chardev=monitor,mode=control");
         }
         let mut pair = |name: &str, value: OsString| arguments.extend([name.into(), value]);
@@ -97,7 +96,7 @@ impl Machine<'_> {
     }
 }
 
-/// A comma in a path would begin the next option, and two of them stand for one.
+/// Escapes a path: QEMU ends an option at a comma, and reads two commas as one.
 fn with_path(options: &str, path: &Path) -> OsString {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let mut bytes = options.as_bytes().to_vec();

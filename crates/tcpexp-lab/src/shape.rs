@@ -1,17 +1,17 @@
-//! Who is in a lab, and under which names and addresses.
+//! The hosts of a lab, their names and addresses.
 
 use std::net::Ipv4Addr;
 
 use crate::LabError;
 
-/// How many hosts there are on each side of the router.
+/// The number of hosts on each side of the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     sources: u8,
     sinks: u8,
 }
 
-/// What a host is for.
+/// The role of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Sends data; behind the router's interface `left`.
@@ -25,13 +25,13 @@ pub enum Role {
 /// One host of a lab: a network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// `src1`, `rtr`, `dst1`: what `ssh` and a plan call it.
+    /// Its name for `ssh` and in plans: `src1`, `rtr`, `dst1`.
     pub name: String,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
     /// Its interfaces in the data networks.
     pub interfaces: Vec<Interface>,
-    /// Its address in the control network, where its sshd listens; in a virtual machine only.
+    /// The address of its sshd in the control network; in a virtual machine only.
     pub control: Ipv4Addr,
 }
 
@@ -40,22 +40,22 @@ pub struct Host {
 pub struct Interface {
     /// `data` on sources and sinks, `left` and `right` on the router.
     pub name: &'static str,
-    /// Its address; the network has 24 bits.
+    /// Its address. The prefix length is 24.
     pub address: Ipv4Addr,
 }
 
-/// The router's address among the sources: their way out.
+/// The router's address in the network of the sources: their gateway.
 pub const LEFT: Ipv4Addr = Ipv4Addr::new(172, 16, 10, 1);
-/// The router's address among the sinks: their way out.
+/// The router's address in the network of the sinks: their gateway.
 pub const RIGHT: Ipv4Addr = Ipv4Addr::new(172, 16, 11, 1);
-/// Where the command itself stands in the control network.
+/// Address of the command itself in the control network.
 pub const DRIVER: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 1);
 
-/// Hosts on one side at the most.
+/// Largest number of hosts on one side.
 pub const MOST_HOSTS: u8 = 64;
 
 impl Shape {
-    /// With so many sources and sinks, each 1 to [`MOST_HOSTS`].
+    /// A lab with this number of sources and of sinks, each 1 to [`MOST_HOSTS`].
     pub fn new(sources: usize, sinks: usize) -> Result<Self, LabError> {
         let checked = |hosts, asked| {
             u8::try_from(asked)
@@ -145,7 +145,7 @@ impl Host {
 }
 
 impl Interface {
-    /// Its Ethernet address: locally administered, and made of its IP address.
+    /// Its Ethernet address: locally administered, with the bytes of its IP address.
     pub fn mac(self) -> String {
         let [a, b, c, d] = self.address.octets();
         format!("02:00:{a:02x}:{b:02x}:{c:02x}:{d:02x}")

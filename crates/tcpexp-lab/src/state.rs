@@ -1,11 +1,10 @@
-//! Machines that have been booted up to the point where they read what they are to do.
+//! Saved states of booted machines.
 //!
-//! Booting takes a software CPU ten seconds, so the machine is stopped and saved when it is ready,
-//! and each guest goes on from there. The guest itself says when: it writes to the panic device, on
-//! which QEMU stops the machine between two instructions. Its clock does not stop so exactly: a
-//! stopped machine has nothing to do, so it may jump, and how far is a matter of real time. Guests
-//! are the same to the last bit only if they go on from the same state, which is why one that is
-//! there is never replaced.
+//! Booting takes a software CPU ten seconds, so a machine is booted once, saved when it is ready for
+//! orders, and all guests resume from there. The guest signals that it is ready by writing to the panic
+//! device, at which QEMU stops the machine between two instructions. The clock does not stop as
+//! exactly: an idle machine may jump by an amount that depends on real time. Guests are equal to the
+//! bit only if they resume from the same state, so an existing state is never replaced.
 
 use std::fs;
 use std::io::{self, Read};
@@ -29,17 +28,17 @@ use crate::process::{Place, Process};
 use crate::programs::{QEMU, find};
 use crate::qemu::{Begin, Machine};
 
-/// What QEMU reports when the guest writes to the panic device.
+/// The event of QEMU when the guest writes to the panic device.
 const READY: &str = "GUEST_PANICKED";
 
-/// States of one image at the most; each has the size of what the guest has in memory.
+/// Largest number of states of one image. A state has the size of the memory that the guest uses.
 const MOST_STATES: usize = 3;
 
 static TURN: Mutex<()> = Mutex::new(());
 
-/// The saved state of a machine of `image` with the setting of `job`; made if there is none.
+/// The saved state of a machine of `image` with the setting of `job`. Boots one if there is none.
 pub(crate) fn ensure(image: &Image, job: &Job) -> Result<PathBuf, LabError> {
-    // Who needs the same at the same time waits for the first rather than making it again.
+    // Threads that need the same state wait for the first one.
     let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = image.states();
     let state = folder.join(key(job)?);
@@ -56,7 +55,7 @@ pub(crate) fn ensure(image: &Image, job: &Job) -> Result<PathBuf, LabError> {
     save(image, job, made.path())?;
     match made.persist_noclobber(&state) {
         Ok(_) => {}
-        // Another process needed the same and was faster.
+        // Another process made the same state meanwhile.
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => {
             return Err(LabError::Write {
@@ -69,7 +68,7 @@ pub(crate) fn ensure(image: &Image, job: &Job) -> Result<PathBuf, LabError> {
     Ok(state)
 }
 
-/// A name that is another one as soon as anything in the machine is another.
+/// A name that depends on everything in the machine.
 fn key(job: &Job) -> Result<String, LabError> {
     let nowhere = Path::new("");
     let machine = machine(nowhere, job, nowhere, nowhere, nowhere);
@@ -92,7 +91,7 @@ fn save(image: &Image, job: &Job, state: &Path) -> Result<(), LabError> {
     let verdict = place.folder().join("verdict");
     let arguments = machine(&image.kernel, job, &root, &verdict, place.folder());
     let (mut process, mut monitor) = Process::monitored(place, arguments)?;
-    // What it says is of interest only if it fails.
+    // Its output is shown only if it fails.
     let console = process.machine.stderr.take();
     let said = thread::spawn(move || {
         let mut said = String::new();
@@ -108,8 +107,8 @@ fn save(image: &Image, job: &Job, state: &Path) -> Result<(), LabError> {
     })
 }
 
-/// The arguments for a machine that stops when it is ready. It has a folder for results, so that a
-/// guest with another one goes on with the same devices.
+/// The arguments for a machine that stops when it is ready. It has a folder for results, so that the
+/// guests that resume have the same devices.
 fn machine(
     kernel: &Path,
     job: &Job,
@@ -128,11 +127,11 @@ fn machine(
     .arguments()
 }
 
-/// Waits until the machine is ready and has stopped where one that records can go on.
+/// Waits until the machine is ready and stopped at a point where a recording guest can resume.
 ///
-/// A guest records, and QEMU then takes all instructions up to the state for one step, whose length
-/// it keeps in 32 bits with a sign: where that is less than nothing it fails. So the machine is sent
-/// on for as long; it stops again soon.
+/// A resumed guest records, and QEMU counts all instructions before the state as one step, whose length
+/// it stores in a signed integer of 32 bits. QEMU fails if it is negative, so the machine continues
+/// until it is not; it stops again soon.
 fn stop(monitor: &mut Monitor) -> io::Result<()> {
     const SIGN: u64 = 1 << 31;
     loop {
@@ -150,7 +149,7 @@ fn stop(monitor: &mut Monitor) -> io::Result<()> {
 
 fn write(monitor: &mut Monitor, state: &Path) -> io::Result<()> {
     let shell = format!("exec:cat > {}", quote(&state.to_string_lossy()));
-    // Without a limit: it is to be written and not to be moved while it runs.
+    // Without a bandwidth limit, as the state goes to a file.
     monitor.execute("migrate-set-parameters", &json!({ "max-bandwidth": 0 }))?;
     monitor.execute("migrate", &json!({ "uri": shell }))?;
     loop {
@@ -168,7 +167,7 @@ fn write(monitor: &mut Monitor, state: &Path) -> io::Result<()> {
     }
 }
 
-/// Lets a machine go on whose state has been read.
+/// Resumes a machine after its state was read.
 pub(crate) fn go_on(monitor: &mut Monitor) -> io::Result<()> {
     monitor.greet()?;
     while monitor.execute("query-status", &json!({}))?["status"] == "inmigrate" {

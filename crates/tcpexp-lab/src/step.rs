@@ -1,4 +1,4 @@
-//! Commands as lists of words.
+//! Commands as lists of words, and scripts of them.
 
 use tcpexp_host::command_line;
 
@@ -7,12 +7,12 @@ use tcpexp_host::command_line;
 pub struct Step {
     /// The words, the program first.
     pub argv: Vec<String>,
-    /// Whether its failure is expected and means nothing, as of removing what is not there.
+    /// Whether it may fail, as when there is nothing to remove.
     pub may_fail: bool,
 }
 
 impl Step {
-    /// A command from its words, which are separated by blanks.
+    /// A command from words separated by blanks.
     pub(crate) fn new(words: &str) -> Self {
         Self {
             argv: words.split_whitespace().map(str::to_owned).collect(),
@@ -20,7 +20,7 @@ impl Step {
         }
     }
 
-    /// The same with more words, which may have blanks in them.
+    /// Appends words, which may contain blanks.
     pub(crate) fn with(mut self, words: &[&str]) -> Self {
         self.argv
             .extend(words.iter().map(|word| (*word).to_owned()));
@@ -35,7 +35,7 @@ impl Step {
     }
 }
 
-/// A shell script that runs the commands, and at the first that fails says which it was and ends.
+/// A shell script that runs the commands. It names the first failing one and ends there.
 pub fn script(steps: &[Step]) -> String {
     let line = |step: &Step| {
         if step.may_fail {

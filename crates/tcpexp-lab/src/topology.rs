@@ -1,4 +1,4 @@
-//! The networks of a lab as commands: namespaces, links, addresses, routes.
+//! The networks of a lab as commands: namespaces, links, addresses and routes.
 //!
 //! ```text
 //! src1 data ─┐                                  ┌─ data dst1
@@ -7,8 +7,8 @@
 //!
 //! All sources are behind the router's interface `left` and all sinks behind `right`, so that one
 //! queue on `right` serves everything that flows from sources to sinks. A side with one host has
-//! no bridge. Nothing but what an experiment sends is on the data networks: neighbours and bridge
-//! ports are fixed, so no packet waits for ARP and none is flooded, and IPv6 is off.
+//! no bridge. The data networks carry packets of the experiment only: neighbours and bridge ports are
+//! fixed, so no packet waits for ARP or is flooded, and IPv6 is off.
 
 use crate::shape::{DRIVER, Host, Interface, LEFT, RIGHT, Role, Shape};
 use crate::step::Step;
@@ -20,24 +20,24 @@ pub struct Topology {
     prefix: String,
 }
 
-/// Namespace with the bridges of those sides that have several hosts.
+/// Namespace of the bridges of sides with several hosts.
 const SWITCH: &str = "switch";
 
-/// An interface with IPv6 looks for routers and for others with its address.
+/// IPv6 is off, because it sends router solicitations and duplicate address detection.
 const QUIET_SETTINGS: [&str; 2] = [
     "net.ipv6.conf.all.disable_ipv6=1",
     "net.ipv6.conf.default.disable_ipv6=1",
 ];
 
-/// What each host's TCP gets, whatever the distribution's defaults are: nothing learnt from earlier
-/// connections, and buffers that let a window of 16 MB grow.
+/// TCP settings of each host: no metrics cached from earlier connections, and buffers for windows of
+/// 16 MB.
 const HOST_SETTINGS: [&str; 3] = [
     "net.ipv4.tcp_no_metrics_save=1",
     "net.ipv4.tcp_rmem=4096 131072 33554432",
     "net.ipv4.tcp_wmem=4096 65536 33554432",
 ];
 
-/// Forwards, and does not tell sources of shorter ways.
+/// Settings of the router: it forwards and sends no redirects.
 const ROUTER_SETTINGS: [&str; 5] = [
     "net.ipv4.ip_forward=1",
     "net.ipv4.conf.all.send_redirects=0",
@@ -46,16 +46,17 @@ const ROUTER_SETTINGS: [&str; 5] = [
     "net.ipv4.conf.right.send_redirects=0",
 ];
 
-/// Every packet of the sender is one packet on the wire and in a capture, with its checksum.
+/// Offloads to turn off, so that each packet of a sender is one packet on the wire and in a capture,
+/// with its checksum.
 const OFFLOADS: &str = "tso off gso off gro off tx off rx off";
 
 impl Topology {
-    /// For a machine of its own, where the namespaces are called as the hosts are.
+    /// The networks of a virtual machine, whose namespaces have the names of the hosts.
     pub fn new(shape: Shape) -> Self {
         Self::with_prefix(shape, "")
     }
 
-    /// For a machine with other namespaces: ours begin with `prefix`.
+    /// The networks of a machine with other namespaces: the names of ours begin with `prefix`.
     pub fn with_prefix(shape: Shape, prefix: &str) -> Self {
         Self {
             shape,
@@ -63,7 +64,7 @@ impl Topology {
         }
     }
 
-    /// The namespace of the host called `name`.
+    /// The namespace of the host `name`.
     pub fn namespace(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
@@ -93,7 +94,7 @@ impl Topology {
         steps
     }
 
-    /// Removes all that [`Self::create`] made, however much of it is there.
+    /// Removes all that [`Self::create`] made, even if incomplete.
     pub fn remove(&self) -> Vec<Step> {
         let hosts = self.shape.hosts();
         let names = hosts.iter().map(|host| host.name.as_str());
@@ -103,7 +104,7 @@ impl Topology {
 
     /// Creates the control network, over which the machine itself reaches every host.
     ///
-    /// Expects [`Self::create`] to have been run.
+    /// Run [`Self::create`] first.
     pub fn control(&self) -> Vec<Step> {
         let mut steps = vec![
             Step::new("ip link add control type bridge"),
@@ -113,7 +114,7 @@ impl Topology {
         for Host { name, control, .. } in self.shape.hosts() {
             let namespace = self.namespace(&name);
             steps.extend([
-                // From here, so that the bridge's name is not in the way.
+                // Created outside, so that the name cannot clash with the bridge.
                 Step::new(&format!(
                     "ip link add {name} type veth peer name control netns {namespace}"
                 )),
@@ -155,7 +156,7 @@ impl Topology {
         ))
     }
 
-    /// A bridge between the router's interface and several hosts, which knows who is where.
+    /// A bridge between the router's interface and several hosts, with a static forwarding table.
     fn bridge(&self, port: Interface, hosts: &[Host]) -> Vec<Step> {
         let switch = self.namespace(SWITCH);
         let bridge = format!("{}s", port.name);

@@ -1,8 +1,8 @@
-//! A kernel without its wrapping.
+//! Decompresses kernels.
 //!
-//! A kernel file unpacks itself when it is booted, which takes a software CPU longer than all else.
-//! QEMU also boots what comes out of it, if the kernel has a PVH entry point. Where the packed
-//! kernel is in the file: the kernel's `Documentation/arch/x86/boot.rst`.
+//! A kernel file decompresses itself at boot, which takes a software CPU longer than the rest of the boot.
+//! QEMU also boots the decompressed kernel if it has a PVH entry point. The position of the payload is
+//! described in the kernel's `Documentation/arch/x86/boot.rst`.
 
 use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
@@ -13,15 +13,15 @@ use crate::programs::XZ;
 /// The note with the PVH entry point: `XEN_ELFNOTE_PHYS32_ENTRY`.
 const PVH_ENTRY: u8 = 18;
 
-/// The kernel that is packed in `file`, if it can be unpacked here and be booted so.
+/// The decompressed kernel of `file`, if it has a PVH entry point.
 ///
-/// Whatever stands in the way is no error: the file itself can be booted too.
+/// `None` is no error: QEMU boots the file itself too.
 pub(crate) fn unwrapped(file: &[u8]) -> Option<Vec<u8>> {
     let kernel = unpacked(payload(file)?).ok()?;
     (kernel.starts_with(b"\x7fELF") && has_pvh_entry(&kernel)).then_some(kernel)
 }
 
-/// The packed kernel, without the size that the linker puts behind it.
+/// The compressed payload, without the size that the linker appends.
 fn payload(file: &[u8]) -> Option<&[u8]> {
     const SETUP_SECTORS: usize = 0x1f1;
     const MAGIC: usize = 0x202;
@@ -50,7 +50,7 @@ fn unpacked(payload: &[u8]) -> io::Result<Vec<u8>> {
     }
 }
 
-/// What a program makes of `bytes`.
+/// The output of a program for the input `bytes`.
 fn through(command: &mut Command, bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut program = command
         .stdin(Stdio::piped())
@@ -74,7 +74,7 @@ fn through(command: &mut Command, bytes: &[u8]) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Whether a note of the vendor `Xen` says where to enter.
+/// Whether a kernel has the Xen note with the PVH entry point.
 fn has_pvh_entry(kernel: &[u8]) -> bool {
     // Length of the name, of the content (which has 4 or 8 bytes), type, name.
     [4_u8, 8].into_iter().any(|content| {
@@ -89,7 +89,7 @@ fn has_pvh_entry(kernel: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// A kernel file whose packed kernel is `payload`.
+    /// A kernel file with the compressed `payload`.
     fn wrapped(payload: &[u8]) -> Vec<u8> {
         let mut file = vec![0; 0x400];
         file[0x1f1] = 1;
