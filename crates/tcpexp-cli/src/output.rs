@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Output files that are complete or do not exist.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -11,8 +11,8 @@ use tempfile::NamedTempFile;
 
 use crate::shown;
 
-/// Where output goes: to standard output, straight into a device or pipe, or to a temporary file
-/// that takes its place when it is complete.
+/// An output: standard output, a device or pipe, or a file. A file has a temporary name until it is
+/// complete.
 pub(crate) struct Output {
     writer: BufWriter<Target>,
     path: PathBuf,
@@ -23,9 +23,9 @@ enum Target {
     /// Standard output that a person sees: control characters in rows are escaped.
     Terminal(io::Stdout),
     Device(File),
-    /// With the lock that tells other runs that it is being written.
+    /// The temporary file, and the lock that marks it as being written.
     File(NamedTempFile, File),
-    /// Finished or given up.
+    /// Finished or abandoned.
     Nowhere,
 }
 
@@ -35,7 +35,7 @@ impl Write for Target {
             Self::Stdout(stdout) => stdout.write(bytes),
             Self::Terminal(stdout) => write_shown(stdout, bytes),
             Self::Device(file) => file.write(bytes),
-            // The file under its temporary name: its own errors would tell that name.
+            // Errors of the wrapper would name the temporary file.
             Self::File(file, _) => file.as_file_mut().write(bytes),
             Self::Nowhere => Ok(bytes.len()),
         }
@@ -62,7 +62,7 @@ impl Write for Output {
 }
 
 impl Output {
-    /// Starts writing to `path`; nothing or `-` is standard output.
+    /// Opens `path` for writing; `None` and `-` are standard output.
     pub(crate) fn create(path: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
             let stdout = io::stdout();
@@ -98,7 +98,7 @@ impl Output {
         }
     }
 
-    /// What it is called in messages.
+    /// Name of the output in messages.
     pub(crate) fn name(&self) -> &Path {
         &self.path
     }
@@ -111,7 +111,7 @@ impl Output {
         )
     }
 
-    /// Makes the output visible under its name.
+    /// Completes the output, and renames a file to its final name.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         let path = self.path.clone();
         let cannot = || format!("cannot write {}", path.display());
@@ -130,7 +130,7 @@ impl Output {
 }
 
 impl Drop for Output {
-    /// A run that fails prints nothing: the buffer would still be written when it is dropped.
+    /// Discards the buffer: a failed run prints nothing, but dropping a writer would flush it.
     fn drop(&mut self) {
         drop(self.take());
     }
