@@ -8,6 +8,8 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use thiserror::Error;
 
 use super::identification::{Field, Identification};
+use super::progress::advancing;
+use super::repeats::Recurrences;
 use super::sides::Sides;
 use super::sketch::Sketched;
 use super::survey::Survey;
@@ -15,8 +17,12 @@ use crate::spp::clock::ClockModel;
 use crate::spp::crossing::{Crossing, Way};
 use crate::spp::point::Point;
 
-/// So many packets of each way must be known beyond doubt for the clocks to be learnt from them.
+/// The fewest packets of each way, known beyond doubt, that the clocks are learnt from: three in a
+/// row confirm each other's delay, and one more may be mistaken.
 const LEAST_PROVEN: usize = 4;
+/// With fewer packets that stand in both samples once, those are asked too that only their IP ID
+/// tells from others.
+const FEW_COMMON: usize = 16;
 
 /// Why two captures cannot be measured together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -38,6 +44,15 @@ pub enum NothingInCommon {
         /// Usable packets in the destination capture.
         dst: u64,
     },
+    /// Packets of both captures look alike, and nothing tells which is which.
+    #[error(
+        "{alike} packets look alike at both points and none can be told apart: \
+         the same headers and first bytes of the payload recur while the captures run"
+    )]
+    AllAlike {
+        /// Kinds of packets that both captures hold.
+        alike: u64,
+    },
 }
 
 /// What the first pass over both captures found.
@@ -56,6 +71,8 @@ pub struct Alignment {
     pub(in crate::spp) spans: [(Timestamp, Timestamp); 2],
     pub(in crate::spp) max_owd: [Option<TimeDelta>; 2],
     pub(in crate::spp) doubles: [bool; 2],
+    /// Flows whose datagrams recur, by [`Point::index`].
+    pub(in crate::spp) recurrences: [Recurrences; 2],
 }
 
 impl Alignment {
@@ -68,12 +85,24 @@ impl Alignment {
         }
         // Addresses tell flows apart where they are kept; content alone also meets those that are
         // translated, if it is not too alike in all flows.
-        let mut common = src.by_endpoints.common(&mut dst.by_endpoints);
-        let by_content = src.by_content.common(&mut dst.by_content);
+        let by_endpoints = src.by_endpoints.common(&mut dst.by_endpoints);
+        let by_content = src.by_content.common(&mut dst.by_content).once;
+        let alike = by_endpoints.alike;
+        let mut common = by_endpoints.once;
+        if common.len() < FEW_COMMON {
+            common.extend(by_endpoints.by_id);
+            common.sort_unstable_by_key(|(packet, _)| packet.record);
+        }
         let translated = by_content.iter().any(|(a, b)| is_translated(a, b));
         if common.is_empty() || (translated && by_content.len() > common.len()) {
             common = by_content;
         }
+        let found = common.len() as u64;
+        let recurrences = [&src.repeats.found, &dst.repeats.found];
+        common.retain(|(a, b)| {
+            a.fields.is_tcp || Recurrences::tell_apart(recurrences, [&a.fields, &b.fields])
+        });
+        let alike = alike + found - common.len() as u64;
         let common = Identification::without_sent_again(common);
         let common = Identification::without_mistaken(common, Field::Timestamps);
         let recut = src.largest_segment_bytes != dst.largest_segment_bytes;
@@ -82,16 +111,28 @@ impl Alignment {
         identification.translated |= translated;
         let common = Identification::without_mistaken(common, Field::IpId);
         let proven = beyond_doubt(&common, [&src, &dst], identification.recut);
-        let (sides, is_proven) = learn_sides(&common, &proven);
+        let (mut sides, mut is_proven) = learn_sides(&common, &proven);
+        let mut proven = proven;
+        if !is_proven {
+            let begins =
+                [&src, &dst].map(|survey| survey.first.map_or(Timestamp::MIN, |(_, at)| at));
+            proven.extend(advancing(&common, begins));
+            proven.sort_unstable_by_key(|(packet, _)| packet.record);
+            proven.dedup_by_key(|(packet, _)| packet.record);
+            (sides, is_proven) = learn_sides(&common, &proven);
+        }
         let all = crossings(&common, &sides);
         let proven = crossings(&proven, &sides);
         let ticks = [src.tick.tick(), dst.tick.tick()];
         let learnt_from = if is_proven { &proven } else { &all };
-        let mut clock =
-            ClockModel::estimate(learnt_from, ticks).ok_or(NothingInCommon::NoCommonPacket {
+        let mut clock = ClockModel::estimate(learnt_from, ticks).ok_or(if alike > 0 {
+            NothingInCommon::AllAlike { alike }
+        } else {
+            NothingInCommon::NoCommonPacket {
                 src: src.packets,
                 dst: dst.packets,
-            })?;
+            }
+        })?;
         if !is_proven {
             clock.doubt_offset();
         }
@@ -109,6 +150,7 @@ impl Alignment {
             sides,
             max_owd,
             doubles: [src.doubles(), dst.doubles()],
+            recurrences: [src.repeats.found, dst.repeats.found],
         })
     }
 }

@@ -7,7 +7,7 @@ use foldhash::quality::FixedState;
 use tcpexp_wire::{Addresses, Packet, Tcp, Transport};
 
 /// How much of a datagram's payload is compared.
-const PREFIX_BYTES: usize = 16;
+pub(super) const PREFIX_BYTES: usize = 16;
 
 /// The header fields that may or may not survive the path, each as a number to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,10 @@ pub(in crate::spp) struct FieldValues {
     pub(in crate::spp) destination_port: u16,
     pub(in crate::spp) ip_id: Option<u16>,
     pub(in crate::spp) ttl: u8,
+    /// TCP sequence number; 0 for UDP, as are the fields below.
+    pub(in crate::spp) seq: u32,
+    /// TCP acknowledgment number.
+    pub(in crate::spp) ack: u32,
     pub(in crate::spp) flags: u16,
     pub(in crate::spp) window: u16,
     pub(in crate::spp) checksum: u16,
@@ -45,6 +49,8 @@ impl FieldValues {
             destination_port: packet.ports.destination,
             ip_id: packet.ip_id,
             ttl: packet.ttl,
+            seq: 0,
+            ack: 0,
             flags: 0,
             window: 0,
             checksum: 0,
@@ -55,6 +61,7 @@ impl FieldValues {
         match &packet.transport {
             Transport::Tcp(tcp) => {
                 fields.is_tcp = true;
+                (fields.seq, fields.ack) = (tcp.seq.0, tcp.ack.0);
                 fields.flags = tcp.flags.bits();
                 fields.window = tcp.window;
                 fields.checksum = tcp.checksum;

@@ -39,6 +39,17 @@ pub(in crate::spp) struct Sketched {
     pub(in crate::spp) fields: FieldValues,
 }
 
+/// What two samples share, in order of the first one's records.
+#[derive(Debug, Default)]
+pub(in crate::spp) struct Common {
+    /// Packets that stand in both samples once and only once.
+    pub(super) once: Vec<(Sketched, Sketched)>,
+    /// Segments that only their IP ID tells from others.
+    pub(super) by_id: Vec<(Sketched, Sketched)>,
+    /// How often both hold packets that are alike.
+    pub(super) alike: u64,
+}
+
 impl<const KEPT: usize> Sketch<KEPT> {
     #[inline]
     pub(super) fn offer(&mut self, hash: u64, sighted: &Sighted<'_>) {
@@ -85,27 +96,51 @@ impl<const KEPT: usize> Sketch<KEPT> {
         self.kept = kept;
     }
 
-    /// The packets that stand in both samples once and only once, in order of the first one's
-    /// records.
-    pub(in crate::spp) fn common(&mut self, other: &mut Self) -> Vec<(Sketched, Sketched)> {
+    /// The packets that both samples hold.
+    pub(in crate::spp) fn common(&mut self, other: &mut Self) -> Common {
         self.compact();
         other.compact();
-        let mut common = Vec::new();
+        let mut common = Common::default();
         let mut others = other.kept.chunk_by(|a, b| a.hash == b.hash).peekable();
         for run in self.kept.chunk_by(|a, b| a.hash == b.hash) {
             while others
                 .next_if(|theirs| theirs[0].hash < run[0].hash)
                 .is_some()
             {}
-            if let (&[ours], Some(&&[theirs])) = (run, others.peek())
-                && ours.hash == theirs.hash
-            {
-                common.push((ours, theirs));
+            let Some(theirs) = others.next_if(|theirs| theirs[0].hash == run[0].hash) else {
+                continue;
+            };
+            if let (&[ours], &[theirs]) = (run, theirs) {
+                common.once.push((ours, theirs));
+            } else {
+                common.alike += 1;
+                common.by_id.extend(same_ids(run, theirs));
             }
         }
-        common.sort_unstable_by_key(|(ours, _)| ours.record);
+        common.once.sort_unstable_by_key(|(ours, _)| ours.record);
+        common.by_id.sort_unstable_by_key(|(ours, _)| ours.record);
         common
     }
+}
+
+/// Segments that are alike but for an IP ID that each sample holds once: a retransmission has
+/// another one.
+fn same_ids<'a>(
+    ours: &'a [Sketched],
+    theirs: &'a [Sketched],
+) -> impl Iterator<Item = (Sketched, Sketched)> + 'a {
+    fn once(packets: &[Sketched], id: Option<u16>) -> Option<Sketched> {
+        let mut same = packets.iter().filter(|packet| packet.fields.ip_id == id);
+        same.next().copied().filter(|_| same.next().is_none())
+    }
+    let own_ids = ours.iter().filter(|packet| {
+        let has_own_id = packet.fields.ip_id.is_some_and(|id| id != 0);
+        has_own_id && packet.fields.is_tcp
+    });
+    own_ids.filter_map(|packet| {
+        let id = packet.fields.ip_id;
+        once(ours, id).zip(once(theirs, id))
+    })
 }
 
 impl Sketched {

@@ -5,6 +5,7 @@ use tcpexp_wire::Transport;
 
 use super::begins::Begins;
 use super::fields::{FieldValues, content_hash, with_endpoints};
+use super::repeats::Repeats;
 use super::sketch::Sketch;
 use super::twins::Twins;
 use crate::Sighted;
@@ -35,6 +36,8 @@ pub struct Survey {
     pub(in crate::spp) tick: TickMeter,
     /// Connections of which the SYN was seen.
     pub(in crate::spp) begins: Begins,
+    /// Flows whose datagrams recur.
+    pub(super) repeats: Repeats,
     /// Packets identified with their addresses and ports.
     pub(in crate::spp) by_endpoints: Sketch<KEPT_BY_ENDPOINTS>,
     /// Packets identified by what address translation leaves alone.
@@ -67,6 +70,7 @@ impl Survey {
             let identity = endpoints ^ (u64::from(bytes) << 16 | u64::from(ip_id));
             self.twins.observe(identity, sighted.at);
         }
+        self.repeats.observe(sighted.packet, sighted.at);
         self.by_endpoints.offer(endpoints, sighted);
         self.by_content.offer(content, sighted);
     }

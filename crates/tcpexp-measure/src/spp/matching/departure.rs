@@ -94,6 +94,8 @@ pub(in crate::spp) enum Outcome<T> {
     Matched(T),
     /// It could be one of several.
     Ambiguous,
+    /// It is like this packet, but may be a retransmission of it that was not seen leaving.
+    Doubtful(T),
     /// None like it is in flight.
     Unknown,
 }

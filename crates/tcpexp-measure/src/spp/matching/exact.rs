@@ -9,7 +9,7 @@ use tcpexp_units::Timestamp;
 
 use super::departure::{Departure, Identity, Outcome};
 use super::queue::Queue;
-use super::setting::UsualOwds;
+use super::stream::UsualOwds;
 use crate::spp::linking::{Event, Sighting};
 
 /// All packets going one way that have passed the first point but not yet the second.
@@ -112,6 +112,14 @@ impl InFlight {
         if departed.ambiguous > 0 {
             return Outcome::Ambiguous;
         }
+        if usual.recurs {
+            let may_be = |departure: &Departure| usual.include(departure.at, sighting.at);
+            let (taken, is_empty) = departed.take_only(may_be);
+            if is_empty {
+                place.remove();
+            }
+            return taken.map_or(Outcome::Unknown, Outcome::Matched);
+        }
         let latest = usual.latest_departure(sighting.at);
         let has_double = departed.second().is_some_and(|second| second.at <= latest);
         if departure.at > latest {
@@ -124,9 +132,13 @@ impl InFlight {
         if usual.is_over(departure.at, sighting.at) && !has_double {
             return Outcome::Unknown;
         }
-        if has_double || seems_unseen(&departure, sighting, usual) {
+        if has_double {
             departed.confuse();
             return Outcome::Ambiguous;
+        }
+        if seems_unseen(&departure, sighting, usual) {
+            departed.confuse();
+            return Outcome::Doubtful(departure);
         }
         match departed.take_second() {
             Some(second) => departed.first = second,
@@ -171,7 +183,8 @@ impl InFlight {
 
 /// Whether instead of the packet that was seen leaving, a double that left unseen may have arrived.
 fn seems_unseen(departure: &Departure, sighting: &Sighting, usual: &UsualOwds) -> bool {
-    !usual.include(departure.at, sighting.at) && !sighting.mark.is_one_of_a_kind()
+    let is_one_of_a_kind = sighting.mark.is_one_of_a_kind() && !usual.recurs;
+    !usual.include(departure.at, sighting.at) && !is_one_of_a_kind
 }
 
 impl Departed {
@@ -200,6 +213,21 @@ impl Departed {
 
     fn take_second(&mut self) -> Option<Departure> {
         self.more.as_mut()?.pop_front()
+    }
+
+    /// Takes out the one packet that `may_be` it, if there is exactly one; and whether none is left.
+    fn take_only(&mut self, may_be: impl Fn(&Departure) -> bool) -> (Option<Departure>, bool) {
+        let mut all = self.more.take().map_or_else(VecDeque::new, |more| *more);
+        all.push_front(self.first);
+        let mut places = (0..all.len()).filter(|&place| may_be(&all[place]));
+        let place = places.next().filter(|_| places.next().is_none());
+        let taken = place.and_then(|place| all.remove(place));
+        let Some(first) = all.pop_front() else {
+            return (taken, true);
+        };
+        self.first = first;
+        self.more = (!all.is_empty()).then(|| Box::new(all));
+        (taken, false)
     }
 
     #[cold]

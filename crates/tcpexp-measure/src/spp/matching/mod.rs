@@ -8,6 +8,7 @@ mod outcome;
 mod queue;
 mod ranges;
 mod setting;
+mod stream;
 
 pub use counts::DirectionCounts;
 pub(in crate::spp) use departure::{Departure, Outcome};
@@ -15,4 +16,5 @@ pub(in crate::spp) use evidence::{Absence, Evidence};
 pub(in crate::spp) use exact::{Expired, InFlight};
 pub use outcome::{Fate, PacketOutcome, Passing};
 pub(in crate::spp) use ranges::{Ranges, Settled};
-pub(in crate::spp) use setting::{Setting, UsualOwds, widen};
+pub(in crate::spp) use setting::{Setting, widen};
+pub(in crate::spp) use stream::{Stream, UsualOwds};

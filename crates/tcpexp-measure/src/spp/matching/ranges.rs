@@ -11,7 +11,7 @@ use tcpexp_flow::StreamOffset;
 use tcpexp_units::Timestamp;
 
 use super::departure::{Departure, Outcome};
-use super::setting::UsualOwds;
+use super::stream::UsualOwds;
 use crate::spp::linking::{Mark, Sighting};
 
 /// The most packets that one super-packet becomes: BIG TCP's 512 KB (RFC 2675) in 1448-byte steps.
@@ -118,8 +118,9 @@ impl Ranges {
                 Outcome::Unknown
             }
             [carrier] if !self.seems_seen(carrier, sighting, usual) => {
-                self.piece_mut(carrier).ambiguous = true;
-                Outcome::Ambiguous
+                let piece = self.piece_mut(carrier);
+                piece.ambiguous = true;
+                Outcome::Doubtful(piece.departure)
             }
             [carrier] => {
                 let departure = self.piece(carrier).departure;

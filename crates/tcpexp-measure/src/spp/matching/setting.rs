@@ -1,11 +1,12 @@
 //! What all shards know of the run.
 
-use crate::spp::alignment::Alignment;
+use super::stream::{Stream, UsualOwds};
+use crate::spp::alignment::{Alignment, Field, Recurrences, address_number};
 use crate::spp::clock::{ClockModel, DISORDER};
 use crate::spp::crossing::Way;
-use crate::spp::linking::{Found, whole};
+use crate::spp::linking::{Found, PairedFlow, whole};
 use crate::spp::point::Point;
-use tcpexp_flow::Protocol;
+use tcpexp_flow::{Direction, Protocol};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// What the smallest delay of the sample may be above the smallest of all.
@@ -26,6 +27,10 @@ pub(in crate::spp) struct Setting {
     pub(in crate::spp) doubles: [bool; 2],
     /// Whether a capture is known to miss packets, by [`Point::index`](Point::index).
     pub(in crate::spp) misses: [bool; 2],
+    /// Flows whose datagrams recur, by [`Point::index`](crate::spp::Point::index).
+    recurrences: [Recurrences; 2],
+    /// Whether UDP checksums are the same at both points.
+    keeps_checksums: bool,
     /// After this time in flight a packet is given up.
     pub(in crate::spp) horizon: TimeDelta,
     /// First and last departure that arrived so far, by [`Way::index`]: both captures were
@@ -46,6 +51,8 @@ impl Setting {
             max_owd: alignment.max_owd.map(|owd| owd.unwrap_or(longest)),
             doubles: alignment.doubles,
             misses: [false; 2],
+            recurrences: alignment.recurrences.clone(),
+            keeps_checksums: alignment.identification.uses(Field::UdpChecksum),
             horizon: longest,
             proven: [None; 2],
             latest_record: [0; 2],
@@ -74,53 +81,96 @@ impl Setting {
         disorder + TimeDelta::from_nanos(apart.as_nanos() / 2)
     }
 
-    /// From when on what arrives of a flow was seen leaving at a point, by
-    /// [`Point::index`]: at once where its capture shows how the flow began, never where it is
-    /// guessed which way the flow goes.
-    pub(in crate::spp) fn covered_from(&self, found: &Found) -> [Timestamp; 2] {
-        Way::BOTH.map(|way| {
+    /// What is known of a flow's directions when it is found, by [`Direction::index`].
+    pub(in crate::spp) fn streams(&self, found: &Found) -> [Stream; 2] {
+        Direction::BOTH.map(|direction| {
+            let way = match direction {
+                Direction::Forward => found.way,
+                Direction::Reverse => found.way.opposite(),
+            };
             let upstream = way.upstream().index();
             let longest = self.max_owd[way.index()];
+            let is_tcp = found.flow.protocol == Protocol::Tcp;
             // The sample may not show the longest, and TCP sends again what it has sent before.
-            let again = match found.flow.protocol {
-                Protocol::Tcp => longest,
-                Protocol::Udp => TimeDelta::ZERO,
-            };
-            match (found.way_is_known, found.began[upstream]) {
+            let again = if is_tcp { longest } else { TimeDelta::ZERO };
+            let covered_from = match (found.way_is_known, found.began[upstream]) {
                 (false, _) => Timestamp::MAX,
                 (true, true) => Timestamp::MIN,
                 (true, false) => self.spans[upstream].0 + longest + again,
-            }
+            };
+            Stream::new(covered_from, is_tcp, self.period(&found.flow, direction))
         })
     }
 
-    /// Delays of packets that arrived at `at`, of a flow that is covered from then on.
+    /// How long it takes until a datagram is like one before it.
+    fn period(&self, flow: &PairedFlow, direction: Direction) -> Option<TimeDelta> {
+        if flow.protocol == Protocol::Tcp {
+            return None;
+        }
+        let at_src = (flow.initiator, flow.responder);
+        let ends = [at_src, flow.translated.unwrap_or(at_src)].map(|(initiator, responder)| {
+            let ends = [initiator, responder].map(|end| (address_number(end.ip()), end.port()));
+            match direction {
+                Direction::Forward => ends,
+                Direction::Reverse => [ends[1], ends[0]],
+            }
+        });
+        let [src, dst] = &self.recurrences;
+        Recurrences::period_between([src, dst], ends, self.keeps_checksums)
+    }
+
+    /// Whether a packet of a `stream` whose datagrams recur is the only one of its kind that can
+    /// arrive when it does.
+    pub(in crate::spp) fn tells_apart(&self, way: Way, stream: &Stream) -> bool {
+        let Some(period) = stream.period() else {
+            return true;
+        };
+        let longest = self.longest_of_recurring(way);
+        self.clock.offset_is_sure() && period > longest + longest + self.slack()
+    }
+
+    /// The longest delay of a packet that may be mistaken for one a period before it: the sample may
+    /// not show the longest.
+    fn longest_of_recurring(&self, way: Way) -> TimeDelta {
+        let longest = self.max_owd[way.index()].max(TimeDelta::ZERO);
+        longest + longest + self.slack()
+    }
+
+    /// Plausible delays of packets of a `stream` that arrived at `at`.
     ///
     /// By the timeline's making the smallest delays of both ways are half of what the offset's
     /// bounds are apart; another half is left for its error, and a little where there is but one
-    /// way. None is usual where another packet like the one that was seen may have left before the
-    /// upstream capture began or after it ended.
+    /// way. No delay is plausible where another packet like the one that was seen may have left
+    /// before the upstream capture began or after it ended.
     #[inline]
-    pub(in crate::spp) fn usual_owds(
-        &self,
-        way: Way,
-        at: Timestamp,
-        covered_from: Timestamp,
-    ) -> UsualOwds {
+    pub(in crate::spp) fn usual_owds(&self, way: Way, at: Timestamp, stream: &Stream) -> UsualOwds {
         let (_, last) = self.spans[way.upstream().index()];
         let offset = self.clock.offset();
-        let smallest = match (offset.lower, offset.upper) {
-            (Some(lower), Some(upper)) => TimeDelta::from_nanos((upper - lower).as_nanos() / 4),
-            _ => -LITTLE,
+        let (smallest, round_trip) = match (offset.lower, offset.upper) {
+            (Some(lower), Some(upper)) => {
+                let round_trip = upper - lower;
+                let smallest = TimeDelta::from_nanos(round_trip.as_nanos() / 4);
+                (smallest, Some(round_trip))
+            }
+            _ => (-LITTLE, None),
         };
         let smallest = smallest - self.coarseness;
-        let left_before = at < covered_from;
+        if stream.period().is_some() {
+            let is_any = self.tells_apart(way, stream);
+            return UsualOwds::of_recurring(
+                smallest,
+                self.longest_of_recurring(way),
+                self.slack(),
+                is_any,
+            );
+        }
+        let left_before = at < stream.covered_from();
         let left_after = at - smallest > last;
-        UsualOwds {
-            least: smallest,
-            most: self.horizon,
-            slack: self.slack(),
-            is_any: self.clock.offset_is_sure() && !left_before && !left_after,
+        let is_any = self.clock.offset_is_sure() && !left_before && !left_after;
+        let usual = UsualOwds::new(smallest, self.horizon, self.slack(), is_any);
+        match round_trip {
+            Some(round_trip) => usual.of_stream(stream, smallest, round_trip),
+            None => usual,
         }
     }
 
@@ -134,37 +184,6 @@ impl Setting {
     /// The number of a record of which the lower half is known.
     pub(super) fn record(&self, point: Point, low: u32) -> u64 {
         whole(low, self.latest_record[point.index()])
-    }
-}
-
-/// One-way delays that are no wonder, on the timeline.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::spp) struct UsualOwds {
-    least: TimeDelta,
-    most: TimeDelta,
-    /// How much earlier than it left a packet may seem to arrive.
-    slack: TimeDelta,
-    /// Whether there are any.
-    is_any: bool,
-}
-
-impl UsualOwds {
-    /// Whether a packet that left and arrived then took one of them.
-    #[inline]
-    pub(in crate::spp) fn include(&self, left: Timestamp, arrived: Timestamp) -> bool {
-        self.is_any && self.least <= arrived - left
-    }
-
-    /// When a packet left at the latest that arrived then.
-    #[inline]
-    pub(in crate::spp) fn latest_departure(&self, arrived: Timestamp) -> Timestamp {
-        arrived + self.slack
-    }
-
-    /// Whether what left then cannot arrive any more.
-    #[inline]
-    pub(in crate::spp) fn is_over(&self, left: Timestamp, arrived: Timestamp) -> bool {
-        arrived - left > self.most
     }
 }
 

@@ -6,7 +6,7 @@ use super::sample::{FlowSummary, RttSample};
 use crate::spp::crossing::Way;
 use crate::spp::linking::{Event, Found, PairedFlow, Sighting};
 use crate::spp::matching::{
-    Absence, Departure, DirectionCounts, Evidence, Outcome, PacketOutcome, Ranges, Setting,
+    Absence, Departure, DirectionCounts, Evidence, Outcome, PacketOutcome, Ranges, Setting, Stream,
     UsualOwds, widen,
 };
 use crate::spp::point::Point;
@@ -18,8 +18,8 @@ use tcpexp_units::{TimeDelta, Timestamp};
 #[derive(Debug)]
 pub(in crate::spp) struct Pair {
     flow: PairedFlow,
-    /// From when on all that arrives was seen leaving at a point, by [`Point::index`].
-    pub(in crate::spp) covered_from: [Timestamp; 2],
+    /// What tells like packets apart, by [`Direction::index`].
+    pub(in crate::spp) streams: [Stream; 2],
     /// By [`Direction::index`].
     pub(in crate::spp) counts: [DirectionCounts; 2],
     /// Packets that left, each counted once, by [`Direction::index`].
@@ -47,10 +47,10 @@ impl Pair {
                 counts[direction.index()].drop_before_found(way.upstream() == point, dropped);
             }
         }
-        let covered_from = setting.covered_from(&found);
+        let streams = setting.streams(&found);
         Self {
             flow: found.flow,
-            covered_from,
+            streams,
             counts,
             departed: [0; 2],
             ranges: None,

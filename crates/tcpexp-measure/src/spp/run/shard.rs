@@ -233,8 +233,9 @@ impl Shard {
         }
         let recent = &mut self.recent[way];
         let identity = (event.flow, sighting.mark.digest);
-        let covered_from = pair.covered_from[event.way.upstream().index()];
-        let usual = setting.usual_owds(event.way, sighting.at, covered_from);
+        let stream = &pair.streams[event.direction.index()];
+        let recurs = stream.period().is_some();
+        let usual = setting.usual_owds(event.way, sighting.at, stream);
         let (outcome, packets) = if sighting.mark.by_range {
             let is_copy = recent.contains(&identity);
             pair.arrive_by_range(event.direction, sighting, &usual, is_copy)
@@ -255,8 +256,18 @@ impl Shard {
                     recent.pop_front();
                 }
                 recent.push_back(identity);
+                pair.streams[event.direction.index()].cross(matched.at, sighting.at);
                 departure = Some(matched);
                 Fate::Delivered
+            }
+            Outcome::Unknown if recurs => {
+                counts.arrivals_ambiguous += packets;
+                Fate::Ambiguous
+            }
+            Outcome::Doubtful(like) => {
+                pair.streams[event.direction.index()].resemble(like.at, sighting.at);
+                counts.arrivals_ambiguous += packets;
+                Fate::Ambiguous
             }
             Outcome::Ambiguous => {
                 counts.arrivals_ambiguous += packets;
@@ -354,6 +365,8 @@ impl Shard {
                     ambiguous,
                 } = expired;
                 if let Some(pair) = pairs.get(flow) {
+                    let stream = &pair.streams[departure.direction.index()];
+                    let ambiguous = ambiguous || !setting.tells_apart(way, stream);
                     let settled = Settled {
                         packets,
                         missing: packets,

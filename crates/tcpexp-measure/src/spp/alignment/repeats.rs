@@ -1,0 +1,198 @@
+//! Flows whose datagrams repeat themselves.
+//!
+//! A datagram has no sequence number. Where the payloads of a flow are alike, only the IP ID tells
+//! its datagrams apart, and that wraps: after 65,536 packets at the most, or much sooner where the
+//! sender uses part of it. A datagram may then be mistaken for one a whole period earlier or later.
+//! What is learnt here is whether payloads recur in a flow and how long a whole datagram takes to
+//! recur.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::quality::FixedState;
+use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::{Packet, Transport};
+
+use super::fields::{FieldValues, PREFIX_BYTES, address_number};
+use super::sketch::COPY_GAP;
+
+/// Datagrams remembered to find recurring ones, by a part of their hash. Of a period longer than
+/// this many datagrams some pairs are still met, since later datagrams overwrite earlier ones at
+/// random places.
+const REMEMBERED: usize = 1 << 15;
+/// Flows remembered to have recurring datagrams; beyond this every flow counts as one.
+const FLOWS: usize = 65_536;
+/// No copy of a datagram follows later than this: one with the same IP ID is another datagram.
+/// Longer than networks keep duplicates apart, shorter than any IP ID takes to wrap at 100,000
+/// packets a second.
+const LATEST_COPY: TimeDelta = TimeDelta::from_millis(100);
+
+/// Sender and receiver of a datagram.
+pub(in crate::spp) type Ends = [(u64, u16); 2];
+
+/// How the datagrams of one direction of a flow recur.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::spp) struct Recurrence {
+    /// Whether datagrams with the same first bytes recur.
+    pub(in crate::spp) prefixes: bool,
+    /// Whether the same recur with their UDP checksum, which covers the whole payload.
+    pub(in crate::spp) payloads: bool,
+    /// The shortest time after which one with the same IP ID too was seen again; `None` if none was.
+    pub(in crate::spp) period: Option<TimeDelta>,
+    /// How many datagrams recurred.
+    pub(in crate::spp) datagrams: u64,
+}
+
+/// The flows of one capture whose datagrams recur, each direction by itself.
+#[derive(Clone, Debug, Default)]
+pub(in crate::spp) struct Recurrences(HashMap<Ends, Recurrence, foldhash::fast::FixedState>);
+
+/// Finds the flows of one capture whose datagrams recur.
+#[derive(Debug, Default)]
+pub(in crate::spp) struct Repeats {
+    pub(super) found: Recurrences,
+    /// By what is compared: first bytes, payload, whole datagram. Empty until the first datagram.
+    seen: [Vec<Seen>; 3],
+}
+
+/// A datagram that was seen.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    hash: u64,
+    at: Timestamp,
+    ip_id: u16,
+}
+
+impl Repeats {
+    /// Takes in the capture's next packet.
+    #[inline]
+    pub(super) fn observe(&mut self, packet: &Packet<'_>, at: Timestamp) {
+        if let Transport::Udp(udp) = &packet.transport {
+            self.compare(packet, udp.checksum, at);
+        }
+    }
+
+    fn compare(&mut self, packet: &Packet<'_>, checksum: u16, at: Timestamp) {
+        let ends = [
+            (
+                address_number(packet.addresses.source()),
+                packet.ports.source,
+            ),
+            (
+                address_number(packet.addresses.destination()),
+                packet.ports.destination,
+            ),
+        ];
+        let ip_id = packet.ip_id.unwrap_or(0);
+        let mut hasher = FixedState::default().build_hasher();
+        for (address, port) in ends {
+            hasher.write_u64(address);
+            hasher.write_u16(port);
+        }
+        let expected = PREFIX_BYTES.min(packet.payload_bytes as usize);
+        hasher.write_u32(packet.payload_bytes);
+        hasher.write(packet.payload.get(..expected).unwrap_or_default());
+        let prefix = hasher.finish();
+        hasher.write_u16(checksum);
+        let payload = hasher.finish();
+        hasher.write_u16(ip_id);
+        let whole = hasher.finish();
+        let seen = Seen { hash: 0, at, ip_id };
+        let [prefix, payload, whole] = [prefix, payload, whole].map(|hash| Seen { hash, ..seen });
+        let recurs = |before: Seen| {
+            let gap = at - before.at;
+            before.ip_id != ip_id || gap >= LATEST_COPY || (ip_id == 0 && gap >= COPY_GAP)
+        };
+        let prefixes = self.swap(0, prefix).is_some_and(recurs);
+        let payloads = self.swap(1, payload).is_some_and(recurs);
+        let gap = self.swap(2, whole).map(|before| at - before.at);
+        let period = gap.filter(|&gap| gap >= COPY_GAP);
+        if prefixes || period.is_some() {
+            self.found.note(
+                ends,
+                Recurrence {
+                    prefixes,
+                    payloads,
+                    period,
+                    datagrams: 1,
+                },
+            );
+        }
+    }
+
+    /// Remembers a datagram; the one before it with the same hash, if that is remembered.
+    fn swap(&mut self, compared: usize, seen: Seen) -> Option<Seen> {
+        let places = &mut self.seen[compared];
+        if places.is_empty() {
+            places.resize(REMEMBERED, Seen::default());
+        }
+        let place = usize::try_from(seen.hash >> 40).unwrap_or(0) % REMEMBERED;
+        let before = std::mem::replace(&mut places[place], seen);
+        (before.hash == seen.hash).then_some(before)
+    }
+}
+
+impl Recurrences {
+    fn note(&mut self, ends: Ends, found: Recurrence) {
+        if self.0.len() >= FLOWS && !self.0.contains_key(&ends) {
+            return;
+        }
+        let Some(known) = self.0.get_mut(&ends) else {
+            self.0.insert(ends, found);
+            return;
+        };
+        known.datagrams += 1;
+        known.prefixes |= found.prefixes;
+        known.payloads |= found.payloads;
+        known.period = known.period.iter().chain(&found.period).min().copied();
+    }
+
+    /// How the datagrams from the first to the second of `ends` recur; `None` if none does.
+    pub(in crate::spp) fn of(&self, ends: Ends) -> Option<Recurrence> {
+        let unknown = Recurrence {
+            prefixes: true,
+            payloads: true,
+            period: Some(TimeDelta::ZERO),
+            datagrams: 0,
+        };
+        let known = self.0.get(&ends).copied();
+        known.or((self.0.len() >= FLOWS).then_some(unknown))
+    }
+
+    /// How long it takes until a datagram is like one before it, for a flow with these `ends` in the
+    /// two captures; `None` if none is, as far as one can be in flight. `same_payload` if UDP
+    /// checksums come through the path.
+    pub(in crate::spp) fn period_between(
+        captures: [&Self; 2],
+        ends: [Ends; 2],
+        same_payload: bool,
+    ) -> Option<TimeDelta> {
+        let [src, dst] = [captures[0].of(ends[0]), captures[1].of(ends[1])];
+        let found = [src, dst].into_iter().flatten();
+        let alike = found.clone().any(|recurrence| {
+            // Copies that the network made recur too, but by themselves they repeat no payload.
+            recurrence.prefixes && (recurrence.payloads || !same_payload)
+        });
+        // A counter of 16 bits has not wrapped where both captures together hold fewer.
+        let datagrams: u64 = found.clone().map(|recurrence| recurrence.datagrams).sum();
+        let period = found.filter_map(|recurrence| recurrence.period).min();
+        let wraps = period.is_some() || datagrams > u64::from(u16::MAX);
+        (alike && wraps).then(|| period.unwrap_or_default())
+    }
+
+    /// Whether a datagram that both captures hold is told apart from all others of its flow.
+    pub(super) fn tell_apart(captures: [&Self; 2], [a, b]: [&FieldValues; 2]) -> bool {
+        let same_payload = a.checksum == b.checksum && a.checksum != 0;
+        Self::period_between(captures, [a.ends(), b.ends()], same_payload).is_none()
+    }
+}
+
+impl FieldValues {
+    /// Sender and receiver.
+    pub(in crate::spp) fn ends(&self) -> Ends {
+        [
+            (self.source_address, self.source_port),
+            (self.destination_address, self.destination_port),
+        ]
+    }
+}
