@@ -21,6 +21,7 @@
 //! # Ok::<(), tcpexp_wire::Skipped>(())
 //! ```
 
+mod cause;
 mod classify;
 mod first_copies;
 mod flow;
@@ -38,7 +39,8 @@ mod laws;
 #[cfg(test)]
 mod trace;
 
-pub use classify::{Behind, Cause, Class, Classifier, KnownBy};
+pub use cause::{Cause, Evidence, PathTimes, Repair, SHORTEST_TIMEOUT};
+pub use classify::{Behind, Class, Classifier, KnownBy};
 pub use first_copies::FirstCopies;
 pub use flow::{Flow, InitiatorKnown};
 pub use identity::Order;

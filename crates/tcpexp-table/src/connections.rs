@@ -84,14 +84,17 @@ pub(crate) fn behind_their_place<R: 'static>(
     columns: Builder<R>,
     of: fn(&R) -> &DirectionSummary,
 ) -> Builder<R> {
-    let by_cause = move |row: &R, cause: Cause| of(row).retransmitted[cause.index()];
+    let by_cause = move |row: &R, causes: &[Cause]| {
+        let packets = |cause: &Cause| of(row).retransmitted[cause.index()].packets;
+        causes.iter().map(packets).sum()
+    };
     columns
         .count("retransmitted_packets", "Packets sent again. At the sender all that come behind their place; elsewhere those that its counters (IPv4 Identification, TSval) or, where these are silent, the time show to have been sent again.", move |row| of(row).retransmissions().packets)
         .count("retransmitted_bytes", "Bytes of payload sent again.", move |row| of(row).retransmissions().bytes)
-        .count("fast_retransmitted_packets", "Of retransmitted_packets, set off by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985).", move |row| by_cause(row, Cause::FastRetransmit).packets)
-        .count("timeout_retransmitted_packets", "Of retransmitted_packets, set off by a timeout or in the recovery after it (RFC 6298).", move |row| by_cause(row, Cause::Timeout).packets)
-        .count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985).", move |row| by_cause(row, Cause::TailLossProbe).packets)
-        .count("needless_packets", "Of retransmitted_packets, those whose bytes had all been acknowledged before.", move |row| of(row).needless_packets)
+        .count("fast_retransmitted_packets", "Of retransmitted_packets, set off by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985).", move |row| by_cause(row, &[Cause::FastRetransmit, Cause::ReorderingTimer]))
+        .count("timeout_retransmitted_packets", "Of retransmitted_packets, set off by a timeout or in the recovery after it (RFC 6298).", move |row| by_cause(row, &[Cause::Timeout, Cause::AfterTimeout]))
+        .count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985).", move |row| by_cause(row, &[Cause::TailLossProbe]))
+        .count("spurious_packets", "Of retransmitted_packets, spurious ones: their bytes had all been acknowledged before. At the sender they have no other cause; elsewhere their ACK may have been lost, and they are counted under a cause too.", move |row| of(row).spurious_packets)
         .count("reordered_packets", "Packets overtaken on the path.", move |row| of(row).reordered_packets)
         .count("undecided_packets", "Packets behind their place of which nothing tells whether they were overtaken or sent again.", move |row| of(row).undecided_packets)
         .count("duplicate_packets", "Second records of a packet at the capture, and duplicates made on the path.", move |row| of(row).duplicate_packets)

@@ -48,7 +48,7 @@ pub use kernel::kernel_records;
 pub use losses::{LossScore, Transmission};
 pub use named::{NamedRecord, SenderScore, score_all};
 pub use reconstructed::Reconstructed;
-pub use record::{Epoch, ResentAs, SenderRecord, Totals};
+pub use record::{Epoch, RetransmittedAs, SenderRecord, Totals};
 pub use rows::ScoreRow;
 pub use sum::{Counts, Options, Score, Share};
 pub use tabled::tabled_records;

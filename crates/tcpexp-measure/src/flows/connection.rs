@@ -1,6 +1,6 @@
 //! One connection while it lives.
 
-use tcpexp_flow::{Datagram, Direction, Flow, Segment};
+use tcpexp_flow::{Datagram, Direction, Flow, PathTimes, Segment};
 use tcpexp_units::TimeDelta;
 
 use super::ending::Closing;
@@ -38,11 +38,21 @@ impl Connection {
             let shortest = &mut shortest[opposite.index()];
             *shortest = Some(shortest.map_or(rtt, |shortest| shortest.min(rtt)));
         }
+        let to_sender = shortest[direction.index()];
+        if let (Some(rtt), Some(una)) = (rtt, segment.ack) {
+            halves[opposite.index()].time(rtt + to_sender.unwrap_or_default(), una);
+        }
         let half = &mut halves[direction.index()];
         if is_duplicate {
             half.count_duplicate_ack();
         }
-        half.sends(segment, || Some(shortest[0]? + shortest[1]?));
+        half.sends(segment, || PathTimes {
+            shortest_rtt: shortest[0].zip(shortest[1]).map(|(one, other)| one + other),
+            to_sender: shortest[opposite.index()].unwrap_or_default(),
+            // Tail loss probes need SACK (RFC 8985, section 3).
+            may_probe: handshake.agreed(|offer| offer.sack_permitted) != Some(false),
+            ..PathTimes::default()
+        });
         // It is kept for what comes late, but others need the memory sooner.
         if self.closing.is_closed() {
             self.halves.iter_mut().for_each(Half::shrink);

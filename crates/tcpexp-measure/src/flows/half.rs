@@ -1,11 +1,14 @@
 //! One direction of a connection while it lives.
 
-use tcpexp_flow::{Class, Classifier, Seen, Segment, prefetch};
+use tcpexp_flow::{
+    Class, Classifier, PathTimes, SHORTEST_TIMEOUT, Seen, Segment, StreamOffset, prefetch,
+};
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::out_of_sequence::OutOfSequence;
 use super::outstanding::Outstanding;
+use crate::rto::LinuxRto;
 
 /// ECN field of a packet that a router marked (RFC 3168, section 5).
 const CONGESTION_EXPERIENCED: u8 = 3;
@@ -17,6 +20,8 @@ pub(super) struct Half {
     classifier: Classifier,
     outstanding: Outstanding,
     pub(super) rtt: Quantiles,
+    /// The timer of this direction's sender.
+    timer: LinuxRto,
     rare: Option<Box<Rare>>,
 }
 
@@ -69,13 +74,9 @@ impl Counts {
 }
 
 impl Half {
-    /// A segment of this direction; `shortest_rtt` as for [`Classifier::segment`].
+    /// A segment of this direction; `path` as for [`Classifier::segment`], but for the timer.
     #[inline]
-    pub(super) fn sends(
-        &mut self,
-        segment: &Segment,
-        shortest_rtt: impl FnOnce() -> Option<TimeDelta>,
-    ) {
+    pub(super) fn sends(&mut self, segment: &Segment, path: impl FnOnce() -> PathTimes) {
         let seen = &segment.seen;
         self.count(seen);
         if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
@@ -85,7 +86,10 @@ impl Half {
             self.rare().duplicate_sacks += 1;
         }
         let nxt = self.classifier.nxt();
-        let (class, fresh_bytes) = self.classifier.segment(segment, shortest_rtt);
+        let timer = &self.timer;
+        let (class, fresh_bytes) = self
+            .classifier
+            .segment(segment, || with_timer(timer, path()));
         if fresh_bytes < seen.payload_bytes {
             self.rare().repeated_bytes += u64::from(seen.payload_bytes - fresh_bytes);
         }
@@ -105,6 +109,13 @@ impl Half {
             Class::KeepAlive => self.rare().keep_alives += 1,
             Class::WindowProbe => self.rare().window_probes += 1,
         }
+    }
+
+    /// A round-trip time between the two ends, by the ACK of this direction's data before `una`.
+    #[inline]
+    pub(super) fn time(&mut self, rtt: TimeDelta, una: StreamOffset) {
+        let nxt = self.classifier.nxt().unwrap_or(una);
+        self.timer.sample(rtt, una, nxt);
     }
 
     /// Something will soon be counted: asks for what is kept apart.
@@ -159,6 +170,17 @@ impl Half {
             self.rtt.add(rtt);
         }
         (rtt, is_duplicate)
+    }
+}
+
+/// Adds what is known of a sender's timer.
+#[cold]
+fn with_timer(timer: &LinuxRto, path: PathTimes) -> PathTimes {
+    let srtt = timer.srtt();
+    PathTimes {
+        srtt,
+        rto: srtt.map_or(SHORTEST_TIMEOUT, |_| timer.rto()),
+        ..path
     }
 }
 

@@ -175,9 +175,9 @@ proptest! {
     #[test]
     fn parts_are_no_more_than_the_whole(capture in capture()) {
         for d in summaries(&capture).iter().flat_map(|summary| &summary.directions) {
-            let resent = d.retransmissions();
+            let retransmitted = d.retransmissions();
             let known = [
-                resent.packets,
+                retransmitted.packets,
                 d.reordered_packets,
                 d.undecided_packets,
                 d.duplicate_packets,
@@ -186,8 +186,8 @@ proptest! {
             ];
             prop_assert!(known.iter().sum::<u64>() <= d.packets, "{d:?}");
             prop_assert!(d.unique_bytes <= d.payload_bytes, "{d:?}");
-            prop_assert!(resent.bytes <= d.payload_bytes, "{d:?}");
-            prop_assert!(d.needless_packets <= resent.packets, "{d:?}");
+            prop_assert!(retransmitted.bytes <= d.payload_bytes, "{d:?}");
+            prop_assert!(d.spurious_packets <= retransmitted.packets, "{d:?}");
             prop_assert!(d.duplicate_ack_packets <= d.packets - d.data_packets, "{d:?}");
             prop_assert!(d.ip_bytes <= d.wire_bytes && d.payload_bytes <= d.ip_bytes, "{d:?}");
             prop_assert_eq!(d.span.is_some(), d.packets > 0);

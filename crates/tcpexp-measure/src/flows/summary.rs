@@ -7,7 +7,7 @@ use tcpexp_metrics::RttSummary;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::half::{Counts, Half, Rare};
-use super::{Ending, Retransmitted};
+use super::{ByCause, Ending, Retransmitted};
 
 use crate::{Position, Vantage};
 
@@ -71,9 +71,9 @@ pub struct DirectionSummary {
     /// The largest payload of one packet, in bytes; more than a segment where offload is at work.
     pub largest_payload_bytes: Option<u32>,
     /// Retransmissions, by [`Cause::index`].
-    pub retransmitted: [Retransmitted; 3],
+    pub retransmitted: ByCause,
     /// Of those, packets all of whose bytes had been acknowledged already.
-    pub needless_packets: u64,
+    pub spurious_packets: u64,
     /// Packets overtaken on the path.
     pub reordered_packets: u64,
     /// Packets behind their place of which nothing tells why.
@@ -128,7 +128,7 @@ impl DirectionSummary {
             offer,
             largest_payload_bytes: (data_packets > 0).then_some(largest_payload_bytes),
             retransmitted: behind.retransmitted(at_sender),
-            needless_packets: behind.needless(at_sender),
+            spurious_packets: behind.spurious(at_sender),
             reordered_packets: behind.reordered(at_sender),
             undecided_packets: behind.undecided(at_sender),
             duplicate_packets: rare.copies,

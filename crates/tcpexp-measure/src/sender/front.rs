@@ -1,7 +1,8 @@
 //! From packets to what a sender does and hears.
 
 use tcpexp_flow::{
-    Class, Classifier, Direction, Flow, FlowId, Order as SentOrder, Segment, StreamOffset,
+    Class, Classifier, Direction, Flow, FlowId, Order as SentOrder, PathTimes, Segment,
+    StreamOffset,
 };
 use tcpexp_units::Timestamp;
 
@@ -105,19 +106,14 @@ impl<'a> Front<'a> {
         if !segment.is_numbered() {
             return;
         }
-        let is_new = self
-            .classifier
-            .nxt()
-            .is_none_or(|nxt| segment.payload_start() >= nxt);
-        let (class, _) = self.classifier.segment(segment, || None);
+        let (class, _) = self.classifier.segment(segment, PathTimes::default);
         if segment.flags.syn() {
             self.engine.open(segment.seen.at, segment.start);
         }
         let (start, end) = (segment.payload_start(), segment.end());
         let brings_nothing = match class {
-            Class::Empty | Class::Copy | Class::KeepAlive => true,
-            // It may carry the next byte.
-            Class::WindowProbe => !is_new,
+            // The byte of a window probe counts as sent once the receiver accepts it.
+            Class::Empty | Class::Copy | Class::KeepAlive | Class::WindowProbe => true,
             // What comes behind its place because it was overtaken was sent in its place.
             Class::Behind(behind) => self.replay.is_some() && behind.sent == SentOrder::Earlier,
             Class::New => false,

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use foldhash::fast::FixedState;
-use tcpexp_flow::{Class, Classifier, Direction, Flow, FlowId, Order, Segment, StreamOffset};
+use tcpexp_flow::{
+    Class, Classifier, Direction, Flow, FlowId, Order, PathTimes, Segment, StreamOffset,
+};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::drain::Drains;
@@ -262,11 +264,7 @@ impl Handshake {
 
 impl SideSurvey {
     fn send(&mut self, segment: &Segment) {
-        let is_new = self
-            .classifier
-            .nxt()
-            .is_none_or(|nxt| segment.payload_start() >= nxt);
-        let (class, _) = self.classifier.segment(segment, || None);
+        let (class, _) = self.classifier.segment(segment, PathTimes::default);
         if class == Class::Copy {
             return;
         }
@@ -297,9 +295,8 @@ impl SideSurvey {
                     was_overtaken: behind.sent == Order::Earlier,
                 });
             }
-            Class::Empty | Class::Copy | Class::KeepAlive => {}
-            Class::WindowProbe if !is_new => {}
-            Class::New | Class::WindowProbe => {
+            Class::Empty | Class::Copy | Class::KeepAlive | Class::WindowProbe => {}
+            Class::New => {
                 self.pacing.send(segment.seen.at);
                 self.scale.send(end);
                 if let Some(heard) = self.heard.by(segment.timestamps.map(|(_, echo)| echo)) {

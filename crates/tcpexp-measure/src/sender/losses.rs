@@ -4,7 +4,7 @@ use tcpexp_flow::StreamOffset;
 
 use super::event::Sent;
 use super::fates::DataFates;
-use super::resent::EarlierCopy;
+use super::retransmission::EarlierCopy;
 use super::retransmissions::Retransmissions;
 
 /// One sender's data on its way.

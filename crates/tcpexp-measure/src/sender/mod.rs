@@ -54,7 +54,7 @@ mod progress;
 mod receiver;
 mod recovery;
 mod reduction;
-mod resent;
+mod retransmission;
 mod retransmissions;
 mod row;
 mod sample;
@@ -75,13 +75,15 @@ pub use limits::LimitedTime;
 pub use options::SenderOptions;
 pub use profile::Profile;
 pub use recovery::{RecoveryEpoch, RecoveryKind};
-pub use resent::{EarlierCopy, Resent, ResentCause};
+pub use retransmission::{EarlierCopy, Retransmission};
 pub use row::SenderRow;
 pub use sample::{CwndSource, Limit, Phase, SenderSample};
 pub use scale::WindowScale;
 pub use summary::SenderSummary;
 
 use front::FlowReplay;
+
+pub use tcpexp_flow::Cause;
 
 use tcpexp_flow::Flow;
 

@@ -24,7 +24,7 @@ pub struct SenderSummary {
     /// Scale of the receiver's window. Where it is not known, nor is the room in the window.
     pub window_scale: WindowScale,
     /// How often data was sent again.
-    pub resent: u64,
+    pub retransmitted: u64,
     /// Packets of data truly lost on their way; `None` if no second capture tells.
     pub lost_packets: Option<u64>,
     /// Recoveries of any kind.

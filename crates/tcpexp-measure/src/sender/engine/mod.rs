@@ -68,7 +68,7 @@ struct Totals {
     limits: Limits,
     delivery: Delivery,
     hints: Hints,
-    resent: u64,
+    retransmitted: u64,
     /// Also the number of the next recovery.
     recoveries: u32,
     timeouts: u32,

@@ -128,7 +128,7 @@ impl Engine<'_> {
             smss_bytes,
             has_sack: self.subject.side.has_sack,
             window_scale: self.subject.side.window_scale,
-            resent: self.totals.resent,
+            retransmitted: self.totals.retransmitted,
             lost_packets: self.losses.as_ref().map(Losses::lost_packets),
             recoveries: self.totals.recoveries,
             timeouts: self.totals.timeouts,
