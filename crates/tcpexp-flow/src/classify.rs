@@ -8,7 +8,7 @@
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::cause::{Cause, Evidence, PathTimes, Repair};
-use crate::identity::{Identity, Order};
+use crate::identity::{Identity, KnownBy, Order};
 use crate::{FirstCopies, Segment, StreamOffset};
 
 /// What a segment is in its stream.
@@ -40,21 +40,6 @@ pub struct Behind {
     pub cause: Cause,
     /// Whether the other end had acknowledged all of it already.
     pub is_acknowledged: bool,
-}
-
-/// By what the order of sending is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KnownBy {
-    /// Its bytes were captured before, in another packet.
-    Bytes,
-    /// The sender's IPv4 Identification counts up.
-    IpId,
-    /// The sender's timestamp clock counts up.
-    Timestamp,
-    /// The gap was open for less than a round trip, so nobody can have asked for it.
-    Time,
-    /// Nothing tells.
-    Nothing,
 }
 
 impl Behind {

@@ -1,7 +1,6 @@
 //! In which order a sender sent its packets, by the numbers that it counts up.
 
 use crate::Segment;
-use crate::classify::KnownBy;
 
 /// When a segment was sent, compared with those captured before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +11,21 @@ pub enum Order {
     Later,
     /// Nothing tells.
     Unknown,
+}
+
+/// By what the order of sending is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownBy {
+    /// Its bytes were captured before, in another packet.
+    Bytes,
+    /// The sender's IPv4 Identification counts up.
+    IpId,
+    /// The sender's timestamp clock counts up.
+    Timestamp,
+    /// The gap was open for less than a round trip, so nobody can have asked for it.
+    Time,
+    /// Nothing tells.
+    Nothing,
 }
 
 /// A step of the Identification that still counts as counting up: a sender's other connections may

@@ -31,6 +31,7 @@ mod offset;
 mod prefetch;
 mod recent;
 mod segment;
+mod slot;
 mod table;
 mod timeouts;
 
@@ -40,15 +41,16 @@ mod laws;
 mod trace;
 
 pub use cause::{Cause, Evidence, PathTimes, Repair, SHORTEST_TIMEOUT};
-pub use classify::{Behind, Class, Classifier, KnownBy};
+pub use classify::{Behind, Class, Classifier};
 pub use first_copies::FirstCopies;
 pub use flow::{Flow, InitiatorKnown};
-pub use identity::Order;
+pub use identity::{KnownBy, Order};
 pub use key::{Direction, End, FlowId, FlowKey, Protocol};
 pub use offset::StreamOffset;
 pub use prefetch::prefetch;
 pub use segment::{Arrival, Datagram, FlowPacket, Seen, Segment, SynOptions};
-pub use table::{FlowTable, Slot, Tracked};
+pub use slot::{Slot, Tracked};
+pub use table::FlowTable;
 pub use timeouts::Timeouts;
 
 // Offsets are made of it.

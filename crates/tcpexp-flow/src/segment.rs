@@ -4,7 +4,8 @@ use tcpexp_units::Timestamp;
 use tcpexp_wire::{Packet, SeqNum, Tcp, TcpFlags, Transport};
 
 use crate::flow::Numbers;
-use crate::table::{Tracked, hash};
+use crate::key::hash;
+use crate::slot::Tracked;
 use crate::{Direction, End, FlowKey, StreamOffset};
 
 /// The most blocks that fit into the options of one TCP header (RFC 2018, section 3).
