@@ -1,6 +1,7 @@
 //! To what a sender's congestion control reduces the window at a loss.
 
-use super::reduction::scaled;
+use super::control::REDUCTION_RULES;
+use super::reduction::{Factor, scaled};
 
 /// Below this window rounding hides the factor of a reduction.
 const LEAST_FACTORED: u32 = 8;
@@ -9,13 +10,6 @@ const LEAST_THRESHOLD: u32 = 2;
 /// What is in the network right after a recovery may be this many segments off its threshold: the
 /// ACK that ends it may let the window grow, or show one segment more to be lost.
 const SLACK: u32 = 1;
-
-/// A factor by which congestion controls reduce, as numerator and denominator.
-type Factor = (u32, u32);
-
-/// The factors that are written down: Reno's half (RFC 5681, section 3.1), also that of Vegas and of
-/// others where they lose packets, and CUBIC's 0.7 (RFC 9438, section 4.6; 717/1024 in Linux).
-const WRITTEN: [Factor; 2] = [(1, 2), (717, 1024)];
 
 /// What is known of the factor of one sender.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,15 +26,15 @@ impl Backoff {
             return;
         }
         let fits = |slack| {
-            let near = move |of: &&Factor| threshold(before, **of).abs_diff(after) <= slack;
-            WRITTEN.iter().filter(near)
+            let written = REDUCTION_RULES.iter().map(|rule| rule.factor);
+            written.filter(move |of| threshold(before, *of).abs_diff(after) <= slack)
         };
         // What is known from before counts more, or one that fits two rules might change it.
-        let known = fits(SLACK).find(|of| self.is_written && self.factor == Some(**of));
+        let known = fits(SLACK).find(|of| self.is_written && self.factor == Some(*of));
         let only = fits(SLACK).next().filter(|_| fits(SLACK).count() == 1);
         let written = known.or(fits(0).next()).or(only);
         self.is_written = written.is_some();
-        self.factor = Some(*written.unwrap_or(&(after, before)));
+        self.factor = Some(written.unwrap_or((after, before)));
     }
 
     /// The threshold that a recovery from a window of `before` sets.

@@ -36,6 +36,7 @@
 //! ```
 
 mod backoff;
+mod control;
 mod delivery;
 mod drain;
 mod engine;
@@ -68,9 +69,10 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub use control::CongestionFamily;
 pub use fates::DataFates;
 pub use hindsight::Hindsight;
-pub use hints::{CongestionFamily, CongestionHint};
+pub use hints::CongestionHint;
 pub use limits::LimitedTime;
 pub use options::SenderOptions;
 pub use profile::Profile;

@@ -101,8 +101,11 @@ impl Reduction {
     }
 }
 
+/// A factor by which a window is reduced, as numerator and denominator.
+pub(super) type Factor = (u32, u32);
+
 /// `value` multiplied by a factor.
-pub(super) fn scaled(value: u32, (to, from): (u32, u32)) -> u32 {
+pub(super) fn scaled(value: u32, (to, from): Factor) -> u32 {
     let product = u64::from(value) * u64::from(to) / u64::from(from.max(1));
     u32::try_from(product).unwrap_or(u32::MAX)
 }

@@ -45,7 +45,9 @@ impl Engine<'_> {
         if source != CwndSource::Filled {
             self.totals.hints.forget();
         } else if self.phase() == Phase::CongestionAvoidance {
-            self.totals.hints.see(now.at, cwnd, now.srtt);
+            let stream = self.stream;
+            let is_free = stream.is_some_and(|stream| stream.has_spare_window());
+            self.totals.hints.see(now.at, cwnd, now.srtt, is_free);
         }
     }
 

@@ -87,6 +87,15 @@ impl Stream {
         Some(window - self.nxt.since(self.una))
     }
 
+    /// Whether the receiver's window is known to allow a quarter more than is in flight, so that it
+    /// does not hold the sender back: senders that defer segments to send several at once (TSO)
+    /// leave less room than that in a window that limits them.
+    pub(super) fn has_spare_window(&self) -> bool {
+        let flight = self.nxt.since(self.una);
+        self.usable_bytes()
+            .is_some_and(|usable| usable * 4 > flight)
+    }
+
     /// Whether the receiver's window has no room for a segment of `smss_bytes`.
     pub(super) fn is_closed(&self, smss_bytes: u32) -> bool {
         self.usable_bytes()
