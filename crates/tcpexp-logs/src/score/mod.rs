@@ -35,7 +35,6 @@ mod rows;
 mod same_state;
 mod sum;
 mod tabled;
-mod threshold;
 
 #[cfg(test)]
 mod script;

@@ -13,7 +13,7 @@ pub struct SenderRecord {
     pub samples: Vec<SenderSample>,
     /// Its reductions of the window, in order of time.
     pub epochs: Vec<Epoch>,
-    /// Whether these are all; from the falls of a threshold they are not.
+    /// Whether these are all. A log without states shows none of them.
     pub epochs_complete: bool,
     /// What came together until then, in order of time.
     pub totals: Vec<Totals>,
