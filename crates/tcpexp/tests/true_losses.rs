@@ -11,7 +11,9 @@ use std::sync::LazyLock;
 use common::path::Measurement;
 use common::{captures_in, fixture, known_drops, shared};
 use tcpexp::{CwndOptions, Error, Recording, cwnd, logged_drops, loss_score};
-use tcpexp_measure::sender::{EarlierCopy, RecoveryEpoch, Retransmission, SenderRow, SenderSummary};
+use tcpexp_measure::sender::{
+    EarlierCopy, RecoveryEpoch, Retransmission, SenderRow, SenderSummary,
+};
 use tcpexp_measure::spp::{Fate, Way};
 use tcpexp_wire::Tunnels;
 
