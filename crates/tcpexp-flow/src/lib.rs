@@ -23,6 +23,7 @@
 
 mod cause;
 mod classify;
+mod ecn;
 mod first_copies;
 mod flow;
 mod identity;
@@ -42,6 +43,7 @@ mod trace;
 
 pub use cause::{Cause, Evidence, PathTimes, Repair, SHORTEST_TIMEOUT};
 pub use classify::{Behind, Class, Classifier};
+pub use ecn::{CeFeedback, EcnHandshake, EcnMode, ace};
 pub use first_copies::FirstCopies;
 pub use flow::{Flow, InitiatorKnown};
 pub use identity::{KnownBy, Order};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tcpexp_flow::{Cause, Direction, Protocol};
+use tcpexp_flow::{Cause, Direction, EcnMode, Protocol};
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 use tcpexp_metrics::RttSummary;
 use tcpexp_units::TimeDelta;
@@ -50,7 +50,7 @@ pub fn connection_columns() -> Columns<ConnectionRow> {
         .maybe_flag("sack", "Whether both SYNs permit selective acknowledgments (RFC 2018). Null without both SYNs.", |row| row.connection.sack)
         .maybe_flag("timestamps", "Whether both SYNs carry timestamps (RFC 7323). Null without both SYNs.", |row| row.connection.timestamps)
         .maybe_flag("window_scaling", "Whether both SYNs offer window scaling (RFC 7323). Null without both SYNs.", |row| row.connection.window_scaling)
-        .maybe_flag("ecn", "Whether both ends agreed on explicit congestion notification (RFC 3168). Null without both SYNs.", |row| row.connection.ecn)
+        .maybe_text("ecn", "How the ends agreed to report congestion marks: none, classic (RFC 3168) or accurate (RFC 9768). Null without both SYNs.", |row| row.connection.ecn.map(EcnMode::name))
         .text("direction", "The direction that the columns from here on are about: forward (initiator to responder) or reverse.", |row| row.direction.name());
     let columns = sizes(columns, ConnectionRow::summary, |row| {
         row.connection.duration
@@ -103,7 +103,9 @@ pub(crate) fn behind_their_place<R: 'static>(
         .count("duplicate_ack_packets", "Duplicate ACKs that this direction carries (RFC 5681, section 2).", move |row| of(row).duplicate_ack_packets)
         .count("zero_window_packets", "Packets of this direction that close their sender's own receive window.", move |row| of(row).zero_window_packets)
         .count("duplicate_sack_packets", "Packets of this direction that tell of data that arrived twice (RFC 2883).", move |row| of(row).duplicate_sack_packets)
-        .count("congestion_experienced_packets", "Packets that a router marked (RFC 3168).", move |row| of(row).congestion_experienced_packets)
+        .count("ce_packets", "Packets captured with the mark congestion experienced (RFC 3168).", move |row| of(row).ce_packets)
+        .count("ce_bytes", "Bytes of the IP datagrams of ce_packets.", move |row| of(row).ce_bytes)
+        .maybe_count("ce_reported_packets", "Packets of this direction that its receiver reports as marked: by the ACE counter and the AccECN option (RFC 9768); with RFC 3168, how often ECE was set anew, so at least as many. Null if the handshake was not captured, or where one ACK covers so many packets that the counter may have wrapped.", move |row| of(row).ce_reported_packets)
 }
 
 /// Round-trip times by ACKs.

@@ -1,6 +1,6 @@
 //! One connection while it lives.
 
-use tcpexp_flow::{Datagram, Direction, Flow, PathTimes, Segment};
+use tcpexp_flow::{CeFeedback, Datagram, Direction, Flow, PathTimes, Segment};
 use tcpexp_units::TimeDelta;
 
 use super::ending::Closing;
@@ -8,6 +8,9 @@ use super::half::Half;
 use super::handshake::Handshake;
 use super::summary::{ConnectionSummary, DirectionSummary};
 use crate::{Meter, Vantage};
+
+/// What an end takes that does not say (RFC 9293, section 3.7.1).
+const DEFAULT_MSS: u16 = 536;
 
 /// Sums up one connection, or the datagrams between two endpoints.
 #[derive(Debug, Default)]
@@ -41,6 +44,9 @@ impl Connection {
         let to_sender = shortest[direction.index()];
         if let (Some(rtt), Some(una)) = (rtt, segment.ack) {
             halves[opposite.index()].time(rtt + to_sender.unwrap_or_default(), una);
+        }
+        if segment.flags.syn() && segment.flags.ack() {
+            expect_feedback(handshake, halves);
         }
         let half = &mut halves[direction.index()];
         if is_duplicate {
@@ -81,7 +87,7 @@ impl Connection {
             sack: self.handshake.agreed(|offer| offer.sack_permitted),
             timestamps: self.handshake.agreed(|offer| offer.timestamps),
             window_scaling: self.handshake.agreed(|offer| offer.window_scale.is_some()),
-            ecn: self.handshake.ecn(),
+            ecn: self.handshake.ecn.mode(),
             directions: [of(Direction::Forward), of(Direction::Reverse)],
         }
     }
@@ -90,6 +96,19 @@ impl Connection {
     fn vantage(&self) -> Option<Vantage> {
         let [to_responder, to_initiator] = self.shortest;
         Vantage::between(to_initiator?, to_responder?)
+    }
+}
+
+/// The ends have agreed on how they report congestion marks.
+#[cold]
+fn expect_feedback(handshake: &Handshake, halves: &mut [Half; 2]) {
+    for direction in Direction::BOTH {
+        // What the data's receiver offers to take is what its sender sends at most.
+        let mss = handshake.offers[direction.opposite().index()].and_then(|offer| offer.mss);
+        let smss_bytes = u32::from(mss.unwrap_or(DEFAULT_MSS));
+        let is_by_client = direction == Direction::Reverse;
+        let feedback = CeFeedback::new(&handshake.ecn, is_by_client, smss_bytes);
+        halves[direction.index()].expect_feedback(feedback);
     }
 }
 

@@ -1,7 +1,8 @@
 //! One direction of a connection while it lives.
 
 use tcpexp_flow::{
-    Class, Classifier, PathTimes, SHORTEST_TIMEOUT, Seen, Segment, StreamOffset, prefetch,
+    CeFeedback, Class, Classifier, PathTimes, SHORTEST_TIMEOUT, Seen, Segment, StreamOffset,
+    prefetch,
 };
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -22,6 +23,8 @@ pub(super) struct Half {
     pub(super) rtt: Quantiles,
     /// The timer of this direction's sender.
     timer: LinuxRto,
+    /// What the other end reports of marks on this direction's packets. Most connections have none.
+    feedback: Option<Box<CeFeedback>>,
     rare: Option<Box<Rare>>,
 }
 
@@ -49,7 +52,8 @@ pub(super) struct Rare {
     pub(super) duplicate_acks: u64,
     pub(super) zero_windows: u64,
     pub(super) duplicate_sacks: u64,
-    pub(super) congestion_experienced: u64,
+    pub(super) ce_packets: u64,
+    pub(super) ce_bytes: u64,
 }
 
 impl Counts {
@@ -132,7 +136,9 @@ impl Half {
     pub(super) fn count(&mut self, seen: &Seen) {
         self.counts.add(seen);
         if seen.traffic_class & CONGESTION_EXPERIENCED == CONGESTION_EXPERIENCED {
-            self.rare().congestion_experienced += 1;
+            let rare = self.rare();
+            rare.ce_packets += 1;
+            rare.ce_bytes += u64::from(seen.ip_bytes);
         }
     }
 
@@ -148,6 +154,17 @@ impl Half {
         self.rare().duplicate_acks += 1;
     }
 
+    /// The ends have agreed on how marks are reported.
+    #[cold]
+    pub(super) fn expect_feedback(&mut self, feedback: Option<CeFeedback>) {
+        self.feedback = feedback.map(Box::new);
+    }
+
+    /// Packets that the other end reports as marked; `None` if it cannot be known.
+    pub(super) fn ce_reported_packets(&self) -> Option<u64> {
+        self.feedback.as_ref()?.packets()
+    }
+
     /// What there has been of the rare, if anything.
     pub(super) fn rarities(&self) -> Option<&Rare> {
         self.rare.as_deref()
@@ -161,6 +178,9 @@ impl Half {
     /// time that it shows, and whether it is a duplicate ACK.
     #[inline]
     pub(super) fn is_acknowledged(&mut self, segment: &Segment) -> (Option<TimeDelta>, bool) {
+        if let Some(feedback) = &mut self.feedback {
+            feedback.on_ack(segment);
+        }
         let is_duplicate = self.classifier.acknowledge(segment);
         let rtt = segment
             .ack

@@ -20,7 +20,8 @@ const MANY_PACKETS: usize = 17_000;
 /// there is much of everything: gaps, repetitions, probes, ACKs.
 fn frame() -> impl Strategy<Value = FrameSpec> {
     let number = || prop_oneof![8 => 0..50_u32, 2 => u32::MAX - 50..=u32::MAX, 1 => any::<u32>()];
-    let flags = prop_oneof![6 => Just(0x10_u8), 1 => Just(0x02), 1 => Just(0x12), 2 => any::<u8>()];
+    let flags =
+        prop_oneof![6 => Just(0x10_u16), 1 => Just(0x02), 1 => Just(0x12), 2 => 0..0x200_u16];
     let window = prop_oneof![Just(0_u16), Just(1000)];
     let options = prop_oneof![
         4 => Just(TcpOptions::NONE),
@@ -167,7 +168,7 @@ proptest! {
         prop_assert_eq!(total(|d| d.wire_bytes), sent(|frame| u64::from(frame.wire_len())));
         prop_assert_eq!(total(|d| d.data_packets), sent(|frame| u64::from(frame.payload.len > 0)));
         prop_assert_eq!(
-            total(|d| d.congestion_experienced_packets),
+            total(|d| d.ce_packets),
             sent(|frame| u64::from(frame.traffic_class & 3 == 3))
         );
     }

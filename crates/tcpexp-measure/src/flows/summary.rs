@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tcpexp_flow::{Cause, FlowId, InitiatorKnown, Protocol, SynOptions};
+use tcpexp_flow::{Cause, EcnMode, FlowId, InitiatorKnown, Protocol, SynOptions};
 use tcpexp_metrics::RttSummary;
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -41,8 +41,8 @@ pub struct ConnectionSummary {
     pub timestamps: Option<bool>,
     /// Whether both ends scale their windows.
     pub window_scaling: Option<bool>,
-    /// Whether both ends agreed on explicit congestion notification.
-    pub ecn: Option<bool>,
+    /// How the ends agreed to report congestion marks; `None` unless both SYNs were captured.
+    pub ecn: Option<EcnMode>,
     /// Forward and reverse.
     pub directions: [DirectionSummary; 2],
 }
@@ -90,8 +90,15 @@ pub struct DirectionSummary {
     pub zero_window_packets: u64,
     /// Segments whose first SACK block tells of bytes that arrived twice (RFC 2883).
     pub duplicate_sack_packets: u64,
-    /// Packets marked by a router (RFC 3168).
-    pub congestion_experienced_packets: u64,
+    /// Packets that carry the mark congestion experienced (RFC 3168, section 5).
+    pub ce_packets: u64,
+    /// Bytes of their IP datagrams.
+    pub ce_bytes: u64,
+    /// Packets of this direction that its receiver reports as marked; see [`CeFeedback::packets`].
+    /// `None` without the handshake too.
+    ///
+    /// [`CeFeedback::packets`]: tcpexp_flow::CeFeedback::packets
+    pub ce_reported_packets: Option<u64>,
     /// Round-trip times from the capture to this direction's receiver and back.
     pub rtt: Option<RttSummary>,
 }
@@ -137,7 +144,9 @@ impl DirectionSummary {
             duplicate_ack_packets: rare.duplicate_acks,
             zero_window_packets: rare.zero_windows,
             duplicate_sack_packets: rare.duplicate_sacks,
-            congestion_experienced_packets: rare.congestion_experienced,
+            ce_packets: rare.ce_packets,
+            ce_bytes: rare.ce_bytes,
+            ce_reported_packets: half.ce_reported_packets(),
             rtt,
         }
     }

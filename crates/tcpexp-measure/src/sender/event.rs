@@ -32,7 +32,8 @@ pub(super) struct Acked {
     pub(super) is_bare: bool,
     /// `TSecr`.
     pub(super) echo: Option<u32>,
-    /// Whether it echoes congestion (RFC 3168).
+    /// Whether it reports congestion marks: ECE where that was agreed on (RFC 3168), or a higher count
+    /// of marked packets (RFC 9768).
     pub(super) congestion_echo: bool,
 }
 

@@ -1,7 +1,7 @@
 //! From packets to what a sender does and hears.
 
 use tcpexp_flow::{
-    Class, Classifier, Direction, Flow, FlowId, Order as SentOrder, PathTimes, Segment,
+    CeFeedback, Class, Classifier, Direction, Flow, FlowId, Order as SentOrder, PathTimes, Segment,
     StreamOffset,
 };
 use tcpexp_units::Timestamp;
@@ -29,6 +29,7 @@ struct Front<'a> {
     /// At the receiver events are put in the sender's order first.
     replay: Option<Replay>,
     classifier: Classifier,
+    feedback: Option<CeFeedback>,
 }
 
 impl<'a> FlowReplay<'a> {
@@ -98,6 +99,7 @@ impl<'a> Front<'a> {
             ),
             replay: (order == Order::Replayed).then(|| Replay::new(side.least_echo, side.tick)),
             classifier: Classifier::default(),
+            feedback: side.feedback.clone(),
         }
     }
 
@@ -138,6 +140,8 @@ impl<'a> Front<'a> {
 
     fn on_ack(&mut self, segment: &Segment, ack: StreamOffset, rows: &mut impl Extend<SenderRow>) {
         self.classifier.acknowledge(segment);
+        let feedback = self.feedback.as_mut();
+        let marked_packets = feedback.map_or(0, |feedback| feedback.on_ack(segment));
         let window = u64::from(segment.window);
         let window_bytes = match self.side.window_scale {
             // RFC 7323, section 2.2: the window of a SYN is never scaled.
@@ -154,7 +158,7 @@ impl<'a> Front<'a> {
             is_bare: !segment.is_numbered(),
             is_syn: segment.flags.syn(),
             echo: segment.timestamps.map(|(_, echo)| echo),
-            congestion_echo: segment.flags.ece() && !segment.flags.syn(),
+            congestion_echo: marked_packets > 0,
         };
         match (&mut self.replay, segment.timestamps) {
             (Some(replay), Some((stamp, _))) if !acked.is_syn => replay.depart(stamp, acked),

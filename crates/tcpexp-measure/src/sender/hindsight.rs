@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 
 use foldhash::fast::FixedState;
 use tcpexp_flow::{
-    Class, Classifier, Direction, Flow, FlowId, Order, PathTimes, Segment, StreamOffset,
+    CeFeedback, Class, Classifier, Direction, EcnHandshake, EcnMode, Flow, FlowId, Order,
+    PathTimes, Segment, StreamOffset, ace,
 };
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -58,6 +59,8 @@ pub(super) struct Side {
     pub(super) is_bursty: bool,
     /// Tick of the sender's timestamps.
     pub(super) tick: Option<TimeDelta>,
+    /// How the receiver reports congestion marks; `None` if that is not known.
+    pub(super) feedback: Option<CeFeedback>,
 }
 
 impl Hindsight {
@@ -159,6 +162,7 @@ struct Handshake {
     syn: Option<Timestamp>,
     syn_ack: Option<Timestamp>,
     third: Option<Timestamp>,
+    ecn: EcnHandshake,
 }
 
 /// What is collected of one direction.
@@ -182,6 +186,17 @@ struct SideSurvey {
     /// What the other end has acknowledged, as far as what is sent now shows it to be known.
     heard: Heard,
     drains: Drains,
+    ecn: EcnSigns,
+}
+
+/// What one direction's packets show of ECN where the handshake was not captured.
+#[derive(Clone, Copy, Debug, Default)]
+struct EcnSigns {
+    /// Whether a packet with data was sent as ECN-capable, or is marked.
+    is_capable: bool,
+    has_ae: bool,
+    has_ece: bool,
+    has_cwr: bool,
 }
 
 impl FlowSurvey {
@@ -215,10 +230,9 @@ impl Meter for FlowSurvey {
 
     fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
         let vantage = self.vantage();
-        let [forward, reverse] = &self.sides;
         let sides = [
-            forward.side(reverse, vantage.map(|v| v.of(Direction::Forward))),
-            reverse.side(forward, vantage.map(|v| v.of(Direction::Reverse))),
+            self.side(Direction::Forward, vantage),
+            self.side(Direction::Reverse, vantage),
         ];
         let surveyed = Surveyed {
             initiator: flow.initiator(),
@@ -236,6 +250,7 @@ impl FlowSurvey {
             syn,
             syn_ack,
             third,
+            ..
         } = self.handshake;
         if let (Some(syn), Some(syn_ack), Some(third)) = (syn, syn_ack, third) {
             return Vantage::between(third - syn_ack, syn_ack - syn);
@@ -245,8 +260,52 @@ impl FlowSurvey {
     }
 }
 
+impl FlowSurvey {
+    fn side(&self, direction: Direction, vantage: Option<Vantage>) -> Option<Side> {
+        let own = &self.sides[direction.index()];
+        let other = &self.sides[direction.opposite().index()];
+        let mut side = own.side(other, vantage.map(|vantage| vantage.of(direction)))?;
+        let (handshake, smss_bytes) = (&self.handshake.ecn, side.smss_bytes);
+        let is_by_client = direction == Direction::Reverse;
+        side.feedback = CeFeedback::new(handshake, is_by_client, smss_bytes).or_else(|| {
+            let mode = own.ecn.mode(&other.ecn)?;
+            Some(CeFeedback::from_the_middle(mode, smss_bytes))
+        });
+        Some(side)
+    }
+}
+
+impl EcnSigns {
+    #[inline]
+    fn take(&mut self, segment: &Segment) {
+        let is_capable = segment.seen.payload_bytes > 0 && segment.seen.traffic_class & 3 != 0;
+        self.is_capable |= is_capable;
+        if ace(segment.flags) != 0 && !segment.flags.syn() {
+            self.has_ae |= segment.flags.ae();
+            self.has_ece |= segment.flags.ece();
+            self.has_cwr |= segment.flags.cwr();
+        }
+    }
+
+    /// How `receiver` reports marks on this direction's data; `None` if the flags do not show it.
+    fn mode(&self, receiver: &Self) -> Option<EcnMode> {
+        if self.has_ae || receiver.has_ae {
+            // RFC 3168 hosts leave the bit 0.
+            return Some(EcnMode::Accurate);
+        }
+        if !self.is_capable {
+            return Some(EcnMode::NotEcn);
+        }
+        // A sender that took ECE for RFC 3168's answers with CWR. Otherwise the bits may be an ACE
+        // counter that stays below 4.
+        let is_classic = self.has_cwr || !receiver.has_ece && !receiver.has_cwr;
+        is_classic.then_some(EcnMode::Classic)
+    }
+}
+
 impl Handshake {
     fn take(&mut self, segment: &Segment) {
+        self.ecn.observe(segment.flags);
         let at = Some(segment.seen.at);
         match (segment.flags.syn(), segment.flags.ack()) {
             // The latest copy of each, so that one that was lost does not count.
@@ -268,6 +327,7 @@ impl SideSurvey {
         if class == Class::Copy {
             return;
         }
+        self.ecn.take(segment);
         if let Some((stamp, _)) = segment.timestamps {
             self.echoes.send(stamp, segment.seen.at);
             self.ticks.send(stamp, segment.seen.at);
@@ -344,6 +404,7 @@ impl SideSurvey {
         let smss_bytes = self.lengths.smss_bytes(mss);
         Some(Side {
             smss_bytes,
+            feedback: None,
             is_bursty: self.lengths.is_above(smss_bytes),
             tick: self.ticks.found(),
             position,

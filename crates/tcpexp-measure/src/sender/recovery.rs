@@ -144,9 +144,11 @@ impl Recovery {
     /// Whether `una` covers everything that was outstanding when the recovery began.
     ///
     /// Without SACK more than that must be acknowledged, or duplicate ACKs of the same number would
-    /// begin another recovery (RFC 6582, section 4).
+    /// begin another recovery (RFC 6582, section 4). After a congestion echo Linux waits for that too,
+    /// until its CWR has reached the receiver (`tcp_fastretrans_alert`).
     pub(super) fn is_repaired_by(&self, una: StreamOffset, has_sack: bool) -> bool {
-        una > self.high || una == self.high && has_sack
+        let needs_more = !has_sack || self.kind == RecoveryKind::CongestionEcho;
+        una > self.high || una == self.high && !needs_more
     }
 
     /// The window when an ACK arrives with `pipe` segments in the network.

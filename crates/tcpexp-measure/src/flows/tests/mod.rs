@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tcpexp_flow::{Cause, Direction};
+use tcpexp_flow::{Cause, Direction, EcnMode};
 
 use super::{Connection, ConnectionSummary, DirectionSummary};
 use crate::meter;
@@ -70,7 +70,7 @@ fn about(connection: &ConnectionSummary) -> String {
         ("sack", connection.sack),
         ("timestamps", connection.timestamps),
         ("scaling", connection.window_scaling),
-        ("ecn", connection.ecn),
+        ("ecn", connection.ecn.map(|mode| mode != EcnMode::NotEcn)),
     ];
     for (what, _) in agreed.iter().filter(|(_, agreed)| *agreed == Some(true)) {
         write!(text, ", {what}").unwrap();
@@ -99,7 +99,8 @@ fn counts(of: &DirectionSummary) -> String {
         ("duplicate ACKs", of.duplicate_ack_packets),
         ("zero windows", of.zero_window_packets),
         ("D-SACKs", of.duplicate_sack_packets),
-        ("marked", of.congestion_experienced_packets),
+        ("marked", of.ce_packets),
+        ("reported as marked", of.ce_reported_packets.unwrap_or(0)),
     ];
     let mut parts: Vec<String> = counts
         .into_iter()

@@ -311,6 +311,10 @@ impl<'a> Engine<'a> {
         let was_spurious = self.was_spurious(&recovery, acked, advanced);
         if was_spurious || recovery.is_repaired_by(acked.ack, self.subject.side.has_sack) {
             self.leave(acked.at, was_spurious, rows);
+            // The ACK that ends one reduction may report the marks that begin the next.
+            if acked.congestion_echo && self.state.is_open() {
+                self.enter(RecoveryKind::CongestionEcho, acked.at, rows);
+            }
         }
     }
 

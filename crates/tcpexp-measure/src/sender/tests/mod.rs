@@ -10,6 +10,7 @@ use super::*;
 use crate::Position;
 use crate::scripted::Scripted;
 
+mod ecn;
 mod partial;
 
 /// All rows of a script's senders.
