@@ -1,6 +1,6 @@
 //! Segments to flows: direction and unwrapped stream offsets.
 //!
-//! A [`FlowTable`] takes a capture's packets one by one and tells for each which flow it belongs
+//! A [`FlowTable`] takes a capture's packets one by one and returns for each which flow it belongs
 //! to, which way it goes and where in the byte stream it starts. After it there are no sequence
 //! numbers that wrap, only [`StreamOffset`]s.
 //!

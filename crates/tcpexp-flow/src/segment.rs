@@ -69,7 +69,7 @@ pub struct Segment {
     pub echoed_ce_bytes: Option<u32>,
     /// What a SYN offers.
     pub syn: Option<SynOptions>,
-    /// Whether part of the options was not captured, so that one that is missing may have been sent.
+    /// Whether part of the options was not captured, so that an absent option may have been sent.
     pub options_cut: bool,
     sack: SackBlocks,
 }
@@ -244,7 +244,7 @@ impl Segment {
         }
     }
 
-    /// What its header tells of its place in the connection.
+    /// The header fields that place it in the connection.
     #[inline]
     pub(crate) fn numbers(&self) -> Numbers {
         Numbers {

@@ -13,7 +13,7 @@ impl Slot {
     }
 }
 
-/// What the table says of one packet.
+/// A packet's place in a flow table.
 #[derive(Clone, Copy, Debug)]
 pub struct Tracked {
     /// The packet's flow.

@@ -67,7 +67,7 @@ impl FlowTable {
         }
     }
 
-    /// Takes in the capture's next packet and tells its flow.
+    /// Takes in the capture's next packet; returns its flow.
     #[inline]
     pub fn track(&mut self, at: Timestamp, packet: &Packet<'_>) -> Tracked {
         let (key, sender) = FlowKey::of(packet);
@@ -155,7 +155,7 @@ impl FlowTable {
     ///
     /// # Panics
     ///
-    /// If `slot` is not one that this table gave out.
+    /// If this table did not return `slot`.
     pub fn flow(&self, slot: Slot) -> &Flow {
         &self.flows[slot.index()]
     }
@@ -180,7 +180,7 @@ impl FlowTable {
         self.drain_some(usize::MAX, each);
     }
 
-    /// Hands out `most` of the flows that ended, or fewer; tells whether more are left.
+    /// Hands out at most `most` of the flows that ended; returns whether more are left.
     pub fn drain_some(&mut self, most: usize, mut each: impl FnMut(Slot, &Flow)) -> bool {
         let some = most.min(self.ended.len());
         for slot in self.ended.drain(..some) {

@@ -1,17 +1,18 @@
-//! To what a sender's congestion control reduces the window at a loss.
+//! The slow start threshold that a sender's congestion control sets at a loss.
 
 use super::control::REDUCTION_RULES;
 use super::reduction::{Factor, scaled};
 
-/// Below this window rounding hides the factor of a reduction.
+/// Windows below this are skipped: rounding to whole segments changes their factor by more than an
+/// eighth.
 const LEAST_FACTORED: u32 = 8;
 /// No congestion control reduces to less (RFC 5681, equation 4).
 const LEAST_THRESHOLD: u32 = 2;
-/// What is in the network right after a recovery may be this many segments off its threshold: the
-/// ACK that ends it may let the window grow, or show one segment more to be lost.
+/// The pipe right after a recovery may differ from the threshold by this many segments: the ACK that
+/// ends the recovery may let the window grow, or show one more segment to be lost.
 const SLACK: u32 = 1;
 
-/// What is known of the factor of one sender.
+/// The factor of one sender, as far as its reductions show it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Backoff {
     /// The factor of the latest reduction, as it is written down if it is one of those.

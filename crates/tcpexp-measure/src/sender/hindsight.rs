@@ -1,4 +1,4 @@
-//! What the first pass over a capture finds out for the second one.
+//! The first pass over a capture: properties of each sender that the replay needs from the start.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -20,12 +20,12 @@ use super::scale::{WindowScale, WindowScaleSearch};
 use super::stamps::{Echoes, Heard, TickSearch};
 use crate::{Both, Either, Meter, Packets, Position, Vantage, meter};
 
-/// Fewer data segments than this are not worth an engine.
+/// A direction with fewer data segments is not reconstructed: it has no window to speak of.
 const LEAST_DATA_SEGMENTS: u64 = 4;
 
-/// What was found out of each flow.
+/// The results of the first pass, by flow.
 ///
-/// Its size follows the number of flows and of retransmissions, not that of packets.
+/// Memory grows with the number of flows and retransmissions, not with the number of packets.
 #[derive(Debug, Default)]
 pub struct Hindsight {
     flows: HashMap<FlowId, Surveyed, FixedState>,
@@ -118,7 +118,7 @@ impl Hindsight {
         self.fates = fates;
     }
 
-    /// What became of the data that goes `direction`; `None` if no second capture tells.
+    /// The fates of the data that goes `direction`; `None` without a second capture.
     pub(super) fn losses(&self, flow: FlowId, direction: Direction) -> Option<Losses<'_>> {
         let side = self.side(flow, direction)?;
         let is_told = self.fates.tells_of(flow);
@@ -137,8 +137,8 @@ impl Hindsight {
         self.side(flow, direction).is_some()
     }
 
-    /// Where the capture was taken, from the view of the data that goes `direction`; `None` if
-    /// nothing tells.
+    /// Where the capture was taken, from the view of the data that goes `direction`; `None` if neither
+    /// the handshake nor timestamps show it.
     pub fn position(&self, flow: FlowId, direction: Direction) -> Option<Position> {
         self.side(flow, direction)?.position
     }
@@ -174,7 +174,7 @@ struct SideSurvey {
     /// Whether its packets carry SACK blocks.
     has_blocks: bool,
     again: Retransmissions,
-    /// Tells what is new, and of what is not whether it was overtaken.
+    /// Separates new data from retransmissions and reordered data.
     classifier: Classifier,
     /// Whether its data carries timestamps.
     has_stamps: bool,
@@ -183,7 +183,7 @@ struct SideSurvey {
     scale: WindowScaleSearch,
     ticks: TickSearch,
     pacing: Pacing,
-    /// What the other end has acknowledged, as far as what is sent now shows it to be known.
+    /// What the other end has acknowledged and this end is known to have received.
     heard: Heard,
     drains: Drains,
     ecn: EcnSigns,
@@ -308,7 +308,7 @@ impl Handshake {
         self.ecn.observe(segment.flags);
         let at = Some(segment.seen.at);
         match (segment.flags.syn(), segment.flags.ack()) {
-            // The latest copy of each, so that one that was lost does not count.
+            // The latest copy of each: an earlier copy may have been lost.
             (true, false) => self.syn = at,
             (true, true) => self.syn_ack = at,
             (false, _) => {

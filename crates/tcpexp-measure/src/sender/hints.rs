@@ -1,16 +1,16 @@
-//! Which congestion control a sender may run, from what its window does.
+//! Hints at a sender's congestion control, from the movements of its window.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::control::{CongestionFamily, REDUCTION_RULES};
 
-/// Fewer reductions tell nothing.
+/// Fewer reductions give no hint.
 const LEAST_REDUCTIONS: usize = 2;
 /// Windows below it are reduced by rounding as much as by a factor.
 const LEAST_WINDOW: u32 = 8;
-/// So many round trips without a loss and hardly any growth, and delay is what limits the sender.
+/// Round trips without a loss and with hardly any growth that hint at a delay-based control.
 const LEAST_STEADY_ROUNDS: u32 = 50;
-/// So many reductions without a loss are no accident.
+/// Lossless reductions that hint at a delay-based control.
 const LEAST_LOSSLESS: u32 = 4;
 /// An epoch of fewer round trips has no shape.
 const LEAST_SHAPED_ROUNDS: usize = 8;
@@ -19,7 +19,7 @@ const KEPT_ROUNDS: usize = 4_096;
 /// Reductions kept of one flow; later ones are as good as earlier ones.
 const KEPT_REDUCTIONS: usize = 4_096;
 
-/// What is told of a congestion control, and from how much.
+/// A hint at a congestion control, and the amount of evidence behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CongestionHint {
     /// Which kind it may be; `None` where the evidence is thin or fits none.

@@ -55,7 +55,7 @@ pub struct RecoveryEpoch {
     /// Whether the sender learnt that nothing was lost, and took the reduction back.
     pub was_undone: bool,
     /// Packets truly lost on their way, of the data that it repaired and of the copies sent for it;
-    /// `None` if no second capture tells. None lost means that the recovery was spurious.
+    /// `None` without a second capture. Zero means that the recovery was spurious.
     pub lost_packets: Option<u64>,
 }
 

@@ -2,8 +2,7 @@
 
 /// Delivered segments from which the sender's rate of reduction can be read.
 const LEAST_DELIVERED: u32 = 16;
-/// So many ACKs in a row must leave room in the window before the sender counts as limited by
-/// something else.
+/// ACKs in a row that leave room in the window before something else counts as the sender's limit.
 const LEAST_SHORT: u32 = 8;
 
 /// The window during a recovery.
@@ -81,8 +80,7 @@ impl Reduction {
         self.cwnd = pipe + allowed.max(u32::from(self.sent == 0));
     }
 
-    /// While it reduces in proportion, what a sender sends is to what is delivered as the threshold
-    /// is to the window before.
+    /// During the proportional part `sent / delivered = ssthresh / prior_cwnd` (RFC 6937, section 3).
     fn read_threshold(&mut self, pipe: u32) {
         if !self.is_proportional || self.delivered < LEAST_DELIVERED {
             return;

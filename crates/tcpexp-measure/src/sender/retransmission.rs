@@ -18,20 +18,20 @@ pub struct Retransmission {
     pub end: StreamOffset,
     /// Why it was sent.
     pub cause: Cause,
-    /// What had become of what was sent before; `None` if no second capture tells.
+    /// The fate of the copies sent before; `None` without a second capture.
     pub earlier_copy: Option<EarlierCopy>,
 }
 
-/// What becomes of data that is sent again all the same.
+/// The fate of the copies that were sent before a retransmission.
 ///
-/// A sender cannot know it: the copies sent before may still be on their way.
+/// The sender cannot know it: those copies may still be on their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EarlierCopy {
-    /// It arrived in its place; it is sent again because ACKs were late or lost.
+    /// It arrived in order; ACKs were late or lost.
     Arrived,
-    /// It arrived behind data that had left later.
+    /// It arrived, reordered behind data that had left later.
     Overtaken,
-    /// Some of it had never arrived: it had to be sent again.
+    /// Some of it never arrived: the retransmission was necessary.
     Lost,
 }
 

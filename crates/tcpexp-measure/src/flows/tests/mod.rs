@@ -9,6 +9,7 @@ use crate::meter;
 use crate::scripted::Scripted;
 
 mod connection;
+mod ecn;
 mod segments;
 
 /// A handshake over 40 ms, captured where the connection is opened.

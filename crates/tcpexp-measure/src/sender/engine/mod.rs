@@ -1,4 +1,4 @@
-//! One sender, event by event: what it sends, what it hears, and how its state follows.
+//! The replay of one sender, event by event.
 
 mod duplicates;
 mod repair;
@@ -30,8 +30,8 @@ use super::window::Window;
 
 pub(super) use self::stream::Order;
 
-/// A gap of more bytes than this starts the state anew. No sender has 64 MiB in flight in the
-/// captures at hand, and each segment of a gap would take memory.
+/// A gap of more bytes than this starts the state anew: Linux buffers 4 MiB by default (`tcp_wmem`), and
+/// each segment of a gap takes memory.
 const LONGEST_GAP_BYTES: i64 = 1 << 26;
 
 /// Whose state is replayed, and how well its events are known.
@@ -62,7 +62,7 @@ pub(super) struct Engine<'a> {
     losses: Option<Losses<'a>>,
 }
 
-/// What is summed up over the flow.
+/// Sums over the flow.
 #[derive(Debug, Default)]
 struct Totals {
     limits: Limits,
