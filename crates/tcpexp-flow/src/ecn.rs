@@ -163,12 +163,13 @@ impl CeFeedback {
     /// Takes in an ACK; returns how many packets it newly reports as marked. With RFC 3168, which
     /// counts none, 1 as long as ECE is set.
     pub fn on_ack(&mut self, segment: &Segment) -> u64 {
-        let Some(ack) = segment
-            .ack
-            .filter(|_| !segment.flags.rst() && !segment.flags.syn())
-        else {
+        let Some(ack) = segment.ack.filter(|_| !segment.flags.rst()) else {
             return 0;
         };
+        if segment.flags.syn() {
+            self.una = Some(ack);
+            return 0;
+        }
         let before = self.una.unwrap_or(ack);
         let stamp = segment.timestamps.map(|(stamp, _)| stamp);
         let is_older = |(stamp, latest): (u32, u32)| stamp.wrapping_sub(latest).cast_signed() < 0;

@@ -46,7 +46,7 @@ impl Connection {
             halves[opposite.index()].time(rtt + to_sender.unwrap_or_default(), una);
         }
         if segment.flags.syn() && segment.flags.ack() {
-            expect_feedback(handshake, halves);
+            expect_feedback(handshake, halves, segment);
         }
         let half = &mut halves[direction.index()];
         if is_duplicate {
@@ -101,13 +101,18 @@ impl Connection {
 
 /// The ends have agreed on how they report congestion marks.
 #[cold]
-fn expect_feedback(handshake: &Handshake, halves: &mut [Half; 2]) {
+fn expect_feedback(handshake: &Handshake, halves: &mut [Half; 2], syn_ack: &Segment) {
     for direction in Direction::BOTH {
         // What the data's receiver offers to take is what its sender sends at most.
         let mss = handshake.offers[direction.opposite().index()].and_then(|offer| offer.mss);
         let smss_bytes = u32::from(mss.unwrap_or(DEFAULT_MSS));
         let is_by_client = direction == Direction::Reverse;
-        let feedback = CeFeedback::new(&handshake.ecn, is_by_client, smss_bytes);
+        let mut feedback = CeFeedback::new(&handshake.ecn, is_by_client, smss_bytes);
+        if let Some(feedback) = &mut feedback
+            && direction != syn_ack.seen.direction
+        {
+            feedback.on_ack(syn_ack);
+        }
         halves[direction.index()].expect_feedback(feedback);
     }
 }
