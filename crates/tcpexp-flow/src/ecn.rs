@@ -85,7 +85,7 @@ impl EcnHandshake {
 
     /// Whether the SYN arrived marked, as its answer reports. The server's counter then begins one
     /// higher.
-    fn was_syn_marked(&self) -> bool {
+    fn was_syn_marked(self) -> bool {
         self.answer == Some(HANDSHAKE_CE)
     }
 }
@@ -94,7 +94,7 @@ impl EcnHandshake {
 const FIRST_COUNT: u8 = 5;
 /// Counts that three bits tell apart.
 const COUNTS: u32 = 8;
-/// Byte counters of the AccECN option have 24 bits (RFC 9768, section 3.2.3).
+/// Byte counters of the `AccECN` option have 24 bits (RFC 9768, section 3.2.3).
 const BYTE_COUNTER_MASK: u32 = 0xff_ffff;
 
 /// Reads how many packets of one direction arrived marked, from the ACKs of the other direction.
@@ -200,8 +200,8 @@ impl CeFeedback {
         let new_bytes = bytes.zip(self.echoed_bytes);
         let new_bytes = new_bytes.map(|(now, then)| now.wrapping_sub(then) & BYTE_COUNTER_MASK);
         self.echoed_bytes = bytes.or(self.echoed_bytes);
-        let last = match self.state {
-            Echo::Count(last) => last,
+        let before = match self.state {
+            Echo::Count(before) => before,
             Echo::Handshake => {
                 // RFC 9768, section 3.2.2.1, table 4.
                 self.state = Echo::Count(FIRST_COUNT + u8::from(count == HANDSHAKE_CE));
@@ -213,19 +213,14 @@ impl CeFeedback {
             }
         };
         self.state = Echo::Count(count);
-        let least = u64::from(u32::from(count).wrapping_sub(u32::from(last)) % COUNTS);
+        let least = u64::from(u32::from(count).wrapping_sub(u32::from(before)) % COUNTS);
         // The counter cannot have wrapped if fewer packets arrived (RFC 9768, appendix A.2).
         if packets < u64::from(COUNTS) {
             self.packets += least;
             return least;
         }
-        let marked = match new_bytes {
-            Some(bytes) => self.nearest(least, u64::from(bytes)),
-            None => {
-                self.is_ambiguous = true;
-                least
-            }
-        };
+        self.is_ambiguous |= new_bytes.is_none();
+        let marked = new_bytes.map_or(least, |bytes| self.nearest(least, u64::from(bytes)));
         self.packets += marked;
         marked
     }

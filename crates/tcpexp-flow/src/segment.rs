@@ -64,7 +64,7 @@ pub struct Segment {
     pub flags: TcpFlags,
     /// `TSval` and `TSecr` (RFC 7323).
     pub timestamps: Option<(u32, u32)>,
-    /// Bytes of payload that arrived marked so far, modulo 2^24, by the AccECN option (RFC 9768,
+    /// Bytes of payload that arrived marked so far, modulo 2^24, by the `AccECN` option (RFC 9768,
     /// section 3.2.3).
     pub echoed_ce_bytes: Option<u32>,
     /// What a SYN offers.

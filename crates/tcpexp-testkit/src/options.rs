@@ -78,7 +78,7 @@ impl TcpOptions {
         options
     }
 
-    /// The AccECN option of kind 174 with this counter of CE-marked bytes, and the others at 1
+    /// The `AccECN` option of kind 174 with this counter of CE-marked bytes, and the others at 1
     /// (RFC 9768 section 3.2.3).
     #[must_use]
     pub fn accurate_ecn(self, ce_bytes: u32) -> Self {

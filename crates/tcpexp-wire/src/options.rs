@@ -9,7 +9,7 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
-/// The two orders of the AccECN option (RFC 9768, section 3.2.3).
+/// The two orders of the `AccECN` option (RFC 9768, section 3.2.3).
 const ACCURATE_ECN_0: u8 = 172;
 const ACCURATE_ECN_1: u8 = 174;
 
@@ -100,7 +100,7 @@ impl<'a> TcpOptions<'a> {
         })
     }
 
-    /// Counter of payload bytes that arrived with congestion experienced, modulo 2^24, of the AccECN
+    /// Counter of payload bytes that arrived with congestion experienced, modulo 2^24, of the `AccECN`
     /// option (RFC 9768, section 3.2.3). Either order of the option has it second; an option may be
     /// too short to have it.
     pub fn accurate_ecn_ce_bytes(&self) -> Option<u32> {

@@ -194,9 +194,8 @@ struct SideSurvey {
 struct EcnSigns {
     /// Whether a packet with data was sent as ECN-capable, or is marked.
     is_capable: bool,
-    has_ae: bool,
-    has_ece: bool,
-    has_cwr: bool,
+    /// All bits of the ACE field that were set after the SYN.
+    ace: u8,
 }
 
 impl FlowSurvey {
@@ -268,7 +267,7 @@ impl FlowSurvey {
         let (handshake, smss_bytes) = (&self.handshake.ecn, side.smss_bytes);
         let is_by_client = direction == Direction::Reverse;
         side.feedback = CeFeedback::new(handshake, is_by_client, smss_bytes).or_else(|| {
-            let mode = own.ecn.mode(&other.ecn)?;
+            let mode = own.ecn.mode(other.ecn)?;
             Some(CeFeedback::from_the_middle(mode, smss_bytes))
         });
         Some(side)
@@ -280,16 +279,16 @@ impl EcnSigns {
     fn take(&mut self, segment: &Segment) {
         let is_capable = segment.seen.payload_bytes > 0 && segment.seen.traffic_class & 3 != 0;
         self.is_capable |= is_capable;
-        if ace(segment.flags) != 0 && !segment.flags.syn() {
-            self.has_ae |= segment.flags.ae();
-            self.has_ece |= segment.flags.ece();
-            self.has_cwr |= segment.flags.cwr();
+        if !segment.flags.syn() {
+            self.ace |= ace(segment.flags);
         }
     }
 
     /// How `receiver` reports marks on this direction's data; `None` if the flags do not show it.
-    fn mode(&self, receiver: &Self) -> Option<EcnMode> {
-        if self.has_ae || receiver.has_ae {
+    fn mode(self, receiver: Self) -> Option<EcnMode> {
+        const AE: u8 = 0b100;
+        const CWR: u8 = 0b010;
+        if (self.ace | receiver.ace) & AE != 0 {
             // RFC 3168 hosts leave the bit 0.
             return Some(EcnMode::Accurate);
         }
@@ -298,7 +297,7 @@ impl EcnSigns {
         }
         // A sender that took ECE for RFC 3168's answers with CWR. Otherwise the bits may be an ACE
         // counter that stays below 4.
-        let is_classic = self.has_cwr || !receiver.has_ece && !receiver.has_cwr;
+        let is_classic = self.ace & CWR != 0 || receiver.ace == 0;
         is_classic.then_some(EcnMode::Classic)
     }
 }

@@ -69,7 +69,7 @@ fn tell(rows: Vec<SenderRow>) -> String {
                 .unwrap();
             }
             SenderRow::Retransmission(retransmitted) => {
-                writeln!(lines, "retransmitted {}", retransmitted.cause.name()).unwrap()
+                writeln!(lines, "retransmitted {}", retransmitted.cause.name()).unwrap();
             }
             SenderRow::Sample(_) | SenderRow::Summary(_) => {}
         }
