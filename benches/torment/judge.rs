@@ -177,7 +177,9 @@ impl Judge<'_> {
             match packet.fate {
                 Fate::Delivered => verdict.delivered += packet.packets,
                 Fate::Lost => verdict.lost += packet.packets,
-                Fate::Ambiguous | Fate::Outside => verdict.unknown += packet.packets,
+                Fate::Missed | Fate::LostOrMissed | Fate::Ambiguous | Fate::Outside => {
+                    verdict.unknown += packet.packets;
+                }
                 _ => {}
             }
         }
@@ -200,7 +202,7 @@ impl Judge<'_> {
                 verdict.blame(Fault::InventedStep, || format!("{step:?}"));
             }
         }
-        let Some(error) = self.report.offset_error else {
+        let Some(error) = self.report.clock.offset().error() else {
             return;
         };
         if error < TimeDelta::ZERO {
@@ -267,7 +269,7 @@ impl Judge<'_> {
                     };
                     verdict.blame(fault, || Self::words(packet, sent, received));
                 } else if let (Some(delay), Some(error)) =
-                    (packet.one_way_delay, self.report.offset_error)
+                    (packet.one_way_delay, self.report.clock.offset().error())
                 {
                     let truth = received.true_at - sent.true_at;
                     if (delay - truth).abs() > error.abs() + DELAY_ROUNDING + self.coarseness() {

@@ -24,6 +24,7 @@
 mod bases;
 mod case;
 mod clock;
+mod edits;
 #[cfg(test)]
 mod expected;
 mod headers;

@@ -1,4 +1,4 @@
-//! Capture files built by hand, for tests.
+//! Builds capture files for tests.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -137,7 +137,7 @@ pub(crate) fn lz4(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// All records as text, one per line, then the damage: what the tests compare.
+/// All records as text, one per line, then the damage.
 pub(crate) fn walk(mut capture: Capture<'_>) -> String {
     let mut out = String::new();
     while let Some(record) = capture.next_record() {

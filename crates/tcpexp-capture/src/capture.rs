@@ -12,13 +12,14 @@ use crate::compression::Counted;
 use crate::map::map;
 use crate::outlier::Progress;
 use crate::source::Source;
-use crate::step::{Found, Peek, Search, Step, Walk};
+use crate::step::{Found, Search, Step};
+use crate::walk::Walk;
 use crate::{Compression, Damage, Error, Format, Interface, NoTime, Record};
 
 /// Bytes read at a time from a compressed stream.
 const COMPRESSED_BUFFER_BYTES: usize = 128 << 10;
 
-/// Bytes that tell one compression or capture format from another.
+/// Bytes needed to recognise the compression or the capture format.
 const MAGIC_BYTES: usize = 4;
 
 /// An open capture, read record by record.
@@ -37,15 +38,15 @@ pub struct Capture<'a> {
 }
 
 impl Capture<'static> {
-    /// Opens a file, from its start.
+    /// Opens a file and reads it from its start.
     ///
-    /// A regular file is mapped: records borrow from the page cache. Should another process shorten
-    /// it meanwhile (a capture that is being rotated), the system ends this one; hand such a file to
-    /// [`from_reader`](Self::from_reader) instead. Pipes, terminals and file systems that cannot map
-    /// are read as streams.
+    /// A regular file is mapped: records borrow from the page cache. If another process truncates
+    /// the file meanwhile (log rotation), the kernel kills this process with SIGBUS; pass such a file
+    /// to [`from_reader`](Self::from_reader) instead. Pipes, terminals and files on file systems
+    /// without mmap are read as streams.
     pub fn from_file(file: File) -> Result<Self, Error> {
         let metadata = file.metadata().map_err(|source| Error::Read { source })?;
-        // The kernel's own files say 0 and have content all the same.
+        // Files in /proc report a length of 0 and have content.
         if !metadata.is_file() || metadata.len() == 0 {
             return Self::from_reader(file);
         }
@@ -60,7 +61,7 @@ impl Capture<'static> {
         capture.map(|capture| capture.of_total(total))
     }
 
-    /// Opens what a reader gives: standard input, a pipe, a live capture.
+    /// Reads a stream: standard input, a pipe, a live capture.
     ///
     /// A record is handed out as soon as its last byte has been read, but for the first one and one
     /// more than a day from the record before it: the records behind decide whether its time is an
@@ -84,7 +85,7 @@ impl Capture<'static> {
 }
 
 impl<'a> Capture<'a> {
-    /// Opens a file that is in memory, compressed or not.
+    /// Reads a file that is in memory, compressed or not.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, Error> {
         match Compression::sniff(bytes) {
             Some(compression) => Self::decompress(compression, bytes),
@@ -102,9 +103,10 @@ impl<'a> Capture<'a> {
         self
     }
 
-    /// The next record, or `None` at the end and at damage that nothing can be found behind.
+    /// The next record; `None` at the end of the file, or at damage without a sound record behind it.
     ///
-    /// Once it has returned `None` it does so for ever; [`damage`](Self::damage) tells which.
+    /// After the first `None`, every call returns `None`; [`damage`](Self::damage) tells the two cases
+    /// apart.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -141,7 +143,7 @@ impl<'a> Capture<'a> {
         })
     }
 
-    /// The record that comes next, wherever it is.
+    /// Steps over damage and other blocks to the next record.
     #[inline(never)]
     fn find(&mut self) -> Option<Found> {
         while !self.finished {
@@ -162,25 +164,7 @@ impl<'a> Capture<'a> {
     fn judge(&mut self, at: Timestamp, record_bytes: usize) -> Result<Timestamp, NoTime> {
         let Self { source, walk, .. } = self;
         let mut from = record_bytes;
-        let next = || {
-            loop {
-                // What is left of a record that reaches beyond the window is skipped with it.
-                if source.window().len() < from && !source.fill_ahead(from) {
-                    return None;
-                }
-                match walk.peek(&source.window()[from..]) {
-                    Peek::Record(time, bytes) => {
-                        from += bytes;
-                        if time.is_some() {
-                            return time;
-                        }
-                    }
-                    Peek::Pass(bytes) => from += bytes,
-                    Peek::More(needed) if source.fill_ahead(from + needed) => {}
-                    Peek::More(_) | Peek::Unknown => return None,
-                }
-            }
-        };
+        let next = || walk.time_ahead(source, &mut from);
         let is_outlier = if self.looks_ahead {
             self.progress.is_outlier(at, next)
         } else {
@@ -193,20 +177,19 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// What was wrong with the file, if anything, as far as it has been read.
+    /// The first damage in the part of the file read so far.
     ///
-    /// The first thing, if there are several: [`damaged_places`](Self::damaged_places).
+    /// [`damaged_places`](Self::damaged_places) counts all damage.
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }
 
-    /// How many places of the file could not be used, as far as it has been read.
+    /// Number of unusable places in the part of the file read so far.
     pub fn damaged_places(&self) -> u64 {
         self.damaged_places
     }
 
-    /// Bytes of the (decompressed) file between records that could not be used and after which
-    /// there were records again.
+    /// Unusable bytes of the (decompressed) file that are followed by sound records.
     pub fn skipped_bytes(&self) -> u64 {
         self.skipped_bytes
     }
@@ -225,15 +208,15 @@ impl<'a> Capture<'a> {
 
     /// The interfaces described so far, over all sections, in the order of the file.
     ///
-    /// A pcapng file describes them on the way, and their counters come last, so read this at the
-    /// end. The records handed out never name one that is missing here.
+    /// A pcapng file describes its interfaces between its packets and their counters at its end, so
+    /// call this after the last record. Every record's `interface` is an index into this slice.
     pub fn interfaces(&self) -> &[Interface] {
         self.walk.interfaces()
     }
 
-    /// Bytes of the file as it is stored that are used up, for progress.
+    /// Bytes of the stored file consumed so far, for progress displays.
     ///
-    /// Of a compressed file these are the compressed bytes, a buffer ahead of the records.
+    /// Counts compressed bytes of a compressed file, up to one buffer ahead of the records.
     pub fn position(&self) -> u64 {
         match &self.compressed {
             Some((_, consumed)) => consumed.load(Ordering::Relaxed),
@@ -241,7 +224,7 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Bytes of the file as it is stored; `None` for a reader.
+    /// Length of the stored file in bytes; `None` for a stream.
     pub fn size_hint(&self) -> Option<u64> {
         self.total_bytes
     }
@@ -295,7 +278,7 @@ impl<'a> Capture<'a> {
         self
     }
 
-    /// Does what a step without a record asks for.
+    /// Handles a step that yields no record.
     #[cold]
     fn settle(&mut self, step: Step) {
         match step {
@@ -319,7 +302,7 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Goes on where records start again after `reason`.
+    /// Searches for the next sound record behind the damage `reason`.
     fn find_next(&mut self, reason: Damage) {
         let offset = self.source.offset();
         self.source.consume(1);
@@ -389,7 +372,7 @@ impl fmt::Debug for Capture<'_> {
     }
 }
 
-/// Reads the file's header and no more, so that a live capture is not waited for.
+/// Reads the file's header and nothing more: a live capture may not have any record yet.
 fn read_header(source: &mut Source<'_>, compression: Option<Compression>) -> Result<Walk, Error> {
     let read = source
         .fill_to(MAGIC_BYTES)
@@ -538,7 +521,7 @@ mod tests {
         );
     }
 
-    /// A reader that gives what a channel gives, and an error for an empty message.
+    /// Yields the messages of a channel; an empty message is a read error.
     struct Live(mpsc::Receiver<Vec<u8>>);
 
     impl Read for Live {

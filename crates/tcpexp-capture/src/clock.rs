@@ -1,4 +1,4 @@
-//! Timestamps of a file to nanoseconds, exactly.
+//! Exact conversion of a file's timestamps to nanoseconds.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ impl fmt::Display for Resolution {
     }
 }
 
-/// How the timestamps of one interface turn into nanoseconds since 1970.
+/// Converts the timestamps of one interface to nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Clock {
     resolution: Resolution,
@@ -47,19 +47,18 @@ pub(crate) struct Clock {
     offset_nanos: i128,
 }
 
-/// One unit in nanoseconds. A fraction of a nanosecond is cut off, never rounded up, so that order
-/// is kept.
+/// One unit in nanoseconds. Fractions of a nanosecond are rounded down, which keeps the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
     Multiply(i128),
     Divide(i128),
     Shift(u8),
-    /// Units so small that 64 bits of them are less than a nanosecond.
+    /// Units so small that 2^64 of them are less than a nanosecond.
     Nothing,
 }
 
 impl Clock {
-    /// What pcapng assumes of an interface that says nothing.
+    /// pcapng's default without `if_tsresol`.
     pub(crate) const MICROSECONDS: Self = Self {
         resolution: Resolution::PowerOfTen(6),
         scale: Scale::Multiply(1_000),
@@ -91,7 +90,7 @@ impl Clock {
         self.resolution
     }
 
-    /// The time of `units`; `None` if it is outside the years 1677 to 2262.
+    /// The time of `units`; `None` if it is before 1677 or after 2262, outside of `i64` nanoseconds.
     #[inline]
     pub(crate) fn at(&self, units: u64) -> Option<Timestamp> {
         let units = i128::from(units);

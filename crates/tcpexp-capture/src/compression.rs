@@ -30,18 +30,18 @@ impl fmt::Display for Compression {
 }
 
 impl Compression {
-    /// Tells from the first four bytes. No capture format starts like any of these.
+    /// Recognises the compression by the first four bytes. No capture format starts with them.
     pub(crate) fn sniff(start: &[u8]) -> Option<Self> {
         match *start.first_chunk::<4>()? {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            // The second is a skippable frame, which parallel compressors write first.
+            // The second magic is a skippable frame, which pzstd writes first.
             [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Some(Self::Zstd),
             [0x04, 0x22, 0x4d, 0x18] => Some(Self::Lz4),
             _ => None,
         }
     }
 
-    /// Everything `input` decompresses to, through all its members or frames.
+    /// Decompresses all members or frames of `input`.
     pub(crate) fn decode<'a>(
         self,
         input: impl BufRead + Send + 'a,
@@ -56,8 +56,7 @@ impl Compression {
     }
 }
 
-/// What `input` holds, decompressed if it is compressed: for files that are no captures but come
-/// compressed as these do.
+/// Reads `input`, decompressing it if needed: for logs, which come compressed like captures.
 pub fn decompressed<'a>(
     mut input: impl BufRead + Send + 'a,
 ) -> io::Result<Box<dyn Read + Send + 'a>> {
@@ -71,8 +70,8 @@ pub fn decompressed<'a>(
     }
 }
 
-/// All LZ4 frames of a file: the library's decoder stops at the end of each, and takes a file that
-/// is cut between two blocks of a frame for complete.
+/// Decodes all LZ4 frames of a file. `lz4_flex` stops at the end of each frame and accepts a frame
+/// that is cut between two blocks.
 struct Lz4Frames<R: Read> {
     frame: FrameDecoder<EndSeen<R>>,
 }
@@ -84,7 +83,7 @@ impl<R: BufRead> Read for Lz4Frames<R> {
             if count > 0 || buffer.is_empty() {
                 return Ok(count);
             }
-            // A frame says where it ends, so its decoder never needs to see the end of the file.
+            // A frame has an end mark, so a decoder that reads past the file's end was cut short.
             if self.frame.get_ref().seen {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
@@ -95,7 +94,7 @@ impl<R: BufRead> Read for Lz4Frames<R> {
     }
 }
 
-/// A reader that remembers whether it was asked for more than there is.
+/// Remembers whether a read hit the end of the input.
 struct EndSeen<R> {
     input: R,
     seen: bool,
@@ -109,7 +108,7 @@ impl<R: Read> Read for EndSeen<R> {
     }
 }
 
-/// A reader that tells others how far it is, for progress.
+/// Publishes the number of bytes read, for progress displays.
 pub(crate) struct Counted<R> {
     input: R,
     consumed: Arc<AtomicU64>,

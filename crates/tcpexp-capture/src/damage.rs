@@ -1,4 +1,4 @@
-//! Where a capture stops being one.
+//! Unusable bytes within a capture.
 
 use std::io;
 
@@ -6,13 +6,13 @@ use thiserror::Error;
 
 use crate::Compression;
 
-/// Bytes that are no records, after a start that was a capture.
+/// Bytes behind a sound file header that are no records.
 ///
 /// All offsets count bytes of the decompressed file from its start. Everything before the offset
 /// was used.
 #[derive(Debug, Error)]
 pub enum Damage {
-    /// The file ends within a record: the capture was cut, or is still being written.
+    /// The file ends within a record: it was truncated, or is still being written.
     #[error("record at byte {offset} claims {claimed} bytes but {left} remain")]
     RecordCut {
         /// Start of the record.
@@ -30,7 +30,7 @@ pub enum Damage {
         /// Bytes of it that are there.
         left: u64,
     },
-    /// A length no record has.
+    /// A record longer than any that is accepted.
     #[error(
         "record at byte {offset} claims {claimed} bytes, more than the {limit} a record can have"
     )]
@@ -39,10 +39,10 @@ pub enum Damage {
         offset: u64,
         /// The length it claims.
         claimed: u64,
-        /// The longest that is believed.
+        /// The longest length that is accepted.
         limit: u64,
     },
-    /// More bytes kept than the packet had, and more than the file's own limit.
+    /// More captured bytes than the packet had, and more than the file's snapshot length.
     #[error("record at byte {offset} claims {captured} captured bytes of a {wire}-byte packet")]
     MoreThanThePacket {
         /// Start of the record.
@@ -72,7 +72,7 @@ pub enum Damage {
         /// Length after the body.
         trailing: u32,
     },
-    /// A pcapng block that is whole, but whose content does not fit in it. Skipped.
+    /// A complete pcapng block whose content exceeds its length. Skipped.
     #[error("block at byte {offset} claims {claimed} bytes of content but has room for {room}")]
     BlockContent {
         /// Start of the block.
@@ -82,7 +82,7 @@ pub enum Damage {
         /// Bytes between its lengths.
         room: u64,
     },
-    /// A packet of an interface that its section has not described. Skipped.
+    /// A packet of an interface without an Interface Description Block. Skipped.
     #[error("packet at byte {offset} is from interface {interface}, which is not described")]
     UnknownInterface {
         /// Start of the block.
@@ -104,7 +104,7 @@ pub enum Damage {
         /// Start of the section.
         offset: u64,
     },
-    /// A later pcapng section in an unknown version. Nothing after it can be read.
+    /// A later pcapng section of an unknown version. The rest of the file is not read.
     #[error("section at byte {offset} is in unsupported pcapng version {major}.{minor}")]
     SectionVersion {
         /// Start of the section.
@@ -114,14 +114,14 @@ pub enum Damage {
         /// Minor version.
         minor: u16,
     },
-    /// Records were found again after one of the above.
+    /// One of the errors above, with sound records behind it.
     #[error("{reason}; skipped {} bytes to byte {resumed}", resumed - offset)]
     Skipped {
         /// First byte that was not used.
         offset: u64,
         /// Where the next record was found.
         resumed: u64,
-        /// What was wrong with the first of them.
+        /// The error at the first of these bytes.
         reason: Box<Damage>,
     },
     /// The compressed data is cut or corrupt.
@@ -131,21 +131,21 @@ pub enum Damage {
         offset: u64,
         /// How the file is compressed.
         compression: Compression,
-        /// What the decoder says.
+        /// The decoder's error.
         source: io::Error,
     },
-    /// The system failed to read on.
+    /// Reading failed within the file.
     #[error("reading failed after byte {offset}")]
     Read {
-        /// Bytes that could be used.
+        /// Bytes read before the failure.
         offset: u64,
-        /// The system's reason.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl Damage {
-    /// Byte of the decompressed file where the trouble starts.
+    /// First unusable byte of the decompressed file.
     pub fn offset(&self) -> u64 {
         match *self {
             Self::RecordCut { offset, .. }

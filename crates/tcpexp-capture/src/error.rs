@@ -1,4 +1,4 @@
-//! Why a file cannot be used at all.
+//! Errors that make a file unusable.
 
 use std::{fmt, io};
 
@@ -6,10 +6,10 @@ use thiserror::Error;
 
 use crate::Compression;
 
-/// A file that gives no records because it cannot be opened as a capture.
+/// A file that cannot be opened as a capture.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// There is not one byte.
+    /// The file is empty.
     #[error("the file is empty")]
     Empty,
     /// The file ends before its own header does.
@@ -20,19 +20,19 @@ pub enum Error {
         /// Bytes in the header of this format.
         needed: usize,
     },
-    /// Nothing this crate knows of.
+    /// The file starts with the magic of no known format.
     #[error("not a capture: it starts with {start}")]
     NotCapture {
         /// The first bytes of the file.
         start: FirstBytes,
     },
-    /// Another tool's capture, or a container around one.
+    /// A recognised format that this crate does not read.
     #[error("{} is not supported; {}", foreign.name(), foreign.hint())]
     Unsupported {
-        /// What it is.
+        /// The recognised format.
         foreign: Foreign,
     },
-    /// A version of pcap or pcapng that nobody has defined.
+    /// An undefined version of pcap or pcapng.
     #[error("{format} version {major}.{minor} is not supported")]
     Version {
         /// `pcap` or `pcapng`.
@@ -42,26 +42,26 @@ pub enum Error {
         /// Minor version.
         minor: u16,
     },
-    /// The compressed data gives nothing at all.
+    /// The compressed data yields no byte.
     #[error("cannot decompress the {compression} data")]
     Decompress {
         /// How the file is compressed.
         compression: Compression,
-        /// What the decoder says.
+        /// The decoder's error.
         source: io::Error,
     },
-    /// The file decompresses, but to nothing that can be used.
+    /// The decompressed file is unusable.
     #[error("the {compression} file holds no capture")]
     Inside {
         /// How the file is compressed.
         compression: Compression,
-        /// What is wrong with the decompressed bytes.
+        /// The error of the decompressed bytes.
         source: Box<Error>,
     },
-    /// The system refused to read.
+    /// Reading failed.
     #[error("cannot read")]
     Read {
-        /// Its reason.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -110,7 +110,7 @@ impl fmt::Debug for FirstBytes {
     }
 }
 
-/// A format that is recognised only to say what to do about it.
+/// A format that is recognised only to suggest a converter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Foreign {
     /// Solaris `snoop` (RFC 1761).
@@ -134,7 +134,7 @@ pub enum Foreign {
 }
 
 impl Foreign {
-    /// Tells from the first bytes.
+    /// Recognises the format by the first bytes.
     pub(crate) fn sniff(start: &[u8]) -> Option<Self> {
         const MAGICS: [(&[u8], Foreign); 13] = [
             (b"snoop\0\0\0", Foreign::Snoop),
@@ -157,7 +157,7 @@ impl Foreign {
             .map(|&(_, foreign)| foreign)
     }
 
-    /// What to call it in a message.
+    /// The name used in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Snoop => "Solaris snoop",
@@ -172,7 +172,7 @@ impl Foreign {
         }
     }
 
-    /// What the user can do.
+    /// Advice to the user.
     pub fn hint(self) -> &'static str {
         match self {
             Self::Xz => "decompress it first: xz -dc FILE | ...",

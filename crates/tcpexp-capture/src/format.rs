@@ -1,4 +1,4 @@
-//! Which format a file is in, told from its first bytes.
+//! Capture file formats, recognised by their first bytes.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What holds for every input.
+//! Properties that hold for every input.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::build::{Bytes, big, gzip, little, lz4, walk, zstd};
 use crate::{Capture, Error};
 
-/// A reader that gives 1 to 7 bytes at a time.
+/// Yields 1 to 7 bytes per read.
 struct Drip {
     bytes: io::Cursor<Vec<u8>>,
     turn: usize,

@@ -2,13 +2,12 @@
 //!
 //! Reads pcap (micro- and nanoseconds, both byte orders, the "modified" variant, the swapped
 //! lengths of version 2.2) and pcapng (sections, interfaces, every packet block, drop counters),
-//! plain or compressed with gzip, zstd or LZ4. What a file is, its content says; its name is never
-//! looked at. A plain file is mapped and its records borrow from the mapping; everything else goes
+//! plain or compressed with gzip, zstd or LZ4. The content decides the format; the file name does not
+//! matter. A plain file is mapped and its records borrow from the mapping; all other input goes
 //! through one bounded buffer.
 //!
-//! A file that cannot be used at all is an [`Error`]. One that starts well and breaks off, or has
-//! bytes in it that are no records, gives all records that are certain, and a [`Damage`] that says
-//! where it broke.
+//! A file without a usable header is an [`Error`]. A file that breaks off, or that has garbage between
+//! its records, yields every sound record and a [`Damage`] with the first bad offset.
 //!
 //! ```
 //! use tcpexp_capture::Capture;
@@ -44,6 +43,7 @@ mod pcapng_search;
 mod record;
 mod source;
 mod step;
+mod walk;
 
 #[cfg(test)]
 mod build;

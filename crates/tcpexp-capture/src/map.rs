@@ -1,4 +1,4 @@
-//! A file as bytes, without reading it.
+//! Memory-mapped files.
 
 use std::fs::File;
 use std::io;
@@ -6,27 +6,27 @@ use std::ops::Deref;
 
 use memmap2::Mmap;
 
-/// A file in memory, for captures that are read more than once: its pages are looked up once.
+/// A mapped file, for captures that are read more than once: the page table is filled once.
 ///
-/// Should another process shorten the file meanwhile, the system ends this one.
+/// If another process truncates the file meanwhile, the kernel kills this process with SIGBUS.
 #[derive(Debug)]
 pub struct MappedFile(Mmap);
 
-/// Bytes whose pages are given back at once.
+/// Bytes whose pages are released together.
 const WINDOW_BYTES: usize = 4 << 20;
 
-/// How far one pass over a [`MappedFile`] has come.
+/// Position of one pass over a [`MappedFile`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Passage {
-    /// One past the last byte whose pages were given back.
+    /// One past the last byte whose pages were released.
     given_back: usize,
-    /// Whether nobody will read what has been passed.
+    /// Whether no later pass reads the same bytes.
     is_last: bool,
 }
 
 impl Passage {
-    /// A pass from the first byte. If it is the last one, pages that it has passed are given back,
-    /// so that a file that is larger than the memory leaves room for others.
+    /// A pass from the first byte. The last pass releases the pages behind it, so that a file larger
+    /// than the memory does not evict other data.
     pub fn new(is_last: bool) -> Self {
         Self {
             is_last,
@@ -41,14 +41,14 @@ impl MappedFile {
         map(file).map(Self)
     }
 
-    /// Gives back the pages before `position`, which a pass has come to, if nobody will read them.
+    /// Releases the pages before `position` in the last pass.
     ///
-    /// Only advice: whoever reads them nevertheless finds the same bytes.
+    /// This is advice to the kernel: a later read of these bytes still returns them.
     pub fn passes(&self, position: u64, passage: &mut Passage) {
         let position = usize::try_from(position)
             .unwrap_or(usize::MAX)
             .min(self.len());
-        // The record at hand may still be read.
+        // The current record is still borrowed.
         while passage.is_last && passage.given_back + 2 * WINDOW_BYTES <= position {
             self.give_back(passage.given_back, WINDOW_BYTES);
             passage.given_back += WINDOW_BYTES;
@@ -61,9 +61,8 @@ impl MappedFile {
         reason = "giving pages back is unsafe in general; see SAFETY"
     )]
     fn give_back(&self, start: usize, bytes: usize) {
-        // SAFETY: what makes this advice dangerous is memory that only this process has. The
-        // mapping is of a file and read-only: a page that is given back is read from the file
-        // again when it is touched.
+        // SAFETY: MADV_DONTNEED loses data only in private dirty pages. The mapping is of a file and
+        // read-only: a released page is read from the file again when it is touched.
         let _ = unsafe {
             self.0
                 .unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, bytes)

@@ -10,11 +10,11 @@ use crate::clock::{Clock, Resolution};
 use crate::step::{Found, LONGEST_IN_SEARCH, LONGEST_RECORD, Peek, ROW, Row, Search, Step, search};
 use crate::{ByteOrder, Damage, Error, Format, Interface};
 
-/// A record of a longer packet than any snapshot length that capture tools use by default is
-/// believed only if the file's own limit allows it.
+/// Largest default snapshot length of capture tools (tcpdump, Wireshark). A longer record is accepted
+/// only if the file's own snapshot length allows it.
 const USUAL_SNAPLEN: u32 = 256 << 10;
 
-/// Seconds that neighbouring records may be apart where records are searched for among garbage.
+/// Seconds that neighbouring records may be apart during resynchronisation.
 const NEAR_SECONDS: u32 = 86_400;
 
 /// A walk over the records of a pcap file.
@@ -24,15 +24,15 @@ pub(crate) struct PcapWalk {
     layout: Layout,
     interface: Interface,
     nanos_per_fraction: i64,
-    /// Most captured bytes that pass without a second look.
+    /// Captured bytes up to which a record takes the fast path.
     usual: u32,
-    /// Most captured bytes that are believed.
+    /// Most captured bytes that are accepted.
     limit: u32,
     /// Whole seconds of the last record.
     last_seconds: Option<u32>,
 }
 
-/// How record headers are laid out. The first three are what pcap-parser decodes.
+/// Layout of record headers. `pcap-parser` decodes the first three.
 #[derive(Clone, Copy, Debug)]
 enum Layout {
     Little,
@@ -108,7 +108,7 @@ impl PcapWalk {
                 minor: version.1,
             });
         }
-        // The upper bits say how long the frame check sequence is, not what the link is.
+        // The upper bits are the length of the frame check sequence.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -149,7 +149,7 @@ impl PcapWalk {
         &self.interface
     }
 
-    /// What the window starts with if that is a whole record of the usual length.
+    /// The record at the start of the window, if it is complete and of the usual length.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -167,7 +167,7 @@ impl PcapWalk {
         }
     }
 
-    /// Finds where `ROW` records in a row are near the last good one in time.
+    /// Finds `ROW` consecutive records whose times are near the last sound record's.
     pub(crate) fn search(&self, window: &[u8], at_end: bool) -> Search {
         search(window, at_end, self.layout.header_bytes(), |bytes| {
             self.row_at(bytes, at_end)
@@ -210,7 +210,7 @@ impl PcapWalk {
         }
     }
 
-    /// Everything but a whole record of the usual length.
+    /// Handles everything but a complete record of the usual length.
     #[cold]
     fn unusual(&mut self, window: &[u8], at_end: bool, offset: u64) -> Step {
         let header_bytes = self.layout.header_bytes();
@@ -236,8 +236,8 @@ impl PcapWalk {
                 search: true,
             };
         }
-        // Each alone is common: offloading exceeds the snapshot length, and some writers leave the
-        // packet's length at 0.
+        // Each alone is common: offload exceeds the snapshot length, and some writers leave the wire
+        // length at 0.
         if head.captured > self.usual && head.captured > head.wire {
             return Step::Broken {
                 damage: Damage::MoreThanThePacket {
@@ -260,7 +260,7 @@ impl PcapWalk {
                 claimed: record_bytes as u64,
                 left,
             },
-            // Only the end of a sound record is missing: what follows is its packet.
+            // A sound record whose end is missing: the bytes that follow are its packet.
             search: !self.plausible(head, self.last_seconds),
         }
     }

@@ -1,7 +1,7 @@
 //! pcapng: sections of typed blocks, each framed by its length on both sides.
 //!
-//! Packet blocks are decoded here and not by pcap-parser: its functions allocate a list for the
-//! options of every packet, and refuse blocks without padding, which some writers leave out.
+//! Packet blocks are decoded here: `pcap-parser` allocates a list of options for every packet, and
+//! rejects blocks without padding, which some writers omit.
 
 use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, SHB_MAGIC, SPB_MAGIC};
 
@@ -26,13 +26,13 @@ const MOST_INTERFACES: usize = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct NgWalk {
     first_order: ByteOrder,
-    /// Byte order of the section the walk is in.
+    /// Byte order of the current section.
     order: ByteOrder,
-    /// Where the interfaces of the section start in `interfaces`.
+    /// Index in `interfaces` of the section's first interface.
     section_interfaces: usize,
     interfaces: Vec<Interface>,
-    /// A section header or an interface could not be read: blocks mean nothing until the next
-    /// section.
+    /// Whether a section header or an interface was unreadable: interface numbers are unknown until
+    /// the next section.
     section_lost: bool,
 }
 
@@ -55,7 +55,7 @@ impl NgWalk {
         start.starts_with(&SHB_MAGIC.to_be_bytes())
     }
 
-    /// Looks at the first section header, which the first step goes over.
+    /// Reads the first section header without consuming it.
     pub(crate) fn open(start: &[u8]) -> Result<Self, Error> {
         let Some(header) = start.get(..Self::HEADER_BYTES) else {
             return Err(Error::HeaderCut {
@@ -97,7 +97,7 @@ impl NgWalk {
     #[inline]
     pub(crate) fn step(&mut self, window: &[u8], at_end: bool, offset: u64) -> Step {
         let order = self.order;
-        // The common case without a detour: a whole Enhanced Packet Block.
+        // Fast path: a complete Enhanced Packet Block.
         if let Some(head) = window.first_chunk::<BODY>()
             && order.u32([head[0], head[1], head[2], head[3]]) == EPB_MAGIC
         {
@@ -191,7 +191,7 @@ impl NgWalk {
         }
     }
 
-    /// A block that is not whole, or whose two lengths differ.
+    /// Handles an incomplete block, or one whose two lengths differ.
     fn no_block(
         &mut self,
         window: &[u8],
@@ -220,7 +220,7 @@ impl NgWalk {
                     claimed: length.into(),
                     left: window.len() as u64,
                 },
-                // Only the end of a sound block is missing: what follows is its content.
+                // A sound block whose end is missing: the bytes that follow are its content.
                 search: !sound_start(window, kind, length, order),
             },
         }
@@ -244,7 +244,7 @@ impl NgWalk {
                 None => return self.lost(IDB_MAGIC, block.too_short_for(8)),
             },
             ISB_MAGIC => self.statistics(block),
-            // Names, secrets, journals, custom blocks: nothing that a packet needs.
+            // Names, secrets, journals and custom blocks do not affect packets.
             _ => {}
         }
         Step::Pass(block.bytes)
@@ -272,7 +272,7 @@ impl NgWalk {
         Step::Pass(block.bytes)
     }
 
-    /// Statistics of an interface nobody described are of no use, and do no harm.
+    /// Takes in interface statistics; those of an unknown interface are ignored.
     fn statistics(&mut self, block: &Block<'_>) {
         let interface = self.order.u32_at(block.body, 0).and_then(|number| {
             self.interfaces
@@ -292,7 +292,8 @@ impl NgWalk {
         self.timed_packet(block, interface, fields)
     }
 
-    /// The Packet Block: like the Enhanced one, but the interface shares its field with a counter.
+    /// The obsolete Packet Block: as the Enhanced Packet Block, with a 16-bit interface and a drop
+    /// counter in one field.
     fn old_packet(&self, block: &Block<'_>) -> Step {
         let Some(fields) = block.body.first_chunk::<20>() else {
             return block.cut_content(20);
@@ -316,7 +317,8 @@ impl NgWalk {
         self.packet(block, &packet)
     }
 
-    /// The Simple Packet Block: of the section's first interface, at no time, cut to its snaplen.
+    /// The Simple Packet Block: on the section's first interface, without a timestamp, cut to its
+    /// snapshot length.
     fn simple_packet(&self, block: &Block<'_>) -> Step {
         let Some(wire) = self.order.u32_at(block.body, 0) else {
             return block.cut_content(4);
@@ -366,8 +368,7 @@ impl NgWalk {
 
     #[cold]
     fn lost(&mut self, kind: u32, damage: Damage) -> Step {
-        // Without its section header or one of its interfaces, the numbers of a section mean
-        // something else.
+        // Interface numbers count from the section header on, so a missing block shifts them.
         self.section_lost |= matches!(kind, SHB_MAGIC | IDB_MAGIC);
         Step::Broken {
             damage,

@@ -5,16 +5,16 @@ use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, SHB_MAGIC, SPB_MAGIC}
 use crate::step::{LONGEST_RECORD, Step};
 use crate::{ByteOrder, Damage};
 
-/// The Packet Block, replaced by the Enhanced one in 2006 and still around.
+/// The obsolete Packet Block (`pcapng` draft, appendix A).
 pub(crate) const OPB_MAGIC: u32 = 2;
 
-/// Type, length and length again.
+/// Block type and two lengths.
 pub(crate) const SHORTEST_BLOCK: u32 = 12;
 
 /// Bytes of a block before its body.
 pub(crate) const BODY: usize = 8;
 
-/// The frame of a block that is whole.
+/// A complete block.
 pub(crate) struct Block<'w> {
     pub(crate) kind: u32,
     pub(crate) body: &'w [u8],
@@ -38,9 +38,9 @@ impl Block<'_> {
     }
 }
 
-/// The block the window starts with, if it is whole and both its lengths agree.
+/// The block at the start of the window, if it is complete and both its lengths agree.
 ///
-/// Some writers leave the padding out of the length, and some of those leave it out of the file.
+/// Some writers do not count the padding in the length, and some of them do not write it either.
 #[inline]
 pub(crate) fn whole_block(
     window: &[u8],
@@ -69,9 +69,9 @@ pub(crate) fn whole_block(
     })
 }
 
-/// Whether a block that is cut starts so well that only its end can be missing.
+/// Whether the start of a truncated block is plausible, so that only its end is missing.
 pub(crate) fn sound_start(window: &[u8], kind: u32, length: u32, order: ByteOrder) -> bool {
-    // Longer than the options of any packet.
+    // More than the options of a packet take: comments and hashes of some hundred bytes.
     const MUCH: u32 = 64 << 10;
     match kind {
         // The captured length is at the same place in both.
@@ -96,13 +96,13 @@ pub(crate) fn section_order(block: &[u8]) -> Option<ByteOrder> {
     }
 }
 
-/// The version of the section whose header `block` starts with, if it cannot be read.
+/// The version of the section whose header `block` starts with, if it is unsupported.
 pub(crate) fn unsupported_version(block: &[u8], order: ByteOrder) -> Option<(u16, u16)> {
     let version = [order.u16_at(block, 12)?, order.u16_at(block, 14)?];
     (!supported(version)).then_some((version[0], version[1]))
 }
 
-/// 1.2 was written for a while and differs in nothing.
+/// Version 1.2 is identical to 1.0 and was written by some tools.
 pub(crate) fn supported(version: [u16; 2]) -> bool {
     matches!(version, [1, 0 | 2])
 }

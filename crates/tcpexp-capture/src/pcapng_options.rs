@@ -1,7 +1,7 @@
 //! The options of interface blocks.
 //!
-//! pcap-parser splits a block into options; what they mean is read here, because it takes every
-//! binary resolution for invalid and every time offset for little-endian.
+//! `pcap-parser` splits a block into options. Their values are read here, because it rejects binary
+//! resolutions and reads time offsets as little-endian.
 
 use pcap_parser::PcapError;
 use pcap_parser::pcapng::{PcapNGOption, parse_option_be, parse_option_le};
@@ -17,7 +17,7 @@ const ISB_IFRECV: u16 = 4;
 const ISB_IFDROP: u16 = 5;
 const ISB_OSDROP: u16 = 7;
 
-/// The interface an Interface Description Block describes; `None` if the block is too short.
+/// Reads an Interface Description Block; `None` if the block is too short.
 pub(crate) fn interface(body: &[u8], order: ByteOrder) -> Option<Interface> {
     let link_type = order.u16_at(body, 0)?;
     let snaplen = order.u32_at(body, 4)?;
@@ -43,7 +43,7 @@ pub(crate) fn interface(body: &[u8], order: ByteOrder) -> Option<Interface> {
     })
 }
 
-/// Takes over the counters of an Interface Statistics Block. Those it does not have stay.
+/// Takes in the counters of an Interface Statistics Block; absent counters keep their value.
 pub(crate) fn read_statistics(body: &[u8], order: ByteOrder, interface: &mut Interface) {
     let mut dropped = None;
     // Interface number and time come first.
@@ -67,7 +67,7 @@ pub(crate) fn read_statistics(body: &[u8], order: ByteOrder, interface: &mut Int
     interface.dropped = dropped.or(interface.dropped);
 }
 
-/// The options up to the end mark, or to the first that does not fit.
+/// The options up to the end mark, or to the first option that exceeds the block.
 fn options(mut bytes: &[u8], order: ByteOrder) -> impl Iterator<Item = (u16, PcapNGOption<'_>)> {
     let parse = match order {
         ByteOrder::Little => parse_option_le::<PcapError<&[u8]>>,
@@ -81,7 +81,7 @@ fn options(mut bytes: &[u8], order: ByteOrder) -> impl Iterator<Item = (u16, Pca
     })
 }
 
-/// Text as some writers end it: with a zero byte.
+/// Decodes UTF-8 text up to the zero byte that some writers append.
 fn text(bytes: &[u8]) -> Option<String> {
     let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     let text = String::from_utf8_lossy(bytes);

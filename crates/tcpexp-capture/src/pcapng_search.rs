@@ -1,4 +1,4 @@
-//! Finding the way back into a pcapng file behind garbage.
+//! Resynchronisation: the next sound block of a pcapng file behind garbage.
 
 use pcap_parser::pcapng::{
     CB_MAGIC, DCB_MAGIC, DSB_MAGIC, EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, NRB_MAGIC, SHB_MAGIC,
@@ -10,15 +10,15 @@ use crate::pcapng::NgWalk;
 use crate::pcapng_block::{OPB_MAGIC, SHORTEST_BLOCK, section_order, unsupported_version};
 use crate::step::{LONGEST_IN_SEARCH, ROW, Row, Search, search};
 
-/// What blocks must look like to belong to the section that was being read.
+/// The properties that blocks of the current section share.
 pub(crate) struct BlockSearch {
-    /// Its byte order; without one, only a new section will do.
+    /// Byte order of the section; `None` if only a new section header is acceptable.
     pub(crate) order: Option<ByteOrder>,
-    /// Interfaces it has described so far.
+    /// Number of interfaces described so far.
     pub(crate) interfaces: u32,
 }
 
-/// What stands at one place.
+/// The block at one offset.
 enum Candidate {
     Section,
     Block(usize),
@@ -33,8 +33,8 @@ impl BlockSearch {
         })
     }
 
-    /// A section header proves itself: magic, byte order mark, version and two lengths. Other
-    /// blocks must come in a row.
+    /// A section header is accepted alone: magic, byte order mark, version and two lengths must match.
+    /// Other blocks must form a row.
     fn row_at(&self, bytes: &[u8], at_end: bool) -> Row {
         let mut from = 0;
         for _ in 0..ROW {
@@ -97,7 +97,7 @@ impl BlockSearch {
         }
     }
 
-    /// Whether a packet fits into its block and is of an interface that is described.
+    /// Whether a packet fits into its block and names a known interface.
     fn fits(&self, kind: u32, block: &[u8], order: ByteOrder) -> bool {
         match kind {
             EPB_MAGIC => {

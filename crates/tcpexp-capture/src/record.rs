@@ -1,4 +1,4 @@
-//! What a capture gives: records, and the interfaces they were seen on.
+//! Records, and the interfaces that captured them.
 
 use tcpexp_units::Timestamp;
 
@@ -13,9 +13,9 @@ pub struct Record<'a> {
     pub link_type: u16,
     /// Index into [`Capture::interfaces`](crate::Capture::interfaces).
     pub interface: u32,
-    /// Length of the packet on the wire in bytes, as the capture tool saw it.
+    /// Length of the packet on the wire in bytes, as the capture tool recorded it.
     pub wire_bytes: u32,
-    /// The bytes that were kept, without padding.
+    /// The captured bytes without padding.
     pub captured: &'a [u8],
     /// Where the record starts in the (decompressed) file, in bytes.
     pub offset: u64,
@@ -38,9 +38,9 @@ pub enum NoTime {
 pub struct Interface {
     /// `LINKTYPE_` number of the packets seen here.
     pub link_type: u16,
-    /// Most bytes kept of a packet; `None` if the file sets no limit.
+    /// Snapshot length in bytes; `None` if the file sets no limit.
     pub snaplen: Option<u32>,
-    /// The name the capturing host gave it.
+    /// The interface's name on the capturing host: untrusted text, to be quoted before it is printed.
     pub name: Option<String>,
     /// Step of the timestamps.
     pub resolution: Resolution,

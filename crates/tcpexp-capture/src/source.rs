@@ -1,4 +1,4 @@
-//! Where the bytes come from: all there at once, or through a buffer.
+//! The bytes of a file: a slice, a mapping, or a buffered stream.
 
 use std::io::{self, Read};
 
@@ -7,14 +7,14 @@ use memmap2::Mmap;
 /// Size of a stream's buffer to begin with, in bytes.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// The bytes of a file and how far they are used up.
+/// The bytes of a file and the position in them.
 pub(crate) struct Source<'a> {
     data: Data<'a>,
-    /// Bytes of `data` that are used up.
+    /// Consumed bytes of `data`.
     used: usize,
-    /// Bytes that were used up and are no longer in `data`.
+    /// Consumed bytes that are no longer in `data`.
     dropped: u64,
-    /// Nothing comes after what is in `data`.
+    /// Whether `data` reaches to the end of the file.
     at_end: bool,
     /// Why the last [`fill_ahead`](Self::fill_ahead) failed, for the next [`fill`](Self::fill).
     failed_ahead: Option<io::Error>,
@@ -23,7 +23,7 @@ pub(crate) struct Source<'a> {
 enum Data<'a> {
     Slice(&'a [u8]),
     Map(Mmap),
-    // Apart, so that the other two are told quickly: their bytes are asked for with every record.
+    // Boxed: the other two are accessed for every record and stay small.
     Stream(Box<Stream<'a>>),
 }
 
@@ -62,7 +62,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// All bytes at hand, used up or not.
+    /// All buffered bytes, consumed or not.
     #[inline]
     fn bytes(&self) -> &[u8] {
         match &self.data {
@@ -72,20 +72,20 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The bytes at hand that are not used up.
+    /// The buffered bytes that are not consumed.
     #[inline]
     pub(crate) fn window(&self) -> &[u8] {
         &self.bytes()[self.used..]
     }
 
-    /// Uses up `count` bytes of the window.
+    /// Consumes `count` bytes of the window.
     #[inline]
     pub(crate) fn consume(&mut self, count: usize) {
         debug_assert!(count <= self.window().len());
         self.used += count;
     }
 
-    /// Uses up `count` bytes of the window and gives what was the window before. It stays at hand
+    /// Consumes `count` bytes of the window and returns the window as it was before, which stays valid
     /// until the next [`fill`](Self::fill).
     #[inline]
     pub(crate) fn take(&mut self, count: usize) -> &[u8] {
@@ -106,10 +106,10 @@ impl<'a> Source<'a> {
         self.at_end
     }
 
-    /// Makes room for a window of `needed` bytes and reads once, so that whatever is there already
-    /// is seen before the reader is waited for again.
+    /// Makes room for a window of `needed` bytes and reads once: a record that has arrived is returned
+    /// before the reader blocks again.
     ///
-    /// The buffer doubles only when it is full, so it never exceeds twice what really came.
+    /// The buffer doubles only when it is full, so it never exceeds twice the bytes that arrived.
     pub(crate) fn fill(&mut self, needed: usize) -> io::Result<()> {
         if let Some(error) = self.failed_ahead.take() {
             return Err(error);
@@ -154,7 +154,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Gives a stream back as one reader, as if nothing had been read from it.
+    /// Returns the stream as a reader that starts at the first byte again.
     pub(crate) fn into_reader(self) -> Box<dyn Read + Send + 'a> {
         match self.data {
             Data::Slice(bytes) => Box::new(bytes),

@@ -1,45 +1,43 @@
-//! One step of a walk over a capture, the same whether its bytes are mapped or arrive in pieces.
+//! One step of a walk over a capture, for mapped files and for streams alike.
 //!
-//! A walk looks at a window that starts where the last step ended. It never reads, so it can say
-//! that it needs a larger window; once the window is known to reach the end of the file it must
-//! decide with what is there.
+//! A walk parses a window that starts where the last step ended. It does no input: it asks for a
+//! larger window, unless the window reaches the end of the file.
 
 use tcpexp_units::Timestamp;
 
-use crate::error::{FirstBytes, Foreign};
-use crate::pcap::PcapWalk;
-use crate::pcapng::NgWalk;
-use crate::{Damage, Error, Format, Interface, NoTime};
+use crate::{Damage, NoTime};
 
-/// Longest record or block that is believed, in bytes. Larger claims are damage, so this also
-/// bounds the memory of a stream.
+/// Longest accepted record or block in bytes; a longer length is damage. Bounds a stream's buffer.
+/// A super-packet has 64 KiB, and pcapng blocks of other kinds (name resolution, secrets) stay below
+/// some megabytes.
 pub(crate) const LONGEST_RECORD: u32 = 64 << 20;
 
-/// Longest record or block that is believed where records are searched for among garbage.
+/// Longest accepted record or block during resynchronisation: tcpdump's default snapshot length, so
+/// that a random length rarely passes.
 pub(crate) const LONGEST_IN_SEARCH: u32 = 256 << 10;
 
-/// Records or blocks in a row that prove the bytes to be a capture again. Shorter rows do if they
-/// end exactly where the file does.
+/// Consecutive sound records that end a resynchronisation. Fewer suffice at the exact end of the
+/// file.
 pub(crate) const ROW: usize = 3;
 
-/// What the window starts with.
+/// The start of the window.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// A record.
     Record(Found),
-    /// This many bytes that belong to the capture and hold no record.
+    /// This many sound bytes without a record.
     Pass(usize),
-    /// This many bytes that cannot be used, but whose end is certain.
+    /// This many unusable bytes with a known end.
     Skip(usize, Damage),
-    /// Less than can be decided on: a window of at least this many bytes is needed.
+    /// Undecided: a window of at least this many bytes is needed.
     More(usize),
-    /// Bytes that are no record. Where the next one starts is worth a search, or is not.
+    /// Unusable bytes; `search` tells whether sound records may follow.
     Broken { damage: Damage, search: bool },
     /// The end of the file, after whole records.
     End,
 }
 
-/// A record, as places in the window.
+/// A record as offsets into the window.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) at: Result<Timestamp, NoTime>,
@@ -66,14 +64,14 @@ pub(crate) enum Peek {
     Unknown,
 }
 
-/// Where in a window of unknown bytes a capture goes on.
+/// Result of a search for the next sound record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Search {
     /// At this byte.
     Found(usize),
     /// Not before byte `from`; from there a window of `needed` bytes is needed.
     More { from: usize, needed: usize },
-    /// Nowhere to the end of the file.
+    /// No sound record up to the end of the file.
     Nowhere,
 }
 
@@ -82,11 +80,12 @@ pub(crate) enum Search {
 pub(crate) enum Row {
     Holds,
     Breaks,
-    /// A window of this many bytes would tell.
+    /// Undecided: a window of this many bytes is needed.
     Undecided(usize),
 }
 
-/// Tries every byte of `window` as the start of a row; `shortest` is the least a record takes.
+/// Tries every byte of `window` as the start of a row; `shortest` is the length of the shortest
+/// record.
 pub(crate) fn search(
     window: &[u8],
     at_end: bool,
@@ -107,95 +106,5 @@ pub(crate) fn search(
     Search::More {
         from: starts,
         needed: shortest,
-    }
-}
-
-/// A walk in one of the two formats.
-#[derive(Debug)]
-pub(crate) enum Walk {
-    Pcap(PcapWalk),
-    PcapNg(NgWalk),
-}
-
-impl Walk {
-    /// Bytes needed to open a file that starts with `start`, which has at least four.
-    pub(crate) fn header_bytes(start: &[u8]) -> usize {
-        if NgWalk::starts(start) {
-            NgWalk::HEADER_BYTES
-        } else {
-            PcapWalk::HEADER_BYTES
-        }
-    }
-
-    /// Reads the header; also gives how many bytes of it are done with.
-    pub(crate) fn open(start: &[u8]) -> Result<(Self, usize), Error> {
-        if start.is_empty() {
-            return Err(Error::Empty);
-        }
-        if start.len() < 4 {
-            return Err(Error::HeaderCut {
-                have: start.len(),
-                needed: PcapWalk::HEADER_BYTES,
-            });
-        }
-        if NgWalk::starts(start) {
-            // The first block is the section header, which the walk itself steps over.
-            return NgWalk::open(start).map(|walk| (Self::PcapNg(walk), 0));
-        }
-        if PcapWalk::starts(start) {
-            return PcapWalk::open(start).map(|walk| (Self::Pcap(walk), PcapWalk::HEADER_BYTES));
-        }
-        Err(match Foreign::sniff(start) {
-            Some(foreign) => Error::Unsupported { foreign },
-            None => Error::NotCapture {
-                start: FirstBytes::of(start),
-            },
-        })
-    }
-
-    /// What the window starts with if that is a whole record like most.
-    #[inline]
-    pub(crate) fn usual(&mut self, window: &[u8]) -> Option<Found> {
-        match self {
-            Self::Pcap(walk) => walk.usual(window),
-            Self::PcapNg(_) => None,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn step(&mut self, window: &[u8], at_end: bool, offset: u64) -> Step {
-        match self {
-            Self::Pcap(walk) => walk.step(window, at_end, offset),
-            Self::PcapNg(walk) => walk.step(window, at_end, offset),
-        }
-    }
-
-    /// What the window starts with, without stepping over it.
-    pub(crate) fn peek(&self, window: &[u8]) -> Peek {
-        match self {
-            Self::Pcap(walk) => walk.peek(window),
-            Self::PcapNg(walk) => walk.peek(window),
-        }
-    }
-
-    pub(crate) fn search(&self, window: &[u8], at_end: bool) -> Search {
-        match self {
-            Self::Pcap(walk) => walk.search(window, at_end),
-            Self::PcapNg(walk) => walk.search(window, at_end),
-        }
-    }
-
-    pub(crate) fn format(&self) -> Format {
-        match self {
-            Self::Pcap(walk) => walk.format(),
-            Self::PcapNg(walk) => walk.format(),
-        }
-    }
-
-    pub(crate) fn interfaces(&self) -> &[Interface] {
-        match self {
-            Self::Pcap(walk) => std::slice::from_ref(walk.interface()),
-            Self::PcapNg(walk) => walk.interfaces(),
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Rates and delays of the same bins of time.
+//! Rates and round-trip times of the same time bins.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,11 +11,11 @@ use crate::quantile::Sorted;
 /// The column with the median delay of a bin.
 pub const BIN_DELAY: &str = "rtt_ns";
 
-/// Gives each bin of a table of rates the median of the round-trip times of its flow that began in
-/// it. Bins without any are left out.
+/// Adds to each bin of a table of rates the median of its flow's round-trip times that start in the
+/// bin. Bins without a round-trip time are left out.
 ///
-/// Both tables have the columns `flow` and `file`; tables of one dataset are of one file, and those
-/// of different files are taken for one dataset.
+/// Both tables have the columns `flow` and `file`. Two single files with different names count as
+/// one dataset.
 pub fn delays_of_bins(rates: &Frame, delays: &Frame) -> Result<Frame, Error> {
     let is_of_one = sources(rates) == sources(delays);
     let key = |frame: &Frame, row: usize| {

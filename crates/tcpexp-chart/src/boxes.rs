@@ -21,7 +21,7 @@ const OUTLIER: u32 = 2;
 /// Radius of a violin's median.
 const DOT: u32 = 5;
 
-/// What stands for the values of a slot.
+/// How a slot's distribution is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A Tukey box: quartiles and median, whiskers to the last value within 1.5 interquartile
@@ -98,7 +98,7 @@ fn boxed(place: Place, values: &[f64], shown: &Shown) -> Vec<Layer> {
             Some(Stroke::solid(ink, OUTLINE)),
         ),
         Layer::Segments(
-            // Its ends are round.
+            // Shorter than the box by the round ends of the stroke.
             vec![across(median, width * 0.47)],
             Stroke::solid(ink, MEDIAN),
         ),

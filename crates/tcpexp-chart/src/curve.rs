@@ -19,7 +19,7 @@ use crate::{DelaySeries, Error};
 const MOST_BINS: usize = 700;
 /// Steps of a drawn distribution: more than ten per millimetre.
 const STEPS: u64 = 500;
-/// Series with fewer samples are dots: a line between them would tell of samples that are not.
+/// Series with fewer samples are drawn as dots: a line would suggest samples in between.
 const LEAST_JOINED: u64 = 200;
 /// A series with its colour.
 pub(crate) struct Curve {
@@ -34,8 +34,8 @@ pub(crate) struct Curve {
     distribution: Vec<(TimeDelta, f64)>,
 }
 
-/// One curve for each series with samples, in their order, and one in grey for those that are too
-/// many to have a colour.
+/// One curve per series with samples, in their order. Series beyond the colours are pooled in one
+/// grey curve.
 pub(crate) fn curves(series: &[DelaySeries]) -> Result<Vec<Curve>, Error> {
     let mut coloured: Vec<&DelaySeries> = series.iter().filter(|s| s.samples() > 0).collect();
     let others = take_others(&mut coloured);

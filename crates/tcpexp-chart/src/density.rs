@@ -1,4 +1,4 @@
-//! How densely values lie, estimated.
+//! Kernel density estimates.
 
 use crate::quantile::Sorted;
 
@@ -6,7 +6,7 @@ use crate::quantile::Sorted;
 const POINTS: usize = 96;
 /// Bins that many values are counted into before they are smoothed: finer than the bandwidth.
 const BINS: usize = 1024;
-/// Beyond so many bandwidths a value counts for nothing.
+/// Bandwidths beyond which a value does not count: the Gaussian is below 0.04 % of its peak there.
 const REACH: f64 = 4.0;
 
 /// The density of values between the least and the largest, as a share of its peak.
@@ -24,7 +24,7 @@ impl Density {
         let (least, most) = (*sorted.values().first()?, *sorted.values().last()?);
         let bandwidth = bandwidth(&sorted)?;
         if bandwidth <= 0.0 || most <= least {
-            // All of them are one value: as wide as can be.
+            // All values are equal: the full width.
             return Some(Self {
                 points: vec![(least, 1.0), (most, 1.0)],
             });
@@ -51,7 +51,7 @@ fn bandwidth(sorted: &Sorted) -> Option<f64> {
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
     let between = (sorted.quantile(0.75)? - sorted.quantile(0.25)?) / 1.34;
-    // More than half of the values may be one.
+    // More than half of the values may be equal, and the interquartile range zero.
     let spread = if between > 0.0 {
         deviation.min(between)
     } else {

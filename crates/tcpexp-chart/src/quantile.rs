@@ -1,4 +1,4 @@
-//! Quantiles of all values, in order.
+//! Sorted values, their quantiles and their empirical distribution.
 
 use crate::Group;
 
@@ -7,7 +7,7 @@ use crate::Group;
 pub(crate) struct Sorted(Vec<f64>);
 
 impl Sorted {
-    /// What is no number is left out.
+    /// Sorts `values`; infinite ones and NaN are left out.
     pub(crate) fn of(values: &[f64]) -> Self {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -23,8 +23,8 @@ impl Sorted {
         tcpexp_metrics::quantile::quantile(&self.0, share)
     }
 
-    /// The values at which the empirical distribution rises, and how high, in at most `most` steps.
-    /// The least and the largest value are among them.
+    /// The steps of the empirical distribution, at most `most`: values and the share of all values
+    /// that do not exceed them. The smallest value comes first with share 0, the largest last.
     pub(crate) fn steps(&self, most: usize) -> Vec<(f64, f64)> {
         let count = self.0.len();
         let steps = most.min(count);

@@ -1,4 +1,4 @@
-//! One number of each run, and how sure their median is.
+//! One number per run, and the confidence interval of their median.
 
 use std::str::FromStr;
 
@@ -23,7 +23,7 @@ pub enum Statistic {
     Max,
     /// All added up.
     Sum,
-    /// The value that this share of all do not exceed.
+    /// The quantile at this share, 0 to 1.
     Quantile(f64),
 }
 
@@ -46,7 +46,7 @@ impl Statistic {
         }
     }
 
-    /// What it is called: `median`, `p95`.
+    /// Its name on an axis: `median`, `p95`.
     pub fn name(self) -> String {
         match self {
             Self::Median => "median".to_owned(),
@@ -80,9 +80,9 @@ impl FromStr for Statistic {
     }
 }
 
-/// Numbers of runs in groups of two kinds.
+/// One number per run, by two groupings.
 pub(crate) struct Runs {
-    /// First by one kind, then by the other.
+    /// By level of the first grouping, then of the second.
     pub(crate) numbers: Vec<Vec<Vec<f64>>>,
 }
 
@@ -90,8 +90,8 @@ pub(crate) struct Runs {
 type Cell = Vec<(usize, Vec<f64>)>;
 
 impl Runs {
-    /// Makes the column `y` of each run in each group one number. A table without runs has one row
-    /// for each.
+    /// Reduces the column `y` of each run in each group to one number by `statistic`. In a table
+    /// without runs each row is a number.
     pub(crate) fn of(
         frame: &Frame,
         y: &str,
@@ -144,7 +144,7 @@ impl Runs {
         Bootstrap::default().estimate(&self.numbers[first][second])
     }
 
-    /// The median over runs of all cells that have any.
+    /// The smallest and the largest number to draw: medians with their intervals.
     pub(crate) fn extremes(&self) -> Option<(f64, f64)> {
         let mut found: Option<(f64, f64)> = None;
         for (first, cells) in self.numbers.iter().enumerate() {

@@ -10,9 +10,9 @@ use crate::{Error, FigureSize, Style, Svg};
 
 /// White margin around the figure.
 const MARGIN: i32 = 12;
-/// Between panels beside each other, and one above the other.
+/// Gaps between panels side by side, and between panels in a column.
 const BETWEEN: (i32, i32) = (40, 14);
-/// Room for a line of text above a panel.
+/// Height of a line of text above a panel.
 const TITLE: i32 = TEXT_HEIGHT + 14;
 /// Less room for data than this shows nothing.
 const LEAST_INSIDE: i32 = 120;

@@ -8,9 +8,9 @@ use crate::legend::Key;
 use crate::theme::Ink;
 use crate::{AxisStyle, Error, Levels};
 
-/// Part of a slot that is drawn on; the rest is between slots.
+/// Share of a slot's width that is drawn on; the rest separates slots.
 const FILLED: f64 = 0.8;
-/// Part of a slot that one thing takes at the most.
+/// Share of a slot's width that one box or bar takes at most.
 const WIDEST: f64 = 0.45;
 
 /// An axis with slots, each with a place for each colour.

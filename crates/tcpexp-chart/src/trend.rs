@@ -1,11 +1,10 @@
-//! A number of each run against a parameter: fairness over round-trip times, and so on.
+//! One number per run against a parameter, such as fairness over round-trip times.
 
 use tcpexp_metrics::fairness::jain;
 use tcpexp_table::Frame;
 
 use crate::axis::{AxisSpec, range};
 use crate::clip::Point;
-use crate::group::numbers;
 use crate::layer::Layer;
 use crate::legend::Key;
 use crate::quantity::Shown;
@@ -100,28 +99,6 @@ pub fn trend_figure(
     .draw(&style.noting(runs.note(style.note.as_deref())))
 }
 
-/// The rows of a table with two rows for each flow, one for each direction, that have the larger
-/// `y`: those of the data, not of its acknowledgments.
-pub fn data_directions(frame: &Frame, y: &str) -> Result<Frame, Error> {
-    let column = numbers(frame, y)?;
-    let columns = ["file", "run", "flow_id"].map(str::to_owned);
-    let flows = Levels::of(frame, &columns);
-    let mut largest: Vec<Option<(f64, usize)>> = vec![None; flows.len()];
-    for row in 0..frame.rows() {
-        let best = &mut largest[flows.of_row(row)];
-        if let Some(number) = column.number(row)
-            && best.is_none_or(|(most, _)| number > most)
-        {
-            *best = Some((number, row));
-        }
-    }
-    let mut keep = vec![false; frame.rows()];
-    for (_, row) in largest.into_iter().flatten() {
-        keep[row] = true;
-    }
-    Ok(frame.filtered(&keep))
-}
-
 /// A line with intervals.
 struct Trend {
     points: Vec<Point>,
@@ -157,7 +134,7 @@ impl Trend {
     }
 }
 
-/// With some air, so that no marker is on the frame.
+/// The range with a margin, so that no marker lies on the frame.
 fn around((least, most): (f64, f64), log: bool) -> (f64, f64) {
     if log && least > 0.0 {
         return (least / 1.15, most * 1.15);
@@ -223,24 +200,6 @@ mod tests {
         assert_snapshot!(figure(Share::Jain, &style).texts(), @r"20 | 40 | 60 | 80 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index | median over 3 runs");
         style.x.log = true;
         assert_snapshot!(figure(Share::Ratio, &style).texts(), @r"10 | 20 | 50 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | delay (ms) | Jain&apos;s index | median over 3 runs");
-    }
-
-    #[test]
-    fn the_direction_of_a_flow_that_has_more_is_that_of_its_data() {
-        let frame = Frame::of(vec![
-            ("run".into(), Series::texts(["a", "a", "b", "b"].map(Some))),
-            (
-                "flow_id".into(),
-                Series::Whole([0, 0, 0, 0].map(Some).to_vec()),
-            ),
-            (
-                "goodput_bps".into(),
-                Series::Whole([9, 1, 2, 7].map(Some).to_vec()),
-            ),
-        ]);
-        let data = data_directions(&frame, "goodput_bps").unwrap();
-        let expected = Series::Whole(vec![Some(9), Some(7)]);
-        assert_eq!(data.column("goodput_bps"), Some(&expected));
     }
 
     #[test]

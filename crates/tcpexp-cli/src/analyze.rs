@@ -70,6 +70,11 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     max_owd: TimeDelta,
 
+    /// Take the fastest packets to be equally fast both ways: the offset between the clocks is then
+    /// known to their resolution, and one-way delays with it
+    #[arg(long)]
+    symmetric: bool,
+
     #[command(flatten)]
     sender: SenderArgs,
 
@@ -136,6 +141,7 @@ pub(crate) fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
     Ok(AnalyzeOptions {
         tunnels: args.reading.tunnels(),
         max_owd: args.max_owd,
+        symmetric: args.symmetric,
         sender: args.sender.options(),
         bin,
         link_rate_bps: args.rate,

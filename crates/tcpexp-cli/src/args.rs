@@ -112,6 +112,11 @@ pub(crate) struct RttArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     pub(crate) max_owd: TimeDelta,
 
+    /// Take the fastest packets to be equally fast both ways: the offset between the clocks is then
+    /// known to their resolution, and one-way delays with it
+    #[arg(long, requires = "dst", conflicts_with = "compat")]
+    pub(crate) symmetric: bool,
+
     /// Pair packets exactly as another tool does; the output is that tool's
     #[arg(long, value_name = "TOOL", requires = "dst")]
     #[arg(conflicts_with_all = ["flow", "flows", "plot", "limit", "inner", "max_owd"])]

@@ -64,6 +64,11 @@ pub(crate) struct PathArgs {
     /// longer, the more memory
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     max_owd: TimeDelta,
+
+    /// Take the fastest packets to be equally fast both ways: the offset between the clocks is then
+    /// known to their resolution, and one-way delays with it
+    #[arg(long)]
+    symmetric: bool,
 }
 
 pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
@@ -77,7 +82,8 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(&args.dst)?);
     let options = PathOptions::default()
         .tunnels(args.reading.tunnels())
-        .max_owd(args.max_owd);
+        .max_owd(args.max_owd)
+        .symmetric(args.symmetric);
     let progress = Progress::watch(&[&src, &dst], 3, args.output.quiet);
     let report = path(&src, &dst, &options, |batch| results.take(args, batch))?;
     drop(progress);
@@ -177,7 +183,7 @@ impl Results {
 
     /// Completes the files, and only when all are complete gives them their names.
     fn finish(self, report: &PathReport, quiet: bool) -> anyhow::Result<()> {
-        let is_offset_known = report.offset_error.is_some();
+        let is_offset_known = report.clock.offset().error().is_some();
         let ways = &report.totals.ways;
         let mut text = self
             .table
@@ -210,7 +216,7 @@ fn draw(chart: &mut Chart, packet: &PathPacket) {
 
 /// How true one-way delays are.
 fn one_way_delays(report: &PathReport) -> String {
-    match report.offset_error {
+    match report.clock.offset().error() {
         Some(error) => format!(
             "off by up to {error} with the clocks' offset: as much too long one way as too short the other; queueing delays are not"
         ),

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use tcpexp::{CaptureInfo, PathReport, RttReport};
+use tcpexp_measure::path::{CaptureLoss, PathTotals};
 use tcpexp_measure::spp::{ClockModel, FlowSummary, Identification, Point, RttSample, Totals};
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tally;
 
 const NO_BREAK: &str = "\u{a0}";
@@ -14,24 +15,39 @@ pub(crate) struct Basis<'a> {
     pub(crate) captures: &'a [CaptureInfo; 2],
     identification: &'a Identification,
     clock: &'a ClockModel,
-    /// How far the clocks' offset may be off.
-    offset_error: Option<TimeDelta>,
     pub(crate) totals: &'a Totals,
+    /// What became of the packets, where that was asked for.
+    path: Option<&'a PathTotals>,
+}
+
+impl Basis<'_> {
+    /// What the captures missed, a line for each.
+    fn capture_loss(&self) -> Vec<String> {
+        if let Some(totals) = self.path {
+            let losses = CaptureLoss::of(totals).into_iter();
+            return losses
+                .filter(CaptureLoss::is_shown)
+                .map(|loss| loss.to_string())
+                .collect();
+        }
+        let unseen = Point::BOTH.into_iter().zip(self.totals.unseen);
+        let unseen = unseen.filter(|(_, packets)| *packets > 0);
+        unseen
+            .map(|(point, packets)| {
+                format!("the capture at {point} missed at least {packets} packets: not all that it does not show was lost")
+            })
+            .collect()
+    }
 }
 
 impl<'a> From<&'a RttReport> for Basis<'a> {
     fn from(report: &'a RttReport) -> Self {
-        let offset = report.clock.offset();
-        let bounds = offset.lower.zip(offset.upper);
-        let error = |(lower, upper): (TimeDelta, TimeDelta)| {
-            TimeDelta::from_nanos((upper - lower).abs().as_nanos() / 2)
-        };
         Self {
             captures: &report.captures,
             identification: &report.identification,
             clock: &report.clock,
-            offset_error: bounds.map(error),
             totals: &report.totals,
+            path: None,
         }
     }
 }
@@ -42,8 +58,8 @@ impl<'a> From<&'a PathReport> for Basis<'a> {
             captures: &report.captures,
             identification: &report.identification,
             clock: &report.clock,
-            offset_error: report.offset_error,
             totals: &report.totals.totals,
+            path: Some(&report.totals),
         }
     }
 }
@@ -52,20 +68,36 @@ impl<'a> From<&'a PathReport> for Basis<'a> {
 pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
     let mut text = String::new();
     line(&mut text, "clocks", &clocks(report));
+    for (point, tick) in Point::BOTH.into_iter().zip(report.clock.ticks()) {
+        if tick > TimeDelta::from_micros(1) {
+            line(
+                &mut text,
+                "",
+                &format!("the clock at {point} advances in steps of {tick}"),
+            );
+        }
+    }
+    let first = report.captures[Point::Src.index()].span;
+    let into = |at: Timestamp| at - first.map_or(at, |(first, _)| first);
     for step in report.clock.steps() {
-        let first = report.captures[Point::Src.index()]
-            .span
-            .map_or(step.at, |(first, _)| first);
-        let at = step.at - first;
         let way = if step.size < TimeDelta::ZERO {
             "back"
         } else {
             "forward"
         };
         let what = format!(
-            "the clock at {} was set {way} by {}, {at:.1} into the capture",
+            "the clock at {} was set {way} by {}, {:.1} into the capture",
             step.point,
-            step.size.abs()
+            step.size.abs(),
+            into(step.at)
+        );
+        line(&mut text, "", &what);
+    }
+    for step in report.clock.suspected_steps() {
+        let what = format!(
+            "a clock may have been set by {}, {:.1} into the capture: nothing is measured across it",
+            step.size.abs(),
+            into(step.at)
         );
         line(&mut text, "", &what);
     }
@@ -96,6 +128,7 @@ pub(crate) fn warnings(
     for (capture, name) in report.captures.iter().zip(names) {
         warnings.extend(capture_warnings(capture, name));
     }
+    warnings.extend(report.capture_loss());
     if seen.samples > 0 && !seen.took_time {
         warnings.push("every round-trip time is 0: is one capture a copy of the other one?".into());
     }
@@ -115,10 +148,17 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
             capture.moved_records
         ));
     }
+    if capture.flows_shed > 0 {
+        warnings.push(format!(
+            "{}: too many flows at once: {} of them, the least active, ended early, and their later packets began new flows",
+            name.display(),
+            capture.flows_shed
+        ));
+    }
     let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
     if dropped > 0 {
         warnings.push(format!(
-            "{}: the capture itself dropped {dropped} packets: they count as lost or unseen",
+            "{}: the capture itself dropped {dropped} packets: what it does not show need not be lost",
             name.display()
         ));
     }
@@ -205,7 +245,7 @@ pub(crate) fn skipped(tally: &Tally) -> String {
 fn clocks(report: &Basis<'_>) -> String {
     let offset = report.clock.offset();
     let mut text = format!("dst is {}", offset.middle.abs());
-    if let Some(error) = report.offset_error {
+    if let Some(error) = offset.error() {
         // Writing to a string cannot fail.
         let _ = write!(text, " ± {error}");
     }

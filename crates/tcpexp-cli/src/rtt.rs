@@ -26,7 +26,8 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(dst)?);
     let options = RttOptions::default()
         .tunnels(args.reading.tunnels())
-        .max_owd(args.max_owd);
+        .max_owd(args.max_owd)
+        .symmetric(args.symmetric);
     let progress = Progress::watch(&[&src, &dst], 2, args.output.quiet);
     let report = rtt(&src, &dst, &options, |batch| results.take(batch))?;
     drop(progress);

@@ -4,16 +4,16 @@ use tcpexp_flow::{Datagram, Flow, Segment};
 
 use crate::Meter;
 
-/// Two meters of one flow: what a pass over the packets costs is paid once.
+/// Two meters of one flow, which share one pass over the packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Both<A, B>(pub A, pub B);
 
-/// A row of one of two measurements.
+/// A row of either measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Either<A, B> {
-    /// Of the first one.
+    /// Of the first meter.
     First(A),
-    /// Of the second one.
+    /// Of the second meter.
     Second(B),
 }
 
@@ -36,7 +36,7 @@ impl<A: Meter, B: Meter> Meter for Both<A, B> {
     }
 }
 
-/// Rows of one measurement on their way among those of both.
+/// Wraps the rows of one meter.
 struct Into<'a, Rows, Wrap>(&'a mut Rows, Wrap);
 
 impl<Row, Wrapped, Rows: Extend<Wrapped>, Wrap: Fn(Row) -> Wrapped> Extend<Row>
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_two_meters_tells_what_it_tells_alone() {
+    fn each_of_two_meters_yields_the_rows_that_it_yields_alone() {
         let both = rows(|flow| Both(Connection::default(), SingleRttMeter::new(flow)));
         let (mut connections, mut times) = (Vec::new(), Vec::new());
         for row in both {

@@ -1,45 +1,45 @@
-//! Some thousand packets of a capture, each in its flow.
+//! Chunks of a capture: some thousand packets, grouped by flow.
 
 use tcpexp_flow::{Arrival, Flow, FlowPacket, FlowTable, Slot, prefetch};
 
-use crate::Packets;
+use crate::{Metered, Packets};
 
-/// Flows are spread over so many shards, whatever the number of threads.
+/// Number of shards that flows are spread over, independent of the number of threads.
 pub(crate) const SHARDS: usize = 16;
 /// Packets read at a time.
 const CHUNK: usize = 4_096;
-/// A capture may end with a million flows: so many are told of at a time, and what is known of them
-/// fits into a processor's cache.
+/// Flows whose end is reported per chunk at the end of a capture, of which there may be a million:
+/// their state fits into a core's cache.
 const ENDED_TOGETHER: usize = 512;
-/// So many flows' states fit into a processor's cache.
+/// Number of flows whose state fits into a core's cache.
 const MANY_FLOWS: usize = 1_024;
-/// Of more, a flow's state is asked for so many packets before it is needed.
+/// Prefetch distance in packets once flow state outgrows the cache.
 const AHEAD: usize = 16;
 /// No packet.
 const END: u32 = u32::MAX;
 
-/// Packets in the order of the capture, and each flow's as a chain: measured flow by flow, a chunk
-/// brings each flow's state into the cache once.
+/// Packets in the order of the capture, linked into one chain per flow: measured flow by flow, a
+/// chunk loads each flow's state into the cache once.
 ///
-/// Used again and again, so that memory is asked for only once.
+/// Reused, so it allocates only once.
 #[derive(Default)]
 pub(crate) struct Chunk {
     packets: Vec<Arrival>,
-    /// By packet, the next one of its flow, or [`END`].
+    /// Index of the next packet of the same flow, or [`END`], by packet.
     next: Vec<u32>,
     parts: [Part; SHARDS],
-    /// Whether the capture ends with it.
+    /// Whether this is the last chunk of the capture.
     is_last: bool,
 }
 
-/// One shard's part of a chunk.
+/// The part of a chunk that belongs to one shard.
 #[derive(Default)]
 pub(crate) struct Part {
     /// Flows that begin.
     pub(crate) began: Vec<(Slot, Flow)>,
-    /// Flows that have packets, each with its first one.
+    /// Flows with packets in the chunk, each with the index of its first packet.
     pub(crate) chains: Vec<(Slot, u32)>,
-    /// Flows that are over; their slots are used again in the next chunk at the earliest.
+    /// Flows that have ended; their slots are reused in the next chunk at the earliest.
     pub(crate) ended: Vec<(Slot, Flow)>,
 }
 
@@ -60,7 +60,7 @@ impl Chunk {
         })
     }
 
-    /// Asks for a packet: the next one of a flow is where no processor would look for it.
+    /// Prefetches a packet: a chain follows no pattern that a hardware prefetcher recognises.
     #[inline]
     pub(crate) fn expect(&self, index: u32) {
         if let Some(packet) = self.packets.get(index as usize) {
@@ -79,7 +79,7 @@ impl Chunk {
     }
 }
 
-/// One capture on its way into chunks of packets that have no flow yet.
+/// Reads a capture into chunks; the packets have no flow yet.
 pub(crate) struct Arrivals<'a, P> {
     packets: &'a mut P,
     is_at_end: bool,
@@ -91,7 +91,7 @@ impl<'a, P: Packets> Arrivals<'a, P> {
         Self { packets, is_at_end }
     }
 
-    /// Fills `chunk` with what comes next; with nothing once the capture is at its end.
+    /// Fills `chunk` with the next packets; with none at the end of the capture.
     pub(crate) fn read(&mut self, chunk: &mut Chunk) {
         chunk.clear();
         if !self.is_at_end {
@@ -104,32 +104,32 @@ impl<'a, P: Packets> Arrivals<'a, P> {
     }
 }
 
-/// The flows of the capture that a chunk's packets get their places in.
+/// Assigns the packets of chunks to flows.
 #[derive(Default)]
 pub(crate) struct Places {
     table: FlowTable,
-    /// By slot, the flow's latest packet in the chunk, or [`END`].
+    /// Index of the flow's latest packet in the chunk, or [`END`], by slot.
     latest: Vec<u32>,
     state: State,
 }
 
-/// How far a capture's flows have been told of.
+/// Progress of reporting the flows of a capture.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     #[default]
     Alive,
-    /// The capture is at its end, but not all flows have been told to be over.
+    /// The capture is at its end, and some ends of flows are still to be reported.
     Ending,
     Over,
 }
 
 impl Places {
-    /// How many flows there have been.
-    pub(crate) fn flows_seen(&self) -> u32 {
-        self.table.flows_seen()
+    /// The number of flows so far.
+    pub(crate) fn metered(&self) -> Metered {
+        Metered::of(&self.table)
     }
 
-    /// Gives the packets of `chunk` their places; tells whether there was anything to tell.
+    /// Assigns the packets of `chunk` to flows; returns false once everything has been reported.
     pub(crate) fn fill(&mut self, chunk: &mut Chunk) -> bool {
         if self.state == State::Over {
             return false;
@@ -151,7 +151,8 @@ impl Places {
             self.state = State::Ending;
             self.table.end_all();
         }
-        // While it goes on, no more can end than have begun: one for each packet.
+        // On average no more flows end than begin, which is at most one per packet; flows that are shed
+        // together are reported over several chunks.
         let most = match self.state {
             State::Alive => CHUNK,
             State::Ending | State::Over => ENDED_TOGETHER,
@@ -186,7 +187,7 @@ impl Places {
     }
 }
 
-/// Asks for what a flow's state is kept in.
+/// Prefetches the state of a flow.
 #[inline]
 pub(crate) fn expect<T>(states: &[T], slot: Slot) {
     if states.len() > MANY_FLOWS / SHARDS

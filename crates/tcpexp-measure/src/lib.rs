@@ -1,10 +1,10 @@
 //! Flows to samples.
 //!
-//! Pure functions of packets: what reads captures implements [`Packets`], and gets samples.
+//! Pure functions of packets: a capture reader implements [`Packets`] and gets samples.
 //!
-//! - From two captures: round-trip times by synthetic packet pairs ([`spp`]), and what became of each
-//!   packet on the path ([`path`]).
-//! - From one capture, a [`Meter`] for each flow: what each connection was ([`flows`]), round-trip
+//! - From two captures: round-trip times by synthetic packet pairs ([`spp`]), and the fate and delay
+//!   of each packet on the path ([`path`]).
+//! - From one capture, a [`Meter`] for each flow: summaries of connections ([`flows`]), round-trip
 //!   times by ACKs and timestamps ([`rtt`]), rates in bins ([`throughput`]), and the sender's
 //!   congestion state ([`sender`]).
 //!

@@ -4,12 +4,11 @@ use tcpexp_flow::{Flow, FlowPacket, FlowTable};
 
 use crate::{Meter, Metered, Packets};
 
-/// Measures each flow with a meter of its own, as [`meter`](crate::meter) does, and hands each row
-/// to `sink` before the next packet is waited for.
+/// Measures each flow with its own meter, as [`meter`](crate::meter), and passes each row to `sink`
+/// before it waits for the next packet.
 ///
-/// The rows of a flow come in the same order; those of its end come as soon as the table knows of
-/// it. One thread does it all, so this is for captures that are being made: one that is there
-/// already is measured faster by [`meter`](crate::meter).
+/// The rows of a flow have the same order; rows of a flow's end follow as soon as the flow table ends
+/// it. Single-threaded, for captures in progress: [`meter`](crate::meter) is faster for files.
 pub fn meter_live<M: Meter, E>(
     packets: &mut impl Packets,
     begin: impl Fn(&Flow) -> M,
@@ -44,14 +43,12 @@ pub fn meter_live<M: Meter, E>(
         }
         rows.drain(..).try_for_each(&mut sink)?;
         if shown == 0 {
-            return Ok(Metered {
-                flows: table.flows_seen(),
-            });
+            return Ok(Metered::of(&table));
         }
     }
 }
 
-/// Ends the meters of the flows that are over.
+/// Ends the meters of the flows that have ended.
 fn end<M: Meter>(table: &mut FlowTable, meters: &mut [Option<M>], rows: &mut Vec<M::Row>) {
     table.drain_ended(|slot, flow| {
         if let Some(mut meter) = meters.get_mut(slot.index()).and_then(Option::take) {

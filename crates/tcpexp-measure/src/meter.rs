@@ -1,24 +1,24 @@
-//! One measurement per flow of a capture, all flows side by side.
+//! One measurement per flow of a capture, all flows in one pass.
 
 use std::panic::resume_unwind;
 use std::thread;
 
-use tcpexp_flow::{Datagram, Flow, FlowPacket, Segment, Slot};
+use tcpexp_flow::{Datagram, Flow, FlowPacket, FlowTable, Segment, Slot};
 
 use crate::Packets;
 use crate::chunk::{Arrivals, Chunk, Part, Places, SHARDS, expect};
 use crate::ring::Stage;
 
-/// Reading takes a part of all work that is not small, so more threads would wait for it.
+/// Most threads of one capture: reading the file is sequential, so more threads would wait for it.
 const MOST_THREADS: usize = 8;
-/// So many shards are handed from thread to thread together.
+/// Shards that are passed between threads as one stage.
 const SHARDS_TOGETHER: usize = 4;
-/// So many flows ahead a meter is asked for.
+/// Prefetch distance for meters, in flows.
 const FLOWS_AHEAD: usize = 3;
 
-/// What is measured of one flow, packet by packet.
+/// Measures one flow, packet by packet.
 pub trait Meter: Send {
-    /// What it yields.
+    /// The type of its results.
     type Row: Send;
 
     /// Takes in a TCP segment.
@@ -27,14 +27,14 @@ pub trait Meter: Send {
     /// Takes in a UDP datagram.
     fn datagram(&mut self, _datagram: &Datagram, _rows: &mut impl Extend<Self::Row>) {}
 
-    /// A packet of its flow will soon be taken in: asks for what is kept apart from it.
+    /// Prefetches heap data: a packet of its flow follows soon.
     fn expect(&self) {}
 
-    /// The flow is over; `flow` is what the table knew of it in the end.
+    /// The flow has ended; `flow` is its final state in the flow table.
     fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>);
 }
 
-/// A measurement that may be left out.
+/// An optional measurement.
 impl<M: Meter> Meter for Option<M> {
     type Row = M::Row;
 
@@ -63,18 +63,28 @@ impl<M: Meter> Meter for Option<M> {
     }
 }
 
-/// What is known when all flows have been measured.
+/// Totals over all flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metered {
-    /// How many flows there were.
+    /// Number of flows.
     pub flows: u32,
+    /// Number of flows that ended early because too many were alive.
+    pub flows_shed: u32,
 }
 
-/// Measures each flow with a meter of its own and hands the rows to `sink` as they come.
+impl Metered {
+    pub(crate) fn of(table: &FlowTable) -> Self {
+        Self {
+            flows: table.flows_seen(),
+            flows_shed: table.flows_shed(),
+        }
+    }
+}
+
+/// Measures each flow with its own meter and passes the rows to `sink`.
 ///
-/// The rows come in the order of the packets that they are due to; those of a flow's end come some
-/// thousand packets after it. They are the same whatever the number of threads. Memory follows the
-/// flows alive.
+/// Rows are ordered by the packet that caused them; rows of a flow's end follow up to some thousand
+/// packets later. The number of threads does not change them. Memory follows the live flows.
 pub fn meter<M: Meter, E: Send>(
     packets: &mut impl Packets,
     begin: impl Fn(&Flow) -> M + Sync,
@@ -98,10 +108,10 @@ pub fn meter<M: Meter, E: Send>(
     })
 }
 
-/// One thread's part of the work: every so many chunks, one is its own from the capture to the rows.
+/// One thread's share of the work: it takes every n-th chunk from the capture to the rows.
 ///
-/// The chunks go through each stage in the order of the capture. A thread keeps its chunk in its
-/// own processor's cache; what goes round is what the flows' packets have in common.
+/// The chunks pass each stage in the order of the capture. A thread's chunk stays in its core's
+/// cache; the state of the flows moves between threads.
 struct Worker<'a, P, M, F> {
     arrivals: Stage<Arrivals<'a, P>>,
     places: Stage<Places>,
@@ -133,18 +143,17 @@ where
             .collect()
     }
 
-    /// Works until the capture is at its end, or until another thread has failed, which gives
-    /// `None`.
+    /// Runs to the end of the capture; `None` if another thread failed.
     fn run(self, begin: &impl Fn(&Flow) -> M) -> Option<Result<Metered, E>> {
         let mut chunk = Chunk::default();
         let mut rows = Yield::default();
         loop {
             self.arrivals.turn(|arrivals| arrivals.read(&mut chunk))?;
-            let (is_placed, flows) = self
+            let (is_placed, metered) = self
                 .places
-                .turn(|places| (places.fill(&mut chunk), places.flows_seen()))?;
+                .turn(|places| (places.fill(&mut chunk), places.metered()))?;
             if !is_placed {
-                return Some(Ok(Metered { flows }));
+                return Some(Ok(metered));
             }
             let parts = chunk.parts().chunks(SHARDS_TOGETHER);
             for (stage, parts) in self.shards.iter().zip(parts) {
@@ -162,14 +171,14 @@ where
     }
 }
 
-/// Where the rows go.
+/// The consumer of the rows.
 struct Sink<F> {
-    /// None once it has failed.
+    /// `None` after the first error.
     sink: Option<F>,
 }
 
 impl<F> Sink<F> {
-    /// Hands rows on; `None` if that has failed before.
+    /// Passes rows on; `None` after an earlier error.
     fn take<Row, E>(&mut self, rows: Vec<Row>) -> Option<Result<(), E>>
     where
         F: FnMut(Vec<Row>) -> Result<(), E>,
@@ -182,9 +191,9 @@ impl<F> Sink<F> {
     }
 }
 
-/// Some of the flows that are alive.
+/// A share of the live flows.
 struct Shard<M> {
-    /// By slot, divided by the number of shards.
+    /// Indexed by slot / [`SHARDS`].
     meters: Vec<Option<M>>,
 }
 
@@ -202,7 +211,7 @@ impl<M: Meter> Shard<M> {
         new: &impl Fn(&Flow) -> M,
         rows: &mut Yield<M::Row>,
     ) {
-        // A slot is not used again within a chunk, so its packets all belong to what begins there.
+        // A slot is reused in the next chunk at the earliest, so all its packets belong to the new flow.
         for (slot, flow) in &part.began {
             self.begin(*slot, new(flow));
         }
@@ -244,7 +253,7 @@ impl<M: Meter> Shard<M> {
     }
 }
 
-/// Asks for the meters whose turn comes soon.
+/// Prefetches the next meters.
 #[inline]
 fn expect_ahead<M: Meter, T>(meters: &[Option<M>], list: &[(Slot, T)], turn: usize) {
     if let Some((slot, _)) = list.get(turn + FLOWS_AHEAD) {
@@ -257,9 +266,9 @@ fn expect_ahead<M: Meter, T>(meters: &[Option<M>], list: &[(Slot, T)], turn: usi
     }
 }
 
-/// Rows, each with the packet that it is due to; used again, so that memory is asked for only once.
+/// Rows with the packets that caused them. Reused for every chunk, so it allocates only once.
 struct Yield<Row> {
-    /// The packet that rows are due to now.
+    /// The current packet.
     record: u64,
     records: Vec<u64>,
     rows: Vec<Row>,
@@ -276,11 +285,11 @@ impl<Row> Default for Yield<Row> {
 }
 
 impl<Row> Yield<Row> {
-    /// Takes the rows out, in the order of their packets.
+    /// Takes the rows out, ordered by packet.
     ///
-    /// Rows are large, so their places are sorted and each row is moved at most once.
+    /// Rows are large, so this sorts indices and moves each row at most once.
     fn in_order(&mut self) -> Vec<Row> {
-        // The next chunk brings about as many.
+        // The next chunk yields about as many rows.
         let next = Vec::with_capacity(self.rows.len());
         let rows = std::mem::replace(&mut self.rows, next);
         let records = self.records.drain(..);

@@ -1,16 +1,15 @@
-//! Packets that somebody else looks at on their way.
+//! A tee: packets that a second listener sees.
 
 use crate::{Packets, Sighted};
 
-/// Packets each of which `listener` gets to see before it is shown: a second measurement in the same
-/// pass.
+/// Calls `listener` with each packet before it is shown: a second measurement in the same pass.
 pub struct Overheard<'a, P, L> {
     packets: &'a mut P,
     listener: L,
 }
 
 impl<'a, P: Packets, L: FnMut(&Sighted<'_>) + Send> Overheard<'a, P, L> {
-    /// Shows `packets` to `listener` as well.
+    /// Shows `packets` to `listener` too.
     pub fn new(packets: &'a mut P, listener: L) -> Self {
         Self { packets, listener }
     }

@@ -1,23 +1,22 @@
-//! Threads in a ring, which hand the stages of a work on to each other.
+//! A pipeline over a ring of threads: each stage moves from thread to thread.
 
 use std::hint::spin_loop;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// So often is looked whether a stage has come before its thread lies down: waking one up takes
-/// longer than most stages do.
+/// Polls for a stage before its thread blocks: waking a thread takes longer than most stages.
 const LOOKS: u32 = 1_000;
 
-/// One thread's end of a stage, which all threads of the ring go through in turn, again and again.
+/// One thread's handle of a stage. The threads of the ring run the stage in turn.
 ///
-/// What the stage works on is with one thread at a time. So what the stages do is the same whatever
-/// the number of threads, though each of them may be in another stage.
+/// One thread at a time owns the stage's state, so the number of threads does not change the result,
+/// although the threads may run different stages at the same time.
 pub(crate) struct Stage<S> {
     from: Receiver<S>,
     to: SyncSender<S>,
 }
 
 impl<S> Stage<S> {
-    /// The ends that `threads` threads have of one stage, which starts with the first of them.
+    /// The handles of `threads` threads; the stage starts at the first.
     pub(crate) fn ring(threads: usize, state: S) -> impl Iterator<Item = Self> {
         let (mut senders, receivers): (Vec<_>, Vec<_>) =
             (0..threads.max(1)).map(|_| sync_channel(1)).unzip();
@@ -29,8 +28,7 @@ impl<S> Stage<S> {
             .map(|(from, to)| Self { from, to })
     }
 
-    /// Works on the stage when it is this thread's turn; `None` if another thread has ended in the
-    /// middle of its work.
+    /// Runs `work` when it is this thread's turn; `None` if another thread ended within the stage.
     pub(crate) fn turn<T>(&self, work: impl FnOnce(&mut S) -> T) -> Option<T> {
         let mut state = self.wait()?;
         let result = work(&mut state);

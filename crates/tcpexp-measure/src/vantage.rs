@@ -1,4 +1,4 @@
-//! Where on the path of a connection a capture was taken.
+//! The position of a capture on the path of a connection.
 
 use tcpexp_flow::Direction;
 use tcpexp_units::TimeDelta;
@@ -7,32 +7,32 @@ use tcpexp_units::TimeDelta;
 /// round trip, in percent.
 const NEAR_PERCENT: i64 = 10;
 
-/// Where a capture was taken, told from the round trip to either end.
+/// The position of a capture, inferred from the round-trip time to either end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vantage {
     /// At the initiator or near it.
     Initiator,
     /// At the responder or near it.
     Responder,
-    /// On the way.
+    /// Between the ends.
     Between,
 }
 
-/// Where a capture was taken, from the view of one direction's data.
+/// The position of a capture relative to the data of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Position {
     /// Where the data is sent.
     Sender,
     /// Where the data is received.
     Receiver,
-    /// On the way.
+    /// Between the ends.
     Between,
 }
 
 impl Vantage {
-    /// From the round trip to the initiator and back and that to the responder and back.
+    /// The position from the round-trip times to the initiator and to the responder.
     ///
-    /// Both contain the time that the ends take to answer. `None` if both are zero.
+    /// Both contain the response time of the host. `None` if both are zero.
     pub fn between(to_initiator: TimeDelta, to_responder: TimeDelta) -> Option<Self> {
         let whole = (to_initiator + to_responder).as_nanos();
         let percent = |part: TimeDelta| part.as_nanos().saturating_mul(100) / whole.max(1);

@@ -55,9 +55,11 @@ pub fn path_flow_columns() -> Columns<PathFlowRow> {
 
 fn counts(columns: Builder<PathFlowRow>) -> Builder<PathFlowRow> {
     columns
-        .count("sent_packets", "Packets that left the point that this direction passes first, each counted once: the sum of delivered, lost, ambiguous and outside.", |row| row.path().sent())
+        .count("sent_packets", "Packets that left the point that this direction passes first, each counted once: the sum of delivered, lost, missed, lost_or_missed, ambiguous and outside.", |row| row.path().sent())
         .count("delivered_packets", "Of sent, those seen at the other point as well.", |row| row.path().delivered())
-        .count("lost_packets", "Of sent, those never seen at the other point though that capture was running.", |row| row.path().lost())
+        .count("lost_packets", "Of sent, those never seen at the other point though that capture was running and is not known to have missed them: the least that the path lost.", |row| row.path().lost())
+        .count("missed_packets", "Of sent, those that arrived, as their acknowledgments show, and that the capture there missed.", |row| row.path().missed())
+        .count("lost_or_missed_packets", "Of sent, those that the path lost or that the capture at the other point missed: the path lost between lost_packets and the sum of both.", |row| row.path().lost_or_missed())
         .count("ambiguous_packets", "Of sent, those like another packet in every field that identifies one, so that their fate is not known.", |row| row.path().counts.ambiguous)
         .count("outside_packets", "Of sent, those that may have arrived while the other capture was not running.", |row| row.path().counts.outside)
         .count("duplicate_packets", "Packets that arrived once more; all of those in a capture with two records of each packet.", |row| row.path().duplicated())

@@ -156,13 +156,13 @@ fn packets_header() -> String {
 }
 
 fn packets_line(name: &str, path: &PathSummary) -> String {
-    let known = path.delivered() + path.lost();
+    let known = path.delivered() + path.missed() + path.lost();
     let longest = path.losses.longest;
     packets_row(
         &format!("  {name}"),
         [
             &count(path.sent(), 8),
-            &count(path.delivered(), 8),
+            &count(path.delivered() + path.missed(), 8),
             &count(path.unknown(), 7),
             &count(path.lost(), 7),
             &percent(path.lost(), known).unwrap_or(NO_VALUE.to_owned()),

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::{TcpFlags, TcpOptions};
+use crate::{SeqNum, TcpFlags, TcpOptions};
 
 /// One IP packet with its TCP or UDP header; borrows from the record.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +109,3 @@ pub struct Udp {
     /// Checksum field as sent; 0 is none.
     pub checksum: u16,
 }
-
-/// A TCP sequence number. It wraps, so it has no order; `tcpexp-flow` unwraps it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct SeqNum(pub u32);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tcpexp_flow::{Direction, FlowId, Protocol};
 use tcpexp_measure::sender::{Hindsight, SenderOptions, SenderRow, sender_state};
 use tcpexp_measure::spp::Point;
-use tcpexp_measure::{Labelled, Position, SenderLabel};
+use tcpexp_measure::{Labelled, Metered, Position, SenderLabel};
 use tcpexp_wire::Tunnels;
 
 use crate::fates::fates;
@@ -38,7 +38,7 @@ pub fn cwnd<E: From<Error> + Send>(
         || survey(src, tunnels),
         || dst.map(|dst| survey(dst, tunnels)).transpose(),
     );
-    let (mut at_src, src_info) = src_survey?;
+    let (mut at_src, mut src_info) = src_survey?;
     let mut surveyed_dst = dst_survey?;
     if let (Some(dst), Some((at_dst, _))) = (dst, &mut surveyed_dst) {
         let [of_src, of_dst] = fates(src, dst, tunnels)?;
@@ -47,7 +47,7 @@ pub fn cwnd<E: From<Error> + Send>(
     }
     let at_dst = surveyed_dst.as_ref().map(|(hindsight, _)| hindsight);
     let [from_src, from_dst] = choose(&at_src, at_dst);
-    replay(src, tunnels, &at_src, options, &from_src, &mut sink)?;
+    src_info.flows_shed = replay(src, tunnels, &at_src, options, &from_src, &mut sink)?.flows_shed;
     if let (Some(dst), Some(at_dst)) = (dst, at_dst)
         && !from_dst.is_empty()
     {
@@ -163,7 +163,7 @@ fn replay<E: From<Error> + Send>(
     options: SenderOptions,
     chosen: &Chosen,
     sink: &mut (impl FnMut(Vec<LabelledSenderRow>) -> Result<(), E> + Send),
-) -> Result<(), E> {
+) -> Result<Metered, E> {
     let mut walk = recording.walk_once(tunnels)?;
     sender_state(&mut walk, hindsight, options, |rows| {
         let labelled = rows.into_iter().filter_map(|mut row| {
@@ -176,8 +176,7 @@ fn replay<E: From<Error> + Send>(
             })
         });
         sink(labelled.collect())
-    })?;
-    Ok(())
+    })
 }
 
 /// The sender that a row is about.

@@ -1,6 +1,6 @@
 //! What two captures tell of each other's data: what of it was lost on its way.
 
-use tcpexp_measure::path::{self, PathBatch};
+use tcpexp_measure::path::{self, FirstPass, PathBatch};
 use tcpexp_measure::sender::DataFates;
 use tcpexp_measure::spp::{self, Point};
 use tcpexp_wire::Tunnels;
@@ -34,8 +34,8 @@ pub(crate) fn each(
     let alignment = align(src, dst, tunnels)?;
     let (mut src, mut dst) = (src.walk_once(tunnels)?, dst.walk_once(tunnels)?);
     // No queueing delays are asked for, so that it need not be known which packet was fastest.
-    let (least, options) = ([None; 2], spp::Options::default());
-    path::measure(&mut src, &mut dst, alignment, least, options, |batch| {
+    let (first, options) = (FirstPass::default(), spp::Options::default());
+    path::measure(&mut src, &mut dst, alignment, first, options, |batch| {
         show(&batch);
         Ok::<(), Error>(())
     })?;

@@ -15,8 +15,11 @@ pub fn flows<E: From<Error> + Send>(
     sink: impl FnMut(Vec<ConnectionSummary>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
     let mut walk = recording.walk_once(tunnels)?;
-    meter(&mut walk, |_| Connection::default(), sink)?;
-    let info = CaptureInfo::of(&walk);
+    let metered = meter(&mut walk, |_| Connection::default(), sink)?;
+    let info = CaptureInfo {
+        flows_shed: metered.flows_shed,
+        ..CaptureInfo::of(&walk)
+    };
     info.require_packets(recording)?;
     Ok(info)
 }

@@ -43,6 +43,8 @@ pub struct CaptureInfo {
     pub damaged_places: u64,
     /// How many records stood behind later ones in the file; they were sorted by time.
     pub moved_records: u64,
+    /// How many flows ended early because too many were alive; 0 where flows were not measured.
+    pub flows_shed: u32,
 }
 
 impl CaptureInfo {
@@ -53,6 +55,11 @@ impl CaptureInfo {
         let mut walk = recording.walk_once(tunnels)?;
         while walk.show(usize::MAX, |_| ()) > 0 {}
         Ok(Self::of(&walk))
+    }
+
+    /// Packets that the capture file itself reports as dropped, at all interfaces.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.interfaces.iter().filter_map(|i| i.dropped).sum()
     }
 
     /// What a finished pass says.
@@ -69,7 +76,17 @@ impl CaptureInfo {
             damage: capture.damage().map(|damage| chain(damage)),
             damaged_places: capture.damaged_places(),
             moved_records: walk.moved_records(),
+            flows_shed: 0,
         }
+    }
+
+    /// What the finished passes over both captures of a pair say.
+    pub(crate) fn of_both(walks: [&Walk<'_>; 2], flows_shed: [u32; 2]) -> [Self; 2] {
+        let mut both = walks.map(Self::of);
+        for (info, flows_shed) in both.iter_mut().zip(flows_shed) {
+            info.flows_shed = flows_shed;
+        }
+        both
     }
 
     /// Fails if there is not one packet that can be used, and says why.

@@ -70,7 +70,7 @@ pub fn loss_score(
 fn is_known(packet: &PathPacket) -> bool {
     let is_one = matches!(
         packet.fate,
-        Fate::Delivered | Fate::Lost | Fate::Ambiguous | Fate::Duplicate
+        Fate::Delivered | Fate::Missed | Fate::Lost | Fate::Ambiguous | Fate::Duplicate
     );
     is_one && packet.way == Way::Out && packet.payload_bytes > 0
 }

@@ -37,6 +37,14 @@ impl RttOptions {
         self
     }
 
+    /// Takes the fastest packets to be equally fast both ways, which leaves nothing of the offset
+    /// between the clocks unknown but what their resolution hides. Default: no.
+    #[must_use]
+    pub const fn symmetric(mut self, symmetric: bool) -> Self {
+        self.spp.symmetric = symmetric;
+        self
+    }
+
     /// Reports the fate of each packet beside the samples. Default: no.
     #[must_use]
     pub const fn outcomes(mut self, outcomes: bool) -> Self {
@@ -66,6 +74,14 @@ impl PathOptions {
     #[must_use]
     pub const fn max_owd(mut self, max_owd: TimeDelta) -> Self {
         self.spp.max_owd = max_owd;
+        self
+    }
+
+    /// Takes the fastest packets to be equally fast both ways, which leaves nothing of the offset
+    /// between the clocks unknown but what their resolution hides. Default: no.
+    #[must_use]
+    pub const fn symmetric(mut self, symmetric: bool) -> Self {
+        self.spp.symmetric = symmetric;
         self
     }
 }

@@ -2,7 +2,6 @@
 
 use tcpexp_measure::path::{self, PathBatch, PathTotals};
 use tcpexp_measure::spp::{ClockModel, Identification};
-use tcpexp_units::TimeDelta;
 
 use crate::rtt::align;
 use crate::{CaptureInfo, Error, PathOptions, Recording};
@@ -16,20 +15,18 @@ pub struct PathReport {
     pub identification: Identification,
     /// Packets of the first pass's sample found in both captures.
     pub common_packets: u64,
-    /// The clocks' offset, skew and steps.
+    /// The clocks' offset, skew and steps. Each one-way delay is off by the error of the offset at
+    /// most: see [`Offset::error`](tcpexp_measure::spp::Offset::error).
     pub clock: ClockModel,
-    /// How far the clocks' offset, and so each one-way delay, may be off; see
-    /// [`offset_error`](path::offset_error).
-    pub offset_error: Option<TimeDelta>,
     /// All flows together, and what was not used.
     pub totals: PathTotals,
 }
 
-/// Tells what became of each packet between two captures of the same traffic.
+/// Finds out what became of each packet between two captures of the same traffic.
 ///
 /// Reads both captures three times, each on a thread of its own: for how they lie to each other,
-/// for the smallest delays, and for the packets. `sink` gets flows, packets and summaries as they
-/// come; its error ends the measurement.
+/// for the smallest delays and what the captures missed, and for the packets. `sink` gets flows,
+/// packets and summaries as they come; its error ends the measurement.
 pub fn path<E: From<Error> + Send>(
     src: &Recording,
     dst: &Recording,
@@ -39,18 +36,18 @@ pub fn path<E: From<Error> + Send>(
     let PathOptions { tunnels, spp } = *options;
     let alignment = align(src, dst, tunnels)?;
     let identification = alignment.identification.clone();
-    let clock = alignment.clock.clone();
     let common_packets = alignment.common_packets;
     let (mut src_walk, mut dst_walk) = (src.walk(tunnels)?, dst.walk(tunnels)?);
-    let least = path::least_delays(&mut src_walk, &mut dst_walk, alignment.clone(), spp);
+    let mut first = path::first_pass(&mut src_walk, &mut dst_walk, alignment.clone(), spp);
+    first.add_dropped([&src_walk, &dst_walk].map(|walk| CaptureInfo::of(walk).dropped()));
+    let clock = alignment.clock.settled(first.least_owd, spp.symmetric);
     let (mut src_walk, mut dst_walk) = (src.walk_once(tunnels)?, dst.walk_once(tunnels)?);
-    let totals = path::measure(&mut src_walk, &mut dst_walk, alignment, least, spp, sink)?;
+    let totals = path::measure(&mut src_walk, &mut dst_walk, alignment, first, spp, sink)?;
     Ok(PathReport {
-        captures: [CaptureInfo::of(&src_walk), CaptureInfo::of(&dst_walk)],
+        captures: CaptureInfo::of_both([&src_walk, &dst_walk], totals.totals.flows_shed),
         identification,
         common_packets,
         clock,
-        offset_error: path::offset_error(least),
         totals,
     })
 }

@@ -41,10 +41,10 @@ pub fn rtt<E: From<Error> + Send>(
     );
     let totals = spp::measure(&mut src_walk, &mut dst_walk, alignment, options.spp, sink)?;
     Ok(RttReport {
-        captures: [CaptureInfo::of(&src_walk), CaptureInfo::of(&dst_walk)],
+        captures: CaptureInfo::of_both([&src_walk, &dst_walk], totals.flows_shed),
         identification,
         common_packets,
-        clock,
+        clock: clock.settled(totals.least_owd, options.spp.symmetric),
         totals,
     })
 }

@@ -19,8 +19,11 @@ pub fn single_rtt<E: From<Error> + Send>(
     sink: impl FnMut(Vec<SingleRttRow>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
     let mut walk = recording.walk_once(tunnels)?;
-    meter(&mut walk, SingleRttMeter::new, sink)?;
-    let info = CaptureInfo::of(&walk);
+    let metered = meter(&mut walk, SingleRttMeter::new, sink)?;
+    let info = CaptureInfo {
+        flows_shed: metered.flows_shed,
+        ..CaptureInfo::of(&walk)
+    };
     info.require_packets(recording)?;
     Ok(info)
 }

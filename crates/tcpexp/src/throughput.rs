@@ -25,7 +25,10 @@ pub fn throughput<E: From<Error>>(
 ) -> Result<ThroughputReport, E> {
     let mut walk = recording.walk_once(tunnels)?;
     let totals = throughput::throughput(&mut walk, options, sink)?;
-    let capture = CaptureInfo::of(&walk);
+    let capture = CaptureInfo {
+        flows_shed: totals.flows_shed,
+        ..CaptureInfo::of(&walk)
+    };
     capture.require_packets(recording)?;
     Ok(ThroughputReport { capture, totals })
 }

@@ -203,7 +203,7 @@ fn set_up_of_a_bottleneck_comes_out_of_its_captures() {
     let base_rtt = millis(least[0] + least[1]);
     assert!((base_rtt - 40.0).abs() < 0.05, "{base_rtt}");
     assert_eq!(
-        found.report.offset_error,
+        found.report.clock.offset().error(),
         Some(TimeDelta::from_nanos((least[0] + least[1]).as_nanos() / 2))
     );
     // 2 Mbit/s of Ethernet frames, which are 14 bytes longer than their IP packets.

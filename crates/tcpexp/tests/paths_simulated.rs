@@ -86,7 +86,9 @@ fn assert_fates_are_true(truth: &Truth, found: &Measurement) {
                 };
                 assert!(found.packets.iter().any(is_same), "{row:?}");
             }
-            Fate::Ambiguous | Fate::Copy | Fate::Unseen => panic!("{row:?}"),
+            Fate::Missed | Fate::LostOrMissed | Fate::Ambiguous | Fate::Copy | Fate::Unseen => {
+                panic!("{row:?}")
+            }
         }
     }
     assert!(lost.len() as u64 + edge >= never_arrived.len() as u64);
@@ -227,6 +229,6 @@ fn without_packets_back_the_offset_has_no_bound() {
         }],
         ..Scenario::default()
     });
-    assert_eq!(found.report.offset_error, None);
+    assert_eq!(found.report.clock.offset().error(), None);
     assert_eq!(found.flows.len(), found.ended.len());
 }

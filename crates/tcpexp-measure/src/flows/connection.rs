@@ -1,4 +1,4 @@
-//! One connection while it lives.
+//! State of one live connection.
 
 use tcpexp_flow::{CeFeedback, Datagram, Direction, Flow, PathTimes, Segment};
 use tcpexp_units::TimeDelta;
@@ -59,13 +59,13 @@ impl Connection {
             may_probe: handshake.agreed(|offer| offer.sack_permitted) != Some(false),
             ..PathTimes::default()
         });
-        // It is kept for what comes late, but others need the memory sooner.
+        // A closed connection stays for late segments, but most of its memory can be released.
         if self.closing.is_closed() {
             self.halves.iter_mut().for_each(Half::shrink);
         }
     }
 
-    /// What is known of it so far.
+    /// The summary up to now.
     pub fn summary(&mut self, flow: &Flow) -> ConnectionSummary {
         let vantage = self.vantage();
         let mut of = |direction: Direction| {

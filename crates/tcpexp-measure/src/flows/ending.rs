@@ -7,14 +7,13 @@ use tcpexp_flow::{Direction, Segment};
 pub enum Ending {
     /// Both ends sent a FIN.
     Closed,
-    /// One end sent a FIN, the other none.
+    /// Only one end sent a FIN.
     HalfClosed(Direction),
-    /// A RST that goes this way cut it.
+    /// A RST in this direction ended it.
     Reset(Direction),
-    /// A SYN was never answered: neither is an answer in the capture, nor does the initiator
-    /// acknowledge one.
+    /// A SYN without an answer: the capture contains none, and the initiator acknowledges none.
     Unanswered,
-    /// Nothing ended it while the capture ran.
+    /// It was open when the capture ended.
     Open,
 }
 
@@ -33,15 +32,14 @@ impl Ending {
     }
 }
 
-/// What was seen that ends a connection.
+/// Segments that close a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Closing {
     finished: [bool; 2],
     reset: Option<Direction>,
     /// Whether a SYN asks for a connection.
     is_asked: bool,
-    /// Whether an end acknowledges something, so that it must have heard of the other one even if
-    /// that was not captured.
+    /// Whether an end acknowledges something: it has received a segment, captured or not.
     is_answered: bool,
 }
 
@@ -54,7 +52,7 @@ impl Closing {
         if segment.flags.fin() {
             self.finished[direction.index()] = true;
         }
-        // After both FINs a RST only tells that nobody listens any more.
+        // After both FINs, a RST answers a segment to a closed socket.
         if segment.flags.rst() && self.finished != [true; 2] {
             self.reset = self.reset.or(Some(direction));
         }

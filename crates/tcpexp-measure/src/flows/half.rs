@@ -1,4 +1,4 @@
-//! One direction of a connection while it lives.
+//! State of one direction of a live connection.
 
 use tcpexp_flow::{
     CeFeedback, Class, Classifier, PathTimes, SHORTEST_TIMEOUT, Seen, Segment, StreamOffset,
@@ -14,7 +14,7 @@ use crate::rto::LinuxRto;
 /// ECN field of a packet that a router marked (RFC 3168, section 5).
 const CONGESTION_EXPERIENCED: u8 = 3;
 
-/// What is counted of one direction.
+/// Counters of one direction.
 #[derive(Debug, Default)]
 pub(super) struct Half {
     pub(super) counts: Counts,
@@ -41,7 +41,7 @@ pub(super) struct Counts {
     pub(super) largest_payload_bytes: u32,
 }
 
-/// What most connections have none of.
+/// Counters that stay zero in most connections.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rare {
     pub(super) out_of_sequence: OutOfSequence,
@@ -103,8 +103,8 @@ impl Half {
             Class::Behind(behind) => {
                 self.outstanding.sent_again();
                 let end = nxt.map_or(segment.end(), |nxt| segment.end().min(nxt));
-                // Its bytes that were never captured count too: they were sent before, or it
-                // would not be behind.
+                // Bytes that were never captured count too: they were sent before, or the segment would
+                // not be behind its place.
                 let bytes = end.since(segment.payload_start()).max(0).cast_unsigned();
                 let bytes = bytes.min(u64::from(seen.payload_bytes));
                 self.rare().out_of_sequence.add(behind, bytes);
@@ -122,7 +122,7 @@ impl Half {
         self.timer.sample(rtt, una, nxt);
     }
 
-    /// Something will soon be counted: asks for what is kept apart.
+    /// Prefetches heap data.
     #[inline]
     pub(super) fn expect(&self) {
         self.outstanding.expect();
@@ -142,7 +142,7 @@ impl Half {
         }
     }
 
-    /// The connection is closed: little will come, if anything.
+    /// Releases memory once the connection is closed.
     #[cold]
     pub(super) fn shrink(&mut self) {
         self.outstanding.shrink();
@@ -165,7 +165,7 @@ impl Half {
         self.feedback.as_ref()?.packets()
     }
 
-    /// What there has been of the rare, if anything.
+    /// The rare counters, if one is not zero.
     pub(super) fn rarities(&self) -> Option<&Rare> {
         self.rare.as_deref()
     }
@@ -174,8 +174,8 @@ impl Half {
         self.rare.get_or_insert_default()
     }
 
-    /// A segment of the opposite direction, which acknowledges this one's; tells the round-trip
-    /// time that it shows, and whether it is a duplicate ACK.
+    /// Takes in a segment of the opposite direction; returns the round-trip time that its ACK shows,
+    /// and whether it is a duplicate ACK.
     #[inline]
     pub(super) fn is_acknowledged(&mut self, segment: &Segment) -> (Option<TimeDelta>, bool) {
         if let Some(feedback) = &mut self.feedback {
@@ -204,7 +204,7 @@ fn with_timer(timer: &LinuxRto, path: PathTimes) -> PathTimes {
     }
 }
 
-/// Whether the first SACK block tells of bytes that came twice (RFC 2883, section 4).
+/// Whether the first SACK block reports duplicate bytes (RFC 2883, section 4).
 #[cold]
 fn tells_of_duplicate(segment: &Segment) -> bool {
     let mut blocks = segment.sack_blocks();

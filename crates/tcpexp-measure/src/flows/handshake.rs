@@ -1,9 +1,9 @@
-//! The three segments that open a connection, and where they show the capture to be.
+//! The three-way handshake and the round-trip times in it.
 
 use tcpexp_flow::{Direction, EcnHandshake, Segment, SynOptions};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// What the handshake told.
+/// State of the handshake.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Handshake {
     /// By direction.
@@ -33,7 +33,7 @@ impl Handshake {
         let flags = segment.flags;
         match (segment.seen.direction, segment.syn) {
             (Direction::Forward, Some(offer)) if !flags.ack() => {
-                // Whose answer it is cannot be told of one that was sent twice (RFC 6298, section 3).
+                // Karn's algorithm: the answer to a retransmitted SYN is ambiguous (RFC 6298, section 3).
                 let is_first = self.offers[0].is_none();
                 self.syn_at = is_first.then_some(at);
                 self.offers[0] = Some(offer);
@@ -56,7 +56,7 @@ impl Handshake {
                 near
             }
             (Direction::Forward, _) => None,
-            // The reverse direction talks before the handshake was seen: it was before the capture.
+            // A segment of the reverse direction before the SYN: the capture started after the handshake.
             (Direction::Reverse, None) => {
                 self.elapsed = None;
                 self.is_over = true;

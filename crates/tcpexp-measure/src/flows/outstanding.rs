@@ -1,4 +1,4 @@
-//! Segments that wait for their acknowledgment.
+//! Segments not acknowledged yet.
 
 use std::collections::VecDeque;
 
@@ -8,9 +8,9 @@ use tcpexp_units::{TimeDelta, Timestamp};
 /// Segments sent once and not acknowledged, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outstanding {
-    /// The oldest one: most ACKs need no more, and looking further costs a place in memory.
+    /// The oldest segment, stored inline: most ACKs need no other.
     oldest: Option<(StreamOffset, Timestamp)>,
-    /// Those after it.
+    /// The segments after it.
     others: VecDeque<(StreamOffset, Timestamp)>,
 }
 
@@ -28,7 +28,7 @@ impl Outstanding {
         }
     }
 
-    /// Asks for the segment after the oldest.
+    /// Prefetches the segment after the oldest.
     #[inline]
     pub(super) fn expect(&self) {
         if let Some(next) = self.others.front() {
@@ -36,8 +36,8 @@ impl Outstanding {
         }
     }
 
-    /// Makes room for an initial window (RFC 6928, section 2), then for four times as many segments,
-    /// in a new place: to make one larger, allocators take a lock.
+    /// Makes room for an initial window (RFC 6928, section 2), then for four times as many segments.
+    /// Allocates anew: growing in place takes a lock in common allocators.
     #[cold]
     fn make_room(&mut self) {
         let mut larger = VecDeque::with_capacity((4 * self.others.len()).max(16));
@@ -45,14 +45,14 @@ impl Outstanding {
         self.others = larger;
     }
 
-    /// Something was sent again: until all that is under way has been acknowledged, an ACK may be
-    /// due to the second copy or have waited for it (RFC 6298, section 3).
+    /// Takes in a retransmission: until all data in flight is acknowledged, an ACK may answer the
+    /// retransmission or have waited for it (Karn's algorithm, RFC 6298, section 3).
     pub(super) fn sent_again(&mut self) {
         self.oldest = None;
         self.others.clear();
     }
 
-    /// Gives back the room for more segments if none is left.
+    /// Releases the memory if no segment is left.
     pub(super) fn shrink(&mut self) {
         if self.others.is_empty() {
             self.others = VecDeque::new();

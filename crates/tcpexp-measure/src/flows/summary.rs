@@ -1,4 +1,4 @@
-//! What is told of a connection and of each of its directions.
+//! Summaries of a connection and of its directions.
 
 use std::net::SocketAddr;
 
@@ -24,13 +24,13 @@ pub struct ConnectionSummary {
     pub responder: SocketAddr,
     /// How the initiator is known.
     pub initiator_known: InitiatorKnown,
-    /// When its first packet was captured.
+    /// Capture time of its first packet.
     pub first_at: Timestamp,
     /// From its first packet to its last, either direction.
     pub duration: TimeDelta,
     /// How it ended.
     pub ending: Ending,
-    /// Where on its path the capture was taken; `None` if nothing tells.
+    /// Position of the capture on the path; `None` if unknown.
     pub vantage: Option<Vantage>,
     /// From the SYN to the acknowledgment of its answer, which is the whole round trip wherever the
     /// capture was taken; `None` if a part of it was sent twice or not captured.
@@ -58,7 +58,7 @@ pub struct DirectionSummary {
     pub ip_bytes: u64,
     /// Bytes of transport payload.
     pub payload_bytes: u64,
-    /// Bytes of payload without those captured before; for UDP all of them.
+    /// Bytes of payload captured for the first time; for UDP all of them.
     pub unique_bytes: u64,
     /// Packets with payload.
     pub data_packets: u64,
@@ -72,13 +72,13 @@ pub struct DirectionSummary {
     pub largest_payload_bytes: Option<u32>,
     /// Retransmissions, by [`Cause::index`].
     pub retransmitted: ByCause,
-    /// Of those, packets all of whose bytes had been acknowledged already.
+    /// Retransmitted packets whose bytes had all been acknowledged before.
     pub spurious_packets: u64,
     /// Packets overtaken on the path.
     pub reordered_packets: u64,
-    /// Packets behind their place of which nothing tells why.
+    /// Packets behind their place without evidence for a retransmission or reordering.
     pub undecided_packets: u64,
-    /// Second captures of one packet, and copies made on the path.
+    /// Duplicate records of one packet, and duplicates made on the path.
     pub duplicate_packets: u64,
     /// Keep-alive probes.
     pub keep_alive_packets: u64,
@@ -86,9 +86,9 @@ pub struct DirectionSummary {
     pub window_probe_packets: u64,
     /// Duplicate ACKs that this direction carries.
     pub duplicate_ack_packets: u64,
-    /// Segments that close this direction's sender's own receive window.
+    /// Segments that announce a receive window of zero.
     pub zero_window_packets: u64,
-    /// Segments whose first SACK block tells of bytes that arrived twice (RFC 2883).
+    /// Segments whose first SACK block reports duplicate bytes (D-SACK, RFC 2883).
     pub duplicate_sack_packets: u64,
     /// Packets that carry the mark congestion experienced (RFC 3168, section 5).
     pub ce_packets: u64,

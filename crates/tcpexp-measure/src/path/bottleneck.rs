@@ -1,17 +1,21 @@
-//! The rate of the bottleneck, from the spacing of packets that queued for it.
+//! The rate of the bottleneck, from the spacing of packets that queued for it (packet-pair
+//! dispersion: Keshav, SIGCOMM 1991; Jain and Dovrolis, 2003).
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use tcpexp_metrics::Quantiles;
 
-/// Spacings that make one estimate of the rate: a link that sends in bursts is even over some.
+/// Spacings that make one estimate of the rate at least: a link that sends in bursts is even over
+/// some.
 const SPACINGS: u32 = 8;
 /// Fewer estimates than this are no evidence: a host that stalls lets go of some hundred packets
 /// at once, which then are as far apart as it is slow to pass them on.
 const LEAST_ESTIMATES: u64 = 32;
+/// An estimate takes this many ticks of the clock at least, so that it is known to 10 %.
+const LEAST_TICKS: i64 = 10;
 /// Half of the estimates lie within this part of their median, or there is no one rate.
 const AGREED: i64 = 4;
-/// What the time of so many bytes is told in.
+/// Estimates are kept as the time that this many bytes take.
 const MEGABYTE: i128 = 1_000_000;
 
 /// The last packet that arrived one way.
@@ -28,12 +32,32 @@ impl Arrival {
     /// So it is if `next` was in the queue all the time: with the path's smallest delay `least_owd`
     /// it would have arrived before this one did. And the two must be of one size: a link in series
     /// takes as long as the second is large, a token bucket as the first.
-    pub(super) fn spacing_to(&self, next: &Self, least_owd: TimeDelta) -> Option<TimeDelta> {
-        let was_queued = next.sent_at + least_owd <= self.received_at;
-        let in_order = next.sent_at >= self.sent_at && next.received_at > self.received_at;
+    ///
+    /// `resolution` is that of the clocks. Where it hides spacings, two packets may arrive at the
+    /// same time, and whether one was queued is uncertain by as much.
+    pub(super) fn spacing_to(
+        &self,
+        next: &Self,
+        least_owd: TimeDelta,
+        resolution: Resolution,
+    ) -> Option<TimeDelta> {
+        let was_queued = next.sent_at + least_owd + resolution.coarseness <= self.received_at;
+        let may_be_at_once = resolution.coarseness > TimeDelta::ZERO;
+        let is_later = next.received_at > self.received_at
+            || (may_be_at_once && next.received_at == self.received_at);
+        let in_order = next.sent_at >= self.sent_at && is_later;
         let same_size = next.ip_bytes == self.ip_bytes;
         (was_queued && in_order && same_size).then(|| next.received_at - self.received_at)
     }
+}
+
+/// What clocks can show.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Resolution {
+    /// How much earlier a packet can seem to arrive than it left.
+    pub(super) coarseness: TimeDelta,
+    /// How far apart two times are that the clock at the receiving point can show.
+    pub(super) tick: TimeDelta,
 }
 
 /// An estimate of the bottleneck's rate.
@@ -47,12 +71,15 @@ pub(super) struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// A packet of `ip_bytes` came `spacing` after another.
-    pub(super) fn add(&mut self, ip_bytes: u64, spacing: TimeDelta) {
+    /// A packet of `ip_bytes` came `spacing` after another, by a clock of this `tick`.
+    ///
+    /// The error of the sum of spacings in a row is one tick, as that of each of them is.
+    pub(super) fn add(&mut self, ip_bytes: u64, spacing: TimeDelta, tick: TimeDelta) {
         self.bytes += ip_bytes;
         self.time += spacing;
         self.spacings += 1;
-        if self.spacings == SPACINGS {
+        let is_long = self.time.as_nanos() / LEAST_TICKS >= tick.as_nanos();
+        if self.spacings >= SPACINGS && is_long {
             let nanos = i128::from(self.time.as_nanos()) * MEGABYTE / i128::from(self.bytes.max(1));
             let nanos = i64::try_from(nanos).unwrap_or(i64::MAX);
             self.estimates.add(TimeDelta::from_nanos(nanos));
@@ -61,6 +88,11 @@ impl Bottleneck {
                 ..Self::default()
             };
         }
+    }
+
+    /// The next packet did not queue: the row of spacings ends.
+    pub(super) fn interrupt(&mut self) {
+        (self.bytes, self.time, self.spacings) = (0, TimeDelta::ZERO, 0);
     }
 
     /// The median of the estimates in bits per second; `None` if they are few or disagree.
@@ -94,13 +126,16 @@ mod tests {
 
     #[test]
     fn packet_that_waited_for_another_is_as_far_behind_it_as_the_bottleneck_takes() {
-        let spacing = arrival(0, 30).spacing_to(&arrival(10, 36), LEAST);
+        let spacing = arrival(0, 30).spacing_to(&arrival(10, 36), LEAST, Resolution::default());
         assert_eq!(spacing, Some(TimeDelta::from_millis(6)));
     }
 
     #[test]
     fn packet_that_came_after_the_queue_was_empty_tells_nothing() {
-        assert_eq!(arrival(0, 30).spacing_to(&arrival(11, 37), LEAST), None);
+        assert_eq!(
+            arrival(0, 30).spacing_to(&arrival(11, 37), LEAST, Resolution::default()),
+            None
+        );
     }
 
     #[test]
@@ -110,15 +145,22 @@ mod tests {
             ip_bytes: 52,
             ..arrival(5, 31)
         };
-        assert_eq!(large.spacing_to(&small, LEAST), None);
-        assert_eq!(arrival(5, 30).spacing_to(&arrival(0, 36), LEAST), None);
+        assert_eq!(large.spacing_to(&small, LEAST, Resolution::default()), None);
+        assert_eq!(
+            arrival(5, 30).spacing_to(&arrival(0, 36), LEAST, Resolution::default()),
+            None
+        );
     }
 
     /// What packets of 1500 bytes tell that come so far behind each other, over and over.
     fn rate_of(spacings_micros: &[i64], times: usize) -> Option<u64> {
         let mut bottleneck = Bottleneck::default();
         for micros in spacings_micros.iter().cycle().take(times) {
-            bottleneck.add(1500, TimeDelta::from_micros(*micros));
+            bottleneck.add(
+                1500,
+                TimeDelta::from_micros(*micros),
+                TimeDelta::from_micros(1),
+            );
         }
         bottleneck.rate_bps()
     }
@@ -143,5 +185,31 @@ mod tests {
     fn estimates_that_disagree_are_no_rate() {
         let spacings: Vec<i64> = (0..64).map(|place| 1_000 << (place / 16)).collect();
         assert_eq!(rate_of(&spacings, 1_024), None);
+    }
+
+    #[test]
+    fn coarse_clock_shows_the_rate_once_a_row_of_spacings_is_long_enough() {
+        let tick = TimeDelta::from_millis(10);
+        let mut bottleneck = Bottleneck::default();
+        // 3 ms a packet, read to 10 ms.
+        for packet in 0..10_000_i64 {
+            let shown = |packet: i64| packet * 3 / 10 * 10;
+            let spacing = TimeDelta::from_millis(shown(packet + 1) - shown(packet));
+            bottleneck.add(1500, spacing, tick);
+        }
+        let rate = bottleneck.rate_bps().unwrap();
+        assert!(rate.abs_diff(4_000_000) < 400_000, "{rate}");
+    }
+
+    #[test]
+    fn coarse_clock_shows_no_rate_where_rows_of_spacings_are_short() {
+        let mut bottleneck = Bottleneck::default();
+        for packet in 0..10_000 {
+            if packet % 20 == 0 {
+                bottleneck.interrupt();
+            }
+            bottleneck.add(1500, TimeDelta::from_millis(1), TimeDelta::from_millis(10));
+        }
+        assert_eq!(bottleneck.rate_bps(), None);
     }
 }

@@ -6,7 +6,7 @@ use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::TimeDelta;
 
-use super::bottleneck::Arrival;
+use super::bottleneck::{Arrival, Resolution};
 use super::losses::{LossCounter, LossRuns};
 use super::reordering::Reordering;
 use super::summary::Tally;
@@ -14,12 +14,35 @@ use super::{PathFlow, PathPacket, PathSummary};
 use crate::Packets;
 use crate::spp::{
     self, Alignment, Batch, DirectionCounts, Fate, FlowSummary, Options, PacketOutcome, PairedFlow,
-    RttSample, Totals, Way,
+    Passing, RttSample, Totals, Way,
 };
 
 /// The smallest one-way delay of all packets that go one way, by [`Way::index`]; `None` where none
 /// went.
 pub type LeastDelays = [Option<TimeDelta>; 2];
+
+/// Fewer packets that a capture lacks are no sign that it misses packets: a middlebox behind it may
+/// have injected one, a reset for instance.
+const LEAST_MISSED: u64 = 2;
+
+/// What a first pass over both captures finds out before packets become rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FirstPass {
+    /// The smallest delays, on the timeline that the survey assumes.
+    pub least_owd: LeastDelays,
+    /// Packets that a capture missed, by [`Point::index`](spp::Point::index): those that the other
+    /// capture shows to have left, and those that the capture file itself reports as dropped.
+    pub missed: [u64; 2],
+}
+
+impl FirstPass {
+    /// Adds packets that each capture file itself reports as dropped (`isb_ifdrop` of pcapng).
+    pub fn add_dropped(&mut self, dropped: [u64; 2]) {
+        for (missed, dropped) in self.missed.iter_mut().zip(dropped) {
+            *missed += dropped;
+        }
+    }
+}
 
 /// What a stretch of both captures yields.
 #[derive(Debug, Default)]
@@ -44,13 +67,13 @@ pub struct PathTotals {
     pub ways: [PathSummary; 2],
 }
 
-/// Reads both captures for the smallest delays alone.
-pub fn least_delays(
+/// Reads both captures for the smallest delays and for packets that a capture missed.
+pub fn first_pass(
     src: &mut impl Packets,
     dst: &mut impl Packets,
     alignment: Alignment,
     options: Options,
-) -> LeastDelays {
+) -> FirstPass {
     let options = Options {
         outcomes: false,
         ..options
@@ -59,10 +82,13 @@ pub fn least_delays(
         Ok::<(), std::convert::Infallible>(())
     });
     let Ok(totals) = measured;
-    totals.least_owd
+    FirstPass {
+        least_owd: totals.least_owd,
+        missed: totals.unseen,
+    }
 }
 
-/// Tells what became of each packet between two captures, and hands it to `sink` as it is known.
+/// Finds out what became of each packet between two captures, and hands it to `sink` as it is known.
 ///
 /// Memory follows the flows alive and the packets in flight. The batches are the same whatever
 /// the number of threads.
@@ -70,18 +96,29 @@ pub fn measure<E: Send>(
     src: &mut impl Packets,
     dst: &mut impl Packets,
     alignment: Alignment,
-    least: LeastDelays,
+    first: FirstPass,
     options: Options,
     mut sink: impl FnMut(PathBatch) -> Result<(), E> + Send,
 ) -> Result<PathTotals, E> {
+    let assumed = alignment.clock.offset().middle;
+    let clock = alignment.clock.settled(first.least_owd, options.symmetric);
+    let moved = clock.offset().middle - assumed;
+    let [out, back] = first.least_owd;
+    let least = [out.map(|owd| owd - moved), back.map(|owd| owd + moved)];
     let mut books = Books {
+        moved,
         least,
+        resolutions: Way::BOTH.map(|way| Resolution {
+            coarseness: clock.coarseness(),
+            tick: clock.ticks()[way.upstream().opposite().index()],
+        }),
         longest: options.max_owd,
         flows: HashMap::default(),
         ways: Default::default(),
     };
     let options = Options {
         outcomes: true,
+        misses: first.missed.map(|missed| missed >= LEAST_MISSED),
         ..options
     };
     let totals = spp::measure(src, dst, alignment, options, |batch| {
@@ -96,7 +133,11 @@ pub fn measure<E: Send>(
 
 /// The state of all flows that are alive.
 struct Books {
+    /// By how much the destination's clock is ahead of where the matching assumed it.
+    moved: TimeDelta,
     least: LeastDelays,
+    /// Of the clocks that spacings are read on, by [`Way::index`].
+    resolutions: [Resolution; 2],
     longest: TimeDelta,
     flows: HashMap<FlowId, FlowBook, FixedState>,
     /// By [`Way::index`].
@@ -132,10 +173,34 @@ impl Books {
             self.flows.insert(flow.flow, FlowBook::default());
         }
         PathBatch {
-            packets: batch.outcomes.iter().map(|o| self.packet(o)).collect(),
+            packets: batch
+                .outcomes
+                .into_iter()
+                .map(|outcome| self.packet(&self.settled(outcome)))
+                .collect(),
             ended: batch.ended.into_iter().map(|s| self.close(s)).collect(),
             flows: batch.flows,
             samples: batch.samples,
+        }
+    }
+
+    /// The outcome on the timeline of the settled offset.
+    fn settled(&self, outcome: PacketOutcome) -> PacketOutcome {
+        let at_dst = |passing: Passing| Passing {
+            at: passing.at - self.moved,
+            ..passing
+        };
+        match outcome.way {
+            Way::Out => PacketOutcome {
+                received: outcome.received.map(at_dst),
+                one_way_delay: outcome.one_way_delay.map(|owd| owd - self.moved),
+                ..outcome
+            },
+            Way::Back => PacketOutcome {
+                sent: outcome.sent.map(at_dst),
+                one_way_delay: outcome.one_way_delay.map(|owd| owd + self.moved),
+                ..outcome
+            },
         }
     }
 
@@ -165,13 +230,18 @@ impl Books {
         }
         if packet.received_at.is_some() {
             let before = std::mem::replace(&mut way.latest, Arrival::of(&packet));
+            let resolution = self.resolutions[outcome.way.index()];
             let spacing = before
                 .zip(way.latest)
                 .zip(least)
-                .and_then(|((before, this), least)| before.spacing_to(&this, least));
-            if let Some(spacing) = spacing {
-                direction.tally.bottleneck.add(packet.ip_bytes, spacing);
-                way.tally.bottleneck.add(packet.ip_bytes, spacing);
+                .and_then(|((before, this), least)| before.spacing_to(&this, least, resolution));
+            for bottleneck in [&mut direction.tally.bottleneck, &mut way.tally.bottleneck] {
+                match spacing {
+                    Some(spacing) => bottleneck.add(packet.ip_bytes, spacing, resolution.tick),
+                    // Of a clock of microseconds the error of each spacing is small.
+                    None if resolution.coarseness > TimeDelta::ZERO => bottleneck.interrupt(),
+                    None => {}
+                }
             }
         }
         packet

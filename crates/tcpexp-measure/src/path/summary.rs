@@ -64,16 +64,28 @@ impl PathSummary {
         self.counts.matched
     }
 
-    /// Packets that left and did not arrive though the downstream capture was running.
+    /// Packets that left and did not arrive though the downstream capture was running, and that
+    /// it did not miss as far as is known: at least this many the path lost, and at most as many
+    /// more as are [`lost_or_missed`](Self::lost_or_missed).
     pub fn lost(&self) -> u64 {
         self.counts.lost
     }
 
-    /// Packets that left and of which it is not known whether they arrived: like another one, or
-    /// sent where the downstream capture may not have been running. `sent` is `delivered` and
-    /// `lost` and `unknown`.
+    /// Packets that arrived, as their acknowledgments show, and that the downstream capture missed.
+    pub fn missed(&self) -> u64 {
+        self.counts.missed
+    }
+
+    /// Packets that the path lost or the downstream capture missed.
+    pub fn lost_or_missed(&self) -> u64 {
+        self.counts.lost_or_missed
+    }
+
+    /// Packets that left and of which it is not known whether they arrived: lost or missed, like
+    /// another packet, or sent where the downstream capture may not have been running.
+    /// `sent = delivered + missed + lost + unknown`.
     pub fn unknown(&self) -> u64 {
-        self.counts.ambiguous + self.counts.outside
+        self.counts.lost_or_missed + self.counts.ambiguous + self.counts.outside
     }
 
     /// Packets that arrived once more. All of those in a capture that holds each packet twice.

@@ -52,8 +52,8 @@ impl DataFates {
                 told.lost_packets += packet.packets;
                 told.lost_bytes += packet.payload_bytes;
             }
-            Fate::Ambiguous | Fate::Outside => told.is_unknown = true,
-            Fate::Delivered | Fate::Copy | Fate::Duplicate | Fate::Unseen => {}
+            Fate::LostOrMissed | Fate::Ambiguous | Fate::Outside => told.is_unknown = true,
+            Fate::Delivered | Fate::Missed | Fate::Copy | Fate::Duplicate | Fate::Unseen => {}
         }
     }
 

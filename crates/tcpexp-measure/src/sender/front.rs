@@ -18,8 +18,8 @@ use crate::{Meter, Position};
 
 /// The second pass over one flow.
 pub(super) struct FlowReplay<'a> {
-    /// By the direction of the data.
-    senders: [Option<Front<'a>>; 2],
+    /// By the direction of the data; boxed, for most flows of a scan have none.
+    senders: [Option<Box<Front<'a>>>; 2],
 }
 
 /// The events of one sender, as seen from where the capture was taken.
@@ -37,7 +37,7 @@ impl<'a> FlowReplay<'a> {
         let sender = |direction| {
             let side = hindsight.side(flow, direction)?;
             let losses = hindsight.losses(flow, direction);
-            Some(Front::new(flow, direction, side, losses, options))
+            Some(Box::new(Front::new(flow, direction, side, losses, options)))
         };
         Self {
             senders: Direction::BOTH.map(sender),

@@ -228,6 +228,11 @@ impl Meter for FlowSurvey {
     }
 
     fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
+        // Scans and floods open millions of flows that nobody answers: nothing is kept of them.
+        let has_data = self.sides.iter().any(|side| side.data_segments > 0);
+        if !has_data && self.handshake.syn_ack.is_none() {
+            return;
+        }
         let vantage = self.vantage();
         let sides = [
             self.side(Direction::Forward, vantage),

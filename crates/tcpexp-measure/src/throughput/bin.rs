@@ -1,4 +1,4 @@
-//! What is measured: the rows.
+//! Rows of the measurement.
 
 use std::ops::AddAssign;
 
@@ -7,73 +7,74 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
-/// What a capture yields. The bins of one flow are in order of time, between its beginning and its
-/// end; those of different flows are not in order with each other.
+/// A row. The bins of one flow are in order of time, between its first and its last row; bins of
+/// different flows are not ordered.
 #[derive(Clone, Debug)]
 pub enum ThroughputRow {
     /// A flow whose first packet was just seen.
     Began(Flow),
     /// One bin of one flow and direction, or of all together.
     Bin(ThroughputBin),
-    /// A flow that is over.
+    /// A flow that has ended.
     Ended(Box<ThroughputFlow>),
 }
 
-/// What passed in one bin.
+/// One bin.
 ///
-/// A flow has a bin of each direction from that of its first packet to that of its last one, and so
-/// has the whole capture; where nothing passed it is zero. The first and the last one are seldom
-/// filled for their whole width, so their rates are too low.
+/// A flow has a bin of each direction from its first packet to its last, and so has the whole
+/// capture; a bin without packets is zero. The first and the last bin are rarely covered for their
+/// whole width, so their rates are too low.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThroughputBin {
     /// Which flow; `None` for all flows together.
     pub flow: Option<FlowId>,
-    /// Which way; `None` for both together, which only the bins of all flows have. The direction of
-    /// all flows together is that from their initiators or to them, whatever link that is.
+    /// Direction; `None` for the sum of both, which only bins of all flows have. Forward is from each
+    /// flow's initiator, on whichever link.
     pub direction: Option<Direction>,
     /// When the bin starts, on the capture's clock.
     pub start: Timestamp,
-    /// How long it is.
+    /// Its width.
     pub width: TimeDelta,
-    /// What passed.
+    /// The packets in it.
     pub volume: Volume,
-    /// Share of the link that the bytes on the wire take, in parts per million, rounded down; more
-    /// than a million if they came in faster than the link is said to be. `None` if no link rate is
-    /// given.
+    /// Share of the link rate used by the bytes on the wire, in parts per million, rounded down; more
+    /// than a million if the traffic exceeds the given link rate. `None` without a link rate.
     pub utilisation_ppm: Option<u64>,
 }
 
 /// Packets and their sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
-    /// How many packets.
+    /// Number of packets.
     pub packets: u64,
     /// Bytes on the wire, link headers included.
     pub wire_bytes: u64,
     /// Bytes of IP packets, headers included.
     pub ip_bytes: u64,
-    /// Bytes of payload that came for the first time.
+    /// Bytes of payload captured for the first time.
     pub goodput_bytes: u64,
 }
 
-/// What is known of a flow when it is over.
+/// Totals of a flow that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct ThroughputFlow {
     /// The flow.
     pub flow: Flow,
-    /// All that passed, by direction; packets that came too late for their bins included.
+    /// All packets by direction, packets too late for their bins included.
     pub directions: [Volume; 2],
 }
 
-/// What is known when the capture is at its end.
+/// Totals of the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThroughputTotals {
-    /// How many flows there were.
+    /// Number of flows.
     pub flows: u32,
-    /// All that is in bins.
+    /// Number of flows that ended early because too many were alive.
+    pub flows_shed: u32,
+    /// Packets in bins.
     pub binned: Volume,
-    /// Packets that are in no bin: their time lies before bins that were handed out already, or more
-    /// than a day ahead of the packets around them.
+    /// Packets in no bin: their time is before a bin that was already reported, or more than a day
+    /// ahead of the packets around them.
     pub late: Volume,
 }
 
@@ -88,24 +89,24 @@ impl ThroughputBin {
         rate_bps(self.volume.ip_bytes, self.width)
     }
 
-    /// Bits of payload per second that came for the first time, rounded down.
+    /// Bits of payload captured for the first time per second, rounded down.
     pub fn goodput_bps(&self) -> u64 {
         rate_bps(self.volume.goodput_bytes, self.width)
     }
 }
 
-/// Bits per second, rounded down, of so many bytes in a positive time.
+/// `bytes` in a positive time, in bits per second, rounded down.
 fn rate_bps(bytes: u64, width: TimeDelta) -> u64 {
     let nanos = u128::from(width.as_nanos().unsigned_abs().max(1));
     let bits = u128::from(bytes) * 8 * NANOS_PER_SECOND / nanos;
     u64::try_from(bits).unwrap_or(u64::MAX)
 }
 
-/// The share of a link that so many bytes take in a positive time, in parts per million, rounded
-/// down. `None` for a link of no rate.
+/// Share of a link's capacity that bytes use in a positive time, in parts per million, rounded down.
+/// `None` for a link rate of zero.
 pub(super) fn utilisation_ppm(bytes: u64, width: TimeDelta, link_bps: u64) -> Option<u64> {
     let nanos = u128::from(width.as_nanos().unsigned_abs());
-    // 2^64 bytes are 2^117 in these units.
+    // Fits: 2^64 bytes are 2^117 in these units.
     let sent = u128::from(bytes) * 8 * NANOS_PER_SECOND * 1_000_000;
     let room = nanos * u128::from(link_bps);
     let ppm = sent.checked_div(room)?;

@@ -1,11 +1,11 @@
-//! How far a capture's time has certainly come.
+//! The capture time that has certainly passed.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// A silence longer than this is none: a clock was set, or captures were joined.
+/// Longest silence that is taken for one, a day: a longer one is a clock step or joined captures.
 pub(super) const LONGEST_SILENCE: TimeDelta = TimeDelta::from_seconds(86_400);
 
-/// The time that a capture has come to, which one packet with a wrong time cannot move.
+/// The capture time reached, robust against one packet with a wrong timestamp.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     previous: Option<Timestamp>,
@@ -13,13 +13,13 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// A packet was captured at `at`; returns whether that may be true.
+    /// Takes in the time of a packet; returns whether it is plausible.
     ///
-    /// It is not believed to be more than a day ahead of the others until another one is.
+    /// A time more than a day ahead is implausible until a second packet confirms it.
     #[inline]
     pub(super) fn pass(&mut self, at: Timestamp) -> bool {
         if let Some(previous) = self.previous {
-            // Both packets have come that far, so one of them may be wrong.
+            // The earlier of two packets: one of the two timestamps may be wrong.
             let both = at.min(previous);
             self.certain = Some(self.certain.map_or(both, |certain| certain.max(both)));
         }
@@ -28,7 +28,7 @@ impl Clock {
             .is_none_or(|certain| at - certain <= LONGEST_SILENCE)
     }
 
-    /// The time that the capture has come to; `None` before the second packet.
+    /// The capture time reached; `None` before the second packet.
     #[inline]
     pub(super) fn certain(&self) -> Option<Timestamp> {
         self.certain

@@ -1,23 +1,23 @@
-//! Where bins begin.
+//! Boundaries of bins.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// How long a bin is; never zero.
+/// Width of a bin; positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BinWidth(TimeDelta);
 
-/// Where one of the bins begins; the others follow on both sides of it.
+/// A time at which a bin starts; the others follow on both sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
     /// At the first packet of the capture.
     #[default]
     FirstPacket,
-    /// At this point of the capture's clock, so that captures of one clock share their bins.
+    /// At this time of the capture's clock: captures of one clock get the same bins.
     At(Timestamp),
 }
 
 impl BinWidth {
-    /// A positive width.
+    /// `None` unless `width` is positive.
     pub fn new(width: TimeDelta) -> Option<Self> {
         (width > TimeDelta::ZERO).then_some(Self(width))
     }
@@ -51,7 +51,7 @@ impl Grid {
     #[inline]
     pub(super) fn index(&self, at: Timestamp) -> Index {
         let width = self.width.0.as_nanos();
-        // Nearly all times are near enough for the short division.
+        // Nearly all differences fit 64 bits, whose division is faster.
         if let Some(nanos) = at.as_nanos().checked_sub(self.origin.as_nanos()) {
             return nanos.div_euclid(width).into();
         }
@@ -63,7 +63,7 @@ impl Grid {
     pub(super) fn start(&self, index: Index) -> Timestamp {
         let nanos = index * Index::from(self.width.0.as_nanos());
         let nanos = nanos + Index::from(self.origin.as_nanos());
-        // The bin of the earliest time that can be told may start before it.
+        // The bin of the earliest representable time may start before it.
         Timestamp::from_nanos(i64::try_from(nanos).unwrap_or(i64::MIN))
     }
 

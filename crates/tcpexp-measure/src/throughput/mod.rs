@@ -1,21 +1,21 @@
-//! How much passed, bin by bin: wire rate, throughput and goodput.
+//! Wire rate, throughput and goodput in bins of time.
 //!
-//! Time is cut into bins of one width from a stated origin, on the capture's clock; a packet belongs
-//! to the bin that its capture time lies in, whole. Three sizes are counted:
+//! Bins have one width and start at a stated origin on the capture's clock. A packet counts in full in
+//! the bin of its capture time. Three sizes are counted:
 //!
-//! - **wire rate:** bytes on the wire, link header included, as the capture file says. What a link
-//!   is loaded with, but for preamble, checksum and gap between frames (24 bytes a frame on
-//!   Ethernet), which no capture shows.
+//! - **wire rate:** bytes on the wire, link header included, as recorded. The load of the
+//!   link without preamble, checksum and inter-frame gap (24 bytes a frame on Ethernet), which no
+//!   capture contains.
 //! - **throughput:** bytes of the IP packets, headers included.
-//! - **goodput:** bytes of TCP or UDP payload that no packet captured earlier carried in the same
-//!   direction. What was lost on the way to the capture point and sent again counts once; what is
-//!   lost behind it does not come back out. Reordering does not matter.
+//! - **goodput:** bytes of TCP or UDP payload that no earlier captured packet of the same direction
+//!   carried. A segment lost before the capture point and retransmitted counts once; a loss behind
+//!   the capture point is not visible. Reordering does not matter.
 //!
-//! A packet that the capture holds twice counts twice, but for goodput of TCP.
+//! A duplicate record counts again, except for TCP goodput.
 //!
-//! A bin is handed out when the capture's time has moved past it by the tolerance, so that captures
-//! may be out of order by that much. Packets that come later still are not in any bin and are
-//! counted apart. So memory follows the live flows, not the length of the capture.
+//! A bin is reported once the capture time has passed it by the tolerance, so records may be out of
+//! order by that much. Later packets are in no bin and are counted separately. Memory follows the
+//! live flows, not the length of the capture.
 
 mod bin;
 mod clock;

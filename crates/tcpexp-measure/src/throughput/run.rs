@@ -15,22 +15,22 @@ use super::{
 };
 use crate::{Packets, Sighted};
 
-/// What can be set.
+/// Options of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct ThroughputOptions {
-    /// How long a bin is.
+    /// Width of a bin.
     pub width: BinWidth,
     /// Where a bin begins.
     pub origin: Origin,
-    /// What the link carries, in bits per second, for its utilisation.
+    /// Rate of the link in bits per second, for its utilisation.
     pub link_rate_bps: Option<u64>,
-    /// By how much packets may be out of order in the capture.
+    /// How far packets may be out of order in the capture.
     pub tolerance: TimeDelta,
 }
 
 impl ThroughputOptions {
-    /// Bins of this width from the first packet on. Capture files of several queues or interfaces
-    /// are out of order by a few milliseconds; ten times that is waited for.
+    /// Bins of this width from the first packet on. Capture files of several queues or interfaces are
+    /// out of order by a few milliseconds; the tolerance is ten times that.
     pub const fn new(width: BinWidth) -> Self {
         Self {
             width,
@@ -41,9 +41,9 @@ impl ThroughputOptions {
     }
 }
 
-/// Counts what passes in each bin and hands the rows to `sink` as soon as they are certain.
+/// Counts packets and bytes in each bin and passes rows to `sink` as soon as they are final.
 ///
-/// The sink's error ends it.
+/// An error of `sink` ends the measurement.
 pub fn throughput<E>(
     packets: &mut impl Packets,
     options: &ThroughputOptions,
@@ -58,19 +58,19 @@ pub fn throughput<E>(
     counter.end(&mut sink)
 }
 
-/// Counts packets that a pass over the capture shows to others too.
+/// Counts packets during a pass that serves other measurements too.
 pub struct ThroughputCounter {
     options: ThroughputOptions,
     table: FlowTable,
     /// From the first packet on.
     grid: Option<Grid>,
     clock: Clock,
-    /// The bins before this one have been handed out.
+    /// The bins before this one have been reported.
     closed_before: Option<Index>,
     /// By slot.
     flows: Vec<Option<FlowBins>>,
     all: Series,
-    /// Bins that are not empty, each with the slot of its flow: those to be handed out next first.
+    /// Non-empty bins with the slots of their flows, earliest first.
     pending: BinaryHeap<Reverse<(Index, Slot)>>,
     totals: ThroughputTotals,
 }
@@ -99,7 +99,7 @@ impl ThroughputCounter {
         }
     }
 
-    /// Counts the next packet of the capture; `sink` gets the rows that are certain by then.
+    /// Counts the next packet of the capture and passes the rows that became final to `sink`.
     pub fn take<E>(
         &mut self,
         sighted: &Sighted<'_>,
@@ -162,7 +162,7 @@ impl ThroughputCounter {
         sink(ThroughputRow::Began(*flow))
     }
 
-    /// Hands out the bins before `bound`, of the flows first.
+    /// Reports the bins before `bound`, those of flows first.
     fn close<E>(
         &mut self,
         bound: Index,
@@ -176,7 +176,7 @@ impl ThroughputCounter {
                 break;
             }
             self.pending.pop();
-            // A place may have been left, or be another flow's by now, which does no harm.
+            // The slot may be empty or reused by now: closing the new flow's series early is harmless.
             if let Some(Some(bins)) = self.flows.get_mut(slot.index()) {
                 rows.close(&mut bins.series, bound, Some(bins.flow))?;
             }
@@ -184,7 +184,7 @@ impl ThroughputCounter {
         rows.close(&mut self.all, bound, None)
     }
 
-    /// Hands out all that is left of the flows that are over.
+    /// Reports the remaining bins of flows that have ended.
     fn end_flows<E>(
         &mut self,
         grid: Grid,
@@ -208,7 +208,7 @@ impl ThroughputCounter {
         outcome
     }
 
-    /// The capture is at its end; `sink` gets the rows that are left.
+    /// Ends the capture and passes the remaining rows to `sink`.
     pub fn end<E>(
         mut self,
         sink: &mut impl FnMut(ThroughputRow) -> Result<(), E>,
@@ -219,18 +219,19 @@ impl ThroughputCounter {
             Rows::new(grid, &self.options, sink).close(&mut self.all, Index::MAX, None)?;
         }
         self.totals.flows = self.table.flows_seen();
+        self.totals.flows_shed = self.table.flows_shed();
         Ok(self.totals)
     }
 }
 
 impl FlowBins {
-    /// The sizes of a packet, which is taken in.
+    /// Takes in a packet and returns its sizes.
     #[inline]
     fn volume(&mut self, packet: &FlowPacket) -> Volume {
         let seen = packet.seen();
         let goodput_bytes = match packet {
             FlowPacket::Udp(_) => seen.payload_bytes,
-            // What a reset says (RFC 9293, section 3.5.3) is not part of the stream.
+            // The payload of a reset is not part of the stream (RFC 9293, section 3.5.3).
             FlowPacket::Tcp(segment) if segment.flags.rst() => 0,
             FlowPacket::Tcp(segment) => {
                 let start = segment.payload_start();
@@ -247,7 +248,7 @@ impl FlowBins {
     }
 }
 
-/// Where rows go, and what they have in common.
+/// Builds rows.
 struct Rows<'a, S> {
     grid: Grid,
     link_rate_bps: Option<u64>,
@@ -263,7 +264,7 @@ impl<'a, S> Rows<'a, S> {
         }
     }
 
-    /// Hands out the bins of a series before `bound`.
+    /// Reports the bins of a series before `bound`.
     fn close<E>(&mut self, series: &mut Series, bound: Index, flow: Option<FlowId>) -> Result<(), E>
     where
         S: FnMut(ThroughputRow) -> Result<(), E>,
@@ -272,7 +273,7 @@ impl<'a, S> Rows<'a, S> {
         series.close(bound, most_empty, |index, both| self.bin(index, both, flow))
     }
 
-    /// One row a direction, and one more of both where it is about all flows.
+    /// One row for each direction, and their sum for the bins of all flows.
     fn bin<E>(&mut self, index: Index, both: &Both, flow: Option<FlowId>) -> Result<(), E>
     where
         S: FnMut(ThroughputRow) -> Result<(), E>,

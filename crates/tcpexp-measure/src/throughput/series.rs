@@ -1,4 +1,4 @@
-//! The bins of one flow, or of all flows, that may still change.
+//! Open bins of one flow, or of all flows together.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use tcpexp_flow::Direction;
 use super::Volume;
 use super::grid::Index;
 
-/// What passed in one bin, by direction.
+/// The volumes of one bin by direction.
 pub(super) type Both = [Volume; 2];
 
-/// Bins that may still change. Empty ones are not kept: they are told between two that are not.
+/// Open bins. Empty bins are not stored, but reported between two non-empty bins.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Series {
     /// In order.
@@ -46,8 +46,8 @@ impl Series {
         true
     }
 
-    /// Hands out the bins before `end` in order, the empty ones between them too unless there are
-    /// more than `most_empty` in a row.
+    /// Reports the bins before `end` in order, with the empty bins between them unless more than
+    /// `most_empty` follow each other.
     pub(super) fn close<E>(
         &mut self,
         end: Index,
@@ -71,7 +71,7 @@ impl Series {
 
 #[cfg(test)]
 impl Series {
-    /// How many bins may still change.
+    /// Number of open bins.
     pub(super) fn open(&self) -> usize {
         self.open.len()
     }

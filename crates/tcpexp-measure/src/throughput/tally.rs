@@ -1,16 +1,16 @@
-//! What the bins of one flow and direction come to.
+//! Sums over bins.
 
 use super::ThroughputBin;
 
 /// Sums over the bins of one flow and direction, or of all flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BinTally {
-    /// How many bins.
+    /// Number of bins.
     pub bins: u64,
-    /// In how many of them nothing passed.
+    /// Number of bins without packets.
     pub empty_bins: u64,
-    /// The highest rate of a bin in bits on the wire per second, link headers included. Of a bin
-    /// wider than the traffic is long it is less than the rate was.
+    /// The highest rate of a bin in bits on the wire per second, link headers included. Too low if the
+    /// traffic lasted less than a bin.
     pub peak_wire_rate_bps: u64,
 }
 

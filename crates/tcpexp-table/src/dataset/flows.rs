@@ -129,10 +129,10 @@ fn span(summary: &DirectionSummary) -> Option<TimeDelta> {
 fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     const NULL: &str = "Null if the flow was not found in both captures.";
     type Count = fn(&PathSummary) -> u64;
-    let counts: [(&str, &str, Count); 8] = [
+    let counts: [(&str, &str, Count); 10] = [
         (
             "path_sent_packets",
-            "Packets that left the point that this direction passes first, each counted once: the sum of delivered, lost, ambiguous and outside",
+            "Packets that left the point that this direction passes first, each counted once: the sum of delivered, lost, missed, lost_or_missed, ambiguous and outside",
             PathSummary::sent,
         ),
         (
@@ -142,8 +142,18 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         ),
         (
             "path_lost_packets",
-            "Of sent, those never seen at the other point though that capture was running",
+            "Of sent, those never seen at the other point though that capture was running and is not known to have missed them: the least that the path lost",
             PathSummary::lost,
+        ),
+        (
+            "path_missed_packets",
+            "Of sent, those that arrived, as their acknowledgments show, and that the capture there missed",
+            PathSummary::missed,
+        ),
+        (
+            "path_lost_or_missed_packets",
+            "Of sent, those that the path lost or that the capture at the other point missed: the path lost between path_lost_packets and the sum of both",
+            PathSummary::lost_or_missed,
         ),
         (
             "path_ambiguous_packets",

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use tcpexp_flow::FlowId;
-use tcpexp_measure::path::{
-    self, LeastDelays, PathBatch, PathFlow, PathPacket, PathSummary, PathTotals,
-};
+use tcpexp_measure::path::{self, PathBatch, PathFlow, PathPacket, PathSummary, PathTotals};
 use tcpexp_measure::sender::DataFates;
 use tcpexp_measure::spp::{self, Alignment, ClockModel, Fate, Point, RttSample};
 use tcpexp_table::dataset::{LossRow, OwdRow, RttRow, RttSource};
@@ -18,12 +16,11 @@ use super::names::Names;
 use super::queue_bins::QueueBins;
 use super::tables::Tables;
 use crate::fates::collect;
-use crate::{Error, Recording};
+use crate::{CaptureInfo, Error, Recording};
 
 /// What is known of the path when its packets have been told.
 pub(super) struct Between {
     pub(super) clock: ClockModel,
-    pub(super) least: LeastDelays,
     pub(super) totals: PathTotals,
     /// By the flow's number in the dataset.
     pub(super) flows: HashMap<FlowId, Arc<PathFlow>, FixedState>,
@@ -46,9 +43,10 @@ pub(super) fn measure(
     tables: &mut Tables,
 ) -> Result<Between, Error> {
     let walks = || Ok::<_, Error>((src.walk_once(tunnels)?, dst.walk_once(tunnels)?));
-    let clock = alignment.clock.clone();
     let (mut src_walk, mut dst_walk) = walks()?;
-    let least = path::least_delays(&mut src_walk, &mut dst_walk, alignment.clone(), options);
+    let mut first = path::first_pass(&mut src_walk, &mut dst_walk, alignment.clone(), options);
+    first.add_dropped([&src_walk, &dst_walk].map(|walk| CaptureInfo::of(walk).dropped()));
+    let clock = alignment.clock.settled(first.least_owd, options.symmetric);
     let mut rows = Rows {
         dst_clock: clock.clone(),
         names,
@@ -63,7 +61,7 @@ pub(super) fn measure(
         &mut src_walk,
         &mut dst_walk,
         alignment,
-        least,
+        first,
         options,
         |batch| rows.take(batch),
     )?;
@@ -72,7 +70,6 @@ pub(super) fn measure(
     }
     Ok(Between {
         clock,
-        least,
         totals,
         flows: rows.flows,
         fates: rows.fates,
@@ -145,7 +142,13 @@ impl Rows<'_> {
                 self.tables.owd.add(OwdRow { flow, at, packet })
             }
             Fate::Lost => self.tables.loss.add(LossRow { flow, at, packet }),
-            Fate::Ambiguous | Fate::Outside | Fate::Copy | Fate::Duplicate | Fate::Unseen => Ok(()),
+            Fate::Missed
+            | Fate::LostOrMissed
+            | Fate::Ambiguous
+            | Fate::Outside
+            | Fate::Copy
+            | Fate::Duplicate
+            | Fate::Unseen => Ok(()),
         }
     }
 

@@ -35,7 +35,6 @@ pub use traffic::Traffic;
 use std::sync::Arc;
 
 use tcpexp_measure::Packets;
-use tcpexp_measure::path;
 use tcpexp_measure::sender::SenderOptions;
 use tcpexp_measure::spp::{self, Alignment, Identification, Point};
 use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputOptions};
@@ -86,6 +85,9 @@ pub struct AnalyzeOptions {
     pub tunnels: Tunnels,
     /// The longest one-way delay, and so the time after which a packet counts as lost.
     pub max_owd: TimeDelta,
+    /// Whether the fastest packets are known to be equally fast both ways: see
+    /// [`spp::Options::symmetric`].
+    pub symmetric: bool,
     /// How senders are replayed. Where two captures were taken is told from their packets.
     pub sender: SenderOptions,
     /// How long a bin of throughput and of queueing delays is.
@@ -107,6 +109,7 @@ impl Default for AnalyzeOptions {
         Self {
             tunnels: Tunnels::default(),
             max_owd: spp::Options::default().max_owd,
+            symmetric: false,
             sender: SenderOptions::default(),
             bin: BinWidth::new(bin).expect("100 ms are more than nothing"),
             link_rate_bps: None,
@@ -277,6 +280,7 @@ impl Run<'_> {
         let identification = alignment.identification.clone();
         let options = spp::Options {
             max_owd: self.options.max_owd,
+            symmetric: self.options.symmetric,
             ..spp::Options::default()
         };
         // The queue's own counters are better.
@@ -357,6 +361,7 @@ impl Run<'_> {
         let set = [
             ("inner", (options.tunnels == Tunnels::Entered).into()),
             ("max_owd_ns", options.max_owd.as_nanos().into()),
+            ("symmetric", options.symmetric.into()),
             ("bin_ns", options.bin.get().as_nanos().into()),
             ("link_rate_bps", options.link_rate_bps.into()),
             ("position", position.map(|name| name.to_lowercase()).into()),
@@ -400,7 +405,7 @@ fn comparison(between: &Between, by: &Identification) -> Comparison {
     });
     Comparison {
         clock_offset_ns: between.clock.offset().middle.as_nanos(),
-        clock_offset_error_ns: path::offset_error(between.least).map(TimeDelta::as_nanos),
+        clock_offset_error_ns: between.clock.offset().error().map(TimeDelta::as_nanos),
         clock_skew_ppm: skew.skew.as_ppm_f64(),
         clock_skew_error_ppm: skew.uncertainty.map(tcpexp_units::Skew::as_ppm_f64),
         clock_skew_is_removed: skew.detected,

@@ -1,5 +1,9 @@
 //! What is wrong with the input of a dataset.
 
+use tcpexp_measure::path::{CaptureLoss, PathTotals};
+use tcpexp_measure::spp::Point;
+use tcpexp_units::TimeDelta;
+
 use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
 
@@ -14,6 +18,20 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
                 "every round-trip time is 0: is one capture a copy of the other one?".to_owned(),
             );
         }
+        warnings.extend(of_capture_loss(&between.totals));
+        for step in between.clock.suspected_steps() {
+            warnings.push(format!(
+                "a clock may have been set by {}: nothing is measured across it",
+                step.size.abs()
+            ));
+        }
+        for (point, tick) in Point::BOTH.into_iter().zip(between.clock.ticks()) {
+            if tick > TimeDelta::from_micros(1) {
+                warnings.push(format!(
+                    "the clock at {point} advances in steps of {tick}: times are no more exact"
+                ));
+            }
+        }
         for step in between.clock.steps() {
             warnings.push(format!(
                 "the clock at {} was set by {}: times of that capture in the tables sender, events and throughput are as it showed them",
@@ -22,6 +40,14 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
         }
     }
     warnings
+}
+
+/// What the captures missed, a line for each.
+fn of_capture_loss(totals: &PathTotals) -> Vec<String> {
+    let missed = CaptureLoss::of(totals)
+        .into_iter()
+        .filter(CaptureLoss::is_shown);
+    missed.map(|loss| loss.to_string()).collect()
 }
 
 /// An error's message with those of its causes.
@@ -41,7 +67,7 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     }
     if let Some(dropped) = capture.dropped_packets.filter(|dropped| *dropped > 0) {
         warnings.push(format!(
-            "{path}: the capture itself dropped {dropped} packets: they count as lost or unseen"
+            "{path}: the capture itself dropped {dropped} packets: what it does not show need not be lost"
         ));
     }
     if capture.packets_too_late_for_bins > 0 {

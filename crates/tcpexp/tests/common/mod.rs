@@ -97,7 +97,8 @@ impl Measured {
         }
         for summary in &self.ended {
             for c in &summary.counts {
-                let used = c.matched + c.ambiguous + c.copies + c.lost + c.outside;
+                let absent = c.lost + c.missed + c.lost_or_missed;
+                let used = c.matched + c.ambiguous + c.copies + absent + c.outside;
                 assert_eq!(c.seen, used, "{summary:?}");
                 let used = c.arrivals_matched
                     + c.arrivals_ambiguous
@@ -152,6 +153,8 @@ impl Measured {
                 let c = &summary.counts[direction.index()];
                 let mut counted = vec![
                     (at(&sent, Fate::Lost), c.lost),
+                    (at(&sent, Fate::Missed), c.missed),
+                    (at(&sent, Fate::LostOrMissed), c.lost_or_missed),
                     (at(&sent, Fate::Ambiguous), c.ambiguous),
                     (at(&sent, Fate::Copy), c.copies),
                     (at(&received, Fate::Delivered), c.arrivals_matched),

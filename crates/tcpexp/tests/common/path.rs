@@ -80,7 +80,10 @@ impl Measurement {
         assert!(rows.is_empty(), "each flow ends");
         let ways = Way::BOTH.map(|way| self.way(way));
         for sums in ways {
-            assert_eq!(sums.sent(), sums.delivered() + sums.lost() + sums.unknown());
+            assert_eq!(
+                sums.sent(),
+                sums.delivered() + sums.missed() + sums.lost() + sums.unknown()
+            );
         }
         let mut both = ways[0].counts;
         both += ways[1].counts;
@@ -97,7 +100,10 @@ impl Measurement {
 
 /// Checks sums against the rows they are of.
 fn assert_sums_are_of(rows: &[&PathPacket], sums: &PathSummary) {
-    assert_eq!(sums.sent(), sums.delivered() + sums.lost() + sums.unknown());
+    assert_eq!(
+        sums.sent(),
+        sums.delivered() + sums.missed() + sums.lost() + sums.unknown()
+    );
     assert_eq!(sums.losses.packets, sums.lost());
     let packets = |is: &dyn Fn(&PathPacket) -> bool| -> u64 {
         let rows = rows.iter().filter(|row| is(row));

@@ -25,23 +25,55 @@ impl Clock {
     }
 }
 
-/// The capture in `path` with the times of `clock`, and its start on the old clock.
-pub(crate) fn retimed(path: &Path, clock: Clock) -> (Vec<u8>, Timestamp) {
+/// The records of a capture, to write some of them again or with other times.
+pub(crate) struct Records {
+    interface: Interface,
+    /// Time, captured bytes, and bytes on the wire of each.
+    records: Vec<(Timestamp, Vec<u8>, u32)>,
+}
+
+/// The records of the capture at `path`.
+pub(crate) fn records(path: &Path) -> Records {
     let mut capture = Capture::from_file(File::open(path).unwrap()).unwrap();
     let interface = Interface {
         link_type: capture.interfaces()[0].link_type.into(),
         snaplen: 96,
         resolution: Resolution::Micros,
     };
-    let mut writer =
-        CaptureWriter::new(Vec::new(), Container::Pcap, Endian::Little, &[interface]).unwrap();
-    let mut start = None;
+    let mut records = Vec::new();
     while let Some(record) = capture.next_record() {
-        let at = record.at.unwrap();
-        let start = *start.get_or_insert(at);
-        writer
-            .write(clock.shows(start, at), record.captured, record.wire_bytes)
-            .unwrap();
+        records.push((
+            record.at.unwrap(),
+            record.captured.to_vec(),
+            record.wire_bytes,
+        ));
     }
-    (writer.into_inner(), start.unwrap())
+    Records { interface, records }
+}
+
+impl Records {
+    /// The times of the first and the last record.
+    pub(crate) fn span(&self) -> (Timestamp, Timestamp) {
+        (self.records[0].0, self.records[self.records.len() - 1].0)
+    }
+
+    /// A capture file of those records for whose time `at` returns a time, with that time.
+    pub(crate) fn file(&self, mut at: impl FnMut(Timestamp) -> Option<Timestamp>) -> Vec<u8> {
+        let interfaces = [self.interface];
+        let mut writer =
+            CaptureWriter::new(Vec::new(), Container::Pcap, Endian::Little, &interfaces).unwrap();
+        for (time, captured, wire_bytes) in &self.records {
+            if let Some(time) = at(*time) {
+                writer.write(time, captured, *wire_bytes).unwrap();
+            }
+        }
+        writer.into_inner()
+    }
+}
+
+/// The capture in `path` with the times of `clock`, and its start on the old clock.
+pub(crate) fn retimed(path: &Path, clock: Clock) -> (Vec<u8>, Timestamp) {
+    let records = records(path);
+    let (start, _) = records.span();
+    (records.file(|at| Some(clock.shows(start, at))), start)
 }

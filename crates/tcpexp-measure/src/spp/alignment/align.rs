@@ -85,12 +85,13 @@ impl Alignment {
         let (sides, is_proven) = learn_sides(&common, &proven);
         let all = crossings(&common, &sides);
         let proven = crossings(&proven, &sides);
-        let mut clock = ClockModel::estimate(if is_proven { &proven } else { &all }).ok_or(
-            NothingInCommon::NoCommonPacket {
+        let ticks = [src.tick.tick(), dst.tick.tick()];
+        let learnt_from = if is_proven { &proven } else { &all };
+        let mut clock =
+            ClockModel::estimate(learnt_from, ticks).ok_or(NothingInCommon::NoCommonPacket {
                 src: src.packets,
                 dst: dst.packets,
-            },
-        )?;
+            })?;
         if !is_proven {
             clock.doubt_offset();
         }

@@ -8,6 +8,7 @@ use super::fields::{FieldValues, content_hash, with_endpoints};
 use super::sketch::Sketch;
 use super::twins::Twins;
 use crate::Sighted;
+use crate::spp::clock::TickMeter;
 
 /// How many packets are kept that are known by their addresses, ports and content: enough that
 /// the clocks are told to a microsecond.
@@ -30,6 +31,8 @@ pub struct Survey {
     /// Whether TCP options were cut off: a packet may then have had SACK blocks that are not seen.
     pub(in crate::spp) cuts_options: bool,
     twins: Twins,
+    /// The resolution of the capture's clock.
+    pub(in crate::spp) tick: TickMeter,
     /// Connections of which the SYN was seen.
     pub(in crate::spp) begins: Begins,
     /// Packets identified with their addresses and ports.
@@ -46,6 +49,7 @@ impl Survey {
         let place = (sighted.record, sighted.at);
         self.first.get_or_insert(place);
         self.last = Some(place);
+        self.tick.observe(sighted.at);
         let content = content_hash(sighted.packet);
         let endpoints = with_endpoints(content, sighted.packet);
         if let Transport::Tcp(tcp) = &sighted.packet.transport {

@@ -74,7 +74,21 @@ impl Delays {
         skew::estimate(&self.ways, step_error_ns)
     }
 
-    pub(super) fn offset(&self, skew: Skew) -> (Offset, bool) {
+    /// How far the uncertainty of a detected skew makes the clocks drift apart from the first
+    /// packet to the last.
+    pub(super) fn drift_error(&self, skew: SkewEstimate) -> TimeDelta {
+        let ends = self.ways.iter().filter_map(|way| way.last());
+        let span_ns = ends.map(|delay| delay.at_ns).max().unwrap_or(0);
+        match skew.uncertainty {
+            Some(uncertainty) if skew.detected => {
+                let rate = Rate::of(uncertainty.as_ppt(), TRILLION);
+                rate.share(TimeDelta::from_nanos(span_ns)).abs()
+            }
+            _ => TimeDelta::ZERO,
+        }
+    }
+
+    pub(super) fn offset(&self, skew: Skew, coarseness: TimeDelta) -> (Offset, bool) {
         let rate = Rate::of(skew.as_ppt(), TRILLION);
         let owds_ns = Way::BOTH.map(|way| {
             let level: Vec<Delay> = self.ways[way.index()]
@@ -93,7 +107,7 @@ impl Delays {
             owds_ns.sort_unstable();
             owds_ns
         });
-        let mistaken = fewest_mistaken(&owds_ns);
+        let mistaken = fewest_mistaken(&owds_ns, coarseness);
         let [out, back] = Way::BOTH.map(|way| {
             let smallest = owds_ns[way.index()].get(mistaken[way.index()]);
             smallest.map(|&owd_ns| TimeDelta::from_nanos(owd_ns))
@@ -104,19 +118,9 @@ impl Delays {
         let lower = back.map(|owd| self.difference - owd);
         let contradict = lower
             .zip(upper)
-            .is_some_and(|(lower, upper)| lower - upper > ROUNDING);
+            .is_some_and(|(lower, upper)| lower - upper > ROUNDING + coarseness);
         let is_sure = counted >= LEAST_COUNTED && mistaken * 4 <= counted && !contradict;
-        let middle = match (lower, upper) {
-            (Some(lower), Some(upper)) => {
-                TimeDelta::from_nanos(lower.as_nanos().midpoint(upper.as_nanos()))
-            }
-            (one, other) => one.or(other).unwrap_or_default(),
-        };
-        let offset = Offset {
-            lower,
-            upper,
-            middle,
-        };
+        let offset = Offset::between(lower, upper);
         (offset, is_sure)
     }
 }

@@ -5,8 +5,11 @@ use crate::spp::crossing::{Crossing, Way};
 use crate::spp::point::Point;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// No smaller step is looked for.
-pub(in crate::spp) const SMALLEST_NS: i64 = 1_000_000;
+/// No smaller step is looked for: idle hosts and routers delay packets by some tens of microseconds.
+pub(in crate::spp) const SMALLEST_NS: i64 = 100_000;
+
+/// Records that are out of order by less are the capture's own disorder.
+const TURNED_BACK_NS: i64 = 1_000_000;
 
 /// Seen by one way only, a step that did not turn the clock back must be longer than any queue.
 const LONGEST_QUEUE_NS: i64 = 60_000_000_000;
@@ -24,6 +27,8 @@ pub(in crate::spp) struct Jump {
     pub(in crate::spp) size: TimeDelta,
     /// How far `size` may be off.
     pub(in crate::spp) error: TimeDelta,
+    /// Whether only one way shows it, while queues hide it from the other: it may be a new route.
+    pub(in crate::spp) suspected: bool,
     /// The crossings just before and just after, by way, which `size` is measured on.
     pub(in crate::spp) sides: [[Vec<usize>; 2]; 2],
     /// First and last crossing that the step was looked for in, to tell two findings of one step.
@@ -147,6 +152,20 @@ impl Jump {
         }
     }
 
+    /// How far the clock jumped as far as is certain: what is only suspected is not taken out.
+    pub(super) fn taken_out(&self) -> TimeDelta {
+        if self.suspected {
+            TimeDelta::ZERO
+        } else {
+            self.size
+        }
+    }
+
+    /// How far delays may be off because of it.
+    pub(super) fn delay_error(&self) -> TimeDelta {
+        self.error.max(self.size.abs() - self.taken_out().abs())
+    }
+
     /// The time between the two packets that the jump does not account for.
     pub(super) fn unexplained(&self, crossings: &[Crossing]) -> TimeDelta {
         elapsed(crossings, self.point, self.before, self.after) - self.size
@@ -161,7 +180,7 @@ impl Jump {
     /// Whether one way alone shows that this was no queue.
     pub(in crate::spp) fn is_beyond_doubt(&self, crossings: &[Crossing]) -> bool {
         let elapsed = elapsed(crossings, self.point, self.before, self.after).as_nanos();
-        elapsed < -SMALLEST_NS && self.size.as_nanos() < 0
+        elapsed < -TURNED_BACK_NS && self.size.as_nanos() < 0
             || self.size.abs().as_nanos() > LONGEST_QUEUE_NS
     }
 }

@@ -8,6 +8,7 @@ mod offset;
 mod seams;
 mod skew;
 mod steps;
+mod tick;
 mod timeline;
 mod walk;
 
@@ -16,4 +17,5 @@ pub(in crate::spp) use offset::DISORDER;
 pub use offset::Offset;
 pub use skew::SkewEstimate;
 pub use steps::ClockStep;
+pub(in crate::spp) use tick::TickMeter;
 pub use timeline::{Placed, TimelineReader};

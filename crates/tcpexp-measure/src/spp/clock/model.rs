@@ -7,7 +7,8 @@
 use tcpexp_units::{Skew, TimeDelta};
 
 use super::delays::Delays;
-use super::offset::Offset;
+use super::jump::Jump;
+use super::offset::{DelayError, Offset};
 use super::seams::{placed_steps, seams, unstepping};
 use super::skew::SkewEstimate;
 use super::steps::{self, ClockStep};
@@ -25,16 +26,25 @@ pub struct ClockModel {
     offset_is_sure: bool,
     skew: SkewEstimate,
     steps: Vec<ClockStep>,
+    suspected_steps: Vec<ClockStep>,
     readers: [TimelineReader; 2],
+    /// How far delays on the timeline may be off for other reasons than the offset.
+    pub(in crate::spp) delay_error: DelayError,
 }
 
 impl ClockModel {
     /// Fits the clocks to packets seen at both points, which come in order of `src_record`.
     ///
     /// A few wrong crossings do no harm. `None` when there are no crossings.
-    pub fn estimate(crossings: &[Crossing]) -> Option<Self> {
+    /// `ticks` are the resolutions of the clocks, by [`Point::index`].
+    pub fn estimate(crossings: &[Crossing], ticks: [TimeDelta; 2]) -> Option<Self> {
+        let mut delay_error = DelayError {
+            ticks,
+            ..DelayError::default()
+        };
+        let coarseness = delay_error.coarseness();
         let first = crossings.first()?;
-        let mut jumps = steps::find(crossings);
+        let mut jumps = steps::find(crossings, coarseness);
         let mut skew = SkewEstimate::default();
         let mut delays = Delays::default();
         let rounds = if jumps.is_empty() {
@@ -50,7 +60,7 @@ impl ClockModel {
             delays = Delays::new(first, crossings, &unstepping(crossings, &jumps));
             skew = delays.skew(&jumps);
         }
-        let (offset, offset_is_sure) = delays.offset(used(skew));
+        let (offset, offset_is_sure) = delays.offset(used(skew), coarseness);
         let mut readers = unstepping(crossings, &jumps);
         let dst = &mut readers[Point::Dst.index()];
         dst.origin = delays.start + offset.middle;
@@ -61,14 +71,27 @@ impl ClockModel {
         for point in Point::BOTH {
             readers[point.index()].seams = seams(crossings, &jumps, &steps, point);
         }
-        let mut steps: Vec<ClockStep> = steps;
-        steps.sort_by_key(|step| step.at);
+        let (mut suspected_steps, mut certain) = (Vec::new(), Vec::new());
+        for (step, jump) in steps.into_iter().zip(&jumps) {
+            if jump.suspected {
+                suspected_steps.push(step);
+            } else {
+                certain.push(step);
+            }
+        }
+        for steps in [&mut suspected_steps, &mut certain] {
+            steps.sort_by_key(|step: &ClockStep| step.at);
+        }
+        let step_errors = jumps.iter().map(Jump::delay_error).sum();
+        delay_error.drift = delays.drift_error(skew) + step_errors;
         Some(Self {
             offset,
             offset_is_sure,
             skew,
-            steps,
+            steps: certain,
+            suspected_steps,
             readers,
+            delay_error,
         })
     }
 
@@ -81,6 +104,26 @@ impl ClockModel {
     /// that have not been set yet.
     pub fn offset(&self) -> Offset {
         self.offset
+    }
+
+    /// The same clocks with the offset that the fastest of all packets show, whose delays on this
+    /// timeline are `least`, by [`Way::index`](crate::spp::Way::index); see [`Offset`] for why it is
+    /// bounded.
+    ///
+    /// With `symmetric` the fastest packets are taken to be equally fast both ways.
+    #[must_use]
+    pub fn settled(&self, least: [Option<TimeDelta>; 2], symmetric: bool) -> Self {
+        if least == [None; 2] {
+            return self.clone();
+        }
+        let offset = self.offset.settled(least, &self.delay_error, symmetric);
+        let mut settled = self.clone();
+        let dst = &mut settled.readers[Point::Dst.index()];
+        let moved = offset.middle - self.offset.middle;
+        dst.origin = dst.origin + moved;
+        dst.offset += moved;
+        settled.offset = offset;
+        settled
     }
 
     /// Whether enough packets agree on the offset that it may tell look-alikes apart.
@@ -101,6 +144,25 @@ impl ClockModel {
     /// When the clocks were set, in order of time.
     pub fn steps(&self) -> &[ClockStep] {
         &self.steps
+    }
+
+    /// When a clock may have been set, in order of time: packets of one way became faster or slower
+    /// at once and stayed so, and the queues of the other way hide whether it did too.
+    ///
+    /// These are not taken out, but nothing is measured across them.
+    pub fn suspected_steps(&self) -> &[ClockStep] {
+        &self.suspected_steps
+    }
+
+    /// How far apart two times that each clock can show are, by [`Point::index`].
+    pub fn ticks(&self) -> [TimeDelta; 2] {
+        self.delay_error.ticks
+    }
+
+    /// How much earlier a packet can seem to arrive than it left because the clocks are coarse; zero
+    /// for clocks of microseconds.
+    pub fn coarseness(&self) -> TimeDelta {
+        self.delay_error.coarseness()
     }
 
     /// What skew adds to a raw round-trip time: `rtt = raw - share`.
@@ -134,6 +196,8 @@ mod tests {
     use crate::spp::clock::seams::seen_at;
     use crate::spp::crossing::Way;
 
+    /// Clocks of nanoseconds.
+    const FINE: [TimeDelta; 2] = [TimeDelta::from_nanos(1); 2];
     const MS: i64 = 1_000_000;
     const SECOND: i64 = 1_000 * MS;
     const HOUR: i64 = 3_600 * SECOND;
@@ -263,7 +327,7 @@ mod tests {
         }
 
         fn model(&self, owd_ns: impl Fn(Way, i64) -> i64) -> ClockModel {
-            ClockModel::estimate(&self.run(owd_ns).0).unwrap()
+            ClockModel::estimate(&self.run(owd_ns).0, FINE).unwrap()
         }
     }
 
@@ -393,7 +457,7 @@ mod tests {
                         ..Scene::default()
                     };
                     let (crossings, passed) = scene.run(owd_ns);
-                    let model = ClockModel::estimate(&crossings).unwrap();
+                    let model = ClockModel::estimate(&crossings, FINE).unwrap();
                     let [step] = model.steps() else {
                         panic!("{point} {size}: {:?}", model.steps());
                     };
@@ -478,7 +542,7 @@ mod tests {
             ..Scene::default()
         };
         let (crossings, passed) = scene.run(queue_out);
-        let model = ClockModel::estimate(&crossings).unwrap();
+        let model = ClockModel::estimate(&crossings, FINE).unwrap();
         assert_eq!(model.steps().len(), 2);
         let [src, dst] = Point::BOTH.map(|point| model.reader(point));
         for (crossing, [src_ns, dst_ns]) in crossings.iter().zip(&passed) {
@@ -544,9 +608,9 @@ mod tests {
             ..Scene::default()
         }
         .run(clean);
-        assert!(ClockModel::estimate(&[]).is_none());
+        assert!(ClockModel::estimate(&[], FINE).is_none());
         for count in 1..4 {
-            let model = ClockModel::estimate(&crossings[..count]).unwrap();
+            let model = ClockModel::estimate(&crossings[..count], FINE).unwrap();
             assert_eq!(model.skew(), SkewEstimate::default());
             assert_eq!(
                 model.skew_share(Point::Dst, TimeDelta::from_seconds(9)),
@@ -564,7 +628,7 @@ mod tests {
         for crossing in &mut crossings {
             (crossing.src_time, crossing.dst_time) = (first.src_time, first.dst_time);
         }
-        let model = ClockModel::estimate(&crossings).unwrap();
+        let model = ClockModel::estimate(&crossings, FINE).unwrap();
         assert_eq!(model.skew(), SkewEstimate::default());
         assert_eq!(model.offset().middle, first.difference());
     }
@@ -603,7 +667,7 @@ mod tests {
             nanos: i64,
         ) {
             crossings.sort_by_key(|crossing| crossing.src_record);
-            let model = ClockModel::estimate(&crossings).unwrap();
+            let model = ClockModel::estimate(&crossings, FINE).unwrap();
             for point in Point::BOTH {
                 model.reader(point).place(record, Timestamp::from_nanos(nanos));
                 model.skew_share(point, TimeDelta::from_nanos(nanos));
@@ -631,16 +695,25 @@ mod tests {
         let (out, burst) = (in_ms(&[20, 21, 25, 26]), in_ms(&[-90, -89, -88]));
         let back = in_ms(&[10, 11, 12, 13]);
         let with_burst = [&burst[..], &back].concat();
-        assert_eq!(fewest_mistaken(&[out.clone(), back.clone()]), [0, 0]);
-        assert_eq!(fewest_mistaken(&[out.clone(), with_burst.clone()]), [0, 3]);
-        assert_eq!(fewest_mistaken(&[with_burst, out]), [3, 0]);
-        assert_eq!(fewest_mistaken(&[burst, back]), [3, 0]);
-        assert_eq!(fewest_mistaken(&[in_ms(&[]), in_ms(&[-50])]), [0, 0]);
+        assert_eq!(
+            fewest_mistaken(&[out.clone(), back.clone()], TimeDelta::ZERO),
+            [0, 0]
+        );
+        assert_eq!(
+            fewest_mistaken(&[out.clone(), with_burst.clone()], TimeDelta::ZERO),
+            [0, 3]
+        );
+        assert_eq!(fewest_mistaken(&[with_burst, out], TimeDelta::ZERO), [3, 0]);
+        assert_eq!(fewest_mistaken(&[burst, back], TimeDelta::ZERO), [3, 0]);
+        assert_eq!(
+            fewest_mistaken(&[in_ms(&[]), in_ms(&[-50])], TimeDelta::ZERO),
+            [0, 0]
+        );
     }
 
     #[test]
     fn clocks_that_wander_a_little_make_no_packet_mistaken() {
         let (out, back) = (vec![0, MS, 2 * MS], vec![-2 * MS, -MS, 0]);
-        assert_eq!(fewest_mistaken(&[out, back]), [0, 0]);
+        assert_eq!(fewest_mistaken(&[out, back], TimeDelta::ZERO), [0, 0]);
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn seams(
 fn own_seam(crossings: &[Crossing], jump: &Jump) -> Seam {
     let (last_before, before) = seen_at(&crossings[jump.before], jump.point);
     let (first_after, after) = seen_at(&crossings[jump.after], jump.point);
-    let between = (after - before) - jump.size;
+    let between = (after - before) - jump.taken_out();
     let turn = Turn {
         last_before,
         middle: Timestamp::from_nanos(before.as_nanos().midpoint(after.as_nanos())),
@@ -97,8 +97,8 @@ fn own_seam(crossings: &[Crossing], jump: &Jump) -> Seam {
     };
     Seam {
         first_after,
-        turn: (jump.size.abs() > between.abs()).then_some(turn),
-        ahead: jump.size,
+        turn: (jump.taken_out().abs() > between.abs()).then_some(turn),
+        ahead: jump.taken_out(),
     }
 }
 

@@ -26,14 +26,16 @@ pub struct ClockStep {
 }
 
 /// All steps of both clocks, in order of their crossings.
-pub(in crate::spp) fn find(crossings: &[Crossing]) -> Vec<Jump> {
+///
+/// `coarseness` is how far the difference of the two clocks may be off because of their ticks.
+pub(in crate::spp) fn find(crossings: &[Crossing], coarseness: TimeDelta) -> Vec<Jump> {
     let mut found: Vec<Jump> = Point::BOTH
         .iter()
-        .flat_map(|&point| Walk::new(crossings, point).jumps())
+        .flat_map(|&point| Walk::new(crossings, point, coarseness).jumps())
         .collect();
     // A jump of one clock looks like the opposite jump of the other, smeared over a round trip.
     // It belongs to the clock whose time between the two packets it explains best.
-    found.sort_by_key(|jump| jump.unexplained(crossings).abs());
+    found.sort_by_key(|jump| (jump.suspected, jump.unexplained(crossings).abs()));
     let mut jumps: Vec<Jump> = Vec::new();
     for jump in found {
         if !jumps.iter().any(|other| other.is_same(&jump)) {

@@ -33,6 +33,8 @@ const STANDS_OUT: i64 = 4;
 pub(in crate::spp) struct Walk<'a> {
     crossings: &'a [Crossing],
     point: Point,
+    /// No smaller step is looked for.
+    smallest_ns: i64,
     order: Vec<usize>,
     tracks: [Track; 2],
 }
@@ -62,15 +64,25 @@ struct Candidate {
     /// Crossings before it, by [`Way::index`].
     passed: [usize; 2],
     size_ns: i64,
-    /// Only one way has packets around it.
-    alone: bool,
+    kind: Kind,
+}
+
+/// What shows a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Both ways.
+    Both,
+    /// The only way that has packets around it.
+    Alone,
+    /// One way, while the other one's queues would hide it.
+    Suspected,
 }
 
 impl Shift {
-    fn is_clear(&self) -> bool {
+    fn is_clear(&self, smallest_ns: i64) -> bool {
         let size = self.size.abs().as_nanos();
         let drift = self.lag.as_nanos() / DRIFT;
-        size > SMALLEST_NS.saturating_add(drift) && size / 2 >= self.spread.as_nanos()
+        size > smallest_ns.saturating_add(drift) && size / 2 >= self.spread.as_nanos()
     }
 
     fn agrees_with(&self, other: &Self) -> bool {
@@ -81,7 +93,12 @@ impl Shift {
 }
 
 impl<'a> Walk<'a> {
-    pub(in crate::spp) fn new(crossings: &'a [Crossing], point: Point) -> Self {
+    /// `coarseness` is how far the difference of the two clocks may be off because of their ticks.
+    pub(in crate::spp) fn new(
+        crossings: &'a [Crossing],
+        point: Point,
+        coarseness: TimeDelta,
+    ) -> Self {
         let mut order: Vec<usize> = (0..crossings.len()).collect();
         order.sort_by_key(|&index| match point {
             Point::Src => crossings[index].src_record,
@@ -91,6 +108,8 @@ impl<'a> Walk<'a> {
         Self {
             crossings,
             point,
+            // The medians on both sides of a step may each be off by the ticks.
+            smallest_ns: SMALLEST_NS.saturating_add((coarseness + coarseness).as_nanos()),
             order,
             tracks,
         }
@@ -98,7 +117,18 @@ impl<'a> Walk<'a> {
 
     /// The steps of this point's clock, and those of the other that look like it.
     pub(in crate::spp) fn jumps(&self) -> Vec<Jump> {
-        let mut candidates = self.candidates();
+        let candidates = self.candidates();
+        let (suspected, sure): (Vec<_>, Vec<_>) = candidates
+            .into_iter()
+            .partition(|c| c.kind == Kind::Suspected);
+        let mut places: Vec<usize> = Vec::new();
+        let mut jumps = self.confirmed(sure, &mut places);
+        jumps.append(&mut self.confirmed(suspected, &mut places));
+        jumps
+    }
+
+    /// Those of the candidates that stand out and last; adds their places to `places`.
+    fn confirmed(&self, mut candidates: Vec<Candidate>, places: &mut Vec<usize>) -> Vec<Jump> {
         candidates.sort_by_key(|found| (Reverse(found.size_ns.saturating_abs()), found.position));
         let mut best: Vec<&Candidate> = Vec::new();
         for candidate in &candidates {
@@ -113,19 +143,25 @@ impl<'a> Walk<'a> {
             .get(MOST)
             .map_or(0, |next| next.size_ns.saturating_abs());
         best.retain(|found| found.size_ns.saturating_abs() / STANDS_OUT >= noise);
-        let mut places: Vec<usize> = Vec::new();
         let mut jumps = Vec::new();
         for candidate in best {
             let clear = self.clear(candidate);
             let jump = self
                 .place(candidate, &clear)
-                .filter(|&place| self.lasts(place, &clear, &places))
+                .filter(|&place| self.lasts(place, &clear, places))
                 .and_then(|place| Some((place, self.jump_at(place, &clear)?)));
-            if let Some((place, jump)) = jump
-                && (!candidate.alone || jump.is_beyond_doubt(self.crossings))
-            {
-                places.push(place);
-                jumps.push(jump);
+            if let Some((place, jump)) = jump {
+                let is_believed = match candidate.kind {
+                    Kind::Both => true,
+                    Kind::Alone => jump.is_beyond_doubt(self.crossings),
+                    // Next to a step that is certain a queue may seem to shift too.
+                    Kind::Suspected => places.iter().all(|other| other.abs_diff(place) > REACH),
+                };
+                if is_believed {
+                    places.push(place);
+                    let suspected = candidate.kind == Kind::Suspected;
+                    jumps.push(Jump { suspected, ..jump });
+                }
             }
         }
         jumps
@@ -136,12 +172,12 @@ impl<'a> Walk<'a> {
         let mut candidates = Vec::new();
         for position in 1..self.order.len() {
             passed[self.crossing(position - 1).way.index()] += 1;
-            if let Some((size_ns, alone)) = self.shift_of_both(passed) {
+            if let Some((size_ns, kind)) = self.shift_of_both(passed) {
                 candidates.push(Candidate {
                     position,
                     passed,
                     size_ns,
-                    alone,
+                    kind,
                 });
             }
         }
@@ -149,17 +185,18 @@ impl<'a> Walk<'a> {
     }
 
     /// The shift that both ways show where `passed` crossings lie before it, or that one shows
-    /// where the other has no packets.
-    fn shift_of_both(&self, passed: [usize; 2]) -> Option<(i64, bool)> {
+    /// where the other has no packets or none that could contradict it.
+    fn shift_of_both(&self, passed: [usize; 2]) -> Option<(i64, Kind)> {
         let [out, back] = Way::BOTH.map(|way| {
             let way = way.index();
             self.tracks[way].fine.get(passed[way]).copied().flatten()
         });
+        let is_clear = |shift: &Shift| shift.is_clear(self.smallest_ns);
         let (clear, other) = match (out, back) {
-            (Some(only), None) | (None, Some(only)) if only.is_clear() => {
-                return Some((only.size.as_nanos(), true));
+            (Some(only), None) | (None, Some(only)) if is_clear(&only) => {
+                return Some((only.size.as_nanos(), Kind::Alone));
             }
-            (Some(out), Some(back)) => match (out.is_clear(), back.is_clear()) {
+            (Some(out), Some(back)) => match (is_clear(&out), is_clear(&back)) {
                 (true, true) => (out, back),
                 (true, false) => (out, self.coarse(Way::Back, passed, &[])?),
                 (false, true) => (back, self.coarse(Way::Out, passed, &[])?),
@@ -167,9 +204,13 @@ impl<'a> Walk<'a> {
             },
             _ => return None,
         };
-        let smaller = clear.size.abs().min(other.size.abs());
-        let size_ns = smaller.as_nanos() * clear.size.as_nanos().signum();
-        (other.is_clear() && clear.agrees_with(&other)).then_some((size_ns, false))
+        if is_clear(&other) && clear.agrees_with(&other) {
+            let smaller = clear.size.abs().min(other.size.abs());
+            let size_ns = smaller.as_nanos() * clear.size.as_nanos().signum();
+            return Some((size_ns, Kind::Both));
+        }
+        let is_hidden = other.spread >= clear.size.abs();
+        is_hidden.then_some((clear.size.as_nanos(), Kind::Suspected))
     }
 
     /// The shift of a way's smaller delays over many packets, up to the next of the `places` where
@@ -217,7 +258,7 @@ impl<'a> Walk<'a> {
     fn clear(&self, candidate: &Candidate) -> Vec<&Track> {
         let shows = |track: &&Track| {
             let shift = track.fine.get(candidate.passed[track.way.index()]);
-            shift.is_some_and(|shift| shift.is_some_and(|shift| shift.is_clear()))
+            shift.is_some_and(|shift| shift.is_some_and(|shift| shift.is_clear(self.smallest_ns)))
         };
         self.tracks.iter().filter(shows).collect()
     }
@@ -228,7 +269,8 @@ impl<'a> Walk<'a> {
         clearest(clear, place).is_some_and(|(track, shift)| {
             let passed = Way::BOTH.map(|way| self.tracks[way.index()].before(place));
             let lasting = self.coarse(track.way, passed, places);
-            shift.is_clear() && lasting.is_some_and(|lasting| lasting.agrees_with(&shift))
+            shift.is_clear(self.smallest_ns)
+                && lasting.is_some_and(|lasting| lasting.agrees_with(&shift))
         })
     }
 
@@ -294,6 +336,7 @@ impl<'a> Walk<'a> {
                 Point::Dst => shift.size,
             },
             error: shift.spread,
+            suspected: false,
             sides,
             extent: (*extent.iter().min()?, *extent.iter().max()?),
         })
@@ -321,7 +364,7 @@ impl Candidate {
     /// Whether both may be one step.
     fn is_near(&self, other: &Self) -> bool {
         let [out, back] = [0, 1].map(|way: usize| self.passed[way].abs_diff(other.passed[way]));
-        if self.alone || other.alone {
+        if self.kind == Kind::Alone || other.kind == Kind::Alone {
             return self.position.abs_diff(other.position) < 2 * FINE;
         }
         out < FINE || back < FINE

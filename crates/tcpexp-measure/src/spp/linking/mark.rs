@@ -138,6 +138,12 @@ impl Mark {
         SeqNum(self.words[0])
     }
 
+    /// Acknowledgment number of a TCP segment; `None` without one.
+    pub(in crate::spp) fn ack(&self) -> Option<SeqNum> {
+        // Zero without the ACK flag, and with it once in 2^32 bytes.
+        (self.is_tcp && self.words[1] != 0).then_some(SeqNum(self.words[1]))
+    }
+
     /// Whether no other packet of its flow has this mark, but for copies.
     pub(in crate::spp) fn is_one_of_a_kind(&self) -> bool {
         let has_timestamp = self.is_tcp && self.words[2] != 0;

@@ -14,7 +14,7 @@ pub(in crate::spp) struct Sighting {
     /// When, on the point's own clock.
     pub(in crate::spp) time: Timestamp,
     /// Which stretch between clock steps.
-    pub(in crate::spp) piece: u32,
+    pub(in crate::spp) piece: u16,
     /// Lower half of the record's number in its capture: there is room for no more.
     pub(in crate::spp) record: u32,
     /// Bytes of all headers from IP on.

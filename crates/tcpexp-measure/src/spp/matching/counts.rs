@@ -2,13 +2,14 @@
 
 use std::ops::AddAssign;
 
+use super::evidence::Absence;
 use super::outcome::Fate;
 use super::ranges::Settled;
 
 /// What became of one direction's packets.
 ///
-/// At the upstream point `seen = matched + ambiguous + copies + lost + outside`; at the
-/// downstream point `arrived = arrivals_matched + arrivals_ambiguous + arrivals_copies +
+/// At the upstream point `seen = matched + ambiguous + copies + lost + missed + lost_or_missed +
+/// outside`; at the downstream point `arrived = arrivals_matched + arrivals_ambiguous + arrivals_copies +
 /// unseen_upstream + arrivals_outside`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DirectionCounts {
@@ -22,6 +23,10 @@ pub struct DirectionCounts {
     pub copies: u64,
     /// Of these, never seen downstream though the downstream capture was running.
     pub lost: u64,
+    /// Of these, shown to have arrived though the downstream capture missed them.
+    pub missed: u64,
+    /// Of these, lost or missed by the downstream capture: nothing shows which.
+    pub lost_or_missed: u64,
     /// Of these, sent while the downstream capture was not running.
     pub outside: u64,
     /// Packets at the point that this direction passes last.
@@ -45,6 +50,8 @@ impl AddAssign for DirectionCounts {
         self.ambiguous += other.ambiguous;
         self.copies += other.copies;
         self.lost += other.lost;
+        self.missed += other.missed;
+        self.lost_or_missed += other.lost_or_missed;
         self.outside += other.outside;
         self.arrived += other.arrived;
         self.arrivals_matched += other.arrivals_matched;
@@ -72,8 +79,13 @@ impl DirectionCounts {
         self.matched += settled.packets;
     }
 
-    /// Tells what became of the missing ones.
-    pub(in crate::spp) fn settle_missing(&mut self, settled: Settled, outside: bool) -> Fate {
+    /// Counts the missing ones; returns what became of them.
+    pub(in crate::spp) fn settle_missing(
+        &mut self,
+        settled: Settled,
+        outside: bool,
+        absence: Absence,
+    ) -> Fate {
         self.seen += settled.packets;
         let missing = settled.missing.min(settled.packets);
         self.matched += settled.packets - missing;
@@ -84,8 +96,13 @@ impl DirectionCounts {
             self.outside += missing;
             Fate::Outside
         } else {
-            self.lost += missing;
-            Fate::Lost
+            let (count, fate) = match absence {
+                Absence::Lost => (&mut self.lost, Fate::Lost),
+                Absence::Missed => (&mut self.missed, Fate::Missed),
+                Absence::LostOrMissed => (&mut self.lost_or_missed, Fate::LostOrMissed),
+            };
+            *count += missing;
+            fate
         }
     }
 }

@@ -4,6 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::Timestamp;
+use tcpexp_wire::SeqNum;
 
 use crate::spp::alignment::COPY_GAP;
 use crate::spp::crossing::Way;
@@ -43,12 +44,15 @@ pub(in crate::spp) struct Departure {
     pub(in crate::spp) way: Way,
     pub(in crate::spp) at: Timestamp,
     pub(in crate::spp) time: Timestamp,
-    pub(in crate::spp) piece: u32,
+    /// Which stretch between clock steps: there are few.
+    pub(in crate::spp) piece: u16,
     /// Lower half of the record's number in its capture.
     pub(in crate::spp) record: u32,
     /// Lower half of its place among the packets that left in its direction.
     pub(in crate::spp) number: u32,
     pub(in crate::spp) payload_bytes: u32,
+    /// TCP: sequence number of its first byte.
+    pub(in crate::spp) seq: SeqNum,
     /// Bytes of all headers from IP on.
     pub(in crate::spp) header_bytes: u16,
     /// Whether it was captured twice by a capture that holds each packet twice.
@@ -64,6 +68,7 @@ impl Departure {
             at: event.sighting.at,
             time: event.sighting.time,
             piece: event.sighting.piece,
+            seq: event.sighting.mark.seq(),
             record: event.sighting.record,
             number: low_half(number),
             payload_bytes: event.sighting.mark.length,

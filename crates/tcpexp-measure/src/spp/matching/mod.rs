@@ -2,6 +2,7 @@
 
 mod counts;
 mod departure;
+mod evidence;
 mod exact;
 mod outcome;
 mod queue;
@@ -10,6 +11,7 @@ mod setting;
 
 pub use counts::DirectionCounts;
 pub(in crate::spp) use departure::{Departure, Outcome};
+pub(in crate::spp) use evidence::{Absence, Evidence};
 pub(in crate::spp) use exact::{Expired, InFlight};
 pub use outcome::{Fate, PacketOutcome, Passing};
 pub(in crate::spp) use ranges::{Ranges, Settled};

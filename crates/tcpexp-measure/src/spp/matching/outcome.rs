@@ -15,6 +15,10 @@ pub enum Fate {
     Delivered,
     /// It left and never arrived, though the downstream capture was running.
     Lost,
+    /// It arrived, as its acknowledgment shows, and the downstream capture missed it.
+    Missed,
+    /// It was lost, or it arrived and the downstream capture missed it.
+    LostOrMissed,
     /// It is like another packet in every field that identifies one, so which of them left or
     /// arrived is not known.
     Ambiguous,
@@ -31,9 +35,11 @@ pub enum Fate {
 
 impl Fate {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Delivered,
         Self::Lost,
+        Self::Missed,
+        Self::LostOrMissed,
         Self::Ambiguous,
         Self::Outside,
         Self::Copy,
@@ -46,6 +52,8 @@ impl Fate {
         match self {
             Self::Delivered => "delivered",
             Self::Lost => "lost",
+            Self::Missed => "missed",
+            Self::LostOrMissed => "lost_or_missed",
             Self::Ambiguous => "ambiguous",
             Self::Outside => "outside",
             Self::Copy => "copy",

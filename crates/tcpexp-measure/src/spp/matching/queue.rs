@@ -104,6 +104,7 @@ impl Queue {
 mod tests {
     use proptest::prelude::*;
     use tcpexp_flow::{Direction, FlowId};
+    use tcpexp_wire::SeqNum;
 
     use super::*;
     use crate::spp::crossing::Way;
@@ -123,6 +124,7 @@ mod tests {
                 record: 0,
                 number: 0,
                 payload_bytes: 0,
+                seq: SeqNum(0),
                 header_bytes: 0,
                 has_twin: false,
             },

@@ -15,6 +15,8 @@ const LITTLE: TimeDelta = TimeDelta::from_micros(100);
 #[derive(Debug)]
 pub(in crate::spp) struct Setting {
     pub(in crate::spp) clock: ClockModel,
+    /// How much earlier a packet can seem to arrive than it left because of coarse clocks.
+    coarseness: TimeDelta,
     /// First and last packet of each capture on the common timeline.
     pub(in crate::spp) spans: [(Timestamp, Timestamp); 2],
     /// The largest one-way delay of the sample on the common timeline, by [`Way::index`]; the
@@ -22,6 +24,8 @@ pub(in crate::spp) struct Setting {
     pub(in crate::spp) max_owd: [TimeDelta; 2],
     /// Whether a capture holds each packet twice, by [`Point::index`](Point::index).
     pub(in crate::spp) doubles: [bool; 2],
+    /// Whether a capture is known to miss packets, by [`Point::index`](Point::index).
+    pub(in crate::spp) misses: [bool; 2],
     /// After this time in flight a packet is given up.
     pub(in crate::spp) horizon: TimeDelta,
     /// First and last departure that arrived so far, by [`Way::index`]: both captures were
@@ -37,9 +41,11 @@ impl Setting {
     pub(in crate::spp) fn new(alignment: &Alignment, longest: TimeDelta) -> Self {
         Self {
             clock: alignment.clock.clone(),
+            coarseness: alignment.clock.delay_error.coarseness(),
             spans: alignment.spans,
             max_owd: alignment.max_owd.map(|owd| owd.unwrap_or(longest)),
             doubles: alignment.doubles,
+            misses: [false; 2],
             horizon: longest,
             proven: [None; 2],
             latest_record: [0; 2],
@@ -64,7 +70,8 @@ impl Setting {
             (Some(lower), Some(upper)) => (upper - lower).max(TimeDelta::ZERO),
             _ => TimeDelta::ZERO,
         };
-        DISORDER + TimeDelta::from_nanos(apart.as_nanos() / 2)
+        let disorder = DISORDER + self.coarseness;
+        disorder + TimeDelta::from_nanos(apart.as_nanos() / 2)
     }
 
     /// From when on what arrives of a flow was seen leaving at a point, by
@@ -106,6 +113,7 @@ impl Setting {
             (Some(lower), Some(upper)) => TimeDelta::from_nanos((upper - lower).as_nanos() / 4),
             _ => -LITTLE,
         };
+        let smallest = smallest - self.coarseness;
         let left_before = at < covered_from;
         let left_after = at - smallest > last;
         UsualOwds {
@@ -120,7 +128,7 @@ impl Setting {
     /// began or after it ended.
     pub(in crate::spp) fn may_have_left_outside(&self, way: Way, at: Timestamp) -> bool {
         let (first, last) = self.spans[way.upstream().index()];
-        at - self.max_owd[way.index()] < first || at - DISORDER > last
+        at - self.max_owd[way.index()] < first || at - DISORDER - self.coarseness > last
     }
 
     /// The number of a record of which the lower half is known.

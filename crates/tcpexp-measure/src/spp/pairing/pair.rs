@@ -4,12 +4,13 @@ use super::partners::{Crossed, Pairing};
 use super::sample::{FlowSummary, RttSample};
 
 use crate::spp::crossing::Way;
-use crate::spp::linking::{Found, PairedFlow, Sighting};
+use crate::spp::linking::{Event, Found, PairedFlow, Sighting};
 use crate::spp::matching::{
-    Departure, DirectionCounts, Outcome, PacketOutcome, Ranges, Setting, UsualOwds, widen,
+    Absence, Departure, DirectionCounts, Evidence, Outcome, PacketOutcome, Ranges, Setting,
+    UsualOwds, widen,
 };
 use crate::spp::point::Point;
-use tcpexp_flow::Direction;
+use tcpexp_flow::{Direction, Protocol};
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -25,6 +26,8 @@ pub(in crate::spp) struct Pair {
     pub(in crate::spp) departed: [u64; 2],
     /// By [`Direction::index`]; only where segments are cut anew.
     pub(in crate::spp) ranges: Option<Box<[Ranges; 2]>>,
+    /// By [`Direction::index`] of the data; only of TCP, and where outcomes are asked for.
+    evidence: Option<Box<[Evidence; 2]>>,
     /// By [`Point::index`] of the point where pairs start and end.
     pub(in crate::spp) pairings: [Pairing; 2],
     rtt: [Quantiles; 2],
@@ -51,6 +54,7 @@ impl Pair {
             counts,
             departed: [0; 2],
             ranges: None,
+            evidence: None,
             pairings: Default::default(),
             rtt: Default::default(),
             span: None,
@@ -63,6 +67,33 @@ impl Pair {
         if point == Point::Src {
             widen(&mut self.span, at);
         }
+    }
+
+    /// Takes in what a packet that `departs`, or else arrives, shows of data that was not seen
+    /// arriving.
+    pub(in crate::spp) fn weigh(&mut self, event: &Event, departs: bool) {
+        if self.flow.protocol != Protocol::Tcp {
+            return;
+        }
+        let mark = &event.sighting.mark;
+        let evidence = self.evidence.get_or_insert_default();
+        if mark.length > 0 {
+            let data = &mut evidence[event.direction.index()];
+            if departs {
+                data.depart(mark.seq(), mark.length);
+            } else {
+                data.arrive(mark.seq(), mark.length);
+            }
+        }
+        if let Some(ack) = mark.ack() {
+            evidence[event.direction.opposite().index()].acknowledge(ack);
+        }
+    }
+
+    /// Why a packet was not seen arriving.
+    pub(in crate::spp) fn absence(&self, departure: &Departure, setting: &Setting) -> Absence {
+        let misses = setting.misses[departure.way.upstream().opposite().index()];
+        absence(self.evidence.as_deref(), departure, misses)
     }
 
     /// The data in flight in `direction`.
@@ -135,7 +166,9 @@ impl Pair {
         for ((ranges, counts), departed) in each {
             ranges.expire(horizon, |settled, departure| {
                 let outside = setting.may_be_outside(departure.way, departure.at);
-                let fate = counts.settle_missing(settled, outside);
+                let misses = setting.misses[departure.way.upstream().opposite().index()];
+                let absence = absence(self.evidence.as_deref(), departure, misses);
+                let fate = counts.settle_missing(settled, outside, absence);
                 if let Some(outcomes) = outcomes
                     && settled.missing > 0
                 {
@@ -158,4 +191,12 @@ impl Pair {
             flow: self.flow,
         }
     }
+}
+
+/// Why a packet was not seen arriving; `misses` tells whether the capture there misses packets.
+fn absence(evidence: Option<&[Evidence; 2]>, departure: &Departure, misses: bool) -> Absence {
+    evidence.map_or(Absence::unproven(misses), |evidence| {
+        let of_data = &evidence[departure.direction.index()];
+        of_data.absence(departure.seq, departure.payload_bytes, misses)
+    })
 }

@@ -36,7 +36,7 @@ pub(in crate::spp) struct Crossed {
     /// When it arrived, on the timeline.
     pub(in crate::spp) arrived: Timestamp,
     /// The stretch between clock steps that it lies in.
-    pub(in crate::spp) piece: u32,
+    pub(in crate::spp) piece: u16,
 }
 
 impl Crossed {

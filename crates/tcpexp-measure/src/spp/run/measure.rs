@@ -17,8 +17,14 @@ use tcpexp_units::{TimeDelta, Timestamp};
 pub struct Options {
     /// The longest one-way delay, and so the time after which a packet counts as lost.
     pub max_owd: TimeDelta,
-    /// Whether to tell what became of each packet.
+    /// Whether to report what became of each packet.
     pub outcomes: bool,
+    /// Whether the fastest packets are known to be equally fast both ways, which leaves nothing of
+    /// the offset between the clocks unknown but what their resolution hides.
+    pub symmetric: bool,
+    /// Whether each capture is known to miss packets that passed it, by [`Point::index`]: then a
+    /// packet that it does not show need not be lost.
+    pub misses: [bool; 2],
 }
 
 impl Default for Options {
@@ -26,6 +32,8 @@ impl Default for Options {
         Self {
             max_owd: TimeDelta::from_seconds(30),
             outcomes: false,
+            symmetric: false,
+            misses: [false; 2],
         }
     }
 }
@@ -49,11 +57,16 @@ pub struct Batch {
 pub struct Totals {
     /// Flows seen at one point only, by [`Point::index`].
     pub unpaired: [Unpaired; 2],
+    /// Flows that ended early because too many were alive, by [`Point::index`].
+    pub flows_shed: [u32; 2],
     /// Packets and pairs not used because a clock stepped in between.
     pub across_steps: u64,
     /// The smallest one-way delay of all packets on the timeline, by [`Way::index`](crate::spp::Way::index);
     /// `None` if none was found at both points.
     pub least_owd: [Option<TimeDelta>; 2],
+    /// Packets that arrived and are not in the capture that they passed first, though it was
+    /// running, by [`Point::index`]: it missed them.
+    pub unseen: [u64; 2],
 }
 
 /// Measures round-trip times between two captures and hands them to `sink` as they come.
@@ -67,7 +80,8 @@ pub fn measure<E: Send>(
     options: Options,
     mut sink: impl FnMut(Batch) -> Result<(), E> + Send,
 ) -> Result<Totals, E> {
-    let setting = Setting::new(&alignment, options.max_owd);
+    let mut setting = Setting::new(&alignment, options.max_owd);
+    setting.misses = options.misses;
     let marker = Marker::new(&alignment.identification);
     let mut src = Reader::new(src, setting.clock.reader(Point::Src), marker);
     let mut dst = Reader::new(dst, setting.clock.reader(Point::Dst), marker);
@@ -101,6 +115,7 @@ pub fn measure<E: Send>(
     run.finish(sink)?;
     Ok(Totals {
         unpaired: run.linker.unpaired(),
+        flows_shed: [src.flows_shed(), dst.flows_shed()],
         ..run.totals
     })
 }
@@ -244,6 +259,9 @@ impl Run {
             batch.ended.append(&mut yielded.ended);
             batch.outcomes.append(&mut yielded.outcomes);
             self.totals.across_steps += yielded.across_steps;
+            for (unseen, yielded) in self.totals.unseen.iter_mut().zip(yielded.unseen) {
+                *unseen += yielded;
+            }
             for (least, yielded) in self.totals.least_owd.iter_mut().zip(yielded.least_owd) {
                 *least = least.iter().chain(&yielded).min().copied();
             }

@@ -55,6 +55,11 @@ impl<'a, P: Packets> Reader<'a, P> {
         }
     }
 
+    /// How many flows ended early because too many were alive.
+    pub(in crate::spp) fn flows_shed(&self) -> u32 {
+        self.table.flows_shed()
+    }
+
     pub(in crate::spp) fn chunk(&mut self) -> Chunk {
         let mut chunk = Chunk {
             sightings: Vec::with_capacity(CHUNK),
@@ -82,7 +87,7 @@ impl<'a, P: Packets> Reader<'a, P> {
             chunk.sightings.push(Sighting {
                 at: placed.at,
                 time: sighted.at,
-                piece: placed.piece,
+                piece: u16::try_from(placed.piece).unwrap_or(u16::MAX),
                 record: low_half(sighted.record),
                 header_bytes: header_bytes(sighted.packet),
                 slot: tracked.slot,

@@ -50,6 +50,8 @@ pub(in crate::spp) struct Yield {
     pub(in crate::spp) across_steps: u64,
     /// First and last departure that arrived, by [`Way::index`].
     pub(in crate::spp) proven: [Option<(Timestamp, Timestamp)>; 2],
+    /// Packets that arrived and were not seen leaving, by [`Point::index`] of where they left.
+    pub(super) unseen: [u64; 2],
     /// The smallest one-way delay, by [`Way::index`].
     pub(in crate::spp) least_owd: [Option<TimeDelta>; 2],
 }
@@ -168,6 +170,9 @@ impl Shard {
         // clocks tell, and its like may be what arrives.
         // Leaving here, it is on its way back to the other point.
         pair.pairings[upstream.opposite().index()].depart(self.settled, sighting.at);
+        if self.outcomes.is_some() {
+            pair.weigh(event, true);
+        }
         let doubles = setting.doubles[upstream.index()];
         let is_new = if sighting.mark.by_range {
             let ranges = pair.ranges(event.direction);
@@ -223,6 +228,9 @@ impl Shard {
         let sighting = &event.sighting;
         let way = event.way.index();
         pair.pass(event.way.upstream().opposite(), sighting.at);
+        if self.outcomes.is_some() {
+            pair.weigh(event, false);
+        }
         let recent = &mut self.recent[way];
         let identity = (event.flow, sighting.mark.digest);
         let covered_from = pair.covered_from[event.way.upstream().index()];
@@ -264,6 +272,7 @@ impl Shard {
             }
             Outcome::Unknown => {
                 counts.unseen_upstream += packets;
+                self.yields.unseen[event.way.upstream().index()] += packets;
                 Fate::Unseen
             }
         };
@@ -351,9 +360,10 @@ impl Shard {
                         missing_bytes: packets * u64::from(departure.payload_bytes),
                         ambiguous,
                     };
+                    let absence = pair.absence(&departure, setting);
                     let counts = &mut pair.counts[departure.direction.index()];
                     let outside = setting.may_be_outside(way, departure.at);
-                    let fate = counts.settle_missing(settled, outside);
+                    let fate = counts.settle_missing(settled, outside, absence);
                     if let Some(outcomes) = outcomes {
                         let departed = pair.departed[departure.direction.index()];
                         outcomes.push(PacketOutcome::of_missing(

@@ -1,0 +1,126 @@
+//! A walk over a capture file of either format.
+
+use tcpexp_units::Timestamp;
+
+use crate::error::{FirstBytes, Foreign};
+use crate::pcap::PcapWalk;
+use crate::pcapng::NgWalk;
+use crate::source::Source;
+use crate::step::{Found, Peek, Search, Step};
+use crate::{Error, Format, Interface};
+
+/// A walk over a file of one of the two formats.
+#[derive(Debug)]
+pub(crate) enum Walk {
+    Pcap(PcapWalk),
+    PcapNg(NgWalk),
+}
+
+impl Walk {
+    /// Bytes of the header of a file that starts with `start`, which has at least four bytes.
+    pub(crate) fn header_bytes(start: &[u8]) -> usize {
+        if NgWalk::starts(start) {
+            NgWalk::HEADER_BYTES
+        } else {
+            PcapWalk::HEADER_BYTES
+        }
+    }
+
+    /// Reads the header; also returns how many bytes to consume.
+    pub(crate) fn open(start: &[u8]) -> Result<(Self, usize), Error> {
+        if start.is_empty() {
+            return Err(Error::Empty);
+        }
+        if start.len() < 4 {
+            return Err(Error::HeaderCut {
+                have: start.len(),
+                needed: PcapWalk::HEADER_BYTES,
+            });
+        }
+        if NgWalk::starts(start) {
+            // The first block is the section header, which the walk itself steps over.
+            return NgWalk::open(start).map(|walk| (Self::PcapNg(walk), 0));
+        }
+        if PcapWalk::starts(start) {
+            return PcapWalk::open(start).map(|walk| (Self::Pcap(walk), PcapWalk::HEADER_BYTES));
+        }
+        Err(match Foreign::sniff(start) {
+            Some(foreign) => Error::Unsupported { foreign },
+            None => Error::NotCapture {
+                start: FirstBytes::of(start),
+            },
+        })
+    }
+
+    /// The record at the start of the window, if it is complete and of the usual kind.
+    #[inline]
+    pub(crate) fn usual(&mut self, window: &[u8]) -> Option<Found> {
+        match self {
+            Self::Pcap(walk) => walk.usual(window),
+            Self::PcapNg(_) => None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn step(&mut self, window: &[u8], at_end: bool, offset: u64) -> Step {
+        match self {
+            Self::Pcap(walk) => walk.step(window, at_end, offset),
+            Self::PcapNg(walk) => walk.step(window, at_end, offset),
+        }
+    }
+
+    /// What the window starts with, without stepping over it.
+    fn peek(&self, window: &[u8]) -> Peek {
+        match self {
+            Self::Pcap(walk) => walk.peek(window),
+            Self::PcapNg(walk) => walk.peek(window),
+        }
+    }
+
+    /// The time of the next record from byte `from` of the window on, and `from` behind that record;
+    /// `None` if the rest cannot be read without stepping there.
+    pub(crate) fn time_ahead(
+        &self,
+        source: &mut Source<'_>,
+        from: &mut usize,
+    ) -> Option<Timestamp> {
+        loop {
+            // A record may reach beyond the window.
+            if source.window().len() < *from && !source.fill_ahead(*from) {
+                return None;
+            }
+            match self.peek(&source.window()[*from..]) {
+                Peek::Record(time, bytes) => {
+                    *from += bytes;
+                    if time.is_some() {
+                        return time;
+                    }
+                }
+                Peek::Pass(bytes) => *from += bytes,
+                Peek::More(needed) if source.fill_ahead(*from + needed) => {}
+                Peek::More(_) | Peek::Unknown => return None,
+            }
+        }
+    }
+
+    pub(crate) fn search(&self, window: &[u8], at_end: bool) -> Search {
+        match self {
+            Self::Pcap(walk) => walk.search(window, at_end),
+            Self::PcapNg(walk) => walk.search(window, at_end),
+        }
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        match self {
+            Self::Pcap(walk) => walk.format(),
+            Self::PcapNg(walk) => walk.format(),
+        }
+    }
+
+    pub(crate) fn interfaces(&self) -> &[Interface] {
+        match self {
+            Self::Pcap(walk) => std::slice::from_ref(walk.interface()),
+            Self::PcapNg(walk) => walk.interfaces(),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Packets that a capture missed, apart from those that the path lost.
+
+use std::fmt;
+
+use super::PathTotals;
+use crate::spp::{Point, Way};
+
+/// What the capture at one point missed of the packets that passed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CaptureLoss {
+    /// Where the capture was taken.
+    pub point: Point,
+    /// Packets that passed the point for certain and that its capture does not show: they arrived
+    /// at the other point, or the host behind this one acknowledged them.
+    pub missed: u64,
+    /// Packets that this capture should show if the path did not lose them.
+    pub lost_or_missed: u64,
+    /// Packets on their way to this point that the path lost at least.
+    pub lost: u64,
+}
+
+impl CaptureLoss {
+    /// What the captures at both points missed, by [`Point::index`].
+    pub fn of(totals: &PathTotals) -> [Self; 2] {
+        Point::BOTH.map(|point| {
+            let towards = match point {
+                Point::Src => Way::Back,
+                Point::Dst => Way::Out,
+            };
+            let way = &totals.ways[towards.index()];
+            Self {
+                point,
+                missed: totals.totals.unseen[point.index()] + way.missed(),
+                lost_or_missed: way.lost_or_missed(),
+                lost: way.lost(),
+            }
+        })
+    }
+
+    /// Whether the capture missed anything.
+    pub fn is_shown(&self) -> bool {
+        self.missed > 0 || self.lost_or_missed > 0
+    }
+}
+
+impl fmt::Display for CaptureLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            point,
+            missed,
+            lost_or_missed,
+            lost,
+        } = self;
+        write!(
+            f,
+            "the capture at {point} missed at least {missed} packets, which are not counted as lost"
+        )?;
+        if *lost_or_missed > 0 {
+            let most = lost + lost_or_missed;
+            write!(
+                f,
+                "; of those on their way to {point} the path lost between {lost} and {most}"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loss_on_the_path_is_between_what_was_lost_for_certain_and_what_may_have_been() {
+        let loss = CaptureLoss {
+            point: Point::Dst,
+            missed: 12,
+            lost_or_missed: 3,
+            lost: 7,
+        };
+        assert_eq!(
+            loss.to_string(),
+            "the capture at dst missed at least 12 packets, which are not counted as lost; \
+             of those on their way to dst the path lost between 7 and 10"
+        );
+    }
+}

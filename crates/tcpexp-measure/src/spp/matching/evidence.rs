@@ -1,0 +1,226 @@
+//! Whether data that was not seen arriving was lost on the path, or missed by the capture there.
+//!
+//! A receiver acknowledges only what it has (RFC 9293, section 3.4). So data that it acknowledges,
+//! while no packet with these bytes is in the capture beside it, passed that capture unrecorded.
+//! With one departure of these bytes it is clear which packet that was. With several, at least one
+//! of them arrived, and which one is not known.
+
+use std::collections::BTreeMap;
+
+use tcpexp_flow::StreamOffset;
+use tcpexp_wire::SeqNum;
+
+/// Holes and retransmissions of a direction that are remembered, the latest: enough for a horizon
+/// of half a minute at a gigabit per second with 1 % loss.
+const REMEMBERED: usize = 65_536;
+/// No departure is longer: BIG TCP's super-packets have 512 KB (RFC 2675).
+const LONGEST_BYTES: i64 = 1 << 19;
+
+/// Why a packet was not seen arriving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::spp) enum Absence {
+    /// Nothing says that it arrived, and the capture is not known to miss packets.
+    Lost,
+    /// It arrived: only the capture missed it.
+    Missed,
+    /// One or the other.
+    LostOrMissed,
+}
+
+/// What one direction of a TCP flow shows of data that was not seen arriving.
+#[derive(Debug, Default)]
+pub(in crate::spp) struct Evidence {
+    /// Any offset of the stream, to unwrap the next sequence number near it.
+    near: Option<StreamOffset>,
+    /// The bytes that were seen arriving: disjoint ranges by their start.
+    seen: BTreeMap<StreamOffset, StreamOffset>,
+    /// Retransmissions by their start.
+    retransmitted: BTreeMap<StreamOffset, StreamOffset>,
+    /// The end of what left.
+    snd_nxt: Option<StreamOffset>,
+    /// The highest acknowledgment number seen at either point.
+    acked: Option<StreamOffset>,
+    /// Whether data that left once was overtaken: then a retransmission need not mean a loss.
+    reordered: bool,
+    /// Below it nothing is remembered.
+    forgotten: Option<StreamOffset>,
+}
+
+impl Evidence {
+    /// Data left.
+    pub(in crate::spp) fn depart(&mut self, seq: SeqNum, bytes: u32) {
+        let (start, end) = self.range(seq, bytes);
+        if self.snd_nxt.is_some_and(|snd_nxt| start < snd_nxt) {
+            let longest = self.retransmitted.entry(start).or_insert(end);
+            *longest = end.max(*longest);
+            while self.retransmitted.len() > REMEMBERED {
+                self.forget_retransmission();
+            }
+        }
+        self.snd_nxt = Some(self.snd_nxt.map_or(end, |snd_nxt| snd_nxt.max(end)));
+    }
+
+    /// Data arrived.
+    pub(in crate::spp) fn arrive(&mut self, seq: SeqNum, bytes: u32) {
+        let (mut start, mut end) = self.range(seq, bytes);
+        // The usual case: it continues what arrived last.
+        if let Some(mut last) = self.seen.last_entry()
+            && *last.key() <= start
+            && *last.get() >= start
+        {
+            *last.get_mut() = end.max(*last.get());
+            return;
+        }
+        let is_late = self
+            .seen
+            .last_key_value()
+            .is_some_and(|(&from, _)| start < from);
+        self.reordered |= is_late && !self.was_retransmitted(start, end);
+        let before = self.seen.range(..=start).next_back();
+        if let Some((&from, &to)) = before
+            && to >= start
+        {
+            start = from;
+        }
+        while let Some((&from, &to)) = self.seen.range(start..=end).next_back() {
+            end = end.max(to);
+            self.seen.remove(&from);
+        }
+        self.seen.insert(start, end);
+        while self.seen.len() > REMEMBERED {
+            let oldest = self.seen.pop_first();
+            self.forget(oldest.map(|(_, end)| end));
+        }
+    }
+
+    /// A packet of the other direction acknowledges all bytes before `ack`.
+    pub(in crate::spp) fn acknowledge(&mut self, ack: SeqNum) {
+        let ack = self.offset(ack);
+        self.acked = Some(self.acked.map_or(ack, |acked| acked.max(ack)));
+    }
+
+    /// Why `bytes` from `seq` on were not all seen arriving; `misses` tells whether the capture is
+    /// known to miss packets.
+    pub(in crate::spp) fn absence(&self, seq: SeqNum, bytes: u32, misses: bool) -> Absence {
+        let unproven = Absence::unproven(misses);
+        let Some(near) = self.near.filter(|_| bytes > 0) else {
+            return unproven;
+        };
+        let start = near.nearest(seq);
+        let end = start.plus(bytes);
+        let before = self.seen.range(..=start).next_back();
+        if before.is_some_and(|(_, &to)| to >= end) {
+            // A retransmission arrived, for which the sender had its reason: a loss, or packets that
+            // were overtaken for so long that they seemed lost (RFC 4653, section 2).
+            return Absence::unproven(misses && self.reordered);
+        }
+        if self.acked.is_none_or(|acked| acked < end) {
+            return unproven;
+        }
+        let is_forgotten = self.forgotten.is_some_and(|forgotten| start < forgotten);
+        if is_forgotten || self.was_retransmitted(start, end) {
+            Absence::LostOrMissed
+        } else {
+            Absence::Missed
+        }
+    }
+
+    /// Whether any of these bytes left more than once.
+    fn was_retransmitted(&self, start: StreamOffset, end: StreamOffset) -> bool {
+        let mut around = self.retransmitted.range(start.moved(-LONGEST_BYTES)..end);
+        around.any(|(_, &to)| to > start)
+    }
+
+    fn forget_retransmission(&mut self) {
+        let oldest = self.retransmitted.pop_first();
+        self.forget(oldest.map(|(_, end)| end));
+    }
+
+    fn forget(&mut self, up_to: Option<StreamOffset>) {
+        self.forgotten = self.forgotten.max(up_to);
+    }
+
+    fn range(&mut self, seq: SeqNum, bytes: u32) -> (StreamOffset, StreamOffset) {
+        let start = self.offset(seq);
+        (start, start.plus(bytes))
+    }
+
+    fn offset(&mut self, seq: SeqNum) -> StreamOffset {
+        let near = self.near;
+        let offset = near.map_or_else(|| StreamOffset::first(seq), |near| near.nearest(seq));
+        self.near = Some(offset);
+        offset
+    }
+}
+
+impl Absence {
+    /// Of a packet of which nothing says whether it arrived.
+    pub(in crate::spp) fn unproven(misses: bool) -> Self {
+        if misses {
+            Self::LostOrMissed
+        } else {
+            Self::Lost
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEGMENT: u32 = 1_000;
+
+    /// Segments by their number, as they left and as they were seen arriving.
+    fn evidence(departed: &[u32], seen: &[u32], acked: u32) -> Evidence {
+        let mut evidence = Evidence::default();
+        for number in departed {
+            evidence.depart(SeqNum(number * SEGMENT), SEGMENT);
+        }
+        for number in seen {
+            evidence.arrive(SeqNum(number * SEGMENT), SEGMENT);
+        }
+        evidence.acknowledge(SeqNum(acked * SEGMENT));
+        evidence
+    }
+
+    fn of(evidence: &Evidence, number: u32) -> Absence {
+        evidence.absence(SeqNum(number * SEGMENT), SEGMENT, false)
+    }
+
+    #[test]
+    fn acknowledged_data_that_left_once_and_was_not_seen_arriving_was_missed() {
+        let evidence = evidence(&[1, 2, 3, 4], &[1, 2, 4], 5);
+        assert_eq!(of(&evidence, 3), Absence::Missed);
+    }
+
+    #[test]
+    fn data_whose_retransmission_arrived_was_lost() {
+        let evidence = evidence(&[1, 2, 3, 4, 3], &[1, 2, 4, 3], 5);
+        assert_eq!(of(&evidence, 3), Absence::Lost);
+    }
+
+    #[test]
+    fn acknowledged_data_that_left_twice_and_was_not_seen_arriving_was_lost_or_missed() {
+        let evidence = evidence(&[1, 2, 3, 4, 3], &[1, 2, 4], 5);
+        assert_eq!(of(&evidence, 3), Absence::LostOrMissed);
+    }
+
+    #[test]
+    fn unacknowledged_data_was_lost_unless_the_capture_is_known_to_miss_packets() {
+        let evidence = evidence(&[1, 2, 3, 4], &[1, 2, 4], 3);
+        assert_eq!(of(&evidence, 3), Absence::Lost);
+        let by_a_bad_capture = evidence.absence(SeqNum(3 * SEGMENT), SEGMENT, true);
+        assert_eq!(by_a_bad_capture, Absence::LostOrMissed);
+    }
+
+    #[test]
+    fn ranges_seen_in_any_order_are_one_range_once_the_holes_are_filled() {
+        let evidence = evidence(&[], &[5, 1, 3, 2, 4, 9, 7], 1);
+        let seen: Vec<i64> = evidence
+            .seen
+            .iter()
+            .map(|(from, to)| to.since(*from))
+            .collect();
+        assert_eq!(seen, [5_000, 1_000, 1_000]);
+    }
+}

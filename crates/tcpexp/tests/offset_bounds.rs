@@ -1,0 +1,149 @@
+//! The offset between two clocks lies within its stated bounds, wherever the captures are cut.
+
+#![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::retime::{Records, records};
+use common::{captures_in, fixture, shared, spooled};
+use rayon::prelude::*;
+use tcpexp::{Error, PathOptions, Recording, RttOptions, path, rtt};
+use tcpexp_measure::spp::Offset;
+use tcpexp_units::TimeDelta;
+
+/// Captures whose two points share one clock, so that the true offset is zero.
+const FIXTURES: [&str; 4] = [
+    "reno-2mbit-40ms-50p",
+    "adsl-udp-upload",
+    "cubic-tso-split-10mbit",
+    "short-cubic-15-percent-loss",
+];
+/// How many cuts are made of each pair.
+const CUTS_OF_FIXTURES: u64 = 6;
+/// With the captures next to the repository: 2,000 in all, by `cargo test -- --ignored`.
+const CUTS_OF_ALL: u64 = 2_000;
+/// The offset between what two clocks show is no more definite than their resolution.
+const RESOLUTION: TimeDelta = TimeDelta::from_micros(1);
+
+/// Numbers that look random and are the same in every run.
+struct Random(u64);
+
+impl Random {
+    /// A number below `end`.
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// Both captures of an experiment.
+struct Pair {
+    name: PathBuf,
+    src: Records,
+    dst: Records,
+}
+
+impl Pair {
+    fn of(folder: &Path) -> Self {
+        let (src, dst) = captures_in(folder).unwrap();
+        Self {
+            name: folder.to_owned(),
+            src: records(&src),
+            dst: records(&dst),
+        }
+    }
+
+    /// One of the captures cut to a random stretch of time, at least a hundredth of it.
+    fn cut(records: &Records, random: &mut Random) -> Vec<u8> {
+        let (first, last) = records.span();
+        let hundredth = (last - first).as_nanos() / 100;
+        let from = random.below(90).cast_signed();
+        let to = from + 1 + random.below(100 - from.unsigned_abs()).cast_signed();
+        let at = |hundredths: i64| first + TimeDelta::from_nanos(hundredth * hundredths);
+        records.file(|time| (at(from) <= time && time <= at(to)).then_some(time))
+    }
+
+    /// The offsets that `path` and `rtt` report of a random cut; `None` where the cuts have nothing
+    /// in common.
+    fn offsets(&self, seed: u64) -> Option<[Offset; 2]> {
+        let mut random = Random(seed);
+        let src = spooled("src", &Self::cut(&self.src, &mut random));
+        let dst = spooled("dst", &Self::cut(&self.dst, &mut random));
+        let by_path = path(&src, &dst, &PathOptions::default(), |_| Ok::<(), Error>(())).ok()?;
+        let by_rtt = rtt(&src, &dst, &RttOptions::default(), |_| Ok::<(), Error>(())).unwrap();
+        Some([by_path.clock.offset(), by_rtt.clock.offset()])
+    }
+
+    /// Checks one cut; returns the bound, if there is one.
+    fn assert_bounded(&self, seed: u64) -> Option<TimeDelta> {
+        let [by_path, by_rtt] = self.offsets(seed)?;
+        assert_eq!(by_path, by_rtt, "{} {seed}", self.name.display());
+        let error = by_path.error()?;
+        assert!(error >= TimeDelta::ZERO);
+        assert!(
+            by_path.middle.abs() <= error + RESOLUTION,
+            "{} {seed}: {by_path:?}",
+            self.name.display()
+        );
+        Some(error)
+    }
+}
+
+/// Checks `cuts` of each of the pairs; returns how many had a bound.
+fn assert_all_bounded(pairs: &[Pair], cuts: u64) -> usize {
+    let seeds: Vec<u64> = (0..cuts).collect();
+    let bounds = seeds.par_iter().flat_map_iter(|seed| {
+        let pairs = pairs.iter();
+        pairs.filter_map(move |pair| pair.assert_bounded(*seed))
+    });
+    bounds.count()
+}
+
+#[test]
+fn true_offset_is_within_the_bounds_wherever_captures_are_cut() {
+    let pairs = FIXTURES.map(|name| Pair::of(&fixture(name)));
+    let bounded = assert_all_bounded(&pairs, CUTS_OF_FIXTURES);
+    assert!(bounded > pairs.len(), "{bounded}");
+}
+
+#[test]
+#[ignore = "takes minutes: 2,000 cuts"]
+fn so_it_is_in_two_thousand_cuts_of_all_captures() {
+    let folders = shared("captures").into_iter();
+    let folders = folders.flat_map(|parent| fs::read_dir(parent).unwrap());
+    let folders = folders.map(|entry| entry.unwrap().path());
+    let folders = folders.filter(|folder| captures_in(folder).is_some());
+    let pairs: Vec<Pair> = FIXTURES
+        .map(fixture)
+        .into_iter()
+        .chain(folders)
+        .map(|folder| Pair::of(&folder))
+        .collect();
+    let cuts = CUTS_OF_ALL / pairs.len() as u64 + 1;
+    let bounded = assert_all_bounded(&pairs, cuts);
+    assert!(bounded > 1_000, "{bounded}");
+}
+
+#[test]
+fn one_microsecond_between_the_fastest_packets_is_half_a_microsecond_of_offset_if_paths_are_symmetric()
+ {
+    let (src, dst) = captures_in(&fixture("reno-2mbit-40ms-50p")).unwrap();
+    let (src, dst) = (
+        Recording::open(&src).unwrap(),
+        Recording::open(&dst).unwrap(),
+    );
+    let options = PathOptions::default().symmetric(true);
+    let report = path(&src, &dst, &options, |_| Ok::<(), Error>(())).unwrap();
+    let offset = report.clock.offset();
+    assert!(offset.middle.abs() <= offset.error().unwrap(), "{offset:?}");
+    assert!(
+        offset.error().unwrap() < TimeDelta::from_micros(10),
+        "{offset:?}"
+    );
+}
