@@ -115,7 +115,7 @@ impl<'a> Results<'a> {
                 return self.sheet.add([Labelled { flow, row }]);
             }
             SenderRow::Recovery(epoch) => SenderEvent::Recovery(epoch),
-            SenderRow::Resent(resent) => SenderEvent::Resent(resent),
+            SenderRow::Retransmission(retransmitted) => SenderEvent::Retransmission(retransmitted),
             SenderRow::Summary(summary) => {
                 self.knows_losses |= summary.lost_packets.is_some();
                 return Ok(());

@@ -46,7 +46,7 @@ impl CwndChart {
         match &row.row {
             SenderRow::Sample(sample) => self.series(&row.flow, sample.direction).add(sample),
             SenderRow::Recovery(epoch) => self.recovery(&row.flow, epoch),
-            SenderRow::Resent(_) | SenderRow::Summary(_) => {}
+            SenderRow::Retransmission(_) | SenderRow::Summary(_) => {}
         }
     }
 

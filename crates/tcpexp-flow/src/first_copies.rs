@@ -28,8 +28,8 @@ struct Others {
 }
 
 impl FirstCopies {
-    /// Takes in one segment's bytes from `start` up to but not including `end`; tells how many of
-    /// them were not seen before. None if `end` is not behind `start`.
+    /// Takes in one segment's bytes from `start` up to but not including `end`; returns how many of
+    /// them were not seen before; 0 if `end` is not behind `start`.
     #[inline]
     pub fn take(&mut self, start: StreamOffset, end: StreamOffset) -> u32 {
         if end <= start {

@@ -1,4 +1,4 @@
-//! What is remembered of one flow while it lives.
+//! The state of one flow while it lives.
 
 use std::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use crate::{Direction, End, FlowId, FlowKey, StreamOffset};
 /// The most sequence numbers that a SYN can take: its own and those of one IP packet's data.
 const MAX_SYN_BYTES: u32 = 1 << 16;
 
-/// What a segment's header tells of its place in the connection.
+/// The fields of a segment's header that place it in the connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers {
     pub(crate) seq: SeqNum,
@@ -115,7 +115,7 @@ impl Flow {
         self.reset || self.streams.iter().all(|stream| stream.finished)
     }
 
-    /// Whether only one end of a connection has been heard.
+    /// Whether only one end of a connection has sent.
     pub(crate) fn is_opening(&self) -> bool {
         !self.streams.iter().all(Stream::is_heard)
     }
@@ -180,7 +180,7 @@ impl Stream {
             .is_some_and(|isn| (1..=MAX_SYN_BYTES).contains(&answer.ack.0.wrapping_sub(isn.0)))
     }
 
-    /// Takes in a segment and tells the offset of its first byte.
+    /// Takes in a segment; returns the offset of its first byte.
     #[inline]
     pub(crate) fn advance(&mut self, tcp: &Numbers) -> StreamOffset {
         let flags = tcp.flags;

@@ -1,23 +1,37 @@
-//! In which order a sender sent its packets, by the numbers that it counts up.
+//! The order in which a sender sent its packets, by the counters in them.
 
 use crate::Segment;
-use crate::classify::KnownBy;
 
 /// When a segment was sent, compared with those captured before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Before one of them: it was overtaken.
+    /// Before one of them: it was reordered on the path.
     Earlier,
     /// After them.
     Later,
-    /// Nothing tells.
+    /// Unknown.
     Unknown,
+}
+
+/// By what the order of sending is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownBy {
+    /// Its bytes were captured before, in another packet.
+    Bytes,
+    /// The sender's IPv4 Identification counts up.
+    IpId,
+    /// The sender's timestamp clock counts up.
+    Timestamp,
+    /// The gap was open for less than a round trip, so nobody can have asked for it.
+    Time,
+    /// It is not known.
+    Nothing,
 }
 
 /// A step of the Identification that still counts as counting up: a sender's other connections may
 /// use the same counter.
 const MAX_ID_STEP: u16 = 1 << 12;
-/// So many steps up for each one that is not, and the Identification is a counter.
+/// Steps up per step down from which the Identification counts as a counter.
 const STEPS_PER_MISSTEP: u32 = 16;
 
 /// The furthest that one direction's counters have been seen.
@@ -46,7 +60,7 @@ impl Identity {
         }
     }
 
-    /// Takes in one that is not, and tells when it was sent.
+    /// Takes in a segment behind its place; returns when it was sent.
     pub(crate) fn out_of_order(&mut self, segment: &Segment) -> (Order, KnownBy) {
         let by_id = self.by_ip_id(segment);
         let by_timestamp = self.by_timestamp(segment);

@@ -1,9 +1,10 @@
 //! Who talks to whom.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use foldhash::fast::FixedState;
 use tcpexp_wire::{Addresses, Packet, Transport};
 
 /// One connection or packet stream within one run; counts up from 0 in order of first appearance.
@@ -203,4 +204,10 @@ impl FlowKey {
 fn halves(address: Ipv6Addr) -> [u64; 2] {
     let bits = address.to_bits();
     [(bits >> 64) as u64, (bits & 0xFFFF_FFFF_FFFF_FFFF) as u64]
+}
+
+// The state is fixed, so that the same capture is walked the same way every time.
+#[inline]
+pub(crate) fn hash(key: &FlowKey) -> u64 {
+    FixedState::default().hash_one(key)
 }

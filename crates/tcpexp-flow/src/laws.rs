@@ -13,7 +13,7 @@ use crate::{FlowId, FlowTable, Slot, Tracked};
 /// A packet between few endpoints, so that flows meet, with fields that matter at their edges.
 fn frame() -> impl Strategy<Value = FrameSpec> {
     let number = || prop_oneof![0..4_u32, u32::MAX - 3..=u32::MAX, any::<u32>()];
-    let segment = (number(), number(), any::<u8>()).prop_map(|(seq, ack, flags)| Transport::Tcp {
+    let segment = (number(), number(), 0..0x200_u16).prop_map(|(seq, ack, flags)| Transport::Tcp {
         seq,
         ack,
         flags,

@@ -1,6 +1,6 @@
 //! Segments to flows: direction and unwrapped stream offsets.
 //!
-//! A [`FlowTable`] takes a capture's packets one by one and tells for each which flow it belongs
+//! A [`FlowTable`] takes a capture's packets one by one and returns for each which flow it belongs
 //! to, which way it goes and where in the byte stream it starts. After it there are no sequence
 //! numbers that wrap, only [`StreamOffset`]s.
 //!
@@ -21,7 +21,9 @@
 //! # Ok::<(), tcpexp_wire::Skipped>(())
 //! ```
 
+mod cause;
 mod classify;
+mod ecn;
 mod first_copies;
 mod flow;
 mod identity;
@@ -30,6 +32,7 @@ mod offset;
 mod prefetch;
 mod recent;
 mod segment;
+mod slot;
 mod table;
 mod timeouts;
 
@@ -38,15 +41,18 @@ mod laws;
 #[cfg(test)]
 mod trace;
 
-pub use classify::{Behind, Cause, Class, Classifier, KnownBy};
+pub use cause::{Cause, Evidence, PathTimes, Repair, SHORTEST_TIMEOUT};
+pub use classify::{Behind, Class, Classifier};
+pub use ecn::{CeFeedback, EcnHandshake, EcnMode, ace};
 pub use first_copies::FirstCopies;
 pub use flow::{Flow, InitiatorKnown};
-pub use identity::Order;
+pub use identity::{KnownBy, Order};
 pub use key::{Direction, End, FlowId, FlowKey, Protocol};
 pub use offset::StreamOffset;
 pub use prefetch::prefetch;
 pub use segment::{Arrival, Datagram, FlowPacket, Seen, Segment, SynOptions};
-pub use table::{FlowTable, Slot, Tracked};
+pub use slot::{Slot, Tracked};
+pub use table::FlowTable;
 pub use timeouts::Timeouts;
 
 // Offsets are made of it.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Slot;
+use crate::slot::Slot;
 
 /// Where flows were found lately, by the last bits of their hashes.
 ///

@@ -4,7 +4,8 @@ use tcpexp_units::Timestamp;
 use tcpexp_wire::{Packet, SeqNum, Tcp, TcpFlags, Transport};
 
 use crate::flow::Numbers;
-use crate::table::{Tracked, hash};
+use crate::key::hash;
+use crate::slot::Tracked;
 use crate::{Direction, End, FlowKey, StreamOffset};
 
 /// The most blocks that fit into the options of one TCP header (RFC 2018, section 3).
@@ -63,9 +64,12 @@ pub struct Segment {
     pub flags: TcpFlags,
     /// `TSval` and `TSecr` (RFC 7323).
     pub timestamps: Option<(u32, u32)>,
+    /// Bytes of payload that arrived marked so far, modulo 2^24, by the `AccECN` option (RFC 9768,
+    /// section 3.2.3).
+    pub echoed_ce_bytes: Option<u32>,
     /// What a SYN offers.
     pub syn: Option<SynOptions>,
-    /// Whether part of the options was not captured, so that one that is missing may have been sent.
+    /// Whether part of the options was not captured, so that an absent option may have been sent.
     pub options_cut: bool,
     sack: SackBlocks,
 }
@@ -205,6 +209,7 @@ impl Segment {
             window: tcp.window,
             flags: tcp.flags,
             timestamps: tcp.options.lone_timestamps(),
+            echoed_ce_bytes: None,
             syn: None,
             options_cut: tcp.options.is_cut(),
             sack: SackBlocks::default(),
@@ -222,6 +227,7 @@ impl Segment {
     fn take_options(&mut self, tcp: &Tcp<'_>) {
         let options = &tcp.options;
         self.timestamps = options.timestamps();
+        self.echoed_ce_bytes = options.accurate_ecn_ce_bytes();
         self.syn = tcp.flags.syn().then(|| SynOptions {
             mss: options.mss(),
             window_scale: options.window_scale(),
@@ -238,7 +244,7 @@ impl Segment {
         }
     }
 
-    /// What its header tells of its place in the connection.
+    /// The header fields that place it in the connection.
     #[inline]
     pub(crate) fn numbers(&self) -> Numbers {
         Numbers {

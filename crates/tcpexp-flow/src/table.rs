@@ -1,45 +1,15 @@
 //! Which flow a packet belongs to.
 
-use std::hash::BuildHasher;
-
-use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::{Packet, Transport};
 
 use crate::flow::{Numbers, Stream};
+use crate::key::hash;
 use crate::prefetch::prefetch;
 use crate::recent::Recent;
-use crate::{
-    Arrival, Direction, End, Flow, FlowId, FlowKey, FlowPacket, InitiatorKnown, StreamOffset,
-    Timeouts,
-};
-
-/// Where a flow is kept in its [`FlowTable`]; used again once the flow has been drained.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Slot(pub u32);
-
-impl Slot {
-    /// For arrays with one place per slot.
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// What the table says of one packet.
-#[derive(Clone, Copy, Debug)]
-pub struct Tracked {
-    /// The packet's flow.
-    pub flow: FlowId,
-    /// Where the table keeps it.
-    pub slot: Slot,
-    /// Which way the packet goes.
-    pub direction: Direction,
-    /// Whether it is the flow's first.
-    pub is_first: bool,
-    /// Offset of its first sequence number; `None` for UDP.
-    pub start: Option<StreamOffset>,
-}
+use crate::slot::{Slot, Tracked};
+use crate::{Arrival, End, Flow, FlowId, FlowKey, FlowPacket, InitiatorKnown, Timeouts};
 
 /// A packet that seems to come so long after the one before it has a nonsense time, unless the next
 /// packet has one like it. Captures are silent for minutes or hours; a header that was overwritten
@@ -109,7 +79,7 @@ impl FlowTable {
         }
     }
 
-    /// Takes in the capture's next packet and tells its flow.
+    /// Takes in the capture's next packet; returns its flow.
     #[inline]
     pub fn track(&mut self, at: Timestamp, packet: &Packet<'_>) -> Tracked {
         let (key, sender) = FlowKey::of(packet);
@@ -197,7 +167,7 @@ impl FlowTable {
     ///
     /// # Panics
     ///
-    /// If `slot` is not one that this table gave out.
+    /// If this table did not return `slot`.
     pub fn flow(&self, slot: Slot) -> &Flow {
         &self.flows[slot.index()]
     }
@@ -227,7 +197,7 @@ impl FlowTable {
         self.drain_some(usize::MAX, each);
     }
 
-    /// Hands out `most` of the flows that ended, or fewer; tells whether more are left.
+    /// Hands out at most `most` of the flows that ended; returns whether more are left.
     pub fn drain_some(&mut self, most: usize, mut each: impl FnMut(Slot, &Flow)) -> bool {
         let some = most.min(self.ended.len());
         for slot in self.ended.drain(..some) {
@@ -318,8 +288,9 @@ impl FlowTable {
         };
         self.recent.add(hash, slot);
         let flows = &self.flows;
-        self.slots
-            .insert_unique(hash, slot, |slot| self::hash(&flows[slot.index()].key));
+        self.slots.insert_unique(hash, slot, |slot| {
+            crate::key::hash(&flows[slot.index()].key)
+        });
         slot
     }
 
@@ -401,12 +372,6 @@ impl FlowTable {
             self.end(slot);
         }
     }
-}
-
-// The state is fixed, so that the same capture is walked the same way every time.
-#[inline]
-pub(crate) fn hash(key: &FlowKey) -> u64 {
-    FixedState::default().hash_one(key)
 }
 
 #[cfg(test)]

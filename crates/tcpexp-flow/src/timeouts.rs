@@ -1,16 +1,16 @@
-//! How long a flow may be silent.
+//! Idle timeouts of flows.
 
 use tcpexp_units::TimeDelta;
 
 use crate::{Flow, Protocol};
 
-/// When a flow that nothing is heard of is over, by capture time.
+/// The idle time after which a flow is over, in capture time.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
     /// A TCP connection that is open. RFC 5382, section 5, has middleboxes keep one for two hours
     /// and four minutes; a flow table that does the same never splits what still works.
     pub open: TimeDelta,
-    /// A TCP connection of which only one end has been heard (RFC 5382: four minutes).
+    /// A TCP connection of which only one end has sent (RFC 5382, section 5: four minutes).
     pub opening: TimeDelta,
     /// A TCP connection that was closed or reset: late retransmissions still belong to it.
     pub closed: TimeDelta,

@@ -68,10 +68,10 @@ fn table(shown: &[ConnectionSummary], rest: Rest, width: usize) -> String {
 /// One line of numbers, 80 columns wide.
 fn row(name: &str, sizes: [&str; 3], behind: [&str; 2], rtt: &[String; 3]) -> String {
     let [packets, payload, goodput] = sizes;
-    let [resent, overtaken] = behind;
+    let [retransmitted, overtaken] = behind;
     let [min, median, p95] = rtt;
     format!(
-        "{name:10} {packets:>9} {payload:>11} {goodput:>8} {resent:>7} {overtaken:>9} {min:>6} {median:>6} {p95:>6}"
+        "{name:10} {packets:>9} {payload:>11} {goodput:>8} {retransmitted:>7} {overtaken:>9} {min:>6} {median:>6} {p95:>6}"
     )
 }
 
@@ -79,7 +79,7 @@ fn header(unit: &Unit) -> String {
     row(
         &format!("Mbit/s, {}", unit.name),
         ["packets", "payload B", "goodput"],
-        ["resent", "reordered"],
+        ["retr.", "reordered"],
         &["RTTmin", "median", "p95"].map(str::to_owned),
     )
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tcpexp_flow::{Cause, Direction, Protocol};
+use tcpexp_flow::{Cause, Direction, EcnMode, Protocol};
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 use tcpexp_metrics::RttSummary;
 use tcpexp_units::TimeDelta;
@@ -50,7 +50,7 @@ pub fn connection_columns() -> Columns<ConnectionRow> {
         .maybe_flag("sack", "Whether both SYNs permit selective acknowledgments (RFC 2018). Null without both SYNs.", |row| row.connection.sack)
         .maybe_flag("timestamps", "Whether both SYNs carry timestamps (RFC 7323). Null without both SYNs.", |row| row.connection.timestamps)
         .maybe_flag("window_scaling", "Whether both SYNs offer window scaling (RFC 7323). Null without both SYNs.", |row| row.connection.window_scaling)
-        .maybe_flag("ecn", "Whether both ends agreed on explicit congestion notification (RFC 3168). Null without both SYNs.", |row| row.connection.ecn)
+        .maybe_text("ecn", "How the ends agreed to report congestion marks: none, classic (RFC 3168) or accurate (RFC 9768). Null without both SYNs.", |row| row.connection.ecn.map(EcnMode::name))
         .text("direction", "The direction that the columns from here on are about: forward (initiator to responder) or reverse.", |row| row.direction.name());
     let columns = sizes(columns, ConnectionRow::summary, |row| {
         row.connection.duration
@@ -84,14 +84,17 @@ pub(crate) fn behind_their_place<R: 'static>(
     columns: Builder<R>,
     of: fn(&R) -> &DirectionSummary,
 ) -> Builder<R> {
-    let by_cause = move |row: &R, cause: Cause| of(row).retransmitted[cause.index()];
+    let by_cause = move |row: &R, causes: &[Cause]| {
+        let packets = |cause: &Cause| of(row).retransmitted[cause.index()].packets;
+        causes.iter().map(packets).sum()
+    };
     columns
         .count("retransmitted_packets", "Packets sent again. At the sender all that come behind their place; elsewhere those that its counters (IPv4 Identification, TSval) or, where these are silent, the time show to have been sent again.", move |row| of(row).retransmissions().packets)
         .count("retransmitted_bytes", "Bytes of payload sent again.", move |row| of(row).retransmissions().bytes)
-        .count("fast_retransmitted_packets", "Of retransmitted_packets, set off by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985).", move |row| by_cause(row, Cause::FastRetransmit).packets)
-        .count("timeout_retransmitted_packets", "Of retransmitted_packets, set off by a timeout or in the recovery after it (RFC 6298).", move |row| by_cause(row, Cause::Timeout).packets)
-        .count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985).", move |row| by_cause(row, Cause::TailLossProbe).packets)
-        .count("needless_packets", "Of retransmitted_packets, those whose bytes had all been acknowledged before.", move |row| of(row).needless_packets)
+        .count("fast_retransmitted_packets", "Of retransmitted_packets, set off by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985).", move |row| by_cause(row, &[Cause::FastRetransmit, Cause::ReorderingTimer]))
+        .count("timeout_retransmitted_packets", "Of retransmitted_packets, set off by a timeout or in the recovery after it (RFC 6298).", move |row| by_cause(row, &[Cause::Timeout, Cause::AfterTimeout]))
+        .count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985).", move |row| by_cause(row, &[Cause::TailLossProbe]))
+        .count("spurious_packets", "Of retransmitted_packets, spurious ones: their bytes had all been acknowledged before. At the sender they have no other cause; elsewhere their ACK may have been lost, and they are counted under a cause too.", move |row| of(row).spurious_packets)
         .count("reordered_packets", "Packets overtaken on the path.", move |row| of(row).reordered_packets)
         .count("undecided_packets", "Packets behind their place of which nothing tells whether they were overtaken or sent again.", move |row| of(row).undecided_packets)
         .count("duplicate_packets", "Second records of a packet at the capture, and duplicates made on the path.", move |row| of(row).duplicate_packets)
@@ -100,7 +103,9 @@ pub(crate) fn behind_their_place<R: 'static>(
         .count("duplicate_ack_packets", "Duplicate ACKs that this direction carries (RFC 5681, section 2).", move |row| of(row).duplicate_ack_packets)
         .count("zero_window_packets", "Packets of this direction that close their sender's own receive window.", move |row| of(row).zero_window_packets)
         .count("duplicate_sack_packets", "Packets of this direction that tell of data that arrived twice (RFC 2883).", move |row| of(row).duplicate_sack_packets)
-        .count("congestion_experienced_packets", "Packets that a router marked (RFC 3168).", move |row| of(row).congestion_experienced_packets)
+        .count("ce_packets", "Packets captured with the mark congestion experienced (RFC 3168).", move |row| of(row).ce_packets)
+        .count("ce_bytes", "Bytes of the IP datagrams of ce_packets.", move |row| of(row).ce_bytes)
+        .maybe_count("ce_reported_packets", "Packets of this direction that its receiver reports as marked: by the ACE counter and the AccECN option (RFC 9768); with RFC 3168, how often ECE was set anew, so at least as many. Null if the handshake was not captured, or where one ACK covers so many packets that the counter may have wrapped.", move |row| of(row).ce_reported_packets)
 }
 
 /// Round-trip times by ACKs.

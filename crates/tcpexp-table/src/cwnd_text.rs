@@ -41,9 +41,9 @@ struct Sender {
     recoveries: BTreeMap<RecoveryKind, u64>,
     undone: u64,
     /// Recoveries in which nothing was lost.
-    needless: u64,
+    spurious: u64,
     /// Retransmissions by what had become of what was sent before, where that is known.
-    resent: BTreeMap<EarlierCopy, u64>,
+    retransmitted: BTreeMap<EarlierCopy, u64>,
 }
 
 /// A sender whose flow is over.
@@ -77,12 +77,12 @@ impl CwndTable {
                 let sender = self.sender(epoch.flow, epoch.direction);
                 *sender.recoveries.entry(epoch.kind).or_default() += 1;
                 sender.undone += u64::from(epoch.was_undone);
-                sender.needless += u64::from(epoch.lost_packets == Some(0));
+                sender.spurious += u64::from(epoch.lost_packets == Some(0));
             }
-            SenderRow::Resent(resent) => {
-                if let Some(copy) = resent.earlier_copy {
-                    let sender = self.sender(resent.flow, resent.direction);
-                    *sender.resent.entry(copy).or_default() += 1;
+            SenderRow::Retransmission(retransmitted) => {
+                if let Some(copy) = retransmitted.earlier_copy {
+                    let sender = self.sender(retransmitted.flow, retransmitted.direction);
+                    *sender.retransmitted.entry(copy).or_default() += 1;
                 }
             }
             SenderRow::Summary(summary) => {
@@ -179,7 +179,7 @@ impl Over {
                 p75,
                 number(sender.ssthresh.quantile(50)),
                 srtt.map_or(NO_VALUE.to_owned(), |srtt| unit.show(srtt)),
-                count(self.summary.resent, 6),
+                count(self.summary.retransmitted, 6),
                 count(self.summary.recoveries.into(), 6),
             ],
         )
@@ -257,8 +257,8 @@ impl Over {
         if self.sender.undone > 0 {
             parts.push(format!("{} of them undone", self.sender.undone));
         }
-        if self.sender.needless > 0 {
-            parts.push(format!("{} without a loss", self.sender.needless));
+        if self.sender.spurious > 0 {
+            parts.push(format!("{} without a loss", self.sender.spurious));
         }
         (!parts.is_empty()).then(|| parts.join(", "))
     }
@@ -273,7 +273,7 @@ impl Over {
             (EarlierCopy::Overtaken, "again though overtaken only"),
             (EarlierCopy::Arrived, "again though it had arrived"),
         ] {
-            if let Some(times) = self.sender.resent.get(&copy) {
+            if let Some(times) = self.sender.retransmitted.get(&copy) {
                 parts.push(format!("{} {what}", count(*times, usize::MAX)));
             }
         }
@@ -343,7 +343,7 @@ fn control(hint: &CongestionHint, model_window: Option<u32>) -> String {
 
 fn header(unit: &Unit) -> String {
     let cells = [
-        "ACKs", "span", "cwnd p25", "median", "p75", "ssthresh", "SRTT", "resent", "recov.",
+        "ACKs", "span", "cwnd p25", "median", "p75", "ssthresh", "SRTT", "retr.", "recov.",
     ];
     row(&format!("segs, {}", unit.name), cells.map(str::to_owned))
 }

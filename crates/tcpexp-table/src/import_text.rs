@@ -151,7 +151,7 @@ impl Sender {
 
 fn header(unit: &Unit) -> String {
     let cells = [
-        "samples", "span", "cwnd min", "median", "max", "ssthresh", "SRTT", "resent", "states",
+        "samples", "span", "cwnd min", "median", "max", "ssthresh", "SRTT", "retr.", "states",
     ];
     row(&format!("segs, {}", unit.name), cells.map(str::to_owned))
 }
@@ -166,7 +166,7 @@ pub(crate) fn row(name: &str, cells: [String; 9]) -> String {
         max,
         ssthresh,
         srtt,
-        resent,
+        retransmitted,
         states,
     ] = cells;
     let name = if name.contains(',') {
@@ -175,7 +175,7 @@ pub(crate) fn row(name: &str, cells: [String; 9]) -> String {
         format!("  {name}")
     };
     format!(
-        "{name:9} {samples:>9} {span:>8} {min:>8} {median:>6} {max:>5} {ssthresh:>8} {srtt:>6} {resent:>6} {states:>6}"
+        "{name:9} {samples:>9} {span:>8} {min:>8} {median:>6} {max:>5} {ssthresh:>8} {srtt:>6} {retransmitted:>6} {states:>6}"
     )
 }
 

@@ -143,7 +143,7 @@ fn header(unit: &Unit) -> String {
         "Mbit/s",
         "min",
         "max",
-        "resent",
+        "retr.",
         "SRTT",
     ];
     row(&format!("SRTT {}", unit.name), cells.map(str::to_owned))
@@ -151,8 +151,8 @@ fn header(unit: &Unit) -> String {
 
 /// One line of numbers, 80 columns wide.
 fn row(name: &str, cells: [String; 8]) -> String {
-    let [intervals, span, bytes, mean, min, max, resent, srtt] = cells;
+    let [intervals, span, bytes, mean, min, max, retransmitted, srtt] = cells;
     format!(
-        "{name:9} {intervals:>9} {span:>8} {bytes:>13} {mean:>8} {min:>7} {max:>7} {resent:>6} {srtt:>6}"
+        "{name:9} {intervals:>9} {span:>8} {bytes:>13} {mean:>8} {min:>7} {max:>7} {retransmitted:>6} {srtt:>6}"
     )
 }

@@ -192,7 +192,11 @@ fn several(shown: &[&ScoredSender]) -> Vec<String> {
                 &show(naive.mean),
                 &show(srtt.mean),
             ],
-            &format!("{}/{}/{}", epochs.matched, epochs.found, epochs.truth),
+            &if epochs.truth_is_complete {
+                format!("{}/{}/{}", epochs.matched, epochs.found, epochs.truth)
+            } else {
+                NO_VALUE.to_owned()
+            },
         ));
     }
     lines

@@ -9,19 +9,21 @@ use crate::payload::Payload;
 /// TCP flag bits as they are in byte 13 of the header.
 pub mod flag {
     /// No more data from the sender.
-    pub const FIN: u8 = 0x01;
+    pub const FIN: u16 = 0x01;
     /// Synchronise sequence numbers.
-    pub const SYN: u8 = 0x02;
+    pub const SYN: u16 = 0x02;
     /// Reset.
-    pub const RST: u8 = 0x04;
+    pub const RST: u16 = 0x04;
     /// Push.
-    pub const PSH: u8 = 0x08;
+    pub const PSH: u16 = 0x08;
     /// The acknowledgment number counts.
-    pub const ACK: u8 = 0x10;
+    pub const ACK: u16 = 0x10;
     /// Congestion was seen (RFC 3168).
-    pub const ECE: u8 = 0x40;
+    pub const ECE: u16 = 0x40;
     /// The congestion window was reduced (RFC 3168).
-    pub const CWR: u8 = 0x80;
+    pub const CWR: u16 = 0x80;
+    /// The highest bit of the ACE counter (RFC 9768).
+    pub const AE: u16 = 0x100;
 }
 
 /// What is in front of the IP header.
@@ -78,7 +80,7 @@ pub enum Transport {
         /// Acknowledgment number.
         ack: u32,
         /// Flag bits, see [`flag`].
-        flags: u8,
+        flags: u16,
         /// The window field as sent, not scaled.
         window: u16,
         /// Options.
@@ -282,7 +284,8 @@ impl FrameSpec {
                 let options = options.as_bytes();
                 out.extend(seq.to_be_bytes());
                 out.extend(ack.to_be_bytes());
-                out.extend([((20 + options.len()) << 2) as u8, *flags]);
+                let words = ((20 + options.len()) << 2) as u16;
+                out.extend((words << 8 | flags).to_be_bytes());
                 out.extend(window.to_be_bytes());
                 out.extend([0; 4]);
                 out.extend_from_slice(options);

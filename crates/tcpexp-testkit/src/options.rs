@@ -78,6 +78,14 @@ impl TcpOptions {
         options
     }
 
+    /// The `AccECN` option of kind 174 with this counter of CE-marked bytes, and the others at 1
+    /// (RFC 9768 section 3.2.3).
+    #[must_use]
+    pub fn accurate_ecn(self, ce_bytes: u32) -> Self {
+        let [_, counter @ ..] = ce_bytes.to_be_bytes();
+        self.raw(&[174, 11, 0, 0, 1]).raw(&counter).raw(&[0, 0, 1])
+    }
+
     /// A no-operation byte, for alignment as real stacks do it.
     #[must_use]
     pub fn nop(self) -> Self {

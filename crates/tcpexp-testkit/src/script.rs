@@ -9,8 +9,9 @@
 //! TIME     seconds since 1970 with up to nine decimals, as the capture's clock tells them
 //! WAY      ">" client to server, "<" server to client
 //! segment= [ FLAGS ] [ SEQ:END(LEN) | SEQ:END | SEQ ] [ "ack" N ] option*
-//! FLAGS    some of S F R P E W and "." for ACK
+//! FLAGS    some of S F R P A E W and "." for ACK
 //! option = "win" N | "ts" VALUE ECHO | "sack" A:B[,C:D…] | "mss" N | "wscale" N | "sackok"
+//!        | "ceb" N (the CE byte counter of an AccECN option)
 //! common = "id" N | "ttl" N | "tos" N | "flow" N | "v6"
 //! ```
 //!
@@ -103,7 +104,7 @@ struct Line {
     direction: Direction,
     udp: bool,
     number: Option<u64>,
-    flags: u8,
+    flags: u16,
     seq: Option<u32>,
     len: u16,
     ack: Option<u32>,
@@ -165,6 +166,7 @@ impl Line {
             "mss" => self.options = self.options.mss(next(rest)?),
             "wscale" => self.options = self.options.window_scale(next(rest)?),
             "sackok" => self.options = self.options.sack_permitted(),
+            "ceb" => self.options = self.options.accurate_ecn(next(rest)?),
             "ts" => self.options = self.options.timestamps(next(rest)?, next(rest)?),
             "sack" => {
                 let word = rest.next().ok_or("no blocks behind sack")?;
@@ -282,7 +284,7 @@ fn time(word: &str) -> Result<Timestamp, String> {
     ))
 }
 
-fn flags(word: &str) -> Result<u8, String> {
+fn flags(word: &str) -> Result<u16, String> {
     word.chars()
         .map(|letter| match letter {
             'S' => Ok(flag::SYN),
@@ -291,6 +293,7 @@ fn flags(word: &str) -> Result<u8, String> {
             'P' => Ok(flag::PSH),
             'E' => Ok(flag::ECE),
             'W' => Ok(flag::CWR),
+            'A' => Ok(flag::AE),
             '.' => Ok(flag::ACK),
             _ => Err(format!("cannot read {word}")),
         })
@@ -318,7 +321,7 @@ mod tests {
     use super::*;
 
     /// Sequence number, acknowledgment number, flags and payload length of each line.
-    fn headers(script: &str) -> Vec<(u32, u32, u8, u16)> {
+    fn headers(script: &str) -> Vec<(u32, u32, u16, u16)> {
         let header = |frame: FrameSpec| match frame.transport {
             Transport::Tcp {
                 seq, ack, flags, ..

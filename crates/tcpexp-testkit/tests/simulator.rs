@@ -271,7 +271,10 @@ fn a_super_segment_becomes_packets_with_counting_ids_and_one_push() {
                 usize::from(piece.ip_id().wrapping_sub(record.ip_id())),
                 number
             );
-            assert_eq!(piece.flags() & flag::PSH != 0, number + 1 == ids.len());
+            assert_eq!(
+                u16::from(piece.flags()) & flag::PSH != 0,
+                number + 1 == ids.len()
+            );
         }
     }
     assert!(longest > 20, "{longest}");

@@ -9,6 +9,9 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+/// The two orders of the `AccECN` option (RFC 9768, section 3.2.3).
+const ACCURATE_ECN_0: u8 = 172;
+const ACCURATE_ECN_1: u8 = 174;
 
 /// The options of one TCP header, as far as they were captured.
 ///
@@ -95,6 +98,21 @@ impl<'a> TcpOptions<'a> {
             let (left, right) = two_words(*block);
             (SeqNum(left), SeqNum(right))
         })
+    }
+
+    /// Counter of payload bytes that arrived with congestion experienced, modulo 2^24, of the `AccECN`
+    /// option (RFC 9768, section 3.2.3). Either order of the option has it second; an option may be
+    /// too short to have it.
+    pub fn accurate_ecn_ce_bytes(&self) -> Option<u32> {
+        let (_, value) = self
+            .each()
+            .find(|(kind, _)| matches!(*kind, ACCURATE_ECN_0 | ACCURATE_ECN_1))?;
+        let counter = value.get(3..6)?;
+        Some(
+            counter
+                .iter()
+                .fold(0, |sum, byte| sum << 8 | u32::from(*byte)),
+        )
     }
 
     /// The value of the first option of this kind that has a value of `N` bytes.

@@ -184,7 +184,7 @@ fn of(row: &mut SenderRow) -> (&mut FlowId, &mut Direction) {
     match row {
         SenderRow::Sample(row) => (&mut row.flow, &mut row.direction),
         SenderRow::Recovery(row) => (&mut row.flow, &mut row.direction),
-        SenderRow::Resent(row) => (&mut row.flow, &mut row.direction),
+        SenderRow::Retransmission(row) => (&mut row.flow, &mut row.direction),
         SenderRow::Summary(row) => (&mut row.flow, &mut row.direction),
     }
 }

@@ -11,14 +11,16 @@ use std::sync::LazyLock;
 use common::path::Measurement;
 use common::{captures_in, fixture, known_drops, shared};
 use tcpexp::{CwndOptions, Error, Recording, cwnd, logged_drops, loss_score};
-use tcpexp_measure::sender::{EarlierCopy, RecoveryEpoch, Resent, SenderRow, SenderSummary};
+use tcpexp_measure::sender::{
+    EarlierCopy, RecoveryEpoch, Retransmission, SenderRow, SenderSummary,
+};
 use tcpexp_measure::spp::{Fate, Way};
 use tcpexp_wire::Tunnels;
 
 /// All that is told of the senders of two captures.
 #[derive(Default)]
 struct Told {
-    resent: Vec<Resent>,
+    resent: Vec<Retransmission>,
     recoveries: Vec<RecoveryEpoch>,
     summaries: Vec<SenderSummary>,
 }
@@ -32,7 +34,7 @@ impl Told {
         cwnd(&src, Some(&dst), &options, |rows| {
             for row in rows {
                 match row.row {
-                    SenderRow::Resent(resent) => told.resent.push(resent),
+                    SenderRow::Retransmission(resent) => told.resent.push(resent),
                     SenderRow::Recovery(recovery) => told.recoveries.push(recovery),
                     SenderRow::Summary(summary) => told.summaries.push(summary),
                     SenderRow::Sample(_) => {}
@@ -158,7 +160,7 @@ fn one_capture_tells_nothing_of_true_losses() {
     assert!(rows.iter().any(|row| matches!(row, SenderRow::Recovery(_))));
     for row in rows {
         match row {
-            SenderRow::Resent(resent) => assert_eq!(resent.earlier_copy, None),
+            SenderRow::Retransmission(resent) => assert_eq!(resent.earlier_copy, None),
             SenderRow::Recovery(recovery) => assert_eq!(recovery.lost_packets, None),
             SenderRow::Summary(summary) => assert_eq!(summary.lost_packets, None),
             SenderRow::Sample(_) => {}

@@ -13,7 +13,7 @@ fn reno(options: &str) -> String {
 #[test]
 fn a_sender_is_told_with_what_its_window_rests_on() {
     assert_snapshot!(reno("--flow :54058"), @r"
-    segs, ms       ACKs     span cwnd p25 median   p75 ssthresh   SRTT resent recov.
+    segs, ms       ACKs     span cwnd p25 median   p75 ssthresh   SRTT  retr. recov.
     1 172.16.10.3:54058 > 172.16.11.2:5201
       forward     2 969   30.3 s       36     44    52       28  267.4     63      5
         captured    at the sender; segments of 1448 bytes

@@ -36,7 +36,7 @@ fn desk() -> Desk {
 #[test]
 fn a_trace_is_summed_up_for_people() {
     assert_snapshot!(desk().text("import tcp_probe trace.txt"), @r"
-    segs, ms    samples     span cwnd min median   max ssthresh   SRTT resent states
+    segs, ms    samples     span cwnd min median   max ssthresh   SRTT  retr. states
     0 10.0.0.1:40000 > 10.0.0.2:5201
       forward         4 120.9 ms       10     16    20       14  41.50      1      2
 
@@ -79,7 +79,7 @@ fn intervals_of_iperf3_are_a_table_of_their_own() {
     let desk = Desk::new();
     desk.put("iperf3.json", IPERF3.as_bytes());
     assert_snapshot!(desk.text("import iperf3 iperf3.json"), @r"
-    SRTT ms   intervals     span         bytes   Mbit/s     min     max resent   SRTT
+    SRTT ms   intervals     span         bytes   Mbit/s     min     max  retr.   SRTT
     0 10.0.0.1:33504 > 10.0.0.2:5201
       forward         2    2.0 s     2 000 000    8.000   6.000  10.000      9  55.02
 

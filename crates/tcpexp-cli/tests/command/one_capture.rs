@@ -266,7 +266,7 @@ fn quiet_leaves_the_numbers_and_nothing_else() {
     desk.put("odd.pcap", &frames);
     let (loud, quiet) = (desk.text("flows odd.pcap"), desk.text("flows odd.pcap -q"));
     assert_snapshot!(loud, @r"
-    Mbit/s, ms   packets   payload B  goodput  resent reordered RTTmin median    p95
+    Mbit/s, ms   packets   payload B  goodput   retr. reordered RTTmin median    p95
     0 tcp 10.0.0.1:40000 > 10.0.0.2:80  100.0 ms, open, seen at initiator
       forward          2           0    0.000       0         0  100.0  100.0  100.0
       reverse          1           0    0.000       0         0  0.000  0.000  0.000
@@ -339,7 +339,7 @@ fn a_capture_without_answers_has_flows_and_no_round_trip() {
         &script::capture("0.0 > S\n1.0 > S\n1.5 > udp 10 flow 1"),
     );
     assert_snapshot!(desk.text("flows asked.pcap"), @r"
-    Mbit/s, ms   packets   payload B  goodput  resent reordered RTTmin median    p95
+    Mbit/s, ms   packets   payload B  goodput   retr. reordered RTTmin median    p95
     1 udp 10.0.0.1:40001 > 10.0.0.2:80  0 ns
       forward          1          10        -       -         -      -      -      -
     0 tcp 10.0.0.1:40000 > 10.0.0.2:80  1.0 s, unanswered

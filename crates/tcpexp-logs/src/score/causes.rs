@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tcpexp_measure::sender::{Phase, ResentCause};
+use tcpexp_measure::sender::{Cause, Phase};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::record::{Epoch, ResentAs, SenderRecord};
+use super::record::{Epoch, RetransmittedAs, SenderRecord};
 
 /// A retransmission by what a kernel's states tell of its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,12 +17,12 @@ pub enum CauseClass {
     /// In no recovery: a tail loss probe.
     Probe,
     /// Sent though the sender knew that it had arrived; no state of a kernel means that.
-    Needless,
+    Spurious,
 }
 
 impl CauseClass {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Fast, Self::Timeout, Self::Probe, Self::Needless];
+    pub const ALL: [Self; 4] = [Self::Fast, Self::Timeout, Self::Probe, Self::Spurious];
 
     /// The name used in tables.
     pub const fn name(self) -> &'static str {
@@ -30,17 +30,17 @@ impl CauseClass {
             Self::Fast => "fast",
             Self::Timeout => "timeout",
             Self::Probe => "probe",
-            Self::Needless => "needless",
+            Self::Spurious => "spurious",
         }
     }
 
     /// What a cause counts as.
-    pub const fn of(cause: ResentCause) -> Self {
+    pub const fn of(cause: Cause) -> Self {
         match cause {
-            ResentCause::FastRetransmit | ResentCause::ReorderingTimer => Self::Fast,
-            ResentCause::Timeout | ResentCause::AfterTimeout => Self::Timeout,
-            ResentCause::TailLossProbe => Self::Probe,
-            ResentCause::Needless => Self::Needless,
+            Cause::FastRetransmit | Cause::ReorderingTimer => Self::Fast,
+            Cause::Timeout | Cause::AfterTimeout => Self::Timeout,
+            Cause::TailLossProbe => Self::Probe,
+            Cause::Spurious => Self::Spurious,
         }
     }
 
@@ -107,11 +107,11 @@ impl CauseScore {
         if !truth.epochs_complete {
             return score;
         }
-        for ResentAs {
+        for RetransmittedAs {
             at,
             class,
             segments,
-        } in &reconstructed.resent
+        } in &reconstructed.retransmitted
         {
             let at = *at - clock_offset;
             if at <= last {
@@ -127,7 +127,7 @@ impl CauseScore {
 mod tests {
     use super::super::script::{Row, record, rows};
     use super::*;
-    use CauseClass::{Fast, Needless, Probe, Timeout};
+    use CauseClass::{Fast, Probe, Spurious, Timeout};
 
     fn at(millis: i64) -> Timestamp {
         Timestamp::from_nanos(0) + TimeDelta::from_millis(millis)
@@ -155,14 +155,14 @@ mod tests {
         }
     }
 
-    fn found(resent: &[(i64, CauseClass)]) -> SenderRecord {
-        let resent = resent.iter().map(|(millis, class)| ResentAs {
+    fn found(retransmitted: &[(i64, CauseClass)]) -> SenderRecord {
+        let retransmitted = retransmitted.iter().map(|(millis, class)| RetransmittedAs {
             at: at(*millis),
             class: *class,
             segments: 1,
         });
         SenderRecord {
-            resent: resent.collect(),
+            retransmitted: retransmitted.collect(),
             ..record(&[Row::at(0), Row::at(900)])
         }
     }
@@ -174,17 +174,17 @@ mod tests {
             (100, Fast),
             (199, Timeout),
             (200, Timeout),
-            (299, Needless),
+            (299, Spurious),
             (300, Probe),
             (450, Fast),
             (650, Fast),
             (701, Probe), // The log is over.
         ]);
         let metrics = [
-            "resent_cause_ratio",
-            "fast_resent_ratio",
-            "timeout_resent_ratio",
-            "probe_resent_ratio",
+            "retransmission_cause_ratio",
+            "fast_retransmission_ratio",
+            "timeout_retransmission_ratio",
+            "probe_retransmission_ratio",
         ];
         let all = metrics.map(|metric| {
             let told = rows(&found, &truth(true), metric);
@@ -192,15 +192,15 @@ mod tests {
         });
         let all = all.concat();
         insta::assert_snapshot!(all, @r"
-        resent_cause_ratio
+        retransmission_cause_ratio
         all 5/8: 0.6250
-        fast_resent_ratio
+        fast_retransmission_ratio
         fast 2/3: 0.6667
         timeout 1/3: 0.3333
-        timeout_resent_ratio
+        timeout_retransmission_ratio
         timeout 1/2: 0.5000
-        needless 1/2: 0.5000
-        probe_resent_ratio
+        spurious 1/2: 0.5000
+        probe_retransmission_ratio
         fast 1/3: 0.3333
         probe 2/3: 0.6667
         ");

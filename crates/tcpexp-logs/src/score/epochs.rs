@@ -58,6 +58,9 @@ impl EpochScore {
         tolerance: TimeDelta,
     ) -> Self {
         let truth_is_complete = truth.epochs_complete;
+        if !truth_is_complete {
+            return Self::default();
+        }
         let found = common(reconstructed, truth, clock_offset, tolerance);
         let truth = common(truth, reconstructed, -clock_offset, tolerance);
         let pairs = pairs(found, truth, clock_offset, tolerance);

@@ -9,16 +9,14 @@ use tcpexp_units::Timestamp;
 
 use super::named::NamedRecord;
 use super::record::{Epoch, SenderRecord, Totals};
-use super::threshold::falls;
 use crate::import::{Batch, CongestionState, ImportedFlow, StateChange};
 
 /// What the logs of one host tell of each sender; a log is all of its batches in one.
 ///
-/// Epochs come from the states that the logs tell; of a sender of which they tell none, from the
-/// falls of its threshold, which tell less: no kind, and no epoch where the threshold stays (as
-/// with BBR, or where it is down at a few segments). The threshold after an epoch is the first one
-/// known behind its end, or else the last within it. Where no totals are told, retransmissions are
-/// counted one by one.
+/// Epochs come from the states that the logs contain. A sender without states has no epochs: its
+/// threshold also falls without a reduction (CDG, Westwood), and stays through one (BBR, small
+/// windows). The threshold after an epoch is the first one known behind its end, or else the last
+/// within it. Where no totals are logged, retransmissions are counted one by one.
 ///
 /// Rows of a log that names no endpoints are about the only sender that the other logs name; where
 /// these name several or none, about one of their own. Its states are used if no other log tells any.
@@ -127,11 +125,7 @@ impl Told {
         }
         self.record.epochs_complete = !self.states.is_empty();
         let samples = &self.record.samples;
-        let mut epochs = if self.states.is_empty() {
-            falls(samples)
-        } else {
-            from_states(&self.states)
-        };
+        let mut epochs = from_states(&self.states);
         for number in 0..epochs.len() {
             let next = epochs.get(number + 1).copied();
             let epoch = &mut epochs[number];

@@ -35,7 +35,6 @@ mod rows;
 mod same_state;
 mod sum;
 mod tabled;
-mod threshold;
 
 #[cfg(test)]
 mod script;
@@ -48,7 +47,7 @@ pub use kernel::kernel_records;
 pub use losses::{LossScore, Transmission};
 pub use named::{NamedRecord, SenderScore, score_all};
 pub use reconstructed::Reconstructed;
-pub use record::{Epoch, ResentAs, SenderRecord, Totals};
+pub use record::{Epoch, RetransmittedAs, SenderRecord, Totals};
 pub use rows::ScoreRow;
 pub use sum::{Counts, Options, Score, Share};
 pub use tabled::tabled_records;

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use tcpexp_flow::FlowId;
-use tcpexp_measure::sender::{Phase, RecoveryEpoch, RecoveryKind, Resent, SenderRow, SenderSample};
+use tcpexp_measure::sender::{
+    Phase, RecoveryEpoch, RecoveryKind, Retransmission, SenderRow, SenderSample,
+};
 use tcpexp_units::Timestamp;
 
 use super::causes::CauseClass;
 use super::named::NamedRecord;
-use super::record::{Epoch, ResentAs, SenderRecord, Totals};
+use super::record::{Epoch, RetransmittedAs, SenderRecord, Totals};
 
 /// Collects the rows of a reconstruction. Memory follows their number.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +25,7 @@ struct Sender {
     ends: (SocketAddr, SocketAddr),
     samples: Vec<SenderSample>,
     epochs: Vec<Epoch>,
-    resent: Vec<Resent>,
+    retransmitted: Vec<Retransmission>,
     lost_packets: Option<u64>,
 }
 
@@ -33,7 +35,9 @@ impl Reconstructed {
         let (flow, direction) = match row {
             SenderRow::Sample(sample) => (sample.flow, sample.direction),
             SenderRow::Recovery(epoch) => (epoch.flow, epoch.direction),
-            SenderRow::Resent(resent) => (resent.flow, resent.direction),
+            SenderRow::Retransmission(retransmitted) => {
+                (retransmitted.flow, retransmitted.direction)
+            }
             SenderRow::Summary(summary) => (summary.flow, summary.direction),
         };
         let ends = [(initiator, responder), (responder, initiator)][direction.index()];
@@ -49,13 +53,13 @@ impl Reconstructed {
             ends,
             samples: Vec::new(),
             epochs: Vec::new(),
-            resent: Vec::new(),
+            retransmitted: Vec::new(),
             lost_packets: None,
         });
         match row {
             SenderRow::Sample(sample) => sender.samples.push(*sample),
             SenderRow::Recovery(recovery) => sender.epochs.push(epoch(recovery)),
-            SenderRow::Resent(resent) => sender.resent.push(*resent),
+            SenderRow::Retransmission(retransmitted) => sender.retransmitted.push(*retransmitted),
             SenderRow::Summary(_) => {}
         }
     }
@@ -71,18 +75,22 @@ impl Sender {
         // A recovery is told when it is over, and what a receiver saw is put in order later.
         self.samples.sort_by_key(|sample| sample.at);
         self.epochs.sort_by_key(|epoch| epoch.began);
-        self.resent.sort_by_key(|resent| resent.at);
+        self.retransmitted
+            .sort_by_key(|retransmitted| retransmitted.at);
         let smss = self.samples.iter().find_map(|sample| sample.smss_bytes);
-        let resent: Vec<ResentAs> = self
-            .resent
+        let retransmitted: Vec<RetransmittedAs> = self
+            .retransmitted
             .iter()
-            .map(|resent| ResentAs {
-                at: resent.at,
-                class: CauseClass::of(resent.cause),
-                segments: segments(resent, smss),
+            .map(|retransmitted| RetransmittedAs {
+                at: retransmitted.at,
+                class: CauseClass::of(retransmitted.cause),
+                segments: segments(retransmitted, smss),
             })
             .collect();
-        let again: Vec<(Timestamp, u64)> = resent.iter().map(|of| (of.at, of.segments)).collect();
+        let again: Vec<(Timestamp, u64)> = retransmitted
+            .iter()
+            .map(|of| (of.at, of.segments))
+            .collect();
         NamedRecord {
             ends: Some(self.ends),
             record: SenderRecord {
@@ -90,7 +98,7 @@ impl Sender {
                 samples: self.samples,
                 epochs: self.epochs,
                 epochs_complete: true,
-                resent,
+                retransmitted,
                 lost_segments: self.lost_packets,
             },
         }
@@ -98,8 +106,8 @@ impl Sender {
 }
 
 /// A capture may have several segments in one packet.
-fn segments(resent: &Resent, smss_bytes: Option<u32>) -> u64 {
-    let bytes = u64::try_from(resent.end.since(resent.start)).unwrap_or(0);
+fn segments(retransmitted: &Retransmission, smss_bytes: Option<u32>) -> u64 {
+    let bytes = u64::try_from(retransmitted.end.since(retransmitted.start)).unwrap_or(0);
     smss_bytes.map_or(1, |smss| bytes.div_ceil(u64::from(smss.max(1))))
 }
 
@@ -124,7 +132,7 @@ mod tests {
 
     use super::super::script::Row;
     use super::*;
-    use tcpexp_measure::sender::ResentCause;
+    use tcpexp_measure::sender::Cause;
 
     #[test]
     fn rows_of_a_sender_become_its_record() {
@@ -134,13 +142,13 @@ mod tests {
         sample.smss_bytes = Some(1448);
         let rows = [
             SenderRow::Sample(sample),
-            SenderRow::Resent(Resent {
+            SenderRow::Retransmission(Retransmission {
                 flow: sample.flow,
                 direction: sample.direction,
                 at: at(40),
                 start: place(0),
                 end: place(2896),
-                cause: ResentCause::Timeout,
+                cause: Cause::Timeout,
                 earlier_copy: None,
             }),
             SenderRow::Recovery(RecoveryEpoch {

@@ -13,19 +13,19 @@ pub struct SenderRecord {
     pub samples: Vec<SenderSample>,
     /// Its reductions of the window, in order of time.
     pub epochs: Vec<Epoch>,
-    /// Whether these are all; from the falls of a threshold they are not.
+    /// Whether these are all. A log without states shows none of them.
     pub epochs_complete: bool,
     /// What came together until then, in order of time.
     pub totals: Vec<Totals>,
     /// What it sent again and why, in order of time; of a kernel nothing, its epochs tell.
-    pub resent: Vec<ResentAs>,
+    pub retransmitted: Vec<RetransmittedAs>,
     /// Segments lost on the way, retransmissions among them.
     pub lost_segments: Option<u64>,
 }
 
 /// Data sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResentAs {
+pub struct RetransmittedAs {
     /// When.
     pub at: Timestamp,
     /// Why, as far as can be told.
@@ -63,18 +63,18 @@ pub struct Epoch {
 impl Totals {
     /// Totals at each ACK of a reconstruction.
     ///
-    /// `resent` is when data was sent again and in how many segments, in order of time. A sender is
+    /// `retransmitted` is when data was sent again and in how many segments, in order of time. A sender is
     /// busy between two ACKs if data was outstanding behind the first one; if none was, it is since
     /// it sent what the second one acknowledges, a round-trip time before. It is limited by the
     /// receiver between two ACKs if the second one found it so.
-    pub fn at_acks(samples: &[SenderSample], resent: &[(Timestamp, u64)]) -> Vec<Self> {
-        let mut resent = resent.iter().copied().peekable();
+    pub fn at_acks(samples: &[SenderSample], retransmitted: &[(Timestamp, u64)]) -> Vec<Self> {
+        let mut retransmitted = retransmitted.iter().copied().peekable();
         let mut segments = 0;
         let (mut busy, mut receiver_limited) = (TimeDelta::ZERO, TimeDelta::ZERO);
         let mut before: Option<&SenderSample> = None;
         let mut totals = Vec::with_capacity(samples.len());
         for (number, row) in samples.iter().enumerate() {
-            while let Some((_, more)) = resent.next_if(|(at, _)| *at <= row.at) {
+            while let Some((_, more)) = retransmitted.next_if(|(at, _)| *at <= row.at) {
                 segments += more;
             }
             if let Some(before) = before {

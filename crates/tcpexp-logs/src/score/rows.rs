@@ -116,12 +116,18 @@ impl CauseScore {
             return;
         }
         let (right, all) = (self.right(), self.all());
-        let accuracy = ScoreRow::new("resent_cause_ratio", "all", right, all, self.accuracy());
+        let accuracy = ScoreRow::new(
+            "retransmission_cause_ratio",
+            "all",
+            right,
+            all,
+            self.accuracy(),
+        );
         rows.push(accuracy);
         for (truth, metric) in [
-            (CauseClass::Fast, "fast_resent_ratio"),
-            (CauseClass::Timeout, "timeout_resent_ratio"),
-            (CauseClass::Probe, "probe_resent_ratio"),
+            (CauseClass::Fast, "fast_retransmission_ratio"),
+            (CauseClass::Timeout, "timeout_retransmission_ratio"),
+            (CauseClass::Probe, "probe_retransmission_ratio"),
         ] {
             let whole = self.of_truth(truth);
             for found in CauseClass::ALL {

@@ -64,6 +64,49 @@ fn nearest<'a>(
     ((nearest.at - at).abs() <= tolerance).then_some(nearest)
 }
 
+/// Rows from which a lag is read; fewer may agree by chance.
+const LEAST_IDENTIFIED: usize = 8;
+/// A kernel's jiffy. A lag below it does not keep any rows apart.
+const LEAST_LAG: TimeDelta = TimeDelta::from_millis(4);
+
+/// How much later the reconstruction's rows are than those of the truth, beyond `clock_offset`.
+///
+/// A reconstruction at the receiver has an ACK's time of departure, half a round trip or more before
+/// the sender's kernel logs it. So the lag is read from rows that their sequence numbers identify:
+/// those that occur once on either side. It is the median of their differences, and zero if it is
+/// less than a jiffy or such rows are few.
+pub(super) fn lag(
+    reconstructed: &[SenderSample],
+    truth: &[&SenderSample],
+    clock_offset: TimeDelta,
+) -> TimeDelta {
+    let mut ours: HashMap<(u32, u32), Option<Timestamp>> = HashMap::new();
+    for (place, at) in reconstructed
+        .iter()
+        .filter_map(|row| Some((wire(row)?, row.at)))
+    {
+        ours.entry(place)
+            .and_modify(|only| *only = None)
+            .or_insert(Some(at));
+    }
+    let mut theirs: HashMap<(u32, u32), Option<Timestamp>> = HashMap::new();
+    for (place, at) in truth.iter().filter_map(|row| Some((wire(row)?, row.at))) {
+        theirs
+            .entry(place)
+            .and_modify(|only| *only = None)
+            .or_insert(Some(at));
+    }
+    let difference = |(place, at): (&(u32, u32), &Option<Timestamp>)| {
+        Some(ours.get(place).copied().flatten()? - ((*at)? + clock_offset))
+    };
+    let mut differences: Vec<TimeDelta> = theirs.iter().filter_map(difference).collect();
+    differences.sort_unstable();
+    let median = differences.get(differences.len() / 2).copied();
+    median
+        .filter(|lag| differences.len() >= LEAST_IDENTIFIED && lag.abs() >= LEAST_LAG)
+        .unwrap_or_default()
+}
+
 /// The row that tells the state at `at`, between two ACKs: the next one, as it is from before its
 /// ACK was processed. None if that is further away than `tolerance`, for timers change states too.
 pub(super) fn following(
@@ -103,6 +146,20 @@ mod tests {
         let found = [(0, 9), (0, 10), (40, 10), (40, 8)].map(|(at, nxt)| cwnd(&places, at, nxt));
         assert_eq!(found, [Some(2), Some(1), Some(2), Some(1)]);
         assert_eq!(cwnd(&places, 81, 10), None);
+    }
+
+    #[test]
+    fn rows_that_their_numbers_identify_show_the_lag_of_a_receivers_capture() {
+        let rows = |lag: i64, count: u32| {
+            let row = |seq: u32| Row::at(10 * i64::from(seq) + lag).seq(seq, seq + 9);
+            record(&(0..count).map(row).collect::<Vec<_>>()).samples
+        };
+        let lag_of = |millis, count| {
+            let (ours, truth) = (rows(millis, count), rows(0, count));
+            lag(&ours, &truth.iter().collect::<Vec<_>>(), TimeDelta::ZERO)
+        };
+        assert_eq!(lag_of(-100, 20), TimeDelta::from_millis(-100));
+        assert_eq!([lag_of(-100, 7), lag_of(2, 20)], [TimeDelta::ZERO; 2]);
     }
 
     #[test]

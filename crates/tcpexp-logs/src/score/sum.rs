@@ -8,7 +8,7 @@ use super::cwnd::{CwndScore, Pair, median_srtt};
 use super::epochs::EpochScore;
 use super::errors::{ErrorSum, Errors};
 use super::record::{SenderRecord, Totals};
-use super::same_state::{BySeq, following, wire};
+use super::same_state::{BySeq, following, lag, wire};
 
 /// Beginnings of one epoch are this near at the most, where the round-trip time is short.
 const EPOCH_TOLERANCE: TimeDelta = TimeDelta::from_millis(20);
@@ -17,7 +17,7 @@ const EPOCH_TOLERANCE: TimeDelta = TimeDelta::from_millis(20);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// What to add to a time of the truth to get the reconstruction's: zero where one clock stamped
-    /// both.
+    /// both. A lag that sequence numbers show is added to it.
     pub clock_offset: TimeDelta,
     /// How far apart two rows of the same state may be: 50 ms unless said otherwise. A host may
     /// handle an ACK that late after it was captured.
@@ -109,6 +109,11 @@ impl Score {
     pub fn of(reconstructed: &SenderRecord, truth: &SenderRecord, options: Options) -> Self {
         let (acks, polls): (Vec<_>, Vec<_>) =
             truth.samples.iter().partition(|row| wire(row).is_some());
+        let lag = lag(&reconstructed.samples, &acks, options.clock_offset);
+        let options = Options {
+            clock_offset: options.clock_offset + lag,
+            ..options
+        };
         let by_ack = by_ack(reconstructed, &acks, options);
         let by_poll = by_poll(reconstructed, &polls, options);
         let by_srtt = if by_ack.iter().any(|pair| pair.truth.srtt.is_some()) {

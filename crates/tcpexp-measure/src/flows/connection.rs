@@ -1,6 +1,6 @@
 //! State of one live connection.
 
-use tcpexp_flow::{Datagram, Direction, Flow, Segment};
+use tcpexp_flow::{CeFeedback, Datagram, Direction, Flow, PathTimes, Segment};
 use tcpexp_units::TimeDelta;
 
 use super::ending::Closing;
@@ -8,6 +8,9 @@ use super::half::Half;
 use super::handshake::Handshake;
 use super::summary::{ConnectionSummary, DirectionSummary};
 use crate::{Meter, Vantage};
+
+/// What an end takes that does not say (RFC 9293, section 3.7.1).
+const DEFAULT_MSS: u16 = 536;
 
 /// Sums up one connection, or the datagrams between two endpoints.
 #[derive(Debug, Default)]
@@ -38,11 +41,24 @@ impl Connection {
             let shortest = &mut shortest[opposite.index()];
             *shortest = Some(shortest.map_or(rtt, |shortest| shortest.min(rtt)));
         }
+        let to_sender = shortest[direction.index()];
+        if let (Some(rtt), Some(una)) = (rtt, segment.ack) {
+            halves[opposite.index()].time(rtt + to_sender.unwrap_or_default(), una);
+        }
+        if segment.flags.syn() && segment.flags.ack() {
+            expect_feedback(handshake, halves, segment);
+        }
         let half = &mut halves[direction.index()];
         if is_duplicate {
             half.count_duplicate_ack();
         }
-        half.sends(segment, || Some(shortest[0]? + shortest[1]?));
+        half.sends(segment, || PathTimes {
+            shortest_rtt: shortest[0].zip(shortest[1]).map(|(one, other)| one + other),
+            to_sender: shortest[opposite.index()].unwrap_or_default(),
+            // Tail loss probes need SACK (RFC 8985, section 3).
+            may_probe: handshake.agreed(|offer| offer.sack_permitted) != Some(false),
+            ..PathTimes::default()
+        });
         // A closed connection stays for late segments, but most of its memory can be released.
         if self.closing.is_closed() {
             self.halves.iter_mut().for_each(Half::shrink);
@@ -71,7 +87,7 @@ impl Connection {
             sack: self.handshake.agreed(|offer| offer.sack_permitted),
             timestamps: self.handshake.agreed(|offer| offer.timestamps),
             window_scaling: self.handshake.agreed(|offer| offer.window_scale.is_some()),
-            ecn: self.handshake.ecn(),
+            ecn: self.handshake.ecn.mode(),
             directions: [of(Direction::Forward), of(Direction::Reverse)],
         }
     }
@@ -80,6 +96,24 @@ impl Connection {
     fn vantage(&self) -> Option<Vantage> {
         let [to_responder, to_initiator] = self.shortest;
         Vantage::between(to_initiator?, to_responder?)
+    }
+}
+
+/// The ends have agreed on how they report congestion marks.
+#[cold]
+fn expect_feedback(handshake: &Handshake, halves: &mut [Half; 2], syn_ack: &Segment) {
+    for direction in Direction::BOTH {
+        // What the data's receiver offers to take is what its sender sends at most.
+        let mss = handshake.offers[direction.opposite().index()].and_then(|offer| offer.mss);
+        let smss_bytes = u32::from(mss.unwrap_or(DEFAULT_MSS));
+        let is_by_client = direction == Direction::Reverse;
+        let mut feedback = CeFeedback::new(&handshake.ecn, is_by_client, smss_bytes);
+        if let Some(feedback) = &mut feedback
+            && direction != syn_ack.seen.direction
+        {
+            feedback.on_ack(syn_ack);
+        }
+        halves[direction.index()].expect_feedback(feedback);
     }
 }
 

@@ -1,11 +1,15 @@
 //! State of one direction of a live connection.
 
-use tcpexp_flow::{Class, Classifier, Seen, Segment, prefetch};
+use tcpexp_flow::{
+    CeFeedback, Class, Classifier, PathTimes, SHORTEST_TIMEOUT, Seen, Segment, StreamOffset,
+    prefetch,
+};
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::out_of_sequence::OutOfSequence;
 use super::outstanding::Outstanding;
+use crate::rto::LinuxRto;
 
 /// ECN field of a packet that a router marked (RFC 3168, section 5).
 const CONGESTION_EXPERIENCED: u8 = 3;
@@ -17,6 +21,10 @@ pub(super) struct Half {
     classifier: Classifier,
     outstanding: Outstanding,
     pub(super) rtt: Quantiles,
+    /// The timer of this direction's sender.
+    timer: LinuxRto,
+    /// What the other end reports of marks on this direction's packets. Most connections have none.
+    feedback: Option<Box<CeFeedback>>,
     rare: Option<Box<Rare>>,
 }
 
@@ -44,7 +52,8 @@ pub(super) struct Rare {
     pub(super) duplicate_acks: u64,
     pub(super) zero_windows: u64,
     pub(super) duplicate_sacks: u64,
-    pub(super) congestion_experienced: u64,
+    pub(super) ce_packets: u64,
+    pub(super) ce_bytes: u64,
 }
 
 impl Counts {
@@ -69,13 +78,9 @@ impl Counts {
 }
 
 impl Half {
-    /// A segment of this direction; `shortest_rtt` as for [`Classifier::segment`].
+    /// A segment of this direction; `path` as for [`Classifier::segment`], but for the timer.
     #[inline]
-    pub(super) fn sends(
-        &mut self,
-        segment: &Segment,
-        shortest_rtt: impl FnOnce() -> Option<TimeDelta>,
-    ) {
+    pub(super) fn sends(&mut self, segment: &Segment, path: impl FnOnce() -> PathTimes) {
         let seen = &segment.seen;
         self.count(seen);
         if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
@@ -85,7 +90,10 @@ impl Half {
             self.rare().duplicate_sacks += 1;
         }
         let nxt = self.classifier.nxt();
-        let (class, fresh_bytes) = self.classifier.segment(segment, shortest_rtt);
+        let timer = &self.timer;
+        let (class, fresh_bytes) = self
+            .classifier
+            .segment(segment, || with_timer(timer, path()));
         if fresh_bytes < seen.payload_bytes {
             self.rare().repeated_bytes += u64::from(seen.payload_bytes - fresh_bytes);
         }
@@ -107,6 +115,13 @@ impl Half {
         }
     }
 
+    /// A round-trip time between the two ends, by the ACK of this direction's data before `una`.
+    #[inline]
+    pub(super) fn time(&mut self, rtt: TimeDelta, una: StreamOffset) {
+        let nxt = self.classifier.nxt().unwrap_or(una);
+        self.timer.sample(rtt, una, nxt);
+    }
+
     /// Prefetches heap data.
     #[inline]
     pub(super) fn expect(&self) {
@@ -121,7 +136,9 @@ impl Half {
     pub(super) fn count(&mut self, seen: &Seen) {
         self.counts.add(seen);
         if seen.traffic_class & CONGESTION_EXPERIENCED == CONGESTION_EXPERIENCED {
-            self.rare().congestion_experienced += 1;
+            let rare = self.rare();
+            rare.ce_packets += 1;
+            rare.ce_bytes += u64::from(seen.ip_bytes);
         }
     }
 
@@ -137,6 +154,17 @@ impl Half {
         self.rare().duplicate_acks += 1;
     }
 
+    /// The ends have agreed on how marks are reported.
+    #[cold]
+    pub(super) fn expect_feedback(&mut self, feedback: Option<CeFeedback>) {
+        self.feedback = feedback.map(Box::new);
+    }
+
+    /// Packets that the other end reports as marked; `None` if it cannot be known.
+    pub(super) fn ce_reported_packets(&self) -> Option<u64> {
+        self.feedback.as_ref()?.packets()
+    }
+
     /// The rare counters, if one is not zero.
     pub(super) fn rarities(&self) -> Option<&Rare> {
         self.rare.as_deref()
@@ -150,6 +178,9 @@ impl Half {
     /// and whether it is a duplicate ACK.
     #[inline]
     pub(super) fn is_acknowledged(&mut self, segment: &Segment) -> (Option<TimeDelta>, bool) {
+        if let Some(feedback) = &mut self.feedback {
+            feedback.on_ack(segment);
+        }
         let is_duplicate = self.classifier.acknowledge(segment);
         let rtt = segment
             .ack
@@ -159,6 +190,17 @@ impl Half {
             self.rtt.add(rtt);
         }
         (rtt, is_duplicate)
+    }
+}
+
+/// Adds what is known of a sender's timer.
+#[cold]
+fn with_timer(timer: &LinuxRto, path: PathTimes) -> PathTimes {
+    let srtt = timer.srtt();
+    PathTimes {
+        srtt,
+        rto: srtt.map_or(SHORTEST_TIMEOUT, |_| timer.rto()),
+        ..path
     }
 }
 

@@ -1,6 +1,6 @@
 //! The three-way handshake and the round-trip times in it.
 
-use tcpexp_flow::{Direction, Segment, SynOptions};
+use tcpexp_flow::{Direction, EcnHandshake, Segment, SynOptions};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// State of the handshake.
@@ -12,8 +12,7 @@ pub(super) struct Handshake {
     syn_ack_at: Option<Timestamp>,
     /// From the SYN to its answer, and once it is over to the acknowledgment of that.
     elapsed: Option<TimeDelta>,
-    asks_for_ecn: bool,
-    grants_ecn: bool,
+    pub(super) ecn: EcnHandshake,
     is_over: bool,
 }
 
@@ -38,7 +37,7 @@ impl Handshake {
                 let is_first = self.offers[0].is_none();
                 self.syn_at = is_first.then_some(at);
                 self.offers[0] = Some(offer);
-                self.asks_for_ecn = flags.ece() && flags.cwr();
+                self.ecn.observe(flags);
                 None
             }
             (Direction::Reverse, Some(offer)) => {
@@ -46,7 +45,7 @@ impl Handshake {
                 let far = self.syn_at.filter(|_| is_first).map(|syn_at| at - syn_at);
                 self.syn_ack_at = is_first.then_some(at);
                 self.offers[1] = Some(offer);
-                self.grants_ecn = flags.ece() && !flags.cwr();
+                self.ecn.observe(flags);
                 self.elapsed = far;
                 far
             }
@@ -76,11 +75,5 @@ impl Handshake {
     pub(super) fn agreed(&self, has: impl Fn(&SynOptions) -> bool) -> Option<bool> {
         let (forward, reverse) = (self.offers[0]?, self.offers[1]?);
         Some(has(&forward) && has(&reverse))
-    }
-
-    /// Whether both ends agreed on ECN (RFC 3168, section 6.1.1).
-    pub(super) fn ecn(&self) -> Option<bool> {
-        let [_, _] = [self.offers[0]?, self.offers[1]?];
-        Some(self.asks_for_ecn && self.grants_ecn)
     }
 }

@@ -20,7 +20,8 @@ const MANY_PACKETS: usize = 17_000;
 /// there is much of everything: gaps, repetitions, probes, ACKs.
 fn frame() -> impl Strategy<Value = FrameSpec> {
     let number = || prop_oneof![8 => 0..50_u32, 2 => u32::MAX - 50..=u32::MAX, 1 => any::<u32>()];
-    let flags = prop_oneof![6 => Just(0x10_u8), 1 => Just(0x02), 1 => Just(0x12), 2 => any::<u8>()];
+    let flags =
+        prop_oneof![6 => Just(0x10_u16), 1 => Just(0x02), 1 => Just(0x12), 2 => 0..0x200_u16];
     let window = prop_oneof![Just(0_u16), Just(1000)];
     let options = prop_oneof![
         4 => Just(TcpOptions::NONE),
@@ -167,7 +168,7 @@ proptest! {
         prop_assert_eq!(total(|d| d.wire_bytes), sent(|frame| u64::from(frame.wire_len())));
         prop_assert_eq!(total(|d| d.data_packets), sent(|frame| u64::from(frame.payload.len > 0)));
         prop_assert_eq!(
-            total(|d| d.congestion_experienced_packets),
+            total(|d| d.ce_packets),
             sent(|frame| u64::from(frame.traffic_class & 3 == 3))
         );
     }
@@ -175,9 +176,9 @@ proptest! {
     #[test]
     fn parts_are_no_more_than_the_whole(capture in capture()) {
         for d in summaries(&capture).iter().flat_map(|summary| &summary.directions) {
-            let resent = d.retransmissions();
+            let retransmitted = d.retransmissions();
             let known = [
-                resent.packets,
+                retransmitted.packets,
                 d.reordered_packets,
                 d.undecided_packets,
                 d.duplicate_packets,
@@ -186,8 +187,8 @@ proptest! {
             ];
             prop_assert!(known.iter().sum::<u64>() <= d.packets, "{d:?}");
             prop_assert!(d.unique_bytes <= d.payload_bytes, "{d:?}");
-            prop_assert!(resent.bytes <= d.payload_bytes, "{d:?}");
-            prop_assert!(d.needless_packets <= resent.packets, "{d:?}");
+            prop_assert!(retransmitted.bytes <= d.payload_bytes, "{d:?}");
+            prop_assert!(d.spurious_packets <= retransmitted.packets, "{d:?}");
             prop_assert!(d.duplicate_ack_packets <= d.packets - d.data_packets, "{d:?}");
             prop_assert!(d.ip_bytes <= d.wire_bytes && d.payload_bytes <= d.ip_bytes, "{d:?}");
             prop_assert_eq!(d.span.is_some(), d.packets > 0);

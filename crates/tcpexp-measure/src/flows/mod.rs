@@ -15,5 +15,5 @@ mod tests;
 
 pub use connection::Connection;
 pub use ending::Ending;
-pub use out_of_sequence::Retransmitted;
+pub use out_of_sequence::{ByCause, Retransmitted};
 pub use summary::{ConnectionSummary, DirectionSummary};

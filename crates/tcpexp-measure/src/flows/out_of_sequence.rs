@@ -31,40 +31,55 @@ impl Retransmitted {
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutOfSequence {
     /// By when they were sent (earlier, later, unknown), then by cause.
-    counts: [[Retransmitted; 3]; 3],
-    /// Of those, wholly acknowledged before; by when they were sent.
-    acknowledged: [u64; 3],
+    counts: [ByCause; 3],
+    /// Of those, wholly acknowledged before.
+    acknowledged: [ByCause; 3],
 }
+
+/// Retransmissions by [`Cause::index`].
+pub type ByCause = [Retransmitted; Cause::ALL.len()];
 
 const ORDERS: [Order; 3] = [Order::Earlier, Order::Later, Order::Unknown];
 
 impl OutOfSequence {
     pub(super) fn add(&mut self, behind: Behind, bytes: u64) {
-        let sent = behind.sent as usize;
-        self.counts[sent][behind.cause.index()].add(bytes);
-        self.acknowledged[sent] += u64::from(behind.is_acknowledged);
+        let (sent, cause) = (behind.sent as usize, behind.cause.index());
+        self.counts[sent][cause].add(bytes);
+        if behind.is_acknowledged {
+            self.acknowledged[sent][cause].add(bytes);
+        }
     }
 
     /// Retransmissions by cause.
-    pub(super) fn retransmitted(&self, at_sender: bool) -> [Retransmitted; 3] {
-        let mut by_cause = [Retransmitted::default(); 3];
-        for order in ORDERS
-            .into_iter()
-            .filter(|order| is_resent(*order, at_sender))
-        {
+    ///
+    /// At the sender's interface data that the capture shows to be acknowledged was known to have
+    /// arrived. Elsewhere the ACK may still have been on its way, or have got lost.
+    pub(super) fn retransmitted(&self, at_sender: bool) -> ByCause {
+        let mut by_cause = ByCause::default();
+        let orders = ORDERS.into_iter();
+        for order in orders.filter(|order| is_retransmission(*order, at_sender)) {
             for cause in Cause::ALL.map(Cause::index) {
-                by_cause[cause] = by_cause[cause].with(self.counts[order as usize][cause]);
+                let mut counted = self.counts[order as usize][cause];
+                if at_sender {
+                    let known = self.acknowledged[order as usize][cause];
+                    counted.packets -= known.packets;
+                    counted.bytes -= known.bytes;
+                    let spurious = &mut by_cause[Cause::Spurious.index()];
+                    *spurious = spurious.with(known);
+                }
+                by_cause[cause] = by_cause[cause].with(counted);
             }
         }
         by_cause
     }
 
-    /// Retransmissions of what had been acknowledged already.
-    pub(super) fn needless(&self, at_sender: bool) -> u64 {
-        let resent = ORDERS
+    /// Retransmissions of data that had been acknowledged already.
+    pub(super) fn spurious(&self, at_sender: bool) -> u64 {
+        let retransmitted = ORDERS
             .into_iter()
-            .filter(|order| is_resent(*order, at_sender));
-        resent.map(|order| self.acknowledged[order as usize]).sum()
+            .filter(|order| is_retransmission(*order, at_sender));
+        let of = |order: Order| packets(&self.acknowledged[order as usize]);
+        retransmitted.map(of).sum()
     }
 
     /// Packets that were overtaken on the path.
@@ -86,14 +101,15 @@ impl OutOfSequence {
     }
 
     fn packets(&self, order: Order) -> u64 {
-        self.counts[order as usize]
-            .iter()
-            .map(|count| count.packets)
-            .sum()
+        packets(&self.counts[order as usize])
     }
 }
 
-/// Whether a packet behind its place was sent again. At its sender's interface every one was.
-fn is_resent(order: Order, at_sender: bool) -> bool {
+fn packets(by_cause: &ByCause) -> u64 {
+    by_cause.iter().map(|count| count.packets).sum()
+}
+
+/// Whether a packet behind its place is a retransmission. At its sender's interface every one is.
+fn is_retransmission(order: Order, at_sender: bool) -> bool {
     at_sender || order == Order::Later
 }

@@ -2,12 +2,12 @@
 
 use std::net::SocketAddr;
 
-use tcpexp_flow::{Cause, FlowId, InitiatorKnown, Protocol, SynOptions};
+use tcpexp_flow::{Cause, EcnMode, FlowId, InitiatorKnown, Protocol, SynOptions};
 use tcpexp_metrics::RttSummary;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::half::{Counts, Half, Rare};
-use super::{Ending, Retransmitted};
+use super::{ByCause, Ending, Retransmitted};
 
 use crate::{Position, Vantage};
 
@@ -41,8 +41,8 @@ pub struct ConnectionSummary {
     pub timestamps: Option<bool>,
     /// Whether both ends scale their windows.
     pub window_scaling: Option<bool>,
-    /// Whether both ends agreed on explicit congestion notification.
-    pub ecn: Option<bool>,
+    /// How the ends agreed to report congestion marks; `None` unless both SYNs were captured.
+    pub ecn: Option<EcnMode>,
     /// Forward and reverse.
     pub directions: [DirectionSummary; 2],
 }
@@ -71,9 +71,9 @@ pub struct DirectionSummary {
     /// The largest payload of one packet, in bytes; more than a segment where offload is at work.
     pub largest_payload_bytes: Option<u32>,
     /// Retransmissions, by [`Cause::index`].
-    pub retransmitted: [Retransmitted; 3],
+    pub retransmitted: ByCause,
     /// Retransmitted packets whose bytes had all been acknowledged before.
-    pub needless_packets: u64,
+    pub spurious_packets: u64,
     /// Packets overtaken on the path.
     pub reordered_packets: u64,
     /// Packets behind their place without evidence for a retransmission or reordering.
@@ -90,8 +90,15 @@ pub struct DirectionSummary {
     pub zero_window_packets: u64,
     /// Segments whose first SACK block reports duplicate bytes (D-SACK, RFC 2883).
     pub duplicate_sack_packets: u64,
-    /// Packets marked by a router (RFC 3168).
-    pub congestion_experienced_packets: u64,
+    /// Packets that carry the mark congestion experienced (RFC 3168, section 5).
+    pub ce_packets: u64,
+    /// Bytes of their IP datagrams.
+    pub ce_bytes: u64,
+    /// Packets of this direction that its receiver reports as marked; see [`CeFeedback::packets`].
+    /// `None` without the handshake too.
+    ///
+    /// [`CeFeedback::packets`]: tcpexp_flow::CeFeedback::packets
+    pub ce_reported_packets: Option<u64>,
     /// Round-trip times from the capture to this direction's receiver and back.
     pub rtt: Option<RttSummary>,
 }
@@ -128,7 +135,7 @@ impl DirectionSummary {
             offer,
             largest_payload_bytes: (data_packets > 0).then_some(largest_payload_bytes),
             retransmitted: behind.retransmitted(at_sender),
-            needless_packets: behind.needless(at_sender),
+            spurious_packets: behind.spurious(at_sender),
             reordered_packets: behind.reordered(at_sender),
             undecided_packets: behind.undecided(at_sender),
             duplicate_packets: rare.copies,
@@ -137,7 +144,9 @@ impl DirectionSummary {
             duplicate_ack_packets: rare.duplicate_acks,
             zero_window_packets: rare.zero_windows,
             duplicate_sack_packets: rare.duplicate_sacks,
-            congestion_experienced_packets: rare.congestion_experienced,
+            ce_packets: rare.ce_packets,
+            ce_bytes: rare.ce_bytes,
+            ce_reported_packets: half.ce_reported_packets(),
             rtt,
         }
     }

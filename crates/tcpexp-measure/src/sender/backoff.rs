@@ -1,23 +1,18 @@
-//! To what a sender's congestion control reduces the window at a loss.
+//! The slow start threshold that a sender's congestion control sets at a loss.
 
-use super::reduction::scaled;
+use super::control::REDUCTION_RULES;
+use super::reduction::{Factor, scaled};
 
-/// Below this window rounding hides the factor of a reduction.
+/// Windows below this are skipped: rounding to whole segments changes their factor by more than an
+/// eighth.
 const LEAST_FACTORED: u32 = 8;
 /// No congestion control reduces to less (RFC 5681, equation 4).
 const LEAST_THRESHOLD: u32 = 2;
-/// What is in the network right after a recovery may be this many segments off its threshold: the
-/// ACK that ends it may let the window grow, or show one segment more to be lost.
+/// The pipe right after a recovery may differ from the threshold by this many segments: the ACK that
+/// ends the recovery may let the window grow, or show one more segment to be lost.
 const SLACK: u32 = 1;
 
-/// A factor by which congestion controls reduce, as numerator and denominator.
-type Factor = (u32, u32);
-
-/// The factors that are written down: Reno's half (RFC 5681, section 3.1), also that of Vegas and of
-/// others where they lose packets, and CUBIC's 0.7 (RFC 9438, section 4.6; 717/1024 in Linux).
-const WRITTEN: [Factor; 2] = [(1, 2), (717, 1024)];
-
-/// What is known of the factor of one sender.
+/// The factor of one sender, as far as its reductions show it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Backoff {
     /// The factor of the latest reduction, as it is written down if it is one of those.
@@ -32,15 +27,15 @@ impl Backoff {
             return;
         }
         let fits = |slack| {
-            let near = move |of: &&Factor| threshold(before, **of).abs_diff(after) <= slack;
-            WRITTEN.iter().filter(near)
+            let written = REDUCTION_RULES.iter().map(|rule| rule.factor);
+            written.filter(move |of| threshold(before, *of).abs_diff(after) <= slack)
         };
         // What is known from before counts more, or one that fits two rules might change it.
-        let known = fits(SLACK).find(|of| self.is_written && self.factor == Some(**of));
+        let known = fits(SLACK).find(|of| self.is_written && self.factor == Some(*of));
         let only = fits(SLACK).next().filter(|_| fits(SLACK).count() == 1);
         let written = known.or(fits(0).next()).or(only);
         self.is_written = written.is_some();
-        self.factor = Some(*written.unwrap_or(&(after, before)));
+        self.factor = Some(written.unwrap_or((after, before)));
     }
 
     /// The threshold that a recovery from a window of `before` sets.

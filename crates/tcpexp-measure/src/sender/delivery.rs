@@ -3,7 +3,7 @@
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// The greatest rate of delivery over a round trip.
+/// The greatest delivery rate over one round trip.
 #[derive(Debug, Default)]
 pub(super) struct Delivery {
     round: Option<(Timestamp, StreamOffset)>,
@@ -43,7 +43,7 @@ impl Delivery {
         self.greatest_bps
     }
 
-    /// Twice what is delivered in `rtt`, in segments.
+    /// Twice the greatest delivery rate times `rtt`, in segments: BBR's window gain is 2.
     pub(super) fn model_window_segments(&self, rtt: TimeDelta, smss_bytes: u32) -> Option<u32> {
         let bits = u128::from(self.greatest_bps?) * u128::try_from(rtt.as_nanos()).ok()?;
         let segments = 2 * bits / 8 / 1_000_000_000 / u128::from(smss_bytes.max(1));

@@ -1,4 +1,4 @@
-//! What happens to a sender: it sends, and it hears.
+//! The two events of a sender: data leaves, and an ACK arrives.
 
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::Timestamp;
@@ -10,7 +10,7 @@ const MAX_BLOCKS: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) at: Timestamp,
-    /// Record in the capture, to tell what comes later.
+    /// Record number in the capture, which orders it against retransmissions.
     pub(super) record: u64,
     pub(super) start: StreamOffset,
     pub(super) end: StreamOffset,
@@ -25,14 +25,15 @@ pub(super) struct Acked {
     pub(super) record: u64,
     pub(super) ack: StreamOffset,
     pub(super) blocks: Blocks,
-    /// Receiver's window in bytes, if its scale is known.
+    /// The receiver's window in bytes; `None` if its scale is unknown.
     pub(super) window_bytes: Option<u64>,
     pub(super) is_syn: bool,
-    /// Whether it carries nothing else, so that it may count as a duplicate ACK.
+    /// Whether it carries no data, SYN or FIN, so that it may count as a duplicate ACK.
     pub(super) is_bare: bool,
     /// `TSecr`.
     pub(super) echo: Option<u32>,
-    /// Whether it echoes congestion (RFC 3168).
+    /// Whether it reports congestion marks: ECE where that was agreed on (RFC 3168), or a higher count
+    /// of marked packets (RFC 9768).
     pub(super) congestion_echo: bool,
 }
 
@@ -67,7 +68,7 @@ impl Blocks {
         (first.1 <= ack || is_inside).then_some(first)
     }
 
-    /// The blocks that report what is selectively acknowledged.
+    /// The blocks that acknowledge selectively: all but a D-SACK block.
     pub(super) fn selective(
         &self,
         ack: StreamOffset,

@@ -1,7 +1,8 @@
-//! From packets to what a sender does and hears.
+//! From packets to the events of a sender.
 
 use tcpexp_flow::{
-    Class, Classifier, Direction, Flow, FlowId, Order as SentOrder, Segment, StreamOffset,
+    CeFeedback, Class, Classifier, Direction, Flow, FlowId, Order as SentOrder, PathTimes, Segment,
+    StreamOffset,
 };
 use tcpexp_units::Timestamp;
 
@@ -28,6 +29,7 @@ struct Front<'a> {
     /// At the receiver events are put in the sender's order first.
     replay: Option<Replay>,
     classifier: Classifier,
+    feedback: Option<CeFeedback>,
 }
 
 impl<'a> FlowReplay<'a> {
@@ -97,6 +99,7 @@ impl<'a> Front<'a> {
             ),
             replay: (order == Order::Replayed).then(|| Replay::new(side.least_echo, side.tick)),
             classifier: Classifier::default(),
+            feedback: side.feedback.clone(),
         }
     }
 
@@ -105,19 +108,14 @@ impl<'a> Front<'a> {
         if !segment.is_numbered() {
             return;
         }
-        let is_new = self
-            .classifier
-            .nxt()
-            .is_none_or(|nxt| segment.payload_start() >= nxt);
-        let (class, _) = self.classifier.segment(segment, || None);
+        let (class, _) = self.classifier.segment(segment, PathTimes::default);
         if segment.flags.syn() {
             self.engine.open(segment.seen.at, segment.start);
         }
         let (start, end) = (segment.payload_start(), segment.end());
         let brings_nothing = match class {
-            Class::Empty | Class::Copy | Class::KeepAlive => true,
-            // It may carry the next byte.
-            Class::WindowProbe => !is_new,
+            // The byte of a window probe counts as sent once the receiver accepts it.
+            Class::Empty | Class::Copy | Class::KeepAlive | Class::WindowProbe => true,
             // What comes behind its place because it was overtaken was sent in its place.
             Class::Behind(behind) => self.replay.is_some() && behind.sent == SentOrder::Earlier,
             Class::New => false,
@@ -142,6 +140,8 @@ impl<'a> Front<'a> {
 
     fn on_ack(&mut self, segment: &Segment, ack: StreamOffset, rows: &mut impl Extend<SenderRow>) {
         self.classifier.acknowledge(segment);
+        let feedback = self.feedback.as_mut();
+        let marked_packets = feedback.map_or(0, |feedback| feedback.on_ack(segment));
         let window = u64::from(segment.window);
         let window_bytes = match self.side.window_scale {
             // RFC 7323, section 2.2: the window of a SYN is never scaled.
@@ -158,7 +158,7 @@ impl<'a> Front<'a> {
             is_bare: !segment.is_numbered(),
             is_syn: segment.flags.syn(),
             echo: segment.timestamps.map(|(_, echo)| echo),
-            congestion_echo: segment.flags.ece() && !segment.flags.syn(),
+            congestion_echo: marked_packets > 0,
         };
         match (&mut self.replay, segment.timestamps) {
             (Some(replay), Some((stamp, _))) if !acked.is_syn => replay.depart(stamp, acked),

@@ -1,10 +1,13 @@
-//! What the first pass over a capture finds out for the second one.
+//! The first pass over a capture: properties of each sender that the replay needs from the start.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use foldhash::fast::FixedState;
-use tcpexp_flow::{Class, Classifier, Direction, Flow, FlowId, Order, Segment, StreamOffset};
+use tcpexp_flow::{
+    CeFeedback, Class, Classifier, Direction, EcnHandshake, EcnMode, Flow, FlowId, Order,
+    PathTimes, Segment, StreamOffset, ace,
+};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::drain::Drains;
@@ -17,12 +20,12 @@ use super::scale::{WindowScale, WindowScaleSearch};
 use super::stamps::{Echoes, Heard, TickSearch};
 use crate::{Both, Either, Meter, Packets, Position, Vantage, meter};
 
-/// Fewer data segments than this are not worth an engine.
+/// A direction with fewer data segments is not reconstructed: it has no window to speak of.
 const LEAST_DATA_SEGMENTS: u64 = 4;
 
-/// What was found out of each flow.
+/// The results of the first pass, by flow.
 ///
-/// Its size follows the number of flows and of retransmissions, not that of packets.
+/// Memory grows with the number of flows and retransmissions, not with the number of packets.
 #[derive(Debug, Default)]
 pub struct Hindsight {
     flows: HashMap<FlowId, Surveyed, FixedState>,
@@ -56,6 +59,8 @@ pub(super) struct Side {
     pub(super) is_bursty: bool,
     /// Tick of the sender's timestamps.
     pub(super) tick: Option<TimeDelta>,
+    /// How the receiver reports congestion marks; `None` if that is not known.
+    pub(super) feedback: Option<CeFeedback>,
 }
 
 impl Hindsight {
@@ -113,7 +118,7 @@ impl Hindsight {
         self.fates = fates;
     }
 
-    /// What became of the data that goes `direction`; `None` if no second capture tells.
+    /// The fates of the data that goes `direction`; `None` without a second capture.
     pub(super) fn losses(&self, flow: FlowId, direction: Direction) -> Option<Losses<'_>> {
         let side = self.side(flow, direction)?;
         let is_told = self.fates.tells_of(flow);
@@ -132,8 +137,8 @@ impl Hindsight {
         self.side(flow, direction).is_some()
     }
 
-    /// Where the capture was taken, from the view of the data that goes `direction`; `None` if
-    /// nothing tells.
+    /// Where the capture was taken, from the view of the data that goes `direction`; `None` if neither
+    /// the handshake nor timestamps show it.
     pub fn position(&self, flow: FlowId, direction: Direction) -> Option<Position> {
         self.side(flow, direction)?.position
     }
@@ -157,6 +162,7 @@ struct Handshake {
     syn: Option<Timestamp>,
     syn_ack: Option<Timestamp>,
     third: Option<Timestamp>,
+    ecn: EcnHandshake,
 }
 
 /// What is collected of one direction.
@@ -168,7 +174,7 @@ struct SideSurvey {
     /// Whether its packets carry SACK blocks.
     has_blocks: bool,
     again: Retransmissions,
-    /// Tells what is new, and of what is not whether it was overtaken.
+    /// Separates new data from retransmissions and reordered data.
     classifier: Classifier,
     /// Whether its data carries timestamps.
     has_stamps: bool,
@@ -177,9 +183,19 @@ struct SideSurvey {
     scale: WindowScaleSearch,
     ticks: TickSearch,
     pacing: Pacing,
-    /// What the other end has acknowledged, as far as what is sent now shows it to be known.
+    /// What the other end has acknowledged and this end is known to have received.
     heard: Heard,
     drains: Drains,
+    ecn: EcnSigns,
+}
+
+/// What one direction's packets show of ECN where the handshake was not captured.
+#[derive(Clone, Copy, Debug, Default)]
+struct EcnSigns {
+    /// Whether a packet with data was sent as ECN-capable, or is marked.
+    is_capable: bool,
+    /// All bits of the ACE field that were set after the SYN.
+    ace: u8,
 }
 
 impl FlowSurvey {
@@ -218,10 +234,9 @@ impl Meter for FlowSurvey {
             return;
         }
         let vantage = self.vantage();
-        let [forward, reverse] = &self.sides;
         let sides = [
-            forward.side(reverse, vantage.map(|v| v.of(Direction::Forward))),
-            reverse.side(forward, vantage.map(|v| v.of(Direction::Reverse))),
+            self.side(Direction::Forward, vantage),
+            self.side(Direction::Reverse, vantage),
         ];
         let surveyed = Surveyed {
             initiator: flow.initiator(),
@@ -239,6 +254,7 @@ impl FlowSurvey {
             syn,
             syn_ack,
             third,
+            ..
         } = self.handshake;
         if let (Some(syn), Some(syn_ack), Some(third)) = (syn, syn_ack, third) {
             return Vantage::between(third - syn_ack, syn_ack - syn);
@@ -248,11 +264,55 @@ impl FlowSurvey {
     }
 }
 
+impl FlowSurvey {
+    fn side(&self, direction: Direction, vantage: Option<Vantage>) -> Option<Side> {
+        let own = &self.sides[direction.index()];
+        let other = &self.sides[direction.opposite().index()];
+        let mut side = own.side(other, vantage.map(|vantage| vantage.of(direction)))?;
+        let (handshake, smss_bytes) = (&self.handshake.ecn, side.smss_bytes);
+        let is_by_client = direction == Direction::Reverse;
+        side.feedback = CeFeedback::new(handshake, is_by_client, smss_bytes).or_else(|| {
+            let mode = own.ecn.mode(other.ecn)?;
+            Some(CeFeedback::from_the_middle(mode, smss_bytes))
+        });
+        Some(side)
+    }
+}
+
+impl EcnSigns {
+    #[inline]
+    fn take(&mut self, segment: &Segment) {
+        let is_capable = segment.seen.payload_bytes > 0 && segment.seen.traffic_class & 3 != 0;
+        self.is_capable |= is_capable;
+        if !segment.flags.syn() {
+            self.ace |= ace(segment.flags);
+        }
+    }
+
+    /// How `receiver` reports marks on this direction's data; `None` if the flags do not show it.
+    fn mode(self, receiver: Self) -> Option<EcnMode> {
+        const AE: u8 = 0b100;
+        const CWR: u8 = 0b010;
+        if (self.ace | receiver.ace) & AE != 0 {
+            // RFC 3168 hosts leave the bit 0.
+            return Some(EcnMode::Accurate);
+        }
+        if !self.is_capable {
+            return Some(EcnMode::NotEcn);
+        }
+        // A sender that took ECE for RFC 3168's answers with CWR. Otherwise the bits may be an ACE
+        // counter that stays below 4.
+        let is_classic = self.ace & CWR != 0 || receiver.ace == 0;
+        is_classic.then_some(EcnMode::Classic)
+    }
+}
+
 impl Handshake {
     fn take(&mut self, segment: &Segment) {
+        self.ecn.observe(segment.flags);
         let at = Some(segment.seen.at);
         match (segment.flags.syn(), segment.flags.ack()) {
-            // The latest copy of each, so that one that was lost does not count.
+            // The latest copy of each: an earlier copy may have been lost.
             (true, false) => self.syn = at,
             (true, true) => self.syn_ack = at,
             (false, _) => {
@@ -267,14 +327,11 @@ impl Handshake {
 
 impl SideSurvey {
     fn send(&mut self, segment: &Segment) {
-        let is_new = self
-            .classifier
-            .nxt()
-            .is_none_or(|nxt| segment.payload_start() >= nxt);
-        let (class, _) = self.classifier.segment(segment, || None);
+        let (class, _) = self.classifier.segment(segment, PathTimes::default);
         if class == Class::Copy {
             return;
         }
+        self.ecn.take(segment);
         if let Some((stamp, _)) = segment.timestamps {
             self.echoes.send(stamp, segment.seen.at);
             self.ticks.send(stamp, segment.seen.at);
@@ -302,9 +359,8 @@ impl SideSurvey {
                     was_overtaken: behind.sent == Order::Earlier,
                 });
             }
-            Class::Empty | Class::Copy | Class::KeepAlive => {}
-            Class::WindowProbe if !is_new => {}
-            Class::New | Class::WindowProbe => {
+            Class::Empty | Class::Copy | Class::KeepAlive | Class::WindowProbe => {}
+            Class::New => {
                 self.pacing.send(segment.seen.at);
                 self.scale.send(end);
                 if let Some(heard) = self.heard.by(segment.timestamps.map(|(_, echo)| echo)) {
@@ -352,6 +408,7 @@ impl SideSurvey {
         let smss_bytes = self.lengths.smss_bytes(mss);
         Some(Side {
             smss_bytes,
+            feedback: None,
             is_bursty: self.lengths.is_above(smss_bytes),
             tick: self.ticks.found(),
             position,

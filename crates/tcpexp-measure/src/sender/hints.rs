@@ -1,14 +1,16 @@
-//! Which congestion control a sender may run, from what its window does.
+//! Hints at a sender's congestion control, from the movements of its window.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// Fewer reductions tell nothing.
+use super::control::{CongestionFamily, REDUCTION_RULES};
+
+/// Fewer reductions give no hint.
 const LEAST_REDUCTIONS: usize = 2;
 /// Windows below it are reduced by rounding as much as by a factor.
 const LEAST_WINDOW: u32 = 8;
-/// So many round trips without a loss and hardly any growth, and delay is what limits the sender.
+/// Round trips without a loss and with hardly any growth that hint at a delay-based control.
 const LEAST_STEADY_ROUNDS: u32 = 50;
-/// So many reductions without a loss are no accident.
+/// Lossless reductions that hint at a delay-based control.
 const LEAST_LOSSLESS: u32 = 4;
 /// An epoch of fewer round trips has no shape.
 const LEAST_SHAPED_ROUNDS: usize = 8;
@@ -17,32 +19,7 @@ const KEPT_ROUNDS: usize = 4_096;
 /// Reductions kept of one flow; later ones are as good as earlier ones.
 const KEPT_REDUCTIONS: usize = 4_096;
 
-/// What a congestion control is like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CongestionFamily {
-    /// Halves its window at a loss: Reno, and others that reduce alike.
-    Reno,
-    /// Reduces its window to 0.7 (RFC 9438).
-    Cubic,
-    /// Reduces or holds its window without losses: Vegas, CDG and their like.
-    DelayBased,
-    /// Paces by a model of the path: BBR.
-    ModelBased,
-}
-
-impl CongestionFamily {
-    /// The name used in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reno => "reno",
-            Self::Cubic => "cubic",
-            Self::DelayBased => "delay_based",
-            Self::ModelBased => "model_based",
-        }
-    }
-}
-
-/// What is told of a congestion control, and from how much.
+/// A hint at a congestion control, and the amount of evidence behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CongestionHint {
     /// Which kind it may be; `None` where the evidence is thin or fits none.
@@ -75,8 +52,9 @@ pub(super) struct Hints {
 }
 
 impl Hints {
-    /// The window is seen to be `cwnd`, out of slow start.
-    pub(super) fn see(&mut self, at: Timestamp, cwnd: u32, srtt: Option<TimeDelta>) {
+    /// The window is seen to be `cwnd`, out of slow start. `is_free` if the receiver's window is
+    /// known to leave room: otherwise that window may be what holds `cwnd` still or lowers it.
+    pub(super) fn see(&mut self, at: Timestamp, cwnd: u32, srtt: Option<TimeDelta>, is_free: bool) {
         let is_over = self
             .round_began
             .is_none_or(|began| srtt.is_some_and(|srtt| at - began >= srtt));
@@ -87,12 +65,12 @@ impl Hints {
         if let Some(before) = self.epoch.last() {
             // A tenth or more: super-packets leave some room now and then.
             if u64::from(cwnd) * 10 <= u64::from(*before) * 9 {
-                self.lossless += 1;
+                self.lossless += u32::from(is_free);
                 self.epoch.clear();
                 return;
             }
             self.rounds += 1;
-            self.steady_rounds += 1;
+            self.steady_rounds += u32::from(is_free);
             self.growth += i64::from(cwnd) - i64::from(*before);
         }
         if self.epoch.len() < KEPT_ROUNDS {
@@ -161,11 +139,11 @@ impl Hints {
         if holds || reduces {
             return Some(CongestionFamily::DelayBased);
         }
-        match percent.filter(|_| reductions >= LEAST_REDUCTIONS)? {
-            44..=56 => Some(CongestionFamily::Reno),
-            62..=78 => Some(CongestionFamily::Cubic),
-            _ => None,
-        }
+        let percent = percent.filter(|_| reductions >= LEAST_REDUCTIONS)?;
+        let rule = REDUCTION_RULES
+            .iter()
+            .find(|rule| rule.percents.contains(&percent))?;
+        Some(rule.family)
     }
 }
 

@@ -2,13 +2,13 @@
 
 /// Lengths kept at a time.
 const KEPT: usize = 16;
-/// A length that so few segments have, in percent, is an exception.
+/// A length of fewer segments than this share, in percent, is an exception.
 const COMMON_PERCENT: u64 = 2;
 /// The longest payload of a packet that is not merged from several, on Ethernet.
 const LONGEST_SINGLE_BYTES: u32 = 8_960;
 /// What any path carries (RFC 9293, section 3.7.1); segments that are smaller are not full.
 const LEAST_SMSS_BYTES: u32 = 536;
-/// Assumed where nothing tells: an Ethernet segment with timestamps.
+/// Assumed without any evidence: an Ethernet segment with timestamps.
 const USUAL_SMSS_BYTES: u32 = 1_448;
 
 /// How often which payload lengths occur; rare ones are forgotten.
@@ -60,7 +60,7 @@ impl Lengths {
             .filter(|&length| (LEAST_SMSS_BYTES..=limit).contains(&length))
             .max();
         match (allowed, single) {
-            // Full segments were merged into super-packets; what is left are the ends of writes.
+            // Full segments were merged into super-packets; the rest are the ends of writes.
             (Some(allowed), Some(single)) if single < allowed => {
                 let fits = merged
                     .filter(|(length, _)| length.is_multiple_of(allowed))

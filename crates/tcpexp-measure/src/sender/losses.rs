@@ -1,10 +1,10 @@
-//! What of a sender's data was truly lost, and so which of what it sent again had to be.
+//! Which of a sender's data was lost, and so which retransmissions were necessary.
 
 use tcpexp_flow::StreamOffset;
 
 use super::event::Sent;
 use super::fates::DataFates;
-use super::resent::EarlierCopy;
+use super::retransmission::EarlierCopy;
 use super::retransmissions::Retransmissions;
 
 /// One sender's data on its way.
@@ -80,7 +80,7 @@ impl<'a> Losses<'a> {
         self.open.retain(|open| open.end > una);
     }
 
-    /// A recovery of what comes before `high` is over; tells how many packets were lost of that.
+    /// A recovery of the data before `high` is over; returns how many packets of that data were lost.
     pub(super) fn recover(&mut self, high: StreamOffset) -> u64 {
         let repaired = |(start, _): &(StreamOffset, u64)| *start < high;
         let packets = self.unrepaired.iter().filter(|lost| repaired(lost));
@@ -126,7 +126,7 @@ impl<'a> Losses<'a> {
         }
     }
 
-    /// Takes `start..end` out of what is open; tells what of it was.
+    /// Removes `start..end` from the open parts; returns the parts removed.
     fn close(&mut self, start: StreamOffset, end: StreamOffset) -> Vec<Open> {
         let mut closed = Vec::new();
         for part in std::mem::take(&mut self.open) {

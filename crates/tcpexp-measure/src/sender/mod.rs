@@ -1,20 +1,20 @@
 //! The sender's congestion state: reconstructed from packets, or read from a kernel's log.
 //!
-//! A capture at the sender shows every segment that leaves and every ACK that arrives, so what is in
-//! the network can be counted as the sender's kernel counts it (RFC 6675, RFC 8985). A sender that
-//! fills its congestion window has just as much in the network. Where it does not, its kernel's
-//! rules are replayed, and the sample says so ([`CwndSource`]).
+//! A capture at the sender shows every segment that leaves and every ACK that arrives. The segments in
+//! the network are counted from them as the sender's kernel counts them (RFC 6675, RFC 8985). A sender
+//! that fills its congestion window has exactly that window in the network. For a sender that does not,
+//! the kernel's rules are replayed. [`CwndSource`] says which of the two a sample rests on.
 //!
-//! A capture elsewhere shows events in another order than the sender's. With timestamps (RFC 7323)
-//! the order is known all the same: data echoes the latest ACK that its sender had heard.
+//! A capture elsewhere shows the events in a different order. TCP timestamps (RFC 7323) recover the
+//! sender's order, because data echoes the latest ACK that reached the sender before the data left.
 //!
-//! Which segments a sender took for lost depends on rules that packets do not show. But it sends
-//! them again: so a first pass ([`Hindsight`]) collects what is sent again, and a second one replays
-//! the sender with that knowledge.
+//! Which segments the sender considered lost depends on rules that packets do not show, but the
+//! retransmissions do. A first pass ([`Hindsight`]) therefore collects all retransmissions, and a
+//! second pass replays the sender with that knowledge.
 //!
-//! What was truly lost a sender does not know, and a capture at its side does not show. One at the
-//! other end does ([`DataFates`]): then each retransmission tells whether it had to be, and each
-//! recovery how many packets it was about.
+//! Neither the sender nor a capture beside it knows which packets were lost. A second capture at the
+//! receiver does ([`DataFates`]): with it, each retransmission reports whether it was necessary, and
+//! each recovery how many packets it repaired.
 //!
 //! ```
 //! use tcpexp_measure::Packets;
@@ -36,6 +36,7 @@
 //! ```
 
 mod backoff;
+mod control;
 mod delivery;
 mod drain;
 mod engine;
@@ -54,7 +55,7 @@ mod progress;
 mod receiver;
 mod recovery;
 mod reduction;
-mod resent;
+mod retransmission;
 mod retransmissions;
 mod row;
 mod sample;
@@ -68,14 +69,15 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub use control::CongestionFamily;
 pub use fates::DataFates;
 pub use hindsight::Hindsight;
-pub use hints::{CongestionFamily, CongestionHint};
+pub use hints::CongestionHint;
 pub use limits::LimitedTime;
 pub use options::SenderOptions;
 pub use profile::Profile;
 pub use recovery::{RecoveryEpoch, RecoveryKind};
-pub use resent::{EarlierCopy, Resent, ResentCause};
+pub use retransmission::{EarlierCopy, Retransmission};
 pub use row::SenderRow;
 pub use sample::{CwndSource, Limit, Phase, SenderSample};
 pub use scale::WindowScale;
@@ -83,16 +85,18 @@ pub use summary::SenderSummary;
 
 use front::FlowReplay;
 
+pub use tcpexp_flow::Cause;
+
 use tcpexp_flow::Flow;
 
 use crate::{Both, Either, Meter, Metered, Packets, meter};
 
-/// Reconstructs the state of all TCP senders of a capture: the second pass, after that of
-/// [`Hindsight::of`] over the same packets.
+/// Reconstructs the state of all TCP senders of a capture. This is the second pass, over the packets
+/// that [`Hindsight::of`] has read.
 ///
-/// The rows of one sender come in order of time. A sample whose window shows only in what the sender
-/// does next comes that much later, so rows of several flows may be slightly out of order. `sink`'s
-/// error ends the measurement.
+/// The rows of one sender are in time order. A sample whose window shows only in the sender's next
+/// action is delayed until then, so rows of different flows may be slightly out of order. An error of
+/// `sink` ends the measurement.
 pub fn sender_state<E: Send>(
     packets: &mut impl Packets,
     hindsight: &Hindsight,
@@ -106,7 +110,7 @@ pub fn sender_state<E: Send>(
     )
 }
 
-/// The same, and measures each flow with a meter as well, in one pass.
+/// [`sender_state`], with a second meter for each flow in the same pass.
 pub fn sender_state_along_with<M: Meter, E: Send>(
     packets: &mut impl Packets,
     hindsight: &Hindsight,

@@ -1,15 +1,15 @@
-//! What one ACK newly tells of the data under way.
+//! The progress that one ACK reports.
 
 use tcpexp_units::Timestamp;
 
-/// What an ACK newly tells.
+/// What one ACK newly acknowledges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     /// Segments newly acknowledged, be it selectively.
     pub(super) delivered: u32,
     /// Segments that the cumulative acknowledgment covers for the first time.
     pub(super) cumulative: u32,
-    /// Whether one of these had been sent again.
+    /// Whether one of these had been retransmitted.
     pub(super) has_retransmitted: bool,
     /// When the first of those was sent that were sent once and newly acknowledged.
     pub(super) first_acked: Option<Timestamp>,

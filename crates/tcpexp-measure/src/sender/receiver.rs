@@ -1,8 +1,8 @@
-//! The order in which a sender did and heard things, from a capture at the receiver.
+//! The order of a sender's events, from a capture at the receiver.
 //!
-//! Data echoes the timestamp of the latest ACK that its sender had heard when it sent the data
-//! (RFC 7323, section 4): so an ACK was heard before exactly that data that echoes it or a later
-//! one.
+//! Data echoes the timestamp of the latest ACK that had reached the sender when the data left
+//! (RFC 7323, section 4). So an ACK reached the sender before exactly the data that echoes its
+//! timestamp or a later one.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use super::stamps::{Ticks, is_after};
 /// More ACKs are never waited for.
 const MOST_DEPARTED: usize = 1 << 16;
 
-/// ACKs that have left the receiver, and of which no data yet tells that the sender heard them.
+/// ACKs that have left the receiver and that no data has echoed yet.
 ///
 /// The sender's clock is one that runs late by the time that ACKs take: an ACK is heard when it
 /// leaves. Data is sent when the last ACK that it answers is heard. If it arrives sooner than the
@@ -80,7 +80,7 @@ impl Replay {
 
     fn release(&mut self, record: u64, engine: &mut Engine<'_>, rows: &mut impl Extend<SenderRow>) {
         if let Some((_, mut acked)) = self.departed.pop_front() {
-            // What is sent again is known by the record of its arrival.
+            // Retransmissions are numbered by the records of their arrival.
             acked.record = record;
             acked.at = acked.at.max(self.latest);
             self.latest = acked.at;
@@ -88,7 +88,7 @@ impl Replay {
         }
     }
 
-    /// All ACKs that left before `until` have been heard.
+    /// All ACKs that left up to `until` have reached the sender.
     pub(super) fn flush(
         &mut self,
         until: Timestamp,

@@ -55,7 +55,7 @@ pub struct RecoveryEpoch {
     /// Whether the sender learnt that nothing was lost, and took the reduction back.
     pub was_undone: bool,
     /// Packets truly lost on their way, of the data that it repaired and of the copies sent for it;
-    /// `None` if no second capture tells. None lost means that the recovery was needless.
+    /// `None` without a second capture. Zero means that the recovery was spurious.
     pub lost_packets: Option<u64>,
 }
 
@@ -144,9 +144,11 @@ impl Recovery {
     /// Whether `una` covers everything that was outstanding when the recovery began.
     ///
     /// Without SACK more than that must be acknowledged, or duplicate ACKs of the same number would
-    /// begin another recovery (RFC 6582, section 4).
+    /// begin another recovery (RFC 6582, section 4). After a congestion echo Linux waits for that too,
+    /// until its CWR has reached the receiver (`tcp_fastretrans_alert`).
     pub(super) fn is_repaired_by(&self, una: StreamOffset, has_sack: bool) -> bool {
-        una > self.high || una == self.high && has_sack
+        let needs_more = !has_sack || self.kind == RecoveryKind::CongestionEcho;
+        una > self.high || una == self.high && !needs_more
     }
 
     /// The window when an ACK arrives with `pipe` segments in the network.

@@ -2,8 +2,7 @@
 
 /// Delivered segments from which the sender's rate of reduction can be read.
 const LEAST_DELIVERED: u32 = 16;
-/// So many ACKs in a row must leave room in the window before the sender counts as limited by
-/// something else.
+/// ACKs in a row that leave room in the window before something else counts as the sender's limit.
 const LEAST_SHORT: u32 = 8;
 
 /// The window during a recovery.
@@ -81,8 +80,7 @@ impl Reduction {
         self.cwnd = pipe + allowed.max(u32::from(self.sent == 0));
     }
 
-    /// While it reduces in proportion, what a sender sends is to what is delivered as the threshold
-    /// is to the window before.
+    /// During the proportional part `sent / delivered = ssthresh / prior_cwnd` (RFC 6937, section 3).
     fn read_threshold(&mut self, pipe: u32) {
         if !self.is_proportional || self.delivered < LEAST_DELIVERED {
             return;
@@ -101,8 +99,11 @@ impl Reduction {
     }
 }
 
+/// A factor by which a window is reduced, as numerator and denominator.
+pub(super) type Factor = (u32, u32);
+
 /// `value` multiplied by a factor.
-pub(super) fn scaled(value: u32, (to, from): (u32, u32)) -> u32 {
+pub(super) fn scaled(value: u32, (to, from): Factor) -> u32 {
     let product = u64::from(value) * u64::from(to) / u64::from(from.max(1));
     u32::try_from(product).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! What a sender sends again, known beforehand.
+//! All retransmissions of a sender, collected by the first pass.
 
 use tcpexp_flow::StreamOffset;
 
@@ -23,7 +23,7 @@ pub(super) struct Again {
 }
 
 impl Retransmissions {
-    /// Whether a byte of `start..end` is sent again in `record` or later.
+    /// Whether a byte of `start..end` is retransmitted in `record` or later.
     pub(super) fn covers(&self, start: StreamOffset, end: StreamOffset, record: u64) -> bool {
         let from = start.moved(-self.longest_bytes);
         let first = self.sent.partition_point(|again| again.start < from);
@@ -33,7 +33,7 @@ impl Retransmissions {
             .any(|again| again.end > start && again.record >= record)
     }
 
-    /// What of `start..end` is sent again after `record`, in order and without overlap.
+    /// The parts of `start..end` that are retransmitted after `record`, in order and without overlap.
     pub(super) fn after(
         &self,
         start: StreamOffset,
@@ -62,12 +62,12 @@ impl Retransmissions {
         self.sent.push(again);
     }
 
-    /// Whether nothing was sent again.
+    /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }
 
-    /// At the sender's interface nothing was overtaken: what comes late was sent again.
+    /// Sorts them. Elsewhere than at the sender, reordered segments are left out.
     pub(super) fn sorted(mut self, position: Option<Position>) -> Self {
         if position.is_some_and(|position| position != Position::Sender) {
             self.sent.retain(|again| !again.was_overtaken);

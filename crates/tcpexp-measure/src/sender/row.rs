@@ -1,7 +1,7 @@
 //! The rows that a reconstruction yields.
 
 use super::recovery::RecoveryEpoch;
-use super::resent::Resent;
+use super::retransmission::Retransmission;
 use super::sample::SenderSample;
 use super::summary::SenderSummary;
 
@@ -13,7 +13,7 @@ pub enum SenderRow {
     /// A recovery, once it is over.
     Recovery(RecoveryEpoch),
     /// A retransmission.
-    Resent(Resent),
+    Retransmission(Retransmission),
     /// A sender's totals, at the end of its flow.
     Summary(SenderSummary),
 }

@@ -5,8 +5,8 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 /// The state of one sender when an ACK arrives, before it is processed.
 ///
-/// The same row for what is reconstructed and for what a kernel logged, so that both fit in one
-/// table. What a source does not tell is `None`.
+/// Reconstructions and kernel logs share this row, so that both fit in one table. Fields that a source
+/// does not have are `None`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderSample {
     /// When, on the capture's (or the kernel's) clock.
@@ -54,9 +54,9 @@ pub struct SenderSample {
 pub enum CwndSource {
     /// A kernel logged it.
     Measured,
-    /// The sender fills the window, so it is what is in the network.
+    /// The sender fills its window, so the window is the pipe.
     Filled,
-    /// In recovery the window is what is in the network and what an ACK may add (RFC 6937).
+    /// In recovery the window is the pipe plus the segments that an ACK lets out (RFC 6937).
     Recovery,
     /// The receiver's window is smaller; the congestion window is replayed by the sender's rules.
     ReceiverLimited,

@@ -1,4 +1,4 @@
-//! What is outstanding, segment by segment (RFC 6675, section 3), with counters kept up to date.
+//! The scoreboard of outstanding segments (RFC 6675, section 3), with running counters.
 
 use std::collections::VecDeque;
 
@@ -46,7 +46,7 @@ pub(super) struct Segment {
     pub(super) sacked: bool,
     pub(super) lost: bool,
     pub(super) retransmitted: bool,
-    /// Whether it was ever sent again.
+    /// Whether it was ever retransmitted.
     pub(super) again: bool,
 }
 
@@ -67,7 +67,7 @@ impl Scoreboard {
         (self.outstanding() + self.retransmitted).saturating_sub(left)
     }
 
-    /// Whether something is marked lost that was not sent again.
+    /// Whether a segment is marked lost and was not retransmitted yet.
     pub(super) fn owes(&self) -> bool {
         self.lost > self.retransmitted
     }
@@ -93,7 +93,7 @@ impl Scoreboard {
         self.least_rtt
     }
 
-    /// New data, cut into segments of `smss_bytes`; tells how many.
+    /// Appends new data, cut into segments of `smss_bytes`; returns how many.
     pub(super) fn append(
         &mut self,
         at: Timestamp,
@@ -143,7 +143,7 @@ impl Scoreboard {
             .filter(|segment| !segment.sacked)
     }
 
-    /// Data sent again because it was thought lost; tells how many segments.
+    /// Marks segments lost and retransmitted; returns how many.
     pub(super) fn send_again(
         &mut self,
         at: Timestamp,
@@ -165,7 +165,8 @@ impl Scoreboard {
         count
     }
 
-    /// Data sent again without being thought lost (tail loss probe, RFC 8985, section 7).
+    /// Notes a retransmission of segments that are not marked lost (tail loss probe, RFC 8985,
+    /// section 7).
     pub(super) fn probe(&mut self, at: Timestamp, start: StreamOffset, end: StreamOffset) {
         for index in self.range(start, end) {
             if !self.segments[index].sacked {
@@ -184,7 +185,7 @@ impl Scoreboard {
         self.order.push_back((number, self.transmissions));
     }
 
-    /// Marks a segment lost, or its retransmission if it has been sent again.
+    /// Marks a segment lost, or its retransmission if there is one.
     fn mark_index_lost(&mut self, index: usize) {
         let segment = &mut self.segments[index];
         if !segment.lost {
@@ -310,7 +311,7 @@ impl Scoreboard {
         usize::try_from(number.saturating_sub(self.base)).unwrap_or(usize::MAX)
     }
 
-    /// A segment leaves the counters of what is lost and sent again.
+    /// Takes a segment out of the counters of lost and retransmitted segments.
     fn leave(&mut self, segment: &Segment) {
         self.lost -= u32::from(segment.lost);
         self.retransmitted -= u32::from(segment.retransmitted);
@@ -353,7 +354,7 @@ impl Scoreboard {
     }
 
     /// Marks lost what was sent before the latest segment that arrived, with time to arrive
-    /// (RFC 8985, section 6.2), and will be sent again; tells how many.
+    /// (RFC 8985, section 6.2), and will be retransmitted; returns how many.
     ///
     /// The sender's own rule (its reordering window, RACK or not) cannot be seen, but what it found
     /// lost can: it sends that again.

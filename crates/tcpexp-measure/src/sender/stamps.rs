@@ -50,7 +50,7 @@ impl Echoes {
     }
 }
 
-/// ACKs on their way to a sender, as far as its data does not yet show that it heard them.
+/// ACKs on their way to a sender that none of its data has echoed yet.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     departed: VecDeque<(u32, StreamOffset)>,
@@ -93,7 +93,7 @@ pub(super) fn is_after(stamp: u32, other: u32) -> bool {
 /// The clock that a sender's timestamps are read from.
 #[derive(Debug)]
 pub(super) struct Ticks {
-    /// Span of a tick; `None` if it could not be told.
+    /// Length of a tick; `None` if unknown.
     tick: Option<TimeDelta>,
     /// The latest timestamp, and when its tick began at the latest.
     latest: Option<(u32, Timestamp)>,
@@ -128,7 +128,7 @@ impl Ticks {
         let (tick, (latest, began)) = (self.tick?.as_nanos(), self.latest?);
         let since = (at - began).as_nanos().div_euclid(tick);
         let ticks = since + i64::from(latest.wrapping_sub(echo?).cast_signed());
-        // A tick at least: less cannot be told from nothing.
+        // At least one tick: the clock resolves no less.
         Some(TimeDelta::from_nanos(ticks.max(1).saturating_mul(tick))).filter(|_| ticks >= 0)
     }
 }

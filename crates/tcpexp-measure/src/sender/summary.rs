@@ -1,4 +1,4 @@
-//! What is known of a sender when its flow is over.
+//! The totals of one sender.
 
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::TimeDelta;
@@ -15,7 +15,7 @@ pub struct SenderSummary {
     pub flow: FlowId,
     /// Which way the data goes.
     pub direction: Direction,
-    /// Where the capture was taken, if that could be told.
+    /// Where the capture was taken; `None` if unknown.
     pub position: Option<Position>,
     /// Sender maximum segment size in bytes, as seen in the data.
     pub smss_bytes: u32,
@@ -23,9 +23,9 @@ pub struct SenderSummary {
     pub has_sack: bool,
     /// Scale of the receiver's window. Where it is not known, nor is the room in the window.
     pub window_scale: WindowScale,
-    /// How often data was sent again.
-    pub resent: u64,
-    /// Packets of data truly lost on their way; `None` if no second capture tells.
+    /// Retransmissions, in packets as captured.
+    pub retransmitted: u64,
+    /// Data packets lost on their way; `None` without a second capture.
     pub lost_packets: Option<u64>,
     /// Recoveries of any kind.
     pub recoveries: u32,

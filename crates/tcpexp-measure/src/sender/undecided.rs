@@ -5,13 +5,13 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::row::SenderRow;
 use super::sample::{CwndSource, SenderSample};
 
-/// After so many unanswered ACKs in a row the window was cut at once; one that is reduced in
-/// proportion (RFC 6937) lets the sender answer every few ACKs.
+/// Unanswered ACKs in a row after which the window was cut at once. A proportional reduction
+/// (RFC 6937) lets the sender answer at least every third ACK for factors of 1/2 and above.
 const CUT: usize = 4;
-/// More are never held back.
+/// Samples held back at most, which bounds memory.
 const MOST: usize = 4_096;
 
-/// What was told by a sender that filled its window and then sent nothing.
+/// Samples of a sender that filled its window and then sent nothing.
 #[derive(Debug, Default)]
 pub(super) struct Undecided {
     samples: Vec<SenderSample>,

@@ -8,9 +8,10 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::profile::{Growth, Profile};
 use super::sample::CwndSource;
 
-/// ACKs by which it is judged whether the sender fills its window.
+/// ACKs over which the sender is judged to fill its window or not. Chosen on captures whose senders'
+/// kernels logged cwnd.
 const JUDGED: usize = 8;
-/// Fewer tell nothing.
+/// Fewer give no judgement.
 const LEAST_JUDGED: usize = 3;
 
 /// What followed the ACK before.
@@ -32,7 +33,7 @@ impl Reply {
     }
 }
 
-/// What is known when an ACK arrives, before it is processed.
+/// The sender's state when an ACK arrives, before it is processed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckContext {
     pub(super) at: Timestamp,
@@ -46,12 +47,12 @@ pub(super) struct AckContext {
     pub(super) srtt: Option<TimeDelta>,
 }
 
-/// What the window is thought to be.
+/// An estimate of the congestion window.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CwndEstimate {
     Sure(u32, CwndSource),
     /// The sender, so far limited by its window, sent nothing: because the window shrank, or because
-    /// there is nothing to send. What it does next tells.
+    /// there is nothing to send. The sender's next action decides.
     Undecided,
 }
 
@@ -249,13 +250,13 @@ impl Window {
         }
     }
 
-    /// A recovery begins, which sets `threshold` if that can be told yet.
+    /// A recovery begins and sets `threshold`, if that is known yet.
     pub(super) fn reduce(&mut self, threshold: Option<u32>) {
         self.ssthresh = threshold.or(self.ssthresh);
         self.forget();
     }
 
-    /// A recovery has ended: what is in the network is what it was reduced to.
+    /// A recovery has ended: the pipe is the reduced window.
     pub(super) fn settle(&mut self, pipe: u32) {
         self.cwnd = pipe.max(1);
         self.ssthresh = Some(self.cwnd);

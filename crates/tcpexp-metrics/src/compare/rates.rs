@@ -19,10 +19,13 @@ pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
     let rates = ideal_bps(group).zip(goodput);
     let ratio = rates.and_then(|(ideal, goodput)| transfer_time_ratio(ideal, goodput));
     values.set(Measure::TransferTimeRatio, ratio);
-    if let Some((sent, resent)) = sent_bytes(group) {
-        let share = (sent > 0).then(|| resent as f64 / sent as f64);
+    if let Some((sent, retransmitted)) = sent_bytes(group) {
+        let share = (sent > 0).then(|| retransmitted as f64 / sent as f64);
         values.set(Measure::RetransmissionRatio, share);
-        values.set(Measure::TcpEfficiency, tcp_efficiency_percent(sent, resent));
+        values.set(
+            Measure::TcpEfficiency,
+            tcp_efficiency_percent(sent, retransmitted),
+        );
     }
     completions(group, values);
 }
@@ -79,19 +82,19 @@ fn loss_ratio(group: &Group<'_>) -> Option<f64> {
 
 /// Payload bytes sent in the window, and those of them that were retransmitted.
 fn sent_bytes(group: &Group<'_>) -> Option<(u64, u64)> {
-    let (mut sent, mut resent) = (0, 0);
+    let (mut sent, mut retransmitted) = (0, 0);
     for sender in &group.senders {
         let window = sender.active.meet(group.window);
         let again = sender
-            .resent
+            .retransmitted
             .as_ref()?
             .iter()
             .filter(|(at, _)| window.holds(*at));
         let again: u64 = again.map(|(_, bytes)| bytes).sum();
-        resent += again;
+        retransmitted += again;
         sent += again + sum(&sender.sent, window).goodput_bytes;
     }
-    Some((sent, resent))
+    Some((sent, retransmitted))
 }
 
 /// The goodput of full-sized segments at the capacity of the link.

@@ -51,7 +51,7 @@ pub struct Sender {
     /// Its data at the sending capture.
     pub sent: Vec<Bin>,
     /// Time and payload bytes of each retransmission; `None` if unknown.
-    pub resent: Option<Vec<(Timestamp, u64)>>,
+    pub retransmitted: Option<Vec<(Timestamp, u64)>>,
     /// Fates of its packets; `None` if only one end was captured.
     pub fates: Option<Vec<Fate>>,
     /// Send time and round-trip time of its data.

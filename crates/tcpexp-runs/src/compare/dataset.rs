@@ -98,7 +98,7 @@ impl Tables {
             base_rtt: rtts.iter().map(|(_, rtt)| *rtt).min(),
             arrived: self.bins.arrived(flows.iter().copied()),
             sent: self.bins.sent(flows.iter().copied()),
-            resent: has_sender.then(|| all(&self.retransmissions, lanes())),
+            retransmitted: has_sender.then(|| all(&self.retransmissions, lanes())),
             fates: has_path.then(|| all(&self.fates, lanes())),
             rtts,
             transfers: transfers(traffic, flows),

@@ -123,13 +123,17 @@ fn write_run(sweep: &Path, record: &Value, bytes: u64) {
         rtt(1, "dst", 5),
     ];
     write_table(&run, DatasetTable::Rtt, &rtts);
-    let resent = |capture: &str| {
+    let retransmitted = |capture: &str| {
         json!({
             "flow_id": 1, "direction": "forward", "time_ns": ms(2000), "event": "retransmission",
             "capture": capture, "start_seq": u32::MAX - 99, "end_seq": bytes * 3 / 4 - 100,
         })
     };
-    write_table(&run, DatasetTable::Events, &[resent("src"), resent("dst")]);
+    write_table(
+        &run,
+        DatasetTable::Events,
+        &[retransmitted("src"), retransmitted("dst")],
+    );
     write_table(
         &run,
         DatasetTable::Owd,

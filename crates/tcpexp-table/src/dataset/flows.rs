@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tcpexp_flow::{Direction, Protocol};
+use tcpexp_flow::{Direction, EcnMode, Protocol};
 use tcpexp_measure::Vantage;
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 use tcpexp_measure::path::{PathFlow, PathSummary};
@@ -106,7 +106,7 @@ fn connection(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         .maybe_flag("sack", "Whether both SYNs permit selective acknowledgments (RFC 2018). Null without both SYNs.", |row| row.connection.sack)
         .maybe_flag("timestamps", "Whether both SYNs carry timestamps (RFC 7323). Null without both SYNs.", |row| row.connection.timestamps)
         .maybe_flag("window_scaling", "Whether both SYNs offer window scaling (RFC 7323). Null without both SYNs.", |row| row.connection.window_scaling)
-        .maybe_flag("ecn", "Whether both ends agreed on explicit congestion notification (RFC 3168). Null without both SYNs.", |row| row.connection.ecn)
+        .maybe_text("ecn", "How the ends agreed to report congestion marks: none, classic (RFC 3168) or accurate (RFC 9768). Null without both SYNs.", |row| row.connection.ecn.map(EcnMode::name))
 }
 
 /// What the other capture says.

@@ -218,7 +218,7 @@ impl Identity {
             Kind::Syn => flag::SYN,
             Kind::SynAck => flag::SYN | flag::ACK,
             Kind::Fin => flag::FIN | flag::ACK,
-            _ => flag::ACK | (u8::from(segment.push) * flag::PSH) | (u8::from(last) * flag::FIN),
+            _ => flag::ACK | (u16::from(segment.push) * flag::PSH) | (u16::from(last) * flag::FIN),
         };
         Transport::Tcp {
             seq,

@@ -38,7 +38,7 @@ pub(crate) struct Sender {
     judged: u32,
     lost: VecDeque<u32>,
     /// Retransmissions, and what was next to send when they left.
-    resent: VecDeque<(u32, u32)>,
+    retransmitted: VecDeque<(u32, u32)>,
     dup_acks: u32,
     recovery_point: Option<u32>,
     srtt: u64,
@@ -65,7 +65,7 @@ impl Sender {
             sacked: Ranges::default(),
             judged: 0,
             lost: VecDeque::new(),
-            resent: VecDeque::new(),
+            retransmitted: VecDeque::new(),
             dup_acks: 0,
             recovery_point: None,
             srtt: 0,
@@ -102,7 +102,7 @@ impl Sender {
             return None;
         }
         if let Some(first) = self.lost.pop_front() {
-            self.resent.push_back((first, self.snd_nxt));
+            self.retransmitted.push_back((first, self.snd_nxt));
             // Karn's rule: its acknowledgment cannot be told from that of the original.
             self.timed = None;
             self.arm(now);
@@ -171,7 +171,7 @@ impl Sender {
             .filter(|segment| sacked.around(*segment).is_none())
             .collect();
         self.judged = self.snd_nxt;
-        self.resent.clear();
+        self.retransmitted.clear();
         self.dup_acks = 0;
         self.back_off_window();
         if self.congestion == Congestion::Aimd {
@@ -186,7 +186,7 @@ impl Sender {
         self.snd_una = ack;
         self.sacked.remove_below(ack);
         self.lost.retain(|segment| *segment >= ack);
-        self.resent.retain(|(segment, _)| *segment >= ack);
+        self.retransmitted.retain(|(segment, _)| *segment >= ack);
         self.dup_acks = 0;
         self.backoff = 0;
         if let Some((segment, sent_at)) = self.timed
@@ -219,8 +219,11 @@ impl Sender {
     }
 
     fn next_hole_unsent(&self, ack: u32) -> bool {
-        let resent = self.resent.iter().any(|(segment, _)| *segment == ack);
-        !self.sack && self.lost.is_empty() && !resent
+        let retransmitted = self
+            .retransmitted
+            .iter()
+            .any(|(segment, _)| *segment == ack);
+        !self.sack && self.lost.is_empty() && !retransmitted
     }
 
     fn grow(&mut self, newly: u32) {
@@ -257,12 +260,12 @@ impl Sender {
             }
             self.judged += 1;
         }
-        while let Some((segment, next)) = self.resent.front().copied() {
+        while let Some((segment, next)) = self.retransmitted.front().copied() {
             let arrived = segment < self.snd_una || self.sacked.around(segment).is_some();
             if !arrived && end < next + 3 {
                 break;
             }
-            self.resent.pop_front();
+            self.retransmitted.pop_front();
             if !arrived {
                 self.lost.push_back(segment);
             }

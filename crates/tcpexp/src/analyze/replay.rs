@@ -152,9 +152,9 @@ impl Replay<'_> {
                 recovery.ended = recovery.ended.map(self.at_source);
                 SenderEvent::Recovery(recovery)
             }
-            SenderRow::Resent(mut resent) => {
-                resent.at = (self.at_source)(resent.at);
-                SenderEvent::Resent(resent)
+            SenderRow::Retransmission(mut retransmitted) => {
+                retransmitted.at = (self.at_source)(retransmitted.at);
+                SenderEvent::Retransmission(retransmitted)
             }
         };
         events.add(EventRow {
@@ -186,7 +186,7 @@ fn whose(row: &mut SenderRow) -> (&mut FlowId, &mut Direction) {
     match row {
         SenderRow::Sample(row) => (&mut row.flow, &mut row.direction),
         SenderRow::Recovery(row) => (&mut row.flow, &mut row.direction),
-        SenderRow::Resent(row) => (&mut row.flow, &mut row.direction),
+        SenderRow::Retransmission(row) => (&mut row.flow, &mut row.direction),
         SenderRow::Summary(row) => (&mut row.flow, &mut row.direction),
     }
 }

@@ -46,7 +46,7 @@ fn offers_are_kept_by_direction_and_agreed_by_both() {
 
 #[test]
 fn nothing_is_known_to_be_agreed_without_both_syns() {
-    let unknown = [None; 4];
+    let unknown = [None; 3];
     for text in [
         "0.0 > S sackok",
         "0.0 < S. sackok\n0.1 > .",
@@ -60,11 +60,8 @@ fn nothing_is_known_to_be_agreed_without_both_syns() {
             ecn,
             ..
         } = connection;
-        assert_eq!(
-            [*sack, *timestamps, *window_scaling, *ecn],
-            unknown,
-            "{text}"
-        );
+        assert_eq!([*sack, *timestamps, *window_scaling], unknown, "{text}");
+        assert_eq!(*ecn, None, "{text}");
         assert_eq!(connection.handshake_rtt, None, "{text}");
     }
 }
@@ -72,11 +69,18 @@ fn nothing_is_known_to_be_agreed_without_both_syns() {
 #[test]
 fn ecn_is_agreed_by_its_two_different_requests() {
     let ecn = |text| connections(text)[0].ecn;
-    assert_eq!(ecn("0.0 > SEW\n0.1 < S.E"), Some(true));
-    assert_eq!(ecn("0.0 > SEW\n0.1 < S."), Some(false));
-    assert_eq!(ecn("0.0 > S\n0.1 < S.E"), Some(false));
+    assert_eq!(ecn("0.0 > SEW\n0.1 < S.E"), Some(EcnMode::Classic));
+    assert_eq!(ecn("0.0 > SEW\n0.1 < S."), Some(EcnMode::NotEcn));
+    assert_eq!(ecn("0.0 > S\n0.1 < S.E"), Some(EcnMode::NotEcn));
+    assert_eq!(ecn("0.0 > SAEW\n0.1 < S.W"), Some(EcnMode::Accurate));
+    assert_eq!(ecn("0.0 > SAEW\n0.1 < S.A"), Some(EcnMode::Accurate));
+    // A server that knows RFC 3168 only, and a middlebox that clears the flags.
+    assert_eq!(ecn("0.0 > SAEW\n0.1 < S.E"), Some(EcnMode::Classic));
+    assert_eq!(ecn("0.0 > SAEW\n0.1 < S."), Some(EcnMode::NotEcn));
+    assert_eq!(ecn("0.0 > SAEW\n0.1 < S.AEW"), Some(EcnMode::NotEcn));
+    assert_eq!(ecn("0.1 < S.E"), None);
     // An end that reflects the flags does not know what they mean (RFC 3168, section 6.1.1.1).
-    assert_eq!(ecn("0.0 > SEW\n0.1 < S.EW"), Some(false));
+    assert_eq!(ecn("0.0 > SEW\n0.1 < S.EW"), Some(EcnMode::NotEcn));
 }
 
 #[test]

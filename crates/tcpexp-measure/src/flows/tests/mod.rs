@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
-use tcpexp_flow::{Cause, Direction};
+use tcpexp_flow::{Cause, Direction, EcnMode};
 
 use super::{Connection, ConnectionSummary, DirectionSummary};
 use crate::meter;
 use crate::scripted::Scripted;
 
 mod connection;
+mod ecn;
 mod segments;
 
 /// A handshake over 40 ms, captured where the connection is opened.
@@ -70,7 +71,7 @@ fn about(connection: &ConnectionSummary) -> String {
         ("sack", connection.sack),
         ("timestamps", connection.timestamps),
         ("scaling", connection.window_scaling),
-        ("ecn", connection.ecn),
+        ("ecn", connection.ecn.map(|mode| mode != EcnMode::NotEcn)),
     ];
     for (what, _) in agreed.iter().filter(|(_, agreed)| *agreed == Some(true)) {
         write!(text, ", {what}").unwrap();
@@ -85,11 +86,12 @@ fn counts(of: &DirectionSummary) -> String {
         ("with data", of.data_packets),
         ("bytes", of.payload_bytes),
         ("unique", of.unique_bytes),
-        ("resent fast", by_cause[0]),
-        ("by timeout", by_cause[1]),
-        ("as probe", by_cause[2]),
+        ("retransmitted fast", by_cause[0] + by_cause[1]),
+        ("by timeout", by_cause[2] + by_cause[3]),
+        ("as probe", by_cause[4]),
+        ("spurious", by_cause[5]),
         ("bytes again", of.retransmissions().bytes),
-        ("needless", of.needless_packets),
+        ("spurious", of.spurious_packets),
         ("reordered", of.reordered_packets),
         ("undecided", of.undecided_packets),
         ("copied", of.duplicate_packets),
@@ -98,7 +100,8 @@ fn counts(of: &DirectionSummary) -> String {
         ("duplicate ACKs", of.duplicate_ack_packets),
         ("zero windows", of.zero_window_packets),
         ("D-SACKs", of.duplicate_sack_packets),
-        ("marked", of.congestion_experienced_packets),
+        ("marked", of.ce_packets),
+        ("reported as marked", of.ce_reported_packets.unwrap_or(0)),
     ];
     let mut parts: Vec<String> = counts
         .into_iter()

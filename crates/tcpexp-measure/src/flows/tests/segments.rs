@@ -42,18 +42,18 @@ fn retransmissions_are_counted_by_what_set_them_off() {
         0.280 > 4001:5001(1000)   // a probe
         0.600 > 4001:5001(1000)   // a timeout
         1.200 > 4001:5001(1000)   // and one more
-    "), @"11 sent, 9 with data, 9000 bytes, 5000 unique, 1 resent fast, 2 by timeout, 1 as probe, 4000 bytes again, RTT 40 ms..40 ms");
+    "), @"11 sent, 9 with data, 9000 bytes, 5000 unique, 1 retransmitted fast, 2 by timeout, 1 as probe, 4000 bytes again, RTT 40 ms..40 ms");
 }
 
 #[test]
-fn what_had_been_acknowledged_is_sent_again_needlessly() {
+fn what_had_been_acknowledged_is_sent_again_spuriously() {
     assert_snapshot!(sent("
         0.100 > 1:1001(1000)
         0.101 > 1001:2001(1000)
         0.140 < ack 1001
         0.400 > 1:1001(1000)
         0.401 > 1001:2001(1000)
-    "), @"6 sent, 4 with data, 4000 bytes, 2000 unique, 2 by timeout, 2000 bytes again, 1 needless, RTT 40 ms..40 ms");
+    "), @"6 sent, 4 with data, 4000 bytes, 2000 unique, 1 by timeout, 1 spurious, 2000 bytes again, 1 spurious, RTT 40 ms..40 ms");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn at_the_sender_all_that_is_behind_its_place_was_sent_again() {
         0.101 > 2001:3001(1000) id 0
         0.102 > 1001:2001(1000) id 0
     ";
-    assert_snapshot!(sent(gap), @"5 sent, 3 with data, 3000 bytes, 3000 unique, 1 resent fast, 1000 bytes again, RTT 40 ms..40 ms");
+    assert_snapshot!(sent(gap), @"5 sent, 3 with data, 3000 bytes, 3000 unique, 1 retransmitted fast, 1000 bytes again, RTT 40 ms..40 ms");
     assert_snapshot!(received(gap), @"5 sent, 3 with data, 3000 bytes, 3000 unique, 1 reordered, RTT 0 ns..0 ns");
 }
 
@@ -85,9 +85,9 @@ fn at_the_receiver_counters_tell_what_was_overtaken_from_what_was_sent_again() {
         0.103 > 4001:5001(1000) id 8 ts 11 1
         0.160 > 3001:4001(1000) id 9 ts 60 1   // lost, and sent again
     ";
-    assert_snapshot!(received(text), @"7 sent, 5 with data, 5000 bytes, 5000 unique, 1 resent fast, 1000 bytes again, 1 reordered, RTT 0 ns..0 ns");
+    assert_snapshot!(received(text), @"7 sent, 5 with data, 5000 bytes, 5000 unique, 1 retransmitted fast, 1000 bytes again, 1 reordered, RTT 0 ns..0 ns");
     // The same at the sender cannot have been overtaken.
-    assert_snapshot!(sent(text), @"7 sent, 5 with data, 5000 bytes, 5000 unique, 2 resent fast, 2000 bytes again, RTT 40 ms..40 ms");
+    assert_snapshot!(sent(text), @"7 sent, 5 with data, 5000 bytes, 5000 unique, 2 retransmitted fast, 2000 bytes again, RTT 40 ms..40 ms");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn duplicate_acks_and_duplicate_sacks_belong_to_the_way_they_go() {
         0.241 < ack 3001 sack 4001:4501,4001:5001  // within the next block
     ";
     assert_snapshot!(answered(text), @"7 sent, 4 duplicate ACKs, 2 D-SACKs, RTT 0 ns..0 ns");
-    assert_snapshot!(sent(text), @"8 sent, 6 with data, 6000 bytes, 5000 unique, 1 resent fast, 1000 bytes again, RTT 40 ms..40 ms");
+    assert_snapshot!(sent(text), @"8 sent, 6 with data, 6000 bytes, 5000 unique, 1 retransmitted fast, 1000 bytes again, RTT 40 ms..40 ms");
 }
 
 #[test]

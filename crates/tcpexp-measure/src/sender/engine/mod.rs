@@ -1,4 +1,4 @@
-//! One sender, event by event: what it sends, what it hears, and how its state follows.
+//! The replay of one sender, event by event.
 
 mod duplicates;
 mod repair;
@@ -30,8 +30,8 @@ use super::window::Window;
 
 pub(super) use self::stream::Order;
 
-/// A gap of more bytes than this starts the state anew. No sender has 64 MiB in flight in the
-/// captures at hand, and each segment of a gap would take memory.
+/// A gap of more bytes than this starts the state anew: Linux buffers 4 MiB by default (`tcp_wmem`), and
+/// each segment of a gap takes memory.
 const LONGEST_GAP_BYTES: i64 = 1 << 26;
 
 /// Whose state is replayed, and how well its events are known.
@@ -62,13 +62,13 @@ pub(super) struct Engine<'a> {
     losses: Option<Losses<'a>>,
 }
 
-/// What is summed up over the flow.
+/// Sums over the flow.
 #[derive(Debug, Default)]
 struct Totals {
     limits: Limits,
     delivery: Delivery,
     hints: Hints,
-    resent: u64,
+    retransmitted: u64,
     /// Also the number of the next recovery.
     recoveries: u32,
     timeouts: u32,
@@ -311,6 +311,10 @@ impl<'a> Engine<'a> {
         let was_spurious = self.was_spurious(&recovery, acked, advanced);
         if was_spurious || recovery.is_repaired_by(acked.ack, self.subject.side.has_sack) {
             self.leave(acked.at, was_spurious, rows);
+            // The ACK that ends one reduction may report the marks that begin the next.
+            if acked.congestion_echo && self.state.is_open() {
+                self.enter(RecoveryKind::CongestionEcho, acked.at, rows);
+            }
         }
     }
 

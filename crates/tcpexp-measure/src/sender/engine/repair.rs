@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use tcpexp_flow::{Cause, Evidence, Repair};
 use tcpexp_units::Timestamp;
 
 use super::state::{Ended, State};
@@ -9,7 +10,7 @@ use super::stream::ANSWER;
 use super::{Engine, Order};
 use crate::sender::event::{Acked, Sent};
 use crate::sender::recovery::{Before, Recovery, RecoveryKind};
-use crate::sender::resent::{EarlierCopy, Resent, ResentCause};
+use crate::sender::retransmission::{EarlierCopy, Retransmission};
 use crate::sender::row::SenderRow;
 
 impl Engine<'_> {
@@ -20,16 +21,16 @@ impl Engine<'_> {
         rows: &mut impl Extend<SenderRow>,
     ) {
         let cause = self.cause(sent);
-        self.totals.resent += 1;
+        self.totals.retransmitted += 1;
         match cause {
-            ResentCause::Needless => {}
-            ResentCause::TailLossProbe => {
+            Cause::Spurious => {}
+            Cause::TailLossProbe => {
                 self.exchange.has_probed = true;
                 self.board.probe(sent.at, sent.start, sent.end);
             }
-            ResentCause::Timeout => self.time_out(sent, rows),
-            ResentCause::AfterTimeout => self.resend(sent),
-            ResentCause::FastRetransmit | ResentCause::ReorderingTimer => {
+            Cause::Timeout => self.time_out(sent, rows),
+            Cause::AfterTimeout => self.resend(sent),
+            Cause::FastRetransmit | Cause::ReorderingTimer => {
                 if self.state.kind() != Some(RecoveryKind::Fast) {
                     self.detect(sent.at, sent.record);
                     let asked = self.exchange.answered_within(sent.at, ANSWER);
@@ -45,7 +46,7 @@ impl Engine<'_> {
         if self.subject.order == Order::NotSeen {
             return;
         }
-        rows.extend([SenderRow::Resent(Resent {
+        rows.extend([SenderRow::Retransmission(Retransmission {
             flow: self.subject.flow,
             direction: self.subject.direction,
             at: sent.at,
@@ -63,44 +64,37 @@ impl Engine<'_> {
         }
     }
 
-    /// Why data is sent again.
-    fn cause(&self, sent: &Sent) -> ResentCause {
+    /// Why data is retransmitted.
+    fn cause(&self, sent: &Sent) -> Cause {
         let mut missing = self.board.missing(sent.start, sent.end);
-        let Some(first) = missing.next() else {
-            return ResentCause::Needless;
+        let (Some(first), Some(stream)) = (missing.next(), self.stream) else {
+            return Cause::Spurious;
         };
         let last = missing.last().unwrap_or(first);
-        let is_head = self.stream.is_some_and(|stream| first.start == stream.una);
-        let is_tail = self.stream.is_some_and(|stream| last.end == stream.nxt);
         let heard = self.exchange.last_acked().unwrap_or(first.sent);
-        let is_answer = sent.at - heard < ANSWER;
         let armed = self
             .exchange
             .last_advance()
             .map_or(first.sent, |at| at.max(first.sent));
-        let waited = (sent.at - armed).as_nanos();
-        let is_expired = waited >= self.timer.rto().as_nanos() / 10 * 9;
-        if is_head && is_expired && !(is_answer && self.board.owes()) {
-            let may_be_probe = is_tail && self.state.is_open() && !self.exchange.has_probed;
-            if !may_be_probe || !self.timer.is_linux() {
-                return ResentCause::Timeout;
-            }
-        }
-        match self.state.kind() {
-            Some(RecoveryKind::Timeout) => return ResentCause::AfterTimeout,
-            Some(RecoveryKind::Fast) => return ResentCause::FastRetransmit,
-            Some(RecoveryKind::CongestionEcho) | None => {}
-        }
-        let srtt = self.timer.srtt().unwrap_or_default().as_nanos();
-        let idle =
-            (sent.at - self.exchange.last_sent().map_or(heard, |at| at.max(heard))).as_nanos();
-        if is_tail && !is_answer && !self.board.has_sacked() && idle * 10 >= srtt * 18 {
-            ResentCause::TailLossProbe
-        } else if is_answer {
-            ResentCause::FastRetransmit
-        } else {
-            ResentCause::ReorderingTimer
-        }
+        let repair = match self.state.kind() {
+            Some(RecoveryKind::Fast) => Some(Repair::Losses),
+            Some(RecoveryKind::Timeout) => Some(Repair::Timeout),
+            Some(RecoveryKind::CongestionEcho) | None => None,
+        };
+        let evidence = Evidence {
+            is_head: first.start == stream.una,
+            is_tail: last.end == stream.nxt,
+            is_answer: sent.at - heard < ANSWER,
+            is_loss_reported: self.board.has_sacked(),
+            owes: self.board.owes(),
+            repair,
+            may_probe: self.timer.is_linux() && self.state.is_open() && !self.exchange.has_probed,
+            waited: sent.at - armed,
+            idle: sent.at - self.exchange.last_sent().map_or(heard, |at| at.max(heard)),
+            srtt: self.timer.srtt(),
+            rto: self.timer.rto(),
+        };
+        evidence.cause()
     }
 
     fn time_out(&mut self, sent: &Sent, rows: &mut impl Extend<SenderRow>) {

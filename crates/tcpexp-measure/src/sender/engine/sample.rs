@@ -45,7 +45,9 @@ impl Engine<'_> {
         if source != CwndSource::Filled {
             self.totals.hints.forget();
         } else if self.phase() == Phase::CongestionAvoidance {
-            self.totals.hints.see(now.at, cwnd, now.srtt);
+            let stream = self.stream;
+            let is_free = stream.is_some_and(|stream| stream.has_spare_window());
+            self.totals.hints.see(now.at, cwnd, now.srtt, is_free);
         }
     }
 
@@ -128,7 +130,7 @@ impl Engine<'_> {
             smss_bytes,
             has_sack: self.subject.side.has_sack,
             window_scale: self.subject.side.window_scale,
-            resent: self.totals.resent,
+            retransmitted: self.totals.retransmitted,
             lost_packets: self.losses.as_ref().map(Losses::lost_packets),
             recoveries: self.totals.recoveries,
             timeouts: self.totals.timeouts,

@@ -10,6 +10,7 @@ use super::*;
 use crate::Position;
 use crate::scripted::Scripted;
 
+mod ecn;
 mod partial;
 
 /// All rows of a script's senders.
@@ -67,7 +68,9 @@ fn tell(rows: Vec<SenderRow>) -> String {
                 )
                 .unwrap();
             }
-            SenderRow::Resent(resent) => writeln!(lines, "resent {}", resent.cause.name()).unwrap(),
+            SenderRow::Retransmission(retransmitted) => {
+                writeln!(lines, "retransmitted {}", retransmitted.cause.name()).unwrap();
+            }
             SenderRow::Sample(_) | SenderRow::Summary(_) => {}
         }
     }
@@ -124,7 +127,7 @@ fn selective_acknowledgments_begin_a_recovery_that_reduces_the_window() {
     0+4940 pipe 5 cwnd 10 application_limited slow_start
     0+4940 pipe 4 cwnd 10 application_limited slow_start
     0+4940 pipe 3 cwnd 10 application_limited slow_start
-    resent fast_retransmit
+    retransmitted fast_retransmit
     0+4940 pipe 2 cwnd 2 recovery fast_recovery
     0+5928 pipe 2 cwnd 2 recovery fast_recovery
     recovery 0 fast to Some(2)
@@ -177,7 +180,7 @@ fn what_is_sent_after_a_silence_is_no_threshold_of_the_recovery_before() {
     0+4940 pipe 5 cwnd 10 application_limited slow_start
     0+4940 pipe 4 cwnd 10 application_limited slow_start
     0+4940 pipe 3 cwnd 10 application_limited slow_start
-    resent fast_retransmit
+    retransmitted fast_retransmit
     0+4940 pipe 2 cwnd 2 recovery fast_recovery
     4940+1976 pipe 2 cwnd 2 application_limited slow_start
     recovery 0 fast to None
@@ -213,10 +216,10 @@ fn a_loss_in_a_recovery_begins_the_next_one_where_it_ends() {
     0+4940 pipe 5 cwnd 10 application_limited slow_start
     0+4940 pipe 4 cwnd 10 application_limited slow_start
     0+4940 pipe 3 cwnd 10 application_limited slow_start
-    resent fast_retransmit
+    retransmitted fast_retransmit
     0+4940 pipe 2 cwnd 2 recovery fast_recovery
     0+6916 pipe 3 cwnd 3 recovery fast_recovery
-    resent fast_retransmit
+    retransmitted fast_retransmit
     0+6916 pipe 2 cwnd 2 recovery fast_recovery
     recovery 0 fast to Some(2)
     4940+2964 pipe 2 cwnd 2 recovery fast_recovery
@@ -243,11 +246,11 @@ fn timeout_backs_off_and_leaves_one_segment_in_the_network() {
         "
     );
     assert_snapshot!(told(&text), @r"
-    resent timeout
-    resent timeout
+    retransmitted timeout
+    retransmitted timeout
     0+3952 pipe 1 cwnd 1 recovery loss_recovery
-    resent after_timeout
-    resent after_timeout
+    retransmitted after_timeout
+    retransmitted after_timeout
     988+2964 pipe 2 cwnd 2 recovery loss_recovery
     3952+988 pipe 1 cwnd 1 filled slow_start
     recovery 0 timeout to None
@@ -270,7 +273,7 @@ fn probe_of_the_tail_is_no_recovery() {
     );
     assert_snapshot!(told(&text), @r"
     0+3952 pipe 4 cwnd 10 application_limited slow_start
-    resent tail_loss_probe
+    retransmitted tail_loss_probe
     2964+988 pipe 1 cwnd 10 application_limited slow_start
     ");
 }
@@ -297,7 +300,7 @@ fn reduction_is_taken_back_when_the_original_turns_out_to_have_arrived() {
     0+4940 pipe 5 cwnd 10 application_limited slow_start
     0+4940 pipe 4 cwnd 10 application_limited slow_start
     0+4940 pipe 3 cwnd 10 application_limited slow_start
-    resent fast_retransmit
+    retransmitted fast_retransmit
     0+4940 pipe 2 cwnd 2 recovery fast_recovery
     recovery 0 fast to None undone
     4940+988 pipe 1 cwnd 10 application_limited slow_start
@@ -352,10 +355,10 @@ fn without_sack_each_duplicate_ack_stands_for_a_segment() {
     0+6000 pipe 6 cwnd 10 application_limited slow_start
     0+6000 pipe 5 cwnd 10 application_limited slow_start
     0+6000 pipe 4 cwnd 10 application_limited slow_start
-    resent fast_retransmit
+    retransmitted fast_retransmit
     0+6000 pipe 3 cwnd 3 recovery fast_recovery
     0+6000 pipe 2 cwnd 2 recovery fast_recovery
-    resent fast_retransmit
+    retransmitted fast_retransmit
     2000+4000 pipe 1 cwnd 1 recovery fast_recovery
     6000+1000 pipe 1 cwnd 1 recovery fast_recovery
     recovery 0 fast to Some(1)

@@ -47,7 +47,7 @@ fn sender(class: &str, from: i64, mbps: &[u64]) -> Sender {
         base_rtt: Some(TimeDelta::from_millis(40)),
         arrived: bins(from, mbps),
         sent: bins(from, mbps),
-        resent: Some(Vec::new()),
+        retransmitted: Some(Vec::new()),
         fates: Some(Vec::new()),
         rtts: Vec::new(),
         transfers: Vec::new(),
@@ -266,7 +266,7 @@ fn only_what_is_sent_in_the_window_can_be_lost_in_it() {
         fate(1500, 10, true),
         fate(3000, 1, true),
     ]);
-    bulk.resent = Some(vec![(at(500), 9_999), (at(1500), 500_000)]);
+    bulk.retransmitted = Some(vec![(at(500), 9_999), (at(1500), 500_000)]);
     let run = run(vec![bulk]);
     check(
         &values(&run, 1, "bulk"),
@@ -282,7 +282,7 @@ fn only_what_is_sent_in_the_window_can_be_lost_in_it() {
 #[test]
 fn what_no_capture_tells_is_not_known() {
     let mut bulk = sender("bulk", 0, &[8, 8]);
-    (bulk.fates, bulk.resent, bulk.segment) = (None, None, None);
+    (bulk.fates, bulk.retransmitted, bulk.segment) = (None, None, None);
     let mut run = run(vec![bulk, sender("bulk", 0, &[8, 8])]);
     run.links[0].capacity.clear();
     let none = [

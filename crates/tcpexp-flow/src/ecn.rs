@@ -1,0 +1,241 @@
+//! Explicit congestion notification: which feedback two ends agreed on, and what it reports.
+//!
+//! With RFC 3168 a receiver sets ECE from the first marked packet until the sender's CWR. With
+//! Accurate ECN (RFC 9768) the bits AE, CWR and ECE are a counter of marked packets, so ECE is set in
+//! half of all ACKs whether or not anything was marked.
+
+use tcpexp_wire::TcpFlags;
+
+use crate::{Segment, StreamOffset};
+
+/// The feedback that two ends agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EcnMode {
+    /// None: the flags mean nothing.
+    NotEcn,
+    /// ECE until CWR (RFC 3168, section 6.1).
+    Classic,
+    /// The ACE counter (RFC 9768, section 3.2.2).
+    Accurate,
+}
+
+impl EcnMode {
+    /// The name used in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotEcn => "none",
+            Self::Classic => "classic",
+            Self::Accurate => "accurate",
+        }
+    }
+}
+
+/// AE, CWR and ECE as a number (RFC 9768, section 3.2.2).
+#[inline]
+pub fn ace(flags: TcpFlags) -> u8 {
+    u8::from(flags.ae()) << 2 | u8::from(flags.cwr()) << 1 | u8::from(flags.ece())
+}
+
+/// The negotiation, from the flags of the SYN and its answer (RFC 9768, section 3.1, table 2).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EcnHandshake {
+    has_asked: bool,
+    asks_accurate: bool,
+    asks_classic: bool,
+    /// `None` until the SYN is answered.
+    answer: Option<u8>,
+}
+
+/// A SYN that asks for Accurate ECN, and an answer by a host that only reflects the flags.
+const ALL_SET: u8 = 0b111;
+/// A SYN that asks for RFC 3168.
+const CLASSIC_SYN: u8 = 0b011;
+/// The answer of RFC 3168, and that of RFC 3540, whose nonce no one uses.
+const CLASSIC_ANSWERS: [u8; 2] = [0b001, 0b101];
+/// Congestion experienced by the packet that a handshake segment answers.
+const HANDSHAKE_CE: u8 = 0b110;
+
+impl EcnHandshake {
+    /// Takes in a SYN or its answer. A client that falls back sends another SYN without the flags
+    /// (RFC 9768, section 3.1.4): what the server answers counts.
+    pub fn observe(&mut self, flags: TcpFlags) {
+        let ace = ace(flags);
+        match (flags.syn(), flags.ack()) {
+            (true, false) => {
+                self.has_asked = true;
+                self.asks_accurate |= ace == ALL_SET;
+                self.asks_classic |= ace == CLASSIC_SYN;
+            }
+            (true, true) => self.answer = Some(ace),
+            (false, _) => {}
+        }
+    }
+
+    /// What was agreed on; `None` unless a SYN and its answer were seen.
+    pub fn mode(&self) -> Option<EcnMode> {
+        let answer = self.answer.filter(|_| self.has_asked)?;
+        let asks = self.asks_accurate || self.asks_classic;
+        Some(match answer {
+            _ if asks && CLASSIC_ANSWERS.contains(&answer) => EcnMode::Classic,
+            // 111 is a reflection of the SYN by a broken host.
+            1..ALL_SET if self.asks_accurate => EcnMode::Accurate,
+            _ => EcnMode::NotEcn,
+        })
+    }
+
+    /// Whether the SYN arrived marked, as its answer reports. The server's counter then begins one
+    /// higher.
+    fn was_syn_marked(self) -> bool {
+        self.answer == Some(HANDSHAKE_CE)
+    }
+}
+
+/// The ACE counter at the beginning of a connection (RFC 9768, section 3.2.1).
+const FIRST_COUNT: u8 = 5;
+/// Counts that three bits tell apart.
+const COUNTS: u32 = 8;
+/// Byte counters of the `AccECN` option have 24 bits (RFC 9768, section 3.2.3).
+const BYTE_COUNTER_MASK: u32 = 0xff_ffff;
+
+/// Reads how many packets of one direction arrived marked, from the ACKs of the other direction.
+#[derive(Clone, Debug)]
+pub struct CeFeedback {
+    mode: EcnMode,
+    smss_bytes: u32,
+    state: Echo,
+    /// The latest counter of marked bytes.
+    echoed_bytes: Option<u32>,
+    una: Option<StreamOffset>,
+    /// `TSval` of the latest ACK, to recognize one that was overtaken.
+    stamp: Option<u32>,
+    packets: u64,
+    is_ambiguous: bool,
+}
+
+/// What the latest ACK echoed.
+#[derive(Clone, Copy, Debug)]
+enum Echo {
+    /// Nothing was read yet and the counter's beginning is not known.
+    Unknown,
+    /// The next segment answers a SYN-ACK, which its flags describe instead of counting.
+    Handshake,
+    /// Classic: whether ECE was set.
+    Ece(bool),
+    /// Accurate: the counter.
+    Count(u8),
+}
+
+impl CeFeedback {
+    /// Feedback whose handshake was not captured, about segments of `smss_bytes`.
+    pub fn from_the_middle(mode: EcnMode, smss_bytes: u32) -> Self {
+        Self {
+            mode,
+            smss_bytes: smss_bytes.max(1),
+            state: match mode {
+                EcnMode::Accurate => Echo::Unknown,
+                EcnMode::NotEcn | EcnMode::Classic => Echo::Ece(false),
+            },
+            echoed_bytes: None,
+            una: None,
+            stamp: None,
+            packets: 0,
+            is_ambiguous: false,
+        }
+    }
+
+    /// Feedback of a connection with this handshake; `is_by_client` if the client gives it. `None`
+    /// unless the handshake was captured.
+    pub fn new(handshake: &EcnHandshake, is_by_client: bool, smss_bytes: u32) -> Option<Self> {
+        let mode = handshake.mode()?;
+        let mut feedback = Self::from_the_middle(mode, smss_bytes);
+        if mode == EcnMode::Accurate {
+            // Counters of bytes of marked packets begin at 0.
+            feedback.echoed_bytes = Some(0);
+            feedback.state = if is_by_client {
+                Echo::Handshake
+            } else {
+                Echo::Count(FIRST_COUNT + u8::from(handshake.was_syn_marked()))
+            };
+        }
+        Some(feedback)
+    }
+
+    /// Takes in an ACK; returns how many packets it newly reports as marked. With RFC 3168, which
+    /// counts none, 1 as long as ECE is set.
+    pub fn on_ack(&mut self, segment: &Segment) -> u64 {
+        let Some(ack) = segment.ack.filter(|_| !segment.flags.rst()) else {
+            return 0;
+        };
+        if segment.flags.syn() {
+            self.una = Some(ack);
+            return 0;
+        }
+        let before = self.una.unwrap_or(ack);
+        let stamp = segment.timestamps.map(|(stamp, _)| stamp);
+        let is_older = |(stamp, latest): (u32, u32)| stamp.wrapping_sub(latest).cast_signed() < 0;
+        if ack < before || stamp.zip(self.stamp).is_some_and(is_older) {
+            return 0;
+        }
+        self.una = Some(ack);
+        self.stamp = stamp.or(self.stamp);
+        let acknowledged = u64::try_from(ack.since(before)).unwrap_or(0);
+        let packets = acknowledged.div_ceil(u64::from(self.smss_bytes));
+        match self.mode {
+            EcnMode::NotEcn => 0,
+            EcnMode::Classic => self.classic(segment.flags.ece()),
+            EcnMode::Accurate => self.accurate(segment, packets),
+        }
+    }
+
+    fn classic(&mut self, ece: bool) -> u64 {
+        let was_set = matches!(self.state, Echo::Ece(true));
+        self.packets += u64::from(ece && !was_set);
+        self.state = Echo::Ece(ece);
+        u64::from(ece)
+    }
+
+    fn accurate(&mut self, segment: &Segment, packets: u64) -> u64 {
+        let count = ace(segment.flags);
+        let bytes = segment.echoed_ce_bytes;
+        let new_bytes = bytes.zip(self.echoed_bytes);
+        let new_bytes = new_bytes.map(|(now, then)| now.wrapping_sub(then) & BYTE_COUNTER_MASK);
+        self.echoed_bytes = bytes.or(self.echoed_bytes);
+        let before = match self.state {
+            Echo::Count(before) => before,
+            Echo::Handshake => {
+                // RFC 9768, section 3.2.2.1, table 4.
+                self.state = Echo::Count(FIRST_COUNT + u8::from(count == HANDSHAKE_CE));
+                return 0;
+            }
+            Echo::Unknown | Echo::Ece(_) => {
+                self.state = Echo::Count(count);
+                return 0;
+            }
+        };
+        self.state = Echo::Count(count);
+        let least = u64::from(u32::from(count).wrapping_sub(u32::from(before)) % COUNTS);
+        // The counter cannot have wrapped if fewer packets arrived (RFC 9768, appendix A.2).
+        if packets < u64::from(COUNTS) {
+            self.packets += least;
+            return least;
+        }
+        self.is_ambiguous |= new_bytes.is_none();
+        let marked = new_bytes.map_or(least, |bytes| self.nearest(least, u64::from(bytes)));
+        self.packets += marked;
+        marked
+    }
+
+    /// The count of packets, `least` and any number of wraps more, that `bytes` are closest to.
+    fn nearest(&self, least: u64, bytes: u64) -> u64 {
+        let wrap = u64::from(COUNTS);
+        let packets = bytes.div_ceil(u64::from(self.smss_bytes));
+        let beyond = packets.saturating_sub(least);
+        least + (beyond + wrap / 2) / wrap * wrap
+    }
+
+    /// Packets reported as marked. With RFC 3168, how often ECE was set anew: at least so many. `None`
+    /// where ACKs covered so many packets that the counter may have wrapped unseen.
+    pub fn packets(&self) -> Option<u64> {
+        (!self.is_ambiguous).then_some(self.packets)
+    }
+}

@@ -1,0 +1,81 @@
+//! Marks that a receiver reports, by each kind of feedback.
+
+use std::fmt::Write;
+
+use super::connections;
+
+/// Packets of the client's data that the server reports as marked. The SYN and its answer have
+/// these flags; `acks` are the server's, each with its flags, the number that it acknowledges and
+/// options.
+fn reported(syn: &str, answer: &str, acks: &[&str]) -> Option<u64> {
+    let mut text = format!("0.00 > {syn} 0 mss 1000\n0.04 < {answer} 0 ack 1 mss 1000\n");
+    text.push_str("0.05 > AW. 1 ack 1\n0.06 > A.E 1:30001(30000) ack 1\n");
+    for (number, ack) in (10..).zip(acks) {
+        writeln!(text, "0.{number} < {ack}").unwrap();
+    }
+    connections(&text)[0].directions[0].ce_reported_packets
+}
+
+#[test]
+fn steps_of_the_counter_are_packets_also_when_it_wraps() {
+    let acks = ["AE. ack 1001", "AW. ack 3001", "E. ack 6001", "E. ack 9001"];
+    // Counts 5, 6, 9 and 9.
+    assert_eq!(reported("SAEW", "S.W", &acks), Some(4));
+}
+
+#[test]
+fn syn_that_arrives_marked_lets_the_counter_begin_higher() {
+    assert_eq!(reported("SAEW", "S.AW", &["AW. ack 1001"]), Some(0));
+    assert_eq!(reported("SAEW", "S.W", &["AW. ack 1001"]), Some(1));
+}
+
+#[test]
+fn overtaken_ack_takes_no_step_back() {
+    let acks = [
+        "AW. ack 3001 ts 30 1",
+        "AE. ack 1001 ts 10 1",
+        "AEW. ack 4001 ts 40 1",
+    ];
+    assert_eq!(reported("SAEW", "S.W", &acks), Some(2));
+}
+
+#[test]
+fn ack_of_so_many_packets_that_the_counter_may_have_wrapped_needs_the_option() {
+    // From 5 to 7 in ten packets: two marked packets, or ten.
+    assert_eq!(reported("SAEW", "S.W", &["AEW. ack 10001"]), None);
+    assert_eq!(
+        reported("SAEW", "S.W", &["AEW. ack 10001 ceb 2000"]),
+        Some(2)
+    );
+    assert_eq!(
+        reported("SAEW", "S.W", &["AEW. ack 10001 ceb 10000"]),
+        Some(10)
+    );
+}
+
+#[test]
+fn counter_of_bytes_wraps_at_24_bits() {
+    let acks = ["AE. ack 1 ceb 16777000", "AEW. ack 10001 ceb 1784"];
+    // The first ACK acknowledges nothing, so its count alone decides.
+    assert_eq!(reported("SAEW", "S.W", &acks), Some(2));
+}
+
+#[test]
+fn classic_echo_counts_once_until_it_stops() {
+    let acks = [
+        ". ack 1001",
+        "E. ack 2001",
+        "E. ack 3001",
+        ". ack 4001",
+        "E. ack 5001",
+    ];
+    assert_eq!(reported("SEW", "S.E", &acks), Some(2));
+}
+
+#[test]
+fn without_an_agreement_flags_report_nothing() {
+    assert_eq!(reported("S", "S.", &["E. ack 1001"]), Some(0));
+    let without_handshake = "0.1 > 1:1001(1000)\n0.2 < E. ack 1001\n";
+    let summary = &connections(without_handshake)[0];
+    assert_eq!(summary.directions[0].ce_reported_packets, None);
+}

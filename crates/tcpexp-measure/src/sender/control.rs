@@ -1,0 +1,58 @@
+//! The rules of congestion controls, one entry each.
+
+use std::ops::RangeInclusive;
+
+use super::reduction::Factor;
+
+/// What a congestion control is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CongestionFamily {
+    /// Halves its window at a loss: Reno, and others that reduce alike.
+    Reno,
+    /// Reduces its window to 0.7 (RFC 9438).
+    Cubic,
+    /// Reduces or holds its window without losses: Vegas, CDG and their like.
+    DelayBased,
+    /// Paces by a model of the path: BBR.
+    ModelBased,
+}
+
+impl CongestionFamily {
+    /// The name used in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reno => "reno",
+            Self::Cubic => "cubic",
+            Self::DelayBased => "delay_based",
+            Self::ModelBased => "model_based",
+        }
+    }
+}
+
+/// How a congestion control reduces its window at a loss.
+#[derive(Debug)]
+pub(super) struct ReductionRule {
+    pub(super) family: CongestionFamily,
+    /// The factor of a reduction, as it is written down.
+    pub(super) factor: Factor,
+    /// Medians of observed factors, in percent, that hint at it. Windows of 8 segments, the least
+    /// that count, are off by up to one of them: 12 points. Half of that on either side keeps the
+    /// factors apart.
+    pub(super) percents: RangeInclusive<u32>,
+}
+
+/// The rules that can be told apart by their factor.
+pub(super) const REDUCTION_RULES: [ReductionRule; 2] = [
+    // RFC 5681, equation 4. Vegas and others reduce alike at a loss. Measured: 0.48 to 0.50.
+    ReductionRule {
+        family: CongestionFamily::Reno,
+        factor: (1, 2),
+        percents: 44..=56,
+    },
+    // RFC 9438, section 4.6; 717/1024 in Linux. Measured: 0.67 to 0.70, and 0.62 at 5 % loss.
+    ReductionRule {
+        family: CongestionFamily::Cubic,
+        factor: (717, 1024),
+        percents: 62..=78,
+    },
+];

@@ -1,0 +1,76 @@
+//! Congestion echoes: by RFC 3168, by Accurate ECN, and by flags that nobody agreed on.
+
+use super::*;
+
+/// Recoveries of a sender of ten segments whose handshake has these flags, and whose ACKs have
+/// these.
+fn recoveries(syn: &str, answer: &str, echoes: [&str; 10]) -> u32 {
+    let mut text = format!(
+        "
+        0.000 > {syn} 0 mss 1000 sackok ts 1 0
+        0.040 < {answer} 0 ack 1 mss 1000 sackok ts 900 1
+        0.041 > AW. 1 ack 1 ts 41 900
+        "
+    );
+    echo(&mut text, &echoes);
+    summary(&text).recoveries
+}
+
+/// One segment a round trip, and the flags of its ACK.
+fn echo(text: &mut String, echoes: &[&str]) {
+    for (index, flags) in (0..).zip(echoes) {
+        let (start, at) = (1 + 988 * index, 100 + 50 * index);
+        let (end, later) = (start + 988, at + 40);
+        writeln!(
+            text,
+            "0.{at} > A.E {start}:{end}(988) ack 1 tos 2 ts {at} 900"
+        )
+        .unwrap();
+        writeln!(
+            text,
+            "0.{later} < {flags} ack {end} ts {} {at}",
+            900 + later
+        )
+        .unwrap();
+    }
+}
+
+const NO_MARK: [&str; 10] = ["AE."; 10];
+
+#[test]
+fn counter_that_stands_still_is_no_congestion() {
+    assert_eq!(recoveries("SAEW", "S.W", NO_MARK), 0);
+}
+
+#[test]
+fn each_step_of_the_counter_is_a_reduction_also_when_it_wraps() {
+    let mut steps = NO_MARK;
+    // 5, 6, 7, 0, 1: from the fourth ACK on a mark a round trip.
+    for (place, count) in ["AW.", "AWE.", ".", "E.", "E.", "E.", "E."]
+        .iter()
+        .enumerate()
+    {
+        steps[3 + place] = count;
+    }
+    assert_eq!(recoveries("SAEW", "S.W", steps), 4);
+}
+
+#[test]
+fn answer_of_an_old_server_makes_the_flags_those_of_rfc_3168() {
+    let mut marked = ["."; 10];
+    marked[4] = "E.";
+    assert_eq!(recoveries("SAEW", "S.E", marked), 1);
+    assert_eq!(recoveries("SEW", "S.E", marked), 1);
+    // Nothing was agreed on: the flags mean nothing.
+    assert_eq!(recoveries("S", "S.", marked), 0);
+    assert_eq!(recoveries("SAEW", "S.AEW", marked), 0);
+}
+
+#[test]
+fn without_the_handshake_the_highest_bit_shows_that_the_flags_are_a_counter() {
+    let mut text = String::new();
+    let mut marked = NO_MARK;
+    marked[6..].fill("AW.");
+    echo(&mut text, &marked);
+    assert_eq!(summary(&text).recoveries, 1);
+}
