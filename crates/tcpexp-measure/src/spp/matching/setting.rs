@@ -169,7 +169,7 @@ impl Setting {
         let is_any = self.clock.offset_is_sure() && !left_before && !left_after;
         let usual = UsualOwds::new(smallest, self.horizon, self.slack(), is_any);
         match round_trip {
-            Some(round_trip) => usual.of_stream(stream, smallest, round_trip),
+            Some(round_trip) => usual.of_stream(stream, smallest, round_trip + self.coarseness),
             None => usual,
         }
     }
