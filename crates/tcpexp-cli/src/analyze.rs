@@ -16,7 +16,7 @@ use crate::output::{self, RemovedOnInterrupt};
 use crate::progress::Progress;
 use crate::sender_args::SenderArgs;
 use crate::values::{parse_rate, parse_time};
-use crate::{analyze_runs, failure, report};
+use crate::{analyze_runs, failure, report, shown};
 
 /// All that captures tell of a run, as a dataset: a directory of tables and a manifest
 ///
@@ -130,7 +130,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     for warning in &manifest.warnings {
         failure::tell(&format!("warning: {warning}"));
     }
-    output::print(written(output, &manifest).as_bytes())
+    output::print(&written(output, &manifest))
 }
 
 /// The library's options.
@@ -203,7 +203,7 @@ fn written(output: &Path, manifest: &Manifest) -> String {
     let tables = tables.map(|table| (table.file.as_str(), table.rows, table.bytes));
     let mut text = tcpexp_table::dataset::written_text(tables);
     text.push('\n');
-    report::line(&mut text, "dataset", &output.display().to_string());
+    report::line(&mut text, "dataset", &shown::path(output));
     for capture in &manifest.captures {
         let skipped: Vec<String> = capture
             .skipped

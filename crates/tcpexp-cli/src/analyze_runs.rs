@@ -80,7 +80,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         }
     }
     if !args.quiet {
-        output::print(written_runs(&manifests, &others).as_bytes())?;
+        output::print(&written_runs(&manifests, &others))?;
     }
     if failed > 0 {
         bail!("{failed} of {} runs could not be analysed", complete.len());

@@ -339,9 +339,12 @@ impl Format {
 
 /// What was typed makes no sense: exit code 2.
 pub(crate) fn wrong_usage(what: &str) -> anyhow::Error {
-    clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{what}\n"))
-        .with_cmd(&Args::command())
-        .into()
+    clap::Error::raw(
+        clap::error::ErrorKind::InvalidValue,
+        format!("{}\n", crate::shown::line(what)),
+    )
+    .with_cmd(&Args::command())
+    .into()
 }
 
 /// Prints the manual page of `command`, or of the whole.
@@ -357,7 +360,7 @@ pub(crate) fn man_page(command: Option<&str>) -> anyhow::Result<()> {
     };
     let mut roff = Vec::new();
     clap_mangen::Man::new(page).render(&mut roff)?;
-    crate::output::print(&roff)
+    crate::output::print_raw(&roff)
 }
 
 #[cfg(test)]

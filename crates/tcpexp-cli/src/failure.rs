@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use crate::lab::Ended;
+use crate::shown;
 
 /// 0 when done or when nobody reads any more, 1 with one line on what failed and why, 2 when what
 /// was asked for makes no sense; for a command in a guest, its own.
@@ -15,15 +16,27 @@ pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if let Some(wrong) = error.downcast_ref::<clap::Error>() {
-        // As with `tell`, there may be nobody left to tell.
-        drop(wrong.print());
-        return ExitCode::from(2);
+        print_usage(wrong);
+        // Help that was asked for is no failure.
+        return ExitCode::from(if wrong.use_stderr() { 2 } else { 0 });
     }
     if let Some(Ended(code)) = error.downcast_ref() {
         return ExitCode::from(*code);
     }
     report(&error);
     ExitCode::FAILURE
+}
+
+/// Prints what is wrong with the arguments, without their control characters.
+fn print_usage(wrong: &clap::Error) {
+    let text = wrong.to_string();
+    let shown = shown::lines(&text);
+    // As with `tell`, standard error may be closed.
+    drop(if wrong.use_stderr() && shown != text {
+        write!(io::stderr(), "{shown}")
+    } else {
+        wrong.print()
+    });
 }
 
 /// Tells what failed and why.
@@ -40,7 +53,7 @@ pub(crate) fn chain(error: &anyhow::Error) -> String {
 /// One line on standard error.
 pub(crate) fn tell(line: &str) {
     // Standard error may be closed or on a full disk: `eprintln!` would panic.
-    drop(writeln!(io::stderr(), "tcpexp: {line}"));
+    drop(writeln!(io::stderr(), "tcpexp: {}", shown::line(line)));
 }
 
 /// `tcpexp … | head` is no failure.

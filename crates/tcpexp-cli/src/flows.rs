@@ -11,7 +11,7 @@ use tcpexp_table::{ConnectionRow, FLOW_TABLE_WIDTH, TopConnections, connection_c
 use crate::args::FlowsArgs;
 use crate::progress::Progress;
 use crate::sheet::Sheet;
-use crate::{failure, report};
+use crate::{failure, report, shown};
 
 pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
     let mut sheet = Sheet::create(&args.output, connection_columns())?;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
         let (text, of_it) = one(args, path, &mut sheet)?;
         found += of_it;
         parts.push(if args.captures.len() > 1 {
-            format!("{}\n{text}", path.display())
+            format!("{}\n{text}", shown::path(path))
         } else {
             text
         });

@@ -13,6 +13,7 @@ use crate::args::{InfoArgs, InfoFormat};
 use crate::failure;
 use crate::output;
 use crate::progress::Progress;
+use crate::shown;
 
 pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
     let tunnels = if args.inner {
@@ -26,9 +27,9 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
         match describe(path, tunnels, args.format) {
             Ok(text) => {
                 if args.format == InfoFormat::Table && !is_first {
-                    output::print(b"\n")?;
+                    output::print("\n")?;
                 }
-                output::print(text.as_bytes())?;
+                output::print(&text)?;
                 is_first = false;
             }
             // The other files are still worth a look.
@@ -57,7 +58,7 @@ fn describe(path: &Path, tunnels: Tunnels, format: InfoFormat) -> anyhow::Result
 }
 
 fn table(path: &Path, info: &CaptureInfo) -> String {
-    let mut text = format!("{}\n", path.display());
+    let mut text = format!("{}\n", shown::path(path));
     let mut line = |name: &str, what: &str| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {name:12} {what}");
@@ -70,7 +71,7 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
     for interface in &info.interfaces {
         let mut what = LinkType(interface.link_type).to_string();
         if let Some(name) = &interface.name {
-            what = format!("{name}, {what}");
+            what = format!("{}, {what}", shown::line(name));
         }
         if let Some(snaplen) = interface.snaplen {
             let _ = write!(what, ", up to {snaplen} bytes of a packet");

@@ -10,6 +10,8 @@ use clap::Subcommand;
 use tcpexp_lab::doctor::{self, Finding};
 use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource, MOST_HOSTS, Shape};
 
+use crate::shown;
+
 /// The virtual testbed: sources, a router and sinks in a virtual machine that runs in virtual time
 ///
 /// The hosts are network namespaces of one small Linux under QEMU's software CPU, whose clock counts
@@ -151,10 +153,10 @@ fn build(args: &BuildArgs) -> anyhow::Result<()> {
     };
     let lines = format!(
         "kernel {}\nroot   {}\n",
-        image.kernel.display(),
-        image.root.display()
+        shown::path(&image.kernel),
+        shown::path(&image.root)
     );
-    crate::output::print(lines.as_bytes())
+    crate::output::print(&lines)
 }
 
 /// The image that guests boot unless something else is said, made if there is none.
@@ -170,7 +172,7 @@ pub(crate) fn image() -> anyhow::Result<Image> {
 fn examine(args: &DoctorArgs) -> anyhow::Result<()> {
     let findings = doctor::examine(&args.image.cache()?);
     let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
-    crate::output::print((lines.join("\n") + "\n").as_bytes())?;
+    crate::output::print(&(lines.join("\n") + "\n"))?;
     if findings.iter().all(Finding::is_fine) {
         Ok(())
     } else {

@@ -17,6 +17,7 @@ mod output;
 mod page;
 mod path;
 mod picture;
+mod places;
 mod plot;
 mod progress;
 mod rate_chart;
@@ -28,6 +29,7 @@ mod score;
 mod score_pairs;
 mod sender_args;
 mod sheet;
+mod shown;
 mod side_table;
 mod single_rtt;
 mod sweep;
@@ -39,7 +41,7 @@ mod values;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::{Args, Command};
 
@@ -48,7 +50,9 @@ fn main() -> ExitCode {
 }
 
 fn run() -> anyhow::Result<()> {
-    match Args::parse().command {
+    let matches = Args::command().try_get_matches()?;
+    places::check(&matches)?;
+    match Args::from_arg_matches(&matches)?.command {
         Command::Rtt(args) => rtt::run(&args),
         Command::Flows(args) => flows::run(&args),
         Command::Path(args) => path::run(&args),
@@ -68,7 +72,7 @@ fn run() -> anyhow::Result<()> {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "tcpexp", &mut script);
-            output::print(&script)
+            output::print_raw(&script)
         }
         Command::Man { command } => args::man_page(command.as_deref()),
     }

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
 use anyhow::{Context, anyhow, bail};
+use tcpexp::partial;
 use tempfile::NamedTempFile;
+
+use crate::shown;
 
 /// Where output goes: to standard output, straight into a device or pipe, or to a temporary file
 /// that takes its place when it is complete.
@@ -17,8 +20,11 @@ pub(crate) struct Output {
 
 enum Target {
     Stdout(io::Stdout),
+    /// Standard output that a person sees: control characters in rows are escaped.
+    Terminal(io::Stdout),
     Device(File),
-    File(NamedTempFile),
+    /// With the lock that tells other runs that it is being written.
+    File(NamedTempFile, File),
     /// Finished or given up.
     Nowhere,
 }
@@ -27,18 +33,19 @@ impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdout(stdout) => stdout.write(bytes),
+            Self::Terminal(stdout) => write_shown(stdout, bytes),
             Self::Device(file) => file.write(bytes),
             // The file under its temporary name: its own errors would tell that name.
-            Self::File(file) => file.as_file_mut().write(bytes),
+            Self::File(file, _) => file.as_file_mut().write(bytes),
             Self::Nowhere => Ok(bytes.len()),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::Stdout(stdout) => stdout.flush(),
+            Self::Stdout(stdout) | Self::Terminal(stdout) => stdout.flush(),
             Self::Device(file) => file.flush(),
-            Self::File(file) => file.as_file_mut().flush(),
+            Self::File(file, _) => file.as_file_mut().flush(),
             Self::Nowhere => Ok(()),
         }
     }
@@ -58,10 +65,13 @@ impl Output {
     /// Starts writing to `path`; nothing or `-` is standard output.
     pub(crate) fn create(path: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-            return Ok(Self::new(
-                Target::Stdout(io::stdout()),
-                Path::new("standard output"),
-            ));
+            let stdout = io::stdout();
+            let target = if stdout.is_terminal() {
+                Target::Terminal(stdout)
+            } else {
+                Target::Stdout(stdout)
+            };
+            return Ok(Self::new(target, Path::new("standard output")));
         };
         let cannot = || format!("cannot write {}", path.display());
         // Renaming a file onto a device would replace the device.
@@ -73,7 +83,10 @@ impl Output {
                     .open(path)
                     .with_context(cannot)?,
             ),
-            _ => Target::File(temporary(path)?),
+            _ => {
+                let (file, lock) = temporary(path)?;
+                Target::File(file, lock)
+            }
         };
         Ok(Self::new(target, path))
     }
@@ -92,7 +105,10 @@ impl Output {
 
     /// Whether it goes to standard output.
     pub(crate) fn is_stdout(&self) -> bool {
-        matches!(self.writer.get_ref(), Target::Stdout(_))
+        matches!(
+            self.writer.get_ref(),
+            Target::Stdout(_) | Target::Terminal(_)
+        )
     }
 
     /// Makes the output visible under its name.
@@ -100,7 +116,7 @@ impl Output {
         let path = self.path.clone();
         let cannot = || format!("cannot write {}", path.display());
         self.writer.flush().with_context(cannot)?;
-        if let Target::File(file) = self.take() {
+        if let Target::File(file, _lock) = self.take() {
             let temporary = file.path().to_owned();
             file.persist(&path).with_context(cannot)?;
             forget(&temporary);
@@ -120,8 +136,28 @@ impl Drop for Output {
     }
 }
 
-/// Prints to standard output.
-pub(crate) fn print(text: &[u8]) -> anyhow::Result<()> {
+/// Writes rows to a terminal; returns how many of their bytes are done.
+fn write_shown(stdout: &mut io::Stdout, bytes: &[u8]) -> io::Result<usize> {
+    match shown::first_control(bytes) {
+        None => stdout.write(bytes),
+        Some(0) => {
+            // U+0080 to U+009F take two bytes in UTF-8.
+            let len = if bytes[0] == 0xc2 { 2 } else { 1 };
+            let control = String::from_utf8_lossy(&bytes[..len]);
+            stdout.write_all(shown::line(&control).as_bytes())?;
+            Ok(len)
+        }
+        Some(plain) => stdout.write(&bytes[..plain]),
+    }
+}
+
+/// Prints text for a person to standard output, without control characters.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    print_raw(shown::lines(text).as_bytes())
+}
+
+/// Prints to standard output what the command itself makes for another program.
+pub(crate) fn print_raw(text: &[u8]) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout
         .write_all(text)
@@ -134,14 +170,16 @@ pub(crate) fn is_terminal(path: Option<&Path>) -> bool {
     path.is_none_or(|path| path.as_os_str() == "-") && io::stdout().is_terminal()
 }
 
-fn temporary(path: &Path) -> anyhow::Result<NamedTempFile> {
+/// A file that gets the name `path` later, and the lock that says that it is being written.
+fn temporary(path: &Path) -> anyhow::Result<(NamedTempFile, File)> {
     remove_on_interrupt();
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
+    partial::remove_leftovers(folder);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".tcpexp-").suffix(".partial");
+    builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -150,7 +188,8 @@ fn temporary(path: &Path) -> anyhow::Result<NamedTempFile> {
     }
     // Locked first: an interrupt between making the file and noting it would leave it behind.
     let mut temporaries = temporaries();
-    let file = builder.tempfile_in(folder).map_err(|error| {
+    let made = partial::locked(|| builder.tempfile_in(folder), NamedTempFile::path);
+    let (file, lock) = made.map_err(|error| {
         let why = if folder.is_dir() {
             // The error itself speaks of the temporary name.
             error.kind().to_string()
@@ -160,7 +199,7 @@ fn temporary(path: &Path) -> anyhow::Result<NamedTempFile> {
         anyhow!("cannot write {}: {why}", path.display())
     })?;
     temporaries.push(file.path().to_owned());
-    Ok(file)
+    Ok((file, lock))
 }
 
 /// A temporary directory that an interrupt must take away, until this is dropped.

@@ -17,6 +17,7 @@ use crate::args::{Format, RttArgs, is_wanted};
 use crate::output::{self, Output};
 use crate::picture::Chart;
 use crate::report::{self, Seen};
+use crate::shown;
 use crate::side_table::SideTable;
 
 /// What has been measured so far, on its way to files, chart and table.
@@ -161,7 +162,8 @@ impl Results {
         let cannot = || format!("cannot write {}", self.out_name.display());
         let mut out = match self.out {
             Out::Table(mut out) => {
-                out.write_all(text.as_bytes()).with_context(cannot)?;
+                out.write_all(shown::lines(&text).as_bytes())
+                    .with_context(cannot)?;
                 out
             }
             Out::Samples(table) => table
@@ -182,7 +184,7 @@ impl Results {
             chart.finish()?;
         }
         if shows_table {
-            output::print(text.as_bytes())?;
+            output::print(&text)?;
         }
         Ok(())
     }

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
         SchemaFormat::Text if args.table.is_some() => tables.iter().map(in_full).collect(),
         SchemaFormat::Text => tables.iter().map(in_short).collect(),
     };
-    output::print(text.as_bytes())
+    output::print(&text)
 }
 
 fn in_short(table: &TableDescription) -> String {

@@ -9,6 +9,7 @@ use tcpexp_table::{Columns, RowsWriter};
 use crate::args::{Format, OutputArgs, wrong_usage};
 use crate::output::{self, Output};
 use crate::results::without_wrapping;
+use crate::shown;
 
 /// The table of one command: all rows for a program, or a text for a person.
 pub(crate) struct Sheet<R> {
@@ -77,7 +78,8 @@ impl<R> Sheet<R> {
         let cannot = || format!("cannot write {}", self.name.display());
         let (mut out, is_text) = match self.out {
             Out::Text(mut out) => {
-                out.write_all(text.as_bytes()).with_context(cannot)?;
+                out.write_all(shown::lines(text).as_bytes())
+                    .with_context(cannot)?;
                 (out, true)
             }
             Out::Rows(table) => {
@@ -89,7 +91,7 @@ impl<R> Sheet<R> {
         let shows_text = !is_text && !out.is_stdout() && !self.quiet;
         out.finish()?;
         if shows_text {
-            output::print(text.as_bytes())?;
+            output::print(text)?;
         }
         Ok(())
     }

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
     let plan = Plan::read(&args.plan)?;
     let plan = if args.lab { plan.in_lab()? } else { plan };
     if args.dry_run {
-        return output::print(tcpexp_sweep::dry_run(&plan)?.as_bytes());
+        return output::print(&tcpexp_sweep::dry_run(&plan)?);
     }
     let Some(dir) = &args.output else {
         bail!("no directory for results");

@@ -8,6 +8,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tcpexp_runs::record::{RunRecord, Status};
 use tcpexp_sweep::Event;
 
+use crate::shown;
+
 /// Shows what a sweep is at.
 pub(crate) struct Progress {
     is_quiet: bool,
@@ -24,7 +26,7 @@ struct State {
 /// One line on standard error, where progress goes.
 pub(crate) fn line(text: &str) {
     use std::io::Write;
-    drop(writeln!(std::io::stderr(), "{text}"));
+    drop(writeln!(std::io::stderr(), "{}", shown::line(text)));
 }
 
 impl Progress {
@@ -103,7 +105,7 @@ impl Progress {
 
     fn warn(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
+            Some(bar) => bar.println(shown::line(text)),
             None => line(text),
         }
     }

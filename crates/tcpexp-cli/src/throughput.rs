@@ -23,6 +23,11 @@ use crate::report;
 use crate::sheet::Sheet;
 use crate::values::{parse_origin, parse_rate, parse_time};
 
+/// Rows of empty bins, about 500 MB of CSV, after which a capture is refused that is nearly empty.
+const MOST_EMPTY_ROWS: u64 = 5_000_000;
+/// A capture is nearly empty if each row with packets has more empty rows than this.
+const MOST_EMPTY_PER_ROW: u64 = 100;
+
 /// Wire rate, throughput and goodput of a capture over time, in bins
 ///
 /// One row per bin, flow and direction, and for all flows together; where nothing passed, a bin is
@@ -38,6 +43,10 @@ pub(crate) struct ThroughputArgs {
     /// How long a bin is (us, ms, s, min)
     #[arg(long, value_name = "WIDTH", default_value = "1s", value_parser = parse_time)]
     bin: TimeDelta,
+
+    /// Write every empty bin, even if nearly all rows are empty
+    #[arg(long)]
+    empty_bins: bool,
 
     /// Where a bin begins: at the first packet, or at seconds since 1970; 0 has whole multiples of
     /// the width, so that captures share their bins
@@ -79,6 +88,7 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
         chart: args.plot.as_ref().map(create_chart).transpose()?,
         table: TopThroughput::new(args.select.limit, args.rate),
         found: 0,
+        rows: [0; 2],
     };
     let recording = args.reading.open(&args.capture)?;
     let progress = Progress::watch(&[&recording], 1, args.output.quiet);
@@ -111,6 +121,8 @@ struct Results {
     table: TopThroughput,
     /// How many flows were asked for.
     found: u64,
+    /// Rows with packets, and rows of empty bins.
+    rows: [u64; 2],
 }
 
 impl Results {
@@ -123,7 +135,20 @@ impl Results {
                     self.flows.insert(flow.id, Arc::new(FlowLabel::of(flow)));
                 }
             }
-            ThroughputRow::Bin(bin) => self.add(*bin)?,
+            ThroughputRow::Bin(bin) => {
+                self.rows[usize::from(bin.volume.packets == 0)] += 1;
+                let [filled, empty] = self.rows;
+                if !args.empty_bins
+                    && empty > MOST_EMPTY_ROWS
+                    && empty / MOST_EMPTY_PER_ROW > filled
+                {
+                    bail!(
+                        "{empty} rows of empty bins for {filled} rows with packets, and more to \
+                         come: use a longer --bin, or --empty-bins to write all of them"
+                    );
+                }
+                self.add(*bin)?;
+            }
             ThroughputRow::Ended(flow) => {
                 self.flows.remove(&flow.flow.id);
                 self.table.end(flow);

@@ -72,6 +72,8 @@ mod throughput;
 mod walk;
 
 pub mod guide;
+#[cfg(feature = "tables")]
+pub mod partial;
 
 #[cfg(feature = "tables")]
 pub use analyze::{

@@ -26,6 +26,7 @@ mod path;
 mod pipes;
 mod plot;
 mod plot_sweep;
+mod safety;
 mod schema;
 mod score;
 mod strange_captures;

@@ -252,3 +252,20 @@ fn standard_input_is_read_as_a_file_is() {
 fn help_fits_on_a_screen() {
     assert_snapshot!(Desk::new().text("throughput -h"));
 }
+
+#[test]
+fn a_capture_of_hours_of_silence_is_refused_before_it_fills_the_disk() {
+    let desk = desk_with("0 > udp 100\n40000 > udp 100\n");
+    let message = desk.failure("throughput trace.pcap --bin 1ms -o bins.csv --quiet");
+    assert!(
+        message.ends_with("use a longer --bin, or --empty-bins to write all of them"),
+        "{message}"
+    );
+    assert_eq!(desk.written(), ["trace.pcap"]);
+    desk.text("throughput trace.pcap --bin 1min -o bins.csv --quiet");
+    // The silence splits the datagrams into two flows, each with one bin in both directions.
+    assert_eq!(
+        text(&desk.get("bins.csv")).lines().count(),
+        1 + 667 * 3 + 2 * 2
+    );
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::manifest;
-use crate::Error;
+use crate::{Error, partial};
 
 /// The place of a dataset while it is being written: a hidden directory beside it, which gets its
 /// name when it is complete and is gone when this is dropped before.
@@ -15,6 +15,8 @@ use crate::Error;
 pub struct DatasetDir {
     path: PathBuf,
     temporary: TempDir,
+    /// Locked until the dataset is complete.
+    _lock: File,
 }
 
 impl DatasetDir {
@@ -44,8 +46,9 @@ impl DatasetDir {
                 folder: folder.to_owned(),
             });
         }
+        partial::remove_leftovers(folder);
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".tcpexp-").suffix(".partial");
+        builder.prefix(partial::PREFIX).suffix(partial::SUFFIX);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -53,11 +56,12 @@ impl DatasetDir {
             builder.permissions(fs::Permissions::from_mode(0o777));
         }
         // The error itself speaks of the temporary name.
-        let made = builder.tempdir_in(folder);
-        let temporary = made.map_err(|error| cannot(error.kind().into()))?;
+        let made = partial::locked(|| builder.tempdir_in(folder), TempDir::path);
+        let (temporary, lock) = made.map_err(|error| cannot(error.kind().into()))?;
         Ok(Self {
             path: path.to_owned(),
             temporary,
+            _lock: lock,
         })
     }
 
@@ -82,14 +86,21 @@ impl DatasetDir {
 
     /// Gives it its name.
     pub(super) fn finish(self) -> Result<(), Error> {
-        let Self { path, temporary } = self;
+        let Self {
+            path, temporary, ..
+        } = self;
         let cannot = |source: io::Error| Error::Write {
             path: path.clone(),
             source,
         };
         if path.exists() {
-            // Out of the way under a hidden name: between the two steps there is no dataset, but never
-            // half of one.
+            // In one step: a reader sees the old dataset or the new one. The old one then has the
+            // temporary name, and is removed with it.
+            if exchange(temporary.path(), &path).is_ok() {
+                return temporary.close().map_err(cannot);
+            }
+            // A file system that cannot exchange names. Between the two steps there is no dataset,
+            // but never half of one.
             let old = tempfile::Builder::new()
                 .prefix(".tcpexp-")
                 .suffix(".old")
@@ -110,6 +121,19 @@ impl DatasetDir {
         let _ = temporary.keep();
         Ok(())
     }
+}
+
+/// Swaps the names of two directories.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 fn parent(path: &Path) -> &Path {

@@ -1,0 +1,127 @@
+//! Outputs that would overwrite what a command reads, or each other.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::ArgMatches;
+use tcpexp::Manifest;
+
+use crate::args::wrong_usage;
+
+/// Arguments that name a file or directory to write.
+const OUTPUTS: [&str; 5] = ["output", "plot", "flows", "events", "runs"];
+/// Arguments that name files or directories to read.
+const INPUTS: [&str; 10] = [
+    "src", "dst", "capture", "captures", "log", "truth", "data", "inputs", "dir", "plan",
+];
+
+/// Refuses an output that is an input, that another argument also writes, or that lies in a dataset,
+/// before anything is opened.
+pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
+    let mut leaf = matches;
+    while let Some((_, inner)) = leaf.subcommand() {
+        leaf = inner;
+    }
+    let outputs: Vec<PathBuf> = values(leaf, &OUTPUTS);
+    let mut inputs: Vec<PathBuf> = values(leaf, &INPUTS);
+    // A log of `analyze` is KIND=FILE.
+    let files = inputs.iter().filter_map(|input| {
+        let (_, file) = input.to_str()?.split_once('=')?;
+        Some(PathBuf::from(file))
+    });
+    let files: Vec<_> = files.collect();
+    inputs.extend(files);
+    let read: Vec<PathBuf> = inputs.iter().filter_map(|input| place(input)).collect();
+    let mut written: Vec<PathBuf> = Vec::new();
+    for output in &outputs {
+        let Some(place) = place(output) else { continue };
+        let refuse = |why: &str| Err(wrong_usage(&format!("{} {why}", output.display())));
+        if read.contains(&place) {
+            return refuse("is an input: name another file for the output");
+        }
+        if written.contains(&place) {
+            return refuse("is named for two outputs");
+        }
+        if place
+            .parent()
+            .is_some_and(|dir| Manifest::read(dir).is_ok())
+        {
+            return refuse("is in the directory of a dataset, which only `analyze` writes");
+        }
+        written.push(place);
+    }
+    #[cfg(unix)]
+    if let Some(input) = inputs.iter().find(|input| is_standard_output(input)) {
+        let input = input.display();
+        return Err(wrong_usage(&format!(
+            "standard output goes to {input}, which is an input"
+        )));
+    }
+    Ok(())
+}
+
+fn values(matches: &ArgMatches, names: &[&str]) -> Vec<PathBuf> {
+    names
+        .iter()
+        .filter_map(|name| matches.try_get_raw(name).ok().flatten())
+        .flatten()
+        .map(PathBuf::from)
+        .collect()
+}
+
+/// The one name of a file or directory, there or not; `None` for streams and devices.
+fn place(path: &Path) -> Option<PathBuf> {
+    if path.as_os_str() == "-" {
+        return None;
+    }
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => None,
+        Ok(_) => fs::canonicalize(path).ok(),
+        Err(_) => {
+            let folder = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+            let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+            Some(folder.join(path.file_name()?))
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_standard_output(input: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let Ok(stdout) = rustix::fs::fstat(std::io::stdout()) else {
+        return false;
+    };
+    fs::metadata(input).is_ok_and(|input| {
+        input.is_file() && (input.dev(), input.ino()) == (stdout.st_dev, stdout.st_ino)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory, ValueHint};
+
+    use super::*;
+    use crate::args::Args;
+
+    /// Files that are neither results nor what results are made of.
+    const OTHERS: [&str; 6] = ["ssh_config", "cache", "kernel", "modules", "share", "out"];
+
+    #[test]
+    fn every_argument_that_is_a_path_is_known() {
+        let mut commands: Vec<Command> = vec![Args::command()];
+        let mut seen = 0;
+        while let Some(command) = commands.pop() {
+            for arg in command.get_arguments() {
+                if arg.get_value_hint() == ValueHint::AnyPath {
+                    let name = arg.get_id().as_str();
+                    let is_known = [&OUTPUTS[..], &INPUTS, &OTHERS].concat().contains(&name);
+                    assert!(is_known, "{} {name}", command.get_name());
+                    seen += 1;
+                }
+            }
+            commands.extend(command.get_subcommands().cloned());
+        }
+        assert!(seen > 20, "{seen} arguments");
+    }
+}

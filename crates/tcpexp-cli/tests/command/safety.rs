@@ -1,0 +1,92 @@
+//! Outputs that would destroy something, names that act on a terminal, and leftovers of killed runs.
+
+use crate::desk::{Desk, text};
+
+#[test]
+fn an_output_that_is_an_input_or_another_output_is_refused() {
+    let desk = Desk::new();
+    desk.text("analyze src.pcap dst.pcap -o data --quiet");
+    let before = ["src.pcap", "dst.pcap", "data/rtt.parquet"].map(|name| desk.get(name));
+    let [input, twice, dataset] = [
+        "is an input: name another file for the output",
+        "is named for two outputs",
+        "is in the directory of a dataset, which only `analyze` writes",
+    ];
+    for (line, why) in [
+        ("rtt src.pcap dst.pcap -o src.pcap --format csv", input),
+        ("rtt src.pcap dst.pcap -o ./dst.pcap --format csv", input),
+        ("path src.pcap dst.pcap --flows data/../src.pcap", input),
+        ("rtt src.pcap dst.pcap -o out.csv --flows out.csv", twice),
+        (
+            "rtt src.pcap dst.pcap --format csv -o out.svg --plot out.svg",
+            twice,
+        ),
+        ("flows src.pcap -o data/rtt.parquet", dataset),
+        ("plot ecdf data --x rtt_ms -o data/rtt.svg", dataset),
+        ("import ss src.pcap -o x.csv --events x.csv", twice),
+        ("analyze src.pcap --log ss=dst.pcap -o dst.pcap", input),
+    ] {
+        let message = desk.misuse(line);
+        assert!(message.contains(why), "{line}: {message}");
+    }
+    let after = ["src.pcap", "dst.pcap", "data/rtt.parquet"].map(|name| desk.get(name));
+    assert!(before == after);
+    assert_eq!(desk.written(), ["data"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn standard_output_that_is_an_input_is_refused() {
+    let desk = Desk::new();
+    let line = format!(
+        "'{}' rtt src.pcap dst.pcap --format csv >> src.pcap",
+        env!("CARGO_BIN_EXE_tcpexp")
+    );
+    let before = desk.get("src.pcap");
+    let output = std::process::Command::new("sh")
+        .args(["-c", &line])
+        .current_dir(desk.path("."))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr);
+    let why = "standard output goes to src.pcap, which is an input";
+    assert!(message.contains(why), "{message}");
+    assert!(desk.get("src.pcap") == before);
+}
+
+#[test]
+fn names_cannot_act_on_a_terminal() {
+    let desk = Desk::new();
+    let name = "a\u{1b}]0;title\u{7}\nb\u{9b}.pcap";
+    desk.put(name, &desk.get("src.pcap"));
+    let shown = "a\\x1b]0;title\\x07\\nb\\u{9b}.pcap";
+    let run = |words: &[&str]| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_tcpexp"))
+            .args(words)
+            .current_dir(desk.path("."))
+            .output()
+            .unwrap();
+        let text = text(&[output.stdout, output.stderr].concat());
+        let acts = text
+            .chars()
+            .find(|&found| found.is_control() && found != '\n');
+        assert_eq!(acts, None, "{text}");
+        text
+    };
+    assert!(run(&["info", name]).starts_with(&format!("{shown}\n")));
+    assert!(run(&["flows", name, "src.pcap"]).starts_with(&format!("{shown}\n")));
+    assert!(run(&["rtt", name, "missing\u{1b}[2J.pcap"]).contains("missing\\x1b[2J.pcap"));
+    assert!(run(&["rtt", "src.pcap", "-o", name]).contains(shown));
+    assert!(run(&["no\u{1b}command"]).contains("no\\x1bcommand"));
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_by_the_next_one() {
+    let desk = Desk::new();
+    desk.put(".tcpexp-abc123.partial", b"half a table");
+    std::fs::create_dir(desk.path(".tcpexp-def456.partial")).unwrap();
+    desk.put(".tcpexp-def456.partial/rtt.parquet", b"half a table");
+    desk.text("rtt src.pcap dst.pcap -o rtt.csv --quiet");
+    assert_eq!(desk.written(), ["rtt.csv"]);
+}

@@ -1,0 +1,103 @@
+//! Files and directories that are not complete yet, and those that a killed run left behind.
+//!
+//! A result is written under a hidden name, `.tcpexp-*.partial`, beside its place and renamed when it
+//! is complete. Its writer holds a lock on it. A lock ends with its process, so that a later run
+//! recognises a leftover by its name without a lock.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+
+/// How the name of an incomplete result begins.
+pub const PREFIX: &str = ".tcpexp-";
+/// How the name of an incomplete result ends.
+pub const SUFFIX: &str = ".partial";
+
+/// Makes an incomplete result, as `create` does, and locks it for as long as the returned file is open.
+///
+/// On a file system without locks, later runs do not remove it.
+pub fn locked<T>(
+    mut create: impl FnMut() -> io::Result<T>,
+    path: impl Fn(&T) -> &Path,
+) -> io::Result<(T, File)> {
+    loop {
+        let made = create()?;
+        let file = File::open(path(&made))?;
+        // A run that looks for leftovers may come between the two steps above and remove the result.
+        if flock(&file, FlockOperation::LockExclusive).is_err() || path(&made).exists() {
+            return Ok((made, file));
+        }
+    }
+}
+
+/// Removes what killed runs left in `folder`; what cannot be removed stays.
+pub fn remove_leftovers(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let is_partial = is_partial(&entry.file_name());
+        let Some(kind) = entry.file_type().ok().filter(|_| is_partial) else {
+            continue;
+        };
+        let path = entry.path();
+        if !kind.is_file() && !kind.is_dir() {
+            continue;
+        }
+        let Ok(file) = File::open(&path) else {
+            continue;
+        };
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            continue;
+        }
+        // Another run may have removed it in the meantime.
+        let _ = if kind.is_dir() {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(path)
+        };
+    }
+}
+
+fn is_partial(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_results_without_a_writer_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (written, lock) = locked(
+            || {
+                fs::write(at(".tcpexp-1.partial"), "")?;
+                Ok(at(".tcpexp-1.partial"))
+            },
+            |path| path.as_path(),
+        )
+        .unwrap();
+        fs::write(at(".tcpexp-2.partial"), "").unwrap();
+        fs::create_dir(at(".tcpexp-3.partial")).unwrap();
+        fs::write(at(".tcpexp-3.partial/rtt.parquet"), "").unwrap();
+        fs::write(at("rtt.partial"), "").unwrap();
+        remove_leftovers(folder.path());
+        let left = || {
+            let names = fs::read_dir(folder.path()).unwrap();
+            let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(left(), [".tcpexp-1.partial", "rtt.partial"]);
+        drop(lock);
+        remove_leftovers(folder.path());
+        assert_eq!(left(), ["rtt.partial"]);
+        assert!(!written.exists());
+    }
+}
