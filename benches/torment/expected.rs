@@ -27,6 +27,5 @@ pub(crate) const EXPECTED: &[(u64, &[Fault])] = &[
     (52, &[WrongRtt]),
     (54, &[WrongRtt]),
     (55, &[FalseLoss]),
-    (57, &[CaptureLossCalledLoss]),
     (58, &[CaptureLossCalledLoss]),
 ];
