@@ -18,55 +18,58 @@ use crate::sender_args::SenderArgs;
 use crate::values::{parse_rate, parse_time};
 use crate::{analyze_runs, failure, report, shown};
 
-/// All that captures tell of a run, as a dataset: a directory of tables and a manifest
+/// Write all measurements of a run as a directory of Parquet tables
 ///
-/// Of two captures, of one, of a run that `tcpexp sweep` made, or of all runs of a sweep, each in its
-/// directory.
-///
-/// Measures what rtt, path, throughput, flows and cwnd measure, in few passes, and writes the tables
-/// flows, rtt, owd, loss, throughput, sender, events, queue and logs as Parquet files, with all
-/// times on the source's clock and one number for each flow. `tcpexp schema` says what is in them.
-/// What a single capture does not tell are tables without rows. The directory is there when all is
-/// done, and not before; a dataset that is there already is replaced.
+/// The input is one capture, two captures, a run of `tcpexp sweep`, or a sweep with all its runs.
+/// tcpexp makes the measurements of rtt, path, throughput, flows and cwnd in a few passes and writes
+/// the tables flows, rtt, owd, loss, throughput, sender, events, queue and logs, with a manifest. All
+/// times are on the source's clock, and a flow has the same number in all tables. With one capture,
+/// tables that need two have no rows. `tcpexp schema` defines the columns. An existing dataset is
+/// replaced when the new one is complete.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp analyze src.pcap dst.pcap -o run1\n\
+\x20 tcpexp analyze src.pcap dst.pcap -o run1 --param cc=cubic --log ss=ss.txt\n\
+\x20 tcpexp analyze results")]
 pub(crate) struct AnalyzeArgs {
-    /// Capture at the source point, or the only one; `-` is standard input. Or the directory of a
-    /// run or of a sweep
+    /// Capture at the source point, or the only capture (`-` is standard input); or the directory of
+    /// a run or a sweep
     #[arg(value_name = "SRC|DIR")]
     pub(crate) src: PathBuf,
 
     /// Capture at the destination point; `-` is standard input
     pub(crate) dst: Option<PathBuf>,
 
-    /// The directory to make; for runs it is data in the directory of each
+    /// Directory of the dataset [default for a run: data, in the directory of the run]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 
-    /// How many runs to analyse at the same time [default: as many as there are processors]
+    /// Number of runs to analyse in parallel [default: number of processors]
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
 
-    /// What a kernel or a tool wrote down meanwhile: `tcp_probe`, tcpinfo, ss, siftr, web10g, iperf3,
-    /// ping (its -D) or queue (JSON lines with `time_ns`, interface and, as qdiscs, what
-    /// `tc -s -j qdisc` prints); may be given several times
+    /// Add the log of a kernel or a tool; may be given several times
+    ///
+    /// KIND is `tcp_probe`, tcpinfo, ss, siftr, web10g, iperf3, ping (with -D) or queue (JSON lines
+    /// with `time_ns`, interface and qdiscs, which is the output of `tc -s -j qdisc`).
     #[arg(long, value_name = "KIND=FILE", value_parser = parse_log)]
     pub(crate) log: Vec<LogSource>,
 
-    /// A column in front of all tables, with the same value in every row, to tell runs apart; may be
-    /// given several times
+    /// Add a column with this value to all tables; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_param)]
     pub(crate) param: Vec<RunColumn>,
 
-    /// How long a bin of throughput and of queueing delay is (us, ms, s, min)
+    /// Width of a bin of throughput and queueing delay (us, ms, s, min)
     #[arg(long, value_name = "WIDTH", default_value = "100ms", value_parser = parse_time)]
     bin: TimeDelta,
 
-    /// What the link carries (bit, kbit, Mbit, Gbit), for the share of it that is used
+    /// Rate of the link (bit, kbit, Mbit, Gbit), to compute its utilisation
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     rate: Option<u64>,
 
-    /// Wait this long for a packet at the other point before it counts as lost (ms, s, min); the
-    /// longer, the more memory
+    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
+    ///
+    /// Memory use grows with this time.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     max_owd: TimeDelta,
 
@@ -81,7 +84,7 @@ pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
 
-    /// Print no list of the tables, no progress and no warnings
+    /// Print no list of tables, no progress and no warnings
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -91,10 +94,10 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         return analyze_runs::run(args);
     }
     if args.jobs.is_some() {
-        return Err(wrong_usage("--jobs is for the runs of a sweep"));
+        return Err(wrong_usage("--jobs needs the directory of a sweep"));
     }
     let Some(output) = &args.output else {
-        return Err(wrong_usage("a dataset needs a directory: use -o DIR"));
+        return Err(wrong_usage("no directory for the dataset: use -o DIR"));
     };
     if let Some(dst) = &args.dst {
         if args.src.as_os_str() == "-" && dst.as_os_str() == "-" {
@@ -103,13 +106,11 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
             ));
         }
         if args.sender.position.is_some() {
-            return Err(wrong_usage(
-                "two captures are taken at two places: use --position with one",
-            ));
+            return Err(wrong_usage("--position needs a single capture"));
         }
     }
     let options = options(args)?;
-    // First, so that what cannot be written is known before standard input is read.
+    // Creates the directory first, so that an error is known before standard input is read.
     let (dir, _removed) =
         RemovedOnInterrupt::make(|| DatasetDir::create(output), DatasetDir::temporary)?;
     let src = args.reading.open(&args.src)?;
@@ -136,7 +137,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
 /// The library's options.
 pub(crate) fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
     let Some(bin) = BinWidth::new(args.bin) else {
-        return Err(wrong_usage("a bin must be longer than nothing"));
+        return Err(wrong_usage("the width of a bin must be greater than 0"));
     };
     Ok(AnalyzeOptions {
         tunnels: args.reading.tunnels(),
@@ -158,7 +159,7 @@ fn parse_log(text: &str) -> Result<LogSource, String> {
         .ok_or_else(|| {
             let kinds: Vec<&str> = LogKind::names().collect();
             format!(
-                "\"{text}\" is no log: write it as ss=FILE; there are {}",
+                "expected KIND=FILE, such as ss=FILE, with one of the kinds {}",
                 kinds.join(", ")
             )
         })?;
@@ -182,7 +183,8 @@ fn parse_param(text: &str) -> Result<RunColumn, String> {
         .split_once('=')
         .filter(|(name, _)| is_name(name))
         .ok_or_else(|| {
-            format!("\"{text}\" is no column: write it as cc=cubic or rate_mbps=10.0, the name in small letters, digits and _")
+            "expected NAME=VALUE, such as cc=cubic; NAME has lower-case letters, digits and _"
+                .to_owned()
         })?;
     let count = value.parse().ok().map(|count| RunValue::Count(Some(count)));
     let number = value.parse().ok().filter(|number: &f64| number.is_finite());
@@ -192,12 +194,12 @@ fn parse_param(text: &str) -> Result<RunColumn, String> {
     let value = count.or(number).or(flag).unwrap_or_else(text);
     Ok(RunColumn {
         name: name.to_owned(),
-        description: "Given for this run by the one who analysed it.".to_owned(),
+        description: "Parameter given with --param.".to_owned(),
         value,
     })
 }
 
-/// What was written, for a person.
+/// The list of written tables.
 fn written(output: &Path, manifest: &Manifest) -> String {
     let tables = manifest.tables.iter();
     let tables = tables.map(|table| (table.file.as_str(), table.rows, table.bytes));
@@ -223,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_value_of_a_column_says_its_type() {
+    fn value_of_a_parameter_determines_the_type_of_its_column() {
         let value = |text: &str| parse_param(text).map(|column| column.value);
         assert_eq!(value("n=50"), Ok(RunValue::Count(Some(50))));
         assert_eq!(value("n=50.0"), Ok(RunValue::Number(Some(50.0))));

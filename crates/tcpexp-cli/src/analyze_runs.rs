@@ -22,19 +22,15 @@ use crate::{failure, report};
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let takes_no = [
         (args.dst.is_some(), "a second capture"),
-        (
-            args.output.is_some(),
-            "-o: its dataset is data in its directory",
-        ),
-        (
-            !args.param.is_empty(),
-            "--param: its record has the parameters",
-        ),
-        (!args.log.is_empty(), "--log: its record has the logs"),
+        (args.output.is_some(), "-o"),
+        (!args.param.is_empty(), "--param"),
+        (!args.log.is_empty(), "--log"),
         (args.reading.no_mmap, "--no-mmap"),
     ];
     if let Some((_, what)) = takes_no.iter().find(|(is_given, _)| *is_given) {
-        return Err(wrong_usage(&format!("a run takes no {what}")));
+        return Err(wrong_usage(&format!(
+            "{what} cannot be used with a run or a sweep"
+        )));
     }
     let options = analyze::options(args)?;
     let runs = recorded_runs(&args.src)?;
@@ -43,7 +39,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         .into_iter()
         .partition(|(_, record)| record.status == Status::Complete);
     if complete.is_empty() {
-        bail!("no run in {} is complete", args.src.display());
+        bail!("{} has no complete run", args.src.display());
     }
     let next = AtomicUsize::new(0);
     let analysed = Mutex::new(BTreeMap::new());
@@ -83,7 +79,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         output::print(&written_runs(&manifests, &others))?;
     }
     if failed > 0 {
-        bail!("{failed} of {} runs could not be analysed", complete.len());
+        bail!("the analysis of {failed} of {} runs failed", complete.len());
     }
     Ok(())
 }

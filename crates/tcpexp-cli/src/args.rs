@@ -1,4 +1,4 @@
-//! What can be typed.
+//! Command-line arguments.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::sweep::SweepArgs;
 use crate::throughput::ThroughputArgs;
 use crate::values::parse_time;
 
-/// Runs TCP experiments and reads them back from packets.
+/// Run TCP experiments and analyse packet captures.
 #[derive(Parser)]
 #[command(name = "tcpexp", version, max_term_width = 100)]
 pub(crate) struct Args {
@@ -51,40 +51,46 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     Report(ReportArgs),
     /// Print the completion script of a shell
-    ///
-    /// For bash: tcpexp completions bash > ~/.local/share/bash-completion/completions/tcpexp
+    #[command(after_long_help = "Example for bash:\n\
+\x20 tcpexp completions bash > ~/.local/share/bash-completion/completions/tcpexp")]
     Completions {
-        /// Which shell
+        /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, of tcpexp or of one of its commands
+    /// Print a manual page
     ///
-    /// To read it: tcpexp man rtt | man -l -
+    /// Without COMMAND, prints the page of tcpexp itself.
+    #[command(after_long_help = "Examples:\n\
+\x20 tcpexp man rtt | man -l -\n\
+\x20 tcpexp man plot ecdf > tcpexp-plot-ecdf.1")]
     Man {
-        /// Which command
-        command: Option<String>,
+        /// The command, and its subcommand
+        command: Vec<String>,
     },
 }
 
-/// Round-trip times between two captures of the same traffic, or from one
+/// Measure round-trip times between two captures, or in one
 ///
-/// With two captures, finds the packets that passed both measurement points. Each packet that went
-/// out and the first one back after it make a pair; the time that passed at the far point in
-/// between is taken out, so what remains is the path's: RTT = time between the two at one point -
-/// time between the two at the other. Each difference is read on one clock, so the clocks need not
-/// agree. Works on any TCP or UDP traffic, both directions, for every flow.
+/// With two captures of the same TCP or UDP traffic, tcpexp finds the packets that passed both
+/// points. A packet and the first packet back after it form a pair. RTT = time between the two at
+/// one point - time between the two at the other. Each difference uses one clock, so the clocks need
+/// not be synchronised. Delayed ACKs and slow servers are not part of the result.
 ///
-/// With one capture, takes the time from a TCP segment to its ACK and from a timestamp to its echo:
-/// the round trip between the capture and either end, what the end takes to answer included.
+/// With one capture, tcpexp measures from a TCP segment to its ACK, and from a timestamp to its
+/// echo. The result includes the time that the receiver takes to answer.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp rtt src.pcap dst.pcap\n\
+\x20 tcpexp rtt src.pcap dst.pcap --flow 1 -o rtt.parquet --plot rtt.svg\n\
+\x20 tcpdump -i eth0 -w - | tcpexp rtt - --live")]
 pub(crate) struct RttArgs {
-    /// Capture at the source point, or the only one; `-` is standard input
+    /// Capture at the source point, or the only capture; `-` is standard input
     pub(crate) src: PathBuf,
 
     /// Capture at the destination point; `-` is standard input
     pub(crate) dst: Option<PathBuf>,
 
-    /// With one capture: print each round-trip time as soon as it is known
+    /// Print each round-trip time as soon as it is known (one capture only)
     #[arg(long, conflicts_with_all = ["dst", "output", "format", "plot", "flows", "compat", "limit"])]
     pub(crate) live: bool,
 
@@ -94,53 +100,56 @@ pub(crate) struct RttArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 
-    /// Draw RTT against time and its distribution
+    /// Draw the RTT over time and its distribution
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     pub(crate) plot: Option<Picture>,
 
-    /// Write a table of flows: quantiles of the RTT, and packets seen, matched, ambiguous, lost and
-    /// outside the other capture, per direction
+    /// Write a table with one row per flow and direction: RTT quantiles and packet counts
     #[arg(long, value_name = "FILE", requires = "dst")]
     pub(crate) flows: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
 
-    /// Wait this long for a packet at the other point before it counts as lost (ms, s, min); the
-    /// longer, the more memory
+    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
+    ///
+    /// Memory use grows with this time.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     pub(crate) max_owd: TimeDelta,
 
-    /// Take the fastest packets to be equally fast both ways: the offset between the clocks is then
-    /// known to their resolution, and one-way delays with it
+    /// Assume equal smallest delays in both directions, which gives the clocks' offset
     #[arg(long, requires = "dst", conflicts_with = "compat")]
     pub(crate) symmetric: bool,
 
-    /// Pair packets exactly as another tool does; the output is that tool's
+    /// Print exactly the output of another tool
     #[arg(long, value_name = "TOOL", requires = "dst")]
     #[arg(conflicts_with_all = ["flow", "flows", "plot", "limit", "inner", "max_owd"])]
     pub(crate) compat: Option<Compat>,
 
-    /// With --compat: header fields that identify a packet, as that tool's option -# takes them
+    /// Header fields that identify a packet, as SPP's option -# (with --compat)
     #[arg(long, value_name = "MASK", requires = "compat", default_value_t = 63)]
     pub(crate) mask: u32,
 
-    /// With --compat: the host on the source's side (its option -a)
+    /// Host on the source side, as SPP's option -a (with --compat)
     #[arg(long, value_name = "IPV4", requires = "compat", requires = "dst_host")]
     pub(crate) src_host: Option<Ipv4Addr>,
 
-    /// With --compat: the host on the destination's side (its option -A)
+    /// Host on the destination side, as SPP's option -A (with --compat)
     #[arg(long, value_name = "IPV4", requires = "compat", requires = "src_host")]
     pub(crate) dst_host: Option<Ipv4Addr>,
 }
 
-/// Every connection of a capture: sizes, rates, retransmissions, reordering, round-trip times
+/// Summarise each connection of a capture
 ///
-/// One row per connection and direction. What comes behind its place in the stream was sent again or
-/// was overtaken on the path: the sender's own counters tell which, where they can, and where the
-/// capture was taken. Round-trip times are those from the capture to the receiver and back.
+/// Prints one row per connection and direction: sizes, rates, retransmissions, reordering and
+/// round-trip times. A segment behind its place in the stream was retransmitted or reordered; the
+/// sender's counters (IPv4 Identification, TCP timestamps) and the place of the capture decide which.
+/// Round-trip times are those from the capture to the receiver and back.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp flows capture.pcap\n\
+\x20 tcpexp flows *.pcap.gz -o flows.parquet")]
 pub(crate) struct FlowsArgs {
     /// Capture files; `-` is standard input
     #[arg(required = true)]
@@ -156,67 +165,77 @@ pub(crate) struct FlowsArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Which flows.
+/// Selection of flows.
 #[derive(clap::Args)]
 pub(crate) struct SelectArgs {
-    /// Only this flow: its number in the table, or a part of "address:port > address:port"; may
-    /// be given several times
+    /// Select a flow by its number or by a part of "address:port > address:port"
+    ///
+    /// A number selects the flow with this number in the first column of the table. Any other text,
+    /// such as :5201 or 10.0.0.1, selects each flow whose addresses contain it. May be given several
+    /// times.
     #[arg(long, value_name = "FLOW")]
     pub(crate) flow: Vec<String>,
 
-    /// Flows in the table at the most
+    /// Show at most this many flows in the table
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
 }
 
-/// How a capture is read.
+/// Options for reading captures.
 #[derive(clap::Args)]
 pub(crate) struct ReadArgs {
     /// Measure the packets inside IP-in-IP, GRE and VXLAN tunnels
     #[arg(long)]
     pub(crate) inner: bool,
 
-    /// Read the capture as a stream, safe if another program cuts it short meanwhile; slower
+    /// Do not map the capture into memory
+    ///
+    /// Reading is slower, and safe if another program truncates the file meanwhile.
     #[arg(long)]
     pub(crate) no_mmap: bool,
 }
 
-/// What is in a capture: packets, time span, link types, drops, and what was skipped and why
+/// Describe captures: format, time span, packets, drops, skipped records
+///
+/// Each record of a capture is either used or counted under the reason why it was skipped.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp info capture.pcapng\n\
+\x20 tcpexp info *.pcap --format json")]
 pub(crate) struct InfoArgs {
     /// Capture files; `-` is standard input
     #[arg(required = true)]
     pub(crate) captures: Vec<PathBuf>,
 
-    /// Look at the packets inside IP-in-IP, GRE and VXLAN tunnels
+    /// Count the packets inside IP-in-IP, GRE and VXLAN tunnels
     #[arg(long)]
     pub(crate) inner: bool,
 
-    /// As text for people or as one JSON object a line
+    /// Output format
     #[arg(long, default_value = "table")]
     pub(crate) format: InfoFormat,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct OutputArgs {
-    /// Write the rows to a file; its ending says the format
+    /// Write the rows to a file; its extension selects the format
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Format of the output [default: by the ending of FILE, table without one]
+    /// Output format [default: by the extension of FILE, else table]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 
-    /// Print no table beside a file, no progress and no remarks
+    /// Print no remarks and no progress, and no table if -o writes a file
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// A summary per flow, for people
+    /// Text table
     Table,
-    /// One JSON object per row and line
+    /// One JSON object per line
     Json,
     /// Comma-separated values
     Csv,
@@ -224,21 +243,21 @@ pub(crate) enum Format {
     Parquet,
     /// Arrow IPC file
     Arrow,
-    /// For rtt: what SPP prints with -p -O: time, RTT, turnaround, delay out and back, in seconds
+    /// Output of SPP with -p -O (rtt only)
     Spp,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InfoFormat {
-    /// For people
+    /// Text
     Table,
-    /// One JSON object per capture and line
+    /// One JSON object per capture
     Json,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Compat {
-    /// SPP 0.4.2, including its window, its clamping and its lost last pair
+    /// SPP 0.4.2, including its search window, its clamping and its missing last pair
     #[value(name = "spp-0.4.2")]
     Spp042,
 }
@@ -254,7 +273,7 @@ impl ReadArgs {
         })
     }
 
-    /// Whether tunnels are entered.
+    /// Whether the packets inside tunnels are measured.
     pub(crate) fn tunnels(&self) -> Tunnels {
         if self.inner {
             Tunnels::Entered
@@ -265,13 +284,13 @@ impl ReadArgs {
 }
 
 impl SelectArgs {
-    /// Whether a flow is one of those asked for.
+    /// Whether the flow is selected.
     pub(crate) fn wants(&self, flow: FlowId, initiator: SocketAddr, responder: SocketAddr) -> bool {
         is_wanted(&self.flow, flow, initiator, responder)
     }
 }
 
-/// Whether a flow is one of those that `wanted` names, or it names none.
+/// Whether `wanted` names the flow, or is empty.
 pub(crate) fn is_wanted(
     wanted: &[String],
     flow: FlowId,
@@ -286,7 +305,7 @@ pub(crate) fn is_wanted(
 }
 
 impl OutputArgs {
-    /// The format asked for, or the one that the file's ending stands for.
+    /// The requested format, else the format of the file extension, else a table.
     pub(crate) fn format(&self) -> anyhow::Result<Format> {
         if let Some(format) = self.format {
             return Ok(format);
@@ -300,8 +319,8 @@ impl OutputArgs {
         };
         Format::of_ending(file).ok_or_else(|| {
             wrong_usage(&format!(
-                "the ending of {} names no format: use .parquet, .csv, .json, .arrow, .spp or \
-                 .txt, or --format",
+                "{} has no known extension: use .parquet, .csv, .json, .arrow, .spp or .txt, or \
+                 --format",
                 file.display()
             ))
         })
@@ -322,7 +341,7 @@ impl Format {
         })
     }
 
-    /// The format that the ending of a table's file stands for.
+    /// The table format of a file extension.
     pub(crate) fn of_table(file: &Path) -> anyhow::Result<tcpexp_table::Format> {
         match Self::of_ending(file) {
             Some(Self::Parquet) => Ok(tcpexp_table::Format::Parquet),
@@ -330,14 +349,14 @@ impl Format {
             Some(Self::Json) => Ok(tcpexp_table::Format::Json),
             Some(Self::Arrow) => Ok(tcpexp_table::Format::Arrow),
             Some(Self::Spp | Self::Table) | None => Err(wrong_usage(&format!(
-                "the ending of {} names no table format: use .parquet, .csv, .json or .arrow",
+                "{} has no known extension: use .parquet, .csv, .json or .arrow",
                 file.display()
             ))),
         }
     }
 }
 
-/// What was typed makes no sense: exit code 2.
+/// An error in the arguments: exit code 2.
 pub(crate) fn wrong_usage(what: &str) -> anyhow::Error {
     clap::Error::raw(
         clap::error::ErrorKind::InvalidValue,
@@ -347,20 +366,23 @@ pub(crate) fn wrong_usage(what: &str) -> anyhow::Error {
     .into()
 }
 
-/// Prints the manual page of `command`, or of the whole.
-pub(crate) fn man_page(command: Option<&str>) -> anyhow::Result<()> {
-    let mut whole = Args::command();
-    whole.build();
-    let page = match command {
-        None => whole,
-        Some(name) => whole
+/// Prints the manual page of tcpexp, of a command, or of a command's subcommand.
+pub(crate) fn man_page(names: &[String]) -> anyhow::Result<()> {
+    let mut page = Args::command();
+    page.build();
+    for name in names {
+        page = page
             .find_subcommand(name)
-            .ok_or_else(|| wrong_usage(&format!("there is no command {name}")))?
-            .clone(),
-    };
+            .ok_or_else(|| wrong_usage(&format!("no such command: {}", names.join(" "))))?
+            .clone();
+    }
     let mut roff = Vec::new();
     clap_mangen::Man::new(page).render(&mut roff)?;
-    crate::output::print_raw(&roff)
+    // clap_mangen has no heading of its own for text after the options.
+    let page = String::from_utf8(roff)?
+        .replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n")
+        .replace(".SH EXTRA\nExample:\n", ".SH EXAMPLES\n");
+    crate::output::print_raw(page.as_bytes())
 }
 
 #[cfg(test)]
@@ -368,7 +390,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_definition_of_the_arguments_is_consistent() {
+    fn argument_definitions_are_consistent() {
         Args::command().debug_assert();
     }
 }

@@ -15,50 +15,55 @@ use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 use crate::values::parse_time;
 
-/// The runs of a sweep, a row for each cell of its grid and class of traffic
+/// Compare the cells of a sweep
 ///
-/// Each run is made one number of each kind: goodput, utilisation, round-trip times, losses,
-/// fairness, convergence, completion times and more; `tcpexp schema command:compare` says what each one is.
-/// The rows have medians over the runs of a cell, and intervals in which 95 % of medians lie that
-/// are drawn from these runs (bootstrap). Runs that are invalid or failed are listed and are in no
-/// number. The table on a terminal has the most important columns, a file has all.
+/// Reduces each run to one number per quantity (goodput, utilisation, round-trip times, losses,
+/// fairness, convergence, completion times and others) and prints one row per cell and traffic class:
+/// medians over the runs, and 95 % bootstrap intervals of the median. Invalid and failed runs are
+/// listed, and enter no number. A file contains all columns, the table on a terminal a selection.
+/// `tcpexp schema command:compare` defines them.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp compare results --warmup 5s\n\
+\x20 tcpexp compare results --baseline cc=reno -o cells.csv --runs runs.csv")]
 pub(crate) struct CompareArgs {
-    /// Directory of a sweep: runs/*/run.json, and a dataset in runs/*/data
+    /// Directory of the sweep
     dir: PathBuf,
 
-    /// Leave out this much of the beginning of each run, from the start of its traffic (ms, s, min)
+    /// Ignore this time after the start of the traffic of each run (ms, s, min)
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_warmup)]
     warmup: TimeDelta,
 
-    /// Hold each cell against the one that has these values and is else like it, for friendliness
-    /// and harm: cc=reno
+    /// Compute friendliness and harm against the cell with these values, such as cc=reno
+    ///
+    /// The baseline of a cell is the cell that has these values and is otherwise equal.
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parse_setting)]
     baseline: Vec<(String, String)>,
 
-    /// The window of shares and rates over time
+    /// Window for shares and rates over time
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
     window: TimeDelta,
 
-    /// Flows share when each is within this part of an equal share, and a rate follows when it is
-    /// within it of the capacity
+    /// Tolerance for convergence
+    ///
+    /// Flows have converged when each is within this fraction of its fair share. A rate has followed
+    /// a change when it is within this fraction of the capacity.
     #[arg(long, value_name = "PART", default_value_t = 0.1, value_parser = parse_part)]
     delta: f64,
 
-    /// How long that must hold
+    /// Time for which convergence must last
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_time)]
     hold: TimeDelta,
 
-    /// What the bottleneck counts against its rate
+    /// Bytes that the bottleneck counts against its rate
     #[arg(long, value_name = "WHAT", default_value = "frames")]
     counts: CountsArg,
 
-    /// Where the draws of the intervals start
+    /// Seed of the bootstrap
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
-    /// Write a table of runs too: the numbers of each run by itself, its status, and the reason if
-    /// it does not count
+    /// Write a table with one row per run and traffic class, also of runs that do not count
     #[arg(long, value_name = "FILE")]
     runs: Option<PathBuf>,
 
@@ -68,9 +73,9 @@ pub(crate) struct CompareArgs {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum CountsArg {
-    /// Ethernet frames without preamble, checksum and gap, as Linux does
+    /// Ethernet frames without preamble, checksum and gap (Linux)
     Frames,
-    /// IP packets, as dummynet on FreeBSD does
+    /// IP packets (FreeBSD dummynet)
     Packets,
 }
 
@@ -118,11 +123,11 @@ fn shown(args: &CompareArgs) -> CompareText {
     }
 }
 
-/// What stands under the table: what the numbers are of.
+/// The remarks under the table.
 fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
     let mut text = "\n".to_owned();
     let warmup = match args.warmup {
-        TimeDelta::ZERO => "from the start of traffic on".to_owned(),
+        TimeDelta::ZERO => "from the start of traffic".to_owned(),
         warmup => format!("without the first {}", report::short(warmup)),
     };
     report::line(
@@ -132,7 +137,7 @@ fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
     );
     if !comparison.unfinished.is_empty() {
         let runs = comparison.unfinished.len();
-        let what = format!("{runs} without a run.json: not over, or stopped midway");
+        let what = format!("{runs} without run.json: unfinished");
         report::line(&mut text, "runs", &what);
     }
     if !args.baseline.is_empty() {
@@ -150,7 +155,7 @@ fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
     text
 }
 
-/// A time that may be nothing.
+/// A time that may be zero.
 fn parse_warmup(text: &str) -> Result<TimeDelta, String> {
     if text
         .trim_end_matches(|c: char| c.is_ascii_alphabetic())
@@ -165,12 +170,12 @@ fn parse_warmup(text: &str) -> Result<TimeDelta, String> {
 fn parse_setting(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once('=')
-        .ok_or("write it as NAME=VALUE: cc=reno")?;
+        .ok_or("expected NAME=VALUE, such as cc=reno")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 fn parse_part(text: &str) -> Result<f64, String> {
     let part: Option<f64> = text.parse().ok();
     part.filter(|part| *part > 0.0 && *part < 1.0)
-        .ok_or_else(|| format!("\"{text}\" is no part: write it as 0.1"))
+        .ok_or_else(|| "expected a fraction between 0 and 1, such as 0.1".to_owned())
 }

@@ -16,8 +16,8 @@ pub(crate) fn run(args: &RttArgs, dst: &Path) -> anyhow::Result<()> {
     let is_default = format == Format::Table && args.output.format.is_none();
     if format != Format::Spp && !is_default {
         return Err(wrong_usage(
-            "--compat writes the other tool's format only: leave --format out, end FILE in .spp \
-             or .txt",
+            "--compat writes the format of the other tool only: omit --format, and name FILE \
+             .spp or .txt",
         ));
     }
     let mut out = Output::create(args.output.output.as_deref())?;

@@ -29,13 +29,11 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
             ));
         }
         if args.sender.position.is_some() {
-            return Err(wrong_usage(
-                "two captures are taken at two places: use --position with one",
-            ));
+            return Err(wrong_usage("--position needs a single capture"));
         }
     }
     let mut results = Results::create(args)?;
-    // First, so that a log that cannot be read is known before long work.
+    // Reads the log first: an error in it is known before the long work.
     let truth = args.truth.as_ref().map(|path| {
         let format = args.truth_format.map(LogFormat::of_import);
         logged_senders(std::slice::from_ref(path), format)
@@ -57,29 +55,29 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     }
     if results.table.acks() == 0 {
         bail!(
-            "no sender in {}: no data was acknowledged in a TCP flow that was asked for",
+            "no sender in {}: no selected TCP flow has acknowledged data",
             args.src.display()
         );
     }
     if args.dst.is_some() && !results.knows_losses {
         failure::tell(
-            "warning: no data of these senders passes one capture on its way to the other, so what was \
-             truly lost is not known",
+            "warning: no data of these senders passes from one capture to the other, so losses on the \
+             path are unknown",
         );
     }
     results.finish(truth)
 }
 
-/// What has been reconstructed so far.
+/// The results so far.
 struct Results<'a> {
     select: &'a SelectArgs,
     sheet: Sheet<SenderSampleRow>,
     events: Option<SideTable<SenderEventRow>>,
     chart: Option<CwndChart>,
     table: CwndTable,
-    /// Whether of any sender is known what of its data was lost on its way.
+    /// Whether losses on the path are known for at least one sender.
     knows_losses: bool,
-    /// To be held against the truth, if there is one.
+    /// Rows to compare with the truth, if there is one.
     collected: Option<Reconstructed>,
 }
 
@@ -150,7 +148,7 @@ impl<'a> Results<'a> {
     }
 }
 
-/// How far the senders that were reconstructed are from the truth.
+/// The errors of the reconstructed senders.
 fn score(collected: Reconstructed, truth: &Truth) -> anyhow::Result<String> {
     let scores = score_all(&collected.finish(), &truth.senders, Options::default());
     let named: Vec<ScoredSender> = scores
@@ -162,7 +160,7 @@ fn score(collected: Reconstructed, truth: &Truth) -> anyhow::Result<String> {
         })
         .collect();
     if named.is_empty() {
-        bail!("the log tells of no sender in the capture that was asked for");
+        bail!("the log has none of the selected senders of the capture");
     }
     Ok(score_text(&named))
 }

@@ -1,4 +1,4 @@
-//! How the command ends.
+//! Error messages and exit codes.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use crate::lab::Ended;
 use crate::shown;
 
-/// 0 when done or when nobody reads any more, 1 with one line on what failed and why, 2 when what
-/// was asked for makes no sense; for a command in a guest, its own.
+/// The exit code: 0 for success or a closed pipe, 1 for a failure, 2 for wrong arguments; for a
+/// command in a guest, its own exit code.
 pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
     let Err(error) = outcome else {
         return ExitCode::SUCCESS;
@@ -44,19 +44,19 @@ pub(crate) fn report(error: &anyhow::Error) {
     tell(&chain(error));
 }
 
-/// What failed and why, in one line.
+/// The error and its causes, in one line.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
     chain.join(": ")
 }
 
-/// One line on standard error.
+/// Prints one line to standard error.
 pub(crate) fn tell(line: &str) {
     // Standard error may be closed or on a full disk: `eprintln!` would panic.
     drop(writeln!(io::stderr(), "tcpexp: {}", shown::line(line)));
 }
 
-/// `tcpexp … | head` is no failure.
+/// Whether the reader closed the pipe, as in `tcpexp … | head`: not a failure.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

@@ -50,7 +50,7 @@ fn senders(args: &ImportArgs, format: Format) -> anyhow::Result<()> {
     events.map_or(Ok(()), Output::finish)
 }
 
-/// What has been read so far of a log of senders.
+/// The results so far.
 struct Senders {
     labels: Labels,
     sheet: Sheet<SenderSampleRow>,
@@ -97,7 +97,7 @@ impl Senders {
 /// A log of a load generator.
 fn intervals(args: &ImportArgs) -> anyhow::Result<()> {
     if args.events.is_some() {
-        return Err(wrong_usage("a log of iperf3 tells no events"));
+        return Err(wrong_usage("a log of iperf3 has no events"));
     }
     let mut labels = Labels::default();
     let mut sheet: Sheet<IntervalRow> = Sheet::create(&args.output, interval_columns())?;
@@ -114,14 +114,14 @@ fn intervals(args: &ImportArgs) -> anyhow::Result<()> {
         Ok::<(), anyhow::Error>(())
     })?;
     if report.lines.used == 0 {
-        bail!("cannot read {name}: it has no intervals");
+        bail!("{name} has no intervals");
     }
     warn(&report, &name);
     let text = table.into_text(args.limit, FLOW_TABLE_WIDTH);
     sheet.finish(&with_remarks(args, text, &report.lines))
 }
 
-/// The flows that a log has told of so far.
+/// The flows of a log so far.
 #[derive(Default)]
 struct Labels(HashMap<FlowId, Arc<SenderLabel>>);
 
@@ -139,11 +139,11 @@ impl Labels {
     }
 }
 
-/// Says what is wrong with a log.
+/// Prints the warnings of a log.
 pub(crate) fn warn(report: &LogReport, name: &str) {
     if report.breaks_off {
         failure::tell(&format!(
-            "warning: {name}: compressed data breaks off after line {}; the rest was used",
+            "warning: {name}: compressed data ends early, after line {}; the lines before it were used",
             report.lines.lines
         ));
     }
@@ -157,7 +157,7 @@ fn with_remarks(args: &ImportArgs, mut text: String, lines: &Report) -> String {
     text
 }
 
-/// What became of the lines of a log.
+/// Counts of used and skipped lines.
 fn remarks(lines: &Report) -> String {
     let mut text = String::new();
     let mut counts = vec![
@@ -165,10 +165,7 @@ fn remarks(lines: &Report) -> String {
         format!("{} used", lines.used),
     ];
     if lines.passed_over > 0 {
-        counts.push(format!(
-            "{} passed over (headers, comments)",
-            lines.passed_over
-        ));
+        counts.push(format!("{} skipped (headers, comments)", lines.passed_over));
     }
     report::line(&mut text, "lines", &counts.join(", "));
     let mut heading = "not used";
@@ -178,7 +175,7 @@ fn remarks(lines: &Report) -> String {
     }
     if let Some(first) = &lines.first_unusable {
         let what = format!("line {}: {}", first.line, first.begins.trim());
-        report::line(&mut text, "first of these", &what);
+        report::line(&mut text, "first of them", &what);
     }
     text
 }

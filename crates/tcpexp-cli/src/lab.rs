@@ -12,12 +12,12 @@ use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource, MOST_HOSTS, Shape};
 
 use crate::shown;
 
-/// The virtual testbed: sources, a router and sinks in a virtual machine that runs in virtual time
+/// Run commands in a virtual testbed, in virtual time
 ///
-/// The hosts are network namespaces of one small Linux under QEMU's software CPU, whose clock counts
-/// instructions and jumps when there is nothing to do. So timing does not depend on this machine and
-/// what else it does, idle time costs nothing, and neither root nor KVM is needed. Each host has an
-/// sshd: `ssh src1`, `ssh rtr` and `ssh dst1` work in there. Data networks: sources 172.16.10.3 and
+/// The testbed consists of sources, a router and sinks, as network namespaces of one Linux guest
+/// under QEMU's software CPU. The guest's clock counts instructions and jumps over idle time, so
+/// timing does not depend on the machine or its load. Neither root nor KVM is needed. In the guest,
+/// `ssh src1`, `ssh rtr` and `ssh dst1` reach the hosts. Sources have the addresses 172.16.10.3 and
 /// up, behind the router's interface left; sinks 172.16.11.2 and up, behind right.
 #[derive(clap::Args)]
 pub(crate) struct LabArgs {
@@ -33,20 +33,26 @@ enum LabCommand {
     Doctor(DoctorArgs),
 }
 
-/// Make the image that guests boot, of the distribution's kernel and this machine's programs
+/// Build the image of the guests
 ///
-/// The kernel package is downloaded and unpacked, never installed. `lab run` makes the image as well
-/// when there is none; this one also looks for a newer kernel.
+/// The image has the distribution's kernel and copies of this machine's programs. The kernel package
+/// is downloaded and unpacked, never installed. `lab run` builds a missing image; `lab build` also
+/// looks for a newer kernel.
 #[derive(clap::Args)]
 struct BuildArgs {
     #[command(flatten)]
     image: ImageArgs,
 }
 
-/// Run a command in a guest, print what it prints and end as it ends
+/// Run a command in a guest
+///
+/// Prints the output of the command and exits with its exit code.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp lab run -- ssh src1 ping -c 3 172.16.11.2\n\
+\x20 tcpexp lab run --sources 2 --share in --out out -- sh /share/experiment.sh")]
 struct RunArgs {
-    /// The command and its arguments, run as root outside of all namespaces
+    /// Command and arguments; runs as root, outside of the hosts
     #[arg(required = true, last = true)]
     command: Vec<String>,
 
@@ -56,16 +62,16 @@ struct RunArgs {
     #[command(flatten)]
     guest: GuestArgs,
 
-    /// Stop the guest when it has run so long in real time
+    /// Stop the guest after this real time
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     limit: u64,
 
-    /// What random numbers in the guest are made of: the same guest with the same seed does the same
+    /// Seed of the guest's random numbers; equal guests with equal seeds behave identically
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// Look around in a guest: a shell on this terminal
+/// Open a shell in a guest
 #[derive(clap::Args)]
 struct ShellArgs {
     #[command(flatten)]
@@ -75,63 +81,63 @@ struct ShellArgs {
     guest: GuestArgs,
 }
 
-/// Say what is there for a lab and what is missing, one line each
+/// Check which programs the lab needs and which are missing
 ///
-/// Ends with 1 if something is missing without which there is no lab.
+/// Exits with 1 if the lab cannot run.
 #[derive(clap::Args)]
 struct DoctorArgs {
     #[command(flatten)]
     image: ImageArgs,
 }
 
-/// The command in the guest failed, and has said why itself.
+/// The command in the guest failed, and has printed its own message.
 #[derive(Debug, thiserror::Error)]
-#[error("the command in the guest ended with {0}")]
+#[error("the command in the guest exited with {0}")]
 pub(crate) struct Ended(pub(crate) u8);
 
-/// Which image.
+/// Options of the image.
 #[derive(clap::Args)]
 struct ImageArgs {
-    /// Keep kernels and images here [default: tcpexp/lab in the user's cache folder]
+    /// Directory for kernels and images [default: tcpexp/lab in the user's cache directory]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
 
-    /// Boot this kernel [default: the one of the package linux-image-amd64]
+    /// Kernel to boot [default: the kernel of the package linux-image-amd64]
     #[arg(long, value_name = "FILE", requires = "modules")]
     kernel: Option<PathBuf>,
 
-    /// Its modules: /lib/modules/VERSION
+    /// Modules of the kernel, such as /lib/modules/VERSION
     #[arg(long, value_name = "DIR", requires = "kernel")]
     modules: Option<PathBuf>,
 }
 
-/// What is in the lab.
+/// Options of the guest.
 #[derive(clap::Args)]
 struct GuestArgs {
-    /// Sources: src1, src2, …
+    /// Number of sources: src1, src2, …
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_HOSTS)))]
     sources: u8,
 
-    /// Sinks: dst1, dst2, …
+    /// Number of sinks: dst1, dst2, …
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_HOSTS)))]
     sinks: u8,
 
-    /// Memory of the guest, which has all its files in there
+    /// Memory of the guest, which also holds its files
     #[arg(long, value_name = "MIB", default_value_t = 1536)]
     memory: u32,
 
-    /// A folder whose files the guest finds in /share
+    /// Copy this directory to /share in the guest
     #[arg(long, value_name = "DIR")]
     share: Option<PathBuf>,
 
-    /// A folder that gets what the guest has in /out at the end
+    /// Copy /out of the guest to this directory at the end
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// Runs the command; fails as the one in the guest did.
+/// Runs the command; fails with the exit code of the command in the guest.
 pub(crate) fn run(args: &LabArgs) -> anyhow::Result<()> {
     match &args.command {
         LabCommand::Build(args) => build(args),
@@ -159,7 +165,7 @@ fn build(args: &BuildArgs) -> anyhow::Result<()> {
     crate::output::print(&lines)
 }
 
-/// The image that guests boot unless something else is said, made if there is none.
+/// The default image of guests; builds it if missing.
 pub(crate) fn image() -> anyhow::Result<Image> {
     let args = ImageArgs {
         cache: None,
@@ -201,7 +207,7 @@ impl ImageArgs {
         let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
         let users = users
             .or_else(home)
-            .context("there is no HOME: name a folder with --cache")?;
+            .context("HOME is not set: name a directory with --cache")?;
         Ok(Cache::at(users.join("tcpexp/lab")))
     }
 
@@ -221,7 +227,7 @@ impl GuestArgs {
         let mut job = Job::new(command);
         job.shape = Shape::new(self.sources.into(), self.sinks.into())?;
         job.memory_mib = self.memory;
-        job.programs = vec![env::current_exe().context("cannot find the program itself")?];
+        job.programs = vec![env::current_exe().context("cannot find the tcpexp program")?];
         job.share.clone_from(&self.share);
         job.out.clone_from(&self.out);
         Ok(job)

@@ -74,6 +74,6 @@ fn run() -> anyhow::Result<()> {
             clap_complete::generate(shell, &mut Args::command(), "tcpexp", &mut script);
             output::print_raw(&script)
         }
-        Command::Man { command } => args::man_page(command.as_deref()),
+        Command::Man { command } => args::man_page(&command),
     }
 }

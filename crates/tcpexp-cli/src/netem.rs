@@ -4,11 +4,11 @@ use std::io;
 
 use netem_ctl::cli;
 
-/// One emulated bottleneck on a router: apply, read back, change, clear
+/// Emulate a bottleneck on a router
 ///
-/// The same as the program netem-ctl. The router is a Linux host (tc) or a FreeBSD host (ipfw and
-/// dummynet) that forwards between two interfaces; it is reached by ssh, with the user's own
-/// configuration and keys.
+/// The router is a Linux host (tc) or a FreeBSD host (ipfw and dummynet) that forwards between two
+/// interfaces. tcpexp reaches it by ssh, with the user's configuration and keys. The program
+/// netem-ctl has the same commands.
 #[derive(clap::Args)]
 pub(crate) struct NetemArgs {
     #[command(subcommand)]

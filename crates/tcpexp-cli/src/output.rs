@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Output files that are complete or do not exist.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -62,7 +62,7 @@ impl Write for Output {
 }
 
 impl Output {
-    /// Starts writing to `path`; nothing or `-` is standard output.
+    /// Opens `path` for writing; `None` and `-` are standard output.
     pub(crate) fn create(path: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
             let stdout = io::stdout();
@@ -98,7 +98,7 @@ impl Output {
         }
     }
 
-    /// What it is called in messages.
+    /// Name of the output in messages.
     pub(crate) fn name(&self) -> &Path {
         &self.path
     }
@@ -111,7 +111,7 @@ impl Output {
         )
     }
 
-    /// Makes the output visible under its name.
+    /// Completes the output, and renames a file to its final name.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         let path = self.path.clone();
         let cannot = || format!("cannot write {}", path.display());
@@ -130,7 +130,7 @@ impl Output {
 }
 
 impl Drop for Output {
-    /// A run that fails prints nothing: the buffer would still be written when it is dropped.
+    /// Discards the buffer: a failed run prints nothing, but dropping a writer would flush it.
     fn drop(&mut self) {
         drop(self.take());
     }

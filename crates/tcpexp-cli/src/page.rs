@@ -7,23 +7,25 @@ use anyhow::Context;
 
 use crate::output::Output;
 
-/// One page about a run or a sweep, with charts that can be filtered and zoomed
+/// Write an interactive HTML report of a run or a sweep
 ///
-/// DIR is a sweep, one run of it, or a dataset of `tcpexp analyze`. The page is one HTML file with
-/// all its data and scripts in it: any browser opens it from disk, without a network.
+/// DIR is a sweep, one of its runs, or a dataset of `tcpexp analyze`. The page is one file with all
+/// data and scripts, and needs no network.
 #[derive(clap::Args)]
+#[command(after_long_help = "Example:\n\
+\x20 tcpexp report results -o results.html")]
 pub(crate) struct ReportArgs {
-    /// A sweep, a run, or a dataset
+    /// Directory of a sweep, a run or a dataset
     dir: PathBuf,
 
-    /// The page's file; `-` is standard output
+    /// File of the page; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
 }
 
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<()> {
     let page = tcpexp::report(&args.dir)?;
-    let html = page.html().context("cannot put the data into the page")?;
+    let html = page.html().context("cannot write the data of the page")?;
     let place = (args.output.as_os_str() != "-").then_some(args.output.as_path());
     let mut output = Output::create(place)?;
     output

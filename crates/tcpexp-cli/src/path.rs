@@ -26,14 +26,17 @@ use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 use crate::values::parse_time;
 
-/// What became of each packet between two captures: delays, losses, reordering, duplicates
+/// Measure the fate and the delay of each packet between two captures
 ///
-/// Finds each packet in the captures of two measurement points. The clocks need not agree: their
-/// offset and skew are estimated from the packets themselves, as well as packets both ways bound
-/// them. One-way delays are off by as much as the offset is; queueing delays, which are one-way
-/// delays less the smallest that way, are not. Losses are told from what arrived while the other
-/// capture may not have been running, and from packets that cannot be told apart.
+/// Reports losses, reordering, duplicates, one-way delays and queueing delays. The clocks need not be
+/// synchronised: packets in both directions show their offset, within a stated bound, and their skew.
+/// One-way delays contain the error of the offset. Queueing delays (one-way delays minus the smallest
+/// one in that direction) do not. A packet that cannot be told apart from others, or that was sent
+/// while the other capture may not have been running, is unknown, not lost.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp path src.pcap dst.pcap\n\
+\x20 tcpexp path src.pcap dst.pcap -o packets.parquet --flows flows.parquet --plot path.svg")]
 pub(crate) struct PathArgs {
     /// Capture at the source point; `-` is standard input
     src: PathBuf,
@@ -47,26 +50,25 @@ pub(crate) struct PathArgs {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Draw queueing delay against time, losses as marks, and its distribution
+    /// Draw the queueing delay over time, with losses as marks, and its distribution
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     plot: Option<Picture>,
 
-    /// Write a table of flows: packets by their fate, reordering, loss runs, quantiles of the
-    /// delays and the bottleneck's rate, per direction
+    /// Write a table with one row per flow and direction: packet counts and delay quantiles
     #[arg(long, value_name = "FILE")]
     flows: Option<PathBuf>,
 
     #[command(flatten)]
     reading: ReadArgs,
 
-    /// Wait this long for a packet at the other point before it counts as lost (ms, s, min); the
-    /// longer, the more memory
+    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
+    ///
+    /// Memory use grows with this time.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     max_owd: TimeDelta,
 
-    /// Take the fastest packets to be equally fast both ways: the offset between the clocks is then
-    /// known to their resolution, and one-way delays with it
+    /// Assume equal smallest delays in both directions, which gives the clocks' offset
     #[arg(long)]
     symmetric: bool,
 }
@@ -77,7 +79,7 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
             "only one of the two captures can be standard input",
         ));
     }
-    // First, so that what cannot be written is known before standard input is read.
+    // Opens the outputs first, so that an error is known before standard input is read.
     let mut results = Results::new(args)?;
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(&args.dst)?);
     let options = PathOptions::default()
@@ -97,7 +99,7 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
             format!("no flow matches {}", args.select.flow.join(" or "))
         };
         bail!(
-            "nothing to tell of the path between {} and {}: {why}",
+            "no packet measured between {} and {}: {why}",
             src.name().display(),
             dst.name().display()
         );
@@ -105,9 +107,9 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
     results.finish(&report, args.output.quiet)
 }
 
-/// What has been found so far.
+/// The results so far.
 struct Results {
-    /// Those asked for that are not over.
+    /// Selected flows that have not ended.
     labels: HashMap<FlowId, Arc<FlowLabel>>,
     sheet: Sheet<Labelled<PathPacket>>,
     flows: Option<SideTable<PathFlowRow>>,
@@ -181,7 +183,7 @@ impl Results {
         Ok(())
     }
 
-    /// Completes the files, and only when all are complete gives them their names.
+    /// Completes all files, then gives them their names.
     fn finish(self, report: &PathReport, quiet: bool) -> anyhow::Result<()> {
         let is_offset_known = report.clock.offset().error().is_some();
         let ways = &report.totals.ways;
@@ -214,12 +216,12 @@ fn draw(chart: &mut Chart, packet: &PathPacket) {
     }
 }
 
-/// How true one-way delays are.
+/// The error of one-way delays.
 fn one_way_delays(report: &PathReport) -> String {
     match report.clock.offset().error() {
         Some(error) => format!(
-            "off by up to {error} with the clocks' offset: as much too long one way as too short the other; queueing delays are not"
+            "contain the error of the clocks' offset, up to {error}, with opposite signs in the two directions; queueing delays do not"
         ),
-        None => "not known: packets went one way only, which does not bound the clocks' offset; queueing delays do not depend on it".to_owned(),
+        None => "unknown: packets in one direction do not bound the clocks' offset; queueing delays do not depend on it".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! What a person is told beside the table.
+//! Remarks under tables, and warnings.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use tcpexp_wire::Tally;
 
 const NO_BREAK: &str = "\u{a0}";
 
-/// What two captures say about each other, whatever is measured between them.
+/// What `rtt` and `path` both report about a pair of captures.
 pub(crate) struct Basis<'a> {
     pub(crate) captures: &'a [CaptureInfo; 2],
     identification: &'a Identification,
@@ -64,7 +64,7 @@ impl<'a> From<&'a PathReport> for Basis<'a> {
     }
 }
 
-/// The remarks under the table: clocks, identification, and what was left out.
+/// The remarks under the table: clocks, identification, unused packets.
 pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
     let mut text = String::new();
     line(&mut text, "clocks", &clocks(report));
@@ -86,7 +86,7 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
             "forward"
         };
         let what = format!(
-            "the clock at {} was set {way} by {}, {:.1} into the capture",
+            "clock step at {}: {way} by {}, {:.1} into the capture",
             step.point,
             step.size.abs(),
             into(step.at)
@@ -101,10 +101,10 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
         );
         line(&mut text, "", &what);
     }
-    let what = format!("told apart by {}", report.identification);
+    let what = format!("identified by {}", report.identification);
     line(&mut text, "packets", &what);
     if report.identification.recut {
-        let what = "segmentation offload cuts data anew between the points";
+        let what = "segmentation offload changes packet boundaries between the points";
         line(&mut text, "", what);
     }
     if report.identification.translated {
@@ -118,7 +118,7 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
     text
 }
 
-/// What is wrong with the captures, a line each.
+/// Warnings about the captures.
 pub(crate) fn warnings(
     report: &Basis<'_>,
     seen: &Seen,
@@ -130,16 +130,19 @@ pub(crate) fn warnings(
     }
     warnings.extend(report.capture_loss());
     if seen.samples > 0 && !seen.took_time {
-        warnings.push("every round-trip time is 0: is one capture a copy of the other one?".into());
+        warnings.push("every round-trip time is 0: one capture may be a copy of the other".into());
     }
     warnings
 }
 
-/// What is wrong with one capture, a line each.
+/// Warnings about one capture.
 pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(damage) = &capture.damage {
-        warnings.push(format!("{}: {damage}; the rest was used", name.display()));
+        warnings.push(format!(
+            "{}: {damage}; all records before it were used",
+            name.display()
+        ));
     }
     if capture.moved_records > 0 {
         warnings.push(format!(
@@ -158,14 +161,14 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
     let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
     if dropped > 0 {
         warnings.push(format!(
-            "{}: the capture itself dropped {dropped} packets: what it does not show need not be lost",
+            "{}: the capture dropped {dropped} packets; packets missing from it need not be lost",
             name.display()
         ));
     }
     warnings
 }
 
-/// Why there is not one sample.
+/// The reason why there are no samples.
 pub(crate) fn why_empty(report: &Basis<'_>, seen: &Seen) -> String {
     if seen.flows == 0 {
         let [src, dst] = report.totals.unpaired;
@@ -176,17 +179,15 @@ pub(crate) fn why_empty(report: &Basis<'_>, seen: &Seen) -> String {
     }
     let alike = match seen.ambiguous {
         0 => String::new(),
-        packets => format!("; {packets} packets could not be told apart"),
+        packets => format!("; {packets} packets are indistinguishable from others"),
     };
     if seen.matched == [0, 0] {
         return format!("no packet was found at both points{alike}");
     }
     if seen.matched.contains(&0) {
-        return format!(
-            "packets that passed both points went one way only, and a round trip needs both{alike}"
-        );
+        return format!("the packets that passed both points went in one direction only{alike}");
     }
-    "no packet came back after one had gone out, in any flow".into()
+    "no flow has a packet back after a packet out".into()
 }
 
 /// Sums over all flows.
@@ -222,7 +223,7 @@ impl Seen {
     }
 }
 
-/// A time with no more decimals than it has: `100 ms`, `1 s`.
+/// A time in its largest whole unit: `100 ms`, `1 s`.
 pub(crate) fn short(span: TimeDelta) -> String {
     let nanos = span.as_nanos();
     for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")] {
@@ -233,7 +234,7 @@ pub(crate) fn short(span: TimeDelta) -> String {
     format!("{nanos} ns")
 }
 
-/// Reasons for skipped records with their counts: `12 not IP, 3 cut short`.
+/// Counts of skipped records by reason: `12 not IP, 3 cut short`.
 pub(crate) fn skipped(tally: &Tally) -> String {
     let reasons: Vec<String> = tally
         .skipped()
@@ -260,29 +261,35 @@ fn clocks(report: &Basis<'_>) -> String {
         (true, Some(u)) => format!("{:+.3} ± {:.3} ppm", skew.skew.as_ppm_f64(), u.as_ppm_f64()),
         (true, None) => skew.skew.to_string(),
         (false, Some(u)) => format!("0 ± {:.3} ppm", u.as_ppm_f64()),
-        (false, None) => return text + "too little traffic to see skew",
+        (false, None) => return text + "too little traffic to measure skew",
     };
     text += &unbroken(&format!("skew {measured}"));
     if skew.detected {
-        text += ", taken out";
+        text += ", removed";
     }
     text
 }
 
-/// The same with spaces at which no line ends.
+/// The text with no-break spaces.
 fn unbroken(text: &str) -> String {
     text.replace(' ', NO_BREAK)
 }
 
-/// Packets found at both points, or that should have been, without a part in any pair.
+/// Packets that enter no pair, by reason.
 fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
     let reasons = [
-        (seen.ambiguous, "packets like another one in all of these"),
-        (seen.copies, "further copies of a packet"),
-        (seen.outside, "packets while the other capture did not run"),
+        (
+            seen.ambiguous,
+            "packets equal to another one in all of these fields",
+        ),
+        (seen.copies, "duplicate records of a packet"),
+        (
+            seen.outside,
+            "packets outside the time of the other capture",
+        ),
         (
             seen.unseen_upstream,
-            "packets captured further on but not where they came from",
+            "packets seen at the second point only",
         ),
         (
             report.totals.across_steps,

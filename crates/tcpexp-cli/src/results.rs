@@ -1,4 +1,4 @@
-//! What becomes of the samples.
+//! The outputs of `tcpexp rtt SRC DST`.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -20,13 +20,13 @@ use crate::report::{self, Seen};
 use crate::shown;
 use crate::side_table::SideTable;
 
-/// What has been measured so far, on its way to files, chart and table.
+/// The files, the chart and the table that samples go to.
 pub(crate) struct Results {
     wanted: Vec<String>,
-    /// Flows that were not asked for; empty if all were.
+    /// Flows that are not selected.
     unwanted: BTreeSet<FlowId>,
     out: Out,
-    /// What the output is called in messages.
+    /// Name of the output in messages.
     out_name: PathBuf,
     table: TopFlows,
     flows: Option<SideTable<RttFlowRow>>,
@@ -34,9 +34,9 @@ pub(crate) struct Results {
     seen: Seen,
 }
 
-/// What the output gets.
+/// The main output.
 enum Out {
-    /// No samples but the table, in the end.
+    /// The text table, at the end.
     Table(Output),
     Samples(Box<RttWriter<Output>>),
     Spp(Output),
@@ -48,7 +48,7 @@ impl Results {
         let path = args.output.output.as_deref();
         let binary = matches!(format, Format::Parquet | Format::Arrow);
         if binary && output::is_terminal(path) {
-            bail!("{format:?} is nothing for a terminal: use -o FILE, or redirect the output");
+            bail!("a terminal cannot show {format:?}: use -o FILE, or redirect the output");
         }
         let out = Output::create(path)?;
         let out_name = out.name().to_owned();
@@ -106,8 +106,8 @@ impl Results {
                 .with_context(|| format!("cannot write {}", self.out_name.display()))?,
         }
         if let Some(chart) = &mut self.chart {
-            // Pairs at the destination are of the same path and tell time on another clock; both
-            // directions of a flow are one path.
+            // Pairs with the destination as reference measure the same path on another clock. Both
+            // directions of a flow share one panel, since a round trip covers both.
             for sample in samples
                 .iter()
                 .filter(|sample| sample.reference == Point::Src)
@@ -135,12 +135,12 @@ impl Results {
         Ok(())
     }
 
-    /// Sums over all that was measured.
+    /// Sums over all samples and flows.
     pub(crate) fn seen(&self) -> &Seen {
         &self.seen
     }
 
-    /// Why there is not one sample, if there is none.
+    /// The reason why there are no samples, if there are none.
     pub(crate) fn why_empty(&self, report: &RttReport) -> Option<String> {
         if self.seen.samples > 0 {
             return None;
@@ -151,7 +151,7 @@ impl Results {
         Some(report::why_empty(&report.into(), &self.seen))
     }
 
-    /// Completes the files, and only when all are complete gives them their names.
+    /// Completes all files, then gives them their names.
     pub(crate) fn finish(self, report: &RttReport, quiet: bool) -> anyhow::Result<()> {
         let mut text = self.table.into_text(FLOW_TABLE_WIDTH);
         if !quiet {
@@ -190,7 +190,7 @@ impl Results {
     }
 }
 
-/// The cause alone where the table's error only says that writing failed.
+/// The cause alone, if the table's error only states that writing failed.
 pub(crate) fn without_wrapping(error: tcpexp_table::Error) -> anyhow::Error {
     match error {
         tcpexp_table::Error::Write(source) => source.into(),
@@ -198,7 +198,7 @@ pub(crate) fn without_wrapping(error: tcpexp_table::Error) -> anyhow::Error {
     }
 }
 
-/// The pairs that start and end at the source, as SPP prints them.
+/// Writes the pairs with the source as reference in SPP's format.
 fn write_spp(out: &mut Output, samples: &[RttSample]) -> io::Result<()> {
     for sample in samples
         .iter()

@@ -9,25 +9,28 @@ use tcpexp_table::{ColumnDescription, TableDescription, described_tables};
 
 use crate::{output, report};
 
-/// What is in each table: columns, types, units and definitions
+/// Define the columns of tables
 ///
-/// Without a name, the tables there are. Those without command: before their names are the tables of
-/// a dataset, which `tcpexp analyze` makes; the others are what single commands write.
+/// Without TABLE, lists all tables. Tables named command:NAME are the output of single commands; the
+/// others belong to a dataset of `tcpexp analyze`.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp schema rtt\n\
+\x20 tcpexp schema command:compare --format json")]
 pub(crate) struct SchemaArgs {
-    /// One table: rtt, or command:rtt
+    /// Name of the table, such as rtt or command:rtt
     table: Option<String>,
 
-    /// As text for people or as JSON with the columns of all tables asked for
+    /// Output format
     #[arg(long, default_value = "text")]
     format: SchemaFormat,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum SchemaFormat {
-    /// For people
+    /// Text
     Text,
-    /// One JSON array of tables
+    /// A JSON array of tables
     Json,
 }
 
@@ -36,7 +39,7 @@ pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
     if let Some(name) = &args.table {
         tables.retain(|table| table.name == *name);
         if tables.is_empty() {
-            bail!("there is no table {name}: tcpexp schema lists all of them");
+            bail!("no table {name}: tcpexp schema lists all tables");
         }
     }
     let text = match args.format {
@@ -51,7 +54,6 @@ pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
 }
 
 fn in_short(table: &TableDescription) -> String {
-    // The command's tables have the longest names.
     let name = format!("{:<22} ", table.name);
     format!("{name}{}\n", table.description)
 }
@@ -74,7 +76,7 @@ fn in_full(table: &TableDescription) -> String {
     text
 }
 
-/// A table as a program gets it.
+/// A table in JSON.
 #[derive(Serialize)]
 struct TableJson<'a> {
     name: &'a str,

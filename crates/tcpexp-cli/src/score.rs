@@ -51,7 +51,7 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
         }));
     }
     if has_senders && !all.iter().any(|scored| scored.score.is_reconstructed) {
-        bail!("nothing to compare: no sender of the truth is in the reconstruction");
+        bail!("nothing to compare: the reconstruction has no sender of the truth");
     }
     let mut losses = Vec::new();
     for path in paths {

@@ -49,7 +49,7 @@ pub(crate) fn found(inputs: &[PathBuf], at_receiver: bool) -> anyhow::Result<Fou
             look_into(folder, at_receiver, DEPTH, &mut found)?;
             if found.len() == before {
                 bail!(
-                    "{} holds no capture with the log of a kernel or of a bottleneck beside it, nor do the folders in it",
+                    "{} and its folders have no capture with a log of a kernel or a bottleneck beside it",
                     folder.display()
                 );
             }
@@ -58,7 +58,7 @@ pub(crate) fn found(inputs: &[PathBuf], at_receiver: bool) -> anyhow::Result<Fou
     }
     if inputs.iter().any(is_folder) || !inputs.len().is_multiple_of(2) {
         return Err(wrong_usage(
-            "a reconstruction and its truth make a pair: name two files each, or folders only",
+            "expected pairs of files (reconstruction and truth), or folders only",
         ));
     }
     let pair = |pair: &[PathBuf]| Pair {

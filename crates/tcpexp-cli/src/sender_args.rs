@@ -1,4 +1,4 @@
-//! What can be typed about senders: `tcpexp cwnd`, `import` and `score`.
+//! Arguments of `tcpexp cwnd`, `import` and `score`.
 
 use std::path::PathBuf;
 
@@ -11,19 +11,23 @@ use tcpexp_measure::sender::{Profile, SenderOptions};
 use crate::args::{OutputArgs, ReadArgs, SelectArgs};
 use crate::picture::Picture;
 
-/// The state of TCP senders: congestion window, threshold, phase, recoveries
+/// Reconstruct the congestion window of TCP senders
 ///
-/// Replays what each sender did when an ACK reached it. The window is what the sender fills, or what
-/// its rules make of it while the application or the receiver holds it back; each row says which,
-/// and has none where the window cannot be known, as with BBR. A capture taken at the sender tells
-/// most; one taken elsewhere needs timestamps.
+/// Replays each sender, ACK by ACK: flight size, congestion window, slow-start threshold, phase and
+/// recoveries. Where the application or the receiver limits the sender, the window follows the rules
+/// of the sender's kernel; the column `cwnd_source` names the source of each value. The window is null
+/// where it cannot be observed, as with BBR. The best capture is one at the sender. Any other capture
+/// needs TCP timestamps.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp cwnd src.pcap\n\
+\x20 tcpexp cwnd src.pcap dst.pcap --events events.parquet\n\
+\x20 tcpexp cwnd src.pcap --flow 1 --truth probe.csv --plot cwnd.svg")]
 pub(crate) struct CwndArgs {
-    /// Capture, best taken at the sender; `-` is standard input
+    /// Capture, preferably at the sender; `-` is standard input
     pub(crate) src: PathBuf,
 
-    /// Capture at the other end, for what is sent from there and what was truly lost on the way;
-    /// `-` is standard input
+    /// Capture at the other end, to find packets lost on the path; `-` is standard input
     pub(crate) dst: Option<PathBuf>,
 
     #[command(flatten)]
@@ -35,21 +39,20 @@ pub(crate) struct CwndArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 
-    /// Write a table of recoveries and retransmissions
+    /// Write a table with one row per recovery and per retransmission
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
 
-    /// Draw window, threshold and flight size against time, recoveries shaded
+    /// Draw window, threshold and flight size over time, with recoveries shaded
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     pub(crate) plot: Option<Picture>,
 
-    /// What the kernel logged, or a table of `tcpexp import`: to draw beside the estimate, and to
-    /// tell how far off it is
+    /// Compare with a kernel's log, or with a table of `tcpexp import`
     #[arg(long, value_name = "LOG")]
     pub(crate) truth: Option<PathBuf>,
 
-    /// What wrote the log [default: told by its beginning]
+    /// Format of the log [default: detected]
     #[arg(long, value_name = "FORMAT", requires = "truth")]
     pub(crate) truth_format: Option<LogFormat>,
 
@@ -57,31 +60,31 @@ pub(crate) struct CwndArgs {
     pub(crate) reading: ReadArgs,
 }
 
-/// How a sender is replayed.
+/// Options of the replay.
 #[derive(clap::Args)]
 pub(crate) struct SenderArgs {
-    /// Where the capture was taken, from the view of the data [default: told from the packets]
+    /// Where the capture was taken, from the view of the data [default: detected]
     #[arg(long, value_name = "PLACE")]
     pub(crate) position: Option<PositionArg>,
 
-    /// Whose rules the sender follows
+    /// Operating system of the sender
     #[arg(long, value_name = "SYSTEM", default_value = "linux")]
     pub(crate) profile: ProfileArg,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PositionArg {
-    /// Where the data is sent
+    /// At the sender of the data
     Sender,
-    /// Where it is received
+    /// At the receiver of the data
     Receiver,
-    /// On the way
+    /// On the path between them
     Between,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileArg {
-    /// Linux from 4.0 on
+    /// Linux 4.0 or later
     Linux,
     /// Linux before 3.13
     OldLinux,
@@ -91,7 +94,7 @@ pub(crate) enum ProfileArg {
 }
 
 impl SenderArgs {
-    /// The library's options.
+    /// The options of the library.
     pub(crate) fn options(&self) -> SenderOptions {
         SenderOptions {
             position: self.position.map(|position| match position {
@@ -108,13 +111,16 @@ impl SenderArgs {
     }
 }
 
-/// Sender state from the log of a kernel or a tool
+/// Convert the log of a kernel or a tool to a table
 ///
-/// Gives the same table as a reconstruction from packets, with what the kernel itself knew. A log of
-/// iperf3 gives a table of intervals. Logs may be compressed.
+/// The table has the columns of `tcpexp cwnd`, with the kernel's own values. A log of iperf3 gives a
+/// table of intervals. Logs may be compressed with gzip, zstd or lz4.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp import tcp_probe trace.txt -o kernel.parquet\n\
+\x20 tcpexp import ss ss.txt --events events.csv")]
 pub(crate) struct ImportArgs {
-    /// What wrote the log
+    /// Format of the log
     #[arg(value_name = "FORMAT")]
     pub(crate) log_format: LogFormat,
 
@@ -122,11 +128,11 @@ pub(crate) struct ImportArgs {
     #[arg(value_name = "FILE")]
     pub(crate) log: PathBuf,
 
-    /// Write a table of retransmissions and changes of the congestion state
+    /// Write a table with one row per retransmission and per change of the congestion state
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
 
-    /// Senders in the table at the most
+    /// Show at most this many senders in the table
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
 
@@ -134,24 +140,27 @@ pub(crate) struct ImportArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// How far reconstructed sender state is from what the kernel logged
+/// Compare reconstructed sender state with a kernel's log
 ///
-/// Compares the two at the same ACK. What most tools take for the window, all bytes sent and not
-/// acknowledged, is scored beside it. Each pair is a reconstruction and its truth: a capture, or a
-/// table of `tcpexp cwnd`, and a log, or a table of `tcpexp import`. A folder stands for the pair in
-/// it (src or snd.pcap and probe.csv or trace.txt, with tcpinfo.csv if it is there; dst or rcv.pcap
-/// with --position receiver), or for those in the folders below.
+/// Compares the two at the same ACK, and also scores all unacknowledged bytes, the usual stand-in
+/// for the window. RECONSTRUCTED is a capture or a table of `tcpexp cwnd`. TRUTH is a log or a table
+/// of `tcpexp import`. FOLDER contains both: src or snd.pcap (dst or rcv.pcap with --position
+/// receiver), and probe.csv or trace.txt, optionally with tcpinfo.csv. A folder may contain such
+/// folders.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp score src.pcap probe.csv\n\
+\x20 tcpexp score fixtures/reno-2mbit-40ms-50p")]
 pub(crate) struct ScoreArgs {
-    /// Reconstruction and truth, again and again; or folders
+    /// Pairs of reconstruction and truth, or folders
     ///
-    /// If a folder has both captures and drops.log, the losses between them are held against that.
-    /// It has a line for each packet that the bottleneck dropped: q (the queue was full) or r (at
-    /// random), its sequence number, and the bytes of the IP packet. All files may be compressed.
+    /// If a folder contains both captures and drops.log, the losses between the captures are compared
+    /// with this log. Its lines are the packets that the bottleneck dropped: q (full queue) or r
+    /// (random), the sequence number, and the bytes of the IP packet. All files may be compressed.
     #[arg(required = true, value_name = "RECONSTRUCTED TRUTH|FOLDER")]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// What wrote the logs [default: told by their beginnings]
+    /// Format of the logs [default: detected]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) truth_format: Option<LogFormat>,
 
@@ -165,27 +174,27 @@ pub(crate) struct ScoreArgs {
     pub(crate) reading: ReadArgs,
 }
 
-/// The logs that can be read.
+/// Formats of logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// Linux's `tcp_probe`: a trace with its events, the old /proc/net/tcpprobe, or CSV
+    /// Linux `tcp_probe`: a trace of its events, /proc/net/tcpprobe, or CSV
     #[value(name = "tcp_probe")]
     TcpProbe,
-    /// `TCP_INFO` polled into CSV
+    /// Linux `TCP_INFO` as CSV
     #[value(name = "tcpinfo")]
     TcpInfo,
-    /// `ss -tin` again and again
+    /// Output of repeated `ss -tin`
     Ss,
-    /// FreeBSD's SIFTR
+    /// FreeBSD SIFTR
     Siftr,
-    /// CSV of web10g's logger
+    /// web10g logger (CSV)
     Web10g,
-    /// JSON of iperf3
+    /// iperf3 (JSON)
     Iperf3,
 }
 
 impl LogFormat {
-    /// The library's name for it.
+    /// The format in the library.
     pub(crate) const fn of_import(self) -> import::Format {
         match self {
             Self::TcpProbe => import::Format::TcpProbe,

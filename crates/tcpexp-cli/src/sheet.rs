@@ -34,16 +34,14 @@ impl<R> Sheet<R> {
             Format::Parquet => Some(tcpexp_table::Format::Parquet),
             Format::Arrow => Some(tcpexp_table::Format::Arrow),
             Format::Spp => {
-                return Err(wrong_usage(
-                    "the format spp is for round-trip times between two captures",
-                ));
+                return Err(wrong_usage("the format spp needs rtt with two captures"));
             }
         };
         let path = args.output.as_deref();
         if let Some(binary @ (tcpexp_table::Format::Parquet | tcpexp_table::Format::Arrow)) = format
             && output::is_terminal(path)
         {
-            bail!("{binary} is nothing for a terminal: use -o FILE, or redirect the output");
+            bail!("a terminal cannot show {binary}: use -o FILE, or redirect the output");
         }
         let out = Output::create(path)?;
         let name = out.name().to_owned();

@@ -41,23 +41,23 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     if results.samples == 0 {
         let flow = &args.select.flow;
         let why = match (flow.is_empty(), results.chosen) {
-            (true, _) => "no TCP segment was answered".to_owned(),
+            (true, _) => "no TCP segment was acknowledged".to_owned(),
             (false, 0) => format!("no TCP flow matches {}", flow.join(" or ")),
-            (false, _) => format!("no TCP segment of {} was answered", flow.join(" or ")),
+            (false, _) => format!("no TCP segment of {} was acknowledged", flow.join(" or ")),
         };
         bail!("no round-trip time in {}: {why}", args.src.display());
     }
     results.finish()
 }
 
-/// What has been measured so far.
+/// The results so far.
 struct Results {
     flows: HashMap<FlowId, Arc<FlowLabel>>,
     sheet: Sheet<Labelled<SingleRttSample>>,
     chart: Option<Chart>,
     table: TopSingleRtt,
     samples: u64,
-    /// Flows that were asked for.
+    /// Number of selected flows.
     chosen: u64,
 }
 
@@ -112,7 +112,7 @@ impl Results {
     }
 }
 
-/// Prints each round-trip time when its packet has come.
+/// Prints each round-trip time as soon as its packet arrives.
 fn live(args: &RttArgs) -> anyhow::Result<()> {
     let input: Box<dyn io::Read + Send> = if args.src.as_os_str() == "-" {
         Box::new(io::stdin())

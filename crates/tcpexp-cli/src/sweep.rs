@@ -1,4 +1,4 @@
-//! `tcpexp sweep`: carries out a plan.
+//! `tcpexp sweep`: runs a plan.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,49 +17,53 @@ use crate::sweep_netns::Namespaces;
 use crate::sweep_progress::Progress;
 use crate::{output, sweep_progress};
 
-/// Carry out a plan: a whole grid of experiments, with captures and logs of each
+/// Run a grid of experiments
 ///
-/// A plan names hosts, the path between them, what sends, and what varies. Each run looks at the
-/// hosts, makes the path, tries whether it behaves, captures at both ends, sends, and puts all
-/// hosts back as they were. Ctrl-C does that too.
+/// A plan is a TOML file with hosts, the path between them, traffic, and parameters that vary. Each
+/// run inspects the hosts, applies the path, verifies it, captures at both ends, starts the traffic,
+/// and restores all hosts, also after Ctrl-C. Each finished run is analysed into a dataset.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp sweep plan.toml --dry-run\n\
+\x20 tcpexp sweep plan.toml -o results --jobs 2\n\
+\x20 tcpexp sweep plan.toml -o results --resume")]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a switch of its own on the command line"
 )]
 pub(crate) struct SweepArgs {
-    /// The plan
+    /// Plan of the sweep (TOML)
     pub(crate) plan: PathBuf,
 
-    /// Where results go: a directory for each run, the plan and a journal
+    /// Directory for the results
     #[arg(short, long, value_name = "DIR", required_unless_present = "dry_run")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Print the grid, how long it takes and all commands on every host; touch nothing
+    /// Print the grid, the duration and all commands on every host, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Go on with what is in DIR: runs that ended are not repeated
+    /// Continue the sweep in DIR, without repeating finished runs
     #[arg(long)]
     pub(crate) resume: bool,
 
-    /// Run in the virtual testbed, whatever hosts the plan names
+    /// Run in the virtual testbed instead of on the hosts of the plan
     #[arg(long)]
     pub(crate) lab: bool,
 
-    /// Read this file in place of ~/.ssh/config
+    /// Use this file instead of ~/.ssh/config
     #[arg(long, value_name = "FILE")]
     pub(crate) ssh_config: Option<PathBuf>,
 
-    /// Only these runs, by name
+    /// Run only these runs, by name
     #[arg(long, value_name = "RUN", value_delimiter = ',')]
     pub(crate) only: Option<Vec<String>>,
 
-    /// In the virtual testbed: so many runs at the same time
+    /// Number of parallel runs in the virtual testbed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) jobs: usize,
 
-    /// Print nothing but what fails
+    /// Print errors only
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -84,7 +88,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
         }
         signalled.store(true, Ordering::Relaxed);
     })
-    .context("cannot watch for Ctrl-C")?;
+    .context("cannot install a handler for Ctrl-C")?;
     let interrupt = || stop.load(Ordering::Relaxed);
     let progress = Progress::new(args.quiet);
     let parameters = plan.cells.iter().map(|cell| &cell.parameters);
@@ -143,7 +147,7 @@ fn end(summary: Summary) -> anyhow::Result<()> {
     ));
     match (failed, not_analyzed) {
         (0, 0) => Ok(()),
-        (0, runs) => bail!("{runs} runs could not be analysed"),
+        (0, runs) => bail!("the analysis of {runs} runs failed"),
         (runs, _) => bail!("{runs} runs failed; --resume repeats them"),
     }
 }

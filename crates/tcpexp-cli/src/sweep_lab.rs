@@ -33,7 +33,7 @@ impl Testbeds {
         let image = crate::lab::image()?;
         let mut job = Job::new(Vec::new());
         job.shape = Shape::new(plan.lab.sources.into(), plan.lab.sinks.into())?;
-        let itself = env::current_exe().context("cannot find the program itself")?;
+        let itself = env::current_exe().context("cannot find the tcpexp program")?;
         let program = itself.file_name().unwrap_or_default();
         let program = program.to_string_lossy().into_owned();
         job.programs = vec![itself];
@@ -77,7 +77,7 @@ impl Testbeds {
     /// begins with taking everything away.
     fn share(&self, out: &Path) -> anyhow::Result<PathBuf> {
         let share = out.join(".share");
-        fs::create_dir(&share).context("cannot make a folder")?;
+        fs::create_dir(&share).context("cannot create a directory")?;
         fs::write(share.join("plan.toml"), &self.plan).context("cannot write the plan")?;
         Ok(share)
     }

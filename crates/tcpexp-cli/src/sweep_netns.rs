@@ -30,13 +30,13 @@ impl Namespaces {
             _lock: lock,
         };
         sh(&script(&namespaces.topology.remove())).context("cannot remove old namespaces")?;
-        sh(&script(&namespaces.topology.create())).context("cannot make namespaces")?;
+        sh(&script(&namespaces.topology.create())).context("cannot create namespaces")?;
         let router = namespaces.topology.namespace("rtr");
         sh(&format!(
             "ip netns exec {router} tc qdisc add dev lo root netem limit 9
              ip netns exec {router} tc qdisc del dev lo root"
         ))
-        .context("this kernel has no netem, which kind = \"lab\" would not need")?;
+        .context("this kernel has no netem; kind = \"lab\" does not need it")?;
         Ok(namespaces)
     }
 
@@ -58,10 +58,10 @@ fn lock() -> anyhow::Result<File> {
     if !rustix::process::geteuid().is_root() {
         bail!("kind = \"netns\" needs root; kind = \"lab\" does not");
     }
-    fs::create_dir_all("/run/lock").context("cannot make /run/lock")?;
+    fs::create_dir_all("/run/lock").context("cannot create /run/lock")?;
     let lock = File::create(LOCK).with_context(|| format!("cannot write {LOCK}"))?;
     if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-        bail!("another sweep has the namespaces of this machine");
+        bail!("another sweep uses the namespaces of this machine");
     }
     Ok(lock)
 }

@@ -1,4 +1,4 @@
-//! What a sweep is at: a bar on a terminal, plain lines elsewhere.
+//! Progress of a sweep: a bar on a terminal, lines elsewhere.
 
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
@@ -23,14 +23,14 @@ struct State {
     left: usize,
 }
 
-/// One line on standard error, where progress goes.
+/// Prints one line to standard error.
 pub(crate) fn line(text: &str) {
     use std::io::Write;
     drop(writeln!(std::io::stderr(), "{}", shown::line(text)));
 }
 
 impl Progress {
-    /// Shows nothing but failures if `quiet`.
+    /// Shows failures only if `quiet`.
     pub(crate) fn new(quiet: bool) -> Self {
         let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} runs, {msg}");
@@ -47,7 +47,7 @@ impl Progress {
         }
     }
 
-    /// Takes in what happens.
+    /// Shows an event.
     pub(crate) fn tell(&self, event: &Event<'_>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
@@ -56,7 +56,7 @@ impl Progress {
                 if let Some(bar) = &self.bar {
                     bar.set_length(*left as u64);
                 }
-                self.say(&format!("{left} of {all} runs to do"));
+                self.say(&format!("{left} of {all} runs remain"));
             }
             Event::Begins { run, what } if self.bar.is_none() => self.say(&format!("{run} {what}")),
             Event::Phase { run, phase } => {
@@ -81,7 +81,7 @@ impl Progress {
                 run,
                 failure: Some(failure),
             } => {
-                self.warn(&format!("{run} not analysed: {failure}"));
+                self.warn(&format!("{run}: analysis failed: {failure}"));
             }
             Event::Begins { .. } | Event::Analyzed { .. } => {}
         }
@@ -120,7 +120,7 @@ impl Drop for Progress {
 }
 
 impl State {
-    /// What is left, if it goes on as it went so far.
+    /// Estimate of the remaining time, at the rate so far.
     fn time_left(&self) -> Option<String> {
         let done = u32::try_from(self.done).ok().filter(|done| *done > 0)?;
         let left = u32::try_from(self.left.checked_sub(self.done)?).ok()?;

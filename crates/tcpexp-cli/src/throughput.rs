@@ -28,19 +28,21 @@ const MOST_EMPTY_ROWS: u64 = 5_000_000;
 /// A capture is nearly empty if each row with packets has more empty rows than this.
 const MOST_EMPTY_PER_ROW: u64 = 100;
 
-/// Wire rate, throughput and goodput of a capture over time, in bins
+/// Measure wire rate, throughput and goodput in time bins
 ///
-/// One row per bin, flow and direction, and for all flows together; where nothing passed, a bin is
-/// zero. The wire rate counts bytes on the wire, link headers included, the throughput bytes of IP
-/// packets, and the goodput bytes of payload that came for the first time. A packet is in the bin
-/// of its capture time, whole; packets that come more than 50 ms too late for theirs are in none
-/// and are counted.
+/// Writes one row per bin, flow and direction, and one for all flows together. Empty bins are zeros.
+/// The wire rate includes link headers, throughput counts IP packets, and goodput counts payload
+/// bytes seen for the first time. A packet belongs whole to the bin of its capture time. Packets more
+/// than 50 ms behind the newest bin are counted, and belong to no bin.
 #[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp throughput capture.pcap --bin 100ms --rate 10Mbit\n\
+\x20 tcpexp throughput capture.pcap --flow 1 -o rates.parquet --plot rates.svg")]
 pub(crate) struct ThroughputArgs {
     /// Capture file; `-` is standard input
     capture: PathBuf,
 
-    /// How long a bin is (us, ms, s, min)
+    /// Width of a bin (us, ms, s, min)
     #[arg(long, value_name = "WIDTH", default_value = "1s", value_parser = parse_time)]
     bin: TimeDelta,
 
@@ -48,12 +50,13 @@ pub(crate) struct ThroughputArgs {
     #[arg(long)]
     empty_bins: bool,
 
-    /// Where a bin begins: at the first packet, or at seconds since 1970; 0 has whole multiples of
-    /// the width, so that captures share their bins
+    /// Start of the first bin: the first packet, or seconds since 1970
+    ///
+    /// With 0, bins start at multiples of the width, so captures share their bins.
     #[arg(long, value_name = "first|TIME", default_value = "first", value_parser = parse_origin)]
     origin: Origin,
 
-    /// What the link carries (bit, kbit, Mbit, Gbit), for the share of it that is used
+    /// Rate of the link (bit, kbit, Mbit, Gbit), to compute its utilisation
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     rate: Option<u64>,
 
@@ -63,7 +66,7 @@ pub(crate) struct ThroughputArgs {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Draw the wire rate of each flow and direction against time, all flows and the link
+    /// Draw the wire rate of each flow and direction, of all flows, and of the link
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     plot: Option<Picture>,
@@ -74,7 +77,7 @@ pub(crate) struct ThroughputArgs {
 
 pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     let Some(width) = BinWidth::new(args.bin) else {
-        return Err(wrong_usage("a bin must be longer than nothing"));
+        return Err(wrong_usage("the width of a bin must be greater than 0"));
     };
     let options = ThroughputOptions {
         origin: args.origin,
@@ -112,14 +115,14 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     results.finish(&remarks)
 }
 
-/// What has been counted so far.
+/// The results so far.
 struct Results {
-    /// Those asked for that are not over.
+    /// Selected flows that have not ended.
     flows: HashMap<FlowId, Arc<FlowLabel>>,
     sheet: Sheet<BinRow>,
     chart: Option<RateChart>,
     table: TopThroughput,
-    /// How many flows were asked for.
+    /// Number of selected flows.
     found: u64,
     /// Rows with packets, and rows of empty bins.
     rows: [u64; 2],
@@ -183,16 +186,16 @@ impl Results {
     }
 }
 
-/// What stands under the table: what the bins are, and what is in none.
+/// The remarks under the table.
 fn remarks(options: &ThroughputOptions, report: &ThroughputReport) -> String {
     let mut text = "\n".to_owned();
     let from = match options.origin {
-        Origin::FirstPacket => "from the first packet on".to_owned(),
-        Origin::At(_) => "from the origin given".to_owned(),
+        Origin::FirstPacket => "from the first packet".to_owned(),
+        Origin::At(_) => "from the given origin".to_owned(),
     };
     let width = report::short(options.width.get());
     let what = format!(
-        "{width} long {from}; peak is the wire rate of the fullest, empty the share of those in which nothing passed"
+        "{width} {from}; peak is the wire rate of the fullest bin, empty the share of bins without packets"
     );
     report::line(&mut text, "bins", &what);
     let late = report.totals.late;
@@ -203,7 +206,7 @@ fn remarks(options: &ThroughputOptions, report: &ThroughputReport) -> String {
             "packets"
         };
         let what = format!(
-            "{} {packets} ({} bytes on the wire) too late for their bins, or more than a day ahead",
+            "{} {packets} ({} bytes on the wire) behind the newest bins, or more than a day ahead",
             late.packets, late.wire_bytes
         );
         report::line(&mut text, "in no bin", &what);

@@ -1,4 +1,4 @@
-//! Times and rates as they are typed.
+//! Times and rates on the command line.
 
 use tcpexp_measure::throughput::Origin;
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -9,7 +9,7 @@ pub(crate) fn parse_time(text: &str) -> Result<TimeDelta, String> {
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let wrong = || format!("\"{text}\" is no time: write it as 250ms, 30s or 2min");
+    let wrong = || "expected a time with its unit, such as 250ms, 30s or 2min".to_owned();
     let number: i64 = number.parse().map_err(|_| wrong())?;
     let span = match unit.trim() {
         "us" => TimeDelta::from_micros(number),
@@ -19,14 +19,14 @@ pub(crate) fn parse_time(text: &str) -> Result<TimeDelta, String> {
         _ => return Err(wrong()),
     };
     if span == TimeDelta::ZERO {
-        return Err("it must be longer than nothing".into());
+        return Err("expected a time greater than 0".into());
     }
     Ok(span)
 }
 
 /// A rate in bits per second with its unit: `800kbit`, `2.5Gbit/s`.
 pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
-    let wrong = || format!("\"{text}\" is no rate: write it as 800kbit, 10Mbit or 2.5Gbit/s");
+    let wrong = || "expected a rate with its unit, such as 800kbit, 10Mbit or 2.5Gbit/s".to_owned();
     let digits = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
@@ -42,24 +42,22 @@ pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
     };
     let bps = scaled(number, zeros).and_then(|bps| u64::try_from(bps).ok());
     match bps.ok_or_else(wrong)? {
-        0 => Err("it must be more than nothing".into()),
+        0 => Err("expected a rate greater than 0".into()),
         bps => Ok(bps),
     }
 }
 
-/// Where bins begin: at the `first` packet, or at seconds since 1970 with up to nine decimals.
+/// Start of the bins: `first` packet, or seconds since 1970 with up to nine decimals.
 pub(crate) fn parse_origin(text: &str) -> Result<Origin, String> {
     if text == "first" {
         return Ok(Origin::FirstPacket);
     }
     let nanos = scaled(text, 9).and_then(|nanos| i64::try_from(nanos).ok());
     let at = nanos.map(|nanos| Origin::At(Timestamp::from_nanos(nanos)));
-    at.ok_or_else(|| {
-        format!("\"{text}\" is no origin: write first, or seconds since 1970 as 1767225609.5")
-    })
+    at.ok_or_else(|| "expected first, or seconds since 1970, such as 1767225609.5".to_owned())
 }
 
-/// A decimal number times a power of ten, if that is a whole number: `2.5` with 3 zeros is 2500.
+/// A decimal number times a power of ten, if the result is a whole number: `2.5` with 3 zeros is 2500.
 fn scaled(number: &str, zeros: usize) -> Option<u128> {
     let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
     let is_number = [whole, decimals]

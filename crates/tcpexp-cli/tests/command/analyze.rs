@@ -44,12 +44,12 @@ fn what_was_written_is_listed() {
 fn what_makes_no_sense_is_refused_before_anything_is_read() {
     let desk = Desk::new();
     assert_snapshot!(desk.misuse("analyze - - -o data"), @"error: only one of the two captures can be standard input");
-    assert_snapshot!(desk.misuse("analyze src.pcap dst.pcap -o data --position sender"), @"error: two captures are taken at two places: use --position with one");
-    assert_snapshot!(desk.misuse("analyze src.pcap -o data --param CC=cubic"), @r#"error: invalid value 'CC=cubic' for '--param <NAME=VALUE>': "CC=cubic" is no column: write it as cc=cubic or rate_mbps=10.0, the name in small letters, digits and _"#);
-    assert_snapshot!(desk.misuse("analyze src.pcap"), @"error: a dataset needs a directory: use -o DIR");
-    assert_snapshot!(desk.misuse("analyze src.pcap -o data --jobs 2"), @"error: --jobs is for the runs of a sweep");
-    assert_snapshot!(desk.misuse("analyze src.pcap -o data --log netflow=x"), @r#"error: invalid value 'netflow=x' for '--log <KIND=FILE>': "netflow=x" is no log: write it as ss=FILE; there are tcp_probe, tcpinfo, ss, siftr, web10g, iperf3, queue, ping"#);
-    assert_snapshot!(desk.misuse("analyze . -o data"), @"error: a run takes no -o: its dataset is data in its directory");
+    assert_snapshot!(desk.misuse("analyze src.pcap dst.pcap -o data --position sender"), @"error: --position needs a single capture");
+    assert_snapshot!(desk.misuse("analyze src.pcap -o data --param CC=cubic"), @r#"error: invalid value 'CC=cubic' for '--param <NAME=VALUE>': expected NAME=VALUE, such as cc=cubic; NAME has lower-case letters, digits and _"#);
+    assert_snapshot!(desk.misuse("analyze src.pcap"), @"error: no directory for the dataset: use -o DIR");
+    assert_snapshot!(desk.misuse("analyze src.pcap -o data --jobs 2"), @"error: --jobs needs the directory of a sweep");
+    assert_snapshot!(desk.misuse("analyze src.pcap -o data --log netflow=x"), @r#"error: invalid value 'netflow=x' for '--log <KIND=FILE>': expected KIND=FILE, such as ss=FILE, with one of the kinds tcp_probe, tcpinfo, ss, siftr, web10g, iperf3, queue, ping"#);
+    assert_snapshot!(desk.misuse("analyze . -o data"), @"error: -o cannot be used with a run or a sweep");
     assert_snapshot!(desk.failure("analyze ."), @". has neither a run.json nor runs, so it is no run and no sweep");
     assert_eq!(desk.written(), [""; 0]);
 }
@@ -176,7 +176,7 @@ fn a_run_that_cannot_be_analysed_does_not_keep_others_from_it() {
     assert_eq!(output.status.code(), Some(1));
     assert_snapshot!(text(&output.stderr), @r#"
     tcpexp: 0001: cannot read sweep/runs/0001/captures/src1.pcap: not a capture: it starts with 6e 6f 20 63 61 70 74 75 ("no captu")
-    tcpexp: 1 of 2 runs could not be analysed
+    tcpexp: the analysis of 1 of 2 runs failed
     "#);
     assert!(desk.path("sweep/runs/0002/data/manifest.json").exists());
 }

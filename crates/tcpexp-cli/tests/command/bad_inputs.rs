@@ -120,7 +120,7 @@ fn the_same_capture_twice_is_measured_with_a_warning() {
     assert_eq!(output.status.code(), Some(0));
     assert_snapshot!(
         reason(&output),
-        @"warning: every round-trip time is 0: is one capture a copy of the other one?"
+        @"warning: every round-trip time is 0: one capture may be a copy of the other"
     );
 }
 

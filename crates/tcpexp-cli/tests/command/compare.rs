@@ -272,5 +272,5 @@ fn a_sweep_is_a_row_for_each_cell_and_class() {
     let failure = desk.failure("compare runs");
     assert_snapshot!(failure, @"cannot read runs/runs: No such file or directory (os error 2)");
     let misuse = desk.misuse("compare . --baseline cc");
-    assert_snapshot!(misuse, @"error: invalid value 'cc' for '--baseline <NAME=VALUE>': write it as NAME=VALUE: cc=reno");
+    assert_snapshot!(misuse, @"error: invalid value 'cc' for '--baseline <NAME=VALUE>': expected NAME=VALUE, such as cc=reno");
 }

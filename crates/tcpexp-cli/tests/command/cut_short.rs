@@ -146,7 +146,7 @@ fn binary_data_is_not_for_a_terminal() {
         assert_eq!(output.status.code(), Some(1));
         let said = String::from_utf8(output.stdout).unwrap();
         assert!(
-            said.contains(&format!("{name} is nothing for a terminal")),
+            said.contains(&format!("a terminal cannot show {name}")),
             "{said}"
         );
     }

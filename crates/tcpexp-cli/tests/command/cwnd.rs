@@ -107,7 +107,7 @@ fn what_cannot_be_measured_is_told_by_name() {
     cannot read letter: not a capture: it starts with 44 65 61 72 20 63 6f 6c ("Dear col")
     nothing usable in header.pcap: no records
     cannot open missing: No such file or directory (os error 2)
-    no sender in src.pcap: no data was acknowledged in a TCP flow that was asked for
+    no sender in src.pcap: no selected TCP flow has acknowledged data
     "#);
     assert_eq!(desk.written(), ["empty", "header.pcap", "letter"]);
     let misuses = [
@@ -119,9 +119,9 @@ fn what_cannot_be_measured_is_told_by_name() {
     .map(|line| desk.misuse(line));
     assert_snapshot!(misuses.join("\n"), @r"
     error: only one of the two captures can be standard input
-    error: two captures are taken at two places: use --position with one
+    error: --position needs a single capture
     error: invalid value 'windows' for '--profile <SYSTEM>'
-    error: the ending of events.txt names no table format: use .parquet, .csv, .json or .arrow
+    error: events.txt has no known extension: use .parquet, .csv, .json or .arrow
     ");
 }
 
@@ -198,7 +198,7 @@ fn the_kernels_own_window_is_drawn_and_scored_beside_the_estimate() {
     .map(|options| desk.failure(&format!("cwnd src.pcap -q --plot none.svg {options}")));
     assert_snapshot!(reasons.join("\n"), @r"
     cannot open missing: No such file or directory (os error 2)
-    the log tells of no sender in the capture that was asked for
+    the log has none of the selected senders of the capture
     cannot read probe.csv: none of 2970 lines can be used; line 1 is not a line of this format
     ");
     assert!(!desk.path("none.svg").exists());
@@ -215,7 +215,7 @@ fn captures_of_different_data_do_not_tell_what_was_lost() {
         assert!(!text(&output.stdout).contains("lost  "));
         text(&output.stderr)
     };
-    let warning = "so what was truly lost is not known";
+    let warning = "so losses on the path are unknown";
     assert!(told(&format!("cwnd {src} {foreign}")).contains(warning));
     // Nobody asked for it.
     assert!(!told(&format!("cwnd {src}")).contains(warning));

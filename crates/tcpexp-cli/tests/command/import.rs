@@ -40,7 +40,7 @@ fn a_trace_is_summed_up_for_people() {
     0 10.0.0.1:40000 > 10.0.0.2:5201
       forward         4 120.9 ms       10     16    20       14  41.50      1      2
 
-    lines           9 read, 7 used, 2 passed over (headers, comments)
+    lines           9 read, 7 used, 2 skipped (headers, comments)
     ");
 }
 
@@ -87,7 +87,7 @@ fn intervals_of_iperf3_are_a_table_of_their_own() {
     ");
     let rows = desk.text("import iperf3 iperf3.json --format csv");
     assert_snapshot!(rows.lines().nth(2).unwrap(), @"0,tcp,10.0.0.1:33504,10.0.0.2:5201,,forward,1767225610000000000,1000000000,1250000,10000000,7,151552,60021000,120000,false");
-    assert_snapshot!(desk.misuse("import iperf3 iperf3.json --events events.csv"), @"error: a log of iperf3 tells no events");
+    assert_snapshot!(desk.misuse("import iperf3 iperf3.json --events events.csv"), @"error: a log of iperf3 has no events");
 }
 
 #[test]
@@ -140,10 +140,10 @@ fn lines_that_cannot_be_used_are_counted_with_their_reason() {
     desk.put("trace.txt", log.as_bytes());
     let table = desk.text("import tcp_probe trace.txt");
     assert_snapshot!(table.split_once("\n\n").unwrap().1, @r"
-    lines           11 read, 7 used, 2 passed over (headers, comments)
+    lines           11 read, 7 used, 2 skipped (headers, comments)
     not used        1: not a line of this format
                     1: snd_una is missing
-    first of these  line 10: CPU:1 [LOST 27 EVENTS]
+    first of them   line 10: CPU:1 [LOST 27 EVENTS]
     ");
 }
 
@@ -153,9 +153,9 @@ fn a_log_that_breaks_off_keeps_what_is_whole() {
     desk.put("trace.txt", &TRACE.as_bytes()[..TRACE.len() - 30]);
     let table = desk.text("import tcp_probe trace.txt");
     assert_snapshot!(table.split_once("\n\n").unwrap().1, @r"
-    lines           9 read, 6 used, 2 passed over (headers, comments)
+    lines           9 read, 6 used, 2 skipped (headers, comments)
     not used        1: cut off by the end of the file
-    first of these  line 9: iperf3-77 [001] ..s1.  10.121000: tcp_probe:
+    first of them   line 9: iperf3-77 [001] ..s1.  10.121000: tcp_probe:
                     family=AF_INET src=10.0.0.1:40000
     ");
 
@@ -171,7 +171,7 @@ fn a_log_that_breaks_off_keeps_what_is_whole() {
     assert_eq!(output.status.code(), Some(0));
     let warning = reason(&output);
     assert!(
-        warning.starts_with("warning: log.gz: compressed data breaks off after line "),
+        warning.starts_with("warning: log.gz: compressed data ends early, after line "),
         "{warning}"
     );
 }

@@ -141,7 +141,7 @@ fn every_format_holds_the_same_rows() {
         assert_eq!(text(&desk.get("rows.txt")), table);
         assert_eq!(
             desk.misuse(&format!("{command} src.pcap --format spp")),
-            "error: the format spp is for round-trip times between two captures"
+            "error: the format spp needs rtt with two captures"
         );
     }
 }
@@ -345,10 +345,10 @@ fn a_capture_without_answers_has_flows_and_no_round_trip() {
     0 tcp 10.0.0.1:40000 > 10.0.0.2:80  1.0 s, unanswered
       forward          2           0    0.000       1         0      -      -      -
     ");
-    assert_snapshot!(desk.failure("rtt asked.pcap -o rows.csv"), @"no round-trip time in asked.pcap: no TCP segment was answered");
+    assert_snapshot!(desk.failure("rtt asked.pcap -o rows.csv"), @"no round-trip time in asked.pcap: no TCP segment was acknowledged");
     assert_snapshot!(
         desk.failure("rtt asked.pcap --flow 0"),
-        @"no round-trip time in asked.pcap: no TCP segment of 0 was answered"
+        @"no round-trip time in asked.pcap: no TCP segment of 0 was acknowledged"
     );
     assert_snapshot!(
         desk.failure("rtt asked.pcap --flow 1"),

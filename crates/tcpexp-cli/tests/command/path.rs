@@ -185,7 +185,7 @@ fn a_flow_is_chosen_and_the_total_stays() {
     assert_eq!(totals("--flow 1"), totals(""));
     assert_snapshot!(
         desk.failure("path src.pcap dst.pcap --flow 77"),
-        @"nothing to tell of the path between src.pcap and dst.pcap: no flow matches 77"
+        @"no packet measured between src.pcap and dst.pcap: no flow matches 77"
     );
 }
 
@@ -252,7 +252,7 @@ fn the_same_capture_twice_is_measured_with_a_warning() {
     assert_eq!(output.status.code(), Some(0));
     assert_snapshot!(
         reason(&output),
-        @"warning: every round-trip time is 0: is one capture a copy of the other one?"
+        @"warning: every round-trip time is 0: one capture may be a copy of the other"
     );
 }
 

@@ -20,7 +20,7 @@ fn a_table_is_told_column_by_column() {
     assert!(told.lines().all(|line| line.chars().count() <= 80));
     assert_eq!(
         desk.failure("schema losses"),
-        "there is no table losses: tcpexp schema lists all of them"
+        "no table losses: tcpexp schema lists all tables"
     );
 }
 

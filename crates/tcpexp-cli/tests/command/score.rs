@@ -145,8 +145,8 @@ fn what_cannot_be_compared_is_told_by_name() {
     cannot read probe.csv: none of 2970 lines can be used; line 1 is not a line of this format
     cannot read cut.parquet: cannot read the table: Parquet argument error: Parquet error: Invalid Parquet file. Corrupt footer
     cannot read rtt.parquet: the table has no column snd_una_seq as `tcpexp cwnd` and `tcpexp import` write it
-    nothing to compare: no sender of the truth is in the reconstruction
-    folder holds no capture with the log of a kernel or of a bottleneck beside it, nor do the folders in it
+    nothing to compare: the reconstruction has no sender of the truth
+    folder and its folders have no capture with a log of a kernel or a bottleneck beside it
     "#);
     let misuses = [
         "score src.pcap",
@@ -156,8 +156,8 @@ fn what_cannot_be_compared_is_told_by_name() {
     ]
     .map(|line| desk.misuse(line));
     assert_snapshot!(misuses.join("\n"), @r"
-    error: a reconstruction and its truth make a pair: name two files each, or folders only
-    error: a reconstruction and its truth make a pair: name two files each, or folders only
+    error: expected pairs of files (reconstruction and truth), or folders only
+    error: expected pairs of files (reconstruction and truth), or folders only
     error: only one file can be standard input
     error: the following required arguments were not provided:
     ");
@@ -176,7 +176,7 @@ fn a_log_cut_short_is_scored_as_far_as_it_goes() {
     desk.put("cut.csv.gz", &gzip(&log)[..9_000]);
     let output = desk.run("score src.pcap cut.csv.gz");
     assert_eq!(output.status.code(), Some(0));
-    assert!(reason(&output).starts_with("warning: cut.csv.gz: compressed data breaks off"));
+    assert!(reason(&output).starts_with("warning: cut.csv.gz: compressed data ends early"));
 }
 
 #[test]

@@ -45,13 +45,13 @@ fn remarks_name_everything_that_stands_between_the_packets_and_the_numbers() {
     assert_fits(&table);
     for remark in [
         " behind src;",
-        " ppm, taken out",
-        "the clock at dst was set forward by 2",
-        "segmentation offload cuts data anew between the points",
+        " ppm, removed",
+        "clock step at dst: forward by 2",
+        "segmentation offload changes packet boundaries",
         "addresses or ports are translated between the points",
         "not used        ",
-        " further copies of a packet",
-        " packets while the other capture did not run",
+        " duplicate records of a packet",
+        " packets outside the time of the other capture",
         " pairs across a clock step",
     ] {
         assert!(table.contains(remark), "{remark} is missing in\n{table}");

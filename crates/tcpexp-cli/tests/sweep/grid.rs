@@ -39,7 +39,7 @@ fn tables_of_a_grid_say_what_its_plan_says() {
     let again = bench.tcpexp("sweep plan.toml -o out --resume");
     assert!(again.status.success(), "{}", said(&again));
     assert!(
-        said(&again).contains("0 of 4 runs to do"),
+        said(&again).contains("0 of 4 runs remain"),
         "{}",
         said(&again)
     );

@@ -50,7 +50,7 @@ fn each_host_that_cannot_be_reached_has_its_line() {
     let output = bench.tcpexp("sweep plan.toml -o out --ssh-config ssh");
     assert_eq!(output.status.code(), Some(1));
     assert_snapshot!(said(&output), @r"
-    1 of 1 runs to do
+    1 of 1 runs remain
     tcpexp: dst1: no such host name, and no entry in the ssh configuration
     rtr: it does not answer
     src1: connection refused: is sshd running there, on this port?
