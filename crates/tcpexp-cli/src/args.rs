@@ -118,10 +118,7 @@ pub(crate) struct RttArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     pub(crate) max_owd: TimeDelta,
 
-    /// Assume that the smallest delays of both directions are equal
-    ///
-    /// The offset between the clocks, and one-way delays with it, are then known to the resolution of
-    /// the clocks.
+    /// Assume equal smallest delays in both directions, which gives the clocks' offset
     #[arg(long, requires = "dst", conflicts_with = "compat")]
     pub(crate) symmetric: bool,
 

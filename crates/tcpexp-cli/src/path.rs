@@ -68,8 +68,7 @@ pub(crate) struct PathArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     max_owd: TimeDelta,
 
-    /// Take the fastest packets to be equally fast both ways: the offset between the clocks is then
-    /// known to their resolution, and one-way delays with it
+    /// Assume equal smallest delays in both directions, which gives the clocks' offset
     #[arg(long)]
     symmetric: bool,
 }

@@ -161,7 +161,7 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
     let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();
     if dropped > 0 {
         warnings.push(format!(
-            "{}: the capture dropped {dropped} packets: a packet that it lacks was not necessarily lost",
+            "{}: the capture dropped {dropped} packets; packets missing from it need not be lost",
             name.display()
         ));
     }

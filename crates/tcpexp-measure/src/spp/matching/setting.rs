@@ -64,8 +64,10 @@ impl Setting {
     /// was lost, whatever the delay.
     pub(in crate::spp) fn may_be_outside(&self, way: Way, at: Timestamp) -> bool {
         let (first, last) = self.spans[way.upstream().opposite().index()];
-        let is_proven = |(from, to)| from <= at && at <= to;
-        let is_covered = first <= at && at + self.max_owd[way.index()] <= last;
+        // A coarse clock may show the same time for what left before and after.
+        let off = self.coarseness;
+        let is_proven = |(from, to)| from + off <= at && at + off <= to;
+        let is_covered = first + off <= at && at + self.max_owd[way.index()] + off <= last;
         !is_covered && !self.proven[way.index()].is_some_and(is_proven)
     }
 
