@@ -148,7 +148,7 @@ impl<'a> Walk<'a> {
             let clear = self.clear(candidate);
             let jump = self
                 .place(candidate, &clear)
-                .filter(|&place| self.lasts(place, &clear, places))
+                .filter(|&place| self.lasts(place, candidate.kind, &clear, places))
                 .and_then(|place| Some((place, self.jump_at(place, &clear)?)));
             if let Some((place, jump)) = jump {
                 let is_believed = match candidate.kind {
@@ -265,12 +265,17 @@ impl<'a> Walk<'a> {
 
     /// Whether the clearest way stays shifted for longer than a link that stalls and then lets all
     /// waiting packets of both ways go at once.
-    fn lasts(&self, place: usize, clear: &[&Track], places: &[usize]) -> bool {
+    fn lasts(&self, place: usize, kind: Kind, clear: &[&Track], places: &[usize]) -> bool {
         clearest(clear, place).is_some_and(|(track, shift)| {
             let passed = Way::BOTH.map(|way| self.tracks[way.index()].before(place));
             let lasting = self.coarse(track.way, passed, places);
             shift.is_clear(self.smallest_ns)
-                && lasting.is_some_and(|lasting| lasting.agrees_with(&shift))
+                && lasting.is_some_and(|lasting| {
+                    // Over many packets, the skew of the clocks shifts a way's delays like a step.
+                    // The other way rules skew out, but not for a step that only one way shows.
+                    let is_drift = kind == Kind::Suspected && !lasting.is_clear(self.smallest_ns);
+                    lasting.agrees_with(&shift) && !is_drift
+                })
         })
     }
 
