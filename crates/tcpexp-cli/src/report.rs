@@ -146,7 +146,7 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
     }
     if capture.moved_records > 0 {
         warnings.push(format!(
-            "{}: {} records were out of order in time and were sorted",
+            "{}: records out of order in time, sorted: {}",
             name.display(),
             capture.moved_records
         ));

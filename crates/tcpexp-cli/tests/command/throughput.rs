@@ -144,7 +144,7 @@ fn traffic_one_way_has_no_line_of_the_other() {
 }
 
 #[test]
-fn packets_that_are_in_no_bin_are_told() {
+fn packet_out_of_order_is_sorted_into_its_bin() {
     let desk = desk_with(
         "
         0.000 > udp 100
@@ -154,11 +154,13 @@ fn packets_that_are_in_no_bin_are_told() {
         5.002 > udp 100
         ",
     );
-    let table = desk.text("throughput trace.pcap");
-    assert!(
-        table.contains("in no bin       1 packet (142 bytes"),
-        "{table}"
-    );
+    let output = desk.run("throughput trace.pcap --format csv");
+    let (rows, warnings) = (output.stdout, String::from_utf8(output.stderr).unwrap());
+    assert!(warnings.contains("out of order in time"), "{warnings}");
+    assert!(!warnings.contains("in no bin"), "{warnings}");
+    let rows = String::from_utf8(rows).unwrap();
+    let second = rows.lines().filter(|row| row.contains(",142,"));
+    assert_eq!(second.count(), 4, "{rows}");
 }
 
 #[test]
