@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ArgMatches;
 use tcpexp::Manifest;
 
-use crate::args::wrong_usage;
+use crate::shared_args::wrong_usage;
 
 /// Arguments that name a file or directory to write.
 const OUTPUTS: [&str; 5] = ["output", "plot", "flows", "events", "runs"];
@@ -105,7 +105,15 @@ mod tests {
     use crate::args::Args;
 
     /// Files that are neither results nor what results are made of.
-    const OTHERS: [&str; 6] = ["ssh_config", "cache", "kernel", "modules", "share", "out"];
+    const OTHERS: [&str; 7] = [
+        "ssh_config",
+        "cache",
+        "config",
+        "kernel",
+        "modules",
+        "share",
+        "out",
+    ];
 
     #[test]
     fn every_argument_that_is_a_path_is_known() {
