@@ -6,8 +6,8 @@
 use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, SHB_MAGIC, SPB_MAGIC};
 
 use crate::pcapng_block::{
-    BODY, Block, OPB_MAGIC, SHORTEST_BLOCK, section_order, sound_start, supported,
-    unsupported_version, whole_block,
+    BODY, Block, OPB_MAGIC, SECTION_HEADER_BYTES, SHORTEST_BLOCK, section_order, sound_start,
+    starts_section, supported, unsupported_version, whole_block,
 };
 use crate::pcapng_options::{interface, read_statistics};
 use crate::pcapng_search::BlockSearch;
@@ -47,12 +47,12 @@ struct Packet {
 }
 
 impl NgWalk {
-    /// The shortest section header.
-    pub(crate) const HEADER_BYTES: usize = 28;
+    /// Length of the shortest section header.
+    pub(crate) const HEADER_BYTES: usize = SECTION_HEADER_BYTES;
 
     /// Whether a file that starts like this is pcapng.
     pub(crate) fn starts(start: &[u8]) -> bool {
-        start.starts_with(&SHB_MAGIC.to_be_bytes())
+        starts_section(start)
     }
 
     /// Reads the first section header without consuming it.

@@ -14,6 +14,14 @@ pub(crate) const SHORTEST_BLOCK: u32 = 12;
 /// Bytes of a block before its body.
 pub(crate) const BODY: usize = 8;
 
+/// Length of the shortest section header.
+pub(crate) const SECTION_HEADER_BYTES: usize = 28;
+
+/// True if `start` begins with the type of a section header, which is a palindrome.
+pub(crate) fn starts_section(start: &[u8]) -> bool {
+    start.starts_with(&SHB_MAGIC.to_be_bytes())
+}
+
 /// A complete block.
 pub(crate) struct Block<'w> {
     pub(crate) kind: u32,

@@ -6,8 +6,10 @@ use pcap_parser::pcapng::{
 };
 
 use crate::ByteOrder;
-use crate::pcapng::NgWalk;
-use crate::pcapng_block::{OPB_MAGIC, SHORTEST_BLOCK, section_order, unsupported_version};
+use crate::pcapng_block::{
+    OPB_MAGIC, SECTION_HEADER_BYTES, SHORTEST_BLOCK, section_order, starts_section,
+    unsupported_version,
+};
 use crate::step::{LONGEST_IN_SEARCH, ROW, Row, Search, search};
 
 /// The properties that blocks of the current section share.
@@ -58,7 +60,7 @@ impl BlockSearch {
         let Some(head) = bytes.first_chunk::<12>() else {
             return Candidate::Undecided(12);
         };
-        let is_section = NgWalk::starts(head);
+        let is_section = starts_section(head);
         let order = if is_section {
             section_order(head)
         } else {
@@ -83,7 +85,7 @@ impl BlockSearch {
         }
         if is_section {
             let sound =
-                block.len() >= NgWalk::HEADER_BYTES && unsupported_version(block, order).is_none();
+                block.len() >= SECTION_HEADER_BYTES && unsupported_version(block, order).is_none();
             return if sound {
                 Candidate::Section
             } else {

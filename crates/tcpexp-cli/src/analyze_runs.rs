@@ -13,9 +13,9 @@ use tcpexp::{
 };
 use tcpexp_runs::record::{RunRecord, Status};
 
-use crate::analyze::{self, AnalyzeArgs};
-use crate::args::wrong_usage;
+use crate::analyze_args::{self, AnalyzeArgs};
 use crate::output::{self, RemovedOnInterrupt};
+use crate::shared_args::wrong_usage;
 use crate::{failure, report};
 
 /// All runs that a directory holds, each in its own.
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
             "{what} cannot be used with a run or a sweep"
         )));
     }
-    let options = analyze::options(args)?;
+    let options = analyze_args::options(args)?;
     let runs = recorded_runs(&args.src)?;
     let columns = columns_beside(&args.src)?;
     let (complete, others): (Vec<_>, Vec<_>) = runs

@@ -9,8 +9,8 @@ use tcpexp_table::FLOW_TABLE_WIDTH;
 use tcpexp_table::compare::{CompareText, compare_columns, compare_run_columns, compare_text};
 use tcpexp_units::TimeDelta;
 
-use crate::args::OutputArgs;
 use crate::report;
+use crate::shared_args::OutputArgs;
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 use crate::values::parse_time;

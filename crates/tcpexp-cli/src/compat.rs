@@ -7,9 +7,10 @@ use anyhow::{Context, bail};
 use tcpexp::spp_pairs;
 use tcpexp_measure::compat::{Columns, FieldMask};
 
-use crate::args::{Format, RttArgs, wrong_usage};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::rtt_args::RttArgs;
+use crate::shared_args::{Format, wrong_usage};
 
 pub(crate) fn run(args: &RttArgs, dst: &Path) -> anyhow::Result<()> {
     let format = args.output.format()?;

@@ -11,13 +11,13 @@ use tcpexp_table::{
     SenderSampleRow, score_text, sender_columns, sender_event_columns,
 };
 
-use crate::args::{SelectArgs, wrong_usage};
 use crate::cwnd_chart::CwndChart;
 use crate::failure;
 use crate::flows::warn;
 use crate::progress::Progress;
 use crate::score::warn_of_logs;
 use crate::sender_args::{CwndArgs, LogFormat};
+use crate::shared_args::{SelectArgs, wrong_usage};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 

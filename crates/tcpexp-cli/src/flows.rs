@@ -1,6 +1,6 @@
 //! `tcpexp flows CAPTURE…`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::bail;
@@ -8,10 +8,35 @@ use tcpexp::{CaptureInfo, flows};
 use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_table::{ConnectionRow, FLOW_TABLE_WIDTH, TopConnections, connection_columns};
 
-use crate::args::FlowsArgs;
 use crate::progress::Progress;
+use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs};
 use crate::sheet::Sheet;
 use crate::{failure, report, shown};
+
+/// Summarise each connection of a capture
+///
+/// Prints one row per connection and direction: sizes, rates, retransmissions, reordering and
+/// round-trip times. A segment behind its place in the stream was retransmitted or reordered; the
+/// sender's counters (IPv4 Identification, TCP timestamps) and the place of the capture decide which.
+/// Round-trip times are those from the capture to the receiver and back.
+#[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp flows capture.pcap\n\
+\x20 tcpexp flows *.pcap.gz -o flows.parquet")]
+pub(crate) struct FlowsArgs {
+    /// Capture files; `-` is standard input
+    #[arg(required = true)]
+    pub(crate) captures: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
 
 pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
     let mut sheet = Sheet::create(&args.output, connection_columns())?;

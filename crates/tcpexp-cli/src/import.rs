@@ -13,9 +13,9 @@ use tcpexp_table::{
     sender_event_columns,
 };
 
-use crate::args::wrong_usage;
 use crate::output::Output;
 use crate::sender_args::ImportArgs;
+use crate::shared_args::wrong_usage;
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 use crate::{failure, report};

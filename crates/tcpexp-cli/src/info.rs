@@ -1,19 +1,48 @@
 //! `tcpexp info CAPTURE…`.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use clap::ValueEnum;
 use serde::Serialize;
 use tcpexp::{CaptureInfo, Recording};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Tunnels};
 
-use crate::args::{InfoArgs, InfoFormat};
 use crate::failure;
 use crate::output;
 use crate::progress::Progress;
 use crate::shown;
+
+/// Describe captures: format, time span, packets, drops, skipped records
+///
+/// Each record of a capture is either used or counted under the reason why it was skipped.
+#[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp info capture.pcapng\n\
+\x20 tcpexp info *.pcap --format json")]
+pub(crate) struct InfoArgs {
+    /// Capture files; `-` is standard input
+    #[arg(required = true)]
+    pub(crate) captures: Vec<PathBuf>,
+
+    /// Count the packets inside IP-in-IP, GRE and VXLAN tunnels
+    #[arg(long)]
+    pub(crate) inner: bool,
+
+    /// Output format
+    #[arg(long, default_value = "table")]
+    pub(crate) format: InfoFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InfoFormat {
+    /// Text
+    Table,
+    /// One JSON object per capture
+    Json,
+}
 
 pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
     let tunnels = if args.inner {

@@ -1,6 +1,7 @@
 //! The `tcpexp` command.
 
 mod analyze;
+mod analyze_args;
 mod analyze_runs;
 mod args;
 mod compare;
@@ -24,10 +25,12 @@ mod rate_chart;
 mod report;
 mod results;
 mod rtt;
+mod rtt_args;
 mod schema;
 mod score;
 mod score_pairs;
 mod sender_args;
+mod shared_args;
 mod sheet;
 mod shown;
 mod side_table;

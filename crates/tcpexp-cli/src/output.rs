@@ -260,3 +260,11 @@ fn remove_on_interrupt() {
         drop(installed);
     });
 }
+
+/// The cause alone, if the table's error only states that writing failed.
+pub(crate) fn without_wrapping(error: tcpexp_table::Error) -> anyhow::Error {
+    match error {
+        tcpexp_table::Error::Write(source) => source.into(),
+        other => other.into(),
+    }
+}

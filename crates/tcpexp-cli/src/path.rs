@@ -16,12 +16,12 @@ use tcpexp_table::{
 };
 use tcpexp_units::TimeDelta;
 
-use crate::args::{OutputArgs, ReadArgs, SelectArgs, wrong_usage};
 use crate::failure;
 use crate::output::Output;
 use crate::picture::{Chart, Picture};
 use crate::progress::Progress;
 use crate::report::{self, Seen};
+use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, wrong_usage};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 use crate::values::parse_time;

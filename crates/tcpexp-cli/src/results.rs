@@ -13,10 +13,11 @@ use tcpexp_measure::spp::{Batch, Point, RttSample};
 use tcpexp_table::{FLOW_TABLE_WIDTH, RttFlowRow, RttWriter, TopFlows, rtt_flow_columns};
 use tcpexp_units::TimeDelta;
 
-use crate::args::{Format, RttArgs, is_wanted};
-use crate::output::{self, Output};
+use crate::output::{self, Output, without_wrapping};
 use crate::picture::Chart;
 use crate::report::{self, Seen};
+use crate::rtt_args::RttArgs;
+use crate::shared_args::{Format, is_wanted};
 use crate::shown;
 use crate::side_table::SideTable;
 
@@ -187,14 +188,6 @@ impl Results {
             output::print(&text)?;
         }
         Ok(())
-    }
-}
-
-/// The cause alone, if the table's error only states that writing failed.
-pub(crate) fn without_wrapping(error: tcpexp_table::Error) -> anyhow::Error {
-    match error {
-        tcpexp_table::Error::Write(source) => source.into(),
-        other => other.into(),
     }
 }
 

@@ -3,11 +3,12 @@
 use anyhow::bail;
 use tcpexp::{RttOptions, rtt};
 
-use crate::args::{RttArgs, wrong_usage};
 use crate::failure;
 use crate::progress::Progress;
 use crate::report;
 use crate::results::Results;
+use crate::rtt_args::RttArgs;
+use crate::shared_args::wrong_usage;
 
 pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     let Some(dst) = &args.dst else {

@@ -13,12 +13,12 @@ use tcpexp_table::{
     ScoredPath, ScoredRow, ScoredSender, loss_score_text, score_columns, score_text,
 };
 
-use crate::args::wrong_usage;
 use crate::flows::warn;
 use crate::import;
 use crate::progress::Progress;
 use crate::score_pairs::{Found, LoggedPath, Pair, found};
 use crate::sender_args::{LogFormat, PositionArg, ScoreArgs};
+use crate::shared_args::wrong_usage;
 use crate::sheet::Sheet;
 
 /// So often a source's capture is read to tell what was lost on the way from there.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::args::wrong_usage;
+use crate::shared_args::wrong_usage;
 
 /// Folders in folders that are looked into.
 const DEPTH: u32 = 3;

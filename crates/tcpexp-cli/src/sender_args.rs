@@ -8,8 +8,8 @@ use tcpexp_logs::import;
 use tcpexp_measure::Position;
 use tcpexp_measure::sender::{Profile, SenderOptions};
 
-use crate::args::{OutputArgs, ReadArgs, SelectArgs};
 use crate::picture::Picture;
+use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs};
 
 /// Reconstruct the congestion window of TCP senders
 ///

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use tcpexp_table::{Columns, RowsWriter};
 
-use crate::args::{Format, OutputArgs, wrong_usage};
-use crate::output::{self, Output};
-use crate::results::without_wrapping;
+use crate::output::{self, Output, without_wrapping};
+use crate::shared_args::{Format, OutputArgs, wrong_usage};
 use crate::shown;
 
 /// The table of one command: all rows for a program, or a text for a person.

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use tcpexp_table::{Columns, RowsWriter};
 
-use crate::args::Format;
-use crate::output::Output;
-use crate::results::without_wrapping;
+use crate::output::{Output, without_wrapping};
+use crate::shared_args::Format;
 
 /// A table on its way to a file whose ending says the format.
 pub(crate) struct SideTable<R> {

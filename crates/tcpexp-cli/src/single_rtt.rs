@@ -13,10 +13,10 @@ use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
 use tcpexp_table::{FLOW_TABLE_WIDTH, FlowLabel, Labelled, TopSingleRtt, single_rtt_columns};
 use tcpexp_units::Timestamp;
 
-use crate::args::RttArgs;
 use crate::flows::warn;
 use crate::picture::Chart;
 use crate::progress::Progress;
+use crate::rtt_args::RttArgs;
 use crate::sheet::Sheet;
 
 pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {

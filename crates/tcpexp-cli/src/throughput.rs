@@ -14,12 +14,12 @@ use tcpexp_measure::throughput::{
 use tcpexp_table::{BinRow, FLOW_TABLE_WIDTH, FlowLabel, TopThroughput, throughput_columns};
 use tcpexp_units::TimeDelta;
 
-use crate::args::{OutputArgs, ReadArgs, SelectArgs, wrong_usage};
 use crate::flows::warn;
 use crate::picture::Picture;
 use crate::progress::Progress;
 use crate::rate_chart::RateChart;
 use crate::report;
+use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, wrong_usage};
 use crate::sheet::Sheet;
 use crate::values::{parse_origin, parse_rate, parse_time};
 

@@ -5,8 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use syn::visit::{self, Visit};
+use syn::{Attribute, Item, UseTree};
+
 /// The module of `tcpexp-measure` whose folders are layers.
-const SPP: &str = "crates/tcpexp-measure/src/spp";
+const SPP: &str = "spp";
 /// Its layers, each of which may use those before it.
 const LAYERS: [&str; 8] = [
     "point",
@@ -19,44 +22,196 @@ const LAYERS: [&str; 8] = [
     "run",
 ];
 
-/// For each name in `folder`, the neighbours that its source imports after one of `prefixes`.
-fn imports(folder: &Path, prefixes: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
-    let mut imports = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let files = if path.is_dir() {
-            let files = fs::read_dir(&path).unwrap();
-            files.map(|file| file.unwrap().path()).collect()
-        } else {
-            vec![path]
-        };
-        let source: String = files.iter().map(|file| without_tests(file)).collect();
-        let named = prefixes.iter().flat_map(|prefix| {
-            let after = source.split(prefix).skip(1);
-            after.map(|after| {
-                let end = after.find(|c: char| !c.is_alphanumeric() && c != '_');
-                after[..end.unwrap_or(after.len())].to_owned()
-            })
-        });
-        let others = named.filter(|other| *other != name).collect();
-        imports.insert(name, others);
+/// A module's path below its crate, without `crate`.
+type ModulePath = Vec<String>;
+
+/// The modules of one crate: what each names, and what each re-exports from its children.
+#[derive(Default)]
+struct Crate {
+    named: BTreeMap<ModulePath, Vec<ModulePath>>,
+    /// From a module and a name to the child module that defines the name.
+    reexports: BTreeMap<(ModulePath, String), String>,
+}
+
+/// Paths that one file names, absolute below its crate.
+struct Paths {
+    module: ModulePath,
+    named: Vec<ModulePath>,
+}
+
+impl Crate {
+    fn read(src: &Path) -> Self {
+        let mut all = Self::default();
+        all.read_folder(src, &[]);
+        all
     }
-    imports
+
+    fn read_folder(&mut self, folder: &Path, module: &[String]) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let is_root = ["mod", "lib", "main"].contains(&stem.as_str());
+            let below: ModulePath = if is_root {
+                module.to_vec()
+            } else {
+                module.iter().cloned().chain([stem]).collect()
+            };
+            if path.is_dir() {
+                self.read_folder(&path, &below);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                self.read_file(&path, below);
+            }
+        }
+    }
+
+    fn read_file(&mut self, path: &Path, module: ModulePath) {
+        let file = syn::parse_file(&fs::read_to_string(path).unwrap()).unwrap();
+        if module.last().is_some_and(|name| is_test_module(name)) {
+            return;
+        }
+        for item in &file.items {
+            if let Item::Use(item) = item
+                && !matches!(item.vis, syn::Visibility::Inherited)
+            {
+                for path in flatten(&item.tree) {
+                    if let [child, .., name] = path.as_slice() {
+                        let key = (module.clone(), name.clone());
+                        self.reexports.insert(key, child.clone());
+                    }
+                }
+            }
+        }
+        let mut paths = Paths {
+            module: module.clone(),
+            named: Vec::new(),
+        };
+        paths.visit_file(&file);
+        self.named.entry(module).or_default().extend(paths.named);
+    }
+
+    /// The module that defines what `path` names, as far as it is one of this crate's.
+    fn resolve(&self, path: &[String]) -> ModulePath {
+        let mut module = ModulePath::new();
+        for name in path {
+            let mut child = module.clone();
+            child.push(name.clone());
+            if self.has(&child) {
+                module = child;
+            } else if let Some(child) = self.reexports.get(&(module.clone(), name.clone())) {
+                module.push(child.clone());
+                if !self.has(&module) {
+                    module.pop();
+                }
+                break;
+            } else {
+                break;
+            }
+        }
+        module
+    }
+
+    fn has(&self, module: &[String]) -> bool {
+        self.named.keys().any(|known| known.starts_with(module))
+    }
+
+    /// For each module with children: which child imports which.
+    fn imports(&self) -> BTreeMap<ModulePath, BTreeMap<String, BTreeSet<String>>> {
+        let mut imports: BTreeMap<_, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+        for (module, named) in &self.named {
+            for path in named {
+                let target = self.resolve(path);
+                let shared = module.iter().zip(&target).take_while(|(a, b)| a == b);
+                let depth = shared.count();
+                if let (Some(from), Some(to)) = (module.get(depth), target.get(depth)) {
+                    let children = imports.entry(module[..depth].to_vec()).or_default();
+                    children.entry(from.clone()).or_default().insert(to.clone());
+                }
+            }
+        }
+        imports
+    }
 }
 
-/// A file without its tests, which may look at everything.
-fn without_tests(file: &Path) -> String {
-    let source = fs::read_to_string(file).unwrap();
-    let tests = source.find("#[cfg(test)]\nmod tests {");
-    source[..tests.unwrap_or(source.len())].to_owned()
+impl Paths {
+    /// Adds a path that starts with `crate`, `super` or `self`; other paths name no neighbour.
+    fn add(&mut self, path: &[String]) {
+        let supers = path.iter().take_while(|name| *name == "super").count();
+        let (base, rest): (&[String], &[String]) = match path {
+            [first, rest @ ..] if first == "crate" => (&[], rest),
+            [first, rest @ ..] if first == "self" => (&self.module, rest),
+            _ if supers > 0 && supers <= self.module.len() => {
+                let kept = self.module.len() - supers;
+                (&self.module[..kept], &path[supers..])
+            }
+            _ => return,
+        };
+        self.named.push([base, rest].concat());
+    }
 }
 
-/// A name that reaches itself again through what it imports.
-fn on_a_cycle(imports: &BTreeMap<String, BTreeSet<String>>) -> Option<&str> {
-    imports.keys().map(String::as_str).find(|&start| {
+impl<'ast> Visit<'ast> for Paths {
+    fn visit_item(&mut self, item: &'ast Item) {
+        let is_test = match item {
+            Item::Mod(item) => item.content.is_some() && is_test_only(&item.attrs),
+            Item::Fn(item) => is_test_only(&item.attrs),
+            Item::Use(item) => is_test_only(&item.attrs),
+            Item::Impl(item) => is_test_only(&item.attrs),
+            _ => false,
+        };
+        if !is_test {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        for path in flatten(&item.tree) {
+            self.add(&path);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let names = path.segments.iter().map(|name| name.ident.to_string());
+        self.add(&names.collect::<Vec<_>>());
+        visit::visit_path(self, path);
+    }
+}
+
+/// All paths of a `use`, one for each name.
+fn flatten(tree: &UseTree) -> Vec<Vec<String>> {
+    match tree {
+        UseTree::Path(path) => {
+            let first = path.ident.to_string();
+            let rest = flatten(&path.tree).into_iter();
+            rest.map(|rest| [vec![first.clone()], rest].concat())
+                .collect()
+        }
+        UseTree::Name(name) => vec![vec![name.ident.to_string()]],
+        UseTree::Rename(name) => vec![vec![name.ident.to_string()]],
+        UseTree::Glob(_) => vec![Vec::new()],
+        UseTree::Group(group) => group.items.iter().flat_map(flatten).collect(),
+    }
+}
+
+/// True for `#[cfg(test)]`: tests may look at everything.
+fn is_test_only(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute
+                .parse_args::<syn::Path>()
+                .is_ok_and(|path| path.is_ident("test"))
+    })
+}
+
+/// True for files that hold only tests and their helpers.
+fn is_test_module(name: &str) -> bool {
+    ["tests", "laws", "testdata", "scripted", "script"].contains(&name)
+}
+
+/// The names that reach themselves again through what they import.
+fn on_a_cycle(imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<&str> {
+    let reaches_itself = |start: &&str| {
         let mut reached: BTreeSet<&str> = BTreeSet::new();
-        let mut next = vec![start];
+        let mut next = vec![*start];
         while let Some(name) = next.pop() {
             for other in imports.get(name).into_iter().flatten() {
                 if reached.insert(other) {
@@ -65,39 +220,59 @@ fn on_a_cycle(imports: &BTreeMap<String, BTreeSet<String>>) -> Option<&str> {
             }
         }
         reached.contains(start)
-    })
+    };
+    let names = imports.keys().map(String::as_str);
+    names.filter(reaches_itself).collect()
 }
 
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+fn crates() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 #[test]
 fn layers_between_two_captures_import_only_lower_layers() {
-    let imports = imports(&root().join(SPP), &["crate::spp::"]);
-    for (number, layer) in LAYERS.iter().enumerate() {
-        for other in &imports[*layer] {
+    let imports = Crate::read(&crates().join("tcpexp-measure/src")).imports();
+    let layers = &imports[&vec![SPP.to_owned()]];
+    for (layer, others) in layers {
+        let place = |name: &String| LAYERS.iter().position(|known| known == name);
+        assert!(
+            place(layer).is_some(),
+            "{layer} has no place among the layers"
+        );
+        for other in others {
             assert!(
-                LAYERS[..number].contains(&other.as_str()) || !imports.contains_key(other),
+                place(other) < place(layer),
                 "{layer} imports {other}, which is not below it"
             );
         }
     }
-    let known = |name: &str| LAYERS.contains(&name) || ["mod", "tests"].contains(&name);
-    let unknown: Vec<&String> = imports.keys().filter(|name| !known(name)).collect();
-    assert!(
-        unknown.is_empty(),
-        "{unknown:?} have no place among the layers"
-    );
 }
 
 #[test]
-fn no_file_of_a_layer_imports_itself_through_its_neighbours() {
-    for layer in LAYERS {
-        let folder = root().join(SPP).join(layer);
-        if folder.is_dir() {
-            let imports = imports(&folder, &["super::"]);
-            assert_eq!(on_a_cycle(&imports), None, "in {}", folder.display());
+fn no_file_imports_itself_through_its_neighbours() {
+    let mut cycles = Vec::new();
+    for entry in fs::read_dir(crates()).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.join("src").is_dir() {
+            continue;
+        }
+        let name = path.file_name().unwrap().to_str().unwrap();
+        for (module, imports) in Crate::read(&path.join("src")).imports() {
+            let folder = [&[name.to_owned()], module.as_slice()].concat().join("/");
+            let on_cycle = on_a_cycle(&imports);
+            if !on_cycle.is_empty() {
+                let edges = on_cycle.iter().map(|name| (*name, &imports[*name]));
+                cycles.push(format!("{folder}: {:?}", edges.collect::<Vec<_>>()));
+            }
         }
     }
+    assert!(cycles.is_empty(), "\n{}\n", cycles.join("\n"));
+}
+
+#[test]
+fn cycle_through_three_files_is_found() {
+    let import = |(from, to): (&str, &str)| (from.to_owned(), BTreeSet::from([to.to_owned()]));
+    let imports = [("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")];
+    let imports = imports.map(import).into_iter().collect();
+    assert_eq!(on_a_cycle(&imports), ["a", "b", "c"]);
 }

@@ -3,10 +3,11 @@
 use std::panic::resume_unwind;
 use std::thread;
 
-use tcpexp_flow::{Datagram, Flow, FlowPacket, FlowTable, Segment, Slot};
+use tcpexp_flow::{Datagram, Flow, FlowPacket, Segment, Slot};
 
 use crate::Packets;
 use crate::chunk::{Arrivals, Chunk, Part, Places, SHARDS, expect};
+use crate::metered::Metered;
 use crate::ring::Stage;
 
 /// Most threads of one capture: reading the file is sequential, so more threads would wait for it.
@@ -59,24 +60,6 @@ impl<M: Meter> Meter for Option<M> {
     fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
         if let Some(meter) = self {
             meter.end(flow, rows);
-        }
-    }
-}
-
-/// Totals over all flows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Metered {
-    /// Number of flows.
-    pub flows: u32,
-    /// Number of flows that ended early because too many were alive.
-    pub flows_shed: u32,
-}
-
-impl Metered {
-    pub(crate) fn of(table: &FlowTable) -> Self {
-        Self {
-            flows: table.flows_seen(),
-            flows_shed: table.flows_shed(),
         }
     }
 }

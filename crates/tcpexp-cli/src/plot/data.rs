@@ -7,9 +7,9 @@ use tcpexp::{FLOW_COLUMN, Query, SOURCE_COLUMN, Tables};
 use tcpexp_chart::{Levels, Quantity};
 use tcpexp_table::{Filter, Frame};
 
-use super::pool::{PoolArgs, optional_columns, pool};
-use crate::args::wrong_usage;
+use super::pool::{PoolArgs, flows_query, optional_columns, pool};
 use crate::failure;
+use crate::shared_args::wrong_usage;
 
 /// Runs that are left out and told one by one.
 const MOST_TOLD: usize = 3;
@@ -207,9 +207,27 @@ impl Data<'_> {
             note: None,
         };
         if let Some(args) = self.pool {
-            rows.note = pool(self, args, &wanted[1..], &mut rows)?;
+            rows.note = self.pool_rows(args, &wanted[1..], &mut rows.frame)?;
         }
         Ok(rows)
+    }
+
+    /// Keeps the rows that count, and describes them.
+    ///
+    /// `None` for tables without flows, and without a table of each flow's payload.
+    fn pool_rows(
+        &self,
+        args: &PoolArgs,
+        groups: &[&str],
+        rows: &mut Frame,
+    ) -> anyhow::Result<Option<String>> {
+        let query = flows_query();
+        let is_of_flows = rows.column("flow_id").is_some() && rows.column("direction").is_some();
+        if !is_of_flows || self.tables.choose(&query).is_err() {
+            return Ok(None);
+        }
+        let flows = self.tables.read(&query)?;
+        pool(args, self.filtered_columns(), groups, &flows, rows).map(Some)
     }
 
     /// The rows of a table that are drawn.

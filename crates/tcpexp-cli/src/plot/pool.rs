@@ -7,8 +7,6 @@ use tcpexp_chart::RUN_COLUMNS;
 use tcpexp_metrics::pooling::{Lane, PooledDirection, PooledFlows, Pooling};
 use tcpexp_table::{Cell, Frame};
 
-use super::data::{Data, Grouped};
-
 /// Columns that tell which direction of which flow a row is about, and where it was measured.
 const OF_LANE: [&str; 6] = [
     "flow_id",
@@ -87,69 +85,60 @@ pub(crate) fn optional_columns() -> Vec<String> {
     columns.map(|name| (*name).to_owned()).collect()
 }
 
-/// Leaves the rows that count, and returns the words for them; what filters and the `given` groups
-/// name is not restricted. `None` for tables that are not about flows, and where no table has the
-/// payload of each flow.
-pub(crate) fn pool(
-    data: &Data<'_>,
+/// Keeps the rows that count, and returns their description for the note under the chart.
+///
+/// Columns that a filter or a group names are not restricted further.
+pub(crate) fn pool<'a>(
     args: &PoolArgs,
-    given: &[&str],
-    rows: &mut Grouped,
-) -> anyhow::Result<Option<String>> {
-    if rows.frame.column("flow_id").is_none() || rows.frame.column("direction").is_none() {
-        return Ok(None);
-    }
-    let Some(flows) = flows(data)? else {
-        return Ok(None);
-    };
-    let mut named: BTreeSet<&str> = data.filtered_columns().collect();
-    // Flows are told apart by default; that does not ask for all of them.
-    named.extend(given.iter().filter(|column| **column != FLOW_COLUMN));
+    filtered: impl Iterator<Item = &'a str>,
+    groups: &[&'a str],
+    flows: &Frame,
+    rows: &mut Frame,
+) -> anyhow::Result<String> {
+    let mut named: BTreeSet<&str> = filtered.collect();
+    // Grouping by flow is the default, and does not ask for all flows.
+    named.extend(groups.iter().filter(|column| **column != FLOW_COLUMN));
     let lanes: Vec<(Key, Lane<'_>)> = (0..flows.rows())
-        .filter_map(|row| lane(&flows, row))
+        .filter_map(|row| lane(flows, row))
         .collect();
     let plain: Vec<Lane<'_>> = lanes.iter().map(|(_, lane)| lane.clone()).collect();
     let pooled = args.pooling(&named).choose(&plain);
     let mut counted: BTreeMap<Key, Counted> = BTreeMap::new();
     for (row, ((key, _), counts)) in lanes.into_iter().zip(&pooled.counts).enumerate() {
         if *counts {
-            let capture = text(&flows, "capture", row).map(str::to_owned);
+            let capture = text(flows, "capture", row).map(str::to_owned);
             counted.insert(key, Counted { capture });
         }
     }
     let named_point = named.contains("capture") || named.contains("reference");
-    let keep = kept(&rows.frame, &counted, named_point);
-    rows.frame = rows.frame.filtered(&keep);
+    let keep = kept(rows, &counted, named_point);
+    *rows = rows.filtered(&keep);
     anyhow::ensure!(
-        rows.frame.rows() > 0,
+        rows.rows() > 0,
         "no row is left of {}: choose others with --flows and --direction",
         pooled.words()
     );
-    let directions: BTreeSet<&str> = (0..rows.frame.rows())
-        .filter_map(|row| text(&rows.frame, "direction", row))
+    let directions: BTreeSet<&str> = (0..rows.rows())
+        .filter_map(|row| text(rows, "direction", row))
         .collect();
     // A filter may leave one of both.
     let words = match directions.into_iter().collect::<Vec<_>>().as_slice() {
         [only] => format!("{}, {only}", pooled.flows),
         _ => pooled.words(),
     };
-    Ok(Some(words))
+    Ok(words)
 }
 
-/// The table of flows beside the rows, if there is one that tells what they carried.
-fn flows(data: &Data<'_>) -> anyhow::Result<Option<Frame>> {
-    let query = Query {
+/// Selects the columns of the table of flows from which [`pool`] chooses.
+pub(crate) fn flows_query() -> Query {
+    Query {
         tables: vec!["flows".to_owned()],
         required: ["flow_id", "direction", "unique_bytes"]
             .map(str::to_owned)
             .to_vec(),
         optional: ["traffic_class", "capture"].map(str::to_owned).to_vec(),
         ..Query::default()
-    };
-    if data.tables.choose(&query).is_err() {
-        return Ok(None);
     }
-    Ok(Some(data.tables.read(&query)?))
 }
 
 fn key(frame: &Frame, row: usize) -> Option<Key> {

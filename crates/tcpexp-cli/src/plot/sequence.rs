@@ -10,9 +10,9 @@ use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::sequence::{SequenceMark, SequenceRow};
 
 use super::figure::FigureArgs;
-use crate::args::{ReadArgs, is_wanted};
 use crate::flows::warn;
 use crate::progress::Progress;
+use crate::shared_args::{ReadArgs, is_wanted};
 
 /// Sequence numbers of a sender over time: data, what was sent again, acknowledgments, SACK, window
 ///

@@ -2,61 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use tcpexp_measure::sender::{Cause, Phase};
+use tcpexp_measure::sender::Phase;
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::cause_class::CauseClass;
 use super::record::{Epoch, RetransmittedAs, SenderRecord};
-
-/// A retransmission by what a kernel's states tell of its cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CauseClass {
-    /// In fast recovery: shown to be lost by ACKs, or by the reordering timer.
-    Fast,
-    /// When the retransmission timer expired, or in the recovery that followed.
-    Timeout,
-    /// In no recovery: a tail loss probe.
-    Probe,
-    /// Sent though the sender knew that it had arrived; no state of a kernel means that.
-    Spurious,
-}
-
-impl CauseClass {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Fast, Self::Timeout, Self::Probe, Self::Spurious];
-
-    /// The name used in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fast => "fast",
-            Self::Timeout => "timeout",
-            Self::Probe => "probe",
-            Self::Spurious => "spurious",
-        }
-    }
-
-    /// What a cause counts as.
-    pub const fn of(cause: Cause) -> Self {
-        match cause {
-            Cause::FastRetransmit | Cause::ReorderingTimer => Self::Fast,
-            Cause::Timeout | Cause::AfterTimeout => Self::Timeout,
-            Cause::TailLossProbe => Self::Probe,
-            Cause::Spurious => Self::Spurious,
-        }
-    }
-
-    /// What a sender with these epochs sends again at a time.
-    fn at(epochs: &[Epoch], at: Timestamp) -> Self {
-        let begun = epochs.partition_point(|epoch| epoch.began <= at);
-        let running = epochs[..begun]
-            .last()
-            .filter(|epoch| epoch.ended.is_none_or(|ended| at < ended));
-        match running.and_then(|epoch| epoch.kind) {
-            Some(Phase::FastRecovery) => Self::Fast,
-            Some(Phase::LossRecovery) => Self::Timeout,
-            _ => Self::Probe,
-        }
-    }
-}
 
 /// A confusion matrix: retransmissions by what the kernel's states tell, and what they were taken
 /// for.
@@ -115,11 +65,24 @@ impl CauseScore {
         {
             let at = *at - clock_offset;
             if at <= last {
-                let true_class = CauseClass::at(&truth.epochs, at);
+                let true_class = class_at(&truth.epochs, at);
                 *score.segments.entry((true_class, *class)).or_default() += segments;
             }
         }
         score
+    }
+}
+
+/// What a sender with these epochs sends again at a time.
+fn class_at(epochs: &[Epoch], at: Timestamp) -> CauseClass {
+    let begun = epochs.partition_point(|epoch| epoch.began <= at);
+    let running = epochs[..begun]
+        .last()
+        .filter(|epoch| epoch.ended.is_none_or(|ended| at < ended));
+    match running.and_then(|epoch| epoch.kind) {
+        Some(Phase::FastRecovery) => CauseClass::Fast,
+        Some(Phase::LossRecovery) => CauseClass::Timeout,
+        _ => CauseClass::Probe,
     }
 }
 

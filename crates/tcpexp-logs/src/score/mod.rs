@@ -22,6 +22,7 @@
 //! }
 //! ```
 
+mod cause_class;
 mod causes;
 mod cwnd;
 mod epochs;
@@ -39,7 +40,8 @@ mod tabled;
 #[cfg(test)]
 mod script;
 
-pub use causes::{CauseClass, CauseScore};
+pub use cause_class::CauseClass;
+pub use causes::CauseScore;
 pub use cwnd::{Compared, CwndScore, SourceScore};
 pub use epochs::EpochScore;
 pub use errors::Errors;

@@ -9,7 +9,7 @@ use tcpexp_measure::sender::{
 };
 use tcpexp_units::Timestamp;
 
-use super::causes::CauseClass;
+use super::cause_class::CauseClass;
 use super::named::NamedRecord;
 use super::record::{Epoch, RetransmittedAs, SenderRecord, Totals};
 

@@ -3,7 +3,7 @@
 use tcpexp_measure::sender::{Limit, Phase, SenderSample};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::causes::CauseClass;
+use super::cause_class::CauseClass;
 
 /// What a reconstruction, or a kernel, tells of one sender.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,7 +2,8 @@
 
 use tcpexp_units::TimeDelta;
 
-use super::causes::{CauseClass, CauseScore};
+use super::cause_class::CauseClass;
+use super::causes::CauseScore;
 use super::cwnd::Compared;
 use super::epochs::EpochScore;
 use super::errors::Errors;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::manifest;
+use super::manifest_file;
 use crate::{Error, partial};
 
 /// The place of a dataset while it is being written: a hidden directory beside it, which gets its
@@ -149,10 +149,10 @@ fn is_replaceable(path: &Path) -> io::Result<bool> {
         .collect();
     let names = names?;
     Ok(names.is_empty()
-        || manifest::is_one(&path.join(manifest::FILE_NAME))
+        || manifest_file::is_manifest(&path.join(manifest_file::FILE_NAME))
             && names.iter().all(|name| {
                 let name = Path::new(name);
-                name == Path::new(manifest::FILE_NAME)
+                name == Path::new(manifest_file::FILE_NAME)
                     || name.extension().is_some_and(|ending| ending == "parquet")
             }))
 }

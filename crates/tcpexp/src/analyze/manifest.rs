@@ -9,14 +9,9 @@ use serde::{Deserialize, Serialize};
 use tcpexp_table::dataset::{DATASET_VERSION, RunColumns, RunValue};
 
 use super::dataset_dir::DatasetDir;
+use super::manifest_file::{FILE_NAME, KIND};
 use super::tables::WrittenTable;
 use crate::{CaptureInfo, Error};
-
-/// The manifest's name in its dataset.
-pub const FILE_NAME: &str = "manifest.json";
-
-/// What the file says it is.
-const KIND: &str = "tcpexp dataset";
 
 /// All that must be known of a dataset beside its rows.
 ///
@@ -254,15 +249,4 @@ impl CaptureInput {
             packets_too_late_for_bins: too_late,
         }
     }
-}
-
-/// Whether there is a manifest of ours at `path`, of whatever version.
-pub(super) fn is_one(path: &Path) -> bool {
-    #[derive(Deserialize)]
-    struct Kind {
-        kind: String,
-    }
-    File::open(path).is_ok_and(|file| {
-        serde_json::from_reader::<_, Kind>(BufReader::new(file)).is_ok_and(|is| is.kind == KIND)
-    })
 }

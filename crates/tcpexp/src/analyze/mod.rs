@@ -6,6 +6,7 @@ mod dataset_dir;
 mod flow_rows;
 mod logs;
 mod manifest;
+mod manifest_file;
 mod names;
 mod ping_log;
 mod queue_bins;
@@ -20,10 +21,8 @@ mod warnings;
 
 pub use dataset_dir::DatasetDir;
 pub use logs::{LogKind, LogSource};
-pub use manifest::{
-    CaptureInput, Checked, Comparison, FILE_NAME as MANIFEST_FILE_NAME, LogInput, Manifest,
-    TableEntry, Unpaired,
-};
+pub use manifest::{CaptureInput, Checked, Comparison, LogInput, Manifest, TableEntry, Unpaired};
+pub use manifest_file::FILE_NAME as MANIFEST_FILE_NAME;
 #[cfg(feature = "runs")]
 pub use run_dir::{
     Parameters, RUN_DATASET, SweepColumns, analyze_run, analyze_run_into, columns_beside,

@@ -1,0 +1,169 @@
+//! Arguments of `tcpexp analyze`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use tcpexp::{AnalyzeOptions, LogKind, LogSource};
+use tcpexp_measure::throughput::BinWidth;
+use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
+use tcpexp_units::TimeDelta;
+
+use crate::sender_args::SenderArgs;
+use crate::shared_args::{ReadArgs, wrong_usage};
+use crate::values::{parse_rate, parse_time};
+
+/// Write all measurements of a run as a directory of Parquet tables
+///
+/// The input is one capture, two captures, a run of `tcpexp sweep`, or a sweep with all its runs.
+/// tcpexp makes the measurements of rtt, path, throughput, flows and cwnd in a few passes and writes
+/// the tables flows, rtt, owd, loss, throughput, sender, events, queue and logs, with a manifest. All
+/// times are on the source's clock, and a flow has the same number in all tables. With one capture,
+/// tables that need two have no rows. `tcpexp schema` defines the columns. An existing dataset is
+/// replaced when the new one is complete.
+#[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp analyze src.pcap dst.pcap -o run1\n\
+\x20 tcpexp analyze src.pcap dst.pcap -o run1 --param cc=cubic --log ss=ss.txt\n\
+\x20 tcpexp analyze results")]
+pub(crate) struct AnalyzeArgs {
+    /// Capture at the source point, or the only capture (`-` is standard input); or the directory of
+    /// a run or a sweep
+    #[arg(value_name = "SRC|DIR")]
+    pub(crate) src: PathBuf,
+
+    /// Capture at the destination point; `-` is standard input
+    pub(crate) dst: Option<PathBuf>,
+
+    /// Directory of the dataset [default for a run: data, in the directory of the run]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Number of runs to analyse in parallel [default: number of processors]
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+
+    /// Add the log of a kernel or a tool; may be given several times
+    ///
+    /// KIND is `tcp_probe`, tcpinfo, ss, siftr, web10g, iperf3, ping (with -D) or queue (JSON lines
+    /// with `time_ns`, interface and qdiscs, which is the output of `tc -s -j qdisc`).
+    #[arg(long, value_name = "KIND=FILE", value_parser = parse_log)]
+    pub(crate) log: Vec<LogSource>,
+
+    /// Add a column with this value to all tables; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_param)]
+    pub(crate) param: Vec<RunColumn>,
+
+    /// Width of a bin of throughput and queueing delay (us, ms, s, min)
+    #[arg(long, value_name = "WIDTH", default_value = "100ms", value_parser = parse_time)]
+    bin: TimeDelta,
+
+    /// Rate of the link (bit, kbit, Mbit, Gbit), to compute its utilisation
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    rate: Option<u64>,
+
+    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
+    ///
+    /// Memory use grows with this time.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    max_owd: TimeDelta,
+
+    /// Take the fastest packets to be equally fast both ways: the offset between the clocks is then
+    /// known to their resolution, and one-way delays with it
+    #[arg(long)]
+    symmetric: bool,
+
+    #[command(flatten)]
+    pub(crate) sender: SenderArgs,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+
+    /// Print no list of tables, no progress and no warnings
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// The library's options.
+pub(crate) fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
+    let Some(bin) = BinWidth::new(args.bin) else {
+        return Err(wrong_usage("the width of a bin must be greater than 0"));
+    };
+    Ok(AnalyzeOptions {
+        tunnels: args.reading.tunnels(),
+        max_owd: args.max_owd,
+        symmetric: args.symmetric,
+        sender: args.sender.options(),
+        bin,
+        link_rate_bps: args.rate,
+        run: RunColumns::new(args.param.clone(), DatasetTable::has_column),
+        ..AnalyzeOptions::default()
+    })
+}
+
+/// A log of the run: `ss=src1-ss.txt`.
+fn parse_log(text: &str) -> Result<LogSource, String> {
+    let named = text.split_once('=');
+    let (kind, path) = named
+        .and_then(|(kind, path)| Some((LogKind::named(kind)?, path)))
+        .ok_or_else(|| {
+            let kinds: Vec<&str> = LogKind::names().collect();
+            format!(
+                "expected KIND=FILE, such as ss=FILE, with one of the kinds {}",
+                kinds.join(", ")
+            )
+        })?;
+    Ok(LogSource {
+        path: path.into(),
+        name: path.into(),
+        kind: Some(kind),
+        is_optional: false,
+    })
+}
+
+/// A column of the run: `cc=cubic`, `rate_mbps=10.0`, `buffer_packets=50`, `ecn=true`.
+fn parse_param(text: &str) -> Result<RunColumn, String> {
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name
+                .bytes()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
+    };
+    let (name, value) = text
+        .split_once('=')
+        .filter(|(name, _)| is_name(name))
+        .ok_or_else(|| {
+            "expected NAME=VALUE, such as cc=cubic; NAME has lower-case letters, digits and _"
+                .to_owned()
+        })?;
+    let count = value.parse().ok().map(|count| RunValue::Count(Some(count)));
+    let number = value.parse().ok().filter(|number: &f64| number.is_finite());
+    let number = number.map(|number| RunValue::Number(Some(number)));
+    let flag = value.parse().ok().map(|flag| RunValue::Flag(Some(flag)));
+    let text = || RunValue::Text(Some(value.to_owned()));
+    let value = count.or(number).or(flag).unwrap_or_else(text);
+    Ok(RunColumn {
+        name: name.to_owned(),
+        description: "Parameter given with --param.".to_owned(),
+        value,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn value_of_a_parameter_determines_the_type_of_its_column() {
+        let value = |text: &str| parse_param(text).map(|column| column.value);
+        assert_eq!(value("n=50"), Ok(RunValue::Count(Some(50))));
+        assert_eq!(value("n=50.0"), Ok(RunValue::Number(Some(50.0))));
+        assert_eq!(value("n=true"), Ok(RunValue::Flag(Some(true))));
+        let text = |text: &str| Ok(RunValue::Text(Some(text.to_owned())));
+        assert_eq!(value("cc=cubic"), text("cubic"));
+        assert_eq!(value("path=a=b"), text("a=b"));
+        assert_eq!(value("path=nan"), text("nan"));
+        for wrong in ["cc", "=cubic", "CC=cubic", "a b=1", "1st=2"] {
+            assert!(parse_param(wrong).is_err(), "{wrong}");
+        }
+    }
+}

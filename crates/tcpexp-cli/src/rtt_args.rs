@@ -1,0 +1,90 @@
+//! Arguments of `tcpexp rtt`.
+
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use tcpexp_units::TimeDelta;
+
+use crate::picture::Picture;
+use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs};
+use crate::values::parse_time;
+
+/// Measure round-trip times between two captures, or in one
+///
+/// With two captures of the same TCP or UDP traffic, tcpexp finds the packets that passed both
+/// points. A packet and the first packet back after it form a pair. RTT = time between the two at
+/// one point - time between the two at the other. Each difference uses one clock, so the clocks need
+/// not be synchronised. Delayed ACKs and slow servers are not part of the result.
+///
+/// With one capture, tcpexp measures from a TCP segment to its ACK, and from a timestamp to its
+/// echo. The result includes the time that the receiver takes to answer.
+#[derive(clap::Args)]
+#[command(after_long_help = "Examples:\n\
+\x20 tcpexp rtt src.pcap dst.pcap\n\
+\x20 tcpexp rtt src.pcap dst.pcap --flow 1 -o rtt.parquet --plot rtt.svg\n\
+\x20 tcpdump -i eth0 -w - | tcpexp rtt - --live")]
+pub(crate) struct RttArgs {
+    /// Capture at the source point, or the only capture; `-` is standard input
+    pub(crate) src: PathBuf,
+
+    /// Capture at the destination point; `-` is standard input
+    pub(crate) dst: Option<PathBuf>,
+
+    /// Print each round-trip time as soon as it is known (one capture only)
+    #[arg(long, conflicts_with_all = ["dst", "output", "format", "plot", "flows", "compat", "limit"])]
+    pub(crate) live: bool,
+
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+
+    /// Draw the RTT over time and its distribution
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
+    pub(crate) plot: Option<Picture>,
+
+    /// Write a table with one row per flow and direction: RTT quantiles and packet counts
+    #[arg(long, value_name = "FILE", requires = "dst")]
+    pub(crate) flows: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
+
+    /// Count a packet as lost if it does not arrive within this time (ms, s, min)
+    ///
+    /// Memory use grows with this time.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
+    pub(crate) max_owd: TimeDelta,
+
+    /// Assume equal smallest delays in both directions, which gives the clocks' offset
+    #[arg(long, requires = "dst", conflicts_with = "compat")]
+    pub(crate) symmetric: bool,
+
+    /// Print exactly the output of another tool
+    #[arg(long, value_name = "TOOL", requires = "dst")]
+    #[arg(conflicts_with_all = ["flow", "flows", "plot", "limit", "inner", "max_owd"])]
+    pub(crate) compat: Option<Compat>,
+
+    /// Header fields that identify a packet, as SPP's option -# (with --compat)
+    #[arg(long, value_name = "MASK", requires = "compat", default_value_t = 63)]
+    pub(crate) mask: u32,
+
+    /// Host on the source side, as SPP's option -a (with --compat)
+    #[arg(long, value_name = "IPV4", requires = "compat", requires = "dst_host")]
+    pub(crate) src_host: Option<Ipv4Addr>,
+
+    /// Host on the destination side, as SPP's option -A (with --compat)
+    #[arg(long, value_name = "IPV4", requires = "compat", requires = "src_host")]
+    pub(crate) dst_host: Option<Ipv4Addr>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compat {
+    /// SPP 0.4.2, including its search window, its clamping and its missing last pair
+    #[value(name = "spp-0.4.2")]
+    Spp042,
+}

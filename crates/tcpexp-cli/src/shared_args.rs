@@ -1,0 +1,174 @@
+//! Arguments that commands share.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use tcpexp::Recording;
+use tcpexp_flow::FlowId;
+use tcpexp_wire::Tunnels;
+
+/// Selection of flows.
+#[derive(clap::Args)]
+pub(crate) struct SelectArgs {
+    /// Select a flow by its number or by a part of "address:port > address:port"
+    ///
+    /// A number selects the flow with this number in the first column of the table. Any other text,
+    /// such as :5201 or 10.0.0.1, selects each flow whose addresses contain it. May be given several
+    /// times.
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow: Vec<String>,
+
+    /// Show at most this many flows in the table
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+}
+
+/// Options for reading captures.
+#[derive(clap::Args)]
+pub(crate) struct ReadArgs {
+    /// Measure the packets inside IP-in-IP, GRE and VXLAN tunnels
+    #[arg(long)]
+    pub(crate) inner: bool,
+
+    /// Do not map the capture into memory
+    ///
+    /// Reading is slower, and safe if another program truncates the file meanwhile.
+    #[arg(long)]
+    pub(crate) no_mmap: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct OutputArgs {
+    /// Write the rows to a file; its extension selects the format
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Output format [default: by the extension of FILE, else table]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+
+    /// Print no remarks and no progress, and no table if -o writes a file
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Text table
+    Table,
+    /// One JSON object per line
+    Json,
+    /// Comma-separated values
+    Csv,
+    /// Apache Parquet
+    Parquet,
+    /// Arrow IPC file
+    Arrow,
+    /// Output of SPP with -p -O (rtt only)
+    Spp,
+}
+
+impl ReadArgs {
+    /// The capture at `path`.
+    pub(crate) fn open(&self, path: &Path) -> Result<Recording, tcpexp::Error> {
+        let recording = Recording::open(path)?;
+        Ok(if self.no_mmap {
+            recording.streamed()
+        } else {
+            recording
+        })
+    }
+
+    /// Whether the packets inside tunnels are measured.
+    pub(crate) fn tunnels(&self) -> Tunnels {
+        if self.inner {
+            Tunnels::Entered
+        } else {
+            Tunnels::Closed
+        }
+    }
+}
+
+impl SelectArgs {
+    /// Whether the flow is selected.
+    pub(crate) fn wants(&self, flow: FlowId, initiator: SocketAddr, responder: SocketAddr) -> bool {
+        is_wanted(&self.flow, flow, initiator, responder)
+    }
+}
+
+/// Whether `wanted` names the flow, or is empty.
+pub(crate) fn is_wanted(
+    wanted: &[String],
+    flow: FlowId,
+    initiator: SocketAddr,
+    responder: SocketAddr,
+) -> bool {
+    let fits = |text: &String| match text.parse() {
+        Ok(number) => flow == FlowId(number),
+        Err(_) => format!("{initiator} > {responder}").contains(text.as_str()),
+    };
+    wanted.is_empty() || wanted.iter().any(fits)
+}
+
+impl OutputArgs {
+    /// The requested format, else the format of the file extension, else a table.
+    pub(crate) fn format(&self) -> anyhow::Result<Format> {
+        if let Some(format) = self.format {
+            return Ok(format);
+        }
+        let Some(file) = self
+            .output
+            .as_deref()
+            .filter(|file| file.as_os_str() != "-")
+        else {
+            return Ok(Format::Table);
+        };
+        Format::of_ending(file).ok_or_else(|| {
+            wrong_usage(&format!(
+                "{} has no known extension: use .parquet, .csv, .json, .arrow, .spp or .txt, or \
+                 --format",
+                file.display()
+            ))
+        })
+    }
+}
+
+impl Format {
+    fn of_ending(file: &Path) -> Option<Self> {
+        let ending = file.extension()?.to_string_lossy().to_lowercase();
+        Some(match ending.as_str() {
+            "parquet" => Self::Parquet,
+            "csv" => Self::Csv,
+            "json" | "jsonl" | "ndjson" => Self::Json,
+            "arrow" | "feather" | "ipc" => Self::Arrow,
+            "spp" => Self::Spp,
+            "txt" => Self::Table,
+            _ => return None,
+        })
+    }
+
+    /// The table format of a file extension.
+    pub(crate) fn of_table(file: &Path) -> anyhow::Result<tcpexp_table::Format> {
+        match Self::of_ending(file) {
+            Some(Self::Parquet) => Ok(tcpexp_table::Format::Parquet),
+            Some(Self::Csv) => Ok(tcpexp_table::Format::Csv),
+            Some(Self::Json) => Ok(tcpexp_table::Format::Json),
+            Some(Self::Arrow) => Ok(tcpexp_table::Format::Arrow),
+            Some(Self::Spp | Self::Table) | None => Err(wrong_usage(&format!(
+                "{} has no known extension: use .parquet, .csv, .json or .arrow",
+                file.display()
+            ))),
+        }
+    }
+}
+
+/// An error in the arguments: exit code 2.
+pub(crate) fn wrong_usage(what: &str) -> anyhow::Error {
+    clap::Error::raw(
+        clap::error::ErrorKind::InvalidValue,
+        format!("{}\n", crate::shown::line(what)),
+    )
+    .with_cmd(&clap::Command::new("tcpexp"))
+    .into()
+}

@@ -1,0 +1,24 @@
+//! The file of a dataset's manifest, from which a dataset is recognised.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// File name of the manifest in its dataset.
+pub const FILE_NAME: &str = "manifest.json";
+
+/// Value of the manifest's field `kind`.
+pub(super) const KIND: &str = "tcpexp dataset";
+
+/// True if `path` is the manifest of a dataset, of any version.
+pub(super) fn is_manifest(path: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Kind {
+        kind: String,
+    }
+    File::open(path).is_ok_and(|file| {
+        serde_json::from_reader::<_, Kind>(BufReader::new(file)).is_ok_and(|is| is.kind == KIND)
+    })
+}
