@@ -3,7 +3,7 @@
 use crate::spp::point::Point;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// Which way a packet goes between the measurement points.
+/// Direction of a packet between the measurement points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Way {
     /// From the source point to the destination point.
@@ -13,10 +13,10 @@ pub enum Way {
 }
 
 impl Way {
-    /// Both, in order of their [`index`](Self::index).
+    /// Both ways, in order of [`index`](Self::index).
     pub const BOTH: [Self; 2] = [Self::Out, Self::Back];
 
-    /// The other one.
+    /// The opposite way.
     #[must_use]
     pub const fn opposite(self) -> Self {
         match self {
@@ -25,12 +25,12 @@ impl Way {
         }
     }
 
-    /// 0 or 1, for arrays with one place per way.
+    /// 0 or 1: the array index of this way.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The name used in tables.
+    /// Name of the way in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Out => "out",
@@ -38,7 +38,7 @@ impl Way {
         }
     }
 
-    /// The point such a packet passes first.
+    /// The point that a packet going this way passes first.
     pub const fn upstream(self) -> Point {
         match self {
             Self::Out => Point::Src,
@@ -47,29 +47,29 @@ impl Way {
     }
 }
 
-/// One packet's passage of both points, each time read on that point's own clock.
+/// One packet's passage of both points, each timestamp on the clock of its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crossing {
-    /// Which way the packet went.
+    /// Way the packet went.
     pub way: Way,
-    /// Its record number in the source point's capture, from 0.
+    /// Record number in the source capture, from 0.
     pub src_record: u64,
-    /// Its record number in the destination point's capture, from 0.
+    /// Record number in the destination capture, from 0.
     pub dst_record: u64,
-    /// When it passed the source point, on that point's clock.
+    /// Time at the source point, on the source clock.
     pub src_time: Timestamp,
-    /// When it passed the destination point, on that point's clock.
+    /// Time at the destination point, on the destination clock.
     pub dst_time: Timestamp,
 }
 
 impl Crossing {
-    /// What the destination's clock showed more than the source's: their offset plus the one-way
-    /// delay for a packet on its way [`Way::Out`], minus it for one on its way [`Way::Back`].
+    /// Destination time minus source time: clock offset plus one-way delay for [`Way::Out`], clock
+    /// offset minus one-way delay for [`Way::Back`].
     pub fn difference(&self) -> TimeDelta {
         clock_difference(self.src_time, self.dst_time)
     }
 
-    /// One-way delay with the clocks' offset in it.
+    /// One-way delay, clock offset included.
     pub fn raw_owd(&self) -> TimeDelta {
         match self.way {
             Way::Out => self.difference(),
@@ -78,9 +78,9 @@ impl Crossing {
     }
 }
 
-/// What the destination's clock shows more than the source's.
+/// Destination time minus source time.
 ///
-/// The one place where times of two clocks are subtracted.
+/// The only place that subtracts times of two clocks.
 pub(in crate::spp) fn clock_difference(src: Timestamp, dst: Timestamp) -> TimeDelta {
     dst - src
 }

@@ -1,23 +1,23 @@
 //! Synthetic packet pairs: round-trip times between two measurement points.
 //!
-//! Two passes over two captures. The first takes a sample of packets that both points choose alike
-//! ([`Survey`]), and learns from those they share how the captures lie to each other
+//! Two passes read both captures. The first pass samples packets by content, so that both captures
+//! choose the same packets ([`Survey`]). From the shared packets it learns how the captures relate
 //! ([`Alignment`]): which addresses are on which side, how the clocks differ, and which header
-//! fields the path leaves alone. The second ([`measure`]) walks both captures side by side on one
+//! fields the path preserves. The second pass ([`measure`]) walks both captures side by side on one
 //! timeline:
 //!
 //! ```text
 //! packets → run (chunks, rounds) → link (which flow is which) → shard (a share of the flows)
-//!     shard: exact, queue, ranges (a packet met again) → pairing (which two make a pair) → samples
+//!     shard: exact, queue, ranges (match arrivals) → pairing (form packet pairs) → samples
 //! ```
 //!
-//! Two sightings of different packets must not be taken for one. What has an IP ID of its own, or
-//! data with a timestamp, is itself. Of anything else a like packet may have been sent before or
-//! after it, and one of the two lost, or have passed while a capture did not run. So of like
-//! packets in flight none is used, nor is one that may have a like that was not seen leaving: it is
-//! used only if its connection was seen from its SYN, or longer than a packet is under way, and if
-//! the clocks are known from packets that are themselves. Both are counted as ambiguous then. Known
-//! to be left: two packets of one flow with IP IDs drawn at random that are the same by chance.
+//! Two different packets must not be matched. A packet with its own IP ID, or data with a TCP
+//! timestamp, is unique. Any other packet may have an identical one: sent before or after it with
+//! one of the two lost, or sent while a capture was not running. Identical packets in flight are
+//! not used. A packet that may be identical to an unseen one is used only if its connection was
+//! captured from the SYN or for longer than a packet stays in flight, and if unique packets
+//! establish the clock offset. All other packets of this kind count as ambiguous. Known limitation:
+//! two packets of one flow whose random IP IDs collide.
 
 mod alignment;
 mod clock;

@@ -5,17 +5,17 @@ use std::fmt;
 /// One of the two measurement points, named by the order of the captures on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Point {
-    /// Where the first capture was taken.
+    /// The point of the first capture.
     Src,
-    /// Where the second capture was taken.
+    /// The point of the second capture.
     Dst,
 }
 
 impl Point {
-    /// Both, in order of their [`index`](Self::index).
+    /// Both points, in order of [`index`](Self::index).
     pub const BOTH: [Self; 2] = [Self::Src, Self::Dst];
 
-    /// The other one.
+    /// The other point.
     #[must_use]
     pub const fn opposite(self) -> Self {
         match self {
@@ -24,12 +24,12 @@ impl Point {
         }
     }
 
-    /// 0 or 1, for arrays with one place per point.
+    /// 0 or 1: the array index of this point.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The name used in tables.
+    /// Name of the point in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Src => "src",

@@ -1,4 +1,4 @@
-//! How two captures lie to each other: clocks, sides, and by what a packet is known again.
+//! How two captures relate: clocks, sides, and the fields that identify a packet.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,61 +17,61 @@ use crate::spp::clock::ClockModel;
 use crate::spp::crossing::{Crossing, Way};
 use crate::spp::point::Point;
 
-/// The fewest packets of each way, known beyond doubt, that the clocks are learnt from: three in a
-/// row confirm each other's delay, and one more may be mistaken.
+/// Minimum number of proven packets of each way to estimate the clocks from: three in a row confirm
+/// each other's delay, and one more may be a false match.
 const LEAST_PROVEN: usize = 4;
-/// With fewer packets that stand in both samples once, those are asked too that only their IP ID
-/// tells from others.
+/// Below this many packets that occur once in both samples, packets that only their IP ID
+/// distinguishes are used too.
 const FEW_COMMON: usize = 16;
 
 /// Why two captures cannot be measured together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NothingInCommon {
-    /// One of the captures holds no packet that can be used.
+    /// One capture has no usable packet.
     #[error("the {point} capture has no TCP or UDP packet that can be used")]
     NoPackets {
-        /// Which one.
+        /// The point of this capture.
         point: Point,
     },
-    /// No packet stands in both.
+    /// No packet is in both captures.
     #[error(
         "no packet was seen at both points ({src} packets at src, {dst} at dst): \
          are these captures of the same traffic, taken at the same time?"
     )]
     NoCommonPacket {
-        /// Usable packets in the source capture.
+        /// Number of usable packets in the source capture.
         src: u64,
-        /// Usable packets in the destination capture.
+        /// Number of usable packets in the destination capture.
         dst: u64,
     },
-    /// Packets of both captures look alike, and nothing tells which is which.
+    /// Identical packets are in both captures, but none can be matched unambiguously.
     #[error(
         "{alike} packets look alike at both points and none can be told apart: \
          the same headers and first bytes of the payload recur while the captures run"
     )]
     AllAlike {
-        /// Kinds of packets that both captures hold.
+        /// Number of sets of identical packets in both captures.
         alike: u64,
     },
 }
 
-/// What the first pass over both captures found.
+/// Result of the first pass over both captures.
 #[derive(Clone, Debug)]
 pub struct Alignment {
-    /// By what packets are known again.
+    /// The fields that identify a packet at both points.
     pub identification: Identification,
     /// The clocks' offset, skew and steps.
     pub clock: ClockModel,
-    /// Packets of the sample that were found at both points.
+    /// Number of sampled packets found at both points.
     pub common_packets: u64,
-    /// The two IPv4 hosts that exchange most packets, the one on the source's side first; `None`
-    /// if all traffic is IPv6.
+    /// The two IPv4 hosts that exchange the most packets, source-side host first; `None` if all
+    /// sampled packets are IPv6.
     pub busiest_hosts: Option<[Ipv4Addr; 2]>,
     pub(in crate::spp) sides: Sides,
     pub(in crate::spp) spans: [(Timestamp, Timestamp); 2],
     pub(in crate::spp) max_owd: [Option<TimeDelta>; 2],
     pub(in crate::spp) doubles: [bool; 2],
-    /// Flows whose datagrams recur, by [`Point::index`].
+    /// Flows with recurring datagrams, by [`Point::index`].
     pub(in crate::spp) recurrences: [Recurrences; 2],
 }
 
@@ -83,8 +83,8 @@ impl Alignment {
                 return Err(NothingInCommon::NoPackets { point });
             }
         }
-        // Addresses tell flows apart where they are kept; content alone also meets those that are
-        // translated, if it is not too alike in all flows.
+        // Addresses distinguish flows unless they are translated. Content alone also matches
+        // translated flows, unless many flows have identical content.
         let by_endpoints = src.by_endpoints.common(&mut dst.by_endpoints);
         let by_content = src.by_content.common(&mut dst.by_content).once;
         let alike = by_endpoints.alike;
@@ -187,11 +187,11 @@ fn is_translated(a: &Sketched, b: &Sketched) -> bool {
     endpoints(a) != endpoints(b)
 }
 
-/// Those of `common` that are one packet for certain, whatever else the captures have missed.
+/// Returns the packets of `common` that are certainly one packet, whatever the captures missed.
 ///
-/// A TCP segment that says nothing of itself may be an original that only one point captured and
-/// its retransmission that only the other did; unless both saw all of its connection. Where
-/// segments are cut anew even then the like of a retransmission may be a part of what left.
+/// Without an IP ID or a timestamp, one point may have captured only the original of a TCP segment
+/// and the other only its retransmission, unless both captured the whole connection. Where segments
+/// are recut, a segment identical to a retransmission may even then be part of a larger departure.
 fn beyond_doubt(
     common: &[(Sketched, Sketched)],
     [src, dst]: [&Survey; 2],
@@ -208,7 +208,7 @@ fn beyond_doubt(
     common.iter().filter(is_proven).copied().collect()
 }
 
-/// Which addresses are on which side, and whether the `proven` packets were enough to tell.
+/// Learns the side of each address; the flag is true if `proven` has enough packets.
 fn learn_sides(common: &[(Sketched, Sketched)], proven: &[(Sketched, Sketched)]) -> (Sides, bool) {
     let sides = Sides::learn(common);
     let count = |packets, way| {
@@ -226,7 +226,7 @@ fn learn_sides(common: &[(Sketched, Sketched)], proven: &[(Sketched, Sketched)])
     }
 }
 
-/// The packets of `common` that go one of the two ways.
+/// Crossings of the packets of `common` whose way is known.
 fn crossings(common: &[(Sketched, Sketched)], sides: &Sides) -> Vec<Crossing> {
     let crossings = common.iter().filter_map(|(a, b)| placed(a, b, sides));
     crossings.collect()
@@ -243,7 +243,7 @@ fn placed(a: &Sketched, b: &Sketched, sides: &Sides) -> Option<Crossing> {
     })
 }
 
-/// The largest one-way delays, where the sample has any, on the common timeline.
+/// The largest sampled one-way delay of each way on the common timeline; `None` without a sample.
 fn longest_owds(
     crossings: &[Crossing],
     clock: &ClockModel,
@@ -259,8 +259,8 @@ fn longest_owds(
         })
         .collect();
     let of = |way: Way| placed.iter().filter(move |crossing| crossing.way == way);
-    // What arrives after the end of the capture that it passed first may be a double of what is
-    // the last of its kind in there, and would seem to have taken for ever.
+    // An arrival after the end of the upstream capture may be an identical later packet that this
+    // capture missed; its delay would be far too long.
     Way::BOTH.map(|way| {
         let (_, last) = spans[way.upstream().index()];
         let in_time = of(way).filter(|crossing| match way {

@@ -1,4 +1,4 @@
-//! Connections of which the capture shows the SYN.
+//! Connections whose SYN was captured.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,10 @@ use tcpexp_wire::TcpFlags;
 
 use super::fields::FieldValues;
 
-/// So many connections are remembered by their SYN.
+/// Maximum number of connections remembered by their SYN.
 const BEGINS: usize = 65_536;
 
-/// Connections that began within a capture: nothing of them passed the point unseen before.
+/// Connections that began during a capture: none of their packets passed the point before it.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Begins(HashSet<[(u64, u16); 2], FixedState>);
 
@@ -22,7 +22,8 @@ impl Begins {
         }
     }
 
-    /// Whether `packet` is of one of them, and no SYN itself: that may have been sent before.
+    /// True if `packet` belongs to one of these connections and is no SYN: an identical SYN may
+    /// have passed before the capture began.
     pub(in crate::spp) fn hold(&self, packet: &FieldValues) -> bool {
         packet.flags & TcpFlags::SYN.bits() == 0 && self.0.contains(&packet.endpoints())
     }

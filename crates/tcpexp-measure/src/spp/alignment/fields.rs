@@ -1,4 +1,4 @@
-//! The header fields of one packet, as numbers to compare.
+//! The header fields of one packet as comparable numbers.
 
 use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use foldhash::quality::FixedState;
 use tcpexp_wire::{Addresses, Packet, Tcp, Transport};
 
-/// How much of a datagram's payload is compared.
+/// Number of datagram payload bytes that are compared.
 pub(super) const PREFIX_BYTES: usize = 16;
 
-/// The header fields that may or may not survive the path, each as a number to compare.
+/// The header fields that the path may change, each as a comparable number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spp) struct FieldValues {
     pub(in crate::spp) is_tcp: bool,
@@ -32,7 +32,7 @@ pub(in crate::spp) struct FieldValues {
 }
 
 impl FieldValues {
-    /// The two ends, in an order that is the same for both directions.
+    /// The two endpoints, in the same order for both directions.
     pub(super) fn endpoints(&self) -> [(u64, u16); 2] {
         let source = (self.source_address, self.source_port);
         let destination = (self.destination_address, self.destination_port);
@@ -77,7 +77,7 @@ impl FieldValues {
 /// Hash of a packet's SACK blocks; 0 without any.
 #[inline]
 pub(in crate::spp) fn sack_hash(tcp: &Tcp<'_>) -> u64 {
-    // Twelve bytes are the timestamps alone, the usual case.
+    // Twelve bytes hold only the timestamps, the usual case.
     if tcp.options.raw().len() <= 12 {
         return 0;
     }
@@ -92,8 +92,8 @@ pub(in crate::spp) fn sack_hash(tcp: &Tcp<'_>) -> u64 {
     hasher.finish()
 }
 
-/// A number for an address, the same at both points: an IPv4 address is its own, an IPv6 address a
-/// hash beyond all of those.
+/// Number of an address, the same at both points: the value of an IPv4 address, or a hash of an
+/// IPv6 address outside the IPv4 range.
 pub(in crate::spp) fn address_number(address: IpAddr) -> u64 {
     match address {
         IpAddr::V4(v4) => v4.to_bits().into(),
@@ -112,21 +112,21 @@ fn address_numbers(addresses: &Addresses) -> (u64, u64) {
     )
 }
 
-/// Hash of what no router and no segmentation offload changes in a packet's first bytes.
+/// Hash of the leading fields that neither routers nor segmentation offload change.
 #[inline]
 pub(super) fn content_hash(packet: &Packet<'_>) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
     match &packet.transport {
         Transport::Tcp(tcp) => {
-            // A super-packet and its first MTU packet start alike but end differently, so neither
-            // the length nor PSH and FIN are part of it.
+            // A super-packet and its first MTU-sized packet start with the same bytes but end
+            // differently, so the hash leaves out the length, PSH and FIN.
             hasher.write_u64(u64::from(tcp.seq.0) << 32 | u64::from(tcp.ack.0));
             hasher.write_u8(u8::from(tcp.flags.syn()) << 1 | u8::from(packet.payload_bytes > 0));
         }
         Transport::Udp(_) => {
             hasher.write_u32(packet.payload_bytes);
             hasher.write_u16(packet.ip_id.unwrap_or(0));
-            // A prefix that only one of two captures holds in full is no identity.
+            // A prefix that only one of the captures holds in full does not identify a packet.
             let expected = PREFIX_BYTES.min(packet.payload_bytes as usize);
             hasher.write(packet.payload.get(..expected).unwrap_or_default());
         }

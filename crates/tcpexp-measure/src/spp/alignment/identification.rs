@@ -1,4 +1,4 @@
-//! Which header fields come through the path unchanged.
+//! Which header fields the path preserves.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 use super::fields::FieldValues;
 use super::sketch::Sketched;
 
-/// A header field that may identify a packet, if the path leaves it alone.
+/// A header field that may identify a packet if the path preserves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     /// Source and destination address.
@@ -17,9 +17,9 @@ pub enum Field {
     Ports,
     /// IPv4 Identification.
     IpId,
-    /// Length of the transport payload: not kept where segmentation offload cuts anew.
+    /// Length of the transport payload: differs where segmentation offload recuts segments.
     Length,
-    /// TCP control bits: PSH and FIN move where segmentation offload cuts anew.
+    /// TCP control bits: PSH and FIN move where segmentation offload recuts segments.
     Flags,
     /// TCP window.
     Window,
@@ -27,12 +27,12 @@ pub enum Field {
     Timestamps,
     /// TCP selective acknowledgments (RFC 2018).
     SackBlocks,
-    /// UDP checksum, which stands for the whole payload.
+    /// UDP checksum; covers the whole payload.
     UdpChecksum,
 }
 
 impl Field {
-    /// All of them.
+    /// All fields.
     pub const ALL: [Self; 9] = [
         Self::Addresses,
         Self::Ports,
@@ -45,7 +45,7 @@ impl Field {
         Self::UdpChecksum,
     ];
 
-    /// What it is called in reports.
+    /// Name of the field in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Addresses => "addresses",
@@ -60,7 +60,7 @@ impl Field {
         }
     }
 
-    /// Whether the field is the same in both; `None` where the packet has none.
+    /// True if both packets have the same value; `None` if the packets lack the field.
     fn kept(self, a: &FieldValues, b: &FieldValues) -> Option<bool> {
         let only_if = |has_it: bool, same: bool| has_it.then_some(same);
         let same_length = a.payload_bytes == b.payload_bytes;
@@ -74,7 +74,7 @@ impl Field {
             }
             Self::IpId => only_if(a.ip_id.or(b.ip_id).is_some(), a.ip_id == b.ip_id),
             Self::Length => Some(same_length),
-            // Of a segment cut anew only the last piece has PSH and FIN.
+            // Only the last piece of a recut segment has PSH and FIN.
             Self::Flags => only_if(a.is_tcp && same_length, a.flags == b.flags),
             Self::Window => only_if(a.is_tcp, a.window == b.window),
             Self::Timestamps => only_if(
@@ -90,41 +90,41 @@ impl Field {
     }
 }
 
-/// How often a field came through unchanged.
+/// How often the path preserves a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldKept {
-    /// Which field.
+    /// The field.
     pub field: Field,
-    /// In how many packets of the sample it was compared.
+    /// Number of sampled packets with this field.
     pub compared: u64,
-    /// In how many it was the same at both points.
+    /// Number of sampled packets with the same value at both points.
     pub kept: u64,
 }
 
 impl FieldKept {
-    /// Whether it can be used. One packet in a thousand and two more may differ: the sample pairs
-    /// a few packets wrongly where a capture has gaps.
+    /// True if the field is usable: at most one packet in a thousand plus two differ, and at most
+    /// one in twenty. The sample matches a few packets wrongly where a capture has gaps.
     pub fn is_used(&self) -> bool {
         let differing = self.compared - self.kept;
         self.kept > 0 && differing * 20 <= self.compared && differing <= self.compared / 1000 + 2
     }
 }
 
-/// By what packets are known again, as found from the captures themselves.
+/// The fields that identify a packet, learned from the captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identification {
-    /// Each field with how often it came through, in the order of [`Field::ALL`].
+    /// Counts of each field, in the order of [`Field::ALL`].
     pub fields: Vec<FieldKept>,
-    /// Whether segments are cut anew between the points (TSO, GSO, GRO or LRO at one of them):
-    /// data is then matched by its place in the stream.
+    /// True if segments are recut between the points (TSO, GSO, GRO or LRO at one of them): data is
+    /// then matched by stream range.
     pub recut: bool,
-    /// Whether addresses or ports of at least one flow are translated on the way.
+    /// True if addresses or ports of at least one flow are translated.
     pub translated: bool,
 }
 
 impl Identification {
-    /// Compares packets that the two samples share. `recut` is what else is known of cutting. Where
-    /// a capture cuts options off, SACK blocks that are not seen tell nothing.
+    /// Compares the packets that the two samples share. `recut` is true if other evidence shows
+    /// that segments are recut. SACK blocks are not compared if a capture cuts options off.
     pub(in crate::spp) fn learn(
         common: &[(Sketched, Sketched)],
         recut: bool,
@@ -163,10 +163,10 @@ impl Identification {
         }
     }
 
-    /// Leaves out those of `common` whose timestamps differ in a flow that keeps those of others.
+    /// Removes packets whose timestamps differ in a flow that preserves other timestamps.
     ///
-    /// What rewrites a host's timestamps must do so in all packets of a connection, or the host would
-    /// not know its echoes: so these are a packet and its retransmission.
+    /// A middlebox must rewrite the timestamps of all packets of a connection, or the host would
+    /// not recognise the echoes. So these packets are an original and its retransmission.
     pub(in crate::spp) fn without_sent_again(
         mut common: Vec<(Sketched, Sketched)>,
     ) -> Vec<(Sketched, Sketched)> {
@@ -190,8 +190,8 @@ impl Identification {
         common
     }
 
-    /// Leaves out those of `common` that are likely to be a packet and its retransmission: they
-    /// differ in a `field` that three quarters and more keep.
+    /// Removes packets that are probably an original and its retransmission: they differ in a
+    /// `field` that at least three quarters of the packets preserve.
     pub(in crate::spp) fn without_mistaken(
         mut common: Vec<(Sketched, Sketched)>,
         field: Field,
@@ -205,13 +205,13 @@ impl Identification {
         common
     }
 
-    /// Whether packets are told apart by `field`.
+    /// True if `field` distinguishes packets.
     pub fn uses(&self, field: Field) -> bool {
         self.fields.iter().any(|f| f.field == field && f.is_used())
     }
 }
 
-/// Prints the fields in use and those that the path changed.
+/// Prints the fields in use.
 impl fmt::Display for Identification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.recut {

@@ -1,5 +1,5 @@
-//! What two captures have to do with each other: what both hold, which side each host is on, and
-//! which header fields the path leaves alone.
+//! How two captures relate: shared packets, the side of each host, and the header fields that the
+//! path preserves.
 
 mod align;
 mod begins;

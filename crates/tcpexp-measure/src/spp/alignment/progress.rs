@@ -1,4 +1,5 @@
-//! Segments without IP ID and timestamps that a connection's progress shows to be sent only once.
+//! Segments without IP ID and timestamps that the progress of their connection proves to be
+//! originals.
 
 use std::collections::HashMap;
 
@@ -9,18 +10,19 @@ use super::fields::FieldValues;
 use super::repeats::Ends;
 use super::sketch::Sketched;
 
-/// What a capture shows first may be sent again from before it began. A sender that begins anew
-/// after a timeout has sent all of it again, and gone on to new data, within a few round trips; the
-/// initial timeout of RFC 6298, section 2.1 stands for these.
+/// The first segments of a capture may be retransmissions from before it began. A sender that
+/// restarts after a timeout retransmits all of it and reaches new data within a few round trips;
+/// the initial timeout of RFC 6298, section 2.1, approximates this time.
 const SETTLED_AFTER: TimeDelta = TimeDelta::from_seconds(1);
-/// Fewer segments that advance their direction show no steady progress.
+/// Fewer advancing segments than this show no steady progress.
 const LEAST_ADVANCING: usize = 16;
 
-/// Those of `common`, in order of the source's records, that advance their direction at both points
-/// after both captures have settled; `begins` are the times of the captures' first packets.
+/// Returns the segments of `common` that advance their direction at both points after both captures
+/// have settled. `common` is in order of the source records; `begins` holds the first packet time
+/// of each capture.
 ///
-/// Data beyond all that was sent before, or an acknowledgment beyond all before, is no
-/// retransmission of what the captures show. It could repeat only what left before they began.
+/// Data beyond all earlier data, or an acknowledgment beyond all earlier ones, is no retransmission
+/// of anything in the captures. It could repeat only packets from before the captures began.
 pub(super) fn advancing(
     common: &[(Sketched, Sketched)],
     begins: [Timestamp; 2],
@@ -45,18 +47,18 @@ pub(super) fn advancing(
     advancing
 }
 
-/// How far one direction of a connection has come.
+/// Progress of one direction of a connection.
 #[derive(Default)]
 struct Front {
-    /// End of the data sent so far and the highest acknowledgment.
+    /// End of the data sent so far, and the highest acknowledgment number.
     reached: Option<(u32, u32)>,
-    /// The destination's record of the segment that reached it.
+    /// Record number of the latest advancing segment in the destination capture.
     dst_record: u64,
     segments: usize,
 }
 
 impl Front {
-    /// Whether a segment is beyond all before it at both points.
+    /// True if a segment is beyond all earlier ones at both points.
     fn advances(&mut self, a: &Sketched, b: &Sketched) -> bool {
         let FieldValues {
             seq,
@@ -93,8 +95,8 @@ mod tests {
     use crate::scripted::Scripted;
     use crate::spp::Survey;
 
-    /// How many segments of a connection that was open before advance, each acknowledged 10 ms
-    /// after it arrives; `sent_again` are retransmissions of the same data in place of new data.
+    /// Number of advancing segments of a connection that was already open, each delayed by 20 ms.
+    /// With `sent_again`, retransmissions of the same data replace new data.
     fn advancing_of(segments: u32, apart_ms: u32, sent_again: bool) -> usize {
         let mut lines = [Vec::new(), Vec::new()];
         for segment in 0..segments {

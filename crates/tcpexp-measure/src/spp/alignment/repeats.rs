@@ -1,10 +1,10 @@
-//! Flows whose datagrams repeat themselves.
+//! Flows with recurring datagrams.
 //!
-//! A datagram has no sequence number. Where the payloads of a flow are alike, only the IP ID tells
-//! its datagrams apart, and that wraps: after 65,536 packets at the most, or much sooner where the
-//! sender uses part of it. A datagram may then be mistaken for one a whole period earlier or later.
-//! What is learnt here is whether payloads recur in a flow and how long a whole datagram takes to
-//! recur.
+//! A datagram has no sequence number. Where payloads of a flow are identical, only the IP ID
+//! distinguishes its datagrams, and the IP ID wraps: after at most 65,536 packets, or much sooner
+//! where the sender uses only part of its range. A datagram may then be mistaken for another one a
+//! whole period earlier or later. This module detects whether payloads of a flow recur, and how
+//! soon a complete datagram recurs.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
@@ -16,46 +16,47 @@ use tcpexp_wire::{Packet, Transport};
 use super::fields::{FieldValues, PREFIX_BYTES, address_number};
 use super::sketch::COPY_GAP;
 
-/// Datagrams remembered to find recurring ones, by a part of their hash. Of a period longer than
-/// this many datagrams some pairs are still met, since later datagrams overwrite earlier ones at
-/// random places.
+/// Number of recent datagrams remembered to detect recurrence, indexed by part of their hash.
+/// Recurrence with a longer period is still detected in part, since later datagrams overwrite
+/// random entries.
 const REMEMBERED: usize = 1 << 15;
-/// Flows remembered to have recurring datagrams; beyond this every flow counts as one.
+/// Number of flows remembered; once it is reached, every other flow counts as recurring.
 const FLOWS: usize = 65_536;
-/// No copy of a datagram follows later than this: one with the same IP ID is another datagram.
-/// Longer than networks keep duplicates apart, shorter than any IP ID takes to wrap at 100,000
-/// packets a second.
+/// Longest gap between two copies of one datagram; after it, the same IP ID marks another datagram.
+/// Longer than networks delay duplicates, shorter than an IP ID takes to wrap at 100,000 packets
+/// per second.
 const LATEST_COPY: TimeDelta = TimeDelta::from_millis(100);
 
 /// Sender and receiver of a datagram.
 pub(in crate::spp) type Ends = [(u64, u16); 2];
 
-/// How the datagrams of one direction of a flow recur.
+/// How datagrams of one direction of a flow recur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spp) struct Recurrence {
-    /// Whether datagrams with the same first bytes recur.
+    /// True if the first payload bytes recur.
     pub(in crate::spp) prefixes: bool,
-    /// Whether the same recur with their UDP checksum, which covers the whole payload.
+    /// True if the first bytes recur with the same UDP checksum, which covers the whole payload.
     pub(in crate::spp) payloads: bool,
-    /// The shortest time after which one with the same IP ID too was seen again; `None` if none was.
+    /// Shortest time until a datagram recurs with the same IP ID; `None` if none does.
     pub(in crate::spp) period: Option<TimeDelta>,
-    /// How many datagrams recurred.
+    /// Number of recurring datagrams.
     pub(in crate::spp) datagrams: u64,
 }
 
-/// The flows of one capture whose datagrams recur, each direction by itself.
+/// Flows of one capture with recurring datagrams, each direction separately.
 #[derive(Clone, Debug, Default)]
 pub(in crate::spp) struct Recurrences(HashMap<Ends, Recurrence, foldhash::fast::FixedState>);
 
-/// Finds the flows of one capture whose datagrams recur.
+/// Finds the flows of one capture with recurring datagrams.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Repeats {
     pub(super) found: Recurrences,
-    /// By what is compared: first bytes, payload, whole datagram. Empty until the first datagram.
+    /// Indexed by what is compared: first bytes, payload, complete datagram. Empty until the first
+    /// datagram.
     seen: [Vec<Seen>; 3],
 }
 
-/// A datagram that was seen.
+/// A remembered datagram.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     hash: u64,
@@ -64,7 +65,7 @@ struct Seen {
 }
 
 impl Repeats {
-    /// Takes in the capture's next packet.
+    /// Adds the next packet of the capture.
     #[inline]
     pub(super) fn observe(&mut self, packet: &Packet<'_>, at: Timestamp) {
         if let Transport::Udp(udp) = &packet.transport {
@@ -120,7 +121,8 @@ impl Repeats {
         }
     }
 
-    /// Remembers a datagram; the one before it with the same hash, if that is remembered.
+    /// Remembers a datagram; returns the previous datagram with the same hash if it is still
+    /// remembered.
     fn swap(&mut self, compared: usize, seen: Seen) -> Option<Seen> {
         let places = &mut self.seen[compared];
         if places.is_empty() {
@@ -147,7 +149,7 @@ impl Recurrences {
         known.period = known.period.iter().chain(&found.period).min().copied();
     }
 
-    /// How the datagrams from the first to the second of `ends` recur; `None` if none does.
+    /// How datagrams from the first to the second of `ends` recur; `None` if they do not recur.
     pub(in crate::spp) fn of(&self, ends: Ends) -> Option<Recurrence> {
         let unknown = Recurrence {
             prefixes: true,
@@ -159,9 +161,9 @@ impl Recurrences {
         known.or((self.0.len() >= FLOWS).then_some(unknown))
     }
 
-    /// How long it takes until a datagram is like one before it, for a flow with these `ends` in the
-    /// two captures; `None` if none is, as far as one can be in flight. `same_payload` if UDP
-    /// checksums come through the path.
+    /// Shortest time until a datagram recurs, for a flow with these `ends` in the two captures;
+    /// `None` if none recurs, or if the IP ID cannot have wrapped. `same_payload` is true if the
+    /// path preserves UDP checksums.
     pub(in crate::spp) fn period_between(
         captures: [&Self; 2],
         ends: [Ends; 2],
@@ -170,17 +172,17 @@ impl Recurrences {
         let [src, dst] = [captures[0].of(ends[0]), captures[1].of(ends[1])];
         let found = [src, dst].into_iter().flatten();
         let alike = found.clone().any(|recurrence| {
-            // Copies that the network made recur too, but by themselves they repeat no payload.
+            // Network duplicates also recur, but they alone repeat no payload.
             recurrence.prefixes && (recurrence.payloads || !same_payload)
         });
-        // A counter of 16 bits has not wrapped where both captures together hold fewer.
+        // A 16-bit counter has not wrapped if both captures together hold fewer datagrams.
         let datagrams: u64 = found.clone().map(|recurrence| recurrence.datagrams).sum();
         let period = found.filter_map(|recurrence| recurrence.period).min();
         let wraps = period.is_some() || datagrams > u64::from(u16::MAX);
         (alike && wraps).then(|| period.unwrap_or_default())
     }
 
-    /// Whether a datagram that both captures hold is told apart from all others of its flow.
+    /// True if a datagram in both captures is distinguishable from all others of its flow.
     pub(super) fn tell_apart(captures: [&Self; 2], [a, b]: [&FieldValues; 2]) -> bool {
         let same_payload = a.checksum == b.checksum && a.checksum != 0;
         Self::period_between(captures, [a.ends(), b.ends()], same_payload).is_none()

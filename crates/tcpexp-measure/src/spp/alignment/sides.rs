@@ -1,4 +1,4 @@
-//! Which addresses lie on which side of the path.
+//! The side of the path that each address is on.
 
 use std::collections::HashMap;
 
@@ -7,20 +7,20 @@ use foldhash::fast::FixedState;
 use super::sketch::Sketched;
 use crate::spp::crossing::Way;
 
-/// Tells for an address whether its packets go out or come back.
+/// Maps each address to the way its packets go.
 ///
-/// Every packet seen at both points crosses the path, so its two addresses lie on opposite sides:
-/// that splits the addresses in two, but for which half is which. A packet on its way out adds its
-/// delay to what the destination's clock shows more than the source's, one coming back takes its
-/// delay away, so of two packets that cross at about the same time the one with the larger
-/// difference is on its way out.
+/// Every packet seen at both points crosses the path, so its two addresses are on opposite sides.
+/// This splits the addresses into two halves, but does not show which half is which. The
+/// destination time minus the source time includes the delay with a positive sign on the way out
+/// and a negative sign on the way back. Of two packets that cross at about the same time, the
+/// packet with the larger difference goes out.
 #[derive(Clone, Debug, Default)]
 pub(in crate::spp) struct Sides {
     ways_by_sender: HashMap<u64, Way, FixedState>,
 }
 
 impl Sides {
-    /// Learns from packets seen at both points, in order of time.
+    /// Learns the sides from packets seen at both points, in order of time.
     pub(in crate::spp) fn learn(common: &[(Sketched, Sketched)]) -> Self {
         let mut halves = Halves::default();
         for (packet, _) in common {
@@ -69,8 +69,8 @@ impl Sides {
         Self { ways_by_sender }
     }
 
-    /// Which way packets from the address numbered `sender` to the one numbered `receiver` go;
-    /// `None` where neither has been met.
+    /// Way of packets from address number `sender` to address number `receiver`; `None` if both are
+    /// unknown.
     pub(in crate::spp) fn way(&self, sender: u64, receiver: u64) -> Option<Way> {
         let of_receiver = || self.ways_by_sender.get(&receiver).map(|way| way.opposite());
         self.ways_by_sender
@@ -80,14 +80,14 @@ impl Sides {
     }
 }
 
-/// What speaks for the first half of a group of addresses being on the source's side.
+/// Votes on whether the first half of a group of addresses is on the source side.
 #[derive(Default)]
 struct Votes {
     time: i64,
-    /// Routers count the time to live down, so it is larger where the packet passed first. Only
-    /// traffic that goes one way needs it.
+    /// Routers decrement the TTL, so it is larger at the point passed first. Decides only for
+    /// one-way traffic.
     ttl: i64,
-    /// If nothing else tells, the clocks may be right.
+    /// Last resort: assume that the clocks agree.
     clock: i64,
 }
 
@@ -101,7 +101,8 @@ impl Votes {
     }
 }
 
-/// Addresses in groups of two halves: a disjoint-set forest that knows which half each is in.
+/// Addresses in groups of two halves: a disjoint-set forest that also stores the half of each
+/// address.
 #[derive(Default)]
 struct Halves {
     links: HashMap<u64, Link, FixedState>,
@@ -110,14 +111,14 @@ struct Halves {
 #[derive(Clone, Copy)]
 struct Link {
     parent: u64,
-    /// Whether this address lies in the other half than its parent.
+    /// True if this address is in the other half than its parent.
     apart: bool,
-    /// How many addresses hang below a root; the smaller group joins the larger.
+    /// Number of addresses below a root; the smaller group joins the larger.
     size: u32,
 }
 
 impl Halves {
-    /// The group's root and whether `address` lies in the other half than it.
+    /// Returns the root of the group, and whether `address` is in the other half than the root.
     fn find(&mut self, address: u64) -> (u64, bool) {
         let alone = Link {
             parent: address,

@@ -1,23 +1,23 @@
-//! A sample of packets that both captures choose alike.
+//! A sample of packets that is the same in both captures.
 //!
-//! Both points must choose the same packets without knowing of each other, so a packet is chosen
-//! by its content: those with the smallest content hashes are kept (a bottom-k sketch; the idea of
-//! consistent sampling is that of RFC 5475, section 6.2). Small captures are kept whole, large ones
-//! give a uniform sample, and memory is bounded either way.
+//! Each point samples without knowledge of the other, so the content of a packet decides: the
+//! sample keeps the packets with the smallest content hashes (a bottom-k sketch; RFC 5475, section
+//! 6.2, describes consistent sampling). A small capture is kept whole, a large capture yields a
+//! uniform sample, and memory is bounded.
 
 use super::fields::FieldValues;
 use crate::Sighted;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// Two like packets closer than this are taken for copies of one, in the sample and where a capture
-/// records each packet twice.
+/// Two identical packets closer than this are two records of one packet, in the sample and in
+/// captures that record each packet twice.
 pub(in crate::spp) const COPY_GAP: TimeDelta = TimeDelta::from_millis(1);
 
-/// The packets with the smallest hashes, `KEPT` of them.
+/// The `KEPT` packets with the smallest hashes.
 #[derive(Debug)]
 pub(in crate::spp) struct Sketch<const KEPT: usize> {
     kept: Vec<Sketched>,
-    /// Larger hashes are not kept.
+    /// The largest hash that is kept.
     limit: u64,
 }
 
@@ -39,14 +39,14 @@ pub(in crate::spp) struct Sketched {
     pub(in crate::spp) fields: FieldValues,
 }
 
-/// What two samples share, in order of the first one's records.
+/// The packets that two samples share, in order of the first sample's records.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Common {
-    /// Packets that stand in both samples once and only once.
+    /// Packets that occur exactly once in each sample.
     pub(super) once: Vec<(Sketched, Sketched)>,
-    /// Segments that only their IP ID tells from others.
+    /// Segments that only their IP ID distinguishes.
     pub(super) by_id: Vec<(Sketched, Sketched)>,
-    /// How often both hold packets that are alike.
+    /// Number of shared hashes that more than one packet of a sample has.
     pub(super) alike: u64,
 }
 
@@ -70,9 +70,10 @@ impl<const KEPT: usize> Sketch<KEPT> {
         }
     }
 
-    /// Sorts, drops copies, keeps no more than two of a kind, and then only the smallest hashes.
+    /// Sorts, drops duplicate records, keeps at most two packets per hash and only the smallest
+    /// hashes.
     fn compact(&mut self) {
-        // What is sorted is small: the packets are moved once.
+        // Sort small keys and move each packet only once.
         let places = 0..u32::try_from(self.kept.len()).expect("twice KEPT fits");
         let mut order: Vec<(u64, u32)> = places
             .map(|place| (self.kept[place as usize].hash, place))
@@ -96,7 +97,7 @@ impl<const KEPT: usize> Sketch<KEPT> {
         self.kept = kept;
     }
 
-    /// The packets that both samples hold.
+    /// Returns the packets that both samples hold.
     pub(in crate::spp) fn common(&mut self, other: &mut Self) -> Common {
         self.compact();
         other.compact();
@@ -123,8 +124,7 @@ impl<const KEPT: usize> Sketch<KEPT> {
     }
 }
 
-/// Segments that are alike but for an IP ID that each sample holds once: a retransmission has
-/// another one.
+/// Pairs segments by an IP ID that occurs once in each sample: a retransmission has another IP ID.
 fn same_ids<'a>(
     ours: &'a [Sketched],
     theirs: &'a [Sketched],
@@ -145,7 +145,7 @@ fn same_ids<'a>(
 
 impl Sketched {
     fn is_copy_of(&self, earlier: &Self) -> bool {
-        // Captured before and after a router, a packet has another time to live.
+        // The TTL differs if the packet is captured before and after a router.
         let fields = FieldValues {
             ttl: earlier.fields.ttl,
             ..self.fields

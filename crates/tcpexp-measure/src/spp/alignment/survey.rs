@@ -1,4 +1,4 @@
-//! A first look at one capture.
+//! First pass over one capture.
 
 use tcpexp_units::Timestamp;
 use tcpexp_wire::Transport;
@@ -11,17 +11,17 @@ use super::twins::Twins;
 use crate::Sighted;
 use crate::spp::clock::TickMeter;
 
-/// How many packets are kept that are known by their addresses, ports and content: enough that
-/// the clocks are told to a microsecond.
+/// Sample size of packets identified by addresses, ports and content: enough to estimate the clocks
+/// to one microsecond.
 const KEPT_BY_ENDPOINTS: usize = 16_384;
 
-/// How many that are known by content alone: enough to see that addresses are translated.
+/// Sample size of packets identified by content alone: enough to detect address translation.
 const KEPT_BY_CONTENT: usize = 4_096;
 
-/// What a first pass over one capture found.
+/// Result of the first pass over one capture.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// Usable packets.
+    /// Number of usable packets.
     pub(in crate::spp) packets: u64,
     /// Record number and time of the first packet.
     pub(in crate::spp) first: Option<(u64, Timestamp)>,
@@ -29,23 +29,23 @@ pub struct Survey {
     pub(in crate::spp) last: Option<(u64, Timestamp)>,
     /// The largest TCP payload, in bytes.
     pub(in crate::spp) largest_segment_bytes: u32,
-    /// Whether TCP options were cut off: a packet may then have had SACK blocks that are not seen.
+    /// True if the capture cuts TCP options off: SACK blocks may then be missing.
     pub(in crate::spp) cuts_options: bool,
     twins: Twins,
     /// The resolution of the capture's clock.
     pub(in crate::spp) tick: TickMeter,
-    /// Connections of which the SYN was seen.
+    /// Connections whose SYN was captured.
     pub(in crate::spp) begins: Begins,
-    /// Flows whose datagrams recur.
+    /// Flows with recurring datagrams.
     pub(super) repeats: Repeats,
-    /// Packets identified with their addresses and ports.
+    /// Sample of packets identified by addresses, ports and content.
     pub(in crate::spp) by_endpoints: Sketch<KEPT_BY_ENDPOINTS>,
-    /// Packets identified by what address translation leaves alone.
+    /// Sample of packets identified by the content that address translation preserves.
     pub(in crate::spp) by_content: Sketch<KEPT_BY_CONTENT>,
 }
 
 impl Survey {
-    /// Takes in the capture's next packet.
+    /// Adds the next packet of the capture.
     #[inline]
     pub fn observe(&mut self, sighted: &Sighted<'_>) {
         self.packets += 1;
@@ -75,7 +75,7 @@ impl Survey {
         self.by_content.offer(content, sighted);
     }
 
-    /// Whether the capture holds each packet twice, as those of mirror ports may.
+    /// True if the capture records each packet twice, as mirror ports may.
     pub(in crate::spp) fn doubles(&self) -> bool {
         self.twins.are_the_rule()
     }

@@ -1,19 +1,19 @@
-//! Whether a capture holds each packet twice.
+//! Detects captures that record each packet twice.
 
 use super::sketch::COPY_GAP;
 use tcpexp_units::Timestamp;
 
-/// Among how many segments a twin is looked for.
+/// Number of recent segments that are compared with each new segment.
 const RECENT: usize = 8;
 
-/// So many segments are enough to tell whether a capture doubles.
+/// Number of segments after which the verdict is final.
 const JUDGED: u64 = 65_536;
 
-/// TCP data that follows the like of it at once: hosts hardly ever send so, while there is nothing
-/// odd about two acknowledgments that are alike.
+/// Counts TCP data segments that directly follow an identical segment. Hosts hardly ever send them,
+/// while consecutive identical acknowledgments are common.
 #[derive(Debug, Default)]
 pub(super) struct Twins {
-    /// The latest that are without a twin, by number.
+    /// The latest segments without a twin, in a ring.
     recent: [Option<(u64, Timestamp)>; RECENT],
     segments: u64,
     pairs: u64,
@@ -45,7 +45,7 @@ impl Twins {
         }
     }
 
-    /// Nine in ten and more have one; a few segments are no rule.
+    /// True if at least nine in ten packets have a twin. Fewer than 20 segments prove nothing.
     pub(super) fn are_the_rule(&self) -> bool {
         self.segments >= 20 && self.pairs * 20 >= self.segments * 9
     }
