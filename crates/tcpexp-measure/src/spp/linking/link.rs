@@ -1,4 +1,4 @@
-//! Which flow of one capture is which flow of the other.
+//! Links the flows of one capture to the flows of the other.
 
 use std::collections::HashMap;
 
@@ -12,37 +12,37 @@ use super::sighting::{Event, Sighting};
 use crate::spp::alignment::{Sides, address_number};
 use crate::spp::point::Point;
 
-/// How many packets of one flow are held back until the flow is found at the other point too:
-/// what a fast flow has in flight.
+/// Maximum number of packets held back per flow until the flow is found at the other point: as many
+/// as a fast flow has in flight.
 const HELD: usize = 4096;
 
-/// How many in all; beyond it each flow may hold back only a few.
+/// Number of packets held back in total; beyond it each flow may hold back only `HELD_WHEN_FULL`.
 const HELD_IN_ALL: usize = 262_144;
 
 const HELD_WHEN_FULL: usize = 64;
 
-/// Who is told of flows at both points, in order.
+/// Receives the events of flows found at both points, in order.
 ///
-/// One call for each, and not one with all that there may be: to hand a packet over in memory, as
-/// large as a flow, took longer than to find its flow.
+/// One method per event instead of an event enum: passing a packet through memory in an enum as
+/// large as a flow took longer than finding its flow.
 pub(in crate::spp) trait Listener {
     /// A flow was found at both points.
     fn found(&mut self, found: Found);
-    /// A packet of such a flow passed `point`.
+    /// A packet of a linked flow passed `point`.
     fn seen(&mut self, point: Point, event: Event);
-    /// Such a flow ended at both points.
+    /// A linked flow ended at both points.
     fn ended(&mut self, flow: FlowId);
 }
 
-/// Pairs the flows of two captures, by their endpoints or, across address translation, by content.
+/// Links the flows of two captures by their endpoints, or by content if addresses are translated.
 #[derive(Debug)]
 pub(in crate::spp) struct Linker {
     sides: Sides,
     translated: bool,
     flows: [Vec<Local>; 2],
     by_key: [HashMap<FlowKey, Slot, FixedState>; 2],
-    /// Where addresses are translated, the flow that holds back a packet with this mark; `None` if
-    /// several do.
+    /// If addresses are translated: the flow that holds back a packet with this mark; `None` if
+    /// several flows do.
     by_mark: [HashMap<Mark, Option<Slot>, FixedState>; 2],
     held: usize,
     next: FlowId,
@@ -63,17 +63,17 @@ impl Linker {
         }
     }
 
-    /// How many flows were found at both points.
+    /// Number of flows found at both points.
     pub(in crate::spp) fn flows_found(&self) -> u32 {
         self.next.0
     }
 
-    /// Flows that were never found at the other point, by [`Point::index`].
+    /// Counts of flows never found at the other point, by [`Point::index`].
     pub(in crate::spp) fn unpaired(&self) -> [Unpaired; 2] {
         self.unpaired
     }
 
-    /// A flow began at `point`.
+    /// Adds a flow that began at `point`.
     pub(in crate::spp) fn begin(&mut self, point: Point, slot: Slot, flow: &Flow) {
         if let Some(before) = self.by_key[point.index()].insert(flow.key, slot) {
             self.part(point, before);
@@ -82,12 +82,12 @@ impl Linker {
         let locals = &mut self.flows[point.index()];
         match locals.get_mut(slot.index()) {
             Some(place) => *place = local,
-            // The flow table hands out its slots in order.
+            // The flow table assigns slots in order.
             None => locals.push(local),
         }
     }
 
-    /// A packet of a flow that began passed `point`.
+    /// Takes in a packet at `point` of a flow that has begun.
     #[inline]
     pub(in crate::spp) fn see(
         &mut self,
@@ -102,7 +102,7 @@ impl Linker {
         }
     }
 
-    /// The flow in `slot` ended at `point`.
+    /// Ends the flow in `slot` at `point`.
     pub(in crate::spp) fn end(&mut self, point: Point, slot: Slot, out: &mut impl Listener) {
         self.part(point, slot);
         let local = &mut self.flows[point.index()][slot.index()];
@@ -134,7 +134,7 @@ impl Linker {
         }
     }
 
-    /// Tells the counterpart of the flow in `slot` that another may take its place.
+    /// Frees the counterpart of the flow in `slot` for another flow.
     fn part(&mut self, point: Point, slot: Slot) {
         let State::Linked(Linked {
             flow,
@@ -184,8 +184,8 @@ impl Linker {
         }
     }
 
-    /// The flow between the same endpoints at the other point, and whether both points name the
-    /// same end the initiator.
+    /// Returns the flow with the same endpoints at the other point, and whether both points agree
+    /// on the initiator.
     fn counterpart(&self, point: Point, slot: Slot) -> Option<(Slot, bool)> {
         let ours = &self.flows[point.index()][slot.index()];
         let other = point.opposite().index();
@@ -195,7 +195,7 @@ impl Linker {
             .then_some((partner, theirs.initiator == ours.initiator))
     }
 
-    /// Looks for the counterpart of a flow by one of its packets.
+    /// Searches for the counterpart of a flow by the mark of one packet.
     fn offer(&mut self, point: Point, sighting: Sighting, out: &mut impl Listener) {
         let Sighting { slot, mark, .. } = sighting;
         let other = point.opposite().index();
@@ -220,7 +220,7 @@ impl Linker {
             return;
         };
         let resembled = waiting.resembles.replace((partner, mark.words));
-        // A datagram may hold no more than its number, the same in all flows and both directions.
+        // A datagram may hold only its number, which is the same in all flows and both directions.
         let is_like = resembled.is_some_and(|(flow, words)| flow == partner && words != mark.words)
             && (endpoints.0 == their_endpoints.0 || endpoints.1 == their_endpoints.1);
         if is_like || mark.is_of_one_flow() {
@@ -289,7 +289,7 @@ impl Linker {
         }
     }
 
-    /// Takes what a flow held back; if it was linked before, that flow is over.
+    /// Takes the packets that a flow held back; if the flow was linked, the earlier link ends.
     fn stop_waiting(&mut self, point: Point, slot: Slot, out: &mut impl Listener) -> Waiting {
         let state = &mut self.flows[point.index()][slot.index()].state;
         let waiting = match std::mem::replace(state, State::Free) {
@@ -307,7 +307,7 @@ impl Linker {
         waiting
     }
 
-    /// No longer offers packets for recognition.
+    /// Removes the marks of packets that are no longer held back.
     fn withdraw<'a>(&mut self, point: Point, held: impl IntoIterator<Item = &'a Sighting>) {
         for sighting in held {
             self.by_mark[point.index()].remove(&sighting.mark);

@@ -1,4 +1,4 @@
-//! One point's view of a flow, and what it is called in the pair.
+//! One point's view of a flow, and the names of its directions in the pair.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -11,14 +11,14 @@ use super::sighting::{Event, Sighting};
 use crate::spp::crossing::Way;
 use crate::spp::point::Point;
 
-/// One point's view of a flow: no more of it than linking needs, for there may be millions.
+/// One point's view of a flow, reduced to what linking needs: there may be millions.
 #[derive(Debug)]
 pub(in crate::spp) struct Local {
     pub(in crate::spp) flow: FlowId,
     pub(in crate::spp) key: FlowKey,
     pub(in crate::spp) initiator: End,
     pub(in crate::spp) initiator_known: InitiatorKnown,
-    /// Initial sequence numbers as far as they were known at the first packet, by [`End`].
+    /// Initial sequence numbers known at the first packet, by [`End`].
     pub(in crate::spp) isn: [Option<SeqNum>; 2],
     pub(in crate::spp) state: State,
 }
@@ -35,7 +35,7 @@ impl Local {
         }
     }
 
-    /// Whether the flow has no counterpart, or has lost it.
+    /// True if the flow has no counterpart, or its counterpart has ended.
     pub(in crate::spp) fn is_free(&self) -> bool {
         match &self.state {
             State::Free => false,
@@ -44,20 +44,20 @@ impl Local {
         }
     }
 
-    /// Whether `other`, between the same endpoints, may be this connection that just began.
+    /// True if `other`, with the same endpoints, may be this new connection.
     pub(in crate::spp) fn may_be(&self, other: &Self) -> bool {
         let was_another = matches!(other.state, State::Linked(_));
         let mut isns = self.isn.iter().zip(&other.isn);
         isns.all(|isns| match isns {
             (Some(ours), Some(theirs)) => ours == theirs,
-            // What was open when its capture began may have begun with this SYN, unless it is known
-            // as a connection already.
+            // A flow that was open when its capture began may have begun with this SYN, unless it
+            // is already linked to another connection.
             (Some(_), None) => !was_another,
             (None, _) => true,
         })
     }
 
-    /// The packet with this mark that is held back.
+    /// Returns the held-back packet with this mark.
     pub(in crate::spp) fn held(&self, mark: &Mark) -> Option<&Sighting> {
         match &self.state {
             State::Waiting(waiting) => waiting.held.iter().find(|held| held.mark == *mark),
@@ -65,8 +65,8 @@ impl Local {
         }
     }
 
-    /// The two endpoints, first the one that sends in the direction that is called forward where
-    /// this point's forward direction is called `forward_is`.
+    /// The two endpoints, sender of the pair's forward direction first; `forward_is` is the pair's
+    /// name of this point's forward direction.
     pub(in crate::spp) fn endpoints(&self, forward_is: Direction) -> (SocketAddr, SocketAddr) {
         let sender = match forward_is {
             Direction::Forward => self.initiator,
@@ -81,9 +81,9 @@ impl Local {
 
 #[derive(Debug)]
 pub(in crate::spp) enum State {
-    /// Not alive.
+    /// Not in use.
     Free,
-    /// Its counterpart has not been seen.
+    /// Not found at the other point yet.
     Waiting(Box<Waiting>),
     /// Found at both points.
     Linked(Linked),
@@ -94,18 +94,19 @@ pub(in crate::spp) struct Waiting {
     pub(in crate::spp) held: VecDeque<Sighting>,
     pub(in crate::spp) packets: u64,
     pub(in crate::spp) dropped: [u64; 2],
-    /// The flow at the other point that shares a datagram, and how that began.
+    /// The flow at the other point with an identical datagram, and the first bytes of that
+    /// datagram.
     pub(in crate::spp) resembles: Option<(Slot, [u32; 4])>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Linked {
     pub(in crate::spp) flow: FlowId,
-    /// What this point's forward direction is called in the pair.
+    /// The pair's name of this point's forward direction.
     pub(in crate::spp) forward_is: Direction,
-    /// Which way the pair's forward direction goes.
+    /// Way of the pair's forward direction.
     pub(in crate::spp) way: Way,
-    /// The other point's slot, until the flow ends there.
+    /// Slot at the other point, until the flow ends there.
     pub(in crate::spp) partner: Option<Slot>,
 }
 
@@ -126,8 +127,8 @@ impl Linked {
     }
 }
 
-/// What each point's forward direction is called in the pair: the point that knows the initiator
-/// better names the directions.
+/// The pair's name of each point's forward direction. The point that knows the initiator better
+/// decides.
 pub(in crate::spp) fn names(locals: [&Local; 2], same_initiator: bool) -> [Direction; 2] {
     let other = if same_initiator {
         Direction::Forward
@@ -141,7 +142,7 @@ pub(in crate::spp) fn names(locals: [&Local; 2], same_initiator: bool) -> [Direc
     }
 }
 
-/// `direction` as it is called where forward is called `forward_is`.
+/// The pair's name of `direction`, if the pair calls forward `forward_is`.
 pub(in crate::spp) fn relative(direction: Direction, forward_is: Direction) -> Direction {
     match forward_is {
         Direction::Forward => direction,
@@ -149,7 +150,7 @@ pub(in crate::spp) fn relative(direction: Direction, forward_is: Direction) -> D
     }
 }
 
-/// Which way the forward direction goes, judged by which point saw the flow first.
+/// Way of the forward direction, inferred from the point that saw the flow first.
 pub(in crate::spp) fn way_by_time(waiting: &[Waiting; 2], forward_is: [Direction; 2]) -> Way {
     let first = Point::BOTH.map(|p| waiting[p.index()].held.front());
     let way_of = |sighting: &Sighting, point: Point, way: Way| match relative(

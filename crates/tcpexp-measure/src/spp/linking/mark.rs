@@ -1,4 +1,4 @@
-//! What makes a packet itself: the header fields by which it is known again at the other point.
+//! The header fields that identify a packet at both points.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -8,11 +8,11 @@ use tcpexp_wire::{Packet, SeqNum, Transport};
 
 use crate::spp::alignment::{Field, Identification, sack_hash};
 
-/// No sender comes back to the same IP ID before: at ten million packets a second 65 536 take 7 ms,
-/// and copies follow each other closely.
+/// No sender reuses an IP ID within this time: at ten million packets per second 65,536 packets
+/// take 7 ms. Copies follow each other more closely.
 const IP_ID_REUSED: TimeDelta = TimeDelta::from_millis(5);
 
-/// The fields in use, ready for the hot path: each a mask that keeps a field or blanks it.
+/// The compared fields as masks, ready for the hot path: a mask keeps or clears its field.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Marker {
     ip_id: u16,
@@ -48,7 +48,7 @@ impl Marker {
         }
     }
 
-    /// The mark of `packet`: equal at both points for the same packet.
+    /// Returns the mark of `packet`, which is the same at both points.
     #[inline]
     pub(in crate::spp) fn mark(&self, packet: &Packet<'_>) -> Mark {
         let ip_id = packet.ip_id.unwrap_or(0) & self.ip_id;
@@ -72,7 +72,8 @@ impl Marker {
             Transport::Udp(udp) => {
                 let mut prefix = [0; 16];
                 let captured = packet.payload.len().min(prefix.len());
-                // Both captures must hold the prefix whole, or it says less than it seems to.
+                // Compare the prefix only if it is captured whole: a cut prefix does not identify
+                // the packet.
                 if captured == prefix.len().min(length as usize) {
                     prefix[..captured].copy_from_slice(&packet.payload[..captured]);
                 }
@@ -89,24 +90,24 @@ fn word_at(prefix: &[u8; 16], from: usize) -> u32 {
     word.map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
-/// All that identifies a packet within its flow.
+/// The values that identify a packet within its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spp) struct Mark {
-    /// TCP: sequence and acknowledgment number, `TSval`, `TSecr`. UDP: the payload's first bytes.
+    /// TCP: sequence and acknowledgment number, `TSval`, `TSecr`. UDP: first bytes of the payload.
     pub(in crate::spp) words: [u32; 4],
-    /// Payload bytes.
+    /// Payload length in bytes.
     pub(in crate::spp) length: u32,
     pub(in crate::spp) ip_id: u16,
-    /// Whether the packet is data that may be cut anew, to be matched by its range.
+    /// True for data that may be recut; it is matched by its stream range.
     pub(in crate::spp) by_range: bool,
     is_tcp: bool,
-    /// Hash of these and of the fields that are compared and no more: flags, window, SACK blocks
-    /// or UDP checksum.
+    /// Hash of these values and of fields needed only for comparison: flags, window, SACK blocks,
+    /// UDP checksum.
     pub(in crate::spp) digest: [u64; 2],
 }
 
 impl Mark {
-    /// The hash is made here, where the fields are at hand; later they may not be.
+    /// Hashes here, while the fields are in the cache.
     #[inline]
     fn new(words: [u32; 4], length: u32, ip_id: u16, rest: [u64; 2]) -> Self {
         let [a, b, c, d] = words.map(u64::from);
@@ -138,32 +139,32 @@ impl Mark {
         SeqNum(self.words[0])
     }
 
-    /// Acknowledgment number of a TCP segment; `None` without one.
+    /// Acknowledgment number of a TCP segment; `None` without ACK.
     pub(in crate::spp) fn ack(&self) -> Option<SeqNum> {
-        // Zero without the ACK flag, and with it once in 2^32 bytes.
+        // Zero without the ACK flag; with it, zero occurs once in 2^32 bytes.
         (self.is_tcp && self.words[1] != 0).then_some(SeqNum(self.words[1]))
     }
 
-    /// Whether no other packet of its flow has this mark, but for copies.
+    /// True if no other packet of its flow has this mark, except copies.
     pub(in crate::spp) fn is_one_of_a_kind(&self) -> bool {
         let has_timestamp = self.is_tcp && self.words[2] != 0;
-        // Each piece of a segment that is cut anew has another IP ID.
+        // Each piece of a recut segment has another IP ID.
         let has_own_id = self.ip_id != 0 && !self.by_range;
         has_own_id || (has_timestamp && self.length > 0)
     }
 
-    /// Whether no other flow has a packet with this mark: sequence and acknowledgment numbers start
-    /// at random. Datagrams that say nothing are alike in all flows and both directions.
+    /// True if no other flow has a packet with this mark: initial sequence numbers are random.
+    /// Datagrams with little content are identical in all flows and both directions.
     pub(in crate::spp) fn is_of_one_flow(&self) -> bool {
         self.is_tcp && self.words[1] != 0
     }
 
-    /// Whether a packet with this mark that follows another with the same one after `gap` is a
-    /// second capture of it, or a copy that the network made, and not sent again.
+    /// True if a packet that follows another with the same mark after `gap` is a second capture of
+    /// it or a network duplicate, and not a retransmission.
     ///
-    /// A sender gives each packet its own IP ID until those run out; with a TCP timestamp beside it
-    /// none comes again. Without an IP ID nothing tells: a sender that learns of a loss sends again
-    /// what left only just before, and the clock of the timestamps may not have ticked since.
+    /// A sender does not reuse an IP ID before all others are used, and never together with the
+    /// same TCP timestamp. Without an IP ID the two cannot be distinguished: a sender that detects
+    /// a loss may retransmit a segment it sent just before, within one tick of the timestamp clock.
     pub(in crate::spp) fn is_copy_after(&self, gap: TimeDelta) -> bool {
         let has_timestamp = self.is_tcp && self.words[2] != 0;
         self.ip_id != 0 && (has_timestamp || gap < IP_ID_REUSED)

@@ -1,4 +1,4 @@
-//! Each packet's mark, and which flow of one capture is which flow of the other.
+//! Packet marks, and which flow of one capture is which flow of the other.
 
 mod link;
 mod local;

@@ -9,24 +9,24 @@ use crate::spp::crossing::Way;
 /// One packet at one point, reduced to what matching needs.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Sighting {
-    /// When, on the common timeline.
+    /// Time on the common timeline.
     pub(in crate::spp) at: Timestamp,
-    /// When, on the point's own clock.
+    /// Time on the clock of the point.
     pub(in crate::spp) time: Timestamp,
-    /// Which stretch between clock steps.
+    /// Number of clock steps before the packet.
     pub(in crate::spp) piece: u16,
-    /// Lower half of the record's number in its capture: there is room for no more.
+    /// Lower half of the record number; the upper half is left out to save space.
     pub(in crate::spp) record: u32,
-    /// Bytes of all headers from IP on.
+    /// Bytes of all headers from the IP header on.
     pub(in crate::spp) header_bytes: u16,
-    /// Where the point's flow table keeps the flow.
+    /// Slot of the flow in the point's flow table.
     pub(in crate::spp) slot: Slot,
-    /// Which way it goes in its flow, as the point's flow table sees it.
+    /// Direction of the packet in the point's flow table.
     pub(in crate::spp) direction: Direction,
     pub(in crate::spp) mark: Mark,
 }
 
-/// A sighting of a flow that is known at both points.
+/// A sighting of a flow found at both points.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Event {
     pub(in crate::spp) flow: FlowId,
@@ -35,8 +35,8 @@ pub(in crate::spp) struct Event {
     pub(in crate::spp) sighting: Sighting,
 }
 
-/// The number that ends in `low` and is not above `latest`: nothing is in flight for as long as it
-/// takes to count to 2^32.
+/// The largest number not above `latest` whose lower half is `low`. No packet stays in flight for
+/// 2^32 records.
 pub(in crate::spp) fn whole(low: u32, latest: u64) -> u64 {
     latest.wrapping_sub(u64::from(low_half(latest).wrapping_sub(low)))
 }
