@@ -1,4 +1,4 @@
-//! What became of one direction's packets.
+//! Packet counts of one direction.
 
 use std::ops::AddAssign;
 
@@ -6,40 +6,40 @@ use super::evidence::Absence;
 use super::outcome::Fate;
 use super::ranges::Settled;
 
-/// What became of one direction's packets.
+/// Packet counts of one direction.
 ///
 /// At the upstream point `seen = matched + ambiguous + copies + lost + missed + lost_or_missed +
-/// outside`; at the downstream point `arrived = arrivals_matched + arrivals_ambiguous + arrivals_copies +
-/// unseen_upstream + arrivals_outside`.
+/// outside`; at the downstream point `arrived = arrivals_matched + arrivals_ambiguous +
+/// arrivals_copies + unseen_upstream + arrivals_outside`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DirectionCounts {
-    /// Packets at the point that this direction passes first.
+    /// Packets at the upstream point.
     pub seen: u64,
-    /// Of these, found again downstream.
+    /// Packets of `seen` that were matched downstream.
     pub matched: u64,
-    /// Of these, like another packet in every field that identifies one; not used.
+    /// Packets of `seen` that are indistinguishable from another packet; not used.
     pub ambiguous: u64,
-    /// Of these, second captures of one packet.
+    /// Packets of `seen` that are second captures of one packet.
     pub copies: u64,
-    /// Of these, never seen downstream though the downstream capture was running.
+    /// Packets of `seen` not found downstream while the downstream capture was running.
     pub lost: u64,
-    /// Of these, shown to have arrived though the downstream capture missed them.
+    /// Packets of `seen` that provably arrived, but that the downstream capture missed.
     pub missed: u64,
-    /// Of these, lost or missed by the downstream capture: nothing shows which.
+    /// Packets of `seen` that were lost, or that the downstream capture missed.
     pub lost_or_missed: u64,
-    /// Of these, sent while the downstream capture was not running.
+    /// Packets of `seen` sent while the downstream capture may not have been running.
     pub outside: u64,
-    /// Packets at the point that this direction passes last.
+    /// Packets at the downstream point.
     pub arrived: u64,
-    /// Of these, found upstream too.
+    /// Packets of `arrived` that were matched upstream.
     pub arrivals_matched: u64,
-    /// Of these, like another packet in every field that identifies one; not used.
+    /// Packets of `arrived` that are indistinguishable from another packet; not used.
     pub arrivals_ambiguous: u64,
-    /// Of these, second captures or copies made on the path.
+    /// Packets of `arrived` that are second captures or network duplicates.
     pub arrivals_copies: u64,
-    /// Of these, not seen upstream though the upstream capture was running.
+    /// Packets of `arrived` not found upstream while the upstream capture was running.
     pub unseen_upstream: u64,
-    /// Of these, sent while the upstream capture was not running.
+    /// Packets of `arrived` sent while the upstream capture may not have been running.
     pub arrivals_outside: u64,
 }
 
@@ -63,7 +63,7 @@ impl AddAssign for DirectionCounts {
 }
 
 impl DirectionCounts {
-    /// Packets from before the flow was found at the other point.
+    /// Counts packets dropped before the flow was found at the other point.
     pub(in crate::spp) fn drop_before_found(&mut self, upstream: bool, packets: u64) {
         if upstream {
             self.seen += packets;
@@ -79,7 +79,7 @@ impl DirectionCounts {
         self.matched += settled.packets;
     }
 
-    /// Counts the missing ones; returns what became of them.
+    /// Counts missing packets and returns their fate.
     pub(in crate::spp) fn settle_missing(
         &mut self,
         settled: Settled,

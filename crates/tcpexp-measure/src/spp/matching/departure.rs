@@ -1,4 +1,4 @@
-//! A packet as it passed the first point.
+//! A packet at the first point it passes.
 
 use std::hash::{Hash, Hasher};
 
@@ -10,8 +10,8 @@ use crate::spp::alignment::COPY_GAP;
 use crate::spp::crossing::Way;
 use crate::spp::linking::{Event, low_half};
 
-/// A flow and the 128-bit hash of a mark: half as large as the mark, and even in a capture of a
-/// million million packets two of them are alike once in a million million million.
+/// A flow and the 128-bit hash of a mark, half as large as the mark. Even in a capture of 10^12
+/// packets, a given collision has a probability of about 10^-18.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spp) struct Identity {
     pub(super) flow: FlowId,
@@ -37,30 +37,30 @@ impl Hash for Identity {
     }
 }
 
-/// A packet as it passed the first point.
+/// A packet at the first point it passes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Departure {
     pub(in crate::spp) direction: Direction,
     pub(in crate::spp) way: Way,
     pub(in crate::spp) at: Timestamp,
     pub(in crate::spp) time: Timestamp,
-    /// Which stretch between clock steps: there are few.
+    /// Number of clock steps before the packet; there are few.
     pub(in crate::spp) piece: u16,
-    /// Lower half of the record's number in its capture.
+    /// Lower half of the record number in its capture.
     pub(in crate::spp) record: u32,
-    /// Lower half of its place among the packets that left in its direction.
+    /// Lower half of the packet's number among the departures of its direction.
     pub(in crate::spp) number: u32,
     pub(in crate::spp) payload_bytes: u32,
-    /// TCP: sequence number of its first byte.
+    /// TCP sequence number of the first byte.
     pub(in crate::spp) seq: SeqNum,
-    /// Bytes of all headers from IP on.
+    /// Bytes of all headers from the IP header on.
     pub(in crate::spp) header_bytes: u16,
-    /// Whether it was captured twice by a capture that holds each packet twice.
+    /// True if the capture records each packet twice and its second record has been found.
     pub(in crate::spp) has_twin: bool,
 }
 
 impl Departure {
-    /// `number` packets left before it.
+    /// `number` is the count of earlier departures.
     pub(in crate::spp) fn of(event: &Event, number: u64) -> Self {
         Self {
             direction: event.direction,
@@ -77,8 +77,8 @@ impl Departure {
         }
     }
 
-    /// Whether one like it that passed at `at` is its second record in a capture that `doubles`
-    /// each packet: one that follows at once is, but no third.
+    /// True if an identical record at `at` is the capture's duplicate record of this packet (at
+    /// most one per packet); `doubles` is true if the capture records each packet twice.
     #[inline]
     pub(in crate::spp) fn takes_twin(&mut self, at: Timestamp, doubles: bool) -> bool {
         let is_twin = doubles && !self.has_twin && at - self.at < COPY_GAP;
@@ -87,15 +87,15 @@ impl Departure {
     }
 }
 
-/// What became of an arrival.
+/// Result of matching an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spp) enum Outcome<T> {
-    /// This is the packet.
+    /// Matches this departure.
     Matched(T),
-    /// It could be one of several.
+    /// Matches several departures.
     Ambiguous,
-    /// It is like this packet, but may be a retransmission of it that was not seen leaving.
+    /// Identical to this departure, but may be an unseen retransmission of it.
     Doubtful(T),
-    /// None like it is in flight.
+    /// No identical packet is in flight.
     Unknown,
 }

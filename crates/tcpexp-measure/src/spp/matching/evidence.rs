@@ -1,53 +1,54 @@
-//! Whether data that was not seen arriving was lost on the path, or missed by the capture there.
+//! Decides whether data that did not arrive was lost on the path or missed by the downstream
+//! capture.
 //!
-//! A receiver acknowledges only what it has (RFC 9293, section 3.4). So data that it acknowledges,
-//! while no packet with these bytes is in the capture beside it, passed that capture unrecorded.
-//! With one departure of these bytes it is clear which packet that was. With several, at least one
-//! of them arrived, and which one is not known.
+//! A receiver acknowledges only data that it has (RFC 9293, section 3.4). If it acknowledges data
+//! whose bytes are in no packet of the downstream capture, the capture missed this data. With one
+//! departure of these bytes, the missed packet is known. With several, at least one of them
+//! arrived, but which one is unknown.
 
 use std::collections::BTreeMap;
 
 use tcpexp_flow::StreamOffset;
 use tcpexp_wire::SeqNum;
 
-/// Holes and retransmissions of a direction that are remembered, the latest: enough for a horizon
-/// of half a minute at a gigabit per second with 1 % loss.
+/// Number of recent holes and retransmissions remembered per direction: enough for a horizon of
+/// half a minute at 1 Gbit/s with 1 % loss.
 const REMEMBERED: usize = 65_536;
-/// No departure is longer: BIG TCP's super-packets have 512 KB (RFC 2675).
+/// Maximum length of a departure: BIG TCP's super-packets have 512 KB (RFC 2675).
 const LONGEST_BYTES: i64 = 1 << 19;
 
-/// Why a packet was not seen arriving.
+/// Reason why a packet was not captured downstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spp) enum Absence {
-    /// Nothing says that it arrived, and the capture is not known to miss packets.
+    /// No evidence of its arrival, and the capture is not known to miss packets.
     Lost,
-    /// It arrived: only the capture missed it.
+    /// It arrived, but the capture missed it.
     Missed,
-    /// One or the other.
+    /// Lost, or missed by the capture.
     LostOrMissed,
 }
 
-/// What one direction of a TCP flow shows of data that was not seen arriving.
+/// Evidence on data of one direction of a TCP flow that was not captured downstream.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Evidence {
-    /// Any offset of the stream, to unwrap the next sequence number near it.
+    /// Any stream offset, to unwrap the next sequence number near it.
     near: Option<StreamOffset>,
-    /// The bytes that were seen arriving: disjoint ranges by their start.
+    /// The bytes captured downstream: disjoint ranges, end by start.
     seen: BTreeMap<StreamOffset, StreamOffset>,
-    /// Retransmissions by their start.
+    /// Ends of retransmissions by their start.
     retransmitted: BTreeMap<StreamOffset, StreamOffset>,
-    /// The end of what left.
+    /// End of the data that left.
     snd_nxt: Option<StreamOffset>,
     /// The highest acknowledgment number seen at either point.
     acked: Option<StreamOffset>,
-    /// Whether data that left once was overtaken: then a retransmission need not mean a loss.
+    /// True if an original was overtaken: then a retransmission does not prove a loss.
     reordered: bool,
-    /// Below it nothing is remembered.
+    /// Offset below which ranges may have been forgotten.
     forgotten: Option<StreamOffset>,
 }
 
 impl Evidence {
-    /// Data left.
+    /// Adds data that left.
     pub(in crate::spp) fn depart(&mut self, seq: SeqNum, bytes: u32) {
         let (start, end) = self.range(seq, bytes);
         if self.snd_nxt.is_some_and(|snd_nxt| start < snd_nxt) {
@@ -60,10 +61,10 @@ impl Evidence {
         self.snd_nxt = Some(self.snd_nxt.map_or(end, |snd_nxt| snd_nxt.max(end)));
     }
 
-    /// Data arrived.
+    /// Adds data that arrived.
     pub(in crate::spp) fn arrive(&mut self, seq: SeqNum, bytes: u32) {
         let (mut start, mut end) = self.range(seq, bytes);
-        // The usual case: it continues what arrived last.
+        // The usual case: the data continues the last range.
         if let Some(mut last) = self.seen.last_entry()
             && *last.key() <= start
             && *last.get() >= start
@@ -93,14 +94,14 @@ impl Evidence {
         }
     }
 
-    /// A packet of the other direction acknowledges all bytes before `ack`.
+    /// Adds an acknowledgment from the other direction: it covers all bytes before `ack`.
     pub(in crate::spp) fn acknowledge(&mut self, ack: SeqNum) {
         let ack = self.offset(ack);
         self.acked = Some(self.acked.map_or(ack, |acked| acked.max(ack)));
     }
 
-    /// Why `bytes` from `seq` on were not all seen arriving; `misses` tells whether the capture is
-    /// known to miss packets.
+    /// Reason why not all of the `bytes` from `seq` on were captured downstream; `misses` is true
+    /// if the capture is known to miss packets.
     pub(in crate::spp) fn absence(&self, seq: SeqNum, bytes: u32, misses: bool) -> Absence {
         let unproven = Absence::unproven(misses);
         let Some(near) = self.near.filter(|_| bytes > 0) else {
@@ -110,8 +111,8 @@ impl Evidence {
         let end = start.plus(bytes);
         let before = self.seen.range(..=start).next_back();
         if before.is_some_and(|(_, &to)| to >= end) {
-            // A retransmission arrived, for which the sender had its reason: a loss, or packets that
-            // were overtaken for so long that they seemed lost (RFC 4653, section 2).
+            // A retransmission arrived. The sender saw a loss, or reordering long enough to look
+            // like one (RFC 4653, section 2).
             return Absence::unproven(misses && self.reordered);
         }
         if self.acked.is_none_or(|acked| acked < end) {
@@ -125,7 +126,7 @@ impl Evidence {
         }
     }
 
-    /// Whether any of these bytes left more than once.
+    /// True if any of these bytes left more than once.
     fn was_retransmitted(&self, start: StreamOffset, end: StreamOffset) -> bool {
         let mut around = self.retransmitted.range(start.moved(-LONGEST_BYTES)..end);
         around.any(|(_, &to)| to > start)
@@ -154,7 +155,7 @@ impl Evidence {
 }
 
 impl Absence {
-    /// Of a packet of which nothing says whether it arrived.
+    /// Absence without evidence of an arrival.
     pub(in crate::spp) fn unproven(misses: bool) -> Self {
         if misses {
             Self::LostOrMissed
@@ -170,7 +171,7 @@ mod tests {
 
     const SEGMENT: u32 = 1_000;
 
-    /// Segments by their number, as they left and as they were seen arriving.
+    /// Evidence from segment numbers that departed and that were captured downstream.
     fn evidence(departed: &[u32], seen: &[u32], acked: u32) -> Evidence {
         let mut evidence = Evidence::default();
         for number in departed {

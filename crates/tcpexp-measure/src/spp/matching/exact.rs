@@ -1,4 +1,4 @@
-//! Packets in flight, known again by their headers.
+//! Packets in flight, matched by their headers.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -12,46 +12,48 @@ use super::queue::Queue;
 use super::stream::UsualOwds;
 use crate::spp::linking::{Event, Sighting};
 
-/// All packets going one way that have passed the first point but not yet the second.
+/// All packets of one way that have passed the first point but not yet the second.
 ///
-/// A packet is in here once. Where two packets cannot be told apart, an arrival that could be
-/// either is neither: both stay unmatched and count as ambiguous.
+/// A packet is stored once. If several identical packets are in flight, an arrival that may be any
+/// of them matches none: all stay unmatched and count as ambiguous.
 ///
-/// Most packets arrive soon, and few enough are in flight for a processor's cache. The lost ones
-/// would crowd them out, so what is overdue is kept apart, and so are those that have a double.
+/// Most packets arrive soon, and the packets in flight are few enough for the processor's cache.
+/// Lost packets would evict them, so overdue packets are kept apart, and so are packets with an
+/// identical one.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct InFlight {
     queue: Queue,
     apart: HashMap<Identity, Departed, FixedState>,
 }
 
-/// Packets that look the same.
+/// Identical packets.
 #[derive(Clone, Debug)]
 struct Departed {
-    /// The one that left first; the last, once they are `ambiguous`.
+    /// The earliest departure; once they are `ambiguous`, the latest.
     first: Departure,
-    /// Later ones, hardly ever any; none once they are `ambiguous`. Boxed, for the others pay for it.
+    /// Later departures, rarely any; none once they are `ambiguous`. Boxed to keep the common case
+    /// small.
     #[expect(
         clippy::box_collection,
         reason = "a third of the size of each of a million entries"
     )]
     more: Option<Box<VecDeque<Departure>>>,
-    /// How many there are in all if an arrival could be one or another of them, else 0.
+    /// Number of packets if an arrival may be any of them, else 0.
     ambiguous: u64,
 }
 
-/// A packet that was given up, or several that look the same.
+/// A packet that was given up, or several identical ones.
 pub(in crate::spp) struct Expired {
     pub(in crate::spp) flow: FlowId,
     pub(in crate::spp) departure: Departure,
     pub(in crate::spp) packets: u64,
-    /// Whether an arrival could have been this one or another.
+    /// True if an arrival may have been this packet or another.
     pub(in crate::spp) ambiguous: bool,
 }
 
 impl InFlight {
-    /// A packet left as the `number`th of its direction. `false` if it is a second capture of one
-    /// that is in flight.
+    /// Adds the `number`th departure of its direction. Returns `false` if it is a second capture of
+    /// a packet in flight.
     pub(in crate::spp) fn depart(&mut self, event: &Event, number: u64, doubles: bool) -> bool {
         let mark = &event.sighting.mark;
         let identity = Identity::new(event.flow, mark.digest);
@@ -73,7 +75,8 @@ impl InFlight {
         true
     }
 
-    /// A packet arrived; `usual` are the one-way delays that one may have which had a double.
+    /// Matches an arrival; `usual` holds the plausible one-way delays of a packet that may have an
+    /// identical one.
     #[inline]
     pub(in crate::spp) fn arrive(
         &mut self,
@@ -123,7 +126,7 @@ impl InFlight {
         let latest = usual.latest_departure(sighting.at);
         let has_double = departed.second().is_some_and(|second| second.at <= latest);
         if departure.at > latest {
-            // Either its like left unseen, or the clocks are not what they seem.
+            // Either an identical packet left unseen, or the clock offset is wrong.
             if !sighting.mark.is_one_of_a_kind() {
                 departed.confuse();
             }
@@ -147,7 +150,7 @@ impl InFlight {
         Outcome::Matched(departure)
     }
 
-    /// Sets apart what should have arrived if it left before `due`.
+    /// Moves packets that left before `due` from the queue to the packets kept apart.
     pub(in crate::spp) fn set_apart(&mut self, due: Timestamp) {
         while let Some((identity, departure)) = self.queue.take_before(due) {
             self.apart.insert(identity, Departed::new(departure));
@@ -160,7 +163,7 @@ impl InFlight {
         }
     }
 
-    /// Gives up all that left before `horizon`.
+    /// Gives up all packets that left before `horizon`.
     pub(in crate::spp) fn expire(&mut self, horizon: Timestamp, mut each: impl FnMut(Expired)) {
         self.set_apart(horizon);
         self.apart.retain(|identity, departed| {
@@ -181,7 +184,7 @@ impl InFlight {
     }
 }
 
-/// Whether instead of the packet that was seen leaving, a double that left unseen may have arrived.
+/// True if the arrival may be an identical packet that left unseen, instead of this departure.
 fn seems_unseen(departure: &Departure, sighting: &Sighting, usual: &UsualOwds) -> bool {
     let is_one_of_a_kind = sighting.mark.is_one_of_a_kind() && !usual.recurs;
     !usual.include(departure.at, sighting.at) && !is_one_of_a_kind
@@ -215,7 +218,8 @@ impl Departed {
         self.more.as_mut()?.pop_front()
     }
 
-    /// Takes out the one packet that `may_be` it, if there is exactly one; and whether none is left.
+    /// Takes out the one packet that satisfies `may_be`, if exactly one does; the flag is true if
+    /// none is left.
     fn take_only(&mut self, may_be: impl Fn(&Departure) -> bool) -> (Option<Departure>, bool) {
         let mut all = self.more.take().map_or_else(VecDeque::new, |more| *more);
         all.push_front(self.first);
@@ -240,7 +244,7 @@ impl Departed {
         }
     }
 
-    /// Nothing tells these packets apart: from now on they only count.
+    /// Marks the packets as indistinguishable: from now on they are only counted.
     #[cold]
     fn confuse(&mut self) {
         self.first = *self.latest();

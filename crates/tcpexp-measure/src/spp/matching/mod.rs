@@ -1,4 +1,4 @@
-//! Which packet that arrived is which packet that left.
+//! Matches arrivals to departures.
 
 mod counts;
 mod departure;

@@ -1,4 +1,4 @@
-//! What became of each packet, for who asks for it.
+//! The fate of each packet, reported on request.
 
 use super::departure::Departure;
 use super::ranges::Settled;
@@ -8,33 +8,32 @@ use crate::spp::linking::{Event, whole};
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// What became of one packet between the points.
+/// Fate of one packet between the points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fate {
-    /// It was seen at both points.
+    /// Seen at both points.
     Delivered,
-    /// It left and never arrived, though the downstream capture was running.
+    /// Seen leaving but not arriving, while the downstream capture was running.
     Lost,
-    /// It arrived, as its acknowledgment shows, and the downstream capture missed it.
+    /// Acknowledged, so it arrived; the downstream capture missed it.
     Missed,
-    /// It was lost, or it arrived and the downstream capture missed it.
+    /// Lost, or missed by the downstream capture.
     LostOrMissed,
-    /// It is like another packet in every field that identifies one, so which of them left or
-    /// arrived is not known.
+    /// Indistinguishable from another packet, so it is unknown which of them left or arrived.
     Ambiguous,
-    /// It passed one point while the other's capture may not have been running.
+    /// Seen at one point while the other capture may not have been running.
     Outside,
-    /// The second record of one packet at the point that it passed first.
+    /// Second record of one packet at the upstream point.
     Copy,
-    /// It arrived once more: a copy made on the path, or the second record of one packet at the
-    /// point that it passed last.
+    /// A duplicate arrival: a network duplicate, or the second record of one packet at the
+    /// downstream point.
     Duplicate,
-    /// It arrived and was not seen leaving, though the upstream capture was running.
+    /// Seen arriving but not leaving, while the upstream capture was running.
     Unseen,
 }
 
 impl Fate {
-    /// All of them.
+    /// All fates.
     pub const ALL: [Self; 9] = [
         Self::Delivered,
         Self::Lost,
@@ -47,7 +46,7 @@ impl Fate {
         Self::Unseen,
     ];
 
-    /// The name used in tables.
+    /// Name of the fate in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Delivered => "delivered",
@@ -66,54 +65,55 @@ impl Fate {
 /// One record of one capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passing {
-    /// Its number in the capture, from 0.
+    /// Record number in the capture, from 0.
     pub record: u64,
-    /// When, on that capture's own clock.
+    /// Time on the clock of the capture.
     pub time: Timestamp,
-    /// When, on the common timeline: the source's clock without steps.
+    /// Time on the common timeline: the source clock without steps.
     pub at: Timestamp,
 }
 
-/// What became of one packet.
+/// Outcome of one packet.
 ///
-/// Each record of a flow found at both points is in one outcome: `sent` of one, or `received` of
-/// one, and both of the same if the packet was delivered. Left out are only records from before a
-/// flow was found at the other point that were too many to be held back.
+/// Each record of a flow found at both points belongs to one outcome, as its `sent` or its
+/// `received`. The outcome of a delivered packet has both. Only records from before the flow was
+/// found at the other point are left out, if there were too many to hold back.
 ///
-/// Where segments are cut anew between the points, an outcome is what arrived, and several may
-/// come from one record at the point passed first, or records there may be part of an arrival
-/// whose last byte another one carried.
+/// If segments are recut between the points, an outcome describes an arrival. One upstream record
+/// may then yield several outcomes, and an upstream record may be part of an arrival whose last
+/// byte another record carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketOutcome {
-    /// Which flow.
+    /// The flow.
     pub flow: FlowId,
-    /// Which way it went within the flow.
+    /// Direction within the flow.
     pub direction: Direction,
-    /// Which way it went between the points.
+    /// Way between the points.
     pub way: Way,
-    /// What became of it.
+    /// Fate of the packet.
     pub fate: Fate,
-    /// Its place in the order in which the flow's packets of this direction left, from 0; `None`
-    /// if it is not known to have left, and for what is missing of a super-packet that arrived in
-    /// part. Copies have none.
+    /// Number of the packet among the departures of its flow and direction, from 0. `None` for
+    /// copies, if no departure is known, and for the missing part of a super-packet.
     pub number: Option<u64>,
-    /// How it passed the first point, if it was seen there.
+    /// Record at the upstream point; `None` if not seen there.
     pub sent: Option<Passing>,
-    /// How it passed the second point, if it was seen there.
+    /// Record at the downstream point; `None` if not seen there.
     pub received: Option<Passing>,
-    /// Time from the one to the other on the timeline; `None` too where a clock stepped in between.
+    /// One-way delay on the timeline; `None` without both records, or if a clock stepped between
+    /// them.
     pub one_way_delay: Option<TimeDelta>,
-    /// How many packets of the path it stands for: more than one for super-packets (TSO, GRO), and
-    /// for packets that cannot be told apart.
+    /// Number of packets on the path: more than one for super-packets (TSO, GRO) and for
+    /// indistinguishable packets.
     pub packets: u64,
-    /// Bytes of transport payload, of all these packets.
+    /// Transport payload bytes of all these packets.
     pub payload_bytes: u64,
-    /// Bytes with the headers from IP on, of all these packets.
+    /// Bytes of all these packets from the IP header on.
     pub ip_bytes: u64,
 }
 
 impl PacketOutcome {
-    /// Of a packet that arrived, as `departure` if that is known; `departed` packets have left.
+    /// Outcome of an arrival, with its `departure` and the number of packets `departed` so far, if
+    /// known.
     pub(in crate::spp) fn of_arrival(
         event: &Event,
         departure: Option<(&Departure, u64)>,
@@ -145,7 +145,7 @@ impl PacketOutcome {
         }
     }
 
-    /// Of the second record of a packet that left.
+    /// Outcome of the second record of a departure.
     pub(in crate::spp) fn of_copy(flow: FlowId, departure: &Departure, setting: &Setting) -> Self {
         let payload_bytes = u64::from(departure.payload_bytes);
         Self {
@@ -163,7 +163,7 @@ impl PacketOutcome {
         }
     }
 
-    /// Of what is missing of a `departure`; `departed` packets have left.
+    /// Outcome of the missing part of a `departure`; `departed` packets have left so far.
     pub(in crate::spp) fn of_missing(
         flow: FlowId,
         departure: &Departure,
@@ -184,7 +184,7 @@ impl PacketOutcome {
         }
     }
 
-    /// When it passed the last point that it is known to have passed, on the timeline.
+    /// Time on the timeline at the last point where the packet was seen.
     pub(in crate::spp) fn known_at(&self) -> Timestamp {
         let passed = self.received.or(self.sent);
         passed.map_or(Timestamp::MIN, |passing| passing.at)

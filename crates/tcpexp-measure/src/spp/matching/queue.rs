@@ -1,4 +1,4 @@
-//! Packets in flight in the order in which they left.
+//! Packets in flight, in order of departure.
 
 use std::collections::VecDeque;
 
@@ -8,22 +8,22 @@ use tcpexp_units::Timestamp;
 
 use super::departure::{Departure, Identity};
 
-/// Packets in order of departure that are found by what they are.
+/// Packets in order of departure, indexed by identity.
 ///
-/// They arrive nearly in the order in which they left, so both ends of the queue are in the
-/// processor's cache, and the index beside it takes five bytes a packet: a hash map of the packets
-/// themselves takes some hundred cycles to wait for each.
+/// Packets arrive nearly in order of departure, so both ends of the queue stay in the processor's
+/// cache. The index takes five bytes per packet. In a hash map of the packets themselves, each
+/// lookup waits some hundred cycles.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Queue {
-    /// Those that have arrived leave a hole.
+    /// `None` for packets that have been taken out.
     packets: VecDeque<Option<(Identity, Departure)>>,
-    /// How many have left the queue at its front, so that a place in it keeps its number.
+    /// Number of packets removed from the front; added to an index, it gives a constant place.
     passed: u32,
     places: HashTable<u32>,
 }
 
 impl Queue {
-    /// Adds a packet unless there is one like it; that one then, to look at and to change.
+    /// Adds a packet, or returns the identical packet that is already in the queue.
     #[inline]
     pub(in crate::spp) fn push(
         &mut self,
@@ -56,7 +56,7 @@ impl Queue {
         self.take_if(identity, |_| true)?.ok()
     }
 
-    /// Takes a packet out if `is_it`, and says when it left if not.
+    /// Takes a packet out if `is_it` is true, or else returns its departure time as the error.
     #[inline]
     pub(in crate::spp) fn take_if(
         &mut self,
@@ -82,9 +82,9 @@ impl Queue {
         Some(Ok(departure))
     }
 
-    /// Takes out the packet that left first, if that was before `due`.
+    /// Takes out the earliest departure if it is before `due`.
     pub(in crate::spp) fn take_before(&mut self, due: Timestamp) -> Option<(Identity, Departure)> {
-        // The queue has no hole in front.
+        // `trim` removes holes at the front.
         let (identity, _) = self
             .packets
             .front()?
@@ -143,7 +143,7 @@ mod tests {
                 prop_assert_eq!(like_it, Some(departure.at));
                 let kept = queue.take_if(&identity, |_| false).map(|taken| taken.map(|_| ()));
                 prop_assert_eq!(kept, Some(Err(departure.at)));
-                // Some of those meant to arrive have not left yet.
+                // Some of the packets to arrive have not left yet.
                 if number >= lag && let Some(arrival) = arrivals.next() {
                     let (identity, departure) = packet(arrival);
                     let found = queue.take(&identity).map(|departure| departure.at);

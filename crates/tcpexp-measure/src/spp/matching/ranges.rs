@@ -1,9 +1,9 @@
-//! Data in flight that may be cut anew between the points, known again by its place in the stream.
+//! Data in flight that may be recut between the points, matched by stream range.
 //!
-//! With segmentation offload one capture shows super-packets of up to 64 KB and the other the
-//! packets that went over the path; GRO does the same at the receiver. Both carry the same bytes.
-//! An arrival is matched to the departure that carried its last byte: only then can it have been
-//! complete.
+//! With segmentation offload one capture shows super-packets of up to 64 KB and the other shows the
+//! packets on the path; GRO has the same effect at the receiver. Both carry the same bytes. An
+//! arrival is matched to the departure that carried its last byte, because it cannot be complete
+//! before.
 
 use std::collections::VecDeque;
 
@@ -14,17 +14,18 @@ use super::departure::{Departure, Outcome};
 use super::stream::UsualOwds;
 use crate::spp::linking::{Mark, Sighting};
 
-/// The most packets that one super-packet becomes: BIG TCP's 512 KB (RFC 2675) in 1448-byte steps.
+/// Maximum number of packets that one super-packet becomes: BIG TCP's 512 KB (RFC 2675) in
+/// 1448-byte steps.
 const PIECES: u16 = 364;
 
-/// One direction of one flow.
+/// Data in flight of one direction of a flow.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Ranges {
-    /// Any offset of the stream, to unwrap the next sequence number near it.
+    /// Any stream offset, to unwrap the next sequence number near it.
     near: Option<StreamOffset>,
-    /// Sent for the first time: in order of the stream, without overlap.
+    /// First transmissions, in stream order and without overlap.
     fresh: VecDeque<Piece>,
-    /// Sent again or out of order.
+    /// Retransmissions and out-of-order data.
     again: Vec<Piece>,
     largest_departed_bytes: u32,
     largest_arrived_bytes: u32,
@@ -40,18 +41,18 @@ struct Piece {
     ambiguous: bool,
 }
 
-/// A piece that needs no more watching, in packets as they went over the path.
+/// A piece that is done, counted in packets on the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::spp) struct Settled {
     pub(in crate::spp) packets: u64,
     pub(in crate::spp) missing: u64,
-    /// Payload bytes of the missing ones.
+    /// Payload bytes of the missing packets.
     pub(in crate::spp) missing_bytes: u64,
     pub(in crate::spp) ambiguous: bool,
 }
 
 impl Ranges {
-    /// Data left. `false` if it is a second capture of what is in flight.
+    /// Adds a departure. Returns `false` if it is a second capture of data in flight.
     pub(in crate::spp) fn depart(
         &mut self,
         sighting: &Sighting,
@@ -85,7 +86,7 @@ impl Ranges {
         true
     }
 
-    /// Data arrived. Calls `settled` for the pieces that arrived whole.
+    /// Matches an arrival. Calls `settled` for each piece that has arrived whole.
     pub(in crate::spp) fn arrive(
         &mut self,
         sighting: &Sighting,
@@ -137,8 +138,8 @@ impl Ranges {
         }
     }
 
-    /// Doubts what left too late for an arrival that nothing explains: either the same bytes left
-    /// unseen, or the clocks are not what they seem.
+    /// Marks departures after `latest` as ambiguous when no departure explains an arrival: either
+    /// the same bytes left unseen, or the clock offset is wrong.
     fn doubt_later(&mut self, start: StreamOffset, end: StreamOffset, latest: Timestamp) {
         let later: Vec<Place> = self
             .overlapping(start, end)
@@ -150,17 +151,17 @@ impl Ranges {
         }
     }
 
-    /// Whether it is what was seen leaving that arrived, and not the same bytes that left unseen or
-    /// of which it is not known which of them arrived before.
+    /// True if the arrival is this departure, and neither an unseen retransmission nor an ambiguous
+    /// one of the same bytes.
     fn seems_seen(&self, carrier: Place, sighting: &Sighting, usual: &UsualOwds) -> bool {
         let piece = self.piece(carrier);
         let is_usual = usual.include(piece.departure.at, sighting.at);
         sighting.mark.is_one_of_a_kind() || (is_usual && !piece.ambiguous)
     }
 
-    /// Counts as arrived what `carrier` and the others hold of a range.
+    /// Counts the bytes of a range that `carrier` and the other departures hold as arrived.
     ///
-    /// Where the same bytes left twice it is not known which of the two arrived.
+    /// If the same bytes left twice, either departure may have arrived.
     fn receive(
         &mut self,
         carrier: Place,
@@ -168,7 +169,7 @@ impl Ranges {
         start: StreamOffset,
         end: StreamOffset,
     ) {
-        // What was sent for the first time does not overlap.
+        // First transmissions do not overlap.
         let is_sent_again = carriers.iter().any(|place| place.is_again());
         for &place in carriers {
             let is_rival = |other: &&Place| {
@@ -179,7 +180,7 @@ impl Ranges {
                 is_sent_again && place != carrier && carriers.iter().any(|other| is_rival(&other));
             let piece = self.piece_mut(place);
             if has_rival {
-                // Of two departures of the same last bytes, only the one that was meant arrived.
+                // If both carry the last bytes, only `carrier` arrived.
                 piece.ambiguous |= piece.end < end;
             } else {
                 piece.receive(start, end);
@@ -187,7 +188,7 @@ impl Ranges {
         }
     }
 
-    /// Gives up all that left before `horizon`.
+    /// Gives up all data that left before `horizon`.
     pub(in crate::spp) fn expire(
         &mut self,
         horizon: Timestamp,
@@ -213,12 +214,13 @@ impl Ranges {
             .collect();
     }
 
-    /// How many packets of the path an arrival of `length` bytes stands for.
+    /// Number of packets on the path that an arrival of `length` bytes represents.
     pub(in crate::spp) fn packets_in(&self, length: u32) -> u64 {
         u64::from(length.div_ceil(self.path_packet_bytes().max(1)))
     }
 
-    /// What one packet carries on the path: the smaller of the largest seen at the two points.
+    /// Payload bytes of a packet on the path: the smaller of the largest payloads at the two
+    /// points.
     fn path_packet_bytes(&self) -> u32 {
         match (self.largest_departed_bytes, self.largest_arrived_bytes) {
             (0, largest) | (largest, 0) => largest,
@@ -226,8 +228,8 @@ impl Ranges {
         }
     }
 
-    /// What one piece counts for. A super-packet counts as the packets it became; one of which
-    /// nothing arrived was dropped as one.
+    /// Packet counts of one piece. A super-packet counts as the packets it became. If none of its
+    /// bytes arrived, it was dropped as one packet.
     fn account(&self, piece: &Piece) -> Settled {
         let length = piece.mark.length;
         let (packets, missing) = match piece.arrived_bytes {
@@ -245,7 +247,7 @@ impl Ranges {
         }
     }
 
-    /// Lets go of what has arrived whole.
+    /// Removes the pieces that have arrived whole.
     fn settle(&mut self, settled: &mut impl FnMut(Settled)) {
         while let Some(piece) = self.fresh.front().filter(|piece| piece.is_whole()) {
             settled(self.account(piece));
@@ -326,11 +328,12 @@ impl Piece {
         self.arrived_bytes >= self.mark.length
     }
 
-    /// Whether an arrival from `start` on that shows `ip_id` may hold bytes of this departure.
+    /// True if an arrival that starts at `start` and shows `ip_id` may hold bytes of this
+    /// departure.
     ///
-    /// It shows the IP ID of its first packet. Packets that were cut from one count up from its IP
-    /// ID, or all keep it, and all carry the same number of bytes but the last. Where the first was
-    /// of another departure, that one's IP ID says nothing of this.
+    /// The arrival shows the IP ID of its first packet. Packets cut from one departure count up
+    /// from its IP ID, or all keep it, and all but the last carry the same number of bytes. If the
+    /// first packet belongs to an earlier departure, its IP ID proves nothing about this one.
     fn may_show_id(&self, start: StreamOffset, ip_id: u16) -> bool {
         if ip_id == 0 || self.mark.ip_id == 0 || start < self.start {
             return true;

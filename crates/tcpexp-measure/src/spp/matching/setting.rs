@@ -1,4 +1,4 @@
-//! What all shards know of the run.
+//! State of the run that all shards share.
 
 use super::stream::{Stream, UsualOwds};
 use crate::spp::alignment::{Alignment, Field, Recurrences, address_number};
@@ -9,40 +9,40 @@ use crate::spp::point::Point;
 use tcpexp_flow::{Direction, Protocol};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// What the smallest delay of the sample may be above the smallest of all.
+/// How far the smallest one-way delay may be below the smallest sampled delay.
 const LITTLE: TimeDelta = TimeDelta::from_micros(100);
 
-/// What all shards know of the run.
+/// State of the run that all shards share.
 #[derive(Debug)]
 pub(in crate::spp) struct Setting {
     pub(in crate::spp) clock: ClockModel,
-    /// How much earlier a packet can seem to arrive than it left because of coarse clocks.
+    /// How much earlier than its departure a packet may seem to arrive because of coarse clocks.
     coarseness: TimeDelta,
-    /// First and last packet of each capture on the common timeline.
+    /// Time of the first and the last packet of each capture on the common timeline.
     pub(in crate::spp) spans: [(Timestamp, Timestamp); 2],
-    /// The largest one-way delay of the sample on the common timeline, by [`Way::index`]; the
-    /// longest there may be where the sample has none.
+    /// Largest sampled one-way delay on the common timeline, by [`Way::index`]; without samples,
+    /// the longest delay allowed.
     pub(in crate::spp) max_owd: [TimeDelta; 2],
-    /// Whether a capture holds each packet twice, by [`Point::index`](Point::index).
+    /// True if the capture records each packet twice, by [`Point::index`](Point::index).
     pub(in crate::spp) doubles: [bool; 2],
-    /// Whether a capture is known to miss packets, by [`Point::index`](Point::index).
+    /// True if the capture is known to miss packets, by [`Point::index`](Point::index).
     pub(in crate::spp) misses: [bool; 2],
-    /// Flows whose datagrams recur, by [`Point::index`](crate::spp::Point::index).
+    /// Flows with recurring datagrams, by [`Point::index`](crate::spp::Point::index).
     recurrences: [Recurrences; 2],
-    /// Whether UDP checksums are the same at both points.
+    /// True if the path preserves UDP checksums.
     keeps_checksums: bool,
-    /// After this time in flight a packet is given up.
+    /// Time in flight after which a packet is given up.
     pub(in crate::spp) horizon: TimeDelta,
-    /// First and last departure that arrived so far, by [`Way::index`]: both captures were
-    /// running then.
+    /// First and last departure time among matched packets, by [`Way::index`]: both captures were
+    /// running between them.
     pub(in crate::spp) proven: [Option<(Timestamp, Timestamp)>; 2],
-    /// A record of each capture after all that were dealt with, by
+    /// Record number in each capture after all processed records, by
     /// [`Point::index`](Point::index).
     pub(in crate::spp) latest_record: [u64; 2],
 }
 
 impl Setting {
-    /// `longest` is the longest one-way delay there may be.
+    /// `longest` is the longest one-way delay allowed.
     pub(in crate::spp) fn new(alignment: &Alignment, longest: TimeDelta) -> Self {
         Self {
             clock: alignment.clock.clone(),
@@ -59,20 +59,21 @@ impl Setting {
         }
     }
 
-    /// Whether a packet that left at `at` and did not arrive may have passed the other point
-    /// before its capture began or after it ended. What left between two packets that arrived
-    /// was lost, whatever the delay.
+    /// True if a packet that left at `at` and did not arrive may have passed the other point before
+    /// its capture began or after it ended. A packet that left between two matched packets was
+    /// captured or lost, whatever its delay.
     pub(in crate::spp) fn may_be_outside(&self, way: Way, at: Timestamp) -> bool {
         let (first, last) = self.spans[way.upstream().opposite().index()];
-        // A coarse clock may show the same time for what left before and after.
+        // A coarse clock may show the same time for earlier and later departures.
         let off = self.coarseness;
         let is_proven = |(from, to)| from + off <= at && at + off <= to;
         let is_covered = first + off <= at && at + self.max_owd[way.index()] + off <= last;
         !is_covered && !self.proven[way.index()].is_some_and(is_proven)
     }
 
-    /// How much earlier than it left a packet may seem to arrive on the timeline, which takes the
-    /// middle of the offset's bounds while the clocks may be anywhere between them.
+    /// How much earlier than its departure a packet may seem to arrive on the timeline. The
+    /// timeline uses the middle of the offset's bounds, while the true offset may be anywhere
+    /// between them.
     pub(in crate::spp) fn slack(&self) -> TimeDelta {
         let offset = self.clock.offset();
         let apart = match (offset.lower, offset.upper) {
@@ -83,7 +84,7 @@ impl Setting {
         disorder + TimeDelta::from_nanos(apart.as_nanos() / 2)
     }
 
-    /// What is known of a flow's directions when it is found, by [`Direction::index`].
+    /// Initial state of a flow's directions, by [`Direction::index`].
     pub(in crate::spp) fn streams(&self, found: &Found) -> [Stream; 2] {
         Direction::BOTH.map(|direction| {
             let way = match direction {
@@ -93,7 +94,7 @@ impl Setting {
             let upstream = way.upstream().index();
             let longest = self.max_owd[way.index()];
             let is_tcp = found.flow.protocol == Protocol::Tcp;
-            // The sample may not show the longest, and TCP sends again what it has sent before.
+            // The sample may not include the longest delay, and TCP retransmits.
             let again = if is_tcp { longest } else { TimeDelta::ZERO };
             let covered_from = match (found.way_is_known, found.began[upstream]) {
                 (false, _) => Timestamp::MAX,
@@ -104,7 +105,7 @@ impl Setting {
         })
     }
 
-    /// How long it takes until a datagram is like one before it.
+    /// Shortest time until a datagram recurs; `None` for TCP or without recurrence.
     fn period(&self, flow: &PairedFlow, direction: Direction) -> Option<TimeDelta> {
         if flow.protocol == Protocol::Tcp {
             return None;
@@ -121,8 +122,8 @@ impl Setting {
         Recurrences::period_between([src, dst], ends, self.keeps_checksums)
     }
 
-    /// Whether a packet of a `stream` whose datagrams recur is the only one of its kind that can
-    /// arrive when it does.
+    /// True if a packet of a `stream` with recurring datagrams is the only identical one that can
+    /// arrive at its time.
     pub(in crate::spp) fn tells_apart(&self, way: Way, stream: &Stream) -> bool {
         let Some(period) = stream.period() else {
             return true;
@@ -131,8 +132,8 @@ impl Setting {
         self.clock.offset_is_sure() && period > longest + longest + self.slack()
     }
 
-    /// The longest delay of a packet that may be mistaken for one a period before it: the sample may
-    /// not show the longest.
+    /// Longest delay of a packet that may be mistaken for an identical one a period earlier: twice
+    /// the largest sample, since the sample may not include the longest delay.
     fn longest_of_recurring(&self, way: Way) -> TimeDelta {
         let longest = self.max_owd[way.index()].max(TimeDelta::ZERO);
         longest + longest + self.slack()
@@ -140,10 +141,10 @@ impl Setting {
 
     /// Plausible delays of packets of a `stream` that arrived at `at`.
     ///
-    /// By the timeline's making the smallest delays of both ways are half of what the offset's
-    /// bounds are apart; another half is left for its error, and a little where there is but one
-    /// way. No delay is plausible where another packet like the one that was seen may have left
-    /// before the upstream capture began or after it ended.
+    /// The timeline makes the smallest delay of each way half the distance between the offset's
+    /// bounds. Half of this delay is margin for the error of the offset; without both bounds the
+    /// margin is `LITTLE`. No delay is plausible if an identical packet may have left before the
+    /// upstream capture began or after it ended.
     #[inline]
     pub(in crate::spp) fn usual_owds(&self, way: Way, at: Timestamp, stream: &Stream) -> UsualOwds {
         let (_, last) = self.spans[way.upstream().index()];
@@ -176,20 +177,20 @@ impl Setting {
         }
     }
 
-    /// Whether a packet that arrived at `at` may have passed the first point before its capture
+    /// True if a packet that arrived at `at` may have passed the first point before its capture
     /// began or after it ended.
     pub(in crate::spp) fn may_have_left_outside(&self, way: Way, at: Timestamp) -> bool {
         let (first, last) = self.spans[way.upstream().index()];
         at - self.max_owd[way.index()] < first || at - DISORDER - self.coarseness > last
     }
 
-    /// The number of a record of which the lower half is known.
+    /// Restores a record number from its lower half.
     pub(super) fn record(&self, point: Point, low: u32) -> u64 {
         whole(low, self.latest_record[point.index()])
     }
 }
 
-/// Makes `span` reach `at`.
+/// Extends `span` to include `at`.
 pub(in crate::spp) fn widen(span: &mut Option<(Timestamp, Timestamp)>, at: Timestamp) {
     let (first, last) = span.get_or_insert((at, at));
     *first = (*first).min(at);

@@ -1,20 +1,20 @@
-//! What is known of one direction of a flow, and which delays of its packets are plausible.
+//! State of one direction of a flow, and the plausible delays of its packets.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// One direction of a flow, as far as it tells like packets apart.
+/// One direction of a flow: the state that distinguishes identical packets.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Stream {
-    /// From when on all that arrives was seen leaving: at once where the upstream capture shows how
-    /// the flow began, never where it is guessed which way the flow goes.
+    /// Every packet that arrives later was captured upstream: from the start if the upstream
+    /// capture shows the SYN, never if the way is inferred.
     covered_from: Timestamp,
-    /// Whether the sender retransmits.
+    /// True for TCP, whose senders retransmit.
     is_tcp: bool,
-    /// How long it takes until a datagram is like one before it; `None` if all differ.
+    /// Shortest time until a datagram recurs; `None` if none recurs.
     period: Option<TimeDelta>,
-    /// When the packet that left last among those that arrived had left.
+    /// Latest departure time among matched packets.
     latest_departure: Timestamp,
-    /// One-way delays of the two packets that arrived last.
+    /// One-way delays of the last two arrivals.
     last_owds: [Option<TimeDelta>; 2],
 }
 
@@ -41,36 +41,36 @@ impl Stream {
         self.period
     }
 
-    /// A packet left and arrived then.
+    /// Records a matched packet.
     #[inline]
     pub(in crate::spp) fn cross(&mut self, left: Timestamp, arrived: Timestamp) {
         self.latest_departure = self.latest_departure.max(left);
         self.resemble(left, arrived);
     }
 
-    /// What arrived then is like a packet that left then: where the delay of one after the other is
-    /// as long, the path has become longer.
+    /// Records the delay of an arrival that is identical to a departure. Two long delays in a row
+    /// show that the delay of the path has grown.
     #[inline]
     pub(in crate::spp) fn resemble(&mut self, left: Timestamp, arrived: Timestamp) {
         self.last_owds = [Some(arrived - left), self.last_owds[0]];
     }
 }
 
-/// Plausible one-way delays of a packet that is like others, on the timeline.
+/// Plausible one-way delays, on the timeline, of a packet that may have an identical one.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct UsualOwds {
     least: TimeDelta,
-    /// A longer delay may be that of a retransmission.
+    /// A packet with a longer delay may be a retransmission.
     longest: TimeDelta,
-    /// After so long a packet does not arrive any more.
+    /// A packet does not arrive after a longer delay.
     most: TimeDelta,
-    /// How much earlier than it left a packet may seem to arrive.
+    /// How much earlier than its departure a packet may seem to arrive.
     slack: TimeDelta,
-    /// What left earlier has been overtaken.
+    /// Later departures have overtaken packets that left earlier.
     not_before: Timestamp,
-    /// Whether there are any.
+    /// False if no delay is plausible.
     is_any: bool,
-    /// Whether packets with the same IP ID and payload recur.
+    /// True if packets with the same IP ID and payload recur.
     pub(super) recurs: bool,
 }
 
@@ -87,7 +87,7 @@ impl UsualOwds {
         }
     }
 
-    /// Delays of datagrams of which like ones follow each other.
+    /// Delays of recurring datagrams.
     pub(super) fn of_recurring(
         least: TimeDelta,
         longest: TimeDelta,
@@ -101,13 +101,13 @@ impl UsualOwds {
         }
     }
 
-    /// Delays after which what arrives is not the retransmission of what left.
+    /// Restricts the delays to those that no retransmission can have.
     ///
-    /// A retransmission is like its original where there are neither IP IDs nor timestamps, and
-    /// either may be missing in a capture. It follows after a round trip or later: three duplicate
-    /// acknowledgments (RFC 5681, section 3.2) or a timeout come first, and by then others have
-    /// overtaken it, or nothing else was sent. So a delay is plausible only of what was not overtaken,
-    /// and which is not longer by a round trip than that of both packets before it.
+    /// Without IP IDs and timestamps a retransmission is identical to its original, and a capture
+    /// may miss either. A retransmission follows at least a round trip later, after three duplicate
+    /// acknowledgments (RFC 5681, section 3.2) or a timeout. By then later packets have overtaken
+    /// the original, or nothing else was sent. So a departure must not be overtaken, and its delay
+    /// must not exceed the smaller of the last two delays by more than a round trip.
     pub(super) fn of_stream(
         self,
         stream: &Stream,
@@ -125,20 +125,20 @@ impl UsualOwds {
         }
     }
 
-    /// Whether a packet that left and arrived then took one of them.
+    /// True if a packet with these times has a plausible delay.
     #[inline]
     pub(super) fn include(&self, left: Timestamp, arrived: Timestamp) -> bool {
         let owd = arrived - left;
         self.is_any && self.least <= owd && owd <= self.longest && self.not_before <= left
     }
 
-    /// When a packet left at the latest that arrived then.
+    /// Latest departure time of a packet that arrived at `arrived`.
     #[inline]
     pub(super) fn latest_departure(&self, arrived: Timestamp) -> Timestamp {
         arrived + self.slack
     }
 
-    /// Whether what left then cannot arrive any more.
+    /// True if a packet that left at `left` can no longer arrive at `arrived`.
     #[inline]
     pub(super) fn is_over(&self, left: Timestamp, arrived: Timestamp) -> bool {
         arrived - left > self.most
