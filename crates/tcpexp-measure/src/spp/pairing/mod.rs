@@ -1,4 +1,4 @@
-//! Which packet that went out and which that came back make a pair, and the samples they give.
+//! Forms packet pairs and their round-trip time samples.
 
 mod pair;
 mod partners;

@@ -1,4 +1,4 @@
-//! One flow that was found at both points: its counts, its pairs, its round-trip times.
+//! One flow found at both points: its counts, pairs and round-trip times.
 
 use super::partners::{Crossed, Pairing};
 use super::sample::{FlowSummary, RttSample};
@@ -14,21 +14,21 @@ use tcpexp_flow::{Direction, Protocol};
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// What is remembered of a flow while it lives. There may be a million of them.
+/// State of a live flow. There may be a million of them.
 #[derive(Debug)]
 pub(in crate::spp) struct Pair {
     flow: PairedFlow,
-    /// What tells like packets apart, by [`Direction::index`].
+    /// State that distinguishes identical packets, by [`Direction::index`].
     pub(in crate::spp) streams: [Stream; 2],
-    /// By [`Direction::index`].
+    /// Packet counts, by [`Direction::index`].
     pub(in crate::spp) counts: [DirectionCounts; 2],
-    /// Packets that left, each counted once, by [`Direction::index`].
+    /// Number of departures, each counted once, by [`Direction::index`].
     pub(in crate::spp) departed: [u64; 2],
-    /// By [`Direction::index`]; only where segments are cut anew.
+    /// Data in flight, by [`Direction::index`]; only if segments are recut.
     pub(in crate::spp) ranges: Option<Box<[Ranges; 2]>>,
-    /// By [`Direction::index`] of the data; only of TCP, and where outcomes are asked for.
+    /// By [`Direction::index`] of the data; only for TCP, and only if outcomes are requested.
     evidence: Option<Box<[Evidence; 2]>>,
-    /// By [`Point::index`] of the point where pairs start and end.
+    /// By [`Point::index`] of the point where the pairs start and end.
     pub(in crate::spp) pairings: [Pairing; 2],
     rtt: [Quantiles; 2],
     span: Option<(Timestamp, Timestamp)>,
@@ -61,7 +61,7 @@ impl Pair {
         }
     }
 
-    /// A packet passed `point` at `at` on the timeline.
+    /// Records a packet at `point` at `at` on the timeline.
     #[inline]
     pub(in crate::spp) fn pass(&mut self, point: Point, at: Timestamp) {
         if point == Point::Src {
@@ -69,8 +69,7 @@ impl Pair {
         }
     }
 
-    /// Takes in what a packet that `departs`, or else arrives, shows of data that was not seen
-    /// arriving.
+    /// Updates the evidence with a departure if `departs` is true, else with an arrival.
     pub(in crate::spp) fn weigh(&mut self, event: &Event, departs: bool) {
         if self.flow.protocol != Protocol::Tcp {
             return;
@@ -90,19 +89,19 @@ impl Pair {
         }
     }
 
-    /// Why a packet was not seen arriving.
+    /// Reason why a packet was not captured downstream.
     pub(in crate::spp) fn absence(&self, departure: &Departure, setting: &Setting) -> Absence {
         let misses = setting.misses[departure.way.upstream().opposite().index()];
         absence(self.evidence.as_deref(), departure, misses)
     }
 
-    /// The data in flight in `direction`.
+    /// Data in flight in `direction`.
     pub(in crate::spp) fn ranges(&mut self, direction: Direction) -> &mut Ranges {
         &mut self.ranges.get_or_insert_default()[direction.index()]
     }
 
-    /// Data arrived; `is_copy` if the like of it did just before. Tells what it is and how many
-    /// packets of the path it stands for.
+    /// Matches arriving data; `is_copy` is true if it repeats the arrival just before. Returns the
+    /// outcome and the number of packets on the path.
     pub(in crate::spp) fn arrive_by_range(
         &mut self,
         direction: Direction,
@@ -120,7 +119,7 @@ impl Pair {
         (outcome, ranges.packets_in(sighting.mark.length))
     }
 
-    /// The sample of two packets, the first of which went in `direction`.
+    /// Builds the sample of two packets; the first went in `direction`.
     pub(in crate::spp) fn sample(
         &mut self,
         direction: Direction,
@@ -150,8 +149,7 @@ impl Pair {
         }
     }
 
-    /// Gives up the data that left before `horizon`; what did not arrive is told to `outcomes` if
-    /// there are any.
+    /// Gives up data that left before `horizon` and adds missing data to `outcomes` if requested.
     pub(in crate::spp) fn give_up(
         &mut self,
         horizon: Timestamp,
@@ -193,7 +191,8 @@ impl Pair {
     }
 }
 
-/// Why a packet was not seen arriving; `misses` tells whether the capture there misses packets.
+/// Reason why a packet was not captured downstream; `misses` is true if that capture misses
+/// packets.
 fn absence(evidence: Option<&[Evidence; 2]>, departure: &Departure, misses: bool) -> Absence {
     evidence.map_or(Absence::unproven(misses), |evidence| {
         let of_data = &evidence[departure.direction.index()];

@@ -1,4 +1,4 @@
-//! Which two packets make a pair.
+//! Chooses the two packets of each pair.
 
 use std::collections::VecDeque;
 
@@ -7,41 +7,41 @@ use crate::spp::matching::Departure;
 use crate::spp::point::Point;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// How many packets that went out may wait for one to come back.
+/// Maximum number of outward packets that wait for a partner.
 const WAITING: usize = 1 << 16;
 
 /// The pairs of one flow that start and end at one point.
 ///
-/// A packet that comes back is paired with the latest one that had reached the far point before
-/// it left there, and each packet is in one pair at the most: so the turnaround between them is
-/// the shortest there is, and every time the traffic turns around there is a sample. Packets that
-/// come back out of order find their place taken; nothing waits for them.
+/// A returning packet is paired with the latest packet that reached the far point before the
+/// returning packet left it. Each packet is in at most one pair. So the turnaround is the shortest
+/// possible, and each turnaround of the traffic yields one sample. A packet that returns out of
+/// order may find its partner taken; it is not paired.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Pairing {
-    /// The packet that arrived last at the far point, if it is not paired yet.
+    /// The last packet to reach the far point, if it is not paired yet.
     latest: Option<Crossed>,
-    /// Those that arrived before it and are not paired yet, in order of arrival.
+    /// Earlier unpaired packets, in order of arrival.
     earlier: VecDeque<Crossed>,
-    /// When packets left the far point, as long as it tells arrivals apart.
+    /// Departure times at the far point, as long as they separate arrivals.
     departures: VecDeque<Timestamp>,
 }
 
 /// A packet that passed both points.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Crossed {
-    /// When, on each point's own clock, by [`Point::index`].
+    /// Time on the clock of each point, by [`Point::index`].
     times: [Timestamp; 2],
-    /// When it left, on the timeline, where no clock is ever set back.
+    /// Departure time on the timeline, where no clock is set back.
     pub(in crate::spp) departed: Timestamp,
-    /// When it arrived, on the timeline.
+    /// Arrival time on the timeline.
     pub(in crate::spp) arrived: Timestamp,
-    /// The stretch between clock steps that it lies in.
+    /// Number of clock steps before the packet.
     pub(in crate::spp) piece: u16,
 }
 
 impl Crossed {
-    /// A packet that left as `departure` says and arrived at `arrived` on the timeline and at
-    /// `time` on that point's own clock.
+    /// Combines a `departure` with its arrival: `arrived` on the timeline, `time` on the clock of
+    /// that point.
     pub(in crate::spp) fn new(departure: &Departure, arrived: Timestamp, time: Timestamp) -> Self {
         let times = match departure.way {
             Way::Out => [departure.time, time],
@@ -56,12 +56,12 @@ impl Crossed {
         }
     }
 
-    /// When it passed `point`, on that point's clock.
+    /// Time at `point`, on the clock of that point.
     pub(in crate::spp) fn time_at(&self, point: Point) -> Timestamp {
         self.times[point.index()]
     }
 
-    /// One-way delay with the clocks' offset in it, for a packet that went this `way`.
+    /// One-way delay of a packet that went this `way`, clock offset included.
     pub(in crate::spp) fn raw_owd(&self, way: Way) -> TimeDelta {
         let difference = clock_difference(self.times[0], self.times[1]);
         match way {
@@ -72,10 +72,10 @@ impl Crossed {
 }
 
 impl Pairing {
-    /// A packet left the far point at `at` and may come back. All arrivals yet to come are later
-    /// than `settled`.
+    /// Adds a packet that left the far point at `at` and may come back. All arrivals to come are
+    /// later than `settled`.
     pub(in crate::spp) fn depart(&mut self, settled: Option<Timestamp>, at: Timestamp) {
-        // Of the departures before all arrivals yet to come the last stands for all.
+        // Of the departures before all arrivals to come, only the last is needed.
         while let Some(&second) = self.departures.get(1)
             && settled.is_some_and(|settled| second <= settled)
         {
@@ -84,7 +84,7 @@ impl Pairing {
         self.departures.push_back(at);
     }
 
-    /// A packet arrived at the far point and is known to have crossed.
+    /// Adds a matched packet that reached the far point.
     pub(in crate::spp) fn arrive(&mut self, crossed: Crossed) {
         let mut turned = false;
         while let Some(&departed) = self.departures.front() {
@@ -94,7 +94,7 @@ impl Pairing {
             turned |= self.latest.is_some_and(|latest| latest.arrived < departed);
             self.departures.pop_front();
         }
-        // If nothing left since the arrival before this one, nothing will be paired with it.
+        // If nothing left since the previous arrival, the previous arrival will never be paired.
         let before = self.latest.replace(crossed).filter(|_| turned);
         if self.earlier.len() == WAITING {
             self.earlier.pop_front();
@@ -102,7 +102,7 @@ impl Pairing {
         self.earlier.extend(before);
     }
 
-    /// A packet that left the far point at `departed` came back; its partner if there is one.
+    /// Returns the partner of a packet that left the far point at `departed` and came back.
     pub(in crate::spp) fn come_back(&mut self, departed: Timestamp) -> Option<Crossed> {
         let is_before = |arrived: &Crossed| arrived.arrived < departed;
         if self.latest.as_ref().is_some_and(is_before) {
@@ -141,7 +141,7 @@ mod tests {
         for nanos in [15, 25, 35] {
             depart(&mut pairing, None, nanos);
         }
-        // What arrived until 20 was dealt with; all before 25 is one to what comes now.
+        // Arrivals up to 20 are settled; departures before 25 are one to later arrivals.
         depart(&mut pairing, Some(Timestamp::from_nanos(20)), 45);
         for nanos in [21, 30, 40] {
             pairing.arrive(arrival(nanos));
