@@ -1,4 +1,4 @@
-//! Delays of both ways on clocks that are never set.
+//! Delays of both ways, with clock steps removed.
 
 use tcpexp_units::{Skew, TimeDelta, Timestamp};
 
@@ -9,21 +9,21 @@ use super::skew::{self, SkewEstimate};
 use super::timeline::{Rate, TRILLION, TimelineReader};
 use crate::spp::crossing::{Crossing, Way};
 
-/// By how much a round trip may seem shorter than nothing: four times are rounded in it, and skew is
-/// known to some parts in a million.
+/// Round trips down to minus this are not a contradiction: four timestamps are rounded, and the
+/// skew is accurate to some ppm.
 const ROUNDING: TimeDelta = TimeDelta::from_micros(100);
 
-/// Fewer packets may all be mistaken for others: a handshake that is sent again is.
+/// Below this many, every match may be false, as after a retransmitted handshake.
 const LEAST_COUNTED: usize = 8;
 
-/// Delays of both ways in order of time at the source, with steps taken out of the clocks.
+/// Delays of both ways in order of source time, with clock steps removed.
 #[derive(Debug, Default)]
 pub(super) struct Delays {
-    /// The first crossing's time at the source, where the delays' time starts.
+    /// Source time of the first crossing, the origin of the delays' time.
     pub(super) start: Timestamp,
-    /// The first crossing's difference, which is taken off (out) or added to (back) all delays.
+    /// Clock difference of the first crossing: subtracted from delays out, added to delays back.
     difference: TimeDelta,
-    /// By [`Way::index`].
+    /// Delays by [`Way::index`].
     ways: [Vec<Delay>; 2],
 }
 
@@ -74,8 +74,7 @@ impl Delays {
         skew::estimate(&self.ways, step_error_ns)
     }
 
-    /// How far the uncertainty of a detected skew makes the clocks drift apart from the first
-    /// packet to the last.
+    /// Drift between the first and the last packet that the uncertainty of a detected skew allows.
     pub(super) fn drift_error(&self, skew: SkewEstimate) -> TimeDelta {
         let ends = self.ways.iter().filter_map(|way| way.last());
         let span_ns = ends.map(|delay| delay.at_ns).max().unwrap_or(0);

@@ -1,37 +1,40 @@
-//! One step of a clock as the packets around it show it.
+//! One clock step, measured on the packets around it.
 
 use super::delay::{Delay, confirmed};
 use crate::spp::crossing::{Crossing, Way};
 use crate::spp::point::Point;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// No smaller step is looked for: idle hosts and routers delay packets by some tens of microseconds.
+/// Smallest step that is searched for: idle hosts and routers vary delays by some tens of
+/// microseconds.
 pub(in crate::spp) const SMALLEST_NS: i64 = 100_000;
 
-/// Records that are out of order by less are the capture's own disorder.
+/// Records out of order by less than this are reordering of the capture, not a step.
 const TURNED_BACK_NS: i64 = 1_000_000;
 
-/// Seen by one way only, a step that did not turn the clock back must be longer than any queue.
+/// A step that only one way shows, and that did not set the clock back, must exceed any queueing
+/// delay.
 const LONGEST_QUEUE_NS: i64 = 60_000_000_000;
 
-/// A step as the crossings around it show it.
+/// A clock step, described by the crossings around it.
 #[derive(Clone, Debug)]
 pub(in crate::spp) struct Jump {
-    /// Whose clock jumped.
+    /// Point whose clock jumped.
     pub(in crate::spp) point: Point,
-    /// The last crossing before it, in the order of that point's records.
+    /// Index of the last crossing before the step, in order of the point's records.
     pub(in crate::spp) before: usize,
-    /// The first crossing after it.
+    /// Index of the first crossing after the step.
     pub(in crate::spp) after: usize,
-    /// How far the clock jumped; positive is forwards.
+    /// Size of the step; positive is forwards.
     pub(in crate::spp) size: TimeDelta,
-    /// How far `size` may be off.
+    /// Maximum error of `size`.
     pub(in crate::spp) error: TimeDelta,
-    /// Whether only one way shows it, while queues hide it from the other: it may be a new route.
+    /// True if only one way shows the step and queues hide it on the other: it may be a route
+    /// change.
     pub(in crate::spp) suspected: bool,
-    /// The crossings just before and just after, by way, which `size` is measured on.
+    /// Crossings just before and after the step that `size` is measured on, by way and side.
     pub(in crate::spp) sides: [[Vec<usize>; 2]; 2],
-    /// First and last crossing that the step was looked for in, to tell two findings of one step.
+    /// First and last crossing of the search range, to detect two findings of one step.
     pub(in crate::spp) extent: (usize, usize),
 }
 
@@ -42,7 +45,7 @@ struct Floor {
     varies: TimeDelta,
 }
 
-/// How much longer the smallest delays of a way seem after a step, and what makes that doubtful.
+/// Increase of the smallest delays of a way after a step, with its sources of error.
 #[derive(Clone, Copy)]
 struct MeasuredShift {
     way: Way,
@@ -52,17 +55,17 @@ struct MeasuredShift {
 }
 
 impl Jump {
-    /// Packets of a way on each side of a step that its size is measured on: few where these are
-    /// all about as fast, so that drift matters less, and more where most had to queue.
+    /// Number of packets per way and side that the size is measured on: few if their delays are
+    /// similar, so that drift matters less, and many if most packets queued.
     pub(in crate::spp) const SIDES: [usize; 2] = [16, 256];
-    /// Parts of these in each of which the smallest delay is looked up.
+    /// Number of parts of these packets; the smallest delay of each part is used.
     const PARTS: usize = 4;
-    /// Clocks may drift apart by 1 ns in this many more than is known of their drift.
+    /// Unknown drift allowed between the clocks: 1 ns in this many.
     const UNKNOWN_DRIFT: i64 = 10_000;
 
-    /// Measures the size anew, with `drift` of the clocks (destination against source) taken out.
+    /// Measures the size again, with the clock `drift` (destination relative to source) removed.
     ///
-    /// The smallest delays before and after show it, on the way where these vary less.
+    /// Uses the smallest delays before and after the step, on the way where they vary less.
     pub(in crate::spp) fn measure(&mut self, crossings: &[Crossing], drift: f64) {
         let [few, many] = Self::SIDES;
         let shift = |way: Way, count: usize| {
@@ -76,7 +79,8 @@ impl Jump {
                 drifts: TimeDelta::from_nanos(lag.as_nanos() / Self::UNKNOWN_DRIFT),
             })
         };
-        // A few packets in a row can be as fast as each other in a full queue too.
+        // In a full queue a few packets in a row can have similar delays too, so compare the ways
+        // on many.
         let ways = Way::BOTH.into_iter().filter_map(|way| shift(way, many));
         let Some(calmer) = ways.min_by_key(|shift| shift.varies) else {
             return;
@@ -94,7 +98,7 @@ impl Jump {
         self.error = measured.varies + measured.drifts;
     }
 
-    /// The smallest delays of `count` packets of one way on one side.
+    /// Smallest delays of up to `count` packets of one way on one side.
     fn floor(
         &self,
         crossings: &[Crossing],
@@ -111,7 +115,7 @@ impl Jump {
             0 => &nearest[nearest.len().saturating_sub(count)..],
             _ => &nearest[..count.min(nearest.len())],
         };
-        // The clock that did not jump tells how much time passed.
+        // The clock that did not jump shows the elapsed time.
         let steady = self.point.opposite();
         let start = time_at(&crossings[self.after], steady);
         let delays: Vec<Delay> = nearest
@@ -143,7 +147,7 @@ impl Jump {
         })
     }
 
-    /// Whether a crossing comes after this step in the capture of the clock that was set.
+    /// True if this step is before the crossing in the capture of the clock that was set.
     pub(in crate::spp) fn is_before(&self, crossing: &Crossing, crossings: &[Crossing]) -> bool {
         let after = &crossings[self.after];
         match self.point {
@@ -152,7 +156,7 @@ impl Jump {
         }
     }
 
-    /// How far the clock jumped as far as is certain: what is only suspected is not taken out.
+    /// Size to remove from the clock: zero for a suspected step.
     pub(super) fn taken_out(&self) -> TimeDelta {
         if self.suspected {
             TimeDelta::ZERO
@@ -161,12 +165,12 @@ impl Jump {
         }
     }
 
-    /// How far delays may be off because of it.
+    /// Maximum error of delays because of this step.
     pub(super) fn delay_error(&self) -> TimeDelta {
         self.error.max(self.size.abs() - self.taken_out().abs())
     }
 
-    /// The time between the two packets that the jump does not account for.
+    /// Time between the two packets around the step that the step does not explain.
     pub(super) fn unexplained(&self, crossings: &[Crossing]) -> TimeDelta {
         elapsed(crossings, self.point, self.before, self.after) - self.size
     }
@@ -177,7 +181,7 @@ impl Jump {
             && other.extent.0 <= self.extent.1
     }
 
-    /// Whether one way alone shows that this was no queue.
+    /// True if one way alone proves that the shift is no queue.
     pub(in crate::spp) fn is_beyond_doubt(&self, crossings: &[Crossing]) -> bool {
         let elapsed = elapsed(crossings, self.point, self.before, self.after).as_nanos();
         elapsed < -TURNED_BACK_NS && self.size.as_nanos() < 0
@@ -185,7 +189,8 @@ impl Jump {
     }
 }
 
-/// Distance between the second smallest and the second largest, so that one outlier is harmless.
+/// Distance between the second smallest and the second largest value, so that one outlier is
+/// harmless.
 pub(in crate::spp) fn spread(sorted: &[i64]) -> i64 {
     let inner = match sorted {
         [_, inner @ .., _] if inner.len() > 1 => inner,
@@ -197,7 +202,7 @@ pub(in crate::spp) fn spread(sorted: &[i64]) -> i64 {
     }
 }
 
-/// Time from one crossing to another on one point's clock.
+/// Time from one crossing to another on the clock of `point`.
 pub(in crate::spp) fn elapsed(
     crossings: &[Crossing],
     point: Point,

@@ -1,4 +1,4 @@
-//! The clock of one capture point seen from the other.
+//! The relation between the clocks of the two capture points.
 
 mod delay;
 mod delays;

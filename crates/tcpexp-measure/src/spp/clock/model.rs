@@ -1,8 +1,8 @@
-//! The clock of one capture point seen from the other.
+//! The relation between the clocks of the two capture points.
 //!
-//! A packet's times at the two points differ by the clocks' offset and the time it was on its
-//! way. Packets going out and coming back bound the offset from both sides, the smallest delays
-//! over time tell how the clocks drift, and what shifts both ways at once is a clock being set.
+//! A packet's timestamps at the two points differ by the clock offset and the one-way delay.
+//! Packets of both ways bound the offset from both sides. The smallest delays over time show the
+//! skew. A shift of both ways at once shows a clock step.
 
 use tcpexp_units::{Skew, TimeDelta};
 
@@ -16,10 +16,10 @@ use super::timeline::{Rate, TRILLION, TimelineReader};
 use crate::spp::crossing::Crossing;
 use crate::spp::point::Point;
 
-/// The size of a step depends on the skew and the skew on the size of the steps.
+/// Number of rounds, since step sizes depend on the skew and the skew depends on step sizes.
 const ROUNDS_WITH_STEPS: usize = 3;
 
-/// What the clocks of two captures have to do with each other.
+/// Offset, skew and steps between the clocks of two captures.
 #[derive(Clone, Debug)]
 pub struct ClockModel {
     offset: Offset,
@@ -28,15 +28,15 @@ pub struct ClockModel {
     steps: Vec<ClockStep>,
     suspected_steps: Vec<ClockStep>,
     readers: [TimelineReader; 2],
-    /// How far delays on the timeline may be off for other reasons than the offset.
+    /// Errors of delays on the timeline other than the error of the offset.
     pub(in crate::spp) delay_error: DelayError,
 }
 
 impl ClockModel {
-    /// Fits the clocks to packets seen at both points, which come in order of `src_record`.
+    /// Estimates the model from packets seen at both points, in order of `src_record`.
     ///
-    /// A few wrong crossings do no harm. `None` when there are no crossings.
-    /// `ticks` are the resolutions of the clocks, by [`Point::index`].
+    /// Tolerates a few false matches. Returns `None` without crossings. `ticks` holds the
+    /// resolution of each clock, by [`Point::index`].
     pub fn estimate(crossings: &[Crossing], ticks: [TimeDelta; 2]) -> Option<Self> {
         let mut delay_error = DelayError {
             ticks,
@@ -95,22 +95,20 @@ impl ClockModel {
         })
     }
 
-    /// Places the records of one of the captures on the common timeline.
+    /// Returns the reader that places the records of one capture on the common timeline.
     pub fn reader(&self, point: Point) -> TimelineReader {
         self.readers[point.index()].clone()
     }
 
-    /// What the destination's clock shows more than the source's at the first crossing, on clocks
-    /// that have not been set yet.
+    /// Destination clock minus source clock at the first crossing, without later steps.
     pub fn offset(&self) -> Offset {
         self.offset
     }
 
-    /// The same clocks with the offset that the fastest of all packets show, whose delays on this
-    /// timeline are `least`, by [`Way::index`](crate::spp::Way::index); see [`Offset`] for why it is
-    /// bounded.
+    /// Returns the model with the offset that the fastest packets show. `least` holds their delays
+    /// on this timeline, by [`Way::index`](crate::spp::Way::index). [`Offset`] derives the bound.
     ///
-    /// With `symmetric` the fastest packets are taken to be equally fast both ways.
+    /// With `symmetric` the fastest packets of both ways are assumed to have equal delays.
     #[must_use]
     pub fn settled(&self, least: [Option<TimeDelta>; 2], symmetric: bool) -> Self {
         if least == [None; 2] {
@@ -126,62 +124,62 @@ impl ClockModel {
         settled
     }
 
-    /// Whether enough packets agree on the offset that it may tell look-alikes apart.
+    /// True if enough packets agree on the offset to distinguish identical packets by their delays.
     pub(in crate::spp) fn offset_is_sure(&self) -> bool {
         self.offset_is_sure
     }
 
-    /// The packets that it was learnt from may have been mistaken for others.
+    /// Marks the offset as unsure: the packets it is estimated from may be false matches.
     pub(in crate::spp) fn doubt_offset(&mut self) {
         self.offset_is_sure = false;
     }
 
-    /// The clocks' relative rate.
+    /// Relative rate of the clocks.
     pub fn skew(&self) -> SkewEstimate {
         self.skew
     }
 
-    /// When the clocks were set, in order of time.
+    /// Clock steps, in order of time.
     pub fn steps(&self) -> &[ClockStep] {
         &self.steps
     }
 
-    /// When a clock may have been set, in order of time: packets of one way became faster or slower
-    /// at once and stayed so, and the queues of the other way hide whether it did too.
+    /// Possible clock steps, in order of time. The delays of one way changed at once and stayed
+    /// changed, and queues of the other way hide whether it changed too.
     ///
-    /// These are not taken out, but nothing is measured across them.
+    /// They are not removed from the timeline, but nothing is measured across them.
     pub fn suspected_steps(&self) -> &[ClockStep] {
         &self.suspected_steps
     }
 
-    /// How far apart two times that each clock can show are, by [`Point::index`].
+    /// Resolution of each clock, by [`Point::index`].
     pub fn ticks(&self) -> [TimeDelta; 2] {
         self.delay_error.ticks
     }
 
-    /// How much earlier a packet can seem to arrive than it left because the clocks are coarse; zero
-    /// for clocks of microseconds.
+    /// How much earlier than its departure a packet may seem to arrive because of coarse clocks;
+    /// zero for clocks with microsecond resolution.
     pub fn coarseness(&self) -> TimeDelta {
         self.delay_error.coarseness()
     }
 
-    /// What skew adds to a raw round-trip time: `rtt = raw - share`.
+    /// Share of a raw round-trip time that is due to skew: `rtt = raw - share`.
     ///
-    /// A raw round-trip time is the time between two packets at the near point less the
-    /// `turnaround` between them at the `far` point, each on its own clock. A far clock that runs
-    /// fast shows too long a turnaround, so `raw` is too short and the share negative. Zero when
-    /// no skew was detected. The result is in time of the near clock.
+    /// A raw round-trip time is the time between two packets at the near point minus the
+    /// `turnaround` between them at the `far` point, each on its own clock. A fast far clock shows
+    /// too long a turnaround, so `raw` is too short and the share is negative. Zero if no skew was
+    /// detected. The result is in time of the near clock.
     pub fn skew_share(&self, far: Point, turnaround: TimeDelta) -> TimeDelta {
         let ppt = used(self.skew).as_ppt();
         match far {
             Point::Dst => -Rate::of(ppt, TRILLION.saturating_add(ppt)).share(turnaround),
-            // Seen from the destination the source's clock runs slow by this much.
+            // Relative to the destination clock, the source clock is slow by this rate.
             Point::Src => Rate::of(ppt, TRILLION).share(turnaround),
         }
     }
 }
 
-/// The skew that is corrected for.
+/// The skew to correct for: zero unless detected.
 fn used(skew: SkewEstimate) -> Skew {
     if skew.detected { skew.skew } else { Skew::NONE }
 }
@@ -196,22 +194,22 @@ mod tests {
     use crate::spp::clock::seams::seen_at;
     use crate::spp::crossing::Way;
 
-    /// Clocks of nanoseconds.
+    /// Clocks with nanosecond resolution.
     const FINE: [TimeDelta; 2] = [TimeDelta::from_nanos(1); 2];
     const MS: i64 = 1_000_000;
     const SECOND: i64 = 1_000 * MS;
     const HOUR: i64 = 3_600 * SECOND;
 
-    /// Two clocks, a path between them and packets on it.
+    /// Two clocks, a path between them, and packets on it.
     struct Scene {
         seconds: i64,
         /// Packets per second, by way.
         rates: [i64; 2],
         offset_ns: i64,
         skew_ppm: i64,
-        /// Whose clock is set, when and by how much.
+        /// Clock steps: point, true time, size.
         set: Vec<(Point, i64, i64)>,
-        /// One packet in this many is mistaken for another.
+        /// One packet in this many is a false match.
         wrong_every: Option<u64>,
     }
 
@@ -228,7 +226,7 @@ mod tests {
         }
     }
 
-    /// A well-mixed number that depends on `seed` only.
+    /// A pseudo-random number that depends only on `seed`.
     fn random(seed: u64) -> u64 {
         let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -241,25 +239,26 @@ mod tests {
         i64::try_from(random(seed) % end).unwrap()
     }
 
-    /// 20 ms and a few microseconds.
+    /// 20 ms plus up to 5 µs.
     fn clean(_way: Way, sent_ns: i64) -> i64 {
         20 * MS + random_below(sent_ns, 5_000)
     }
 
-    /// A queue of up to 180 ms towards the destination that is empty half a second in five.
+    /// A queue of up to 180 ms towards the destination that is empty for half a second in every
+    /// five.
     fn queue_out(way: Way, sent_ns: i64) -> i64 {
         let full = (sent_ns % (5 * SECOND) - SECOND / 2).max(0) / 25;
         clean(way, sent_ns) + if way == Way::Out { full } else { 0 }
     }
 
-    /// Bursts of other traffic both ways, which take up to 90 ms of each 100 to drain.
+    /// Bursts of cross traffic both ways that take up to 90 ms of each 100 ms to drain.
     fn bursts(way: Way, sent_ns: i64) -> i64 {
         let slot = sent_ns / (100 * MS);
         let burst = random_below(2 * slot + i64::from(way == Way::Out), 90 * MS);
         clean(way, sent_ns) + (burst - sent_ns % (100 * MS)).max(0)
     }
 
-    /// Up to 30 ms more or less for each packet, both ways.
+    /// Up to 30 ms of extra delay per packet, both ways.
     fn noise(way: Way, sent_ns: i64) -> i64 {
         clean(way, sent_ns) + random_below(sent_ns + 1, 30 * MS)
     }
@@ -278,7 +277,7 @@ mod tests {
             Timestamp::from_nanos((1_700_000_000 * SECOND + shown + jumped) / 1_000 * 1_000)
         }
 
-        /// The crossings, and when each packet really passed the two points.
+        /// Returns the crossings, and the true times of each packet at the two points.
         fn run(&self, owd_ns: impl Fn(Way, i64) -> i64) -> (Vec<Crossing>, Vec<[i64; 2]>) {
             let mut passages = Vec::new();
             for way in Way::BOTH {
@@ -304,7 +303,7 @@ mod tests {
                 let mut order: Vec<usize> = (0..passages.len()).collect();
                 order.sort_by_key(|&i| passages[i].1[point.index()]);
                 for (record, i) in (0..).zip(order) {
-                    // Between two crossings lies a packet that was not sampled.
+                    // Between two crossings there is a packet that was not sampled.
                     records[i][point.index()] = 2 * record;
                 }
             }
@@ -448,7 +447,7 @@ mod tests {
         let at_ns = 11 * SECOND + 111_111;
         for size in [-2 * HOUR, -SECOND, -30 * MS, 30 * MS, SECOND, 2 * HOUR] {
             for point in Point::BOTH {
-                // A step smaller than what the bursts do to both ways at once is not told apart.
+                // A step smaller than the shift that bursts cause on both ways is not detectable.
                 let delays = if size.abs() < SECOND { 2 } else { 3 };
                 for owd_ns in &[clean, queue_out, bursts][..delays] {
                     let scene = Scene {
@@ -586,7 +585,7 @@ mod tests {
             let model = scene.model(clean);
             let clock = |point, true_ns| scene.clock(point, true_ns);
             for far in Point::BOTH {
-                // Out takes 20 ms, the far point waits for 10 s, back takes 20 ms.
+                // 20 ms out, 10 s of turnaround, 20 ms back.
                 let near = far.opposite();
                 let elapsed = clock(near, 10_040 * MS) - clock(near, 0);
                 let turnaround = clock(far, 10_020 * MS) - clock(far, 20 * MS);

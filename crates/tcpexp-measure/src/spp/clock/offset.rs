@@ -1,75 +1,77 @@
-//! The offset between the two clocks, and how far it can be off.
+//! The offset between the two clocks, and its maximum error.
 
 use tcpexp_units::TimeDelta;
 
 use super::tick::TICK_OF_CAPTURES;
 
-/// What clocks that wander and a capture's own disorder may make times wrong by.
+/// Allowance for timestamp errors from wandering clocks and records out of order.
 pub(in crate::spp) const DISORDER: TimeDelta = TimeDelta::from_millis(10);
 
-/// Fastest packets whose delays add up to less than this are not believed: wrong matches, or an
-/// undetected clock step. Below it, rounding and a residue of skew explain the contradiction.
+/// Fastest delays whose sum is below minus this contradict each other, because of false matches or
+/// an undetected clock step. Rounding and residual skew explain a smaller contradiction.
 const EXPLAINED: TimeDelta = TimeDelta::from_micros(100);
 
-/// The offset between the clocks: what the destination's clock shows more than the source's at the
-/// first crossing.
+/// Offset between the clocks: destination clock minus source clock at the first crossing.
 ///
 /// # Proof of the bound
 ///
-/// Let θ be the offset, `d` the time of a packet's arrival at the destination less the time of its
-/// departure at the source, both as the clocks show them, and `d'` the same for a packet on its way
-/// back (source less destination). With the true one-way delays `o` and `b`,
+/// Let θ be the offset. For a packet on its way out, let `d` be its arrival time at the destination
+/// minus its departure time at the source, each on its own clock. For a packet on its way back, let
+/// `d'` be its arrival time at the source minus its departure time at the destination. With the
+/// true one-way delays `o` and `b`,
 ///
 /// ```text
 /// d  = o + θ − e_dst + e_src        d' = b − θ − e_src + e_dst
 /// ```
 ///
-/// where a clock that advances in ticks of `g` shows up to `e` < `g` too little. No packet arrives
-/// before it leaves: `o ≥ 0` and `b ≥ 0`. So every packet bounds the offset, and the fastest of
-/// each way bounds it best:
+/// where a clock with tick `g` shows a time that is too small by `e`, `0 ≤ e < g`. No packet
+/// arrives before it leaves: `o ≥ 0` and `b ≥ 0`. So every packet bounds the offset, and the
+/// fastest packet of each way gives the tightest bound:
 ///
 /// ```text
 /// −min d' − g_src  ≤  θ  ≤  min d + g_dst
 /// ```
 ///
-/// The middle of the two bounds is off by no more than half of their distance. That is half of the
-/// sum of the smallest delays, which does not depend on the offset, and equals half of the smallest
-/// round-trip time.
+/// The error of the middle of the bounds is at most half their distance. This is half the sum of
+/// the smallest delays, which does not depend on the offset and equals half the smallest round-trip
+/// time.
 ///
-/// Assumptions: both clocks run at one rate once the detected skew is taken out, and its
-/// uncertainty times the length of the captures is added to both bounds; so are the uncertainties
-/// of the clock steps that were taken out. A tick of a microsecond, which is that of most capture
-/// files, is not added: the difference of what two such clocks show is itself no more definite.
+/// Assumptions: both clocks run at one rate after the detected skew is removed. Both bounds are
+/// widened by the uncertainty of the skew times the length of the captures, and by the
+/// uncertainties of the removed clock steps. A tick of one microsecond, the resolution of most
+/// capture files, is not added: the difference of two such timestamps is no more exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offset {
-    /// Less would give packets back a negative delay; `None` without such packets.
+    /// Lower bound: a smaller offset would give packets back a negative delay; `None` without
+    /// packets back.
     pub lower: Option<TimeDelta>,
-    /// More would give packets out a negative delay; `None` without such packets.
+    /// Upper bound: a larger offset would give packets out a negative delay; `None` without packets
+    /// out.
     pub upper: Option<TimeDelta>,
-    /// The best estimate: the middle of the bounds, as if the fastest packets took equally long
-    /// both ways. With one bound only it is that bound, and the shortest delay is zero.
+    /// Best estimate: the middle of the bounds, exact if the fastest packets of both ways have
+    /// equal delays. With one bound, the estimate is this bound, and the smallest delay is zero.
     pub middle: TimeDelta,
 }
 
-/// What makes the delays on the timeline uncertain.
+/// Sources of error of delays on the timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::spp) struct DelayError {
-    /// How far apart two times that a clock can show are, by [`Point::index`](crate::spp::Point::index).
+    /// Resolution of each clock, by [`Point::index`](crate::spp::Point::index).
     pub(in crate::spp) ticks: [TimeDelta; 2],
-    /// What the uncertainty of a detected skew adds up to from the first packet to the last, and
-    /// the uncertainties of the clock steps.
+    /// Drift between the first and the last packet that the uncertainty of a detected skew allows,
+    /// plus the errors of the clock steps.
     pub(in crate::spp) drift: TimeDelta,
 }
 
 impl DelayError {
-    /// How much earlier a packet can seem to arrive than it left because of coarse clocks; nothing
-    /// with clocks of microseconds.
+    /// How much earlier than its departure a packet may seem to arrive because of coarse clocks;
+    /// zero for clocks with microsecond resolution.
     pub(in crate::spp) fn coarseness(&self) -> TimeDelta {
         self.coarse_ticks().into_iter().sum()
     }
 
-    /// The ticks of each clock beyond a microsecond: a finer clock than the file's microseconds
-    /// cannot be told from one of microseconds.
+    /// Tick of each clock beyond one microsecond. Below the resolution of the file, a finer clock
+    /// is indistinguishable from one with microsecond ticks.
     fn coarse_ticks(&self) -> [TimeDelta; 2] {
         let beyond = |tick: TimeDelta| (tick - TICK_OF_CAPTURES).max(TimeDelta::ZERO);
         self.ticks.map(beyond)
@@ -77,14 +79,14 @@ impl DelayError {
 }
 
 impl Offset {
-    /// How far [`middle`](Self::middle) can be off; `None` if packets went one way only, which
-    /// leaves the offset unbounded, or if the fastest packets contradict each other.
+    /// Maximum error of [`middle`](Self::middle); `None` if all packets went one way, so that the
+    /// offset is unbounded, or if the fastest packets contradict each other.
     pub fn error(&self) -> Option<TimeDelta> {
         let (lower, upper) = (self.lower?, self.upper?);
         Some(TimeDelta::from_nanos((upper - lower).as_nanos() / 2))
     }
 
-    /// The offset between `lower` and `upper`.
+    /// Builds the offset from its bounds.
     pub(super) fn between(lower: Option<TimeDelta>, upper: Option<TimeDelta>) -> Self {
         let middle = match (lower, upper) {
             (Some(lower), Some(upper)) => {
@@ -99,11 +101,12 @@ impl Offset {
         }
     }
 
-    /// The offset that the fastest of all packets show.
+    /// Returns the offset that the fastest packets show.
     ///
-    /// `least` are their delays on the timeline of this offset, by [`Way::index`](crate::spp::Way::index).
-    /// With `symmetric` the fastest packets are taken to be equally fast both ways: only the clocks'
-    /// resolution is left to be off.
+    /// `least` holds their delays on the timeline of this offset, by
+    /// [`Way::index`](crate::spp::Way::index). With `symmetric` the fastest packets of both ways
+    /// are assumed to have equal delays, so only the resolution of the clocks and their drift limit
+    /// the result.
     #[must_use]
     pub(super) fn settled(
         &self,
@@ -132,7 +135,7 @@ impl Offset {
                     + TICK_OF_CAPTURES;
                 Self::between(Some(middle - off), Some(middle + off))
             }
-            // Contradicting bounds that rounding explains: the truth lies between them all the same.
+            // Rounding explains contradicting bounds: the true offset is still between them.
             (Some(lower), Some(upper)) => {
                 Self::between(Some(lower.min(upper)), Some(lower.max(upper)))
             }
@@ -141,12 +144,11 @@ impl Offset {
     }
 }
 
-/// How many of the smallest delays of each way must be mistaken, if those are the fewest.
+/// Smallest number of leading delays of each way that must be false matches.
 ///
-/// There and back no packet takes less than no time, so of two delays, both with the clocks' offset
-/// in them, whose sum is below that one is of a packet that was mistaken for another. Packets that
-/// are sent again one after the other are mistaken one after the other, so that some confirm each
-/// other, but they are the fewer.
+/// No round trip is negative. If two delays, clock offset included, have a negative sum, one of
+/// them belongs to a false match. Successive retransmissions give successive false matches that
+/// confirm each other, but they are the minority.
 pub(super) fn fewest_mistaken([out, back]: &[Vec<i64>; 2], coarseness: TimeDelta) -> [usize; 2] {
     let least_ns = -(DISORDER + coarseness).as_nanos();
     let too_fast =

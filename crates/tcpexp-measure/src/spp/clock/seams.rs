@@ -1,4 +1,4 @@
-//! Where in the captures the clock steps lie.
+//! Positions of the clock steps in the captures.
 
 use super::jump::Jump;
 use super::steps::ClockStep;
@@ -7,7 +7,7 @@ use crate::spp::crossing::Crossing;
 use crate::spp::point::Point;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// Readers that take out nothing but each clock's own steps.
+/// Readers that remove only each clock's own steps.
 pub(super) fn unstepping(crossings: &[Crossing], jumps: &[Jump]) -> [TimelineReader; 2] {
     Point::BOTH.map(|point| TimelineReader {
         seams: seams(crossings, jumps, &[], point),
@@ -15,7 +15,7 @@ pub(super) fn unstepping(crossings: &[Crossing], jumps: &[Jump]) -> [TimelineRea
     })
 }
 
-/// The jumps as steps, in the same order; `readers` know each clock's own.
+/// Converts jumps to steps, in the same order; `readers` remove each clock's own steps.
 pub(super) fn placed_steps(
     crossings: &[Crossing],
     jumps: &[Jump],
@@ -32,7 +32,7 @@ pub(super) fn placed_steps(
             let when = at(after, jump.point);
             let other = jump.point.opposite();
             let records = crossings.iter().map(|crossing| seen_at(crossing, other).0);
-            // Where the other capture ends before the step, all of it is before the step.
+            // If the other capture ends before the step, all of its records are before the step.
             let past_the_end = records.max().map_or(0, |last| last.saturating_add(1));
             let first_there = crossings
                 .iter()
@@ -55,8 +55,8 @@ pub(super) fn placed_steps(
         .collect()
 }
 
-/// Where the jumps lie in one point's capture: its own, and those of the other clock if `steps`
-/// tells their records.
+/// Positions of the jumps in one point's capture: those of its own clock, and those of the other
+/// clock if `steps` holds their records.
 pub(super) fn seams(
     crossings: &[Crossing],
     jumps: &[Jump],
@@ -102,7 +102,7 @@ fn own_seam(crossings: &[Crossing], jump: &Jump) -> Seam {
     }
 }
 
-/// Record number and time of a crossing in one point's capture.
+/// Record number and time of a crossing in the capture of `point`.
 pub(super) fn seen_at(crossing: &Crossing, point: Point) -> (u64, Timestamp) {
     match point {
         Point::Src => (crossing.src_record, crossing.src_time),

@@ -1,57 +1,58 @@
-//! How fast the destination's clock runs against the source's.
+//! The rate of the destination clock relative to the source clock.
 //!
-//! The smallest delays of a way all take the same time, so on clocks of different rates they lie
-//! on a sloping line with every other packet above it. Of all lines below the packets we take the
-//! one that is highest in the middle of the capture (the linear program of Moon, Skelly and
-//! Towsley, INFOCOM 1999), which is an edge of their lower convex hull (Zhang, Liu and Xia,
-//! INFOCOM 2002).
+//! The smallest delays of a way are all equal. On clocks with different rates they lie on a sloping
+//! line with every other packet above it. Of all lines below the packets, the estimate takes the
+//! line that is highest in the middle of the capture (the linear program of Moon, Skelly and
+//! Towsley, INFOCOM 1999), which is an edge of the lower convex hull (Zhang, Liu and Xia, INFOCOM
+//! 2002).
 //!
-//! That edge rests on two packets. It finds the line where a queue is empty only twice, but where
-//! the smallest delays stray, those two are the luckiest ones of the capture. As far as the edges
-//! of both ways leave it open, the small delays of all parts of the capture decide, by the median
-//! of the slopes between every two of a way (Theil and Sen).
+//! This edge rests on two packets. It is exact even if a queue is empty only twice, but if the
+//! smallest delays vary, the two packets are the luckiest of the capture. Within the uncertainty of
+//! the edges, the small delays of all parts of the capture decide: the median of the slopes between
+//! every two parts of a way (Theil and Sen).
 
 use tcpexp_units::Skew;
 
 use super::delay::{Delay, LEAST_PACKETS, confirmed};
 use crate::spp::crossing::Way;
 
-/// Timestamps are whole microseconds in most captures, so a difference of two is off by two.
+/// Most captures have microsecond timestamps, so the difference of two has an error of two.
 const RESOLUTION_NS: f64 = 2_000.0;
 
-/// An estimate counts when it is this many times its uncertainty.
+/// An estimate is significant if it exceeds this many times its uncertainty.
 const SIGNIFICANT: f64 = 3.0;
 
-/// A way this much less certain than the other is not asked.
+/// A way whose uncertainty exceeds the other's by more than this factor is ignored.
 const BLUNT: f64 = 8.0;
 
-/// No oscillator is off by more (1000 ppm): such a slope is a queue, unless both ways show it.
+/// Maximum error of an oscillator (1000 ppm). A steeper slope is a queue, unless both ways show it.
 const PLAUSIBLE: f64 = 1e-3;
 
-/// Beyond this it is no clock at all.
+/// A larger rate is no clock error.
 const POSSIBLE: f64 = 0.1;
 
-/// Parts of the capture that are left out in turn to see how much the slope depends on each.
+/// Number of parts of the capture that are left out in turn to see how much the slope depends on
+/// each.
 const FOLDS: i64 = 4;
 
-/// Parts of the capture in each of which the line should be touched.
+/// Number of parts of the capture; the line should touch delays in each.
 const COVER_PARTS: i64 = 16;
 
-/// One delay in this many of a part is below the one that stands for it, and at least so many that
-/// no two packets mistaken for others do.
+/// Share of a part's delays below its representative delay (one in this many), and their minimum
+/// number, so that two false matches do not represent a part.
 const BELOW_FLOOR: (usize, usize) = (20, 2);
 
-/// Keeps exact products of two coordinate differences within 128 bits.
+/// Coordinate limit that keeps products of two differences within 128 bits.
 const LIMIT: i64 = 1 << 61;
 
-/// The relative rate of the two clocks.
+/// Relative rate of the two clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SkewEstimate {
-    /// How much faster the destination's clock runs than the source's, as measured.
+    /// Measured rate of the destination clock relative to the source clock; positive if faster.
     pub skew: Skew,
-    /// How far `skew` may be off; `None` when the packets are too few or too close in time.
+    /// Uncertainty of `skew`; `None` if the packets are too few or too close in time.
     pub uncertainty: Option<Skew>,
-    /// Whether `skew` is more than noise. Nothing is corrected for a skew that was not detected.
+    /// True if `skew` is significant. Nothing is corrected for an undetected skew.
     pub detected: bool,
 }
 
@@ -62,20 +63,20 @@ struct Slope {
     uncertainty: f64,
 }
 
-/// What one way's delays show.
+/// Skew evidence of one way.
 #[derive(Clone, Debug)]
 struct Shown {
     slope: Slope,
-    /// Slopes between every two small delays of different parts of the capture.
+    /// Slopes between small delays of every two parts of the capture.
     between_parts: Vec<f64>,
 }
 
-/// The skew that both ways' delays show, each by [`Way::index`] and in order of time.
+/// Estimates the skew from the delays of both ways, by [`Way::index`] and in order of time.
 ///
-/// `step_error_ns` is what the delays may be off because a clock step was taken out of them.
+/// `step_error_ns` is the error of the delays from removed clock steps.
 pub(in crate::spp) fn estimate(delays: &[Vec<Delay>; 2], step_error_ns: f64) -> SkewEstimate {
     let [out, back] = Way::BOTH.map(|way| shown(&delays[way.index()], step_error_ns));
-    // A faster destination clock makes packets seem ever slower out and ever faster back.
+    // With a faster destination clock, delays out seem to grow and delays back seem to shrink.
     let mut asked: Vec<Shown> = out.into_iter().chain(back.map(Shown::turned)).collect();
     let uncertainties = asked.iter().map(|shown| shown.slope.uncertainty);
     let least = uncertainties.fold(f64::INFINITY, f64::min);
@@ -100,7 +101,7 @@ pub(in crate::spp) fn estimate(delays: &[Vec<Delay>; 2], step_error_ns: f64) -> 
 }
 
 impl Shown {
-    /// The same of the other clock.
+    /// The same evidence with the opposite sign.
     fn turned(self) -> Self {
         Self {
             slope: Slope {
@@ -112,7 +113,8 @@ impl Shown {
     }
 }
 
-/// Both ways' slopes in one, and whether they agree; `None` if they are too little to tell.
+/// Combines the slopes of both ways and reports whether they agree; `None` if not both are
+/// significant.
 fn combine(out: Slope, back: Slope) -> (Slope, Option<bool>) {
     let (sharp, other) = if out.uncertainty < back.uncertainty {
         (out, back)
@@ -142,12 +144,12 @@ fn combine(out: Slope, back: Slope) -> (Slope, Option<bool>) {
     )
 }
 
-/// The slope of the line under `delays`, with the sum of what makes it doubtful: how much it
-/// moves when a quarter of the capture is left out, how far the smallest delays of other times
-/// stay above it, and the resolution of the clocks.
+/// Slope of the line under `delays`. Its uncertainty adds up how much the slope changes when a
+/// quarter of the capture is left out, how far the smallest delays of other parts are above the
+/// line, and the resolution of the clocks.
 ///
-/// A queue that never empties after the start bends the line; then one of the quarters carries
-/// it alone. A queue that grows evenly throughout cannot be told from skew on this way alone.
+/// A queue that never empties after the start bends the line; then one quarter alone supports it. A
+/// queue that grows evenly throughout is indistinguishable from skew on one way.
 fn shown(delays: &[Delay], step_error_ns: f64) -> Option<Shown> {
     if delays.len() < LEAST_PACKETS {
         return None;
@@ -201,14 +203,14 @@ fn shown(delays: &[Delay], step_error_ns: f64) -> Option<Shown> {
     })
 }
 
-/// A delay as seen from the line under all.
+/// A delay relative to the line under all delays.
 #[derive(Clone, Copy, Debug)]
 struct Above {
     at_ns: i64,
     above_ns: f64,
 }
 
-/// The lowest when `below` lower ones are left out; `None` if there are no more.
+/// Returns the lowest delay after skipping `below` lower ones; `None` if too few are left.
 fn lowest_but(below: usize, delays: impl Iterator<Item = Above>) -> Option<Above> {
     let mut delays: Vec<Above> = delays.collect();
     if below >= delays.len() {
@@ -218,9 +220,11 @@ fn lowest_but(below: usize, delays: impl Iterator<Item = Above>) -> Option<Above
     Some(*delays.select_nth_unstable_by(below, by_height).1)
 }
 
-/// The slope that all parts of the capture show, as far as the `edges` leave it open.
+/// The median slope of all parts of the capture, if it is within the uncertainty of `edges`; else
+/// `edges`.
 ///
-/// What strays by more than a clock can is a queue, of which only the lowest tells anything.
+/// Delays that vary by more than a clock can are queueing, and only the lowest of them are
+/// significant.
 fn steadied(edges: Slope, ways: &[Shown]) -> Slope {
     let slopes = ways.iter().flat_map(|shown| &shown.between_parts);
     match quantile(slopes.copied(), 1, 2) {
@@ -233,16 +237,16 @@ fn steadied(edges: Slope, ways: &[Shown]) -> Slope {
     }
 }
 
-/// The value below which `part` of `whole` of all lie; `None` if there are none.
+/// The quantile `part / whole` of the values; `None` without values.
 fn quantile(values: impl Iterator<Item = f64>, part: usize, whole: usize) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len() * part / whole).copied()
 }
 
-/// The line under all `points` that is highest at `middle`: a point it goes through and its slope.
+/// Returns the line under all `points` that is highest at `middle`: a point on it and its slope.
 ///
-/// `None` when all are at one time.
+/// `None` if all points have the same time.
 fn line_under<'a>(points: impl Iterator<Item = &'a Delay>, middle: i64) -> Option<(Delay, f64)> {
     let hull = lower_hull(points);
     let right = hull
@@ -253,7 +257,7 @@ fn line_under<'a>(points: impl Iterator<Item = &'a Delay>, middle: i64) -> Optio
     Some((*left, rise / (right.at_ns - left.at_ns) as f64))
 }
 
-/// Corners of the lower convex hull of `points`, which come in order of time.
+/// Corners of the lower convex hull of `points`, which are in order of time.
 fn lower_hull<'a>(points: impl Iterator<Item = &'a Delay>) -> Vec<Delay> {
     let mut hull: Vec<Delay> = Vec::new();
     for point in points {
@@ -275,7 +279,7 @@ fn lower_hull<'a>(points: impl Iterator<Item = &'a Delay>) -> Vec<Delay> {
     hull
 }
 
-/// Whether the way from `a` over `b` to `c` gets steeper at `b`.
+/// True if the slope increases at `b` on the path `a`, `b`, `c`.
 fn turns_up(a: Delay, b: Delay, c: Delay) -> bool {
     let run = |from: Delay, to: Delay| i128::from(to.at_ns - from.at_ns);
     let rise = |from: Delay, to: Delay| i128::from(to.owd_ns - from.owd_ns);
@@ -319,7 +323,7 @@ mod tests {
         }
     }
 
-    /// What is left of a whole number after it is mixed well.
+    /// A pseudo-random number below `end`.
     fn random_below(seed: i64, end: i64) -> i64 {
         let mut z = seed.unsigned_abs().wrapping_mul(0x9E37_79B9_7F4A_7C15);
         z = (z ^ (z >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -328,7 +332,7 @@ mod tests {
 
     #[test]
     fn smallest_delays_that_stray_hide_less_skew_than_one_lucky_packet_can() {
-        // Half a capture has a packet that was luckier by 0.1 ms than those before and after.
+        // A few packets near `lucky` are 0.1 ms faster than all packets before and after.
         for lucky in (2_000..5_000).step_by(100) {
             let estimate = of_out(|i| {
                 let luck = if i / 4 == lucky / 4 { 100_000 } else { 0 };

@@ -1,8 +1,7 @@
-//! Where one of the two clocks was set while the captures ran.
+//! Detects when one of the two clocks was set while the captures ran.
 //!
-//! Setting a clock shifts what it shows more than the other at once and for packets of both ways
-//! alike. A queue or a new route delays packets: that shifts one way only, or both ways in
-//! opposite directions.
+//! A clock step shifts the difference of the clocks at once and equally for packets of both ways. A
+//! queue or a route change shifts one way only, or both ways in opposite directions.
 
 use super::jump::{Jump, SMALLEST_NS};
 use super::walk::Walk;
@@ -10,31 +9,31 @@ use crate::spp::crossing::{Crossing, Way};
 use crate::spp::point::Point;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// A moment at which one clock was set.
+/// A clock step: the moment at which one clock was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockStep {
-    /// Whose clock jumped.
+    /// Point whose clock was set.
     pub point: Point,
-    /// How far it jumped; positive is forwards.
+    /// Size of the step; positive is forwards.
     pub size: TimeDelta,
-    /// The first record of the source's capture that is known to be after the step.
+    /// First record of the source capture that is known to be after the step.
     pub src_record: u64,
-    /// The first record of the destination's capture that is known to be after the step.
+    /// First record of the destination capture that is known to be after the step.
     pub dst_record: u64,
-    /// When, on the common timeline.
+    /// Time of the step on the common timeline.
     pub at: Timestamp,
 }
 
-/// All steps of both clocks, in order of their crossings.
+/// Finds all steps of both clocks, in order of their crossings.
 ///
-/// `coarseness` is how far the difference of the two clocks may be off because of their ticks.
+/// `coarseness` is the error of the clock difference from the clocks' ticks.
 pub(in crate::spp) fn find(crossings: &[Crossing], coarseness: TimeDelta) -> Vec<Jump> {
     let mut found: Vec<Jump> = Point::BOTH
         .iter()
         .flat_map(|&point| Walk::new(crossings, point, coarseness).jumps())
         .collect();
-    // A jump of one clock looks like the opposite jump of the other, smeared over a round trip.
-    // It belongs to the clock whose time between the two packets it explains best.
+    // A jump of one clock looks like the opposite jump of the other clock, spread over a round
+    // trip. It belongs to the clock whose elapsed time between the two packets it explains better.
     found.sort_by_key(|jump| (jump.suspected, jump.unexplained(crossings).abs()));
     let mut jumps: Vec<Jump> = Vec::new();
     for jump in found {
@@ -43,8 +42,8 @@ pub(in crate::spp) fn find(crossings: &[Crossing], coarseness: TimeDelta) -> Vec
         }
     }
     jumps.sort_by_key(|jump| jump.after);
-    // Close to a step another way's queue can seem to shift as the step did. Measured apart from
-    // the step nothing is left of it.
+    // Close to a step, a queue of the other way can look like another step. Measured apart from the
+    // real step, its size almost vanishes.
     let mut parted = jumps.clone();
     part(&mut parted, crossings);
     let mut real = parted.iter_mut().map(|jump| {
@@ -56,7 +55,7 @@ pub(in crate::spp) fn find(crossings: &[Crossing], coarseness: TimeDelta) -> Vec
     jumps
 }
 
-/// Keeps the crossings that one step is measured on clear of all other steps.
+/// Removes crossings beyond any other step from those that a step is measured on.
 fn part(jumps: &mut [Jump], crossings: &[Crossing]) {
     let all = jumps.to_vec();
     for (number, jump) in jumps.iter_mut().enumerate() {

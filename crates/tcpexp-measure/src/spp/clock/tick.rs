@@ -2,30 +2,32 @@
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// The resolution of nearly all capture files: classic pcap counts microseconds.
+/// Resolution of nearly all capture files: classic pcap counts microseconds.
 pub(super) const TICK_OF_CAPTURES: TimeDelta = TimeDelta::from_micros(1);
-/// Gaps between records that are kept: 1024 are enough to show a tick of a tenth of a second within
-/// two minutes, and cost nothing after a capture's first packets.
+/// Number of gaps between records that are kept: enough to find a tick of 0.1 s within two minutes,
+/// at no cost after the first packets of a capture.
 const GAPS: usize = 1_024;
-/// The greatest common divisor of fewer gaps is large by chance: of three random numbers it is 10
-/// or more in one case of two hundred.
+/// Minimum number of gaps: the greatest common divisor of fewer is large by chance. For three
+/// random numbers it is 10 or more in one case of two hundred.
 const LEAST_GAPS: usize = 3;
-/// A tick that a clock's rate correction stretches (NTP corrects up to 500 ppm) varies by less than
-/// one part in this many.
+/// A clock's rate correction stretches its tick by less than one part in this many (NTP corrects up
+/// to 500 ppm).
 const STRETCH: i64 = 1_000;
-/// Of a shorter tick, chance multiples in a file of whole microseconds are too frequent to show it.
+/// Smallest stretched tick that is searched for: in a file of whole microseconds, smaller ticks
+/// have too many chance multiples.
 const LEAST_STRETCHED: TimeDelta = TimeDelta::from_micros(100);
-/// At least one gap in this many is zero where a clock is too coarse for the traffic.
+/// At least one gap in this many is zero if a clock is too coarse for the traffic.
 const ZERO_GAPS: u64 = 8;
-/// A clock shows more packets than this at each time it shows only if it is coarse: a host hands the
-/// 64 packets of one poll of its network card to the capture within some microseconds.
+/// More packets than this per distinct time prove a coarse clock: a host hands the 64 packets of
+/// one network card poll to the capture within some microseconds.
 const CROWD: u64 = 64;
-/// Of all gaps this share may be no multiple of the tick: a clock step, records out of order.
+/// One gap in this many may be no multiple of the tick, because of clock steps or records out of
+/// order.
 const ODD_GAPS: usize = 20;
 
-/// Learns how far apart two times that a clock can show are.
+/// Measures the resolution of a capture's clock.
 ///
-/// Old kernels and some virtual machines advance the clock that stamps packets once per timer
+/// Old kernels and some virtual machines advance the clock for packet timestamps once per timer
 /// interrupt: every 1, 4 or 10 ms.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct TickMeter {
@@ -35,7 +37,7 @@ pub(in crate::spp) struct TickMeter {
 }
 
 impl TickMeter {
-    /// Takes in the time of the capture's next packet.
+    /// Adds the next packet of the capture.
     #[inline]
     pub(in crate::spp) fn observe(&mut self, at: Timestamp) {
         if self.gaps_ns.len() < GAPS {
@@ -52,9 +54,9 @@ impl TickMeter {
         }
     }
 
-    /// The tick of the clock, at least that of the file's format as far as it shows.
+    /// Tick of the clock; not smaller than that of the file format as far as the gaps show it.
     pub(in crate::spp) fn tick(&self) -> TimeDelta {
-        // Where the rest of a capture shows one time, a single gap is no chance.
+        // If all other packets of a capture show the same time, a single gap is no coincidence.
         let is_little = self.gaps_ns.len() < LEAST_GAPS && !self.is_crowded();
         if is_little || self.is_periodic() || self.gaps_ns.is_empty() {
             return TICK_OF_CAPTURES;
@@ -63,20 +65,21 @@ impl TickMeter {
         TimeDelta::from_nanos(self.stretched_ns().unwrap_or(0).max(divisor))
     }
 
-    /// Whether many packets show the same time, for each time that they show.
+    /// True if many packets show the same time, for each distinct time.
     fn is_crowded(&self) -> bool {
         self.zero_gaps > CROWD * self.gaps_ns.len() as u64
     }
 
-    /// Whether packets come at even times, but for lost ones, so that their gaps show nothing of the
-    /// clock: no traffic of another kind has one packet for nearly each tick and never two.
+    /// True if packets are sent at even intervals, except lost ones, so that their gaps do not show
+    /// the tick. Other traffic never has one packet for nearly every tick without having two for
+    /// some.
     fn is_periodic(&self) -> bool {
         let least = self.gaps_ns.iter().min().copied();
         let periods = self.gaps_ns.iter().filter(|gap| Some(**gap) == least);
         self.zero_gaps == 0 && periods.count() * 4 >= self.gaps_ns.len() * 3
     }
 
-    /// The tick of a clock whose ticks are not exactly even, if it is too coarse for the traffic.
+    /// Tick of a clock with slightly uneven ticks, if it is too coarse for the traffic.
     fn stretched_ns(&self) -> Option<i64> {
         let mut gaps = self.gaps_ns.clone();
         gaps.sort_unstable();
@@ -105,7 +108,7 @@ fn greatest_divisor(a: i64, b: i64) -> i64 {
 mod tests {
     use super::*;
 
-    /// The tick learnt from a clock that shows `shown` of packets sent some 300 µs apart.
+    /// Tick measured on a clock that shows `shown` for packets sent about 300 µs apart.
     fn tick(shown: impl Fn(i64) -> i64) -> TimeDelta {
         let mut meter = TickMeter::default();
         let mut at = 1_700_000_000_000_000_000;

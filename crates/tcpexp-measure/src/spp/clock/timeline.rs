@@ -6,21 +6,21 @@ pub(super) const TRILLION: i64 = 1_000_000_000_000;
 /// Fractional bits of a [`Rate`].
 const FRACTION_BITS: u32 = 62;
 
-/// A share of a time span as a fixed-point number.
+/// A rate as a fixed-point number.
 ///
-/// One 64-bit multiplication per span, and exact to the nanosecond for spans of a hundred years:
-/// the share itself is rounded at 2^-63.
+/// Costs one 64-bit multiplication per time span. It is exact to the nanosecond for spans of a
+/// hundred years: the rate itself is rounded to 2^-63.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::spp) struct Rate(i64);
 
 impl Rate {
-    /// The share `part / whole`; nothing where that is 2 or more.
+    /// The rate `part / whole`; zero if this is 2 or more.
     pub(in crate::spp) fn of(part: i64, whole: i64) -> Self {
         let scaled = (i128::from(part) << FRACTION_BITS).checked_div(i128::from(whole));
         Self(scaled.map_or(0, |scaled| i64::try_from(scaled).unwrap_or(0)))
     }
 
-    /// This share of `span`, rounded to the nanosecond.
+    /// This rate times `span`, rounded to the nanosecond.
     pub(in crate::spp) fn share(self, span: TimeDelta) -> TimeDelta {
         let product = i128::from(span.as_nanos()) * i128::from(self.0);
         let rounded = (product + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS;
@@ -32,59 +32,59 @@ impl Rate {
     }
 }
 
-/// A record of one capture, placed on the timeline both captures share.
+/// A record of one capture, placed on the common timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// When it was captured: the source point's clock, at its rate, without the steps of either.
+    /// Capture time on the source clock and at its rate, without the steps of either clock.
     pub at: Timestamp,
-    /// How many clock steps, of either clock, lie before it.
+    /// Number of clock steps of either clock before the record.
     pub piece: u32,
 }
 
-/// Turns one capture's times into the common timeline.
+/// Converts timestamps of one capture to the common timeline.
 ///
-/// Any record may be asked for in any order.
+/// Records may be placed in any order.
 #[derive(Clone, Debug, Default)]
 pub struct TimelineReader {
-    /// Where on this capture's clock the two clocks are `offset` apart.
+    /// Time on this clock at which the two clocks are `offset` apart.
     pub(in crate::spp) origin: Timestamp,
-    /// What this clock shows more than the timeline at `origin`.
+    /// Clock time minus timeline time at `origin`.
     pub(in crate::spp) offset: TimeDelta,
-    /// What it shows too much per time it shows.
+    /// Time gained by this clock per time that it shows.
     pub(in crate::spp) gains: Rate,
-    /// The clock steps by where they are in this capture.
+    /// Clock steps in order of their position in this capture.
     pub(in crate::spp) seams: Vec<Seam>,
 }
 
-/// Where in one capture a clock step lies.
+/// Position of a clock step in one capture.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Seam {
-    /// The first record that is known to be after the step.
+    /// First record that is known to be after the step.
     pub(in crate::spp) first_after: u64,
-    /// Tells the records just before `first_after` apart.
+    /// Decides which records just before `first_after` are after the step.
     pub(in crate::spp) turn: Option<Turn>,
-    /// How far this capture's clock has jumped ahead in this and all earlier steps.
+    /// Sum of this clock's jumps in this and all earlier steps.
     pub(in crate::spp) ahead: TimeDelta,
 }
 
-/// Which records between the two packets that enclose a jump come after it.
+/// Decides which records between the two packets around a jump are after it.
 ///
-/// A jump longer than the packets were apart leaves a stretch of time that no record shows, so the
-/// middle between the two tells.
+/// A jump longer than the time between the two packets leaves a range of times that no record
+/// shows, so the middle of the range separates the records.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Turn {
-    /// The last record that is known to be before the jump.
+    /// Last record that is known to be before the jump.
     pub(in crate::spp) last_before: u64,
-    /// The middle between the times of the two packets.
+    /// Middle between the times of the two packets.
     pub(in crate::spp) middle: Timestamp,
-    /// Whether the clock jumped forwards.
+    /// True if the clock jumped forwards.
     pub(in crate::spp) forwards: bool,
 }
 
 impl TimelineReader {
-    /// Places record number `record` (from 0), captured at `time` on this capture's own clock.
+    /// Places record number `record` (from 0), captured at `time` on the clock of this capture.
     ///
-    /// Rounded to the nanosecond; later times of one piece never come to lie before earlier ones.
+    /// The result is rounded to the nanosecond and preserves the order of times within a piece.
     pub fn place(&self, record: u64, time: Timestamp) -> Placed {
         let piece = self
             .seams

@@ -1,4 +1,4 @@
-//! Finds the places where both ways shift together.
+//! Finds the positions where both ways shift together.
 
 use std::cmp::Reverse;
 
@@ -8,32 +8,32 @@ use super::jump::{Jump, SMALLEST_NS, elapsed, spread};
 use crate::spp::crossing::{Crossing, Way};
 use crate::spp::point::Point;
 
-/// Packets of one way that are looked at on each side of a step.
+/// Number of packets of one way that are compared on each side of a step.
 const FINE: usize = 7;
 
-/// Packets looked at where a few show nothing but queueing.
+/// Number of packets compared where a few packets show only queueing.
 const COARSE: usize = 127;
 
 /// Crossings around a step within which another finding is the same step.
 const REACH: usize = 4 * FINE;
 
-/// Fewer packets than this on one side of it show no step.
+/// Minimum number of packets on each side of a step.
 const LEAST: usize = 3;
 
-/// Clocks may drift apart by 1 ns in this many without a step.
+/// Drift allowed between the clocks without a step: 1 ns in this many.
 const DRIFT: i64 = 1_000;
 
-/// Steps looked for per clock.
+/// Maximum number of steps per clock.
 const MOST: usize = 16;
 
-/// A step stands out from the next best candidates by this factor.
+/// A step exceeds the next best candidate by at least this factor.
 const STANDS_OUT: i64 = 4;
 
-/// The crossings in the order in which one point saw them.
+/// The crossings in the order of one point's records.
 pub(in crate::spp) struct Walk<'a> {
     crossings: &'a [Crossing],
     point: Point,
-    /// No smaller step is looked for.
+    /// Smallest step that is searched for, in nanoseconds.
     smallest_ns: i64,
     order: Vec<usize>,
     tracks: [Track; 2],
@@ -42,39 +42,39 @@ pub(in crate::spp) struct Walk<'a> {
 /// The crossings of one way on a walk.
 struct Track {
     way: Way,
-    /// Where each is in the walk's order.
+    /// Positions of the crossings in the order of the walk.
     positions: Vec<usize>,
-    /// The shift between the few crossings before and after each.
+    /// Shift between the few crossings before and after each crossing.
     fine: Vec<Option<Shift>>,
 }
 
-/// How the clocks' difference changed from one group of packets to the next.
+/// Change of the clock difference from one group of packets to the next.
 #[derive(Clone, Copy, Debug)]
 struct Shift {
     size: TimeDelta,
-    /// How much it varies within a group.
+    /// Variation within a group.
     spread: TimeDelta,
-    /// Time from one group to the other.
+    /// Time between the groups.
     lag: TimeDelta,
 }
 
-/// A place on a walk where a step may be.
+/// A position on a walk where a step may be.
 struct Candidate {
     position: usize,
-    /// Crossings before it, by [`Way::index`].
+    /// Number of crossings before it, by [`Way::index`].
     passed: [usize; 2],
     size_ns: i64,
     kind: Kind,
 }
 
-/// What shows a step.
+/// Evidence for a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Both ways.
+    /// Both ways show it.
     Both,
-    /// The only way that has packets around it.
+    /// The only way with packets around it shows it.
     Alone,
-    /// One way, while the other one's queues would hide it.
+    /// One way shows it, and queues of the other way would hide it.
     Suspected,
 }
 
@@ -93,7 +93,7 @@ impl Shift {
 }
 
 impl<'a> Walk<'a> {
-    /// `coarseness` is how far the difference of the two clocks may be off because of their ticks.
+    /// `coarseness` is the error of the clock difference from the clocks' ticks.
     pub(in crate::spp) fn new(
         crossings: &'a [Crossing],
         point: Point,
@@ -108,14 +108,14 @@ impl<'a> Walk<'a> {
         Self {
             crossings,
             point,
-            // The medians on both sides of a step may each be off by the ticks.
+            // Ticks may shift the medians on both sides of a step.
             smallest_ns: SMALLEST_NS.saturating_add((coarseness + coarseness).as_nanos()),
             order,
             tracks,
         }
     }
 
-    /// The steps of this point's clock, and those of the other that look like it.
+    /// Returns the steps of this point's clock, and steps of the other clock that look like it.
     pub(in crate::spp) fn jumps(&self) -> Vec<Jump> {
         let candidates = self.candidates();
         let (suspected, sure): (Vec<_>, Vec<_>) = candidates
@@ -127,7 +127,7 @@ impl<'a> Walk<'a> {
         jumps
     }
 
-    /// Those of the candidates that stand out and last; adds their places to `places`.
+    /// Returns the candidates that stand out and last, and adds their positions to `places`.
     fn confirmed(&self, mut candidates: Vec<Candidate>, places: &mut Vec<usize>) -> Vec<Jump> {
         candidates.sort_by_key(|found| (Reverse(found.size_ns.saturating_abs()), found.position));
         let mut best: Vec<&Candidate> = Vec::new();
@@ -154,7 +154,7 @@ impl<'a> Walk<'a> {
                 let is_believed = match candidate.kind {
                     Kind::Both => true,
                     Kind::Alone => jump.is_beyond_doubt(self.crossings),
-                    // Next to a step that is certain a queue may seem to shift too.
+                    // Next to a certain step, a queue may look like a step too.
                     Kind::Suspected => places.iter().all(|other| other.abs_diff(place) > REACH),
                 };
                 if is_believed {
@@ -184,8 +184,8 @@ impl<'a> Walk<'a> {
         candidates
     }
 
-    /// The shift that both ways show where `passed` crossings lie before it, or that one shows
-    /// where the other has no packets or none that could contradict it.
+    /// Returns the shift after `passed` crossings if both ways show it, or if one way shows it and
+    /// the other has no packets or none that could contradict it.
     fn shift_of_both(&self, passed: [usize; 2]) -> Option<(i64, Kind)> {
         let [out, back] = Way::BOTH.map(|way| {
             let way = way.index();
@@ -213,8 +213,8 @@ impl<'a> Walk<'a> {
         is_hidden.then_some((clear.size.as_nanos(), Kind::Suspected))
     }
 
-    /// The shift of a way's smaller delays over many packets, up to the next of the `places` where
-    /// other steps are.
+    /// Shift of a way's smaller delays over many packets, limited by the neighbouring steps at
+    /// `places`.
     fn coarse(&self, way: Way, passed: [usize; 2], places: &[usize]) -> Option<Shift> {
         let track = &self.tracks[way.index()];
         let [mut before, mut after] = track.around(passed[way.index()], COARSE);
@@ -263,8 +263,8 @@ impl<'a> Walk<'a> {
         self.tracks.iter().filter(shows).collect()
     }
 
-    /// Whether the clearest way stays shifted for longer than a link that stalls and then lets all
-    /// waiting packets of both ways go at once.
+    /// True if the clearest way stays shifted. This excludes a stalled link that releases the
+    /// waiting packets of both ways at once.
     fn lasts(&self, place: usize, kind: Kind, clear: &[&Track], places: &[usize]) -> bool {
         clearest(clear, place).is_some_and(|(track, shift)| {
             let passed = Way::BOTH.map(|way| self.tracks[way.index()].before(place));
@@ -279,11 +279,11 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The first position after a step.
+    /// Returns the first position after a step.
     ///
-    /// Each packet of a way that shows the step clearly is nearer to what that way showed before
-    /// or to what it showed after; packets of the other way in between are told apart by where
-    /// the clock's own time makes the greatest leap.
+    /// Each packet of a way that shows the step clearly is closer either to the level before or to
+    /// the level after it. For packets of the other way in between, the largest leap of the clock's
+    /// own time decides.
     fn place(&self, candidate: &Candidate, clear: &[&Track]) -> Option<usize> {
         let levels: Vec<(Way, [i64; 2])> = clear
             .iter()
@@ -305,7 +305,7 @@ impl<'a> Walk<'a> {
                 .as_nanos()
                 .saturating_mul(self.own(candidate.size_ns).signum())
         };
-        // How much worse a later place for the step fits than `from`.
+        // Misfit of a later position of the step relative to `from`.
         let mut misfit = 0_i128;
         let mut best: Option<(i128, Reverse<i64>, usize)> = None;
         for position in from + 1..=to {
@@ -322,7 +322,7 @@ impl<'a> Walk<'a> {
         Some(best?.2)
     }
 
-    /// The step just before `position`.
+    /// Returns the step just before `position`.
     fn jump_at(&self, position: usize, clear: &[&Track]) -> Option<Jump> {
         let (_, shift) = clearest(clear, position)?;
         let around = position.saturating_sub(REACH)..(position + REACH).min(self.order.len());
@@ -347,7 +347,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// A shift of the clocks' difference as a jump of this walk's clock.
+    /// Converts a shift of the clock difference to a jump of this walk's clock.
     fn own(&self, shift_ns: i64) -> i64 {
         match self.point {
             Point::Src => shift_ns.saturating_neg(),
@@ -366,7 +366,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Candidate {
-    /// Whether both may be one step.
+    /// True if both candidates may be one step.
     fn is_near(&self, other: &Self) -> bool {
         let [out, back] = [0, 1].map(|way: usize| self.passed[way].abs_diff(other.passed[way]));
         if self.kind == Kind::Alone || other.kind == Kind::Alone {
@@ -414,12 +414,12 @@ impl Track {
         }
     }
 
-    /// How many of this way's crossings are before a position of the walk.
+    /// Number of this way's crossings before a position of the walk.
     fn before(&self, position: usize) -> usize {
         self.positions.partition_point(|&at| at < position)
     }
 
-    /// Positions of the last and first `count` crossings before and after the first `passed`.
+    /// Positions of up to `count` crossings before and after the first `passed` crossings.
     fn around(&self, passed: usize, count: usize) -> [&[usize]; 2] {
         let end = (passed + count).min(self.positions.len());
         [
@@ -429,7 +429,7 @@ impl Track {
     }
 }
 
-/// The way that shows a step before `place` best, and what it shows.
+/// Returns the way that shows a step before `place` with the least variation, and its shift.
 fn clearest<'a>(clear: &[&'a Track], place: usize) -> Option<(&'a Track, Shift)> {
     clear
         .iter()
@@ -437,7 +437,7 @@ fn clearest<'a>(clear: &[&'a Track], place: usize) -> Option<(&'a Track, Shift)>
         .min_by_key(|(_, shift)| shift.spread)
 }
 
-/// Time between two crossings on the clock that shows less of it.
+/// Time between two crossings on the clock that shows the shorter time.
 fn lag(before: &Crossing, after: &Crossing) -> TimeDelta {
     let src = (after.src_time - before.src_time).abs();
     let dst = (after.dst_time - before.dst_time).abs();
