@@ -1,4 +1,4 @@
-//! The measurement: both captures side by side, flows spread over shards.
+//! The measurement loop: reads both captures side by side and spreads the flows over shards.
 
 use super::reader::{CHUNK, Chunk, Reader};
 use super::shard::{SHARDS, Shard, Yield};
@@ -12,18 +12,18 @@ use rayon::prelude::*;
 use tcpexp_flow::FlowId;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// What can be set.
+/// Options of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The longest one-way delay, and so the time after which a packet counts as lost.
+    /// Longest one-way delay; a packet counts as lost after this time.
     pub max_owd: TimeDelta,
-    /// Whether to report what became of each packet.
+    /// Whether to report the outcome of each packet.
     pub outcomes: bool,
-    /// Whether the fastest packets are known to be equally fast both ways, which leaves nothing of
-    /// the offset between the clocks unknown but what their resolution hides.
+    /// Whether the fastest packets of both ways are known to have equal delays. Then only the
+    /// resolution of the clocks limits the accuracy of the clock offset.
     pub symmetric: bool,
-    /// Whether each capture is known to miss packets that passed it, by [`Point::index`]: then a
-    /// packet that it does not show need not be lost.
+    /// Whether each capture is known to miss packets, by [`Point::index`]: then a packet that is
+    /// not in it need not be lost.
     pub misses: [bool; 2],
 }
 
@@ -38,41 +38,41 @@ impl Default for Options {
     }
 }
 
-/// What a stretch of both captures yields.
+/// Results from one time range of both captures.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// Flows found at both points; each comes before its samples.
+    /// Flows found at both points; each flow precedes its samples.
     pub flows: Vec<PairedFlow>,
-    /// Round-trip times in order of the time at which their second packet came back.
+    /// Round-trip times, in order of the arrival of their second packet.
     pub samples: Vec<RttSample>,
-    /// What became of each packet, if [`Options::outcomes`]: packets that arrived in order of
-    /// arrival; those that did not come once they are given up, in order of departure.
+    /// Outcome of each packet if [`Options::outcomes`] is set: received packets in order of
+    /// arrival, others in order of departure once they are given up.
     pub outcomes: Vec<PacketOutcome>,
-    /// Flows that are over.
+    /// Finished flows.
     pub ended: Vec<FlowSummary>,
 }
 
-/// What is known when both captures have been read.
+/// Results available once both captures have been read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Flows seen at one point only, by [`Point::index`].
+    /// Flows seen at only one point, by [`Point::index`].
     pub unpaired: [Unpaired; 2],
-    /// Flows that ended early because too many were alive, by [`Point::index`].
+    /// Number of flows ended early because too many were alive, by [`Point::index`].
     pub flows_shed: [u32; 2],
-    /// Packets and pairs not used because a clock stepped in between.
+    /// Number of packets and pairs not used because a clock step lies between their timestamps.
     pub across_steps: u64,
-    /// The smallest one-way delay of all packets on the timeline, by [`Way::index`](crate::spp::Way::index);
-    /// `None` if none was found at both points.
+    /// Smallest one-way delay of all packets on the timeline, by
+    /// [`Way::index`](crate::spp::Way::index); `None` without matched packets.
     pub least_owd: [Option<TimeDelta>; 2],
-    /// Packets that arrived and are not in the capture that they passed first, though it was
-    /// running, by [`Point::index`]: it missed them.
+    /// Number of packets that the upstream capture missed while it was running, by
+    /// [`Point::index`].
     pub unseen: [u64; 2],
 }
 
-/// Measures round-trip times between two captures and hands them to `sink` as they come.
+/// Measures round-trip times between two captures and passes them to `sink` in batches.
 ///
-/// Memory follows the flows alive and the packets in flight. The batches are the same whatever
-/// the number of threads.
+/// Memory use depends on the live flows and the packets in flight. The batches do not depend on the
+/// number of threads.
 pub fn measure<E: Send>(
     src: &mut impl Packets,
     dst: &mut impl Packets,
@@ -96,11 +96,11 @@ pub fn measure<E: Send>(
         totals: Totals::default(),
     };
     let mut next = read(&mut src, &mut dst, [true; 2]);
-    // Within the pool of threads: to come back from it after each round takes long.
+    // Stay in the thread pool: re-entering it for each round is slow.
     rayon::scope(|_| {
         loop {
             let wanted = run.take(&mut next);
-            // The longer work first: what is left of it, the other thread helps with.
+            // The longer task comes first; the other thread helps to finish it.
             let (batch, upcoming) =
                 rayon::join(|| run.round(), || read(&mut src, &mut dst, wanted));
             for (place, chunk) in next.iter_mut().zip(upcoming) {
@@ -120,7 +120,7 @@ pub fn measure<E: Send>(
     })
 }
 
-/// Reads the next chunk of each capture that is wanted, both at once.
+/// Reads the next chunk of each wanted capture, both in parallel.
 fn read(
     src: &mut Reader<'_, impl Packets>,
     dst: &mut Reader<'_, impl Packets>,
@@ -142,7 +142,7 @@ struct Run {
 }
 
 impl Run {
-    /// Takes over chunks where the last one is used up; tells which were taken.
+    /// Replaces chunks that are used up and returns which chunks must be read next.
     fn take(&mut self, next: &mut [Option<Chunk>; 2]) -> [bool; 2] {
         let latest_record = &mut self.setting.latest_record;
         Point::BOTH.map(|point| {
@@ -165,7 +165,7 @@ impl Run {
             .all(|chunk| chunk.is_last && chunk.is_used_up())
     }
 
-    /// Works off what both captures show up to the same time.
+    /// Processes both captures up to the same time.
     fn round(&mut self) -> Batch {
         let open = self.chunks.iter().flatten().filter(|chunk| !chunk.is_last);
         let until = open
@@ -185,7 +185,7 @@ impl Run {
         batch
     }
 
-    /// Sums up the flows that are left, some thousand at a time: there may be a million.
+    /// Summarises the remaining flows in batches of some thousand: there may be a million.
     fn finish<E>(&mut self, mut sink: impl FnMut(Batch) -> Result<(), E>) -> Result<(), E> {
         let setting = &self.setting;
         let yields = self
@@ -210,7 +210,7 @@ impl Run {
         Ok(())
     }
 
-    /// Tells the shards what was seen up to `until`, both points in order of time.
+    /// Passes all sightings up to `until` to the shards, both points in order of time.
     fn link(&mut self, until: Timestamp, batch: &mut Batch) {
         let Self {
             linker,
@@ -235,7 +235,7 @@ impl Run {
                 (None, Some(_)) => (Point::Dst, &mut *dst, src_at),
                 (Some(_), _) => (Point::Src, &mut *src, dst_at),
             };
-            // Go on with this point for as long as it is behind the other.
+            // Stay with this point while it is behind the other.
             let limit = other_at.unwrap_or(until).min(until);
             if let Some(chunk) = chunk {
                 chunk.pass(point, limit, linker, &mut dealer);
@@ -271,8 +271,8 @@ impl Run {
                 }
             }
         }
-        // Each shard's come in order, so there are a few long runs to merge. Places and not samples
-        // are moved about, which are three times as large.
+        // Each shard's samples are in order, so the sort merges a few long runs. It moves places
+        // instead of samples, which are three times as large.
         let place = |(place, (at, sample)): (usize, &(Timestamp, RttSample))| {
             (*at, sample.flow, sample.direction, place)
         };
@@ -284,13 +284,13 @@ impl Run {
     }
 }
 
-/// Deals flows out to shards.
+/// Distributes flows to shards.
 struct Dealer<'a> {
     shards: &'a mut [Shard],
     setting: &'a Setting,
-    /// The latest time on the timeline.
+    /// End of the round on the timeline.
     until: Timestamp,
-    /// Those that were found.
+    /// Flows found in this round.
     flows: &'a mut Vec<PairedFlow>,
 }
 

@@ -1,4 +1,4 @@
-//! The measurement: both captures side by side.
+//! Measures both captures side by side.
 
 mod measure;
 mod reader;

@@ -1,4 +1,4 @@
-//! One capture on its way into sightings.
+//! Converts the packets of one capture to sightings.
 
 use tcpexp_flow::{Flow, FlowTable, Slot};
 use tcpexp_units::Timestamp;
@@ -9,10 +9,10 @@ use crate::spp::clock::TimelineReader;
 use crate::spp::linking::{Linker, Listener, Marker, Sighting, low_half};
 use crate::spp::point::Point;
 
-/// Packets read from a capture at a time.
+/// Number of packets read from a capture at a time.
 pub(in crate::spp) const CHUNK: usize = 8_192;
 
-/// A capture, its clock and its flows.
+/// A capture with its timeline and its flow table.
 pub(in crate::spp) struct Reader<'a, P> {
     packets: &'a mut P,
     timeline: TimelineReader,
@@ -21,22 +21,22 @@ pub(in crate::spp) struct Reader<'a, P> {
     pub(in crate::spp) is_at_end: bool,
 }
 
-/// Some thousand sightings of one point.
+/// Up to [`CHUNK`] sightings of one point.
 #[derive(Default)]
 pub(in crate::spp) struct Chunk {
     sightings: Vec<Sighting>,
-    /// Flows that begin, each with the place of its first sighting.
+    /// New flows, each with the index of its first sighting.
     began: Vec<(usize, Slot, Flow)>,
     pub(in crate::spp) ended: Vec<Slot>,
-    /// The latest time on the timeline.
+    /// Latest time in the chunk, on the timeline.
     pub(in crate::spp) until: Timestamp,
-    /// The number of the last record.
+    /// Highest record number in the chunk.
     pub(in crate::spp) last_record: u64,
     pub(in crate::spp) is_last: bool,
-    /// How far the chunk has been used.
+    /// Number of sightings used.
     position: usize,
     flows_begun: usize,
-    /// The latest time used.
+    /// Latest time used, on the timeline.
     reached: Timestamp,
 }
 
@@ -55,7 +55,7 @@ impl<'a, P: Packets> Reader<'a, P> {
         }
     }
 
-    /// How many flows ended early because too many were alive.
+    /// Number of flows ended early because too many were alive.
     pub(in crate::spp) fn flows_shed(&self) -> u32 {
         self.table.flows_shed()
     }
@@ -105,7 +105,7 @@ impl<'a, P: Packets> Reader<'a, P> {
     }
 }
 
-/// Bytes of all headers from IP on; what does not fit is no header that IP knows.
+/// Bytes of all headers from the IP header on; saturates, since IP headers are shorter.
 fn header_bytes(packet: &Packet<'_>) -> u16 {
     let bytes = packet.ip_bytes.saturating_sub(packet.payload_bytes);
     u16::try_from(bytes).unwrap_or(u16::MAX)
@@ -116,14 +116,14 @@ impl Chunk {
         self.position == self.sightings.len()
     }
 
-    /// When the next sighting is due, if that is not after `until`. A capture's disorder is
-    /// ironed out: what comes late is due at once.
+    /// Time at which the next sighting is due; `None` if this is after `until`. Records out of
+    /// order become monotonic: a late record is due at once.
     pub(in crate::spp) fn next_at(&self, until: Timestamp) -> Option<Timestamp> {
         let next = self.sightings.get(self.position)?;
         Some(next.at.max(self.reached)).filter(|at| *at <= until)
     }
 
-    /// Passes on at least one sighting, and then all up to `limit`.
+    /// Passes on at least one sighting, and then all sightings up to `limit`.
     pub(in crate::spp) fn pass(
         &mut self,
         point: Point,

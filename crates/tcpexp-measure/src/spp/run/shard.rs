@@ -1,4 +1,4 @@
-//! A share of the flows: their packets in flight, their pairs, their counts.
+//! A share of the flows with their packets in flight, pairs and counts.
 
 use std::collections::VecDeque;
 
@@ -12,58 +12,59 @@ use crate::spp::point::Point;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// Flows are dealt out to so many shards. A fixed number, so that the result does not depend on
-/// how many threads there are.
+/// Number of shards that the flows are distributed to. It is fixed, so the result does not depend
+/// on the number of threads.
 pub(in crate::spp) const SHARDS: usize = 16;
 
-/// How many recent arrivals are remembered to tell a second copy from a stranger.
+/// Number of recent arrivals remembered to recognise duplicate arrivals.
 const RECENT: usize = 64;
 
 /// One share of the flows.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Shard {
-    /// Sightings at the point that a packet passes first, of this round.
+    /// Sightings of this round at the upstream point.
     departures: Vec<Event>,
-    /// Sightings at the point that a packet passes last, by [`Way::index`]; late ones stay for
-    /// the next round.
+    /// Sightings at the downstream point, by [`Way::index`]; late sightings stay for the next
+    /// round.
     arrivals: [VecDeque<Event>; 2],
     pairs: Pairs,
     ending: VecDeque<(Timestamp, FlowId)>,
     in_flight: [InFlight; 2],
     recent: [VecDeque<(FlowId, [u64; 2])>; 2],
-    /// Arrivals up to here have been worked off.
+    /// Time up to which arrivals have been processed.
     settled: Option<Timestamp>,
     swept: Timestamp,
     yields: Yield,
-    /// What became of the packets of this round, if anyone asked.
+    /// Packet outcomes of this round, if requested.
     outcomes: Option<Vec<PacketOutcome>>,
 }
 
-/// What a round yields.
+/// Results of a round.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Yield {
-    /// With the time on the timeline at which the pair was complete.
+    /// Samples, each with the completion time of its pair on the timeline.
     pub(in crate::spp) samples: Vec<(Timestamp, RttSample)>,
     pub(in crate::spp) outcomes: Vec<PacketOutcome>,
     pub(in crate::spp) ended: Vec<FlowSummary>,
-    /// Pairs not used because a clock stepped in between.
+    /// Number of packets and pairs not used because a clock step lies between their timestamps.
     pub(in crate::spp) across_steps: u64,
-    /// First and last departure that arrived, by [`Way::index`].
+    /// First and last departure time among matched packets, by [`Way::index`].
     pub(in crate::spp) proven: [Option<(Timestamp, Timestamp)>; 2],
-    /// Packets that arrived and were not seen leaving, by [`Point::index`] of where they left.
+    /// Number of packets that arrived but were not captured upstream, by [`Point::index`] of the
+    /// upstream point.
     pub(super) unseen: [u64; 2],
-    /// The smallest one-way delay, by [`Way::index`].
+    /// Smallest one-way delay, by [`Way::index`].
     pub(in crate::spp) least_owd: [Option<TimeDelta>; 2],
 }
 
-/// A packet that was found at both points.
+/// A packet found at both points.
 struct Passage {
     flow: FlowId,
     direction: Direction,
     crossed: Crossed,
 }
 
-/// The shard's flows, found by their number.
+/// The flows of the shard, indexed by flow number.
 #[derive(Debug, Default)]
 struct Pairs(Vec<Option<Box<Pair>>>);
 
@@ -90,7 +91,7 @@ impl Pairs {
 }
 
 impl Shard {
-    /// A shard that tells what became of each packet if `with_outcomes`.
+    /// Creates a shard that reports the outcome of each packet if `with_outcomes` is true.
     pub(in crate::spp) fn new(with_outcomes: bool) -> Self {
         Self {
             outcomes: with_outcomes.then(Vec::new),
@@ -112,13 +113,13 @@ impl Shard {
         }
     }
 
-    /// The flow is over at both points; what it has in flight may still be settled.
+    /// Ends a flow at both points; its packets in flight may still be settled.
     pub(in crate::spp) fn end(&mut self, flow: FlowId, now: Timestamp, setting: &Setting) {
         self.ending
             .push_back((now + setting.horizon + setting.horizon, flow));
     }
 
-    /// Works off what both captures showed up to `now` on the timeline.
+    /// Processes the events of both captures up to `now` on the timeline.
     pub(in crate::spp) fn advance(&mut self, now: Timestamp, setting: &Setting) -> Yield {
         let mut departures = std::mem::take(&mut self.departures);
         for event in &departures {
@@ -126,8 +127,8 @@ impl Shard {
         }
         departures.clear();
         self.departures = departures;
-        // Forward pairs need the outward arrivals before the homeward ones, reverse pairs the
-        // other way round: so match both, then pair both.
+        // Forward pairs need outward arrivals first, reverse pairs need homeward arrivals first:
+        // match both ways, then form the pairs.
         let crossed = Way::BOTH.map(|way| self.match_arrivals(way, now, setting));
         self.settled = Some(now - setting.slack());
         let [out, back] = &crossed;
@@ -137,7 +138,7 @@ impl Shard {
         self.take_yields()
     }
 
-    /// Gives up all that is still in flight.
+    /// Gives up all packets still in flight.
     pub(in crate::spp) fn finish(&mut self, setting: &Setting) -> Yield {
         self.give_up(Timestamp::MAX, setting);
         self.take_yields()
@@ -151,7 +152,7 @@ impl Shard {
         }
     }
 
-    /// Lets go of a flow and sums it up.
+    /// Removes a flow and returns its summary.
     pub(in crate::spp) fn close(&mut self, flow: FlowId) -> Option<FlowSummary> {
         self.pairs.remove(flow).map(Pair::close)
     }
@@ -166,9 +167,9 @@ impl Shard {
         let departed = &mut pair.departed[event.direction.index()];
         let number = *departed;
         *departed += 1;
-        // One that left while the other capture did not run is kept too: by how much, only the
-        // clocks tell, and its like may be what arrives.
-        // Leaving here, it is on its way back to the other point.
+        // Departures while the other capture was not running are kept too: only the clock offset
+        // shows how far outside they are, and they may be identical to packets that arrive. A
+        // packet that leaves here is on its way back to the opposite point.
         pair.pairings[upstream.opposite().index()].depart(self.settled, sighting.at);
         if self.outcomes.is_some() {
             pair.weigh(event, true);
@@ -204,7 +205,7 @@ impl Shard {
                 continue;
             };
             widen(&mut self.yields.proven[way.index()], departure.at);
-            // Read across a step, neither time can be subtracted from the other.
+            // Timestamps on both sides of a clock step cannot be subtracted.
             if departure.piece != event.sighting.piece {
                 self.yields.across_steps += 1;
                 continue;
@@ -296,7 +297,7 @@ impl Shard {
         departure
     }
 
-    /// Pairs what went from `reference` to the far point with what came back.
+    /// Pairs packets that went from `reference` to the far point with packets that came back.
     fn pair(&mut self, reference: Point, out: &[Passage], back: &[Passage], setting: &Setting) {
         for Passage { flow, crossed, .. } in out {
             if let Some(pair) = self.pairs.get(*flow) {
@@ -331,7 +332,8 @@ impl Shard {
             let longest = setting.max_owd[way.index()];
             self.in_flight[way.index()].set_apart(now - longest - longest - setting.slack());
         }
-        // A quarter of the horizon: all that is in flight is walked four times at the most.
+        // Sweep once per quarter of the horizon, so that each packet in flight is visited at most
+        // four times.
         if now == Timestamp::MAX || (now - self.swept).as_nanos() < setting.horizon.as_nanos() / 4 {
             return;
         }
@@ -347,7 +349,7 @@ impl Shard {
         }
     }
 
-    /// Counts what left before `horizon` and did not arrive.
+    /// Counts packets that left before `horizon` and did not arrive.
     fn give_up(&mut self, horizon: Timestamp, setting: &Setting) {
         let Self {
             pairs,
@@ -389,7 +391,7 @@ impl Shard {
         for pair in pairs.0.iter_mut().flatten() {
             pair.give_up(horizon, setting, outcomes);
         }
-        // A hash map keeps no order.
+        // A hash map has no order.
         if let Some(outcomes) = outcomes {
             outcomes[told..].sort_by_key(|o| (o.known_at(), o.flow, o.direction, o.number));
         }
