@@ -1,4 +1,4 @@
-//! Packets that look like others, and what is told of them.
+//! Tests of identical packets and their outcomes.
 
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -11,11 +11,11 @@ use super::*;
 use crate::Packets;
 use crate::scripted::Scripted;
 
-/// Of packets within this second a test tells what became of them.
+/// Time range of the packets whose outcomes a test reports.
 const TOLD_NS: Range<i64> = 1_000_000_000..2_000_000_000;
 
-/// A connection from its SYN on that goes back and forth before a test begins; and another one, for
-/// both captures to go on after it.
+/// A connection with its SYN and traffic both ways before a test begins, and another connection
+/// that extends both captures beyond the test.
 const CONNECTION: &str = "
     both 0.100 > S
     both 0.120 < S.
@@ -33,8 +33,8 @@ const CONNECTION: &str = "
     both 4.020 < S. flow 1
 ";
 
-/// The scripts of two captures. A line begins with the one it is in; `both` are packets that leave
-/// then and arrive 10 ms later.
+/// Scripts of the two captures. Each line starts with its capture; `both` is a packet that arrives
+/// 10 ms after its departure.
 fn captures(text: &str) -> [Scripted; 2] {
     let mut lines: [Vec<(f64, String)>; 2] = Default::default();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -64,8 +64,8 @@ fn survey(mut capture: Scripted) -> Survey {
     survey
 }
 
-/// What became of the packets: one line each, with the milliseconds from the test's begin at which
-/// it left and arrived.
+/// Outcomes of the packets, one per line, with departure and arrival in milliseconds since the
+/// test's begin.
 fn fates(text: &str) -> String {
     let alignment = {
         let [src, dst] = captures(text);
@@ -100,7 +100,7 @@ fn fates(text: &str) -> String {
     lines
 }
 
-/// The same of packets of a connection that was seen from its begin.
+/// Outcomes of packets of a connection that was captured from its SYN.
 fn fates_within_connection(text: &str) -> String {
     fates(&format!("{CONNECTION}{text}"))
 }
@@ -114,7 +114,7 @@ fn packet_sent_once_is_known_again() {
 
 #[test]
 fn bytes_sent_again_at_once_are_no_second_record_of_the_first() {
-    // The sender learns of a loss right after it has sent, and begins anew.
+    // The sender detects a loss right after it has sent, and retransmits.
     assert_snapshot!(fates_within_connection("
         src 1.0000 > 501:1501(1000) ack 501 id 0
         src 1.0002 > 501:1501(1000) ack 501 id 0
@@ -141,8 +141,8 @@ fn bytes_sent_again_within_a_tick_of_the_timestamps_are_no_second_record_either(
 
 #[test]
 fn arrival_is_no_part_of_a_super_packet_whose_ip_ids_do_not_lead_to_its_own() {
-    // The super-packet's four pieces have IDs 1000 to 1003 and are lost. What arrives is merged of
-    // two that were sent again, and the last of its bytes were in the second.
+    // The super-packet's four pieces have IDs 1000 to 1003 and are lost. The arrival merges two
+    // retransmissions; the second carries its last bytes.
     assert_snapshot!(fates_within_connection("
         src 1.0000 > 501:2501(2000) ack 501 id 1000
         src 1.3000 > 1001:1501(500) ack 501 id 1007
@@ -170,7 +170,7 @@ fn arrival_is_the_part_of_a_super_packet_that_its_ip_id_says() {
 
 #[test]
 fn merged_arrival_does_not_tell_by_which_of_two_packets_its_end_was_carried() {
-    // It shows the IP ID of its first packet only.
+    // The merged arrival shows only the IP ID of its first packet.
     assert_snapshot!(fates_within_connection("
         src 1.0000 > 501:1001(500) ack 501 id 100
         src 1.0001 > 1001:1501(500) ack 501 id 800
@@ -188,8 +188,8 @@ fn merged_arrival_does_not_tell_by_which_of_two_packets_its_end_was_carried() {
 
 #[test]
 fn bytes_that_may_have_come_in_two_packets_are_credited_to_neither() {
-    // The merged arrival holds the first packet; that it was also sent again is no sign that both
-    // have arrived by now.
+    // The merged arrival holds the first packet. Its retransmission does not prove that both have
+    // arrived by now.
     assert_snapshot!(fates_within_connection("
         src 1.0000 > 501:1001(500) ack 501 id 0
         src 1.0001 > 1001:1501(500) ack 501 id 0
@@ -204,7 +204,7 @@ fn bytes_that_may_have_come_in_two_packets_are_credited_to_neither() {
     ");
 }
 
-/// Ten segments without IP ID and timestamps, seen at the source from one second on, and at the
+/// Ten segments without IP ID and timestamps, captured at the source from one second on and at the
 /// destination somewhat later, with their acknowledgments.
 fn segments_that_say_nothing() -> String {
     let mut text = String::new();
@@ -221,8 +221,8 @@ fn segments_that_say_nothing() -> String {
 
 #[test]
 fn what_left_before_the_capture_is_not_taken_for_its_retransmission() {
-    // These ten may be sent again, and those that arrive the originals. Nor do the clocks tell, of
-    // which no more is known than from these.
+    // The departures may be retransmissions and the arrivals their originals. The clock offset does
+    // not help, since it is estimated from the same packets.
     let fates = fates(&segments_that_say_nothing());
     assert!(!fates.contains("delivered"), "{fates}");
     assert!(fates.contains("ambiguous"), "{fates}");
@@ -231,20 +231,20 @@ fn what_left_before_the_capture_is_not_taken_for_its_retransmission() {
 #[test]
 fn what_left_after_the_syn_was_seen_needs_no_further_proof() {
     let fates = fates_within_connection(&segments_that_say_nothing());
-    // The first two take longer by more than a round trip than what came before, as retransmissions
-    // of lost ones do; then it is the path that is longer.
+    // The first two delays exceed the earlier ones by more than a round trip, as those of
+    // retransmissions do; after them the path has become longer.
     assert_eq!(fates.matches("delivered").count(), 18, "{fates}");
     assert_eq!(fates.matches("ambiguous").count(), 4, "{fates}");
 }
 
-/// What the first pass finds in captures.
+/// Result of the first pass over the captures.
 fn aligned(text: &str) -> Result<Alignment, NothingInCommon> {
     let [src, dst] = captures(text);
     Alignment::between(survey(src), survey(dst))
 }
 
-/// 100 datagrams of one content, 10 ms apart, whose IP IDs repeat after `period` of them; those
-/// numbered `lost` are lost, and those numbered `missed` are not captured at the source.
+/// 100 identical datagrams, 10 ms apart, whose IP IDs repeat after `period` datagrams. The
+/// datagrams numbered `lost` are lost; those numbered `missed` are not captured at the source.
 fn like_datagrams(period: u32, lost: &[u32], missed: &[u32]) -> String {
     let mut text = String::new();
     for number in 0..100 {
@@ -272,9 +272,9 @@ fn datagrams_that_recur_do_not_tell_the_clocks() {
 
 #[test]
 fn datagrams_that_recur_are_matched_where_one_period_exceeds_all_delays() {
-    // The 8th is lost, and the one a period later is not captured where it leaves.
+    // Datagram 8 is lost, and the one a period later is missing in the source capture.
     let fates = fates_within_connection(&like_datagrams(32, &[8], &[40]));
-    // The last arrives after the second that is told of.
+    // The last datagram arrives after the reported time range.
     assert_eq!(fates.matches("delivered").count(), 97, "{fates}");
     assert!(fates.contains("lost 80.0 -"), "{fates}");
     assert!(fates.contains("ambiguous - 410.0"), "{fates}");
@@ -289,7 +289,7 @@ fn datagrams_that_recur_within_the_delays_are_ambiguous() {
 
 #[test]
 fn retransmission_that_was_not_captured_is_not_taken_for_its_lost_original() {
-    // The lost one is overtaken by what left after it.
+    // Later departures overtake the lost datagram.
     assert_snapshot!(fates_within_connection("
         src 1.0000 > 501:1501(1000) ack 501 id 0
         both 1.0010 > 1501:2501(1000) ack 501 id 0

@@ -11,7 +11,7 @@ use crate::spp::crossing::Way;
 use crate::spp::linking::{Event, low_half};
 
 /// A flow and the 128-bit hash of a mark, half as large as the mark. Even in a capture of 10^12
-/// packets, a given collision has a probability of about 10^-18.
+/// packets, the probability of any collision is about 10^-15.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spp) struct Identity {
     pub(super) flow: FlowId,

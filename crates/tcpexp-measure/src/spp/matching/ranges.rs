@@ -151,8 +151,8 @@ impl Ranges {
         }
     }
 
-    /// True if the arrival is this departure, and neither an unseen retransmission nor an ambiguous
-    /// one of the same bytes.
+    /// True if the arrival is this departure: no unseen retransmission of the same bytes, and the
+    /// departure is not ambiguous.
     fn seems_seen(&self, carrier: Place, sighting: &Sighting, usual: &UsualOwds) -> bool {
         let piece = self.piece(carrier);
         let is_usual = usual.include(piece.departure.at, sighting.at);

@@ -5,8 +5,8 @@ use tcpexp_units::{TimeDelta, Timestamp};
 /// One direction of a flow: the state that distinguishes identical packets.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Stream {
-    /// Every packet that arrives later was captured upstream: from the start if the upstream
-    /// capture shows the SYN, never if the way is inferred.
+    /// Time after which every arrival was captured upstream: the beginning if the upstream capture
+    /// shows the SYN, never if the way is inferred.
     covered_from: Timestamp,
     /// True for TCP, whose senders retransmit.
     is_tcp: bool,
@@ -66,7 +66,7 @@ pub(in crate::spp) struct UsualOwds {
     most: TimeDelta,
     /// How much earlier than its departure a packet may seem to arrive.
     slack: TimeDelta,
-    /// Later departures have overtaken packets that left earlier.
+    /// Packets that left earlier have been overtaken.
     not_before: Timestamp,
     /// False if no delay is plausible.
     is_any: bool,
