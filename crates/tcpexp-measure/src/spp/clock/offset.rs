@@ -48,8 +48,8 @@ pub struct Offset {
     /// Upper bound: a larger offset would give packets out a negative delay; `None` without packets
     /// out.
     pub upper: Option<TimeDelta>,
-    /// Best estimate: the middle of the bounds, exact if the fastest packets of both ways have
-    /// equal delays. With one bound, the estimate is this bound, and the smallest delay is zero.
+    /// Best estimate: the middle of the bounds, which assumes equal delays of the fastest packets
+    /// of both ways. With one bound, the estimate is this bound, and the smallest delay is zero.
     pub middle: TimeDelta,
 }
 

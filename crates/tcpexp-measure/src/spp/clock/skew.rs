@@ -38,8 +38,8 @@ const FOLDS: i64 = 4;
 /// Number of parts of the capture; the line should touch delays in each.
 const COVER_PARTS: i64 = 16;
 
-/// Share of a part's delays below its representative delay (one in this many), and their minimum
-/// number, so that two false matches do not represent a part.
+/// Defines the representative delay of a part: one delay in this many is below it, and at least
+/// this number, so that two false matches cannot represent a part.
 const BELOW_FLOOR: (usize, usize) = (20, 2);
 
 /// Coordinate limit that keeps products of two differences within 128 bits.

@@ -55,7 +55,7 @@ pub(in crate::spp) fn find(crossings: &[Crossing], coarseness: TimeDelta) -> Vec
     jumps
 }
 
-/// Removes crossings beyond any other step from those that a step is measured on.
+/// Removes the crossings beyond other steps from the crossings that each step is measured on.
 fn part(jumps: &mut [Jump], crossings: &[Crossing]) {
     let all = jumps.to_vec();
     for (number, jump) in jumps.iter_mut().enumerate() {

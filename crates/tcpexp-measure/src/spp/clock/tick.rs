@@ -71,8 +71,7 @@ impl TickMeter {
     }
 
     /// True if packets are sent at even intervals, except lost ones, so that their gaps do not show
-    /// the tick. Other traffic never has one packet for nearly every tick without having two for
-    /// some.
+    /// the tick. Other traffic with a packet in nearly every tick has two packets in some ticks.
     fn is_periodic(&self) -> bool {
         let least = self.gaps_ns.iter().min().copied();
         let periods = self.gaps_ns.iter().filter(|gap| Some(**gap) == least);

@@ -66,7 +66,7 @@ impl Local {
     }
 
     /// The two endpoints, sender of the pair's forward direction first; `forward_is` is the pair's
-    /// name of this point's forward direction.
+    /// direction that this point calls forward.
     pub(in crate::spp) fn endpoints(&self, forward_is: Direction) -> (SocketAddr, SocketAddr) {
         let sender = match forward_is {
             Direction::Forward => self.initiator,
@@ -102,7 +102,7 @@ pub(in crate::spp) struct Waiting {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Linked {
     pub(in crate::spp) flow: FlowId,
-    /// The pair's name of this point's forward direction.
+    /// The pair's direction that this point calls forward.
     pub(in crate::spp) forward_is: Direction,
     /// Way of the pair's forward direction.
     pub(in crate::spp) way: Way,
@@ -127,8 +127,8 @@ impl Linked {
     }
 }
 
-/// The pair's name of each point's forward direction. The point that knows the initiator better
-/// decides.
+/// Returns the pair's direction that each point calls forward. The point that knows the initiator
+/// better decides.
 pub(in crate::spp) fn names(locals: [&Local; 2], same_initiator: bool) -> [Direction; 2] {
     let other = if same_initiator {
         Direction::Forward
@@ -142,7 +142,8 @@ pub(in crate::spp) fn names(locals: [&Local; 2], same_initiator: bool) -> [Direc
     }
 }
 
-/// The pair's name of `direction`, if the pair calls forward `forward_is`.
+/// Converts a point's `direction` to the pair's direction; `forward_is` is the pair's direction
+/// that the point calls forward.
 pub(in crate::spp) fn relative(direction: Direction, forward_is: Direction) -> Direction {
     match forward_is {
         Direction::Forward => direction,

@@ -27,8 +27,8 @@ pub struct PairedFlow {
 pub struct LocalFlow {
     /// Number of the flow in every measurement of this capture alone.
     pub flow: FlowId,
-    /// The pair's name of the capture's forward direction. It differs if the capture missed which
-    /// end is the initiator.
+    /// The pair's direction that this capture calls forward. It is reverse if the capture takes the
+    /// other end for the initiator.
     pub forward_is: Direction,
 }
 

@@ -1,4 +1,4 @@
-//! Decides whether data that did not arrive was lost on the path or missed by the downstream
+//! Decides whether data that was not captured downstream was lost on the path or missed by the
 //! capture.
 //!
 //! A receiver acknowledges only data that it has (RFC 9293, section 3.4). If it acknowledges data

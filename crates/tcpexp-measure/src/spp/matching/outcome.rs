@@ -93,7 +93,8 @@ pub struct PacketOutcome {
     /// Fate of the packet.
     pub fate: Fate,
     /// Number of the packet among the departures of its flow and direction, from 0. `None` for
-    /// copies, if no departure is known, and for the missing part of a super-packet.
+    /// copies, without a known departure, and for the missing part of a super-packet that arrived
+    /// in part.
     pub number: Option<u64>,
     /// Record at the upstream point; `None` if not seen there.
     pub sent: Option<Passing>,

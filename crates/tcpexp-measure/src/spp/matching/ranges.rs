@@ -151,7 +151,7 @@ impl Ranges {
         }
     }
 
-    /// True if the arrival is this departure: no unseen retransmission of the same bytes, and the
+    /// True if the arrival is this departure: its mark is unique, or its delay is plausible and the
     /// departure is not ambiguous.
     fn seems_seen(&self, carrier: Place, sighting: &Sighting, usual: &UsualOwds) -> bool {
         let piece = self.piece(carrier);

@@ -60,8 +60,8 @@ impl Setting {
     }
 
     /// True if a packet that left at `at` and did not arrive may have passed the other point before
-    /// its capture began or after it ended. A packet that left between two matched packets was
-    /// captured or lost, whatever its delay.
+    /// its capture began or after it ended. A packet that left between two matched packets is not
+    /// outside, whatever its delay.
     pub(in crate::spp) fn may_be_outside(&self, way: Way, at: Timestamp) -> bool {
         let (first, last) = self.spans[way.upstream().opposite().index()];
         // A coarse clock may show the same time for earlier and later departures.

@@ -62,7 +62,7 @@ pub(in crate::spp) struct UsualOwds {
     least: TimeDelta,
     /// A packet with a longer delay may be a retransmission.
     longest: TimeDelta,
-    /// A packet does not arrive after a longer delay.
+    /// No packet arrives after a longer delay.
     most: TimeDelta,
     /// How much earlier than its departure a packet may seem to arrive.
     slack: TimeDelta,

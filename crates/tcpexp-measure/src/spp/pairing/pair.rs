@@ -100,8 +100,8 @@ impl Pair {
         &mut self.ranges.get_or_insert_default()[direction.index()]
     }
 
-    /// Matches arriving data; `is_copy` is true if it repeats the arrival just before. Returns the
-    /// outcome and the number of packets on the path.
+    /// Matches arriving data; `is_copy` is true if it repeats a recent arrival. Returns the outcome
+    /// and the number of packets on the path.
     pub(in crate::spp) fn arrive_by_range(
         &mut self,
         direction: Direction,

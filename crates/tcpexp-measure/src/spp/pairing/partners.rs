@@ -141,7 +141,8 @@ mod tests {
         for nanos in [15, 25, 35] {
             depart(&mut pairing, None, nanos);
         }
-        // Arrivals up to 20 are settled; departures before 25 are one to later arrivals.
+        // Arrivals up to 20 are settled. For later arrivals, all departures before 25 are
+        // equivalent.
         depart(&mut pairing, Some(Timestamp::from_nanos(20)), 45);
         for nanos in [21, 30, 40] {
             pairing.arrive(arrival(nanos));

@@ -105,7 +105,7 @@ impl<'a, P: Packets> Reader<'a, P> {
     }
 }
 
-/// Bytes of all headers from the IP header on; saturates, since IP headers are shorter.
+/// Bytes of all headers from the IP header on; saturates, as no IP header is that long.
 fn header_bytes(packet: &Packet<'_>) -> u16 {
     let bytes = packet.ip_bytes.saturating_sub(packet.payload_bytes);
     u16::try_from(bytes).unwrap_or(u16::MAX)
