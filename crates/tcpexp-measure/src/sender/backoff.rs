@@ -1,27 +1,27 @@
-//! The slow start threshold that a sender's congestion control sets at a loss.
+//! The slow start threshold set by a sender's congestion control at a loss.
 
 use super::control::REDUCTION_RULES;
 use super::reduction::{Factor, scaled};
 
-/// Windows below this are skipped: rounding to whole segments changes their factor by more than an
-/// eighth.
+/// Minimum window in segments for learning a factor: below it, rounding to whole segments changes
+/// the factor by more than an eighth.
 const LEAST_FACTORED: u32 = 8;
-/// No congestion control reduces to less (RFC 5681, equation 4).
+/// Minimum threshold in segments (RFC 5681, equation 4).
 const LEAST_THRESHOLD: u32 = 2;
-/// The pipe right after a recovery may differ from the threshold by this many segments: the ACK that
-/// ends the recovery may let the window grow, or show one more segment to be lost.
+/// Maximum difference in segments between the threshold and the pipe right after a recovery: the
+/// ACK that ends the recovery may let the window grow, or show one more segment to be lost.
 const SLACK: u32 = 1;
 
-/// The factor of one sender, as far as its reductions show it.
+/// The reduction factor of one sender, learnt from its reductions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Backoff {
-    /// The factor of the latest reduction, as it is written down if it is one of those.
+    /// Factor of the latest reduction; the exact factor of a rule if one fits.
     factor: Option<Factor>,
     is_written: bool,
 }
 
 impl Backoff {
-    /// A reduction from a window of `before`, which was seen, to about `after`.
+    /// Learns from a reduction of an observed window of `before` segments to about `after`.
     pub(super) fn see(&mut self, before: u32, after: u32) {
         if before < LEAST_FACTORED || after >= before {
             return;
@@ -30,7 +30,7 @@ impl Backoff {
             let written = REDUCTION_RULES.iter().map(|rule| rule.factor);
             written.filter(move |of| threshold(before, *of).abs_diff(after) <= slack)
         };
-        // What is known from before counts more, or one that fits two rules might change it.
+        // Prefer the known rule: a reduction that fits two rules must not replace it.
         let known = fits(SLACK).find(|of| self.is_written && self.factor == Some(*of));
         let only = fits(SLACK).next().filter(|_| fits(SLACK).count() == 1);
         let written = known.or(fits(0).next()).or(only);
@@ -38,13 +38,14 @@ impl Backoff {
         self.factor = Some(written.unwrap_or((after, before)));
     }
 
-    /// The threshold that a recovery from a window of `before` sets.
+    /// The threshold of a recovery from a window of `before` segments; `None` before the first
+    /// reduction.
     pub(super) fn threshold(&self, before: u32) -> Option<u32> {
         self.factor.map(|factor| threshold(before, factor))
     }
 
-    /// The threshold of a recovery after which `filled` segments are in the network: that of the
-    /// rule, if it is a written one and no further off than what is filled can be.
+    /// The threshold of a recovery with `filled` segments in the network after it: the rule's
+    /// threshold if a rule is known and differs by at most `SLACK`, else `filled`.
     pub(super) fn near(&self, before: u32, filled: u32) -> u32 {
         self.threshold(before)
             .filter(|rule| self.is_written && rule.abs_diff(filled) <= SLACK)
@@ -60,7 +61,7 @@ fn threshold(before: u32, factor: Factor) -> u32 {
 mod tests {
     use super::*;
 
-    /// A sender that was seen to reduce so.
+    /// A sender with these observed reductions.
     fn seen(reductions: &[(u32, u32)]) -> Backoff {
         let mut backoff = Backoff::default();
         for (before, after) in reductions {

@@ -1,17 +1,17 @@
-//! The rules of congestion controls, one entry each.
+//! Window reduction rules of congestion controls.
 
 use std::ops::RangeInclusive;
 
 use super::reduction::Factor;
 
-/// What a congestion control is like.
+/// Family of congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CongestionFamily {
-    /// Halves its window at a loss: Reno, and others that reduce alike.
+    /// Halves its window at a loss: Reno and others with the same factor.
     Reno,
     /// Reduces its window to 0.7 (RFC 9438).
     Cubic,
-    /// Reduces or holds its window without losses: Vegas, CDG and their like.
+    /// Reduces or holds its window without losses: Vegas, CDG and similar.
     DelayBased,
     /// Paces by a model of the path: BBR.
     ModelBased,
@@ -29,19 +29,19 @@ impl CongestionFamily {
     }
 }
 
-/// How a congestion control reduces its window at a loss.
+/// A congestion control's window reduction at a loss.
 #[derive(Debug)]
 pub(super) struct ReductionRule {
     pub(super) family: CongestionFamily,
-    /// The factor of a reduction, as it is written down.
+    /// Exact factor in the specification or in Linux.
     pub(super) factor: Factor,
-    /// Medians of observed factors, in percent, that hint at it. Windows of 8 segments, the least
-    /// that count, are off by up to one of them: 12 points. Half of that on either side keeps the
-    /// factors apart.
+    /// Range of median observed factors, in percent, that hints at this rule. With windows of 8
+    /// segments, the minimum that counts, rounding is up to one segment: 12 points. Half of this on
+    /// either side keeps the factors apart.
     pub(super) percents: RangeInclusive<u32>,
 }
 
-/// The rules that can be told apart by their factor.
+/// The rules that differ in their factor.
 pub(super) const REDUCTION_RULES: [ReductionRule; 2] = [
     // RFC 5681, equation 4. Vegas and others reduce alike at a loss. Measured: 0.48 to 0.50.
     ReductionRule {

@@ -1,9 +1,9 @@
-//! How fast data is acknowledged.
+//! Delivery rate of acknowledged data.
 
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// The greatest delivery rate over one round trip.
+/// The maximum delivery rate over one round trip.
 #[derive(Debug, Default)]
 pub(super) struct Delivery {
     round: Option<(Timestamp, StreamOffset)>,
@@ -11,7 +11,7 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    /// All before `ack` is acknowledged.
+    /// Records a cumulative acknowledgment up to `ack`.
     pub(super) fn acknowledge(
         &mut self,
         at: Timestamp,
@@ -23,7 +23,7 @@ impl Delivery {
             return;
         };
         let span = at - began;
-        // A round trip that is too short would count one burst of ACKs as a rate.
+        // A shorter span would measure the rate of one ACK burst.
         if srtt.is_none_or(|srtt| span < srtt) || span < TimeDelta::from_millis(1) {
             return;
         }
@@ -34,7 +34,8 @@ impl Delivery {
         self.greatest_bps = self.greatest_bps.max(Some(rate));
     }
 
-    /// A hole was filled: what comes now was delivered before.
+    /// Discards the current round trip: after a filled hole, the next ACK covers data delivered
+    /// earlier.
     pub(super) fn restart(&mut self) {
         self.round = None;
     }
@@ -43,7 +44,7 @@ impl Delivery {
         self.greatest_bps
     }
 
-    /// Twice the greatest delivery rate times `rtt`, in segments: BBR's window gain is 2.
+    /// Twice the maximum delivery rate times `rtt`, in segments; BBR's window gain is 2.
     pub(super) fn model_window_segments(&self, rtt: TimeDelta, smss_bytes: u32) -> Option<u32> {
         let bits = u128::from(self.greatest_bps?) * u128::try_from(rtt.as_nanos()).ok()?;
         let segments = 2 * bits / 8 / 1_000_000_000 / u128::from(smss_bytes.max(1));

@@ -1,35 +1,38 @@
-//! Whether a sender empties the path now and then to see how long it is (BBR's `PROBE_RTT`).
+//! Detects a sender that regularly drains the path to measure its round-trip time (BBR's
+//! `PROBE_RTT`).
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// BBR keeps four segments in flight while it looks (draft-ietf-ccwg-bbr, section 5.3.4.3), and one
-/// more is counted before its ACK is seen: five of Ethernet.
+/// Flight in bytes up to which the path counts as empty: five Ethernet segments. BBR keeps four
+/// segments in flight in `PROBE_RTT` (draft-ietf-ccwg-bbr, section 5.3.4.3); the sender may send
+/// one more before the capture shows the ACK.
 const EMPTY_BYTES: i64 = 5 * 1_460;
-/// There must have been so many times that before, for the path to have been full.
+/// The path counts as full from this multiple of `EMPTY_BYTES`.
 const FULL: i64 = 3;
-/// It looks for 200 ms at least; some of it passes before the path is empty.
+/// Minimum duration of a drain. `PROBE_RTT` lasts at least 200 ms, part of which passes before the
+/// path is empty.
 const LEAST_SPAN: TimeDelta = TimeDelta::from_millis(120);
-/// One that has nothing to send is silent longer than this.
+/// Longest gap between segments during a drain; an idle application leaves longer gaps.
 const LONGEST_GAP: TimeDelta = TimeDelta::from_millis(150);
-/// Fewer segments in this time are no steady stream.
+/// Minimum number of segments during a drain; fewer are no steady stream.
 const LEAST_SEGMENTS: u32 = 6;
-/// How far in the past a full path is remembered, and how soon it is full again.
+/// Maximum time from a full path to the drain, and from the drain to a full path.
 const MEMORY: TimeDelta = TimeDelta::from_seconds(1);
 
-/// Looks for flights that shrink to almost nothing, stay there, and come back without a loss.
+/// Counts flights that shrink to almost nothing, stay small, and grow back without a loss.
 #[derive(Debug, Default)]
 pub(super) struct Drains {
-    /// When the path was last full, and how full.
+    /// Time and flight in bytes when the path was last full.
     full: Option<(Timestamp, i64)>,
-    /// Beginning, end and number of segments of the current time with an empty path.
+    /// Start, end and number of segments of the current drain.
     empty: Option<(Timestamp, Timestamp, u32)>,
-    /// A time with an empty path that was long enough, and how full the path was before.
+    /// End of a sufficiently long drain, and the flight in bytes before it.
     candidate: Option<(Timestamp, i64)>,
     count: u32,
 }
 
 impl Drains {
-    /// New data is sent, with `flight_bytes` then outstanding.
+    /// Records new data, with `flight_bytes` outstanding after it.
     #[inline]
     pub(super) fn send(&mut self, at: Timestamp, flight_bytes: i64) {
         if flight_bytes > EMPTY_BYTES {
@@ -59,7 +62,7 @@ impl Drains {
         }
     }
 
-    /// Data is sent again: what shrank the flight was a loss.
+    /// Records a retransmission: a loss shrank the flight, so discards the current drain.
     pub(super) fn send_again(&mut self) {
         *self = Self {
             count: self.count,

@@ -3,14 +3,14 @@
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::Timestamp;
 
-/// SACK blocks that fit into one header.
+/// Maximum number of SACK blocks in one header (RFC 2018, section 3).
 const MAX_BLOCKS: usize = 4;
 
 /// Data that leaves the sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) at: Timestamp,
-    /// Record number in the capture, which orders it against retransmissions.
+    /// Record number in the capture; gives the order relative to retransmissions.
     pub(super) record: u64,
     pub(super) start: StreamOffset,
     pub(super) end: StreamOffset,
@@ -25,15 +25,15 @@ pub(super) struct Acked {
     pub(super) record: u64,
     pub(super) ack: StreamOffset,
     pub(super) blocks: Blocks,
-    /// The receiver's window in bytes; `None` if its scale is unknown.
+    /// The receiver's window in bytes; `None` if the window scale is unknown.
     pub(super) window_bytes: Option<u64>,
     pub(super) is_syn: bool,
-    /// Whether it carries no data, SYN or FIN, so that it may count as a duplicate ACK.
+    /// True without data, SYN or FIN; only these ACKs can count as duplicate ACKs.
     pub(super) is_bare: bool,
     /// `TSecr`.
     pub(super) echo: Option<u32>,
-    /// Whether it reports congestion marks: ECE where that was agreed on (RFC 3168), or a higher count
-    /// of marked packets (RFC 9768).
+    /// True if the ACK reports congestion marks: ECE where the handshake negotiated ECN (RFC 3168),
+    /// or a higher count of marked packets (RFC 9768).
     pub(super) congestion_echo: bool,
 }
 
@@ -58,7 +58,7 @@ impl Blocks {
         self.edges.iter().map_while(|block| *block)
     }
 
-    /// The first block, if it reports bytes that had arrived before (RFC 2883).
+    /// The D-SACK block: the first block, if it reports bytes received before (RFC 2883).
     pub(super) fn duplicate(&self, ack: StreamOffset) -> Option<(StreamOffset, StreamOffset)> {
         let mut blocks = self.iter();
         let first = blocks.next()?;
@@ -68,7 +68,7 @@ impl Blocks {
         (first.1 <= ack || is_inside).then_some(first)
     }
 
-    /// The blocks that acknowledge selectively: all but a D-SACK block.
+    /// The blocks that acknowledge selectively: all except a D-SACK block.
     pub(super) fn selective(
         &self,
         ack: StreamOffset,

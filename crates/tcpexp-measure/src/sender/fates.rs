@@ -1,4 +1,4 @@
-//! What became of a sender's packets on their way, as a second capture shows.
+//! The fates of a sender's packets on the path, from a second capture.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,34 +8,34 @@ use tcpexp_flow::FlowId;
 use crate::path::PathPacket;
 use crate::spp::Fate;
 
-/// What a capture at the other end shows of the data packets of one capture.
+/// The fates of the data packets of one capture, from a capture at the other end.
 ///
-/// Its size follows the number of packets that did not arrive as they left, not that of packets.
+/// Memory grows with the number of lost and reordered packets, not with the number of packets.
 #[derive(Clone, Debug, Default)]
 pub struct DataFates {
     packets: HashMap<u64, Told, FixedState>,
     flows: HashSet<FlowId, FixedState>,
 }
 
-/// What is told of one record that did not arrive as it left.
+/// The fate of one record that was lost, reordered or ambiguous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
-    /// Packets of the path that were lost, and their bytes of data.
+    /// Number of lost packets and their payload bytes.
     pub(super) lost_packets: u64,
     pub(super) lost_bytes: u64,
-    /// What became of it is not known.
+    /// The fate is unknown.
     pub(super) is_unknown: bool,
-    /// It arrived, behind what left later.
+    /// The packet arrived after later packets.
     pub(super) was_overtaken: bool,
 }
 
 impl DataFates {
-    /// A flow was found in both captures; this one numbers it so.
+    /// Adds a flow found in both captures, by its number in this capture.
     pub fn add_flow(&mut self, flow: FlowId) {
         self.flows.insert(flow);
     }
 
-    /// What became of a packet that passed this capture first.
+    /// Adds the fate of a packet that passed this capture first.
     pub fn add(&mut self, packet: &PathPacket) {
         let Some(record) = packet.sent_record else {
             return;
@@ -57,12 +57,12 @@ impl DataFates {
         }
     }
 
-    /// Whether anything is known of a flow's packets.
+    /// True if the flow was found in both captures.
     pub(super) fn tells_of(&self, flow: FlowId) -> bool {
         self.flows.contains(&flow)
     }
 
-    /// What is told of a record; nothing special if it arrived as it left.
+    /// The fate of a record; the default if the record arrived in order.
     pub(super) fn of(&self, record: u64) -> Told {
         self.packets.get(&record).copied().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! From packets to the events of a sender.
+//! Turns packets into the events of a sender.
 
 use tcpexp_flow::{
     CeFeedback, Class, Classifier, Direction, Flow, FlowId, Order as SentOrder, PathTimes, Segment,
@@ -18,15 +18,16 @@ use crate::{Meter, Position};
 
 /// The second pass over one flow.
 pub(super) struct FlowReplay<'a> {
-    /// By the direction of the data; boxed, for most flows of a scan have none.
+    /// Indexed by the direction of the data. Boxed because most flows of a port scan have no
+    /// sender.
     senders: [Option<Box<Front<'a>>>; 2],
 }
 
-/// The events of one sender, as seen from where the capture was taken.
+/// The events of one sender, as seen from the capture position.
 struct Front<'a> {
     side: &'a Side,
     engine: Engine<'a>,
-    /// At the receiver events are put in the sender's order first.
+    /// Restores the sender's order of events in a capture at the receiver.
     replay: Option<Replay>,
     classifier: Classifier,
     feedback: Option<CeFeedback>,
@@ -79,7 +80,7 @@ impl<'a> Front<'a> {
         options: SenderOptions,
     ) -> Self {
         let position = options.position.or(side.position);
-        // Without any sign the capture is taken for one of the sender's.
+        // Without evidence, assume a capture at the sender.
         let order = match position {
             None | Some(Position::Sender) => Order::Seen,
             Some(_) if side.has_timestamps => Order::Replayed,
@@ -116,7 +117,7 @@ impl<'a> Front<'a> {
         let brings_nothing = match class {
             // The byte of a window probe counts as sent once the receiver accepts it.
             Class::Empty | Class::Copy | Class::KeepAlive | Class::WindowProbe => true,
-            // What comes behind its place because it was overtaken was sent in its place.
+            // A packet overtaken on the path was sent before the packets that overtook it.
             Class::Behind(behind) => self.replay.is_some() && behind.sent == SentOrder::Earlier,
             Class::New => false,
         };

@@ -20,7 +20,8 @@ use super::scale::{WindowScale, WindowScaleSearch};
 use super::stamps::{Echoes, Heard, TickSearch};
 use crate::{Both, Either, Meter, Packets, Position, Vantage, meter};
 
-/// A direction with fewer data segments is not reconstructed: it has no window to speak of.
+/// Minimum number of data segments of a direction: with fewer, the window is not worth
+/// reconstructing.
 const LEAST_DATA_SEGMENTS: u64 = 4;
 
 /// The results of the first pass, by flow.
@@ -32,7 +33,7 @@ pub struct Hindsight {
     fates: DataFates,
 }
 
-/// What was found out of one flow.
+/// First-pass results for one flow.
 #[derive(Clone, Debug)]
 struct Surveyed {
     initiator: SocketAddr,
@@ -40,7 +41,7 @@ struct Surveyed {
     sides: [Option<Side>; 2],
 }
 
-/// What was found out of one direction's data and its sender.
+/// First-pass results for one direction's data and its sender.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Side {
@@ -51,15 +52,15 @@ pub(super) struct Side {
     /// Scale of the receiver's window.
     pub(super) window_scale: WindowScale,
     pub(super) retransmissions: Retransmissions,
-    /// Time from an ACK's departure to that of data that echoes it, at the least; from a capture at
-    /// the receiver it is the round-trip time.
+    /// Shortest time from an ACK to the data that echoes it; in a capture at the receiver, the
+    /// round-trip time.
     pub(super) least_echo: Option<TimeDelta>,
     pub(super) is_paced: bool,
-    /// Whether the capture has several segments in one packet.
+    /// True if captured packets hold several segments (TSO or GSO).
     pub(super) is_bursty: bool,
-    /// Tick of the sender's timestamps.
+    /// Tick length of the sender's timestamps.
     pub(super) tick: Option<TimeDelta>,
-    /// How the receiver reports congestion marks; `None` if that is not known.
+    /// How the receiver reports congestion marks; `None` if unknown.
     pub(super) feedback: Option<CeFeedback>,
 }
 
@@ -84,9 +85,9 @@ impl Hindsight {
         }
     }
 
-    /// Reads a capture, and measures each of its flows with a meter as well: `sink` gets the rows.
+    /// Reads a capture and also measures each flow with a second meter, whose rows go to `sink`.
     ///
-    /// The sink's error ends it.
+    /// An error returned by `sink` ends the measurement.
     pub fn along_with<M: Meter, E: Send>(
         packets: &mut impl Packets,
         begin: impl Fn(&Flow) -> M + Sync,
@@ -113,37 +114,37 @@ impl Hindsight {
         })
     }
 
-    /// Learns from a second capture what became of the data on its way.
+    /// Adds the fates of the data packets, from a second capture.
     pub fn learn(&mut self, fates: DataFates) {
         self.fates = fates;
     }
 
-    /// The fates of the data that goes `direction`; `None` without a second capture.
+    /// The fates of the data in `direction`; `None` without a second capture.
     pub(super) fn losses(&self, flow: FlowId, direction: Direction) -> Option<Losses<'_>> {
         let side = self.side(flow, direction)?;
         let is_told = self.fates.tells_of(flow);
         is_told.then(|| Losses::new(&self.fates, &side.retransmissions))
     }
 
-    /// All flows with address and port of initiator and responder, in no order.
+    /// All flows with the addresses and ports of initiator and responder, in no particular order.
     pub fn flows(&self) -> impl Iterator<Item = (FlowId, SocketAddr, SocketAddr)> + '_ {
         self.flows
             .iter()
             .map(|(id, flow)| (*id, flow.initiator, flow.responder))
     }
 
-    /// Whether so much data goes `direction` that its sender is reconstructed.
+    /// True if `direction` carries enough data to reconstruct its sender.
     pub fn has_sender(&self, flow: FlowId, direction: Direction) -> bool {
         self.side(flow, direction).is_some()
     }
 
-    /// Where the capture was taken, from the view of the data that goes `direction`; `None` if neither
-    /// the handshake nor timestamps show it.
+    /// Position of the capture relative to the data in `direction`; `None` if neither the handshake
+    /// nor timestamps show it.
     pub fn position(&self, flow: FlowId, direction: Direction) -> Option<Position> {
         self.side(flow, direction)?.position
     }
 
-    /// What was found of the data that goes `direction`; `None` where there is hardly any.
+    /// First-pass results for the data in `direction`; `None` if it carries hardly any data.
     pub(super) fn side(&self, flow: FlowId, direction: Direction) -> Option<&Side> {
         self.flows.get(&flow)?.sides[direction.index()].as_ref()
     }
@@ -156,7 +157,7 @@ struct FlowSurvey {
     sides: [SideSurvey; 2],
 }
 
-/// When the connection was opened.
+/// Times and ECN flags of the handshake.
 #[derive(Default)]
 struct Handshake {
     syn: Option<Timestamp>,
@@ -165,36 +166,36 @@ struct Handshake {
     ecn: EcnHandshake,
 }
 
-/// What is collected of one direction.
+/// State collected for one direction.
 #[derive(Default)]
 struct SideSurvey {
     data_segments: u64,
     lengths: Lengths,
     syn: Option<tcpexp_flow::SynOptions>,
-    /// Whether its packets carry SACK blocks.
+    /// True if packets of this direction carry SACK blocks.
     has_blocks: bool,
     again: Retransmissions,
     /// Separates new data from retransmissions and reordered data.
     classifier: Classifier,
-    /// Whether its data carries timestamps.
+    /// True if the latest new data carries timestamps.
     has_stamps: bool,
-    /// This direction's packets echoed by the other one's.
+    /// Timestamps of this direction, echoed by the other direction.
     echoes: Echoes,
     scale: WindowScaleSearch,
     ticks: TickSearch,
     pacing: Pacing,
-    /// What the other end has acknowledged and this end is known to have received.
+    /// ACKs from the other end, and which of them this end is known to have received.
     heard: Heard,
     drains: Drains,
     ecn: EcnSigns,
 }
 
-/// What one direction's packets show of ECN where the handshake was not captured.
+/// ECN bits of one direction's packets, for connections without a captured handshake.
 #[derive(Clone, Copy, Debug, Default)]
 struct EcnSigns {
-    /// Whether a packet with data was sent as ECN-capable, or is marked.
+    /// True if a data packet is ECN-capable or marked.
     is_capable: bool,
-    /// All bits of the ACE field that were set after the SYN.
+    /// Union of the ACE fields of all packets after the SYN.
     ace: u8,
 }
 
@@ -228,7 +229,7 @@ impl Meter for FlowSurvey {
     }
 
     fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>) {
-        // Scans and floods open millions of flows that nobody answers: nothing is kept of them.
+        // Store nothing for unanswered flows: scans and floods open millions of them.
         let has_data = self.sides.iter().any(|side| side.data_segments > 0);
         if !has_data && self.handshake.syn_ack.is_none() {
             return;
@@ -248,7 +249,7 @@ impl Meter for FlowSurvey {
 }
 
 impl FlowSurvey {
-    /// Where the capture was taken: by the handshake, else by which timestamps come back sooner.
+    /// Position of the capture: from the handshake times, else from the shorter echo time.
     fn vantage(&self) -> Option<Vantage> {
         let Handshake {
             syn,
@@ -300,8 +301,8 @@ impl EcnSigns {
         if !self.is_capable {
             return Some(EcnMode::NotEcn);
         }
-        // A sender that took ECE for RFC 3168's answers with CWR. Otherwise the bits may be an ACE
-        // counter that stays below 4.
+        // A sender that reads ECE as in RFC 3168 answers with CWR. Without CWR, the bits may be an
+        // ACE counter that stays below 4.
         let is_classic = self.ace & CWR != 0 || receiver.ace == 0;
         is_classic.then_some(EcnMode::Classic)
     }
@@ -312,7 +313,7 @@ impl Handshake {
         self.ecn.observe(segment.flags);
         let at = Some(segment.seen.at);
         match (segment.flags.syn(), segment.flags.ack()) {
-            // The latest copy of each: an earlier copy may have been lost.
+            // Use the latest SYN and SYN-ACK: an earlier one may have been lost.
             (true, false) => self.syn = at,
             (true, true) => self.syn_ack = at,
             (false, _) => {
@@ -392,7 +393,7 @@ impl SideSurvey {
         let both = self.syn.zip(other.syn);
         let timestamps = both.map(|(own, other)| own.timestamps && other.timestamps);
         let mss = both.map(|(own, other)| {
-            // RFC 9293, section 3.7.1: 536 where an end does not say.
+            // RFC 9293, section 3.7.1: 536 without an MSS option.
             let least = own.mss.unwrap_or(536).min(other.mss.unwrap_or(536));
             u32::from(least) - if timestamps == Some(true) { 12 } else { 0 }
         });

@@ -1,43 +1,47 @@
-//! Hints at a sender's congestion control, from the movements of its window.
+//! Hints at a sender's congestion control, from the changes of its window.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::control::{CongestionFamily, REDUCTION_RULES};
 
-/// Fewer reductions give no hint.
+/// Minimum number of reductions for a hint.
 const LEAST_REDUCTIONS: usize = 2;
-/// Windows below it are reduced by rounding as much as by a factor.
+/// Minimum window in segments for a reduction factor: below it, rounding changes the factor too
+/// much.
 const LEAST_WINDOW: u32 = 8;
-/// Round trips without a loss and with hardly any growth that hint at a delay-based control.
+/// Minimum number of round trips without loss and with hardly any growth that hints at a
+/// delay-based congestion control.
 const LEAST_STEADY_ROUNDS: u32 = 50;
-/// Lossless reductions that hint at a delay-based control.
+/// Minimum number of reductions without loss that hints at a delay-based congestion control.
 const LEAST_LOSSLESS: u32 = 4;
-/// An epoch of fewer round trips has no shape.
+/// Minimum number of round trips between two losses to judge the shape of the growth.
 const LEAST_SHAPED_ROUNDS: usize = 8;
-/// Round trips kept of one epoch.
+/// Maximum number of round trips stored per epoch; bounds memory.
 const KEPT_ROUNDS: usize = 4_096;
-/// Reductions kept of one flow; later ones are as good as earlier ones.
+/// Maximum number of reductions stored per flow; bounds memory.
 const KEPT_REDUCTIONS: usize = 4_096;
 
-/// A hint at a congestion control, and the amount of evidence behind it.
+/// A hint at a congestion control, with its evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CongestionHint {
-    /// Which kind it may be; `None` where the evidence is thin or fits none.
+    /// Likely family; `None` if the evidence is insufficient or fits no family.
     pub family: Option<CongestionFamily>,
-    /// Median of the factors by which recoveries multiplied the window, in percent.
+    /// Median factor by which recoveries multiplied the window, in percent.
     pub reduction_percent: Option<u32>,
-    /// Recoveries that this median is of.
+    /// Number of recoveries behind the median.
     pub reductions: u32,
-    /// Reductions without a loss or a congestion echo.
+    /// Number of reductions without a loss or a congestion echo.
     pub lossless_reductions: u32,
-    /// Growth in congestion avoidance with a full window, in thousandths of a segment a round trip.
+    /// Mean growth per round trip in congestion avoidance with a full window, in thousandths of a
+    /// segment.
     pub growth_milli_segments: Option<i64>,
-    /// How much of its growth a window has behind it after half of the time between two losses, in
-    /// percent, at the median: 50 if it grows evenly as Reno's, more if it slows down as CUBIC's.
+    /// Median share of the growth between two losses that is complete after half of the round
+    /// trips, in percent: 50 for linear growth as Reno's, more for growth that slows down as
+    /// CUBIC's.
     pub half_time_percent: Option<u32>,
 }
 
-/// Collects what hints at a congestion control.
+/// Collects the evidence for a [`CongestionHint`].
 #[derive(Debug, Default)]
 pub(super) struct Hints {
     factors: Vec<u32>,
@@ -52,8 +56,9 @@ pub(super) struct Hints {
 }
 
 impl Hints {
-    /// The window is seen to be `cwnd`, out of slow start. `is_free` if the receiver's window is
-    /// known to leave room: otherwise that window may be what holds `cwnd` still or lowers it.
+    /// Records an observed window of `cwnd` segments outside of slow start. `is_free` is true if
+    /// the receiver's window is known to leave room; otherwise the receiver's window may be what
+    /// limits or lowers `cwnd`.
     pub(super) fn see(&mut self, at: Timestamp, cwnd: u32, srtt: Option<TimeDelta>, is_free: bool) {
         let is_over = self
             .round_began
@@ -63,7 +68,7 @@ impl Hints {
         }
         self.round_began = Some(at);
         if let Some(before) = self.epoch.last() {
-            // A tenth or more: super-packets leave some room now and then.
+            // Ignore smaller decreases: super-packets leave some room now and then.
             if u64::from(cwnd) * 10 <= u64::from(*before) * 9 {
                 self.lossless += u32::from(is_free);
                 self.epoch.clear();
@@ -78,7 +83,7 @@ impl Hints {
         }
     }
 
-    /// The window is not seen for a while.
+    /// Discards the current epoch: the window is not observable for some time.
     pub(super) fn forget(&mut self) {
         self.epoch.clear();
         self.round_began = None;
@@ -100,10 +105,10 @@ impl Hints {
         self.forget();
     }
 
-    /// A recovery reduced a full window.
+    /// Records a recovery that reduced a filled window.
     pub(super) fn reduced(&mut self, before: u32, after: u32) {
         if before >= LEAST_WINDOW && self.factors.len() < KEPT_REDUCTIONS {
-            // Windows are rounded down.
+            // The kernel rounds windows down, so add half a segment.
             let percent = (u64::from(after) * 200 + 100) / (u64::from(before) * 2);
             self.factors
                 .push(u32::try_from(percent).unwrap_or(u32::MAX));

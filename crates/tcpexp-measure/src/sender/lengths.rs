@@ -1,17 +1,17 @@
 //! The sender maximum segment size, from the data.
 
-/// Lengths kept at a time.
+/// Number of lengths counted at a time.
 const KEPT: usize = 16;
-/// A length of fewer segments than this share, in percent, is an exception.
+/// Minimum share of segments, in percent, for a common length.
 const COMMON_PERCENT: u64 = 2;
-/// The longest payload of a packet that is not merged from several, on Ethernet.
+/// Longest payload of a single segment on Ethernet, with jumbo frames.
 const LONGEST_SINGLE_BYTES: u32 = 8_960;
-/// What any path carries (RFC 9293, section 3.7.1); segments that are smaller are not full.
+/// Default MSS (RFC 9293, section 3.7.1); shorter segments are not full.
 const LEAST_SMSS_BYTES: u32 = 536;
-/// Assumed without any evidence: an Ethernet segment with timestamps.
+/// SMSS without evidence: an Ethernet segment with timestamps.
 const USUAL_SMSS_BYTES: u32 = 1_448;
 
-/// How often which payload lengths occur; rare ones are forgotten.
+/// Counts of payload lengths; rare lengths are dropped.
 #[derive(Debug, Default)]
 pub(super) struct Lengths {
     counts: [(u32, u64); KEPT],
@@ -27,7 +27,7 @@ impl Lengths {
             let (length, count) = &mut self.counts[index];
             if *length == payload_bytes {
                 *count += 1;
-                // The usual length is found first.
+                // Move frequent lengths to the front.
                 if index > 0 {
                     self.counts.swap(index, index - 1);
                 }
@@ -37,17 +37,17 @@ impl Lengths {
                 least = index;
             }
         }
-        // A new length takes over the count of the rarest (Metwally et al., 2005), so a frequent one
-        // is never missed.
+        // A new length takes over the count of the rarest (Metwally et al., 2005), so the counters
+        // never miss a frequent length.
         let (length, count) = &mut self.counts[least];
         *length = payload_bytes;
         *count += 1;
     }
 
-    /// The SMSS, given what the handshake allows at most.
+    /// The SMSS, given the maximum that the handshake allows.
     ///
-    /// The longest common payload. Super-packets are longer than the handshake allows and say only
-    /// that segments are full.
+    /// The SMSS is the longest common payload. Super-packets are longer than the handshake allows
+    /// and show only that their segments are full.
     pub(super) fn smss_bytes(&self, allowed: Option<u32>) -> u32 {
         let limit = allowed.unwrap_or(LONGEST_SINGLE_BYTES);
         let common = |&&(length, count): &&(u32, u64)| {
@@ -60,7 +60,7 @@ impl Lengths {
             .filter(|&length| (LEAST_SMSS_BYTES..=limit).contains(&length))
             .max();
         match (allowed, single) {
-            // Full segments were merged into super-packets; the rest are the ends of writes.
+            // Super-packets merge the full segments; shorter payloads are the ends of writes.
             (Some(allowed), Some(single)) if single < allowed => {
                 let fits = merged
                     .filter(|(length, _)| length.is_multiple_of(allowed))
@@ -76,7 +76,7 @@ impl Lengths {
         }
     }
 
-    /// Whether more than an exception are longer than this.
+    /// True if longer payloads are common.
     pub(super) fn is_above(&self, smss_bytes: u32) -> bool {
         let above = self
             .counts
@@ -85,9 +85,9 @@ impl Lengths {
         above.map(|(_, count)| count).sum::<u64>() * 100 >= self.total * COMMON_PERCENT
     }
 
-    /// What a super-packet was merged from, where no handshake says.
+    /// The segment length of a super-packet, without a handshake.
     fn divided(longest: u32, single: u32) -> u32 {
-        // Two segments of Ethernet are longer than one, and shorter than a jumbo frame.
+        // SMSS values on Ethernet with common TCP options, IPv4 and IPv6.
         [1_448, 1_460, 1_428, 1_440]
             .into_iter()
             .find(|smss| longest > *smss && longest.is_multiple_of(*smss))

@@ -1,22 +1,22 @@
-//! For how long a sender was held back by what.
+//! Time that each limit held a sender back.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::sample::Limit;
 
-/// Time by what limited the sender, as `tcp_info` counts it (RFC 4898's `SndLimTime`).
+/// Time spent in each limit, as in `tcp_info` (RFC 4898's `SndLimTime`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitedTime {
-    /// With data outstanding (`tcpi_busy_time`).
+    /// Time with data outstanding (`tcpi_busy_time`).
     pub busy: TimeDelta,
-    /// With data outstanding and no room for a segment in the receiver's window
-    /// (`tcpi_rwnd_limited`). Zero too where the window's scale is not known.
+    /// Time with data outstanding and no room for a segment in the receiver's window
+    /// (`tcpi_rwnd_limited`). Zero if the window scale is unknown.
     pub receiver_window: TimeDelta,
-    /// With the congestion window filled, or losses being repaired.
+    /// Time with the congestion window filled, or losses being repaired.
     pub congestion_window: TimeDelta,
 }
 
-/// Adds up time from event to event.
+/// Accumulates the time between events.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     times: LimitedTime,
@@ -26,7 +26,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Time passes up to `at` in the state that was set last.
+    /// Adds the time up to `at` to the current state.
     pub(super) fn pass(&mut self, at: Timestamp) {
         let span = self.since.map_or(TimeDelta::ZERO, |since| at - since);
         self.since = Some(at);
@@ -41,7 +41,7 @@ impl Limits {
         }
     }
 
-    /// From now on.
+    /// Sets the state from the latest event on.
     pub(super) fn set(&mut self, is_busy: bool, limit: Option<Limit>) {
         self.is_busy = is_busy;
         self.limit = limit;

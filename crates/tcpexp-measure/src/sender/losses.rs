@@ -1,4 +1,4 @@
-//! Which of a sender's data was lost, and so which retransmissions were necessary.
+//! Tracks a sender's lost data, and so which retransmissions were necessary.
 
 use tcpexp_flow::StreamOffset;
 
@@ -7,24 +7,24 @@ use super::fates::DataFates;
 use super::retransmission::EarlierCopy;
 use super::retransmissions::Retransmissions;
 
-/// One sender's data on its way.
+/// One sender's data on the path.
 #[derive(Debug)]
 pub(super) struct Losses<'a> {
     fates: &'a DataFates,
     again: &'a Retransmissions,
-    /// Data of which no copy has arrived in its place. All other data has.
+    /// Data that has not arrived in order yet. All other data has.
     open: Vec<Open>,
-    /// Where losses began that no recovery has repaired yet, and how many packets they are.
+    /// Start offset and number of packets of each loss not yet repaired by a recovery.
     unrepaired: Vec<(StreamOffset, u64)>,
     lost_packets: u64,
 }
 
-/// Data that did not arrive as it left.
+/// Data that was lost or reordered.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     start: StreamOffset,
     end: StreamOffset,
-    /// What became of all copies so far; unknown if `None`.
+    /// Fate of all transmissions so far; `None` if unknown.
     copy: Option<EarlierCopy>,
 }
 
@@ -39,8 +39,8 @@ impl<'a> Losses<'a> {
         }
     }
 
-    /// Data leaves, the first of it that was not sent before at `nxt`. Tells what had become of
-    /// what was; unknown if `None`.
+    /// Records sent data, with `nxt` as the start of new data. Returns the fate of the earlier
+    /// transmissions; `None` if unknown.
     pub(super) fn send(&mut self, sent: &Sent, nxt: StreamOffset) -> Option<EarlierCopy> {
         let again = sent.end.min(nxt);
         let earlier = self.earlier(sent.start, again);
@@ -74,13 +74,13 @@ impl<'a> Losses<'a> {
         earlier
     }
 
-    /// All before `una` is repaired, though no recovery was needed for it.
+    /// Drops losses before `una` that were repaired without a recovery.
     pub(super) fn repair(&mut self, una: StreamOffset) {
         self.unrepaired.retain(|(start, _)| *start >= una);
         self.open.retain(|open| open.end > una);
     }
 
-    /// A recovery of the data before `high` is over; returns how many packets of that data were lost.
+    /// Ends a recovery of the data before `high`; returns the number of lost packets of this data.
     pub(super) fn recover(&mut self, high: StreamOffset) -> u64 {
         let repaired = |(start, _): &(StreamOffset, u64)| *start < high;
         let packets = self.unrepaired.iter().filter(|lost| repaired(lost));
@@ -89,7 +89,7 @@ impl<'a> Losses<'a> {
         packets
     }
 
-    /// Packets lost so far.
+    /// Number of packets lost so far.
     pub(super) fn lost_packets(&self) -> u64 {
         self.lost_packets
     }
@@ -106,8 +106,8 @@ impl<'a> Losses<'a> {
         worst
     }
 
-    /// A part of what left was lost. Which part shows if just as much of it is sent again: what is
-    /// missing must be.
+    /// Opens the lost part of a packet. If exactly as many bytes are retransmitted later, the
+    /// retransmitted parts are the lost parts.
     fn open_part(&mut self, sent: &Sent, lost_bytes: u64) {
         let pieces = self.again.after(sent.start, sent.end, sent.record);
         let bytes: i64 = pieces.iter().map(|piece| piece.1.since(piece.0)).sum();

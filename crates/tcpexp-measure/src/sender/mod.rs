@@ -1,20 +1,21 @@
 //! The sender's congestion state: reconstructed from packets, or read from a kernel's log.
 //!
-//! A capture at the sender shows every segment that leaves and every ACK that arrives. The segments in
-//! the network are counted from them as the sender's kernel counts them (RFC 6675, RFC 8985). A sender
-//! that fills its congestion window has exactly that window in the network. For a sender that does not,
-//! the kernel's rules are replayed. [`CwndSource`] says which of the two a sample rests on.
+//! A capture at the sender shows every segment that leaves and every ACK that arrives. The replay
+//! counts the segments in the network from them as the sender's kernel does (RFC 6675, RFC 8985). A
+//! sender that fills its congestion window has exactly this window in the network. For other
+//! senders, the kernel's rules are replayed. [`CwndSource`] states which of the two methods gave a
+//! sample.
 //!
 //! A capture elsewhere shows the events in a different order. TCP timestamps (RFC 7323) recover the
 //! sender's order, because data echoes the latest ACK that reached the sender before the data left.
 //!
 //! Which segments the sender considered lost depends on rules that packets do not show, but the
-//! retransmissions do. A first pass ([`Hindsight`]) therefore collects all retransmissions, and a
-//! second pass replays the sender with that knowledge.
+//! retransmissions show the outcome. A first pass ([`Hindsight`]) therefore collects all
+//! retransmissions, and a second pass replays the sender with this knowledge.
 //!
-//! Neither the sender nor a capture beside it knows which packets were lost. A second capture at the
-//! receiver does ([`DataFates`]): with it, each retransmission reports whether it was necessary, and
-//! each recovery how many packets it repaired.
+//! Neither the sender nor a capture beside it shows which packets were lost. A second capture at
+//! the receiver does ([`DataFates`]): with it, each retransmission reports whether it was
+//! necessary, and each recovery reports how many lost packets it repaired.
 //!
 //! ```
 //! use tcpexp_measure::Packets;
@@ -91,12 +92,13 @@ use tcpexp_flow::Flow;
 
 use crate::{Both, Either, Meter, Metered, Packets, meter};
 
-/// Reconstructs the state of all TCP senders of a capture. This is the second pass, over the packets
-/// that [`Hindsight::of`] has read.
+/// Reconstructs the state of all TCP senders of a capture.
 ///
-/// The rows of one sender are in time order. A sample whose window shows only in the sender's next
-/// action is delayed until then, so rows of different flows may be slightly out of order. An error of
-/// `sink` ends the measurement.
+/// This is the second pass, over the packets that [`Hindsight::of`] has read.
+///
+/// The rows of one sender are in time order. A sample whose window only the sender's next action
+/// shows is delayed until then, so rows of different flows may be slightly out of order. An error
+/// returned by `sink` ends the measurement.
 pub fn sender_state<E: Send>(
     packets: &mut impl Packets,
     hindsight: &Hindsight,

@@ -1,15 +1,15 @@
-//! Whether a sender sends by a clock of its own instead of when ACKs arrive.
+//! Detects a sender that sends by its own clock instead of in response to ACKs.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// An ACK's answer leaves within this time.
+/// Maximum time from an ACK to the data sent in response.
 const ANSWER: TimeDelta = TimeDelta::from_micros(300);
-/// Packets that leave so close together are one burst.
+/// Packets less than this apart are one burst.
 const BURST: TimeDelta = TimeDelta::from_micros(100);
-/// Fewer packets tell nothing.
+/// Minimum number of bursts for a decision.
 const LEAST_PACKETS: u64 = 200;
 
-/// Counts what leaves without an ACK that caused it.
+/// Counts bursts sent in response to an ACK, and other bursts.
 #[derive(Debug, Default)]
 pub(super) struct Pacing {
     heard: Option<Timestamp>,

@@ -1,30 +1,30 @@
-//! What differs between senders' operating systems.
+//! Rules that differ between senders' operating systems.
 
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::TimeDelta;
 
 use crate::rto::{LinuxRto, Rfc6298Rto};
 
-/// The rules by which a sender's state is replayed where packets do not show it.
+/// The rules for replaying a sender's state where packets do not show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Profile {
-    /// Linux from 4.0 on: counts acknowledged segments, and reduces proportionally.
+    /// Linux 4.0 and later: counts acknowledged segments and reduces the window proportionally.
     #[default]
     Linux,
-    /// Linux before 3.13: counts ACKs, so that delayed ones slow its growth.
+    /// Linux before 3.13: counts ACKs, so delayed ACKs slow the growth.
     OldLinux,
-    /// FreeBSD: counts bytes, two segments an ACK at the most (RFC 3465). In recovery its own
-    /// variable is one segment, or inflated by duplicate ACKs; what is reported is what it may have
-    /// in the network.
+    /// FreeBSD: counts bytes, at most two segments per ACK (RFC 3465). In recovery, its own
+    /// `snd_cwnd` is one segment or inflated by duplicate ACKs; the replay reports the amount it
+    /// may have in the network.
     FreeBsd,
 }
 
-/// By what a window grows.
+/// Unit of window growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Growth {
     PerSegment,
     PerAck,
-    /// Bytes, up to `most` segments an ACK.
+    /// Bytes, up to `most` segments per ACK.
     Bytes {
         most: u32,
     },
@@ -48,7 +48,7 @@ impl Profile {
         }
     }
 
-    /// RFC 6928; RFC 3390 before it.
+    /// Initial window in segments (RFC 6928, or the older RFC 3390).
     pub(super) const fn initial_window_segments(self) -> u32 {
         match self {
             Self::Linux | Self::FreeBsd => 10,
@@ -64,7 +64,7 @@ impl Profile {
     }
 }
 
-/// FreeBSD's least timeout with its slop (`TCPTV_MIN`, `TCPTV_CPU_VAR`).
+/// FreeBSD's minimum timeout including its slop (`TCPTV_MIN`, `TCPTV_CPU_VAR`).
 const FREEBSD_RTO_MIN: TimeDelta = TimeDelta::from_millis(230);
 
 /// The retransmission timer of a profile.
@@ -103,7 +103,7 @@ impl Timer {
     pub(super) fn rto(&self) -> TimeDelta {
         match self {
             Self::Linux(timer) => timer.rto(),
-            // RFC 6298 with another least value.
+            // RFC 6298 with FreeBSD's minimum.
             Self::FreeBsd(timer) => match (timer.srtt(), timer.rttvar()) {
                 (Some(srtt), Some(rttvar)) => {
                     let four = TimeDelta::from_nanos(rttvar.as_nanos().saturating_mul(4));

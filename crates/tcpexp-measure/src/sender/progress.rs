@@ -1,23 +1,24 @@
-//! The progress that one ACK reports.
+//! The progress reported by one ACK.
 
 use tcpexp_units::Timestamp;
 
-/// What one ACK newly acknowledges.
+/// The segments that one ACK newly acknowledges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
-    /// Segments newly acknowledged, be it selectively.
+    /// Segments newly acknowledged, cumulatively or selectively.
     pub(super) delivered: u32,
-    /// Segments that the cumulative acknowledgment covers for the first time.
+    /// Segments that the cumulative acknowledgment newly covers.
     pub(super) cumulative: u32,
-    /// Whether one of these had been retransmitted.
+    /// True if one of the segments in `cumulative` was retransmitted.
     pub(super) has_retransmitted: bool,
-    /// When the first of those was sent that were sent once and newly acknowledged.
+    /// Send time of the first segment newly acknowledged by the cumulative acknowledgment and sent
+    /// once.
     pub(super) first_acked: Option<Timestamp>,
     pub(super) first_sacked: Option<Timestamp>,
 }
 
 impl Progress {
-    /// When what the round-trip time is measured on was sent, as Linux chooses it.
+    /// Send time of the segment that Linux measures the round-trip time on.
     pub(super) fn timed(&self) -> Option<Timestamp> {
         let acked = self.first_acked.filter(|_| !self.has_retransmitted);
         acked.or(self.first_sacked)

@@ -1,8 +1,8 @@
-//! The order of a sender's events, from a capture at the receiver.
+//! The sender's order of events, recovered from a capture at the receiver.
 //!
-//! Data echoes the timestamp of the latest ACK that had reached the sender when the data left
-//! (RFC 7323, section 4). So an ACK reached the sender before exactly the data that echoes its
-//! timestamp or a later one.
+//! Data echoes the timestamp of the latest ACK that reached the sender before the data left (RFC
+//! 7323, section 4). An ACK therefore reached the sender before all data that echoes its timestamp
+//! or a later timestamp, and after all other data.
 
 use std::collections::VecDeque;
 
@@ -13,22 +13,22 @@ use super::event::{Acked, Sent};
 use super::row::SenderRow;
 use super::stamps::{Ticks, is_after};
 
-/// More ACKs are never waited for.
+/// Maximum number of ACKs that wait for an echo.
 const MOST_DEPARTED: usize = 1 << 16;
 
-/// ACKs that have left the receiver and that no data has echoed yet.
+/// ACKs that left the receiver and are not echoed yet.
 ///
-/// The sender's clock is one that runs late by the time that ACKs take: an ACK is heard when it
-/// leaves. Data is sent when the last ACK that it answers is heard. If it arrives sooner than the
-/// next ACK can have been heard, it may have been sent later than that: a round trip before it
-/// arrives. So the time from data to its ACK is a whole round trip, though both were captured at
-/// the receiver, and queueing does not make time drift.
+/// The replayed clock of the sender lags by the one-way delay of ACKs: the sender receives an ACK
+/// when the ACK leaves the receiver. Data leaves when the latest ACK that it echoes is received; if
+/// no later ACK had left one round trip before the data arrived, the data leaves at that time
+/// instead. The time from data to its ACK is thus a whole round trip although both are captured at
+/// the receiver, and queueing does not make the clock drift.
 #[derive(Debug)]
 pub(super) struct Replay {
     departed: VecDeque<(u32, Acked)>,
     least_rtt: TimeDelta,
     latest: Timestamp,
-    /// The sender's clock, on that of the capture less a round trip.
+    /// The sender's timestamp clock, mapped to the capture's clock minus a round trip.
     ticks: Ticks,
 }
 
@@ -42,16 +42,16 @@ impl Replay {
         }
     }
 
-    /// An ACK leaves the receiver.
+    /// Records an ACK that leaves the receiver.
     pub(super) fn depart(&mut self, stamp: u32, acked: Acked) {
         if self.departed.len() == MOST_DEPARTED {
-            // A later one repeats what it acknowledged.
+            // A later ACK covers the same data.
             self.departed.pop_front();
         }
         self.departed.push_back((stamp, acked));
     }
 
-    /// Data arrives that echoes `echo`.
+    /// Replays data that echoes `echo`, after the ACKs that it follows.
     pub(super) fn arrive(
         &mut self,
         mut sent: Sent,
@@ -80,7 +80,7 @@ impl Replay {
 
     fn release(&mut self, record: u64, engine: &mut Engine<'_>, rows: &mut impl Extend<SenderRow>) {
         if let Some((_, mut acked)) = self.departed.pop_front() {
-            // Retransmissions are numbered by the records of their arrival.
+            // Retransmissions carry the record numbers of their arrival.
             acked.record = record;
             acked.at = acked.at.max(self.latest);
             self.latest = acked.at;
@@ -88,7 +88,7 @@ impl Replay {
         }
     }
 
-    /// All ACKs that left up to `until` have reached the sender.
+    /// Replays all ACKs that left up to `until`.
     pub(super) fn flush(
         &mut self,
         until: Timestamp,

@@ -1,5 +1,5 @@
-//! One recovery of a sender: from the loss, timeout or congestion echo that begins it until the data
-//! outstanding at that time is acknowledged.
+//! One recovery of a sender: from its cause (loss, timeout or congestion echo) until the data
+//! outstanding at its start is acknowledged.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use tcpexp_units::Timestamp;
 use super::reduction::Reduction;
 use super::stamps::is_after;
 
-/// Why a recovery began.
+/// Cause of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RecoveryKind {
     /// Duplicate or selective ACKs showed a loss (RFC 5681, RFC 6675, RFC 8985).
@@ -34,32 +34,33 @@ impl RecoveryKind {
 /// One recovery of one sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecoveryEpoch {
-    /// Which flow.
+    /// The flow.
     pub flow: FlowId,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Direction,
-    /// Its number among this sender's recoveries, from 0.
+    /// Index among this sender's recoveries, from 0.
     pub epoch: u32,
-    /// Why it began.
+    /// Cause of the recovery.
     pub kind: RecoveryKind,
-    /// When the ACK arrived, or the timer expired, that began it.
+    /// Time of the ACK or timeout that began the recovery.
     pub began: Timestamp,
-    /// When it was over; `None` if the capture ended before.
+    /// End of the recovery; `None` if the capture ended first.
     pub ended: Option<Timestamp>,
-    /// All sent before this is repaired when it is over, `high_seq`.
+    /// End of the data that the recovery repairs (`high_seq`).
     pub high: StreamOffset,
-    /// Congestion window before it, in segments, as estimated.
+    /// Estimated congestion window before the recovery, in segments.
     pub cwnd_before_segments: Option<u32>,
-    /// Slow start threshold that it set, in segments: what the sender filled right after it.
+    /// Slow start threshold set by the recovery, in segments: the pipe that the sender filled right
+    /// after it.
     pub ssthresh_segments: Option<u32>,
-    /// Whether the sender learnt that nothing was lost, and took the reduction back.
+    /// True if the sender learnt that nothing was lost and undid the reduction.
     pub was_undone: bool,
-    /// Packets truly lost on their way, of the data that it repaired and of the copies sent for it;
-    /// `None` without a second capture. Zero means that the recovery was spurious.
+    /// Number of lost packets, of the repaired data and its retransmissions; `None` without a
+    /// second capture. Zero means that the recovery was spurious.
     pub lost_packets: Option<u64>,
 }
 
-/// A recovery that is under way.
+/// A recovery in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recovery {
     pub(super) epoch: u32,
@@ -71,7 +72,7 @@ pub(super) struct Recovery {
     low: StreamOffset,
     pub(super) before: Before,
     pub(super) reduction: Reduction,
-    /// Retransmitted segments, less those that a D-SACK has reported as duplicates.
+    /// Retransmitted segments, minus those that a D-SACK reported as duplicates.
     unconfirmed: i64,
     has_retransmitted: bool,
     /// `TSval` of the first retransmission.
@@ -83,13 +84,13 @@ pub(super) struct Recovery {
 pub(super) struct Before {
     pub(super) cwnd: u32,
     pub(super) ssthresh: Option<u32>,
-    /// Whether the sender filled the window, so that it was seen and not only replayed.
+    /// True if the sender filled the window, so that the window was observed and not only replayed.
     pub(super) was_filled: bool,
 }
 
 impl Recovery {
-    /// Begins a recovery of the data that is `outstanding`. `threshold` is what earlier recoveries
-    /// of the sender suggest for `ssthresh`.
+    /// Begins a recovery of `outstanding` data. `threshold` is the `ssthresh` that earlier
+    /// recoveries of the sender suggest.
     pub(super) fn new(
         epoch: u32,
         kind: RecoveryKind,
@@ -122,30 +123,30 @@ impl Recovery {
         self.reduction.send(segments);
     }
 
-    /// The receiver reports that a segment that ends at `end` arrived twice (RFC 2883).
+    /// Records a D-SACK for a segment that ends at `end` (RFC 2883).
     pub(super) fn duplicated(&mut self, end: StreamOffset) {
         if end > self.low {
             self.unconfirmed -= 1;
         }
     }
 
-    /// Whether D-SACKs show that every retransmission was spurious (RFC 3708).
+    /// True if D-SACKs show that every retransmission was spurious (RFC 3708).
     pub(super) fn is_refuted(&self) -> bool {
         self.has_retransmitted && self.unconfirmed <= 0
     }
 
-    /// Whether an ACK that echoes `echo` answers data sent before the first retransmission (Eifel
-    /// detection, RFC 3522).
+    /// True if an ACK that echoes `echo` acknowledges data sent before the first retransmission
+    /// (Eifel detection, RFC 3522).
     pub(super) fn answers_original(&self, echo: Option<u32>) -> bool {
         echo.zip(self.first_stamp)
             .is_some_and(|(echo, first)| echo != 0 && is_after(first, echo))
     }
 
-    /// Whether `una` covers everything that was outstanding when the recovery began.
+    /// True if `una` covers all data outstanding at the start of the recovery.
     ///
-    /// Without SACK more than that must be acknowledged, or duplicate ACKs of the same number would
-    /// begin another recovery (RFC 6582, section 4). After a congestion echo Linux waits for that too,
-    /// until its CWR has reached the receiver (`tcp_fastretrans_alert`).
+    /// Without SACK, the ACK must cover more than this data; otherwise duplicate ACKs with the same
+    /// number would begin another recovery (RFC 6582, section 4). After a congestion echo, Linux
+    /// also waits for more, until its CWR has reached the receiver (`tcp_fastretrans_alert`).
     pub(super) fn is_repaired_by(&self, una: StreamOffset, has_sack: bool) -> bool {
         let needs_more = !has_sack || self.kind == RecoveryKind::CongestionEcho;
         una > self.high || una == self.high && !needs_more
@@ -161,8 +162,8 @@ impl Recovery {
     ) -> u32 {
         match self.kind {
             RecoveryKind::Timeout => pipe,
-            // Everything is acknowledged but nothing beyond: a sender without SACK waits here, and
-            // the segments that duplicate ACKs stood for count as outstanding again.
+            // The ACK covers exactly the repaired data: a sender without SACK waits here, and the
+            // segments counted by duplicate ACKs count as outstanding again.
             _ if !has_sack && una == self.high => self.reduction.latest(),
             _ => self.reduction.look(pipe, is_closed),
         }

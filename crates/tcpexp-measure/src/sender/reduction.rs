@@ -1,19 +1,19 @@
-//! Proportional rate reduction, replayed (RFC 6937; `tcp_cwnd_reduction`).
+//! Replay of proportional rate reduction (RFC 6937; `tcp_cwnd_reduction`).
 
-/// Delivered segments from which the sender's rate of reduction can be read.
+/// Minimum number of delivered segments for reading the sender's rate of reduction.
 const LEAST_DELIVERED: u32 = 16;
-/// ACKs in a row that leave room in the window before something else counts as the sender's limit.
+/// Consecutive ACKs with an unfilled window after which something else limits the sender.
 const LEAST_SHORT: u32 = 8;
 
 /// The window during a recovery.
 ///
-/// As long as the sender sends what it may, the window is what is in the network. Where the
-/// application or the receiver's window holds it back, the window is what the rule says, with a
-/// threshold read from how fast the sender reduced, or from its recoveries before.
+/// As long as the sender sends all it may, the window equals the pipe. Where the application or the
+/// receiver's window limits the sender, the window follows from the rule, with a threshold derived
+/// from the rate of this reduction or from earlier recoveries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reduction {
     prior: u32,
-    /// Segments delivered and sent since it began.
+    /// Segments delivered and sent since the recovery began.
     delivered: u32,
     sent: u32,
     threshold: Option<u32>,
@@ -24,7 +24,8 @@ pub(super) struct Reduction {
 }
 
 impl Reduction {
-    /// A recovery begins with a window of `prior`, and of `threshold` if earlier ones tell that.
+    /// Begins a recovery from a window of `prior` segments, with `threshold` if earlier recoveries
+    /// show it.
     pub(super) fn new(prior: u32, threshold: Option<u32>) -> Self {
         Self {
             prior,
@@ -38,11 +39,11 @@ impl Reduction {
         self.sent += segments;
     }
 
-    /// The window when an ACK arrives that finds `pipe` segments in the network.
+    /// The window when an ACK arrives with `pipe` segments in the network.
     pub(super) fn look(&mut self, pipe: u32, is_closed: bool) -> u32 {
         let is_short = pipe < self.cwnd;
         self.short = if is_short { self.short + 1 } else { 0 };
-        // From here on the receiver's window decides what is sent.
+        // A closed receiver window breaks the proportion of sent to delivered segments.
         self.is_proportional &= !is_closed;
         self.latest = if is_short && (is_closed || self.short >= LEAST_SHORT) {
             self.cwnd
@@ -57,7 +58,7 @@ impl Reduction {
         self.latest
     }
 
-    /// An ACK delivers segments and leaves `pipe` in the network.
+    /// Processes an ACK that delivers segments and leaves `pipe` segments in the network.
     pub(super) fn deliver(&mut self, delivered: u32, pipe: u32, may_speed_up: bool) {
         if delivered == 0 {
             return;
@@ -76,7 +77,7 @@ impl Reduction {
             let most = owed.max(delivered) + u32::from(may_speed_up);
             most.min(threshold - pipe)
         };
-        // The first segment goes out at once.
+        // The first retransmission is always allowed.
         self.cwnd = pipe + allowed.max(u32::from(self.sent == 0));
     }
 
@@ -93,7 +94,7 @@ impl Reduction {
         }
     }
 
-    /// The threshold, if something else than the window held the sender back.
+    /// The threshold, if something other than the window limited the sender.
     pub(super) fn unreached(&self) -> Option<u32> {
         self.threshold.filter(|_| self.short >= LEAST_SHORT)
     }

@@ -6,37 +6,37 @@ use tcpexp_units::Timestamp;
 /// One retransmission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retransmission {
-    /// Which flow.
+    /// The flow.
     pub flow: FlowId,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Direction,
-    /// When it was sent, on the capture's clock.
+    /// Time of the retransmission on the capture's clock.
     pub at: Timestamp,
-    /// Its first byte.
+    /// Offset of the first byte.
     pub start: StreamOffset,
-    /// The byte after its last.
+    /// Offset after the last byte.
     pub end: StreamOffset,
-    /// Why it was sent.
+    /// Cause of the retransmission.
     pub cause: Cause,
-    /// The fate of the copies sent before; `None` without a second capture.
+    /// Fate of the earlier transmissions; `None` without a second capture.
     pub earlier_copy: Option<EarlierCopy>,
 }
 
-/// The fate of the copies that were sent before a retransmission.
+/// The fate of the transmissions before a retransmission.
 ///
-/// The sender cannot know it: those copies may still be on their way.
+/// The sender does not know it: the earlier transmissions may still be in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EarlierCopy {
-    /// It arrived in order; ACKs were late or lost.
+    /// The data arrived in order; ACKs were late or lost.
     Arrived,
-    /// It arrived, reordered behind data that had left later.
+    /// The data arrived, reordered behind later data.
     Overtaken,
-    /// Some of it never arrived: the retransmission was necessary.
+    /// Part of the data never arrived: the retransmission was necessary.
     Lost,
 }
 
 impl EarlierCopy {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::Arrived, Self::Overtaken, Self::Lost];
 
     /// The name used in tables.

@@ -4,26 +4,27 @@ use tcpexp_flow::StreamOffset;
 
 use crate::Position;
 
-/// The data that was sent more than once, by its place in the stream.
+/// The data sent more than once, indexed by its stream offset.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retransmissions {
-    /// In order of the stream once collected.
+    /// Sorted by stream offset once collected.
     sent: Vec<Again>,
     longest_bytes: i64,
 }
 
-/// Data that comes again.
+/// One captured packet with data seen before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Again {
     pub(super) start: StreamOffset,
     pub(super) end: StreamOffset,
     pub(super) record: u64,
-    /// Whether it was sent earlier than what came before it.
+    /// True if the network reordered the packet: it was sent earlier than the packets captured
+    /// before it.
     pub(super) was_overtaken: bool,
 }
 
 impl Retransmissions {
-    /// Whether a byte of `start..end` is retransmitted in `record` or later.
+    /// True if a byte of `start..end` is retransmitted in `record` or later.
     pub(super) fn covers(&self, start: StreamOffset, end: StreamOffset, record: u64) -> bool {
         let from = start.moved(-self.longest_bytes);
         let first = self.sent.partition_point(|again| again.start < from);
@@ -33,7 +34,7 @@ impl Retransmissions {
             .any(|again| again.end > start && again.record >= record)
     }
 
-    /// The parts of `start..end` that are retransmitted after `record`, in order and without overlap.
+    /// The parts of `start..end` retransmitted after `record`, sorted and without overlap.
     pub(super) fn after(
         &self,
         start: StreamOffset,
@@ -62,12 +63,12 @@ impl Retransmissions {
         self.sent.push(again);
     }
 
-    /// Whether there are none.
+    /// True without retransmissions.
     pub(super) fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }
 
-    /// Sorts them. Elsewhere than at the sender, reordered segments are left out.
+    /// Sorts the retransmissions. Away from the sender, drops reordered segments.
     pub(super) fn sorted(mut self, position: Option<Position>) -> Self {
         if position.is_some_and(|position| position != Position::Sender) {
             self.sent.retain(|again| !again.was_overtaken);

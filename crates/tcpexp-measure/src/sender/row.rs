@@ -1,4 +1,4 @@
-//! The rows that a reconstruction yields.
+//! The output rows of a reconstruction.
 
 use super::recovery::RecoveryEpoch;
 use super::retransmission::Retransmission;
@@ -8,12 +8,12 @@ use super::summary::SenderSummary;
 /// One row of a sender's reconstruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SenderRow {
-    /// The state when an ACK arrived, before the sender processed it.
+    /// The state at the arrival of an ACK, before the sender processed it.
     Sample(SenderSample),
-    /// A recovery, once it is over.
+    /// A completed recovery.
     Recovery(RecoveryEpoch),
     /// A retransmission.
     Retransmission(Retransmission),
-    /// A sender's totals, at the end of its flow.
+    /// Totals of a sender, at the end of its flow.
     Summary(SenderSummary),
 }

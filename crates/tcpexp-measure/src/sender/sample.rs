@@ -9,96 +9,97 @@ use tcpexp_units::{TimeDelta, Timestamp};
 /// does not have are `None`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderSample {
-    /// When, on the capture's (or the kernel's) clock.
+    /// Time of the ACK on the clock of the capture or the kernel.
     pub at: Timestamp,
-    /// Which flow.
+    /// The flow.
     pub flow: FlowId,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Direction,
-    /// The oldest sequence number not acknowledged (RFC 9293, section 3.3.1).
+    /// `snd_una`: the oldest sequence number not acknowledged (RFC 9293, section 3.3.1).
     pub snd_una: Option<StreamOffset>,
-    /// The next sequence number to send for the first time.
+    /// `snd_nxt`: the next sequence number to send for the first time.
     pub snd_nxt: Option<StreamOffset>,
     /// Sender maximum segment size in bytes, as seen in the data (RFC 5681, section 2).
     pub smss_bytes: Option<u32>,
     /// Bytes sent and not acknowledged (RFC 5681, section 2).
     pub flight_size_bytes: Option<u64>,
-    /// Bytes thought to be in the network (RFC 6675, section 2).
+    /// Estimated bytes in the network (RFC 6675, section 2).
     pub pipe_bytes: Option<u64>,
-    /// Segments thought to be in the network.
+    /// Estimated segments in the network.
     pub pipe_segments: Option<u32>,
-    /// Congestion window in segments: an estimate, unless the source says measured.
+    /// Congestion window in segments: an estimate unless [`cwnd_source`](Self::cwnd_source) is
+    /// [`CwndSource::Measured`].
     pub cwnd_segments: Option<u32>,
     /// Congestion window in bytes.
     pub cwnd_bytes: Option<u64>,
-    /// How the congestion window is known, or why it is not.
+    /// How the congestion window is known, or why it is unknown.
     pub cwnd_source: CwndSource,
-    /// Slow start threshold in segments; `None` while infinite or not known.
+    /// Slow start threshold in segments; `None` while infinite or unknown.
     pub ssthresh_segments: Option<u32>,
-    /// What congestion control is doing.
+    /// Phase of congestion control.
     pub phase: Option<Phase>,
-    /// Which recovery of this sender, counted from 0; `None` outside of one.
+    /// Index of the sender's current recovery, from 0; `None` outside of a recovery.
     pub recovery_epoch: Option<u32>,
     /// Smoothed round-trip time.
     pub srtt: Option<TimeDelta>,
     /// Retransmission timeout.
     pub rto: Option<TimeDelta>,
-    /// Bytes that the receiver's window still leaves room for; negative after it shrank.
+    /// Unused bytes of the receiver's window; negative after the window shrank.
     pub usable_window_bytes: Option<i64>,
-    /// What keeps the sender from sending more.
+    /// Limit on the sender.
     pub limit: Option<Limit>,
 }
 
-/// How a congestion window is known.
+/// Source of a congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CwndSource {
     /// A kernel logged it.
     Measured,
-    /// The sender fills its window, so the window is the pipe.
+    /// The sender fills its window, so the window equals the pipe.
     Filled,
-    /// In recovery the window is the pipe plus the segments that an ACK lets out (RFC 6937).
+    /// In recovery, the window is the pipe plus the segments that an ACK releases (RFC 6937).
     Recovery,
-    /// The receiver's window is smaller; the congestion window is replayed by the sender's rules.
+    /// The receiver's window is smaller; the sender's rules are replayed.
     ReceiverLimited,
-    /// The application sends less; the congestion window is replayed by the sender's rules.
+    /// The application sends less; the sender's rules are replayed.
     ApplicationLimited,
-    /// The capture began in the middle and nothing was acknowledged yet.
+    /// Unknown: the capture began mid-connection, and no captured data is acknowledged yet.
     WarmUp,
-    /// The sender paces below its window (BBR), which then cannot be seen.
+    /// Unknown: the sender paces below its window (BBR), so packets do not show the window.
     Paced,
-    /// The capture was not taken at the sender and the flow has no timestamps, so what the sender
-    /// knew when it sent is not known.
+    /// Unknown: the capture was not taken at the sender and the flow has no timestamps, so the
+    /// sender's order of events is unknown.
     NotSeen,
 }
 
-/// What congestion control is doing.
+/// Phase of congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// Doubling every round trip (RFC 5681, section 3.1).
+    /// The window doubles every round trip (RFC 5681, section 3.1).
     SlowStart,
-    /// Probing slowly (RFC 5681, section 3.1).
+    /// The window grows slowly (RFC 5681, section 3.1).
     CongestionAvoidance,
-    /// Retransmitting what duplicate or selective ACKs showed to be lost (RFC 6675).
+    /// Retransmission after duplicate or selective ACKs showed a loss (RFC 6675).
     FastRecovery,
-    /// Retransmitting after a timeout (RFC 6298, section 5).
+    /// Retransmission after a timeout (RFC 6298, section 5).
     LossRecovery,
-    /// Reducing after ECN echoes, without losses (RFC 3168, section 6.1.2).
+    /// Window reduction after ECN echoes, without losses (RFC 3168, section 6.1.2).
     WindowReduction,
 }
 
-/// What keeps a sender from sending more.
+/// The limit on a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
     /// The congestion window.
     CongestionWindow,
     /// The receiver's window.
     ReceiverWindow,
-    /// The application, or the sender's buffer: the two look the same in a capture.
+    /// The application or the send buffer; a capture does not distinguish them.
     Application,
 }
 
 impl CwndSource {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 8] = [
         Self::Measured,
         Self::Filled,
@@ -126,7 +127,7 @@ impl CwndSource {
 }
 
 impl Phase {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 5] = [
         Self::SlowStart,
         Self::CongestionAvoidance,
@@ -148,7 +149,7 @@ impl Phase {
 }
 
 impl Limit {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [
         Self::CongestionWindow,
         Self::ReceiverWindow,

@@ -1,24 +1,24 @@
-//! The scale of a window whose handshake was not captured.
+//! The window scale of a connection whose handshake was not captured.
 
 use tcpexp_flow::StreamOffset;
 
-/// The greatest shift of RFC 7323, section 2.3.
+/// Maximum shift (RFC 7323, section 2.3).
 const MAX_SHIFT: u8 = 14;
-/// So often must data end at the window's edge before the shift that says so is believed.
+/// Minimum number of times data must end at the window's edge for a shift to count as known.
 const BELIEVED_HITS: u32 = 20;
-/// Data that ends so close below the edge fills the window.
+/// Data that ends less than this far below the edge fills the window.
 const EDGE_BYTES: i64 = 1_460;
 
 /// Shift of a receiver's window (RFC 7323, section 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WindowScale {
-    /// By the handshake, or by data that stops at the window's edge again and again.
+    /// The shift, from the handshake or from data that repeatedly stops at the window's edge.
     Known(u8),
-    /// Not known; a smaller one would have let the sender overrun the window.
+    /// Lower bound; with a smaller shift, the sender would have overrun the window.
     AtLeast(u8),
 }
 
-/// Looks for the least shift that allows all data sent.
+/// Searches the smallest shift that allows all data sent.
 #[derive(Debug, Default)]
 pub(super) struct WindowScaleSearch {
     acknowledged: Option<(StreamOffset, u16)>,

@@ -10,23 +10,24 @@ use super::retransmissions::Retransmissions;
 
 /// The segments between `snd_una` and `snd_nxt`, as the sender's kernel counts them.
 ///
-/// Every step is constant time on average: a segment is numbered when it is first sent, blocks that
-/// repeat what is known skip it, and what may be lost is looked at in the order of sending.
+/// Every step is constant time on average: each segment gets a number when it is first sent,
+/// repeated SACK blocks skip known segments, and loss detection visits segments in transmission
+/// order.
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
     segments: VecDeque<Segment>,
-    /// Number of the first of them.
+    /// Number of the first segment.
     base: u64,
-    /// Transmissions in order: number of the segment and of the transmission. Out of date where the
-    /// segment has been sent again since.
+    /// Segment number and transmission number, in transmission order. An entry is out of date once
+    /// the segment is retransmitted.
     order: VecDeque<(u64, u64)>,
     transmissions: u64,
     sacked: u32,
     lost: u32,
     retransmitted: u32,
-    /// Duplicate ACKs that stand for segments, where the receiver does not say which.
+    /// Duplicate ACKs that each stand for a received segment, for receivers without SACK.
     pub(super) counted_duplicates: u32,
-    /// The latest transmission that is known to have arrived, and its round-trip time (RFC 8985).
+    /// The latest transmission known to be received, and its round-trip time (RFC 8985).
     rack: Option<(u64, TimeDelta)>,
     least_rtt: Option<TimeDelta>,
 }
@@ -41,17 +42,18 @@ pub(super) struct Segment {
     pub(super) end: StreamOffset,
     pub(super) sent: Timestamp,
     transmission: u64,
-    /// Number of the first segment from here on that was perhaps not selectively acknowledged.
+    /// Lower bound on the number of the next segment, from this one on, that is not selectively
+    /// acknowledged.
     open: u64,
     pub(super) sacked: bool,
     pub(super) lost: bool,
     pub(super) retransmitted: bool,
-    /// Whether it was ever retransmitted.
+    /// True once the segment was retransmitted.
     pub(super) again: bool,
 }
 
 impl Scoreboard {
-    /// Segments that are outstanding, `packets_out`.
+    /// Number of outstanding segments (`packets_out`).
     pub(super) fn outstanding(&self) -> u32 {
         u32::try_from(self.segments.len()).unwrap_or(u32::MAX)
     }
@@ -60,14 +62,13 @@ impl Scoreboard {
         self.segments.is_empty()
     }
 
-    /// Segments thought to be in the network: outstanding, less those that arrived or are lost,
-    /// and those sent again.
+    /// Estimated segments in the network: outstanding, minus received and lost, plus retransmitted.
     pub(super) fn pipe(&self) -> u32 {
         let left = self.sacked + self.counted_duplicates + self.lost;
         (self.outstanding() + self.retransmitted).saturating_sub(left)
     }
 
-    /// Whether a segment is marked lost and was not retransmitted yet.
+    /// True if a segment marked lost is not retransmitted yet.
     pub(super) fn owes(&self) -> bool {
         self.lost > self.retransmitted
     }
@@ -88,12 +89,12 @@ impl Scoreboard {
         self.segments.front()
     }
 
-    /// Least round-trip time of what was sent once.
+    /// Minimum round-trip time of segments sent once.
     pub(super) fn least_rtt(&self) -> Option<TimeDelta> {
         self.least_rtt
     }
 
-    /// Appends new data, cut into segments of `smss_bytes`; returns how many.
+    /// Appends new data in segments of `smss_bytes`; returns their number.
     pub(super) fn append(
         &mut self,
         at: Timestamp,
@@ -125,14 +126,14 @@ impl Scoreboard {
         count
     }
 
-    /// The segments that overlap a range.
+    /// Indices of the segments that overlap a range.
     fn range(&self, start: StreamOffset, end: StreamOffset) -> std::ops::Range<usize> {
         let from = self.segments.partition_point(|s| s.end <= start);
         let to = self.segments.partition_point(|s| s.start < end);
         from..to.max(from)
     }
 
-    /// The segments of a range that have not arrived as far as the sender knows.
+    /// The segments of a range that no SACK block covers.
     pub(super) fn missing(
         &self,
         start: StreamOffset,
@@ -143,7 +144,7 @@ impl Scoreboard {
             .filter(|segment| !segment.sacked)
     }
 
-    /// Marks segments lost and retransmitted; returns how many.
+    /// Marks segments lost and retransmitted; returns their number.
     pub(super) fn send_again(
         &mut self,
         at: Timestamp,
@@ -185,7 +186,7 @@ impl Scoreboard {
         self.order.push_back((number, self.transmissions));
     }
 
-    /// Marks a segment lost, or its retransmission if there is one.
+    /// Marks a segment lost, or its retransmission if it was retransmitted.
     fn mark_index_lost(&mut self, index: usize) {
         let segment = &mut self.segments[index];
         if !segment.lost {
@@ -205,8 +206,8 @@ impl Scoreboard {
         }
     }
 
-    /// Marks lost what a timeout says is lost (`tcp_timeout_mark_lost`): the first segment, and all
-    /// others, but with SACK not those sent less than a round trip ago.
+    /// Marks segments lost after a timeout (`tcp_timeout_mark_lost`): the first segment and all
+    /// others, except, with SACK, those sent less than a round trip ago.
     pub(super) fn time_out(&mut self, at: Timestamp, has_sack: bool) {
         let rack = self.rack.filter(|_| has_sack);
         let rtt = rack.map_or(TimeDelta::ZERO, |(_, rtt)| rtt);
@@ -219,7 +220,7 @@ impl Scoreboard {
         self.counted_duplicates = 0;
     }
 
-    /// Takes in what an ACK says.
+    /// Processes an ACK and its SACK blocks; returns the progress.
     pub(super) fn acknowledge(
         &mut self,
         at: Timestamp,
@@ -287,7 +288,8 @@ impl Scoreboard {
         }
     }
 
-    /// The first segment from `index` on that is not selectively acknowledged; shortens the way there.
+    /// The first segment from `index` on that is not selectively acknowledged. Compresses the path
+    /// of `open` numbers to it.
     fn open_from(&mut self, mut index: usize) -> usize {
         let start = index;
         while index < self.segments.len() {
@@ -311,7 +313,7 @@ impl Scoreboard {
         usize::try_from(number.saturating_sub(self.base)).unwrap_or(usize::MAX)
     }
 
-    /// Takes a segment out of the counters of lost and retransmitted segments.
+    /// Removes a segment from the counters of lost and retransmitted segments.
     fn leave(&mut self, segment: &Segment) {
         self.lost -= u32::from(segment.lost);
         self.retransmitted -= u32::from(segment.retransmitted);
@@ -320,7 +322,7 @@ impl Scoreboard {
     fn arrived(&mut self, at: Timestamp, segment: &Segment) {
         let rtt = at - segment.sent;
         if segment.again {
-            // Too soon for the copy: it was the original that arrived.
+            // Too early for the retransmission: the ACK is for the original.
             if self.least_rtt.is_none_or(|least| rtt < least) {
                 return;
             }
@@ -335,7 +337,7 @@ impl Scoreboard {
         }
     }
 
-    /// Forgets transmissions that cannot be lost any more.
+    /// Drops transmissions that can no longer be lost.
     fn forget(&mut self) {
         while let Some(&(number, transmission)) = self.order.front() {
             if self.is_pending(number, transmission) {
@@ -353,11 +355,12 @@ impl Scoreboard {
                 .is_some_and(|s| !s.sacked && s.transmission == transmission)
     }
 
-    /// Marks lost what was sent before the latest segment that arrived, with time to arrive
-    /// (RFC 8985, section 6.2), and will be retransmitted; returns how many.
+    /// Marks segments lost that were sent at least a round trip ago and before the latest received
+    /// segment (RFC 8985, section 6.2), and that the capture shows retransmitted later. Returns
+    /// their number.
     ///
-    /// The sender's own rule (its reordering window, RACK or not) cannot be seen, but what it found
-    /// lost can: it sends that again.
+    /// The sender's own rule (its reordering window, with or without RACK) is not visible, but its
+    /// outcome is: the sender retransmits the segments it considers lost.
     pub(super) fn detect(&mut self, at: Timestamp, record: u64, later: &Retransmissions) -> u32 {
         let Some((latest, rtt)) = self.rack else {
             return 0;
@@ -381,7 +384,7 @@ impl Scoreboard {
         marked
     }
 
-    /// Takes back that anything is lost: the sender learnt that it was not.
+    /// Clears all loss marks, after the sender learnt that nothing was lost.
     pub(super) fn undo(&mut self) {
         for segment in &mut self.segments {
             segment.lost = false;
@@ -403,7 +406,7 @@ mod tests {
         StreamOffset::first(SeqNum(u32::MAX - 500)).plus(segment * SMSS)
     }
 
-    /// The counters, counted anew.
+    /// The counters, recounted from the segments.
     fn recount(board: &Scoreboard) -> (u32, u32, u32) {
         let count = |is: fn(&Segment) -> bool| {
             u32::try_from(board.segments.iter().filter(|s| is(s)).count()).unwrap()

@@ -1,14 +1,14 @@
-//! How soon timestamps come back (RFC 7323).
+//! TCP timestamps: echo times, and the clock behind them (RFC 7323).
 
 use std::collections::VecDeque;
 
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// Timestamps that are waited for at a time.
+/// Maximum number of timestamps that wait for an echo.
 const WAITING: usize = 1_024;
 
-/// Timestamps sent one way, waited for in the other.
+/// Matches the timestamps of one direction with their echoes in the other direction.
 #[derive(Debug, Default)]
 pub(super) struct Echoes {
     waiting: VecDeque<(u32, Timestamp)>,
@@ -44,13 +44,13 @@ impl Echoes {
         }
     }
 
-    /// Least time until a timestamp came back.
+    /// Shortest time from a timestamp to its echo.
     pub(super) fn least(&self) -> Option<TimeDelta> {
         self.least
     }
 }
 
-/// ACKs on their way to a sender that none of its data has echoed yet.
+/// ACKs on their way to a sender, not yet echoed by the sender's data.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     departed: VecDeque<(u32, StreamOffset)>,
@@ -58,7 +58,7 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    /// An ACK passes. Without a timestamp it counts as heard.
+    /// Records an ACK. An ACK without a timestamp counts as received at once.
     #[inline]
     pub(super) fn push(&mut self, stamp: Option<u32>, ack: StreamOffset) {
         match stamp {
@@ -72,7 +72,7 @@ impl Heard {
         }
     }
 
-    /// What its sender knew to be acknowledged when it sent data that echoes `echo`.
+    /// The acknowledgment number known to the sender when it sent data that echoes `echo`.
     #[inline]
     pub(super) fn by(&mut self, echo: Option<u32>) -> Option<StreamOffset> {
         while let Some(&(stamp, ack)) = self.departed.front()
@@ -85,17 +85,17 @@ impl Heard {
     }
 }
 
-/// Whether `stamp` is later than `other`; timestamps wrap.
+/// True if `stamp` is later than `other`; handles wrap-around.
 pub(super) fn is_after(stamp: u32, other: u32) -> bool {
     stamp.wrapping_sub(other).cast_signed() > 0
 }
 
-/// The clock that a sender's timestamps are read from.
+/// The clock of a sender's timestamps.
 #[derive(Debug)]
 pub(super) struct Ticks {
     /// Length of a tick; `None` if unknown.
     tick: Option<TimeDelta>,
-    /// The latest timestamp, and when its tick began at the latest.
+    /// The latest timestamp, and the latest possible start of its tick.
     latest: Option<(u32, Timestamp)>,
 }
 
@@ -118,30 +118,30 @@ impl Ticks {
         });
     }
 
-    /// When the tick of the latest timestamp began, at the latest.
+    /// The latest possible start of the latest timestamp's tick.
     pub(super) fn latest(&self) -> Option<Timestamp> {
         self.latest.map(|(_, began)| began)
     }
 
-    /// Time since the tick that `echo` names, in whole ticks (`tcp_rtt_tsopt_us`).
+    /// Time since the tick `echo`, in whole ticks (`tcp_rtt_tsopt_us`).
     pub(super) fn rtt(&self, at: Timestamp, echo: Option<u32>) -> Option<TimeDelta> {
         let (tick, (latest, began)) = (self.tick?.as_nanos(), self.latest?);
         let since = (at - began).as_nanos().div_euclid(tick);
         let ticks = since + i64::from(latest.wrapping_sub(echo?).cast_signed());
-        // At least one tick: the clock resolves no less.
+        // At least one tick, the resolution of the clock.
         Some(TimeDelta::from_nanos(ticks.max(1).saturating_mul(tick))).filter(|_| ticks >= 0)
     }
 }
 
-/// Finds out how long a tick is, from the first timestamp and the latest.
+/// Finds the tick length from the first and the latest timestamp.
 #[derive(Debug, Default)]
 pub(super) struct TickSearch {
     first: Option<(u32, Timestamp)>,
     latest: Option<(u32, Timestamp)>,
 }
 
-/// Ticks that clocks of timestamps have, in nanoseconds; RFC 7323, section 5.4, allows from 1 ms
-/// to 1 s, and Linux can have 1 µs.
+/// Tick lengths of timestamp clocks in nanoseconds. RFC 7323, section 5.4, allows 1 ms to 1 s;
+/// Linux also has 1 µs.
 const TICKS: [i64; 5] = [1_000, 1_000_000, 4_000_000, 10_000_000, 100_000_000];
 
 impl TickSearch {

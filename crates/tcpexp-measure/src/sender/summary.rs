@@ -8,39 +8,39 @@ use super::limits::LimitedTime;
 use super::scale::WindowScale;
 use crate::Position;
 
-/// One sender, over the whole capture.
+/// Totals of one sender over the whole capture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderSummary {
-    /// Which flow.
+    /// The flow.
     pub flow: FlowId,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Direction,
-    /// Where the capture was taken; `None` if unknown.
+    /// Position of the capture; `None` if unknown.
     pub position: Option<Position>,
     /// Sender maximum segment size in bytes, as seen in the data.
     pub smss_bytes: u32,
-    /// Whether the receiver acknowledged selectively.
+    /// True if the receiver sends selective acknowledgments.
     pub has_sack: bool,
-    /// Scale of the receiver's window. Where it is not known, nor is the room in the window.
+    /// Scale of the receiver's window. If unknown, the room in the window is unknown too.
     pub window_scale: WindowScale,
-    /// Retransmissions, in packets as captured.
+    /// Number of retransmissions, in captured packets.
     pub retransmitted: u64,
-    /// Data packets lost on their way; `None` without a second capture.
+    /// Number of data packets lost on the path; `None` without a second capture.
     pub lost_packets: Option<u64>,
-    /// Recoveries of any kind.
+    /// Number of recoveries of all kinds.
     pub recoveries: u32,
-    /// Those of them that a timeout began.
+    /// Number of recoveries that began with a timeout.
     pub timeouts: u32,
-    /// Time by what limited the sender.
+    /// Time spent in each limit.
     pub limited: LimitedTime,
-    /// Least round-trip time; from data sent once only.
+    /// Minimum round-trip time, from data sent once only.
     pub least_rtt: Option<TimeDelta>,
-    /// The most bits of data acknowledged in a round trip, per second.
+    /// Maximum delivery rate over a round trip, in bits per second.
     pub greatest_delivery_rate_bps: Option<u64>,
-    /// Twice the greatest delivery rate times the least round-trip time, in segments: about the
-    /// window of a sender that paces by a model of the path (BBR), which cannot be seen. Right
-    /// within 15 % in steady state, and worse where it loses packets.
+    /// Twice the maximum delivery rate times the minimum round-trip time, in segments. Approximates
+    /// the window of a sender that paces by a model of the path (BBR), whose window packets do not
+    /// show: within 15 % in steady state, less accurate with losses.
     pub model_window_segments: Option<u32>,
-    /// Which congestion control it may be.
+    /// Likely congestion control.
     pub hint: CongestionHint,
 }

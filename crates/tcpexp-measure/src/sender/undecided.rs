@@ -1,26 +1,26 @@
-//! Samples held back until it is known why the sender sent nothing.
+//! Holds samples back until the reason for the sender's silence is known.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::row::SenderRow;
 use super::sample::{CwndSource, SenderSample};
 
-/// Unanswered ACKs in a row after which the window was cut at once. A proportional reduction
-/// (RFC 6937) lets the sender answer at least every third ACK for factors of 1/2 and above.
+/// Consecutive unanswered ACKs that mean an immediate window cut. A proportional reduction (RFC
+/// 6937) lets the sender answer at least every third ACK for factors of 1/2 and above.
 const CUT: usize = 4;
-/// Samples held back at most, which bounds memory.
+/// Maximum number of samples held back; bounds memory.
 const MOST: usize = 4_096;
 
 /// Samples of a sender that filled its window and then sent nothing.
 #[derive(Debug, Default)]
 pub(super) struct Undecided {
     samples: Vec<SenderSample>,
-    /// When the sender last began to reduce without a loss, and its window before.
+    /// Time when the sender last began to reduce without a loss, and the window before.
     reducing: Option<(Timestamp, u32)>,
 }
 
 impl Undecided {
-    /// Holds a sample back. Its window is right if the application is what limits the sender.
+    /// Holds a sample back. Its window is valid if the application limits the sender.
     pub(super) fn wait(&mut self, sample: SenderSample, rows: &mut impl Extend<SenderRow>) {
         if self.samples.len() == MOST {
             self.give_up(rows);
@@ -28,13 +28,13 @@ impl Undecided {
         self.samples.push(sample);
     }
 
-    /// The application had nothing to send.
+    /// Emits the samples unchanged: the application had nothing to send.
     pub(super) fn give_up(&mut self, rows: &mut impl Extend<SenderRow>) {
         rows.extend(self.samples.drain(..).map(SenderRow::Sample));
     }
 
-    /// Since when the sender has been reducing to `cwnd`, if that is not longer ago than `span`: it
-    /// may do so because of a loss that it repairs only later.
+    /// Start of the current reduction to `cwnd`, if less than `span` ago: the cause may be a loss
+    /// that the sender repairs only later.
     pub(super) fn reducing(
         &mut self,
         at: Timestamp,
@@ -45,8 +45,8 @@ impl Undecided {
         (at - began < span && cwnd < before).then_some(began)
     }
 
-    /// The sender answers ACKs again, with `pipe` segments in the network; tells to what the window
-    /// was reduced if it was.
+    /// Emits the samples when the sender answers ACKs again, with `pipe` segments in the network.
+    /// Returns the new window if the sender reduced it.
     pub(super) fn decide(&mut self, pipe: u32, rows: &mut impl Extend<SenderRow>) -> Option<u32> {
         let before = self.samples.first()?.cwnd_segments?;
         let is_cut = self.samples.len() >= CUT;

@@ -1,4 +1,4 @@
-//! The congestion window: seen where the sender fills it, replayed where it does not.
+//! The congestion window: observed where the sender fills it, replayed where it does not.
 
 use std::collections::VecDeque;
 
@@ -8,22 +8,22 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::profile::{Growth, Profile};
 use super::sample::CwndSource;
 
-/// ACKs over which the sender is judged to fill its window or not. Chosen on captures whose senders'
-/// kernels logged cwnd.
+/// Number of latest ACKs that decide whether the sender fills its window. Chosen on captures whose
+/// senders' kernels logged cwnd.
 const JUDGED: usize = 8;
-/// Fewer give no judgement.
+/// Minimum number of ACKs for this decision.
 const LEAST_JUDGED: usize = 3;
 
-/// What followed the ACK before.
+/// The sender's reaction to the previous ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
-    /// Data was sent at once, as if the ACK had made room for it.
+    /// Data followed at once, as if the ACK had made room for it.
     AtOnce,
-    /// Data was sent, for another reason.
+    /// Data followed for another reason.
     Otherwise,
-    /// Nothing was sent.
+    /// No data followed.
     Nothing,
-    /// Nothing was sent, but this ACK came too soon for that to mean anything.
+    /// No data followed, but the next ACK came too soon to judge.
     NothingYet,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct AckContext {
     pub(super) outstanding: u32,
     pub(super) una: StreamOffset,
     pub(super) nxt: StreamOffset,
-    /// Whether the receiver's window has no room for a segment.
+    /// True if the receiver's window has no room for a segment.
     pub(super) is_closed: bool,
     pub(super) reply: Reply,
     pub(super) srtt: Option<TimeDelta>,
@@ -51,31 +51,32 @@ pub(super) struct AckContext {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CwndEstimate {
     Sure(u32, CwndSource),
-    /// The sender, so far limited by its window, sent nothing: because the window shrank, or because
-    /// there is nothing to send. The sender's next action decides.
+    /// A sender that was limited by its window sent nothing: either the window shrank, or the
+    /// application has no data. The sender's next action decides.
     Undecided,
 }
 
-/// The estimate and what it rests on.
+/// The estimate and its evidence.
 #[derive(Debug)]
 pub(super) struct Window {
     profile: Profile,
-    /// Segments.
+    /// Congestion window in segments.
     pub(super) cwnd: u32,
     pub(super) ssthresh: Option<u32>,
     initial: u32,
-    /// Segments acknowledged towards the next increase in congestion avoidance.
+    /// Segments counted towards the next increase in congestion avoidance.
     count: u32,
     usage: Usage,
     judged: VecDeque<(bool, u32)>,
-    /// Whether the sender hands over several segments at a time, and so not always as many as fit.
+    /// True if the sender sends several segments at a time (TSO or GSO), so it does not always fill
+    /// the window.
     is_bursty: bool,
-    /// Estimates of the last round trip, to notice that slow start has ended.
+    /// Estimates of the last round trip, to detect the end of slow start.
     round: VecDeque<(Timestamp, u32)>,
     pub(super) is_filled: bool,
 }
 
-/// How much of the window was used of late (RFC 7661; `tcp_cwnd_validate`).
+/// Recent use of the window (RFC 7661; `tcp_cwnd_validate`).
 #[derive(Clone, Copy, Debug, Default)]
 struct Usage {
     is_limited: bool,
@@ -99,7 +100,7 @@ impl Window {
         }
     }
 
-    /// The estimate while nothing is being repaired.
+    /// The estimate outside of recoveries.
     pub(super) fn open(&mut self, now: &AckContext) -> CwndEstimate {
         self.is_filled = false;
         if now.is_closed {
@@ -129,13 +130,13 @@ impl Window {
         CwndEstimate::Sure(self.cwnd, CwndSource::Filled)
     }
 
-    /// Whether the sender has mostly sent when an ACK made room.
+    /// True if the sender answered at least 70 % of the latest ACKs.
     fn is_filling(&self) -> bool {
         let filled = self.judged.iter().filter(|(filled, _)| *filled).count();
         self.judged.len() >= LEAST_JUDGED && filled * 10 >= self.judged.len() * 7
     }
 
-    /// What was sent fits into the window.
+    /// Raises the window to the pipe: all data sent fits into the window.
     fn cover(&mut self, now: &AckContext) {
         if now.reply.has_sent() {
             self.cwnd = self.cwnd.max(now.pipe);
@@ -150,7 +151,7 @@ impl Window {
         }
     }
 
-    /// The window was reduced without a loss, to what the sender fills now.
+    /// Sets the window after a reduction without a loss.
     pub(super) fn reduced(&mut self, cwnd: u32) {
         self.cwnd = cwnd;
         self.ssthresh = Some(cwnd);
@@ -159,8 +160,8 @@ impl Window {
             .for_each(|judged| *judged = (true, cwnd));
     }
 
-    /// Slow start may end without a loss, at rising delay (`HyStart`, RFC 9406): then a round trip
-    /// multiplies the window by less than 1.3.
+    /// Detects the end of slow start without a loss, at rising delay (`HyStart`, RFC 9406): a round
+    /// trip multiplies the window by less than 1.3.
     fn notice_slow_start_end(&mut self, now: &AckContext) {
         let Some(srtt) = now.srtt else {
             return;
@@ -177,7 +178,7 @@ impl Window {
         }
     }
 
-    /// Notes how much of the window the sender used since the last ACK.
+    /// Records the use of the window since the last ACK.
     pub(super) fn validate(&mut self, now: &AckContext) {
         if !now.reply.has_sent() {
             return;
@@ -223,8 +224,8 @@ impl Window {
         }
     }
 
-    /// The sender starts again after a silence of `idle` (RFC 2861; `tcp_cwnd_restart`); tells
-    /// whether that was long enough to lower the window.
+    /// Lowers the window after `idle` time without data (RFC 2861; `tcp_cwnd_restart`). Returns
+    /// true if the time exceeds the timeout `rto`.
     pub(super) fn restart(&mut self, idle: TimeDelta, rto: TimeDelta) -> bool {
         let restart = self.initial.min(self.cwnd);
         let mut left = idle - rto;
@@ -243,37 +244,36 @@ impl Window {
         true
     }
 
-    /// Slow start takes the window back to three quarters of what it was (`tcp_current_ssthresh`).
+    /// Slow start may regain three quarters of the current window (`tcp_current_ssthresh`).
     fn keep_threshold(&mut self) {
         if let Some(ssthresh) = &mut self.ssthresh {
             *ssthresh = (*ssthresh).max(self.cwnd / 4 * 3);
         }
     }
 
-    /// A recovery begins and sets `threshold`, if that is known yet.
+    /// Begins a recovery that sets `threshold`, if already known.
     pub(super) fn reduce(&mut self, threshold: Option<u32>) {
         self.ssthresh = threshold.or(self.ssthresh);
         self.forget();
     }
 
-    /// A recovery has ended: the pipe is the reduced window.
+    /// Ends a recovery: the pipe is the reduced window.
     pub(super) fn settle(&mut self, pipe: u32) {
         self.cwnd = pipe.max(1);
         self.ssthresh = Some(self.cwnd);
         self.count = 0;
         self.forget();
-        // Whoever repairs losses has more to send than the window allows.
+        // A sender that repairs losses has more data than the window allows.
         self.judged.extend([(true, self.cwnd); LEAST_JUDGED]);
     }
 
-    /// What a timeout began has ended: the window grows from what is in the network to `threshold`,
-    /// if that is known.
+    /// Ends a timeout's recovery: the window grows from the pipe to `threshold`, if known.
     pub(super) fn resume(&mut self, pipe: u32, threshold: Option<u32>) {
         self.settle(pipe);
         self.ssthresh = threshold;
     }
 
-    /// A recovery has ended in which something else held the sender back.
+    /// Ends a recovery in which something other than the window limited the sender.
     pub(super) fn settle_unfilled(&mut self, threshold: u32) {
         self.cwnd = threshold.max(1);
         self.ssthresh = Some(self.cwnd);
@@ -281,7 +281,7 @@ impl Window {
         self.forget();
     }
 
-    /// The reduction is taken back.
+    /// Undoes a reduction.
     pub(super) fn undo(&mut self, cwnd: u32, ssthresh: Option<u32>) {
         self.cwnd = self.cwnd.max(cwnd);
         self.ssthresh = ssthresh;

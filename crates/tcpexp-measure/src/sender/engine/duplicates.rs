@@ -1,4 +1,4 @@
-//! Senders without SACK: what duplicate ACKs stand for.
+//! Duplicate ACKs as received segments, for senders without SACK.
 
 use tcpexp_flow::StreamOffset;
 
@@ -9,14 +9,14 @@ use crate::sender::progress::Progress;
 use crate::sender::recovery::RecoveryKind;
 
 impl Engine<'_> {
-    /// Whether an ACK counts as a duplicate (RFC 5681, section 2).
+    /// True if an ACK counts as a duplicate (RFC 5681, section 2).
     pub(super) fn is_duplicate(&self, acked: &Acked, before: &Stream) -> bool {
         let has_grown = acked.window_bytes > before.window_bytes;
         acked.ack <= before.una && acked.is_bare && !self.board.is_empty() && !has_grown
     }
 
-    /// Without SACK each duplicate ACK stands for a segment that arrived, whichever it was
-    /// (`tcp_add_reno_sack`, `tcp_remove_reno_sacks`); returns how many segments newly arrived.
+    /// Counts duplicate ACKs as received segments, without SACK (`tcp_add_reno_sack`,
+    /// `tcp_remove_reno_sacks`). Returns the number of newly received segments.
     pub(super) fn count_duplicates(
         &mut self,
         progress: &Progress,
@@ -30,7 +30,8 @@ impl Engine<'_> {
             let covered = progress.cumulative - 1;
             self.board.counted_duplicates = had.saturating_sub(covered);
             delivered = progress.cumulative.saturating_sub(had).max(1);
-            // The hole that a partial ACK shows is lost too (RFC 6582, section 3.2, step 3).
+            // A partial ACK shows that the next segment is lost too (RFC 6582, section 3.2, step
+            // 3).
             let is_partial = self.state.recovery().is_some_and(|recovery| {
                 recovery.kind == RecoveryKind::Fast && !recovery.is_repaired_by(una, false)
             });

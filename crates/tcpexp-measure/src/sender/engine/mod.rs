@@ -30,11 +30,11 @@ use super::window::Window;
 
 pub(super) use self::stream::Order;
 
-/// A gap of more bytes than this starts the state anew: Linux buffers 4 MiB by default (`tcp_wmem`), and
-/// each segment of a gap takes memory.
+/// Maximum gap in the stream; a longer gap resets the state. Linux buffers 4 MiB by default
+/// (`tcp_wmem`), and each segment of a gap takes memory.
 const LONGEST_GAP_BYTES: i64 = 1 << 26;
 
-/// Whose state is replayed, and how well its events are known.
+/// The sender to replay, and how its order of events is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subject<'a> {
     pub(super) flow: FlowId,
@@ -69,7 +69,7 @@ struct Totals {
     delivery: Delivery,
     hints: Hints,
     retransmitted: u64,
-    /// Also the number of the next recovery.
+    /// Number of recoveries; the index of the next recovery.
     recoveries: u32,
     timeouts: u32,
 }
@@ -92,9 +92,9 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The sender opens the connection.
+    /// Processes a SYN of the sender.
     pub(super) fn open(&mut self, at: Timestamp, start: StreamOffset) {
-        // The SYN takes a number.
+        // The SYN takes one sequence number.
         let first = start.plus(1);
         let Some(stream) = &mut self.stream else {
             self.stream = Some(Stream::opened(at, first));
@@ -102,20 +102,20 @@ impl<'a> Engine<'a> {
         };
         stream.una = first;
         stream.nxt = first;
-        // A SYN that is sent twice gives no round-trip time (RFC 6298, section 3).
+        // A retransmitted SYN gives no round-trip time (RFC 6298, section 3).
         if let Start::Opening(_) = stream.start {
             stream.start = Start::Complete;
         }
     }
 
-    /// The sender sends data.
+    /// Processes data that the sender sends.
     pub(super) fn send(&mut self, sent: &Sent, rows: &mut impl Extend<SenderRow>) {
         self.totals.limits.pass(sent.at);
         let nxt = self.begin(sent.start).nxt;
         let losses = self.losses.as_mut();
         let earlier_copy = losses.and_then(|losses| losses.send(sent, nxt));
         if !self.exchange.answers(sent.at) {
-            // Data that no ACK asked for, as a probe, may go beyond the window.
+            // Data not triggered by an ACK, such as a probe, may exceed the window.
             self.see_settled(sent.at, rows);
         }
         if sent.end > nxt {
@@ -133,7 +133,8 @@ impl<'a> Engine<'a> {
         self.ticks.send(sent.at, sent.stamp);
     }
 
-    /// The stream before data that begins at `start`, anew if the stream is not known.
+    /// The stream before data that begins at `start`; a new stream if it is unknown or the gap is
+    /// too long.
     fn begin(&mut self, start: StreamOffset) -> Stream {
         let stream = self.stream.get_or_insert(Stream::from_data(start));
         if start.since(stream.nxt) > LONGEST_GAP_BYTES {
@@ -146,7 +147,7 @@ impl<'a> Engine<'a> {
         *stream
     }
 
-    /// New data. Data before it that the capture missed was sent too.
+    /// Processes new data, including earlier data that the capture missed.
     fn send_new(&mut self, at: Timestamp, from: StreamOffset, to: StreamOffset) {
         if self.board.is_empty()
             && self.state.is_open()
@@ -167,7 +168,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// An ACK reaches the sender: emits the state before it, then processes it.
+    /// Processes an ACK that reaches the sender, after emitting the state before it.
     pub(super) fn on_ack(&mut self, acked: &Acked, rows: &mut impl Extend<SenderRow>) {
         let Some(stream) = self.stream else {
             return;
@@ -193,7 +194,7 @@ impl<'a> Engine<'a> {
         self.note_limit();
     }
 
-    /// Acknowledged data was sent, though the capture may have missed it.
+    /// Adds acknowledged data that the capture missed to the stream.
     fn admit(&mut self, acked: &Acked, stream: Stream) -> Stream {
         if stream.start == Start::WarmingUp(stream.una) && acked.ack < stream.una {
             // Data from before the capture is still in flight.
@@ -204,7 +205,7 @@ impl<'a> Engine<'a> {
             .selective(acked.ack)
             .map(|block| block.1)
             .fold(acked.ack, StreamOffset::max);
-        // The capture may have missed a window of data, but more is no acknowledgment of it.
+        // The capture may have missed a window of data; an ACK further ahead is invalid.
         if furthest > stream.nxt && furthest.since(stream.nxt) < LONGEST_GAP_BYTES {
             self.send_new(acked.at, stream.nxt, furthest);
             return Stream {
@@ -215,7 +216,7 @@ impl<'a> Engine<'a> {
         stream
     }
 
-    /// Takes in an ACK at or above `snd_una`.
+    /// Processes an ACK at or above `snd_una`.
     fn process(&mut self, acked: &Acked, before: Stream, rows: &mut impl Extend<SenderRow>) {
         let has_sack = self.subject.side.has_sack;
         let advanced = acked.ack > before.una;
@@ -255,7 +256,7 @@ impl<'a> Engine<'a> {
         self.advance(acked, &progress, advanced, has_lost, rows);
     }
 
-    /// Round-trip times as Linux samples them: one per ACK, and none of retransmitted data.
+    /// Samples the round-trip time as Linux does: once per ACK, never on retransmitted data.
     fn time(
         &mut self,
         acked: &Acked,
@@ -278,12 +279,12 @@ impl<'a> Engine<'a> {
         if self.state.is_open() && !self.board.has_sacked() {
             delivery.acknowledge(acked.at, acked.ack, self.timer.srtt());
         } else {
-            // A hole is filled: what the ACK covers was delivered earlier.
+            // The ACK fills a hole and covers data delivered earlier.
             delivery.restart();
         }
     }
 
-    /// The state machine, and growth.
+    /// Advances the state machine and grows the window.
     fn advance(
         &mut self,
         acked: &Acked,
@@ -318,7 +319,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The capture is over.
+    /// Reports the last recovery and the summary at the end of the capture.
     pub(super) fn end(mut self, rows: &mut impl Extend<SenderRow>) {
         self.undecided.give_up(rows);
         match std::mem::take(&mut self.state) {

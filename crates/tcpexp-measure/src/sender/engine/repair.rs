@@ -1,4 +1,4 @@
-//! How a sender repairs losses: retransmissions, and when a recovery begins and ends.
+//! Loss repair: retransmissions, and the start and end of recoveries.
 
 use std::mem;
 
@@ -64,7 +64,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Why data is retransmitted.
+    /// Determines the cause of a retransmission.
     fn cause(&self, sent: &Sent) -> Cause {
         let mut missing = self.board.missing(sent.start, sent.end);
         let (Some(first), Some(stream)) = (missing.next(), self.stream) else {
@@ -106,7 +106,7 @@ impl Engine<'_> {
         self.resend(sent);
     }
 
-    /// Marks segments lost that an ACK shows to be lost; returns how many.
+    /// Marks the segments lost that an ACK shows as lost; returns their number.
     pub(super) fn detect(&mut self, at: Timestamp, record: u64) -> u32 {
         let side = self.subject.side;
         if !side.has_sack {
@@ -150,9 +150,9 @@ impl Engine<'_> {
         self.totals.timeouts += u32::from(kind == RecoveryKind::Timeout);
     }
 
-    /// Whether the ACK shows that nothing was lost, and the sender undoes its reduction
-    /// (`tcp_try_undo_recovery`, `tcp_try_undo_loss`): at once, unless retransmissions of data that
-    /// was not lost are still in the network.
+    /// True if the ACK shows that nothing was lost and the sender undoes its reduction
+    /// (`tcp_try_undo_recovery`, `tcp_try_undo_loss`). The sender waits while retransmissions of
+    /// data that was not lost are in the network.
     pub(super) fn was_spurious(&self, recovery: &Recovery, acked: &Acked, advanced: bool) -> bool {
         let is_late = advanced && recovery.answers_original(acked.echo);
         let has_sack = self.subject.side.has_sack;
@@ -180,9 +180,9 @@ impl Engine<'_> {
         }
     }
 
-    /// Whether the ACK that ends a recovery begins another one, because data sent during the
-    /// recovery is lost as well and was retransmitted (`tcp_time_to_recover`). If it was not
-    /// retransmitted yet, it is not known whether the sender has noticed the loss.
+    /// True if the ACK that ends a recovery begins another recovery, because data sent during the
+    /// first recovery is lost too and was retransmitted (`tcp_time_to_recover`). Before that
+    /// retransmission, it is unknown whether the sender has detected the loss.
     fn goes_on(&self) -> bool {
         let is_linux = self.timer.is_linux();
         self.subject.side.has_sack && is_linux && self.board.has_retransmitted()

@@ -12,7 +12,7 @@ use crate::sender::summary::SenderSummary;
 use crate::sender::window::{AckContext, CwndEstimate};
 
 impl Engine<'_> {
-    /// Emits the state, at once or when it is known.
+    /// Emits the state, at once or after the sender's next action.
     pub(super) fn emit_sample(&mut self, now: &AckContext, rows: &mut impl Extend<SenderRow>) {
         let has_sack = self.subject.side.has_sack;
         if let Some(recovery) = self.state.recovery_mut() {
@@ -40,7 +40,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Looks for what hints at the congestion control.
+    /// Collects hints at the congestion control.
     fn watch(&mut self, now: &AckContext, cwnd: u32, source: CwndSource) {
         if source != CwndSource::Filled {
             self.totals.hints.forget();
@@ -92,7 +92,7 @@ impl Engine<'_> {
         self.state.phase(self.window.cwnd, self.window.ssthresh)
     }
 
-    /// From now on the sender is limited by this.
+    /// Sets the sender's limit from now on.
     pub(super) fn note_limit(&mut self) {
         let Some(stream) = self.stream else {
             return;

@@ -1,4 +1,4 @@
-//! After a recovery: the slow start threshold that it set.
+//! The slow start threshold set by a recovery.
 
 use tcpexp_units::Timestamp;
 
@@ -8,7 +8,8 @@ use crate::sender::recovery::{Recovery, RecoveryEpoch, RecoveryKind};
 use crate::sender::row::SenderRow;
 
 impl Engine<'_> {
-    /// A recovery that reduced the window is over; `goes_on` if another one follows at once.
+    /// Ends a recovery that reduced the window; `goes_on` is true if another recovery follows at
+    /// once.
     pub(super) fn settle_after(
         &mut self,
         ended: Ended,
@@ -33,9 +34,11 @@ impl Engine<'_> {
         }
     }
 
-    /// The threshold of a recovery that does not show in the data in flight after it: because
-    /// something else held the sender back, because another recovery follows at once, or because
-    /// without SACK the segments that duplicate ACKs stood for count as outstanding again.
+    /// The threshold of a recovery that the flight after it does not show, because:
+    ///
+    /// - something other than the window limited the sender,
+    /// - another recovery follows at once, or
+    /// - without SACK, the segments counted by duplicate ACKs count as outstanding again.
     fn hidden_threshold(&mut self, recovery: &Recovery, goes_on: bool) -> Option<u32> {
         let is_blurred = !self.subject.side.has_sack && recovery.kind == RecoveryKind::Fast;
         let last = (is_blurred || goes_on).then(|| recovery.reduction.latest());
@@ -43,7 +46,7 @@ impl Engine<'_> {
         Some(self.learn(recovery, seen))
     }
 
-    /// The threshold of a recovery that shows to be about `seen`.
+    /// The threshold of a recovery whose observed threshold is about `seen`.
     fn learn(&mut self, recovery: &Recovery, seen: u32) -> u32 {
         let before = recovery.before;
         if before.was_filled {
@@ -52,8 +55,8 @@ impl Engine<'_> {
         self.backoff.near(before.cwnd, seen)
     }
 
-    /// Takes the data in flight as the threshold of the recovery that ended, once the sender has
-    /// transmitted since, unless the receiver's window is what limits it.
+    /// Uses the pipe as the threshold of the completed recovery, once the sender has sent data
+    /// since, unless the receiver's window limits it.
     pub(super) fn see_settled(&mut self, at: Timestamp, rows: &mut impl Extend<SenderRow>) {
         let (Some(stream), State::Settling(settling)) = (self.stream, &self.state) else {
             return;
@@ -90,7 +93,8 @@ impl Engine<'_> {
         self.report(&recovery, Some(ended.at), Some(threshold), rows);
     }
 
-    /// Another recovery begins with the ACK that ended one, so that nothing is sent in between.
+    /// Reports the completed recovery if the ACK that ended it begins another, with no data sent
+    /// between.
     pub(super) fn settle_at_once(&mut self, at: Timestamp, rows: &mut impl Extend<SenderRow>) {
         let State::Settling(Settling { ended, .. }) = self.state else {
             return;
@@ -104,8 +108,8 @@ impl Engine<'_> {
         }
     }
 
-    /// A recovery has ended in slow start with `pipe` segments in the network. Its threshold is that
-    /// of earlier reductions, or shows where slow start ends.
+    /// Ends a recovery in slow start with `pipe` segments in the network. Its threshold comes from
+    /// earlier reductions or from the end of slow start.
     fn regrow(&mut self, ended: Ended, pipe: u32, rows: &mut impl Extend<SenderRow>) {
         let threshold = self.backoff.threshold(ended.recovery.before.cwnd);
         self.window.resume(pipe, threshold);
@@ -116,7 +120,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Reports the recovery whose threshold the end of slow start shows, once slow start has ended.
+    /// Reports the recovery whose threshold is the window at the end of slow start, once slow start
+    /// ends.
     pub(super) fn see_regrown(&mut self, rows: &mut impl Extend<SenderRow>) {
         if self.window.ssthresh.is_some() && matches!(self.state, State::Regrowing(_)) {
             let state = std::mem::take(&mut self.state);
@@ -124,7 +129,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Reports a recovery that has ended, with its threshold as far as it is known by now.
+    /// Reports a completed recovery, with its threshold if known by now.
     pub(super) fn close(&mut self, state: State, rows: &mut impl Extend<SenderRow>) {
         let (ended, threshold) = match state {
             State::Open | State::Recovering(_) => return,

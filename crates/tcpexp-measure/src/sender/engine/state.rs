@@ -1,48 +1,49 @@
-//! The states of a sender's congestion control, with the data that each has.
+//! The states of a sender's congestion control and their data.
 
 use tcpexp_units::Timestamp;
 
 use crate::sender::recovery::{Recovery, RecoveryKind};
 use crate::sender::sample::Phase;
 
-/// What a sender does about losses: `tcpi_ca_state` without `Disorder`, which changes no window.
+/// Loss repair state of a sender: `tcpi_ca_state` without `Disorder`, which does not change the
+/// window.
 ///
-/// The kernel's `Open` is three states here, because a recovery's threshold shows only in what the
-/// sender does after the recovery.
+/// The kernel's `Open` is three states here, because only the sender's actions after a recovery
+/// show the recovery's threshold.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum State {
     /// Nothing is being repaired.
     #[default]
     Open,
     /// A recovery is over. The data in flight after the sender's next transmission shows the
-    /// threshold that the recovery set.
+    /// threshold set by the recovery.
     Settling(Settling),
     /// A timeout's recovery is over and the window is below its threshold: the end of slow start
     /// shows the threshold.
     Regrowing(Ended),
-    /// Losses are repaired, or the window is reduced after a congestion echo. Larger than the other
-    /// states, but as frequent: a box would be allocated for every loss.
+    /// Losses are being repaired, or the window is being reduced after a congestion echo. Not boxed
+    /// although larger than the other states: a box would cost an allocation per loss.
     Recovering(Recovery),
 }
 
-/// A recovery that is over.
+/// A completed recovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
     pub(super) recovery: Recovery,
     pub(super) at: Timestamp,
 }
 
-/// A recovery that is over and whose threshold the next transmission shows.
+/// A completed recovery whose threshold the next transmission shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settling {
     pub(super) ended: Ended,
-    /// Whether the sender was idle since and restarted with a smaller window, so that the data in
-    /// flight is not the threshold.
+    /// True if the sender was idle since and restarted with a smaller window, so that the flight is
+    /// not the threshold.
     pub(super) has_restarted: bool,
 }
 
 impl State {
-    /// Whether nothing is being repaired or reduced.
+    /// True outside of recoveries.
     pub(super) fn is_open(&self) -> bool {
         !matches!(self, Self::Recovering(_))
     }
@@ -61,7 +62,7 @@ impl State {
         }
     }
 
-    /// The kind of the recovery that is under way.
+    /// The kind of the current recovery.
     pub(super) fn kind(&self) -> Option<RecoveryKind> {
         self.recovery().map(|recovery| recovery.kind)
     }

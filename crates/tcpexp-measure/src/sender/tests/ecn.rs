@@ -1,9 +1,8 @@
-//! Congestion echoes: by RFC 3168, by Accurate ECN, and by flags that nobody agreed on.
+//! Congestion echoes: RFC 3168, Accurate ECN, and flags without negotiation.
 
 use super::*;
 
-/// Recoveries of a sender of ten segments whose handshake has these flags, and whose ACKs have
-/// these.
+/// Recoveries of a sender of ten segments, with these flags in the handshake and in the ACKs.
 fn recoveries(syn: &str, answer: &str, echoes: [&str; 10]) -> u32 {
     let mut text = format!(
         "
@@ -16,7 +15,7 @@ fn recoveries(syn: &str, answer: &str, echoes: [&str; 10]) -> u32 {
     summary(&text).recoveries
 }
 
-/// One segment a round trip, and the flags of its ACK.
+/// One segment per round trip, and the flags of its ACK.
 fn echo(text: &mut String, echoes: &[&str]) {
     for (index, flags) in (0..).zip(echoes) {
         let (start, at) = (1 + 988 * index, 100 + 50 * index);
@@ -45,7 +44,7 @@ fn counter_that_stands_still_is_no_congestion() {
 #[test]
 fn each_step_of_the_counter_is_a_reduction_also_when_it_wraps() {
     let mut steps = NO_MARK;
-    // 5, 6, 7, 0, 1: from the fourth ACK on a mark a round trip.
+    // ACE counts 5, 6, 7, 0, 1: from the fourth ACK on, one mark per round trip.
     for (place, count) in ["AW.", "AWE.", ".", "E.", "E.", "E.", "E."]
         .iter()
         .enumerate()
@@ -61,7 +60,7 @@ fn answer_of_an_old_server_makes_the_flags_those_of_rfc_3168() {
     marked[4] = "E.";
     assert_eq!(recoveries("SAEW", "S.E", marked), 1);
     assert_eq!(recoveries("SEW", "S.E", marked), 1);
-    // Nothing was agreed on: the flags mean nothing.
+    // Without negotiation, the flags have no meaning.
     assert_eq!(recoveries("S", "S.", marked), 0);
     assert_eq!(recoveries("SAEW", "S.AEW", marked), 0);
 }

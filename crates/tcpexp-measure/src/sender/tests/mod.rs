@@ -1,4 +1,4 @@
-//! Short traces, and what is told of their senders.
+//! Short traces and the reconstructed states of their senders.
 
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -135,7 +135,7 @@ fn selective_acknowledgments_begin_a_recovery_that_reduces_the_window() {
     ");
 }
 
-/// Five segments, of which the first is lost and sent again when three others have arrived.
+/// Five segments; the first is lost and retransmitted after three others have arrived.
 fn lossy(rest: &str) -> String {
     format!(
         "{HANDSHAKE}

@@ -1,4 +1,4 @@
-//! Captures that lack something: at the receiver, begun late, with holes.
+//! Incomplete captures: taken at the receiver, begun late, or with holes.
 
 use insta::assert_snapshot;
 
