@@ -1,24 +1,24 @@
-//! The rate of the bottleneck, from the spacing of packets that queued for it (packet-pair
-//! dispersion: Keshav, SIGCOMM 1991; Jain and Dovrolis, 2003).
+//! Rate of the bottleneck, from the spacing of packets queued for it (packet-pair dispersion:
+//! Keshav, SIGCOMM 1991; Jain and Dovrolis, 2003).
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use tcpexp_metrics::Quantiles;
 
-/// Spacings that make one estimate of the rate at least: a link that sends in bursts is even over
-/// some.
+/// Minimum number of spacings per estimate: averages the bursts of links that send in bursts.
 const SPACINGS: u32 = 8;
-/// Fewer estimates than this are no evidence: a host that stalls lets go of some hundred packets
-/// at once, which then are as far apart as it is slow to pass them on.
+/// Minimum number of estimates: a stalled host releases some hundred packets at once, whose spacing
+/// shows the speed of the host.
 const LEAST_ESTIMATES: u64 = 32;
-/// An estimate takes this many ticks of the clock at least, so that it is known to 10 %.
+/// Minimum duration of an estimate in clock ticks, for a precision of 10 %.
 const LEAST_TICKS: i64 = 10;
-/// Half of the estimates lie within this part of their median, or there is no one rate.
+/// The interquartile range is at most this fraction of the median; otherwise there is no single
+/// rate.
 const AGREED: i64 = 4;
-/// Estimates are kept as the time that this many bytes take.
+/// Estimates are stored as the transmission time of this many bytes.
 const MEGABYTE: i128 = 1_000_000;
 
-/// The last packet that arrived one way.
+/// The latest packet that arrived one way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     pub(super) sent_at: Timestamp,
@@ -27,14 +27,14 @@ pub(super) struct Arrival {
 }
 
 impl Arrival {
-    /// The spacing to `next`, if the bottleneck sent nothing in it but one packet of this size.
+    /// The spacing to `next`, if the bottleneck sent only one packet of this size during it.
     ///
-    /// So it is if `next` was in the queue all the time: with the path's smallest delay `least_owd`
-    /// it would have arrived before this one did. And the two must be of one size: a link in series
-    /// takes as long as the second is large, a token bucket as the first.
+    /// This holds if `next` was queued all the time: with the minimum delay `least_owd`, it would
+    /// have arrived before this packet. Both packets must have the same size: a serial link takes
+    /// as long as the second packet is large, a token bucket as long as the first.
     ///
-    /// `resolution` is that of the clocks. Where it hides spacings, two packets may arrive at the
-    /// same time, and whether one was queued is uncertain by as much.
+    /// `resolution` is the resolution of the clocks. With coarse clocks, two packets may arrive at
+    /// the same time, and whether a packet was queued is uncertain by as much.
     pub(super) fn spacing_to(
         &self,
         next: &Self,
@@ -51,12 +51,12 @@ impl Arrival {
     }
 }
 
-/// What clocks can show.
+/// Resolution of the clocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Resolution {
-    /// How much earlier a packet can seem to arrive than it left.
+    /// Maximum time by which a packet can seem to arrive before it left.
     pub(super) coarseness: TimeDelta,
-    /// How far apart two times are that the clock at the receiving point can show.
+    /// Tick length of the clock at the receiving point.
     pub(super) tick: TimeDelta,
 }
 
@@ -66,14 +66,15 @@ pub(super) struct Bottleneck {
     bytes: u64,
     time: TimeDelta,
     spacings: u32,
-    /// What a megabyte takes.
+    /// Transmission times of a megabyte.
     estimates: Quantiles,
 }
 
 impl Bottleneck {
-    /// A packet of `ip_bytes` came `spacing` after another, by a clock of this `tick`.
+    /// Adds a packet of `ip_bytes` that arrived `spacing` after another, on a clock with this
+    /// `tick`.
     ///
-    /// The error of the sum of spacings in a row is one tick, as that of each of them is.
+    /// The sum of consecutive spacings has an error of one tick, as each spacing has.
     pub(super) fn add(&mut self, ip_bytes: u64, spacing: TimeDelta, tick: TimeDelta) {
         self.bytes += ip_bytes;
         self.time += spacing;
@@ -90,7 +91,7 @@ impl Bottleneck {
         }
     }
 
-    /// The next packet did not queue: the row of spacings ends.
+    /// Ends the series of spacings, because the next packet did not queue.
     pub(super) fn interrupt(&mut self) {
         (self.bytes, self.time, self.spacings) = (0, TimeDelta::ZERO, 0);
     }
@@ -152,7 +153,7 @@ mod tests {
         );
     }
 
-    /// What packets of 1500 bytes tell that come so far behind each other, over and over.
+    /// Rate shown by packets of 1500 bytes with these spacings, repeated.
     fn rate_of(spacings_micros: &[i64], times: usize) -> Option<u64> {
         let mut bottleneck = Bottleneck::default();
         for micros in spacings_micros.iter().cycle().take(times) {
@@ -191,7 +192,7 @@ mod tests {
     fn coarse_clock_shows_the_rate_once_a_row_of_spacings_is_long_enough() {
         let tick = TimeDelta::from_millis(10);
         let mut bottleneck = Bottleneck::default();
-        // 3 ms a packet, read to 10 ms.
+        // 3 ms per packet, on a clock of 10 ms.
         for packet in 0..10_000_i64 {
             let shown = |packet: i64| packet * 3 / 10 * 10;
             let spacing = TimeDelta::from_millis(shown(packet + 1) - shown(packet));

@@ -1,26 +1,26 @@
-//! Packets that a capture missed, apart from those that the path lost.
+//! Packets missed by a capture, as opposed to packets lost on the path.
 
 use std::fmt;
 
 use super::PathTotals;
 use crate::spp::{Point, Way};
 
-/// What the capture at one point missed of the packets that passed it.
+/// The packets missed by the capture at one point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CaptureLoss {
-    /// Where the capture was taken.
+    /// Point of the capture.
     pub point: Point,
-    /// Packets that passed the point for certain and that its capture does not show: they arrived
-    /// at the other point, or the host behind this one acknowledged them.
+    /// Packets that certainly passed the point but are missing in its capture: they arrived at the
+    /// other point, or the host behind this point acknowledged them.
     pub missed: u64,
-    /// Packets that this capture should show if the path did not lose them.
+    /// Packets missing in this capture that the path lost or the capture missed.
     pub lost_or_missed: u64,
-    /// Packets on their way to this point that the path lost at least.
+    /// Packets towards this point that the path certainly lost.
     pub lost: u64,
 }
 
 impl CaptureLoss {
-    /// What the captures at both points missed, by [`Point::index`].
+    /// Capture losses at both points, indexed by [`Point::index`].
     pub fn of(totals: &PathTotals) -> [Self; 2] {
         Point::BOTH.map(|point| {
             let towards = match point {
@@ -37,7 +37,7 @@ impl CaptureLoss {
         })
     }
 
-    /// Whether the capture missed anything.
+    /// True if the capture missed packets or may have missed packets.
     pub fn is_shown(&self) -> bool {
         self.missed > 0 || self.lost_or_missed > 0
     }

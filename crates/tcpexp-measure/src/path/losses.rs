@@ -1,26 +1,26 @@
-//! Losses that follow each other.
+//! Runs of consecutive losses.
 
-/// Runs of packets of one flow and direction that left one after another and were all lost.
+/// Runs of lost packets that left consecutively, within one flow and direction.
 ///
-/// A packet whose fate is not known ends a run, as one that arrived does. What is missing of a
-/// super-packet that arrived in part is a run of its own, for its place in there is not known.
+/// A packet that arrived or whose fate is unknown ends a run. The lost part of a super-packet that
+/// arrived in part is a run of its own, because its position in the super-packet is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossRuns {
-    /// How many runs.
+    /// Number of runs.
     pub runs: u64,
-    /// Packets in all of them: all that were lost.
+    /// Number of packets in all runs: all lost packets.
     pub packets: u64,
-    /// Packets in the longest run; `None` without losses.
+    /// Number of packets in the longest run; `None` without losses.
     pub longest: Option<u64>,
 }
 
 impl LossRuns {
-    /// Packets in a run on average; `None` without losses.
+    /// Mean number of packets per run; `None` without losses.
     pub fn mean(&self) -> Option<f64> {
         (self.runs > 0).then(|| self.packets as f64 / self.runs as f64)
     }
 
-    /// Takes in the runs of other flows.
+    /// Adds the runs of other flows.
     pub(super) fn add(&mut self, other: &Self) {
         self.runs += other.runs;
         self.packets += other.packets;
@@ -28,16 +28,16 @@ impl LossRuns {
     }
 }
 
-/// The runs of one flow and direction as its losses become known, in order of departure.
+/// Counts the runs of one flow and direction from its losses in departure order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LossCounter {
     found: LossRuns,
-    /// The number of the last lost packet, and the packets in its run so far.
+    /// Departure index of the last lost packet, and the length of its run so far.
     last: Option<(u64, u64)>,
 }
 
 impl LossCounter {
-    /// Packet `number` was lost, or `packets` of unknown place were.
+    /// Records the loss of packet `number`, or of `packets` packets at unknown positions.
     pub(super) fn lose(&mut self, number: Option<u64>, packets: u64) {
         self.found.packets += packets;
         let run = match (self.last, number) {

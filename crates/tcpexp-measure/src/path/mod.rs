@@ -1,21 +1,21 @@
-//! What became of each packet between two measurement points.
+//! The fate of each packet between two measurement points.
 //!
-//! The packets are matched by [`spp`](crate::spp), on its timeline; here each becomes a row, and
-//! the rows of a direction become sums:
+//! [`spp`](crate::spp) matches the packets on its timeline. This module turns each packet into a
+//! row and sums up the rows of a direction:
 //!
 //! ```text
 //! spp: what became of each packet → run ─┬─► packet (a row)
 //!       reordering, losses, bottleneck ──┴─► summary (of a flow's direction, of a way)
 //! ```
 //!
-//! Three passes over the captures: the survey, one for the smallest delay of each way
-//! ([`first_pass`]), and one for the packets ([`measure`]). Queueing delay is what a packet takes
-//! longer than the fastest of the whole capture, which may be the last: to know it beforehand costs
-//! a pass, and it keeps memory bounded, the values exact and a row complete when it comes.
+//! The captures are read in three passes: the survey, [`first_pass`] for the minimum delay of each
+//! way, and [`measure`] for the packets. The queueing delay of a packet is relative to the fastest
+//! packet of the whole capture, which may be the last. The additional pass bounds memory, keeps the
+//! values exact, and completes each row at once.
 //!
-//! One-way delays are off by the error of the clocks' offset, which packets both ways bound: see
-//! [`Offset`](crate::spp::Offset). The smallest delays of all packets, not only of the survey's
-//! sample, settle it before the rows are made. Queueing delays do not depend on it.
+//! One-way delays contain the error of the clock offset, which packets in both directions bound:
+//! see [`Offset`](crate::spp::Offset). The minimum delays of all packets, not only of the survey's
+//! sample, fix the offset before the rows are made. Queueing delays do not depend on it.
 
 mod bottleneck;
 mod capture_loss;

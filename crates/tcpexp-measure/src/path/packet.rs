@@ -1,4 +1,4 @@
-//! What a table of packets says.
+//! Rows of the packet table.
 
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -6,62 +6,63 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::reordering::Order;
 use crate::spp::{Fate, PacketOutcome, Way};
 
-/// One packet on its way between the points.
+/// One packet on the path between the source and the destination capture.
 ///
-/// Its times are on the common timeline, the source's clock without its steps: the destination's
-/// is brought to it by the estimate of offset and skew. Its own clock says what the record says.
+/// Times are on the common timeline, the source's clock without clock steps; the estimate of offset
+/// and skew maps the destination's times to it. The records in the captures hold the times of each
+/// clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathPacket {
-    /// Which flow.
+    /// The flow.
     pub flow: FlowId,
-    /// Which way it went within the flow.
+    /// Direction within the flow.
     pub direction: Direction,
-    /// Which way it went between the points.
+    /// Direction between the points.
     pub way: Way,
-    /// What became of it.
+    /// Fate of the packet.
     pub fate: Fate,
-    /// Its place in the order in which the flow's packets of this direction left, from 0: see
+    /// Departure index among the flow's packets of this direction, from 0: see
     /// [`PacketOutcome::number`].
     pub number: Option<u64>,
-    /// Its record in the capture of the point that it passed first, from 0; `None` if it was not
-    /// seen there.
+    /// Record number in the capture of the first point on the path, from 0; `None` if not captured
+    /// there.
     pub sent_record: Option<u64>,
-    /// Its record in the capture of the point that it passed last, from 0; `None` if it was not
-    /// seen there.
+    /// Record number in the capture of the second point on the path, from 0; `None` if not captured
+    /// there.
     pub received_record: Option<u64>,
-    /// When it passed the first point, on the timeline.
+    /// Time at the first point, on the common timeline.
     pub sent_at: Option<Timestamp>,
-    /// When it passed the second point, on the timeline.
+    /// Time at the second point, on the common timeline.
     pub received_at: Option<Timestamp>,
-    /// Time from the one to the other. Off by the error of the clocks' offset, the same for all
-    /// packets and with the opposite sign for those that go the other way. `None` if it was not
-    /// seen at both points, or a clock stepped in between.
+    /// Time from the first to the second point. The error of the clock offset is in it, the same
+    /// for all packets of one way and with the opposite sign for the other way. `None` if the
+    /// packet was not captured at both points, or a clock stepped in between.
     pub one_way_delay: Option<TimeDelta>,
-    /// What its one-way delay is above the smallest of all packets that go its way, in which an
-    /// error of the offset cancels. It holds the time in queues, and what a large packet takes
-    /// longer to send than the smallest.
+    /// One-way delay above the minimum of all packets that go the same way; an error of the clock
+    /// offset cancels. Contains the time in queues and the additional transmission time of larger
+    /// packets.
     pub queueing_delay: Option<TimeDelta>,
-    /// Whether a packet of its flow that left later arrived earlier (RFC 4737, section 3); `None` if
-    /// it did not arrive or did so as a copy.
+    /// True if a later packet of the flow arrived before this packet (RFC 4737, section 3); `None`
+    /// if the packet did not arrive or arrived as a duplicate.
     pub reordered: Option<bool>,
-    /// If it is reordered: how many packets of the flow arrived from the first that left later on
-    /// until this one (reordering extent, RFC 4737, section 4.2).
+    /// Reordering extent in packets (RFC 4737, section 4.2): the number of the flow's packets that
+    /// arrived from the first later packet until this packet. `None` without reordering.
     pub reordering_extent_packets: Option<u64>,
-    /// How many packets of the path it stands for: see [`PacketOutcome::packets`].
+    /// Number of packets on the path in this record: see [`PacketOutcome::packets`].
     pub packets: u64,
-    /// Bytes of transport payload, of all these packets.
+    /// Transport payload of all these packets, in bytes.
     pub payload_bytes: u64,
-    /// Bytes with the headers from IP on, of all these packets.
+    /// Size of all these packets from the IP header on, in bytes.
     pub ip_bytes: u64,
 }
 
 impl PathPacket {
-    /// Whether it arrived when the packet that it is had arrived before.
+    /// True if the packet is a duplicate of an arrived packet.
     pub fn is_duplicate(&self) -> bool {
         self.fate == Fate::Duplicate
     }
 
-    /// `order` is how it came, if that is known.
+    /// `order` is the order of arrival, if known.
     pub(super) fn new(
         outcome: &PacketOutcome,
         least_owd: Option<TimeDelta>,

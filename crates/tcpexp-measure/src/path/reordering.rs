@@ -1,36 +1,38 @@
-//! Which packets came out of order, and by how much (RFC 4737).
+//! Packet reordering and its extent (RFC 4737).
 
 use std::collections::VecDeque;
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// One flow's packets of one direction as they arrive.
+/// Arrival order of one flow's packets in one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reordering {
     arrived: u64,
-    /// Arrivals that were ahead of all before them, in stretches of numbers without a gap.
+    /// Packets that left after all packets that arrived before them, as runs of consecutive
+    /// numbers.
     ahead: VecDeque<Stretch>,
 }
 
-/// Packets that arrived one after another in the order in which they left, none missing.
+/// Consecutive packets that arrived consecutively.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     first: u64,
     last: u64,
-    /// How many packets had arrived before `first`.
+    /// Number of packets that arrived before `first`.
     position: u64,
-    /// When `last` left.
+    /// Departure time of `last`.
     left_at: Timestamp,
 }
 
-/// How a packet came.
+/// Order of a packet's arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// None that left later arrived before it.
+    /// No later packet arrived before this packet.
     Kept,
-    /// One did, and so many packets arrived from that one on until this one.
+    /// A later packet arrived before this packet.
     Reordered {
-        /// The reordering extent.
+        /// Reordering extent: number of packets that arrived from that later packet until this
+        /// packet.
         extent_packets: u64,
     },
 }
@@ -45,11 +47,11 @@ impl Order {
 }
 
 impl Reordering {
-    /// The packet that left as number `number` at `left_at` arrived.
+    /// Records the arrival of packet `number`, which left at `left_at`.
     ///
-    /// A packet is reordered if one that left later arrived before it (RFC 4737, section 3). The
-    /// extent is how many packets arrived from the first such packet on until this one (section
-    /// 4.2). What left more than `longest` before this one does not arrive any more.
+    /// A packet is reordered if a later packet arrived before it (RFC 4737, section 3). The extent
+    /// is the number of packets that arrived from the first such packet until this packet (section
+    /// 4.2). Packets that left more than `longest` before this packet no longer arrive.
     pub(super) fn arrive(&mut self, number: u64, left_at: Timestamp, longest: TimeDelta) -> Order {
         let position = self.arrived;
         self.arrived += 1;
@@ -65,7 +67,7 @@ impl Reordering {
             self.ahead.pop_front();
         }
         match self.ahead.back_mut() {
-            // A part of a super-packet of which another part arrived before.
+            // Another part of a super-packet that arrived in part before.
             Some(latest) if latest.last == number => {}
             Some(latest)
                 if latest.last + 1 == number

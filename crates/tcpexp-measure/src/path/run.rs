@@ -1,4 +1,4 @@
-//! What became of each packet, turned into rows and sums.
+//! Turns the fate of each packet into rows and summaries.
 
 use std::collections::HashMap;
 
@@ -17,26 +17,25 @@ use crate::spp::{
     Passing, RttSample, Totals, Way,
 };
 
-/// The smallest one-way delay of all packets that go one way, by [`Way::index`]; `None` where none
-/// went.
+/// The minimum one-way delay of each way, indexed by [`Way::index`]; `None` without packets.
 pub type LeastDelays = [Option<TimeDelta>; 2];
 
-/// Fewer packets that a capture lacks are no sign that it misses packets: a middlebox behind it may
-/// have injected one, a reset for instance.
+/// Minimum number of missing packets that shows that a capture misses packets: a middlebox behind
+/// the capture may have injected one, such as a reset.
 const LEAST_MISSED: u64 = 2;
 
-/// What a first pass over both captures finds out before packets become rows.
+/// Results of the first pass over both captures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FirstPass {
-    /// The smallest delays, on the timeline that the survey assumes.
+    /// The minimum delays, on the timeline that the survey assumes.
     pub least_owd: LeastDelays,
-    /// Packets that a capture missed, by [`Point::index`](spp::Point::index): those that the other
-    /// capture shows to have left, and those that the capture file itself reports as dropped.
+    /// Number of packets missed by each capture, indexed by [`Point::index`](spp::Point::index):
+    /// packets that the other capture shows, and packets that the capture file reports as dropped.
     pub missed: [u64; 2],
 }
 
 impl FirstPass {
-    /// Adds packets that each capture file itself reports as dropped (`isb_ifdrop` of pcapng).
+    /// Adds the packets that each capture file reports as dropped (`isb_ifdrop` of pcapng).
     pub fn add_dropped(&mut self, dropped: [u64; 2]) {
         for (missed, dropped) in self.missed.iter_mut().zip(dropped) {
             *missed += dropped;
@@ -44,30 +43,29 @@ impl FirstPass {
     }
 }
 
-/// What a stretch of both captures yields.
+/// Results for a section of both captures.
 #[derive(Debug, Default)]
 pub struct PathBatch {
-    /// Flows found at both points; each comes before its packets.
+    /// Flows found at both points; each flow comes before its packets.
     pub flows: Vec<PairedFlow>,
-    /// Packets that arrived, in order of arrival; those that did not come once they are given up,
-    /// in order of departure.
+    /// Arrived packets in order of arrival, and given-up packets in order of departure.
     pub packets: Vec<PathPacket>,
-    /// Round-trip times, as [`spp::measure`] yields them.
+    /// Round-trip times from [`spp::measure`].
     pub samples: Vec<RttSample>,
-    /// Flows that are over.
+    /// Flows that ended.
     pub ended: Vec<PathFlow>,
 }
 
-/// What is known when both captures have been read.
+/// Totals of both captures.
 #[derive(Clone, Debug)]
 pub struct PathTotals {
-    /// Flows at one point only, and what could not be used because a clock stepped.
+    /// Flows seen at one point only, and packets not usable because of a clock step.
     pub totals: Totals,
-    /// All flows found at both points together, by [`Way::index`].
+    /// Summaries over all flows found at both points, indexed by [`Way::index`].
     pub ways: [PathSummary; 2],
 }
 
-/// Reads both captures for the smallest delays and for packets that a capture missed.
+/// Reads both captures for the minimum delays and for packets that a capture missed.
 pub fn first_pass(
     src: &mut impl Packets,
     dst: &mut impl Packets,
@@ -88,9 +86,10 @@ pub fn first_pass(
     }
 }
 
-/// Finds out what became of each packet between two captures, and hands it to `sink` as it is known.
+/// Determines the fate of each packet between two captures and passes results to `sink` as they
+/// become known.
 ///
-/// Memory follows the flows alive and the packets in flight. The batches are the same whatever
+/// Memory grows with the number of live flows and packets in flight. The batches do not depend on
 /// the number of threads.
 pub fn measure<E: Send>(
     src: &mut impl Packets,
@@ -131,24 +130,24 @@ pub fn measure<E: Send>(
     })
 }
 
-/// The state of all flows that are alive.
+/// State of all live flows.
 struct Books {
-    /// By how much the destination's clock is ahead of where the matching assumed it.
+    /// Correction of the clock offset that the matching assumed.
     moved: TimeDelta,
     least: LeastDelays,
-    /// Of the clocks that spacings are read on, by [`Way::index`].
+    /// Resolution of the clocks that measure spacings, indexed by [`Way::index`].
     resolutions: [Resolution; 2],
     longest: TimeDelta,
     flows: HashMap<FlowId, FlowBook, FixedState>,
-    /// By [`Way::index`].
+    /// Indexed by [`Way::index`].
     ways: [WayBook; 2],
 }
 
 #[derive(Default)]
 struct FlowBook {
-    /// Which way its forward direction goes, once a packet has shown it.
+    /// Way of the forward direction, once a packet has shown it.
     way: Option<Way>,
-    /// By [`Direction::index`].
+    /// Indexed by [`Direction::index`].
     directions: [DirectionBook; 2],
 }
 
@@ -184,7 +183,7 @@ impl Books {
         }
     }
 
-    /// The outcome on the timeline of the settled offset.
+    /// Maps the outcome to the timeline of the settled offset.
     fn settled(&self, outcome: PacketOutcome) -> PacketOutcome {
         let at_dst = |passing: Passing| Passing {
             at: passing.at - self.moved,
@@ -238,7 +237,7 @@ impl Books {
             for bottleneck in [&mut direction.tally.bottleneck, &mut way.tally.bottleneck] {
                 match spacing {
                     Some(spacing) => bottleneck.add(packet.ip_bytes, spacing, resolution.tick),
-                    // Of a clock of microseconds the error of each spacing is small.
+                    // With a microsecond clock, the error of each spacing is small.
                     None if resolution.coarseness > TimeDelta::ZERO => bottleneck.interrupt(),
                     None => {}
                 }
@@ -276,7 +275,7 @@ impl WayBook {
 }
 
 impl Arrival {
-    /// `None` if it is not known when it left.
+    /// `None` if the departure time is unknown.
     fn of(packet: &PathPacket) -> Option<Self> {
         packet.one_way_delay?;
         Some(Self {

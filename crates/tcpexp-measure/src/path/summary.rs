@@ -1,4 +1,4 @@
-//! What is said of all packets of a direction together.
+//! Summaries of all packets of a direction.
 
 use tcpexp_flow::Direction;
 use tcpexp_metrics::{Quantiles, RttSummary};
@@ -9,42 +9,42 @@ use super::losses::LossRuns;
 use super::reordering::Order;
 use crate::spp::{DirectionCounts, FlowSummary, Way};
 
-/// The quantiles of a delay.
+/// Quantiles of a delay.
 pub type DelaySummary = RttSummary;
 
 /// One finished flow on the path.
 #[derive(Clone, Debug)]
 pub struct PathFlow {
-    /// Which flow it was, its round-trip times and the packets counted.
+    /// The flow with its round-trip times and packet counts.
     pub summary: FlowSummary,
-    /// Which way its forward direction goes between the points; `None` if no packet showed it.
+    /// Way of the forward direction between the points; `None` if no packet showed it.
     pub forward: Option<Way>,
-    /// What its packets met, by [`Direction::index`](tcpexp_flow::Direction::index).
+    /// Path summaries, indexed by [`Direction::index`](tcpexp_flow::Direction::index).
     pub directions: [PathSummary; 2],
 }
 
-/// What the packets of one direction of a flow, or of all flows that go one way, met on the path.
+/// Path summary of one direction of a flow, or of all flows that go one way.
 #[derive(Clone, Debug)]
 pub struct PathSummary {
-    /// How many packets met which fate.
+    /// Packet counts by fate.
     pub counts: DirectionCounts,
-    /// Arrived packets that were reordered (RFC 4737, section 3) within their flow.
+    /// Number of arrived packets that were reordered within their flow (RFC 4737, section 3).
     pub reordered: u64,
-    /// The largest reordering extent in packets (RFC 4737, section 4.2); `None` without reordering.
+    /// Maximum reordering extent in packets (RFC 4737, section 4.2); `None` without reordering.
     pub largest_extent_packets: Option<u64>,
-    /// Losses in a row, each flow on its own.
+    /// Runs of consecutive losses, within each flow.
     pub losses: LossRuns,
-    /// One-way delays: off by the error of the clocks' offset. `None` if no packet has one.
+    /// One-way delays, including the error of the clock offset. `None` if no packet has one.
     pub one_way_delay: Option<DelaySummary>,
-    /// One-way delays above the smallest of all flows that go this way.
+    /// One-way delays above the minimum of all flows that go this way.
     pub queueing_delay: Option<DelaySummary>,
-    /// The rate at which the narrowest link of the path passes on IP packets, headers from IP on
-    /// included, in bits per second. `None` if too few packets queued for it, or at too many rates.
+    /// Rate of the path's bottleneck in bits per second, counting packets from the IP header on.
+    /// `None` if too few packets queued, or the estimates disagree.
     pub bottleneck_bps: Option<u64>,
 }
 
 impl PathFlow {
-    /// Which way the packets of `direction` go between the points, if one showed it.
+    /// Way of `direction` between the points; `None` if no packet showed it.
     pub fn way(&self, direction: Direction) -> Option<Way> {
         match direction {
             Direction::Forward => self.forward,
@@ -54,47 +54,48 @@ impl PathFlow {
 }
 
 impl PathSummary {
-    /// Packets that left, each counted once.
+    /// Number of packets sent, duplicate records excluded.
     pub fn sent(&self) -> u64 {
         self.counts.seen - self.counts.copies
     }
 
-    /// Packets that left and arrived.
+    /// Number of packets sent and received.
     pub fn delivered(&self) -> u64 {
         self.counts.matched
     }
 
-    /// Packets that left and did not arrive though the downstream capture was running, and that
-    /// it did not miss as far as is known: at least this many the path lost, and at most as many
-    /// more as are [`lost_or_missed`](Self::lost_or_missed).
+    /// Number of packets that did not arrive although the downstream capture was running and, as
+    /// far as known, did not miss them. The path lost at least these packets, and at most
+    /// [`lost_or_missed`](Self::lost_or_missed) more.
     pub fn lost(&self) -> u64 {
         self.counts.lost
     }
 
-    /// Packets that arrived, as their acknowledgments show, and that the downstream capture missed.
+    /// Number of acknowledged packets that the downstream capture missed.
     pub fn missed(&self) -> u64 {
         self.counts.missed
     }
 
-    /// Packets that the path lost or the downstream capture missed.
+    /// Number of packets that the path lost or the downstream capture missed.
     pub fn lost_or_missed(&self) -> u64 {
         self.counts.lost_or_missed
     }
 
-    /// Packets that left and of which it is not known whether they arrived: lost or missed, like
-    /// another packet, or sent where the downstream capture may not have been running.
-    /// `sent = delivered + missed + lost + unknown`.
+    /// Number of packets with unknown arrival: lost or missed, indistinguishable from another
+    /// packet, or sent while the downstream capture may not have been running. `sent = delivered +
+    /// missed + lost + unknown`.
     pub fn unknown(&self) -> u64 {
         self.counts.lost_or_missed + self.counts.ambiguous + self.counts.outside
     }
 
-    /// Packets that arrived once more. All of those in a capture that holds each packet twice.
+    /// Number of duplicate arrivals. In a capture that holds each packet twice, this is every
+    /// packet.
     pub fn duplicated(&self) -> u64 {
         self.counts.arrivals_copies
     }
 }
 
-/// What is gathered of one direction's packets.
+/// Counters of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pub(super) queueing_delays: Quantiles,
@@ -104,7 +105,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// A packet arrived, this much above the smallest delay.
+    /// Records an arrived packet and its delay above the minimum.
     pub(super) fn arrive(&mut self, queueing_delay: Option<TimeDelta>, order: Order) {
         if let Some(delay) = queueing_delay {
             self.queueing_delays.add(delay);
@@ -113,7 +114,7 @@ impl Tally {
         self.largest_extent_packets = self.largest_extent_packets.max(order.extent_packets());
     }
 
-    /// Sums up.
+    /// Computes the summary.
     pub(super) fn close(
         mut self,
         counts: DirectionCounts,
@@ -135,7 +136,7 @@ impl Tally {
     }
 }
 
-/// The same delays, each `more` longer.
+/// Adds `more` to all delays.
 fn above(delay: &DelaySummary, more: TimeDelta) -> DelaySummary {
     DelaySummary {
         samples: delay.samples,
