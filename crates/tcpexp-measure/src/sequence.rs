@@ -1,4 +1,4 @@
-//! Sequence numbers over time: what a sender sent, and what it heard of it.
+//! Sequence numbers over time: data sent, and acknowledgments.
 
 use std::net::SocketAddr;
 
@@ -7,77 +7,77 @@ use tcpexp_units::Timestamp;
 
 use crate::Meter;
 
-/// Something that a time-sequence graph shows.
+/// A point or line of a time-sequence graph.
 ///
-/// All numbers are bytes of payload from the first one captured; what was sent before that, as it is
-/// acknowledged or sent again, is negative.
+/// All numbers are payload bytes, relative to the first captured byte. Earlier data, if
+/// acknowledged or retransmitted, has negative numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SequenceRow {
-    /// Whose data it is about.
+    /// The flow.
     pub flow: FlowId,
     /// Address and port of the flow's initiator.
     pub initiator: SocketAddr,
     /// Address and port of the flow's responder.
     pub responder: SocketAddr,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Direction,
-    /// When it was captured.
+    /// Capture time.
     pub at: Timestamp,
-    /// What it is.
+    /// The mark.
     pub mark: SequenceMark,
 }
 
-/// What stands at a time in a time-sequence graph.
+/// A mark in a time-sequence graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SequenceMark {
-    /// Data, from its first byte to the one after its last.
+    /// Sent data.
     Sent {
-        /// First byte.
+        /// Offset of the first byte.
         start: i64,
-        /// One after the last byte.
+        /// Offset after the last byte.
         end: i64,
-        /// Whether data behind it was captured before: it was sent again, or overtaken on its way to
-        /// a capture that was not taken where it was sent.
+        /// True if later data was captured before: the segment was retransmitted, or reordered
+        /// before the capture point.
         is_behind: bool,
     },
-    /// An acknowledgment of all before a byte.
+    /// A cumulative acknowledgment.
     Acknowledged {
-        /// The byte.
+        /// Acknowledgment number.
         ack: i64,
-        /// Up to where the receiver's window lets the sender send (RFC 9293, section 3.8.6): the
-        /// acknowledgment and the scaled window. `None` if the scale was not captured.
+        /// End of the receiver's window (RFC 9293, section 3.8.6): the acknowledgment number plus
+        /// the scaled window. `None` if the window scale was not captured.
         window_end: Option<i64>,
     },
-    /// A block that was acknowledged selectively (RFC 2018).
+    /// A selectively acknowledged block (RFC 2018).
     Selected {
-        /// First byte.
+        /// Offset of the first byte.
         start: i64,
-        /// One after the last byte.
+        /// Offset after the last byte.
         end: i64,
     },
 }
 
-/// Follows the sequence numbers of one TCP connection, both directions. UDP flows yield nothing.
+/// Records the sequence numbers of one TCP connection, both directions. UDP flows yield nothing.
 #[derive(Debug)]
 pub struct SequenceMeter {
     flow: FlowId,
     ends: (SocketAddr, SocketAddr),
-    /// By direction of the data.
+    /// Indexed by direction of the data.
     streams: [Stream; 2],
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Stream {
-    /// The first byte.
+    /// Offset of the first byte.
     origin: Option<StreamOffset>,
-    /// One after the last byte sent.
+    /// Offset after the last byte sent.
     highest: Option<StreamOffset>,
-    /// What the SYN of this direction's sender offers, if it was captured.
+    /// Options in the SYN of this direction's sender, if captured.
     syn: Option<SynOptions>,
 }
 
 impl SequenceMeter {
-    /// A meter for `flow`.
+    /// Creates a meter for `flow`.
     pub fn new(flow: &Flow) -> Self {
         Self {
             flow: flow.id,
@@ -86,8 +86,8 @@ impl SequenceMeter {
         }
     }
 
-    /// The shift of windows that `direction`'s sender offers, once both SYNs are known (RFC 7323,
-    /// section 2.2). On a SYN no window is scaled.
+    /// The window scale of the segment's sender, once both SYNs are known (RFC 7323, section 2.2).
+    /// The window in a SYN is never scaled.
     fn shift(&self, segment: &Segment) -> Option<u8> {
         const MOST: u8 = 14;
         if segment.flags.syn() {
@@ -96,7 +96,7 @@ impl SequenceMeter {
         let syn = |way: Direction| self.streams[way.index()].syn;
         let way = segment.seen.direction;
         let (own, other) = (syn(way)?.window_scale, syn(way.opposite())?.window_scale);
-        // Windows are scaled if both offer it.
+        // Windows are scaled only if both ends offer it.
         Some(other.and(own).unwrap_or(0).min(MOST))
     }
 
@@ -116,7 +116,7 @@ impl Meter for SequenceMeter {
     type Row = SequenceRow;
 
     fn segment(&mut self, segment: &Segment, rows: &mut impl Extend<SequenceRow>) {
-        // The numbers of a reset may be made up (RFC 5961).
+        // The sequence numbers of a reset may be invalid (RFC 5961).
         if segment.flags.rst() {
             return;
         }
@@ -167,7 +167,7 @@ mod tests {
     use crate::meter;
     use crate::scripted::Scripted;
 
-    /// The marks of the client's data, one a line.
+    /// The marks of the client's data, one per line.
     fn marks(script: &str) -> String {
         let mut lines = Vec::new();
         let sink = |rows: Vec<SequenceRow>| {

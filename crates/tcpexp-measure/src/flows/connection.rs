@@ -9,7 +9,7 @@ use super::handshake::Handshake;
 use super::summary::{ConnectionSummary, DirectionSummary};
 use crate::{Meter, Vantage};
 
-/// What an end takes that does not say (RFC 9293, section 3.7.1).
+/// MSS of an end without an MSS option (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
 
 /// Sums up one connection, or the datagrams between two endpoints.
@@ -18,13 +18,13 @@ pub struct Connection {
     handshake: Handshake,
     closing: Closing,
     halves: [Half; 2],
-    /// The smallest round-trip time from the capture to either direction's receiver and back, by
-    /// the handshake or by how soon data is acknowledged.
+    /// The minimum round-trip time from the capture to each direction's receiver and back, from the
+    /// handshake or from ACKs of data.
     shortest: [Option<TimeDelta>; 2],
 }
 
 impl Connection {
-    /// Takes in a TCP segment.
+    /// Processes a TCP segment.
     #[inline]
     pub fn see(&mut self, segment: &Segment) {
         let Self {
@@ -65,7 +65,7 @@ impl Connection {
         }
     }
 
-    /// The summary up to now.
+    /// Returns the summary so far.
     pub fn summary(&mut self, flow: &Flow) -> ConnectionSummary {
         let vantage = self.vantage();
         let mut of = |direction: Direction| {
@@ -92,18 +92,18 @@ impl Connection {
         }
     }
 
-    /// Where the capture was taken.
+    /// Position of the capture.
     fn vantage(&self) -> Option<Vantage> {
         let [to_responder, to_initiator] = self.shortest;
         Vantage::between(to_initiator?, to_responder?)
     }
 }
 
-/// The ends have agreed on how they report congestion marks.
+/// Sets up the counting of congestion marks as negotiated in the handshake.
 #[cold]
 fn expect_feedback(handshake: &Handshake, halves: &mut [Half; 2], syn_ack: &Segment) {
     for direction in Direction::BOTH {
-        // What the data's receiver offers to take is what its sender sends at most.
+        // The MSS option of the data's receiver limits the sender's segments.
         let mss = handshake.offers[direction.opposite().index()].and_then(|offer| offer.mss);
         let smss_bytes = u32::from(mss.unwrap_or(DEFAULT_MSS));
         let is_by_client = direction == Direction::Reverse;

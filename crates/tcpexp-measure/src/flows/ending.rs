@@ -9,11 +9,12 @@ pub enum Ending {
     Closed,
     /// Only one end sent a FIN.
     HalfClosed(Direction),
-    /// A RST in this direction ended it.
+    /// A RST in this direction ended the connection.
     Reset(Direction),
-    /// A SYN without an answer: the capture contains none, and the initiator acknowledges none.
+    /// A SYN without an answer: the capture contains no answer, and the initiator acknowledges
+    /// nothing.
     Unanswered,
-    /// It was open when the capture ended.
+    /// The connection was open when the capture ended.
     Open,
 }
 
@@ -37,9 +38,9 @@ impl Ending {
 pub(super) struct Closing {
     finished: [bool; 2],
     reset: Option<Direction>,
-    /// Whether a SYN asks for a connection.
+    /// True after a SYN.
     is_asked: bool,
-    /// Whether an end acknowledges something: it has received a segment, captured or not.
+    /// True if an end acknowledges a segment, captured or not.
     is_answered: bool,
 }
 

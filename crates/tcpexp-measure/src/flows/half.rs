@@ -11,7 +11,7 @@ use super::out_of_sequence::OutOfSequence;
 use super::outstanding::Outstanding;
 use crate::rto::LinuxRto;
 
-/// ECN field of a packet that a router marked (RFC 3168, section 5).
+/// ECN field of a marked packet (RFC 3168, section 5).
 const CONGESTION_EXPERIENCED: u8 = 3;
 
 /// Counters of one direction.
@@ -23,7 +23,7 @@ pub(super) struct Half {
     pub(super) rtt: Quantiles,
     /// The timer of this direction's sender.
     timer: LinuxRto,
-    /// What the other end reports of marks on this direction's packets. Most connections have none.
+    /// Congestion marks reported by the other end; most connections have none.
     feedback: Option<Box<CeFeedback>>,
     rare: Option<Box<Rare>>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Counts {
     pub(super) wire_bytes: u64,
     pub(super) ip_bytes: u64,
     pub(super) payload_bytes: u64,
-    /// The first and the last packet, if there are any.
+    /// Times of the first and the last packet; valid only with packets.
     span: (Timestamp, Timestamp),
     pub(super) largest_payload_bytes: u32,
 }
@@ -71,14 +71,15 @@ impl Counts {
         self.largest_payload_bytes = self.largest_payload_bytes.max(seen.payload_bytes);
     }
 
-    /// The first and the last packet.
+    /// Times of the first and the last packet; `None` without packets.
     pub(super) fn span(&self) -> Option<(Timestamp, Timestamp)> {
         (self.packets > 0).then_some(self.span)
     }
 }
 
 impl Half {
-    /// A segment of this direction; `path` as for [`Classifier::segment`], but for the timer.
+    /// Processes a segment of this direction. `path` is as for [`Classifier::segment`], without the
+    /// timer.
     #[inline]
     pub(super) fn sends(&mut self, segment: &Segment, path: impl FnOnce() -> PathTimes) {
         let seen = &segment.seen;
@@ -103,8 +104,8 @@ impl Half {
             Class::Behind(behind) => {
                 self.outstanding.sent_again();
                 let end = nxt.map_or(segment.end(), |nxt| segment.end().min(nxt));
-                // Bytes that were never captured count too: they were sent before, or the segment would
-                // not be behind its place.
+                // Count bytes that the capture missed too: they were sent before, or the segment
+                // would not be out of order.
                 let bytes = end.since(segment.payload_start()).max(0).cast_unsigned();
                 let bytes = bytes.min(u64::from(seen.payload_bytes));
                 self.rare().out_of_sequence.add(behind, bytes);
@@ -115,7 +116,8 @@ impl Half {
         }
     }
 
-    /// A round-trip time between the two ends, by the ACK of this direction's data before `una`.
+    /// Adds a round-trip time between the two ends, from the ACK of this direction's data before
+    /// `una`.
     #[inline]
     pub(super) fn time(&mut self, rtt: TimeDelta, una: StreamOffset) {
         let nxt = self.classifier.nxt().unwrap_or(una);
@@ -131,7 +133,7 @@ impl Half {
         }
     }
 
-    /// A packet of this direction, of any protocol.
+    /// Counts a packet of this direction, of any protocol.
     #[inline]
     pub(super) fn count(&mut self, seen: &Seen) {
         self.counts.add(seen);
@@ -148,24 +150,24 @@ impl Half {
         self.outstanding.shrink();
     }
 
-    /// A duplicate ACK that goes this way.
+    /// Counts a duplicate ACK in this direction.
     #[cold]
     pub(super) fn count_duplicate_ack(&mut self) {
         self.rare().duplicate_acks += 1;
     }
 
-    /// The ends have agreed on how marks are reported.
+    /// Sets the negotiated reporting of marks.
     #[cold]
     pub(super) fn expect_feedback(&mut self, feedback: Option<CeFeedback>) {
         self.feedback = feedback.map(Box::new);
     }
 
-    /// Packets that the other end reports as marked; `None` if it cannot be known.
+    /// Number of packets that the other end reports as marked; `None` if unknown.
     pub(super) fn ce_reported_packets(&self) -> Option<u64> {
         self.feedback.as_ref()?.packets()
     }
 
-    /// The rare counters, if one is not zero.
+    /// The rare counters, if any was used.
     pub(super) fn rarities(&self) -> Option<&Rare> {
         self.rare.as_deref()
     }
@@ -174,7 +176,7 @@ impl Half {
         self.rare.get_or_insert_default()
     }
 
-    /// Takes in a segment of the opposite direction; returns the round-trip time that its ACK shows,
+    /// Processes a segment of the opposite direction; returns the round-trip time shown by its ACK,
     /// and whether it is a duplicate ACK.
     #[inline]
     pub(super) fn is_acknowledged(&mut self, segment: &Segment) -> (Option<TimeDelta>, bool) {
@@ -193,7 +195,7 @@ impl Half {
     }
 }
 
-/// Adds what is known of a sender's timer.
+/// Adds the sender's smoothed round-trip time and timeout.
 #[cold]
 fn with_timer(timer: &LinuxRto, path: PathTimes) -> PathTimes {
     let srtt = timer.srtt();
@@ -204,7 +206,7 @@ fn with_timer(timer: &LinuxRto, path: PathTimes) -> PathTimes {
     }
 }
 
-/// Whether the first SACK block reports duplicate bytes (RFC 2883, section 4).
+/// True if the first SACK block reports duplicate bytes (RFC 2883, section 4).
 #[cold]
 fn tells_of_duplicate(segment: &Segment) -> bool {
     let mut blocks = segment.sack_blocks();

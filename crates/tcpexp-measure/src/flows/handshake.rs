@@ -6,19 +6,19 @@ use tcpexp_units::{TimeDelta, Timestamp};
 /// State of the handshake.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Handshake {
-    /// By direction.
+    /// SYN options, indexed by direction.
     pub(super) offers: [Option<SynOptions>; 2],
     syn_at: Option<Timestamp>,
     syn_ack_at: Option<Timestamp>,
-    /// From the SYN to its answer, and once it is over to the acknowledgment of that.
+    /// Time from the SYN to the SYN-ACK; after the handshake, to the acknowledgment of the SYN-ACK.
     elapsed: Option<TimeDelta>,
     pub(super) ecn: EcnHandshake,
     is_over: bool,
 }
 
 impl Handshake {
-    /// Takes in a segment. The SYN's answer tells the round trip from the capture to the responder,
-    /// the answer's acknowledgment that to the initiator.
+    /// Processes a segment. The SYN-ACK shows the round trip from the capture to the responder, its
+    /// acknowledgment the round trip to the initiator.
     #[inline]
     pub(super) fn observe(&mut self, segment: &Segment) -> Option<TimeDelta> {
         if self.is_over {
@@ -65,13 +65,13 @@ impl Handshake {
         }
     }
 
-    /// From the SYN to the acknowledgment of its answer: the whole round trip, wherever the capture
-    /// is.
+    /// Time from the SYN to the acknowledgment of the SYN-ACK: the whole round trip, independent of
+    /// the capture position.
     pub(super) fn rtt(&self) -> Option<TimeDelta> {
         self.elapsed.filter(|_| self.is_over)
     }
 
-    /// Whether both ends agreed on an option; `None` without both SYNs.
+    /// True if both ends offered an option; `None` without both SYNs.
     pub(super) fn agreed(&self, has: impl Fn(&SynOptions) -> bool) -> Option<bool> {
         let (forward, reverse) = (self.offers[0]?, self.offers[1]?);
         Some(has(&forward) && has(&reverse))

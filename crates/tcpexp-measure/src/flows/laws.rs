@@ -1,4 +1,4 @@
-//! What holds for the connections of every capture.
+//! Properties of the connections of any capture.
 
 use std::net::Ipv4Addr;
 
@@ -13,11 +13,11 @@ use crate::{Meter, meter, meter_live};
 
 type Capture = Vec<(i64, FrameSpec)>;
 
-/// More than twice what is read at a time.
+/// More than twice the largest chunk.
 const MANY_PACKETS: usize = 17_000;
 
-/// A packet between few endpoints with numbers close to each other and close to the wrap, so that
-/// there is much of everything: gaps, repetitions, probes, ACKs.
+/// A packet between few endpoints, with numbers close to each other and to the wrap: makes gaps,
+/// repetitions, probes and ACKs frequent.
 fn frame() -> impl Strategy<Value = FrameSpec> {
     let number = || prop_oneof![8 => 0..50_u32, 2 => u32::MAX - 50..=u32::MAX, 1 => any::<u32>()];
     let flags =
@@ -67,7 +67,7 @@ fn frame() -> impl Strategy<Value = FrameSpec> {
     })
 }
 
-/// Capture times that mostly go on by what is usual between packets, at times by what ends flows.
+/// Capture times with usual gaps between packets, and at times with gaps that end flows.
 fn capture() -> impl Strategy<Value = Capture> {
     const MILLISECOND: i64 = 1_000_000;
     let step = prop_oneof![
@@ -78,7 +78,7 @@ fn capture() -> impl Strategy<Value = Capture> {
     prop::collection::vec((step, frame()), 1..80)
 }
 
-/// The capture again and again, at the ports of one of `clients` each time.
+/// The capture repeated, with the ports of one of `clients` each time.
 fn repeated(capture: &Capture, clients: u16) -> Capture {
     let mut all = Capture::new();
     for round in 0.. {
@@ -139,7 +139,7 @@ fn summaries(capture: &Capture) -> Vec<ConnectionSummary> {
     measured(capture, |_| Connection::default())
 }
 
-/// The round-trip times among the rows, in their order.
+/// The round-trip times among the rows, in order.
 fn samples(rows: Vec<SingleRttRow>) -> String {
     let samples = rows
         .into_iter()

@@ -1,4 +1,4 @@
-//! One summary per connection and direction: what `tcpexp flows` shows.
+//! Summaries per connection and direction, as shown by `tcpexp flows`.
 
 mod connection;
 mod ending;

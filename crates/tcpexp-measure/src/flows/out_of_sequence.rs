@@ -1,13 +1,13 @@
-//! Counts of what came behind its place, for every place that the capture may turn out to be at.
+//! Counts of out-of-order packets, for both possible positions of the capture.
 
 use tcpexp_flow::{Behind, Cause, Order};
 
 /// Packets and their bytes of payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retransmitted {
-    /// How many packets.
+    /// Number of packets.
     pub packets: u64,
-    /// How many bytes of them came behind their place.
+    /// Number of out-of-order payload bytes.
     pub bytes: u64,
 }
 
@@ -17,7 +17,7 @@ impl Retransmitted {
         self.bytes += bytes;
     }
 
-    /// Both together.
+    /// Sum of both counts.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self {
@@ -27,12 +27,13 @@ impl Retransmitted {
     }
 }
 
-/// Where the capture was taken is known for certain only in the end, so both readings are counted.
+/// Counts of out-of-order packets. The position of the capture is certain only at the end, so the
+/// counts serve both readings: at the sender and elsewhere.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutOfSequence {
-    /// By when they were sent (earlier, later, unknown), then by cause.
+    /// By order of sending (earlier, later, unknown), then by cause.
     counts: [ByCause; 3],
-    /// Of those, wholly acknowledged before.
+    /// The packets in `counts` that were completely acknowledged before.
     acknowledged: [ByCause; 3],
 }
 
@@ -52,8 +53,8 @@ impl OutOfSequence {
 
     /// Retransmissions by cause.
     ///
-    /// At the sender's interface data that the capture shows to be acknowledged was known to have
-    /// arrived. Elsewhere the ACK may still have been on its way, or have got lost.
+    /// In a capture at the sender, the sender knew that acknowledged data had arrived. Elsewhere,
+    /// the ACK may have been in flight or lost.
     pub(super) fn retransmitted(&self, at_sender: bool) -> ByCause {
         let mut by_cause = ByCause::default();
         let orders = ORDERS.into_iter();
@@ -73,7 +74,7 @@ impl OutOfSequence {
         by_cause
     }
 
-    /// Retransmissions of data that had been acknowledged already.
+    /// Number of retransmissions of acknowledged data.
     pub(super) fn spurious(&self, at_sender: bool) -> u64 {
         let retransmitted = ORDERS
             .into_iter()
@@ -82,7 +83,7 @@ impl OutOfSequence {
         retransmitted.map(of).sum()
     }
 
-    /// Packets that were overtaken on the path.
+    /// Number of packets reordered on the path.
     pub(super) fn reordered(&self, at_sender: bool) -> u64 {
         if at_sender {
             0
@@ -91,7 +92,7 @@ impl OutOfSequence {
         }
     }
 
-    /// Packets of which nothing tells whether they were overtaken or sent again.
+    /// Number of packets without evidence for reordering or retransmission.
     pub(super) fn undecided(&self, at_sender: bool) -> u64 {
         if at_sender {
             0
@@ -109,7 +110,8 @@ fn packets(by_cause: &ByCause) -> u64 {
     by_cause.iter().map(|count| count.packets).sum()
 }
 
-/// Whether a packet behind its place is a retransmission. At its sender's interface every one is.
+/// True if an out-of-order packet is a retransmission. At the sender, every out-of-order packet is
+/// one.
 fn is_retransmission(order: Order, at_sender: bool) -> bool {
     at_sender || order == Order::Later
 }

@@ -1,4 +1,4 @@
-//! Segments not acknowledged yet.
+//! Segments without an acknowledgment.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ pub(super) struct Outstanding {
 }
 
 impl Outstanding {
-    /// A segment that ends before `end` was sent for the first time.
+    /// Records a segment that ends before `end`, sent for the first time.
     #[inline]
     pub(super) fn sent(&mut self, end: StreamOffset, at: Timestamp) {
         if self.oldest.is_none() {
@@ -45,7 +45,7 @@ impl Outstanding {
         self.others = larger;
     }
 
-    /// Takes in a retransmission: until all data in flight is acknowledged, an ACK may answer the
+    /// Records a retransmission: until all data in flight is acknowledged, an ACK may answer the
     /// retransmission or have waited for it (Karn's algorithm, RFC 6298, section 3).
     pub(super) fn sent_again(&mut self) {
         self.oldest = None;
@@ -59,8 +59,8 @@ impl Outstanding {
         }
     }
 
-    /// The round-trip time that an ACK of all before `ack` shows: since the newest segment that it
-    /// covers was sent. It may contain the delay of a delayed ACK.
+    /// The round-trip time shown by an ACK of all data before `ack`: the time since the newest
+    /// covered segment was sent. It may contain the delay of a delayed ACK.
     #[inline]
     pub(super) fn acknowledged(&mut self, ack: StreamOffset, at: Timestamp) -> Option<TimeDelta> {
         let mut newest = None;

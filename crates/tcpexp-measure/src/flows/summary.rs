@@ -14,7 +14,7 @@ use crate::{Position, Vantage};
 /// One connection, or the UDP datagrams between two endpoints.
 #[derive(Clone, Debug)]
 pub struct ConnectionSummary {
-    /// Its number in the capture.
+    /// Number of the flow in the capture.
     pub flow: FlowId,
     /// Transport protocol.
     pub protocol: Protocol,
@@ -24,33 +24,33 @@ pub struct ConnectionSummary {
     pub responder: SocketAddr,
     /// How the initiator is known.
     pub initiator_known: InitiatorKnown,
-    /// Capture time of its first packet.
+    /// Capture time of the first packet.
     pub first_at: Timestamp,
-    /// From its first packet to its last, either direction.
+    /// Time from the first to the last packet of both directions.
     pub duration: TimeDelta,
-    /// How it ended.
+    /// State at the end of the capture.
     pub ending: Ending,
     /// Position of the capture on the path; `None` if unknown.
     pub vantage: Option<Vantage>,
-    /// From the SYN to the acknowledgment of its answer, which is the whole round trip wherever the
-    /// capture was taken; `None` if a part of it was sent twice or not captured.
+    /// Time from the SYN to the acknowledgment of the SYN-ACK: the whole round trip, independent of
+    /// the capture position. `None` if one of the segments was retransmitted or not captured.
     pub handshake_rtt: Option<TimeDelta>,
-    /// Whether both ends permit selective acknowledgments; `None` without both SYNs.
+    /// True if both ends permit selective acknowledgments; `None` without both SYNs.
     pub sack: Option<bool>,
-    /// Whether both ends use the timestamps option.
+    /// True if both ends use the timestamps option; `None` without both SYNs.
     pub timestamps: Option<bool>,
-    /// Whether both ends scale their windows.
+    /// True if both ends scale their windows; `None` without both SYNs.
     pub window_scaling: Option<bool>,
     /// How the ends agreed to report congestion marks; `None` unless both SYNs were captured.
     pub ecn: Option<EcnMode>,
-    /// Forward and reverse.
+    /// Summaries of the forward and the reverse direction.
     pub directions: [DirectionSummary; 2],
 }
 
 /// One direction of a connection.
 #[derive(Clone, Debug)]
 pub struct DirectionSummary {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
     /// Bytes on the wire, link headers included.
     pub wire_bytes: u64,
@@ -58,25 +58,25 @@ pub struct DirectionSummary {
     pub ip_bytes: u64,
     /// Bytes of transport payload.
     pub payload_bytes: u64,
-    /// Bytes of payload captured for the first time; for UDP all of them.
+    /// Bytes of payload captured for the first time; for UDP, all payload bytes.
     pub unique_bytes: u64,
     /// Packets with payload.
     pub data_packets: u64,
-    /// Its first and its last packet; `None` without packets.
+    /// Times of the first and the last packet; `None` without packets.
     pub span: Option<(Timestamp, Timestamp)>,
-    /// Where the capture was taken from this direction's view.
+    /// Position of the capture relative to the data of this direction.
     pub position: Option<Position>,
-    /// What its SYN offered.
+    /// Options in the SYN of this direction.
     pub offer: Option<SynOptions>,
-    /// The largest payload of one packet, in bytes; more than a segment where offload is at work.
+    /// Maximum payload of one packet in bytes; exceeds the segment size with segmentation offload.
     pub largest_payload_bytes: Option<u32>,
     /// Retransmissions, by [`Cause::index`].
     pub retransmitted: ByCause,
-    /// Retransmitted packets whose bytes had all been acknowledged before.
+    /// Retransmitted packets whose bytes were all acknowledged before.
     pub spurious_packets: u64,
     /// Packets overtaken on the path.
     pub reordered_packets: u64,
-    /// Packets behind their place without evidence for a retransmission or reordering.
+    /// Out-of-order packets without evidence for a retransmission or reordering.
     pub undecided_packets: u64,
     /// Duplicate records of one packet, and duplicates made on the path.
     pub duplicate_packets: u64,
@@ -90,12 +90,12 @@ pub struct DirectionSummary {
     pub zero_window_packets: u64,
     /// Segments whose first SACK block reports duplicate bytes (D-SACK, RFC 2883).
     pub duplicate_sack_packets: u64,
-    /// Packets that carry the mark congestion experienced (RFC 3168, section 5).
+    /// Packets marked as congestion experienced (RFC 3168, section 5).
     pub ce_packets: u64,
-    /// Bytes of their IP datagrams.
+    /// Bytes of the marked IP datagrams.
     pub ce_bytes: u64,
-    /// Packets of this direction that its receiver reports as marked; see [`CeFeedback::packets`].
-    /// `None` without the handshake too.
+    /// Packets of this direction that the receiver reports as marked; see [`CeFeedback::packets`].
+    /// Also `None` without the handshake.
     ///
     /// [`CeFeedback::packets`]: tcpexp_flow::CeFeedback::packets
     pub ce_reported_packets: Option<u64>,

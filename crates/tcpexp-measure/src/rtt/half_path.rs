@@ -1,4 +1,4 @@
-//! One direction's round trips: from the capture point to its receiver and back.
+//! Round trips of one direction: from the capture point to the receiver and back.
 
 use tcpexp_flow::{FlowId, Segment, StreamOffset};
 use tcpexp_metrics::Quantiles;
@@ -9,7 +9,7 @@ use super::tsvals::{Echo, Tsvals};
 use super::{AckClass, RttEstimate, RttMethod, SingleRttDirection, SingleRttRow, SingleRttSample};
 use crate::rto::{LinuxRto, Rfc6298Rto};
 
-/// One direction's data, and the answers to it.
+/// The data of one direction and its answers.
 #[derive(Debug, Default)]
 pub(super) struct HalfPath {
     in_flight: InFlight,
@@ -23,7 +23,7 @@ pub(super) struct HalfPath {
     unasked: Option<Box<Quantiles>>,
 }
 
-/// Whether the receiver has reported bytes that are not in order yet.
+/// Out-of-order data reported by the receiver.
 #[derive(Debug, Default)]
 struct Order {
     highest_sacked: Option<StreamOffset>,
@@ -39,7 +39,7 @@ struct Timers {
 }
 
 impl HalfPath {
-    /// A packet goes towards the receiver.
+    /// Records a packet towards the receiver.
     pub(super) fn send(&mut self, segment: &Segment, is_other_end_heard: bool) {
         if segment.is_numbered() {
             self.in_flight.send(segment, is_other_end_heard);
@@ -49,7 +49,7 @@ impl HalfPath {
         }
     }
 
-    /// A packet that acknowledges all before `ack` comes from the receiver.
+    /// Processes a packet from the receiver with the acknowledgment number `ack`.
     pub(super) fn answer(
         &mut self,
         segment: &Segment,
@@ -102,7 +102,7 @@ impl HalfPath {
         }));
     }
 
-    /// What is known of it in the end.
+    /// Returns the summary.
     pub(super) fn end(&mut self) -> SingleRttDirection {
         let summary = |quantiles: &mut Option<Box<Quantiles>>| quantiles.as_mut()?.summary();
         SingleRttDirection {
@@ -116,7 +116,7 @@ impl HalfPath {
         }
     }
 
-    /// Takes in the SACK blocks; the lowest segment of all of them is timed.
+    /// Processes the SACK blocks; the timed segment is the lowest of all blocks.
     #[inline]
     fn sack(&mut self, segment: &Segment) -> Sacked {
         let mut all = Sacked::default();
@@ -134,7 +134,7 @@ impl HalfPath {
         all
     }
 
-    /// Lets the sender's timers take in what an ACK tells.
+    /// Adds the sample of an ACK to the sender's timers.
     fn time(&mut self, at: Timestamp, ack: StreamOffset, timed: Option<Timed>, echo: Option<Echo>) {
         let sent = timed.map(|timed| timed.at);
         let Some(sent) = sent.or(echo.map(|echo| echo.of.at)) else {
@@ -179,7 +179,7 @@ impl HalfPath {
     }
 }
 
-/// A round-trip time, and where it comes from.
+/// A round-trip time and its source.
 struct Found {
     rtt: TimeDelta,
     method: RttMethod,
@@ -192,17 +192,18 @@ impl Order {
         self.highest_sacked.is_none() && !self.is_duplicated
     }
 
-    /// Something new is acknowledged. What the same ACK reports in SACK blocks stays.
+    /// Records an ACK of new data; keeps data above `ack` that its SACK blocks report.
     fn advance(&mut self, ack: StreamOffset) {
         self.is_duplicated = false;
         self.highest_sacked = self.highest_sacked.filter(|highest| *highest > ack);
     }
 
-    /// `may_be_duplicate`: the ACK acknowledges nothing new, and there is something to acknowledge.
+    /// Records an ACK. `may_be_duplicate` is true if it acknowledges no new data while data is in
+    /// flight.
     fn observe(&mut self, segment: &Segment, may_be_duplicate: bool) {
         let latest = (segment.window, segment.seen.ip_id.filter(|id| *id != 0));
-        // A new window is a reason of its own to send an ACK (RFC 5681, section 2), and one packet
-        // captured twice is one ACK.
+        // A window update is not a duplicate ACK (RFC 5681, section 2), and a duplicate record is
+        // one ACK.
         let is_repeated = self.latest.is_some_and(|(window, ip_id)| {
             window == latest.0 && (ip_id.is_none() || ip_id != latest.1)
         });

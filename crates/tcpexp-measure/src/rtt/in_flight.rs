@@ -5,35 +5,36 @@ use std::collections::VecDeque;
 use tcpexp_flow::{Segment, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// The largest window that TCP can offer (RFC 7323, section 2.3), in bytes: no ACK that is meant
-/// for this connection is further ahead of its data.
+/// The maximum TCP window in bytes (RFC 7323, section 2.3): an ACK further ahead of the data does
+/// not belong to the connection.
 const MAX_WINDOW_BYTES: i64 = 1 << 30;
-/// No sender waits longer for an ACK: Linux's greatest retransmission timeout.
+/// Maximum waiting time for an ACK: Linux's maximum retransmission timeout.
 const EXPIRY: TimeDelta = TimeDelta::from_seconds(120);
-/// The most segments kept: 10 Gbit/s for 300 ms in full frames.
+/// Maximum number of stored segments: 10 Gbit/s for 300 ms in full frames.
 const MAX_SEGMENTS: usize = 1 << 18;
-/// The most segments kept while nothing of the other end was captured, which may then never be.
+/// Maximum number of stored segments before the first packet of the other end, which may never
+/// come.
 const MAX_SEGMENTS_UNHEARD: usize = 1 << 10;
 
 /// The segments of one direction that are not acknowledged yet.
 ///
-/// Segments that nobody acknowledges leave after two minutes or when there are too many.
+/// Unacknowledged segments are dropped after two minutes or above the maximum number.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    /// In the order of the stream; none overlaps another one.
+    /// Sorted by stream offset, without overlap.
     segments: VecDeque<Sent>,
-    /// All before this is acknowledged or given up.
+    /// All data before this offset is acknowledged or dropped.
     floor: Option<StreamOffset>,
     furthest: Option<StreamOffset>,
 }
 
-/// A segment, or the part of one that has a fate of its own.
+/// A segment, or a separately acknowledged part of a segment.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     start: StreamOffset,
     end: StreamOffset,
     at: Timestamp,
-    /// Everything from `start` up to here is acknowledged selectively, if this part is.
+    /// All data from `start` to this offset is selectively acknowledged, if this part is.
     sacked_to: StreamOffset,
     ip_id: Option<u16>,
     is_sacked: bool,
@@ -41,7 +42,7 @@ struct Sent {
     is_syn: bool,
 }
 
-/// The segment that an ACK tells the round-trip time of.
+/// The segment whose round-trip time an ACK shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Timed {
     pub(super) offset: StreamOffset,
@@ -49,19 +50,19 @@ pub(super) struct Timed {
     pub(super) is_syn: bool,
 }
 
-/// What an acknowledgment number newly acknowledges.
+/// The data newly acknowledged by an acknowledgment number.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Acked {
-    /// The lowest segment that was not acknowledged selectively before, if all were sent once.
+    /// The lowest segment not selectively acknowledged before, if all segments were sent once.
     pub(super) timed: Option<Timed>,
-    /// Whether there is anything in flight that it newly acknowledges.
+    /// True if the ACK newly acknowledges data in flight.
     pub(super) is_new: bool,
-    /// Whether some of it was sent more than once.
+    /// True if part of the data was retransmitted.
     pub(super) is_ambiguous: bool,
 }
 
 impl InFlight {
-    /// A segment that takes sequence numbers passes.
+    /// Records a segment that takes sequence numbers.
     pub(super) fn send(&mut self, segment: &Segment, is_other_end_heard: bool) {
         let start = self
             .floor
@@ -76,7 +77,7 @@ impl InFlight {
             end,
             at: segment.seen.at,
             sacked_to: start,
-            // Where all are zero they tell nothing.
+            // An identification of zero does not identify a packet.
             ip_id: segment.seen.ip_id.filter(|id| *id != 0),
             is_sacked: false,
             is_sent_again: false,
@@ -94,17 +95,17 @@ impl InFlight {
         self.give_up_old(segment.seen.at, most);
     }
 
-    /// What was sent last, its end that is (SND.NXT of RFC 9293).
+    /// End of the data sent so far (`SND.NXT` of RFC 9293).
     pub(super) fn furthest(&self) -> Option<StreamOffset> {
         self.furthest
     }
 
-    /// Whether something waits for an ACK and `ack` acknowledges nothing of it.
+    /// True if data waits for an ACK and `ack` acknowledges none of it.
     pub(super) fn is_duplicate(&self, ack: StreamOffset) -> bool {
         self.floor == Some(ack) && !self.segments.is_empty()
     }
 
-    /// Everything before `ack` has arrived.
+    /// Processes a cumulative acknowledgment up to `ack`.
     pub(super) fn acknowledge(&mut self, ack: StreamOffset) -> Acked {
         let mut acked = Acked::default();
         let is_old = self.floor.is_some_and(|floor| ack <= floor);
@@ -136,8 +137,7 @@ impl InFlight {
         acked
     }
 
-    /// The bytes from `left` up to `right` have arrived. Tells the lowest segment of which this was
-    /// not known yet and that was sent once.
+    /// Processes a SACK block from `left` to `right`; returns the newly acknowledged data.
     pub(super) fn sack(&mut self, left: StreamOffset, right: StreamOffset) -> Sacked {
         let left = self.floor.map_or(left, |floor| left.max(floor));
         let mut sacked = Sacked::default();
@@ -150,7 +150,7 @@ impl InFlight {
         let Some(run) = self.segments.get(first).filter(|sent| sent.start < right) else {
             return sacked;
         };
-        // A receiver repeats its blocks in each ACK; what was in them before is passed over.
+        // Skip the part known from earlier ACKs: a receiver repeats its blocks.
         let known_to = run.sacked_to;
         let from = if run.is_sacked && known_to > left {
             self.segments.partition_point(|sent| sent.start < known_to)
@@ -174,7 +174,7 @@ impl InFlight {
         sacked
     }
 
-    /// A segment that does not follow all others: some of it was sent before, or it fills a hole.
+    /// Records a segment that does not follow all others: it overlaps sent data or fills a hole.
     #[cold]
     fn send_out_of_order(&mut self, sent: Sent) {
         self.cut(sent.start);
@@ -187,7 +187,7 @@ impl InFlight {
             let next = self.segments.get_mut(index);
             match next.filter(|other| other.start < sent.end) {
                 Some(other) if other.start <= from => {
-                    // The same packet captured twice was not sent twice.
+                    // A duplicate record is not a retransmission.
                     let is_copy = sent.ip_id.is_some() && sent.ip_id == other.ip_id;
                     other.is_sent_again |= !is_copy;
                     from = other.end;
@@ -208,7 +208,7 @@ impl InFlight {
         }
     }
 
-    /// Parts the segment that `offset` lies within, if there is one.
+    /// Splits the segment that contains `offset`, if any.
     fn cut(&mut self, offset: StreamOffset) {
         let index = self.segments.partition_point(|sent| sent.end <= offset);
         let Some(sent) = self.segments.get_mut(index) else {
@@ -236,12 +236,12 @@ impl InFlight {
     }
 }
 
-/// What a SACK block newly acknowledges.
+/// The data newly acknowledged by a SACK block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sacked {
-    /// The lowest segment that was sent once.
+    /// The lowest segment sent once.
     pub(super) timed: Option<Timed>,
-    /// Whether it acknowledges anything newly.
+    /// True if the block acknowledges new data.
     pub(super) is_new: bool,
 }
 
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use crate::scripted::segments;
 
-    /// So many segments of 10 bytes, a millisecond apart.
+    /// `count` segments of 10 bytes, a millisecond apart.
     fn upload(count: u32) -> Vec<Segment> {
         let mut trace = String::new();
         for number in 0..count {
@@ -282,7 +282,7 @@ mod tests {
             assert!(in_flight.acknowledge(segment.end()).timed.is_some());
         }
         assert_eq!(in_flight.segments.len(), 0);
-        // Nor does the place that they took grow.
+        // The allocation does not grow either.
         assert!(in_flight.segments.capacity() < 16);
     }
 

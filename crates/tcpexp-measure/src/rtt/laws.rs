@@ -1,4 +1,4 @@
-//! What holds of the round-trip times of any trace.
+//! Properties of the round-trip times of any trace.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use tcpexp_units::TimeDelta;
 use super::tests::rows;
 use super::*;
 
-/// Segments as they might come: way, start, length, ACK, SACK block, timestamps, flags.
+/// Random segments: direction, start, length, ACK, SACK block, timestamps, flags.
 fn lines() -> impl Strategy<Value = Vec<String>> {
     let numbers = (
         0_u32..40,

@@ -1,4 +1,4 @@
-//! Both directions of one flow.
+//! The meter of one flow, both directions.
 
 use tcpexp_flow::{Flow, Segment};
 
@@ -8,8 +8,8 @@ use crate::Meter;
 
 /// Measures the round-trip times of one TCP connection, both directions.
 ///
-/// UDP flows yield nothing. Memory follows the segments in flight, and 400 kB a direction of a
-/// connection that has given tens of thousands of samples.
+/// UDP flows yield nothing. Memory grows with the segments in flight, plus 400 kB per direction of
+/// a connection with tens of thousands of samples.
 #[derive(Debug)]
 pub struct SingleRttMeter {
     flow: Flow,
@@ -19,7 +19,7 @@ pub struct SingleRttMeter {
 }
 
 impl SingleRttMeter {
-    /// A meter for `flow`, of which nothing has been measured yet.
+    /// Creates a meter for `flow`.
     pub fn new(flow: &Flow) -> Self {
         Self {
             flow: *flow,
@@ -39,12 +39,12 @@ impl Meter for SingleRttMeter {
             Box::default()
         });
         if segment.flags.rst() {
-            // Its numbers may be made up (RFC 5961), and it answers nothing.
+            // The sequence numbers of a reset may be invalid (RFC 5961), and it answers nothing.
             return;
         }
         let way = segment.seen.direction;
         self.heard[way.index()] = true;
-        // An ACK first: data in the same packet may be due to it.
+        // Process the ACK first: data in the same packet may be due to it.
         if let Some(ack) = segment.ack {
             paths[way.opposite().index()].answer(segment, ack, flow.id, rows);
         }

@@ -1,23 +1,24 @@
 //! Round-trip times from one capture.
 //!
-//! Each sample is the time from a packet to the answer to it, both at the capture point: the round
-//! trip between that point and the receiver of the packet. At the data's sender this is the whole
-//! path, on the way each direction has its half, and the two halves add up to the whole. What the
-//! receiver takes to answer is in it: a delayed ACK adds up to 500 ms (RFC 1122, section 4.2.3.2),
-//! 40 ms as most stacks have it.
+//! Each sample is the time from a packet to its answer at the capture point: the round trip between
+//! this point and the receiver of the packet. At the data's sender, this is the whole path. In the
+//! middle, each direction covers its half, and the two halves add up to the whole path. The sample
+//! contains the receiver's response time: a delayed ACK adds up to 500 ms (RFC 1122, section
+//! 4.2.3.2), in most stacks 40 ms.
 //!
-//! - **By sequence and ACK numbers:** at most one sample an ACK, from the lowest segment that it
-//!   newly acknowledges and that was neither sent again nor acknowledged selectively before. An ACK
-//!   of anything that was sent again gives none, as nobody knows which copy it is for (Karn's rule,
-//!   RFC 6298, section 3); it is counted. Of several segments Linux takes the lowest too, and so
-//!   includes the time for which the receiver delayed its ACK; this is what its timers run by.
-//!   An ACK that gives no such sample may give one by what it newly acknowledges selectively.
-//! - **By timestamps (RFC 7323):** from the first sight of a `TSval` to its first echo. Retransmission
-//!   does not matter, except within one tick of the sender's timestamp clock, which is about a
-//!   millisecond.
+//! - **By sequence and ACK numbers:** at most one sample per ACK, from the lowest segment that the
+//!   ACK newly acknowledges and that was neither retransmitted nor selectively acknowledged before.
+//!   An ACK of retransmitted data gives no sample, because the answered transmission is unknown
+//!   (Karn's rule, RFC 6298, section 3); such ACKs are counted. Linux also takes the lowest of
+//!   several segments for its timers, so the sample includes the delay of a delayed ACK. An ACK
+//!   without such a sample may give one from the data that it newly acknowledges selectively.
+//! - **By timestamps (RFC 7323):** from the first packet with a `TSval` to its first echo.
+//!   Retransmission does not matter, except within one tick of the sender's timestamp clock, which
+//!   is about a millisecond.
 //!
-//! What the capture missed gives no sample and does no other harm, but an ACK of a retransmission
-//! whose first copy was missed passes for one of the first copy.
+//! Packets that the capture missed give no sample. They cause one error: if the first transmission
+//! of a segment was missed, an ACK of the retransmission counts as an ACK of the first
+//! transmission.
 
 mod half_path;
 mod in_flight;

@@ -1,51 +1,51 @@
-//! What is measured: samples, and what is known of a flow when it is over.
+//! Samples, and the summary of a flow.
 
 use tcpexp_flow::{Direction, Flow, FlowId, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use tcpexp_metrics::RttSummary;
 
-/// What a capture's TCP flows yield, in this order for each flow.
+/// Output rows of a TCP flow, in this order.
 #[derive(Clone, Debug)]
 pub enum SingleRttRow {
     /// A flow whose first segment was just seen.
     Began(Flow),
-    /// One round-trip time.
+    /// A round-trip time.
     Sample(SingleRttSample),
-    /// A flow that is over.
+    /// A flow that ended.
     Ended(Box<SingleRttFlow>),
 }
 
 /// One round-trip time between the capture point and a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SingleRttSample {
-    /// When the answer was captured, on the capture's clock.
+    /// Capture time of the answer, on the capture's clock.
     pub at: Timestamp,
-    /// Which flow.
+    /// The flow.
     pub flow: FlowId,
-    /// Which way the packet went that is answered: the round trip is that from the capture point to
-    /// the end that this direction leads to.
+    /// Direction of the answered packet. The round trip is between the capture point and the
+    /// receiver of this direction.
     pub direction: Direction,
-    /// From the capture of the packet to that of the answer. Negative where the capture's times run
-    /// backwards.
+    /// Time from the packet to its answer. Negative where the capture's times run backwards.
     pub rtt: TimeDelta,
-    /// How the answer is known to be one.
+    /// Method that matched the packet with its answer.
     pub method: RttMethod,
-    /// What kind of ACK the answer is.
+    /// Kind of ACK.
     pub ack_class: AckClass,
-    /// Where in its direction's stream the bytes start that are answered.
+    /// Offset of the first answered byte in its direction's stream.
     pub offset: StreamOffset,
-    /// What the sender's timers would be after this sample as RFC 6298 has it; `None` before the
-    /// first sample that counts.
+    /// The sender's timer after this sample as in RFC 6298; `None` before the first sample that
+    /// counts.
     pub rfc6298: Option<RttEstimate>,
-    /// The same as Linux has it.
+    /// The sender's timer as in Linux.
     pub linux: Option<RttEstimate>,
 }
 
-/// The state of a sender's retransmission timer, if its round trip were that to the capture point.
+/// The state of a sender's retransmission timer, assuming that its round trip ends at the capture
+/// point.
 ///
-/// Each ACK counts once: the sample by sequence number where it gives one, else that by timestamp
-/// if it acknowledges something new (RFC 7323, section 4.1). Expired timers are not backed off.
+/// Each ACK counts once: its sample by sequence number, or else its sample by timestamp if it
+/// acknowledges new data (RFC 7323, section 4.1). Timeouts do not back off the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttEstimate {
     /// Smoothed round-trip time (SRTT).
@@ -59,57 +59,58 @@ pub struct RttEstimate {
 /// How an answer is known to be one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RttMethod {
-    /// It acknowledges the segment's sequence numbers.
+    /// The answer acknowledges the segment's sequence numbers.
     SequenceAck,
-    /// It echoes the packet's timestamp (RFC 7323).
+    /// The answer echoes the packet's timestamp (RFC 7323).
     Timestamps,
 }
 
-/// What an ACK tells by what it acknowledges.
+/// Kind of ACK, by the data that it acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AckClass {
-    /// It acknowledges a SYN; no application or delayed ACK is in it.
+    /// The ACK acknowledges a SYN; its delay contains neither application time nor a delayed ACK.
     Handshake,
-    /// It moves the acknowledgment number, and nothing was out of order.
+    /// The ACK advances the acknowledgment number, and no data was out of order.
     Cumulative,
-    /// It moves the acknowledgment number over bytes some of which the receiver had already
-    /// reported as out of order: the segment timed came late.
+    /// The ACK advances the acknowledgment number over bytes that the receiver had partly reported
+    /// as out of order: the timed segment came late.
     AfterReordering,
-    /// It acknowledges the segment in a SACK block only (RFC 2018).
+    /// The ACK acknowledges the segment in a SACK block only (RFC 2018).
     Selective,
-    /// It acknowledges nothing new.
+    /// The ACK acknowledges no new data.
     Duplicate,
-    /// The packet asked for no answer, as it carried neither data nor SYN nor FIN: its timestamp
-    /// came back with what the other end had to send next. An upper bound, and a close one only
-    /// while that end is busy. At the receiver of a transfer it is all that tells of the sender.
+    /// The packet carried no data, SYN or FIN and so required no answer: its timestamp came back
+    /// with the next packet of the other end. The time is an upper bound, close only while the
+    /// other end is busy. In a capture at the receiver, it is the only measurement towards the
+    /// sender.
     Unasked,
 }
 
-/// What is known of a flow when it is over.
+/// Summary of a flow that ended.
 #[derive(Clone, Debug)]
 pub struct SingleRttFlow {
     /// The flow.
     pub flow: Flow,
-    /// By direction of the data.
+    /// Indexed by direction of the data.
     pub directions: [SingleRttDirection; 2],
 }
 
-/// What is known of one direction of a flow.
+/// Summary of one direction of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SingleRttDirection {
-    /// From the SYN to the ACK of it.
+    /// Time from the SYN to its ACK.
     pub handshake: Option<TimeDelta>,
-    /// By sequence and ACK numbers.
+    /// Round-trip times by sequence and ACK numbers.
     pub sequence_ack: Option<RttSummary>,
-    /// By timestamps, of packets that asked for an answer.
+    /// Round-trip times by timestamps, of packets that required an answer.
     pub timestamps: Option<RttSummary>,
-    /// By timestamps, of packets that asked for none.
+    /// Round-trip times by timestamps, of packets that required no answer.
     pub unasked: Option<RttSummary>,
-    /// ACKs that gave no sample as they acknowledge what was sent more than once.
+    /// Number of ACKs without a sample because they acknowledge retransmitted data.
     pub ambiguous_acks: u64,
-    /// The sender's timers after the last sample, as RFC 6298 has it.
+    /// The sender's timer after the last sample, as in RFC 6298.
     pub rfc6298: Option<RttEstimate>,
-    /// The same as Linux has it.
+    /// The sender's timer as in Linux.
     pub linux: Option<RttEstimate>,
 }
 

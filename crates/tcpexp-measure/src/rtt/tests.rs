@@ -1,4 +1,4 @@
-//! Traces and the round-trip times in them.
+//! Traces and their round-trip times.
 
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -20,7 +20,7 @@ pub(super) fn rows(trace: &str) -> Vec<SingleRttRow> {
     rows
 }
 
-/// One line a sample: when, which way, the sequence number answered, the time and how it is known.
+/// One line per sample: time, direction, answered sequence number, round-trip time and method.
 fn samples(trace: &str) -> String {
     let mut lines = String::new();
     for row in rows(trace) {
@@ -45,7 +45,7 @@ fn samples(trace: &str) -> String {
     }
 }
 
-/// One line a flow and direction.
+/// One line per flow and direction.
 fn summaries(trace: &str) -> String {
     let mut lines = String::new();
     for row in rows(trace) {

@@ -1,23 +1,24 @@
-//! The timestamps of one direction that were not echoed yet.
+//! Timestamps of one direction without an echo.
 
 use std::collections::VecDeque;
 
 use tcpexp_flow::{Segment, StreamOffset};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// How long an echo is waited for.
+/// Maximum waiting time for an echo.
 const EXPIRY: TimeDelta = TimeDelta::from_seconds(120);
-/// The most timestamps kept: two minutes of milliseconds.
+/// Maximum number of stored timestamps: two minutes of milliseconds.
 const MAX_TSVALS: usize = 120_000;
-/// The most timestamps kept while nothing of the other end was captured, which may then never be.
+/// Maximum number of stored timestamps before the first packet of the other end, which may never
+/// come.
 const MAX_TSVALS_UNHEARD: usize = 1 << 10;
 
-/// The `TSval`s of one direction from the last one echoed on (RFC 7323, section 3.2).
+/// The `TSval`s of one direction, from the latest echoed `TSval` on (RFC 7323, section 3.2).
 #[derive(Debug, Default)]
 pub(super) struct Tsvals {
     /// In the order of the sender's timestamp clock.
     sent: VecDeque<Tsval>,
-    /// The latest that is no longer kept: older ones are not seen for the first time.
+    /// The latest dropped `TSval`; older values are not new.
     gone: Option<u32>,
 }
 
@@ -25,7 +26,7 @@ pub(super) struct Tsvals {
 struct Tsval {
     value: u32,
     first: Sight,
-    /// The first packet with this value that asks for an answer.
+    /// The first packet with this value that requires an answer.
     asking: Option<Sight>,
     is_echoed: bool,
 }
@@ -38,18 +39,18 @@ pub(super) struct Sight {
     pub(super) is_syn: bool,
 }
 
-/// What an echo answers.
+/// The packet that an echo answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Echo {
     pub(super) of: Sight,
-    /// Whether that packet asked for an answer.
+    /// True if the packet required an answer.
     pub(super) is_asked: bool,
-    /// Whether the timestamp comes back for the first time.
+    /// True for the first echo of the timestamp.
     pub(super) is_first: bool,
 }
 
 impl Tsvals {
-    /// A packet with a timestamp passes.
+    /// Records a packet with a timestamp.
     pub(super) fn send(&mut self, value: u32, segment: &Segment, is_other_end_heard: bool) {
         let sight = Sight {
             at: segment.seen.at,
@@ -77,11 +78,11 @@ impl Tsvals {
         self.give_up_old(sight.at, most);
     }
 
-    /// What a packet that echoes `value` and acknowledges all before `ack` answers.
+    /// Returns the packet answered by an echo of `value` with the acknowledgment number `ack`.
     pub(super) fn echo(&mut self, value: u32, ack: StreamOffset) -> Option<Echo> {
         let newest = self.sent.back()?.value;
         if is_after(value, newest) {
-            // Nobody sent that.
+            // No packet carried this value.
             return None;
         }
         while self
@@ -93,8 +94,8 @@ impl Tsvals {
         }
         let tsval = self.sent.front_mut().filter(|tsval| tsval.value == value)?;
         let is_first = !std::mem::replace(&mut tsval.is_echoed, true);
-        // A bare ACK and data may share a tick. The answer is to the data only if it acknowledges
-        // some of it.
+        // A pure ACK and data may share a tick. The echo answers the data only if it acknowledges
+        // part of it.
         let asked = tsval
             .asking
             .filter(|asking| *asking == tsval.first || ack > asking.offset);
@@ -105,7 +106,7 @@ impl Tsvals {
         })
     }
 
-    /// A packet that comes behind later ones. If it fills a hole, its timestamp is echoed
+    /// Records a packet captured after later packets. If it fills a hole, its timestamp is echoed
     /// (RFC 7323, section 4.3).
     #[cold]
     fn insert(&mut self, tsval: Tsval) {
@@ -119,7 +120,7 @@ impl Tsvals {
             Some(other) if other.value == tsval.value => {
                 other.asking = other.asking.or(tsval.asking);
             }
-            // Before one that was echoed there are none that may be.
+            // Values before an echoed value are no longer echoed.
             Some(other) if other.is_echoed => {}
             _ => self.sent.insert(place, tsval),
         }
@@ -139,7 +140,7 @@ impl Tsvals {
     }
 }
 
-/// Whether timestamp `a` is later than `b` (RFC 7323, section 5.2).
+/// True if timestamp `a` is later than `b` (RFC 7323, section 5.2).
 fn is_after(a: u32, b: u32) -> bool {
     a.wrapping_sub(b).cast_signed() > 0
 }

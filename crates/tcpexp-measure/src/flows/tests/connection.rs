@@ -1,4 +1,4 @@
-//! What a connection is and does as a whole.
+//! Summaries of whole connections.
 
 use insta::assert_snapshot;
 
@@ -74,12 +74,12 @@ fn ecn_is_agreed_by_its_two_different_requests() {
     assert_eq!(ecn("0.0 > S\n0.1 < S.E"), Some(EcnMode::NotEcn));
     assert_eq!(ecn("0.0 > SAEW\n0.1 < S.W"), Some(EcnMode::Accurate));
     assert_eq!(ecn("0.0 > SAEW\n0.1 < S.A"), Some(EcnMode::Accurate));
-    // A server that knows RFC 3168 only, and a middlebox that clears the flags.
+    // A server that supports RFC 3168 only, and a middlebox that clears the flags.
     assert_eq!(ecn("0.0 > SAEW\n0.1 < S.E"), Some(EcnMode::Classic));
     assert_eq!(ecn("0.0 > SAEW\n0.1 < S."), Some(EcnMode::NotEcn));
     assert_eq!(ecn("0.0 > SAEW\n0.1 < S.AEW"), Some(EcnMode::NotEcn));
     assert_eq!(ecn("0.1 < S.E"), None);
-    // An end that reflects the flags does not know what they mean (RFC 3168, section 6.1.1.1).
+    // An end that reflects the flags does not support them (RFC 3168, section 6.1.1.1).
     assert_eq!(ecn("0.0 > SEW\n0.1 < S.EW"), Some(EcnMode::NotEcn));
 }
 
@@ -180,7 +180,7 @@ fn syn_alone_is_unanswered_and_a_refusal_is_a_reset() {
 fn one_way_of_a_connection_that_works_is_open() {
     let ending = |text| connections(text)[0].ending.name();
     assert_eq!(ending("0 > 1:101(100)\n1 > 101:201(100)"), "open");
-    // Its other way takes another path, where nobody captures.
+    // The reverse direction takes another path, without a capture.
     assert_eq!(
         ending("0 > S\n0.04 > . 1 ack 1\n0.05 > 1:101(100) ack 1"),
         "open"

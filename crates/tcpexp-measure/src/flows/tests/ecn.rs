@@ -1,12 +1,11 @@
-//! Marks that a receiver reports, by each kind of feedback.
+//! Marks reported by a receiver, for each kind of feedback.
 
 use std::fmt::Write;
 
 use super::connections;
 
-/// Packets of the client's data that the server reports as marked. The SYN and its answer have
-/// these flags; `acks` are the server's, each with its flags, the number that it acknowledges and
-/// options.
+/// Number of the client's data packets that the server reports as marked, for the flags of SYN and
+/// SYN-ACK. `acks` are the server's ACKs, each with its flags, acknowledgment number and options.
 fn reported(syn: &str, answer: &str, acks: &[&str]) -> Option<u64> {
     let mut text = format!("0.00 > {syn} 0 mss 1000\n0.04 < {answer} 0 ack 1 mss 1000\n");
     text.push_str("0.05 > AW. 1 ack 1\n0.06 > A.E 1:30001(30000) ack 1\n");

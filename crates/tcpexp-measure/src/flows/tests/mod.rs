@@ -1,4 +1,4 @@
-//! What is told of the connections of a script.
+//! Summaries of the connections of a script.
 
 use std::fmt::Write;
 
@@ -12,13 +12,13 @@ mod connection;
 mod ecn;
 mod segments;
 
-/// A handshake over 40 ms, captured where the connection is opened.
+/// A handshake over 40 ms, captured at the initiator.
 const AT_INITIATOR: &str = "
     0.000 > S
     0.040 < S.
     0.040 > .
 ";
-/// The same, captured where it is accepted.
+/// The same handshake, captured at the responder.
 const AT_RESPONDER: &str = "
     0.000 > S
     0.000 < S.
@@ -39,7 +39,7 @@ fn connections(text: &str) -> Vec<ConnectionSummary> {
     all
 }
 
-/// A line for each connection and one for each of its directions; what was not seen is left out.
+/// One line per connection and one per direction; counters of zero are left out.
 fn told(text: &str) -> String {
     let mut lines = String::new();
     for connection in connections(text) {

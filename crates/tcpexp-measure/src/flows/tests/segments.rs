@@ -1,21 +1,21 @@
-//! What is told of the segments that go one way.
+//! Summaries of the segments of one direction.
 
 use insta::assert_snapshot;
 use tcpexp_flow::Direction;
 
 use super::*;
 
-/// What is told of the direction from the initiator behind a handshake at its end.
+/// Summary of the forward direction, captured at the initiator.
 fn sent(text: &str) -> String {
     direction(AT_INITIATOR, text, Direction::Forward)
 }
 
-/// The same where it is received.
+/// Summary of the forward direction, captured at the responder.
 fn received(text: &str) -> String {
     direction(AT_RESPONDER, text, Direction::Forward)
 }
 
-/// What is told of the direction to the initiator behind a handshake at its end.
+/// Summary of the reverse direction, captured at the initiator.
 fn answered(text: &str) -> String {
     direction(AT_INITIATOR, text, Direction::Reverse)
 }
@@ -66,7 +66,8 @@ fn part_of_a_segment_that_is_new_is_not_sent_again() {
 
 #[test]
 fn at_the_sender_all_that_is_behind_its_place_was_sent_again() {
-    // The capture missed 1001:2001 when it was sent first; its counters say nothing.
+    // The capture missed the first transmission of 1001:2001; the identification of zero shows no
+    // order.
     let gap = "
         0.100 > 1:1001(1000) id 0
         0.101 > 2001:3001(1000) id 0
@@ -86,7 +87,7 @@ fn at_the_receiver_counters_tell_what_was_overtaken_from_what_was_sent_again() {
         0.160 > 3001:4001(1000) id 9 ts 60 1   // lost, and sent again
     ";
     assert_snapshot!(received(text), @"7 sent, 5 with data, 5000 bytes, 5000 unique, 1 retransmitted fast, 1000 bytes again, 1 reordered, RTT 0 ns..0 ns");
-    // The same at the sender cannot have been overtaken.
+    // At the sender, no packet can have been reordered.
     assert_snapshot!(sent(text), @"7 sent, 5 with data, 5000 bytes, 5000 unique, 2 retransmitted fast, 2000 bytes again, RTT 40 ms..40 ms");
 }
 
@@ -105,7 +106,7 @@ fn what_nothing_tells_about_is_undecided() {
 
 #[test]
 fn bytes_captured_before_were_sent_again_whatever_else_comes_with_them() {
-    // Two segments sent as one.
+    // Two segments retransmitted as one.
     assert_snapshot!(received("
         0.100 > 1:1001(1000) id 0
         0.400 > 1:2001(2000) id 0
@@ -180,7 +181,7 @@ fn bytes_that_were_never_captured_are_not_unique_bytes() {
 
 #[test]
 fn retransmission_ends_what_acks_tell_of_round_trips() {
-    // The ACK may be due to either copy, and may have waited for the first segment.
+    // The ACK may answer either transmission, and may have waited for the first segment.
     assert_snapshot!(sent("
         0.100 > 1:1001(1000)
         0.101 > 1001:2001(1000)
