@@ -4,16 +4,16 @@ use tcpexp_flow::{Datagram, Flow, Segment};
 
 use crate::Meter;
 
-/// Two meters of one flow, which share one pass over the packets.
+/// Two meters of one flow that share one pass over the packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Both<A, B>(pub A, pub B);
 
 /// A row of either measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Either<A, B> {
-    /// Of the first meter.
+    /// A row of the first meter.
     First(A),
-    /// Of the second meter.
+    /// A row of the second meter.
     Second(B),
 }
 

@@ -7,20 +7,20 @@ use crate::metered::Metered;
 
 /// Number of shards that flows are spread over, independent of the number of threads.
 pub(crate) const SHARDS: usize = 16;
-/// Packets read at a time.
+/// Number of packets per chunk.
 const CHUNK: usize = 4_096;
-/// Flows whose end is reported per chunk at the end of a capture, of which there may be a million:
-/// their state fits into a core's cache.
+/// Number of flow ends reported per chunk at the end of a capture, which may have a million live
+/// flows: the state of this many flows fits into a core's cache.
 const ENDED_TOGETHER: usize = 512;
 /// Number of flows whose state fits into a core's cache.
 const MANY_FLOWS: usize = 1_024;
 /// Prefetch distance in packets once flow state outgrows the cache.
 const AHEAD: usize = 16;
-/// No packet.
+/// Index of no packet.
 const END: u32 = u32::MAX;
 
-/// Packets in the order of the capture, linked into one chain per flow: measured flow by flow, a
-/// chunk loads each flow's state into the cache once.
+/// Packets in capture order, linked into one chain per flow: processed flow by flow, a chunk loads
+/// each flow's state into the cache once.
 ///
 /// Reused, so it allocates only once.
 #[derive(Default)]
@@ -29,7 +29,7 @@ pub(crate) struct Chunk {
     /// Index of the next packet of the same flow, or [`END`], by packet.
     next: Vec<u32>,
     parts: [Part; SHARDS],
-    /// Whether this is the last chunk of the capture.
+    /// True for the last chunk of the capture.
     is_last: bool,
 }
 
@@ -92,7 +92,7 @@ impl<'a, P: Packets> Arrivals<'a, P> {
         Self { packets, is_at_end }
     }
 
-    /// Fills `chunk` with the next packets; with none at the end of the capture.
+    /// Fills `chunk` with the next packets; leaves it empty at the end of the capture.
     pub(crate) fn read(&mut self, chunk: &mut Chunk) {
         chunk.clear();
         if !self.is_at_end {
@@ -119,7 +119,7 @@ pub(crate) struct Places {
 enum State {
     #[default]
     Alive,
-    /// The capture is at its end, and some ends of flows are still to be reported.
+    /// The capture has ended, and some flow ends are not reported yet.
     Ending,
     Over,
 }
@@ -152,8 +152,8 @@ impl Places {
             self.state = State::Ending;
             self.table.end_all();
         }
-        // On average no more flows end than begin, which is at most one per packet; flows that are shed
-        // together are reported over several chunks.
+        // On average, no more flows end than begin, at most one per packet. The ends of flows that
+        // are shed together are spread over several chunks.
         let most = match self.state {
             State::Alive => CHUNK,
             State::Ending | State::Over => ENDED_TOGETHER,

@@ -1,6 +1,6 @@
 //! Flows to samples.
 //!
-//! Pure functions of packets: a capture reader implements [`Packets`] and gets samples.
+//! Pure functions of packets: a capture reader implements [`Packets`] and receives samples.
 //!
 //! - From two captures: round-trip times by synthetic packet pairs ([`spp`]), and the fate and delay
 //!   of each packet on the path ([`path`]).

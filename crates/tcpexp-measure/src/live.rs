@@ -1,14 +1,15 @@
-//! Measuring packets as they arrive.
+//! Measurement of packets as they arrive.
 
 use tcpexp_flow::{Flow, FlowPacket, FlowTable};
 
 use crate::{Meter, Metered, Packets};
 
-/// Measures each flow with its own meter, as [`meter`](crate::meter), and passes each row to `sink`
-/// before it waits for the next packet.
+/// Measures each flow with its own meter, like [`meter`](crate::meter), and passes each row to
+/// `sink` before it waits for the next packet.
 ///
-/// The rows of a flow have the same order; rows of a flow's end follow as soon as the flow table ends
-/// it. Single-threaded, for captures in progress: [`meter`](crate::meter) is faster for files.
+/// The rows of a flow have the same order as there; rows of a flow's end follow as soon as the flow
+/// table ends the flow. Single-threaded, for captures in progress: [`meter`](crate::meter) is
+/// faster for files.
 pub fn meter_live<M: Meter, E>(
     packets: &mut impl Packets,
     begin: impl Fn(&Flow) -> M,
@@ -48,7 +49,7 @@ pub fn meter_live<M: Meter, E>(
     }
 }
 
-/// Ends the meters of the flows that have ended.
+/// Ends the meters of ended flows.
 fn end<M: Meter>(table: &mut FlowTable, meters: &mut [Option<M>], rows: &mut Vec<M::Row>) {
     table.drain_ended(|slot, flow| {
         if let Some(mut meter) = meters.get_mut(slot.index()).and_then(Option::take) {

@@ -10,9 +10,10 @@ use crate::chunk::{Arrivals, Chunk, Part, Places, SHARDS, expect};
 use crate::metered::Metered;
 use crate::ring::Stage;
 
-/// Most threads of one capture: reading the file is sequential, so more threads would wait for it.
+/// Maximum number of threads per capture: reading the file is sequential, so more threads would
+/// wait for it.
 const MOST_THREADS: usize = 8;
-/// Shards that are passed between threads as one stage.
+/// Number of shards passed between threads as one stage.
 const SHARDS_TOGETHER: usize = 4;
 /// Prefetch distance for meters, in flows.
 const FLOWS_AHEAD: usize = 3;
@@ -22,16 +23,16 @@ pub trait Meter: Send {
     /// The type of its results.
     type Row: Send;
 
-    /// Takes in a TCP segment.
+    /// Processes a TCP segment.
     fn segment(&mut self, segment: &Segment, rows: &mut impl Extend<Self::Row>);
 
-    /// Takes in a UDP datagram.
+    /// Processes a UDP datagram.
     fn datagram(&mut self, _datagram: &Datagram, _rows: &mut impl Extend<Self::Row>) {}
 
-    /// Prefetches heap data: a packet of its flow follows soon.
+    /// Prefetches heap data: a packet of the flow follows soon.
     fn expect(&self) {}
 
-    /// The flow has ended; `flow` is its final state in the flow table.
+    /// Ends the flow; `flow` is its final state in the flow table.
     fn end(&mut self, flow: &Flow, rows: &mut impl Extend<Self::Row>);
 }
 
@@ -67,7 +68,8 @@ impl<M: Meter> Meter for Option<M> {
 /// Measures each flow with its own meter and passes the rows to `sink`.
 ///
 /// Rows are ordered by the packet that caused them; rows of a flow's end follow up to some thousand
-/// packets later. The number of threads does not change them. Memory follows the live flows.
+/// packets later. The number of threads does not change the rows. Memory grows with the number of
+/// live flows.
 pub fn meter<M: Meter, E: Send>(
     packets: &mut impl Packets,
     begin: impl Fn(&Flow) -> M + Sync,
@@ -91,7 +93,7 @@ pub fn meter<M: Meter, E: Send>(
     })
 }
 
-/// One thread's share of the work: it takes every n-th chunk from the capture to the rows.
+/// One thread's share of the work: every n-th chunk, from the capture to the rows.
 ///
 /// The chunks pass each stage in the order of the capture. A thread's chunk stays in its core's
 /// cache; the state of the flows moves between threads.

@@ -1,15 +1,16 @@
-//! A tee: packets that a second listener sees.
+//! A tee: passes packets to a second listener.
 
 use crate::{Packets, Sighted};
 
-/// Calls `listener` with each packet before it is shown: a second measurement in the same pass.
+/// Calls `listener` with each packet before the packet is shown, for a second measurement in the
+/// same pass.
 pub struct Overheard<'a, P, L> {
     packets: &'a mut P,
     listener: L,
 }
 
 impl<'a, P: Packets, L: FnMut(&Sighted<'_>) + Send> Overheard<'a, P, L> {
-    /// Shows `packets` to `listener` too.
+    /// Creates a tee of `packets` for `listener`.
     pub fn new(packets: &'a mut P, listener: L) -> Self {
         Self { packets, listener }
     }

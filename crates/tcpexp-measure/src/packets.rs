@@ -7,7 +7,7 @@ use tcpexp_wire::Packet;
 /// One packet and its place in the capture.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighted<'a> {
-    /// Record number in the capture, from 0; records without a usable packet are counted.
+    /// Record number in the capture, from 0; includes records without a usable packet.
     pub record: u64,
     /// Capture time, on the capture's clock.
     pub at: Timestamp,
@@ -31,9 +31,9 @@ impl Sighted<'_> {
     }
 }
 
-/// One capture's usable packets in order of time, as far as the capture is read in that order.
+/// One capture's usable packets in time order, as far as the capture is read in this order.
 ///
-/// Packets are borrowed one at a time, so that none is copied.
+/// Packets are borrowed one at a time and not copied.
 pub trait Packets: Send {
     /// Calls `each` with the next `count` packets, or fewer at the end; returns their number.
     fn show(&mut self, count: usize, each: impl FnMut(&Sighted<'_>)) -> usize;

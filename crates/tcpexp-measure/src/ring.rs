@@ -3,7 +3,8 @@
 use std::hint::spin_loop;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Polls for a stage before its thread blocks: waking a thread takes longer than most stages.
+/// Number of polls for a stage before its thread blocks: waking a thread takes longer than most
+/// stages.
 const LOOKS: u32 = 1_000;
 
 /// One thread's handle of a stage. The threads of the ring run the stage in turn.

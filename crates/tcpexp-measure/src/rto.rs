@@ -1,39 +1,40 @@
-//! Smoothed round-trip time and retransmission timeout, replayed sample by sample.
+//! Smoothed round-trip time and retransmission timeout, replayed from samples.
 
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::TimeDelta;
 
-/// Timeout before the first sample (RFC 6298, section 2.1); Linux has the same.
+/// Timeout before the first sample (RFC 6298, section 2.1); the same in Linux.
 const INITIAL_RTO: TimeDelta = TimeDelta::from_seconds(1);
-/// The least timeout of RFC 6298, section 2.4.
+/// Minimum timeout of RFC 6298, section 2.4.
 const RFC_RTO_MIN: TimeDelta = TimeDelta::from_seconds(1);
-/// The greatest timeout that RFC 6298, section 2.5, allows to be set.
+/// Maximum timeout: the lowest limit that RFC 6298, section 2.5, allows.
 const RFC_RTO_MAX: TimeDelta = TimeDelta::from_seconds(60);
-/// Linux's floor of four times the deviation (`TCP_RTO_MIN`).
+/// Linux's minimum of four times the deviation (`TCP_RTO_MIN`).
 const LINUX_VARIANCE_MIN_MICROS: i64 = 200_000;
-/// Linux's greatest timeout (`TCP_RTO_MAX`).
+/// Linux's maximum timeout (`TCP_RTO_MAX`).
 const LINUX_RTO_MAX: TimeDelta = TimeDelta::from_seconds(120);
 
 /// The estimator of RFC 6298.
 ///
-/// Kept in nanoseconds, scaled as RFC 6298 suggests, so that a replay needs no floats.
+/// Values are scaled integers in nanoseconds, as RFC 6298 suggests, so a replay needs no floats.
 #[derive(Clone, Copy, Debug)]
 pub struct Rfc6298Rto {
     granularity: TimeDelta,
-    /// Eight times SRTT and four times RTTVAR in nanoseconds, from the first sample on.
+    /// Eight times SRTT and four times RTTVAR in nanoseconds; `None` before the first sample.
     scaled: Option<(i64, i64)>,
     rto: TimeDelta,
 }
 
 impl Default for Rfc6298Rto {
-    /// A clock of one millisecond, of the kind that section 4 of the RFC finds fine enough.
+    /// A clock of one millisecond; RFC 6298, section 4, finds clocks of 100 ms or finer to perform
+    /// better.
     fn default() -> Self {
         Self::new(TimeDelta::from_millis(1))
     }
 }
 
 impl Rfc6298Rto {
-    /// An estimator whose clock ticks once in `granularity` (G in RFC 6298).
+    /// Creates an estimator with a clock tick of `granularity` (G in RFC 6298).
     pub const fn new(granularity: TimeDelta) -> Self {
         Self {
             granularity,
@@ -42,11 +43,11 @@ impl Rfc6298Rto {
         }
     }
 
-    /// Takes in a round-trip time (sections 2.2 and 2.3). One that is negative says that the
-    /// capture's times are wrong, and changes nothing.
+    /// Adds a round-trip time (sections 2.2 and 2.3). Ignores negative values, which show wrong
+    /// capture times.
     pub fn sample(&mut self, rtt: TimeDelta) {
         let rtt = rtt.as_nanos();
-        // Three more bits for the scale: a capture may claim any time.
+        // Leave three bits for the scale: a capture may contain any time.
         if !(0..=i64::MAX >> 4).contains(&rtt) {
             return;
         }
@@ -54,7 +55,7 @@ impl Rfc6298Rto {
             None => (rtt << 3, rtt << 1),
             Some((srtt8, rttvar4)) => {
                 let off = (srtt8 >> 3) - rtt;
-                // RTTVAR first, with the SRTT of before.
+                // Update RTTVAR first, with the previous SRTT.
                 (srtt8 - off, rttvar4 - (rttvar4 >> 2) + off.abs())
             }
         };
@@ -64,7 +65,7 @@ impl Rfc6298Rto {
         self.rto = rto.clamp(RFC_RTO_MIN, RFC_RTO_MAX);
     }
 
-    /// Doubles the timeout after it expired (section 5.5); the next sample undoes it.
+    /// Doubles the timeout after it expired (section 5.5), until the next sample.
     pub fn back_off(&mut self) {
         self.rto = (self.rto + self.rto).min(RFC_RTO_MAX);
     }
@@ -81,7 +82,7 @@ impl Rfc6298Rto {
             .map(|(_, rttvar4)| TimeDelta::from_nanos(rttvar4 >> 2))
     }
 
-    /// Retransmission timeout: from one second to one minute, and one second before the first
+    /// Retransmission timeout, between one second and one minute; one second before the first
     /// sample.
     pub fn rto(&self) -> TimeDelta {
         self.rto
@@ -90,11 +91,11 @@ impl Rfc6298Rto {
 
 /// The estimator of Linux (`tcp_rtt_estimator`), in the kernel's integers.
 ///
-/// It differs from RFC 6298 in three ways: the deviation that counts is the greatest of the last
-/// round trip, never less than 50 ms; it falls only once a round trip; and a round-trip time that
-/// falls moves the deviation an eighth as much. So the timeout is never less than SRTT + 200 ms.
+/// It differs from RFC 6298 in three ways. The timeout uses the maximum deviation of the last round
+/// trip, at least 50 ms. The deviation falls only once per round trip. A falling round-trip time
+/// changes the deviation an eighth as much. The timeout is thus never less than SRTT + 200 ms.
 ///
-/// Assumes the kernel's default `rto_min`; a route may set another.
+/// Assumes the kernel's default `rto_min`; a route may override it.
 #[derive(Clone, Copy, Debug)]
 pub struct LinuxRto {
     jiffy: TimeDelta,
@@ -109,23 +110,24 @@ struct LinuxState {
     srtt: i64,
     /// Four times the mean deviation.
     mdev: i64,
-    /// The greatest `mdev` of this round trip.
+    /// Maximum `mdev` of this round trip.
     mdev_max: i64,
-    /// What `mdev_max` is smoothed to, from one round trip to the next.
+    /// Smoothed `mdev_max`, updated once per round trip.
     rttvar: i64,
-    /// A round trip is over when this is acknowledged.
+    /// End of this round trip: `snd_una` beyond this offset.
     rtt_seq: StreamOffset,
 }
 
 impl Default for LinuxRto {
-    /// Ticks of 4 ms, which most distributions build their kernels with (`HZ=250`).
+    /// Timer ticks of 4 ms, the kernel configuration of most distributions (`HZ=250`).
     fn default() -> Self {
         Self::new(TimeDelta::from_millis(4))
     }
 }
 
 impl LinuxRto {
-    /// An estimator of a kernel whose timers tick once in `jiffy`: timeouts are rounded up to it.
+    /// Creates an estimator for a kernel with timer ticks of `jiffy`; timeouts are rounded up to
+    /// ticks.
     pub const fn new(jiffy: TimeDelta) -> Self {
         Self {
             jiffy,
@@ -134,10 +136,10 @@ impl LinuxRto {
         }
     }
 
-    /// Takes in a round-trip time, cut to microseconds as the kernel's are.
+    /// Adds a round-trip time, truncated to microseconds as in the kernel.
     ///
-    /// `snd_una` is what the ACK that gave the sample left unacknowledged, `snd_nxt` what was sent
-    /// by then. A sample that is negative changes nothing.
+    /// `snd_una` is the acknowledgment number of the sample's ACK, `snd_nxt` the end of the data
+    /// sent so far. Negative values are ignored.
     pub fn sample(&mut self, rtt: TimeDelta, snd_una: StreamOffset, snd_nxt: StreamOffset) {
         if rtt < TimeDelta::ZERO {
             return;
@@ -152,7 +154,7 @@ impl LinuxRto {
         self.rto = self.in_jiffies(rto).min(LINUX_RTO_MAX);
     }
 
-    /// Doubles the timeout after it expired; the next sample undoes it.
+    /// Doubles the timeout after it expired, until the next sample.
     pub fn back_off(&mut self) {
         self.rto = (self.rto + self.rto).min(LINUX_RTO_MAX);
     }
@@ -165,7 +167,7 @@ impl LinuxRto {
 
     /// Mean deviation of the round-trip time, `tcpi_rttvar`; `None` before the first sample.
     ///
-    /// The kernel computes its timeout from the greatest one of late, not from this.
+    /// The kernel computes its timeout from the recent maximum, not from this value.
     pub fn rttvar(&self) -> Option<TimeDelta> {
         self.state
             .map(|state| TimeDelta::from_micros(state.mdev >> 2))
@@ -231,7 +233,8 @@ mod tests {
 
     const START: StreamOffset = StreamOffset::first(SeqNum(0));
 
-    /// Round-trip times in milliseconds, each a round trip of its own, and what follows from them.
+    /// SRTT, RTTVAR and RTO after each of these round-trip times in milliseconds, one sample per
+    /// round trip.
     fn linux(samples: &[i64]) -> String {
         let mut rto = LinuxRto::default();
         let mut lines = String::new();

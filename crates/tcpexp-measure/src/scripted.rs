@@ -1,4 +1,4 @@
-//! For tests: the packets of a script, or of a capture in memory.
+//! Test source of packets: a script or a capture in memory.
 
 use tcpexp_flow::{FlowPacket, FlowTable, Segment};
 use tcpexp_testkit::script;
@@ -7,7 +7,7 @@ use tcpexp_wire::{LinkType, Tunnels, decode};
 
 use crate::{Packets, Sighted};
 
-/// Frames and when they are captured; what cannot be used is passed over.
+/// Frames with their capture times.
 pub(crate) struct Scripted {
     frames: std::vec::IntoIter<(Timestamp, Vec<u8>)>,
     record: u64,

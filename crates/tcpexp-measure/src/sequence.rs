@@ -116,7 +116,7 @@ impl Meter for SequenceMeter {
     type Row = SequenceRow;
 
     fn segment(&mut self, segment: &Segment, rows: &mut impl Extend<SequenceRow>) {
-        // The sequence numbers of a reset may be invalid (RFC 5961).
+        // The sequence numbers of a reset may be forged (RFC 5961).
         if segment.flags.rst() {
             return;
         }

@@ -3,16 +3,16 @@
 use tcpexp_flow::Direction;
 use tcpexp_units::TimeDelta;
 
-/// A capture is taken at a host if what lies between the two takes no more than this share of a
-/// round trip, in percent.
+/// Maximum share of the round trip, in percent, between a capture and a host for the capture to
+/// count as taken at the host.
 const NEAR_PERCENT: i64 = 10;
 
 /// The position of a capture, inferred from the round-trip time to either end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vantage {
-    /// At the initiator or near it.
+    /// At or near the initiator.
     Initiator,
-    /// At the responder or near it.
+    /// At or near the responder.
     Responder,
     /// Between the ends.
     Between,
@@ -21,16 +21,16 @@ pub enum Vantage {
 /// The position of a capture relative to the data of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Position {
-    /// Where the data is sent.
+    /// At the sender of the data.
     Sender,
-    /// Where the data is received.
+    /// At the receiver of the data.
     Receiver,
     /// Between the ends.
     Between,
 }
 
 impl Vantage {
-    /// The position from the round-trip times to the initiator and to the responder.
+    /// Infers the position from the round-trip times to the initiator and to the responder.
     ///
     /// Both contain the response time of the host. `None` if both are zero.
     pub fn between(to_initiator: TimeDelta, to_responder: TimeDelta) -> Option<Self> {
@@ -48,7 +48,7 @@ impl Vantage {
         })
     }
 
-    /// The view of the data that goes `direction`.
+    /// Returns the position relative to the data in `direction`.
     pub const fn of(self, direction: Direction) -> Position {
         match (self, direction) {
             (Self::Between, _) => Position::Between,

@@ -1,4 +1,4 @@
-//! What SPP 0.4.2 printed for real captures, against what this module makes of them.
+//! The output of SPP 0.4.2 for real captures, compared with this module's.
 
 use std::fs::{self, File};
 use std::io::Read;

@@ -1,10 +1,10 @@
-//! Which bytes of a packet tell it from others, and the hash over them.
+//! Bytes that identify a packet, and the hash over them.
 
 use std::net::Ipv4Addr;
 
 use crc::{Algorithm, Crc};
 
-/// CRC-64/Jones as Redis computes it: reflected, starting at 0, nothing inverted at the end.
+/// CRC-64/Jones as in Redis: reflected, initial value 0, no final inversion.
 const CRC_64_JONES: Algorithm<u64> = Algorithm {
     width: 64,
     poly: 0xad93_d235_94c9_35a9,
@@ -21,7 +21,7 @@ static HASH: Crc<u64> = Crc::<u64>::new(&CRC_64_JONES);
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// The header fields that make up a packet's identity, as the tool's option `-#` counts them.
+/// Header fields that identify a packet, numbered as in the tool's option `-#`.
 ///
 /// The fields are hashed in this order, not by bit: TCP payload comes before TCP options.
 ///
@@ -40,7 +40,7 @@ const UDP: u8 = 17;
 /// | 2048 | the first 12 bytes of UDP payload |
 /// | 4096 | the first 20 bytes after the IP header of any other protocol |
 ///
-/// A field that the capture cut off is hashed as far as it was captured.
+/// A truncated field is hashed as far as it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FieldMask(pub u32);
 
@@ -52,7 +52,8 @@ impl Default for FieldMask {
 }
 
 impl FieldMask {
-    /// Hash over the selected fields of `packet`; equal hashes are taken for the same packet.
+    /// Hash over the selected fields of `packet`; packets with equal hashes count as the same
+    /// packet.
     pub(super) fn id(self, packet: Ipv4) -> u64 {
         let mut digest = HASH.digest();
         let mut add = |bit: u32, field: &[u8]| {
@@ -90,7 +91,7 @@ impl FieldMask {
     }
 }
 
-/// The captured bytes of an IPv4 packet; at least the fixed header is there.
+/// The captured bytes of an IPv4 packet, including at least the fixed header.
 #[derive(Clone, Copy)]
 pub(super) struct Ipv4<'a> {
     captured: &'a [u8],
@@ -98,7 +99,7 @@ pub(super) struct Ipv4<'a> {
 }
 
 impl<'a> Ipv4<'a> {
-    /// `None` if this is not IPv4 or its fixed header was cut off.
+    /// `None` if this is not IPv4 or the fixed header is truncated.
     pub(super) fn new(captured: &'a [u8]) -> Option<Self> {
         let version_and_length = *captured.first()?;
         let header_bytes = usize::from(version_and_length & 0xf) * 4;
@@ -127,14 +128,14 @@ impl<'a> Ipv4<'a> {
         self.captured[9]
     }
 
-    /// What follows the IP header, Ethernet padding included.
+    /// The bytes after the IP header, Ethernet padding included.
     fn after_header(self) -> &'a [u8] {
         &self.captured[self.header_bytes.min(self.captured.len())..]
     }
 
-    /// The same, cut where the datagram ends.
+    /// The bytes after the IP header, without Ethernet padding.
     fn without_padding(self) -> &'a [u8] {
-        // Segmentation offload leaves 0 here: the datagram was too long to say.
+        // The total length is 0 where segmentation offload made a datagram too long for the field.
         match usize::from(u16::from_be_bytes([self.captured[2], self.captured[3]])) {
             0 => self.after_header(),
             total => clip(
@@ -146,7 +147,7 @@ impl<'a> Ipv4<'a> {
     }
 }
 
-/// `length` bytes from `start` on, or as many as there are.
+/// Up to `length` bytes from `start` on.
 fn clip(bytes: &[u8], start: usize, length: usize) -> &[u8] {
     let start = start.min(bytes.len());
     &bytes[start..(start + length).min(bytes.len())]

@@ -1,9 +1,10 @@
-//! The pairs that the classic tool SPP 0.4.2 prints, for checking against known results.
+//! The pairs printed by the classic tool SPP 0.4.2, for comparison with known results.
 //!
-//! [`spp`](crate::spp) measures better: per flow, without the last pair lost, a false match taken
-//! or a negative round trip hidden. This module reproduces what the old tool makes of two captures,
-//! those habits included, so that whoever knows it can compare line by line. It holds 16 bytes per
-//! packet and point, and some 100 more per packet at the reference while it searches.
+//! [`spp`](crate::spp) measures better: per flow, without losing the last pair, accepting false
+//! matches or hiding negative round trips. This module reproduces the output of the old tool for
+//! two captures, including these effects, so that users of the tool can compare line by line. It
+//! stores 16 bytes per packet and point, and some 100 more per packet at the reference during the
+//! search.
 //!
 //! ```
 //! use std::net::Ipv4Addr;
@@ -36,27 +37,28 @@
 //!
 //! # What it does
 //!
-//! - A packet is its hash over the fields of a [`FieldMask`]. It goes out if it is from the
-//!   reference address to the monitor address, in if it is the other way; others are ignored.
-//! - Each direction's packets are taken in the order of the monitor's file, and the oldest packet
-//!   of the same hash at the reference is the same packet, if it is near enough: in time, compared
-//!   in whole seconds, and in the list of packets not found yet ([`Options`]). A reference capture
-//!   that starts [`Options::search_depth`] packets early may yield nothing at all.
-//! - A pair is the last outgoing packet before an incoming one at the monitor, of any flow. A pair
-//!   appears only if another outgoing packet was matched after it.
-//! - Times are whole microseconds, cut off, not rounded. A negative round trip is printed as zero.
+//! - A packet is identified by its hash over the fields of a [`FieldMask`]. Outgoing packets go
+//!   from the reference address to the monitor address, incoming packets the other way; other
+//!   packets are ignored.
+//! - Each direction's packets are processed in the order of the monitor's file. A packet matches
+//!   the oldest packet with the same hash at the reference, within limits ([`Options`]): a maximum
+//!   time, compared in whole seconds, and a maximum number of packets not matched yet. A reference
+//!   capture that starts [`Options::search_depth`] packets early may yield no pairs.
+//! - A pair is the last outgoing packet before an incoming packet at the monitor, of any flow. A
+//!   pair is reported only if another outgoing packet was matched after it.
+//! - Times are truncated to microseconds. A negative round trip is printed as zero.
 //!
 //! # Where it differs
 //!
-//! - Past the end of the captured bytes the original hashes what happens to lie in memory, and
-//!   Ethernet padding as UDP payload. Here a cut field is hashed as far as it was captured, and
-//!   padding is no UDP payload (behind a TCP header it is, as in the original).
-//! - Packets are taken from any link layer and out of VLAN tags, where the original finds none.
-//! - A pair whose incoming packet passed the reference before its outgoing one has a midpoint
-//!   before the latter; what the original prints for that is not known.
-//! - The moving average of the delay is kept in double precision. Where the clocks are whole
-//!   seconds apart, rounding may make the window a second longer or shorter than the original's.
-//! - Not offered: translated addresses (`-n`, `-N`), clock offset (`-o`), CRC-32 (`-H`), other
+//! - Beyond the captured bytes, the original hashes unrelated memory, and it hashes Ethernet
+//!   padding as UDP payload. This module hashes a truncated field as far as it was captured, and
+//!   excludes padding from UDP payload (not after a TCP header, as in the original).
+//! - Packets of any link layer and in VLAN tags are used; the original finds none there.
+//! - If the incoming packet of a pair passed the reference before the outgoing packet, the midpoint
+//!   is before the outgoing packet; the output of the original for this case is unknown.
+//! - The moving average of the delay has double precision. With clocks whole seconds apart,
+//!   rounding may make the window a second longer or shorter than the original's.
+//! - Not supported: translated addresses (`-n`, `-N`), clock offset (`-o`), CRC-32 (`-H`), other
 //!   timestamps and the pair count in the output (`-m`, `-b`, `-c`), live and remote capture.
 
 mod fields;
@@ -80,27 +82,27 @@ use crate::spp::Point;
 use fields::Ipv4;
 use pairing::Pairs;
 
-/// Which packets to pair and how far to look for them; the defaults are the tool's.
+/// Packets to pair and limits of the search; the defaults are the tool's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Fields that identify a packet (`-#`).
     pub mask: FieldMask,
-    /// Host on the side of the reference point (`-a`).
+    /// Host at the reference point (`-a`).
     pub reference_address: Ipv4Addr,
-    /// Host on the side of the monitor point (`-A`).
+    /// Host at the monitor point (`-A`).
     pub monitor_address: Ipv4Addr,
-    /// How many whole seconds (and one more) a packet's two timestamps may be apart (`-d`, 60):
+    /// Maximum difference of a packet's two timestamps (`-d`, 60), in whole seconds, plus one:
     /// delay and clock offset together.
     pub delay_bound_seconds: u32,
-    /// How many unmatched packets make a search at the reference give up (`-G`, 10,000).
+    /// Number of unmatched packets after which a search at the reference gives up (`-G`, 10,000).
     pub search_depth: usize,
-    /// Whether 4 s above the average delay replaces `delay_bound_seconds` after 20 matches (true;
-    /// `-T` turns it off).
+    /// If true, the average delay plus 4 s replaces `delay_bound_seconds` after 20 matches
+    /// (default; `-T` turns it off).
     pub autotune: bool,
 }
 
 impl Options {
-    /// The tool's defaults, for the packets between these two addresses.
+    /// The tool's defaults for the packets between these two addresses.
     pub fn between(reference_address: Ipv4Addr, monitor_address: Ipv4Addr) -> Self {
         Self {
             mask: FieldMask::default(),
@@ -113,20 +115,20 @@ impl Options {
     }
 }
 
-/// Collects what both points saw.
+/// Collects the packets of both points.
 pub struct Spp {
     options: Options,
-    /// By [`Point::index`].
+    /// Indexed by [`Point::index`].
     out: [Vec<Sighting>; 2],
-    /// By [`Point::index`].
+    /// Indexed by [`Point::index`].
     back: [Vec<Sighting>; 2],
 }
 
-/// One packet at one point.
+/// A packet at one point.
 #[derive(Clone, Copy, Debug)]
 struct Sighting {
     id: u64,
-    /// Since 1970 on the point's clock.
+    /// Microseconds since 1970 on the point's clock.
     micros: i64,
 }
 
@@ -137,7 +139,7 @@ impl Sighting {
 }
 
 impl Spp {
-    /// Nothing seen yet.
+    /// Creates an empty collection.
     pub fn new(options: Options) -> Self {
         Self {
             options,
@@ -146,12 +148,12 @@ impl Spp {
         }
     }
 
-    /// Adds a packet that passed `point`, which is the reference if [`Point::Src`], the monitor if
+    /// Adds a packet that passed `point`: the reference is [`Point::Src`], the monitor
     /// [`Point::Dst`].
     ///
-    /// `ipv4` is what was captured from the IPv4 header on. Each point's packets come in the order
-    /// of its file. Returns whether the packet counts: false if it is not IPv4 or not between the
-    /// two addresses.
+    /// `ipv4` holds the captured bytes from the IPv4 header on. Each point's packets must come in
+    /// the order of its file. Returns false if the packet is not IPv4 or not between the two
+    /// addresses.
     pub fn observe(&mut self, point: Point, at: Timestamp, ipv4: &[u8]) -> bool {
         let Some(packet) = Ipv4::new(ipv4) else {
             return false;
@@ -172,9 +174,9 @@ impl Spp {
         true
     }
 
-    /// The pairs in the order of the monitor's file, found one by one as they are asked for.
+    /// The pairs in the order of the monitor's file, computed lazily.
     pub fn pairs(self) -> impl Iterator<Item = Pair> {
-        // The original ends when either direction runs out, so it is never asked again.
+        // The original ends when either direction has no packets left.
         Pairs::new(&self.options, self.out, self.back).fuse()
     }
 }
@@ -368,7 +370,7 @@ mod tests {
         assert_snapshot!(printed(options, &packets), @"2.005000 2.009000 0.001000 1.999000 0.010000");
     }
 
-    /// Outgoing packets that only the reference saw, then ten round trips.
+    /// Outgoing packets at the reference only, then ten round trips.
     fn head_start(extra: u16) -> Vec<Seen> {
         let extras = (0..extra).map(|n| (true, 1_000 + n, Some(i64::from(n)), None));
         let exchanges = (0..10).flat_map(|n| {
@@ -414,7 +416,7 @@ mod tests {
         ",
         ));
         let options = Options::between(NEAR, FAR);
-        // Ten matches each way have set the window of both to 4 s, and one.
+        // Ten matches each way have set the window of both directions to 4 s plus one.
         let long = |options| {
             let is_long = |pair: &Pair| pair.rtt.as_nanos() > 1_000_000_000;
             spp(options, &packets).pairs().filter(is_long).count()
@@ -451,8 +453,8 @@ mod tests {
         assert!(!spp.observe(Point::Src, Timestamp::default(), &[0x60; 40]));
     }
 
-    /// Time out, round trip and turnaround of each adjacent out and in at the monitor, but the last
-    /// pair if nothing goes out after it.
+    /// Send time, round trip and turnaround of each outgoing packet directly before an incoming
+    /// packet at the monitor, except the last pair if no outgoing packet follows.
     fn closed_form(packets: &[Seen]) -> Vec<(i64, i64, i64)> {
         let last_out = packets.iter().rposition(|seen| seen.0).unwrap_or(0);
         let at = |seen: Seen| (seen.2.unwrap(), seen.3.unwrap());

@@ -1,23 +1,24 @@
-//! Two packets, one out and one back, that make a round trip.
+//! Pairs of an outgoing and an incoming packet that form a round trip.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::search::{Record, Search, Window};
 use super::{Options, Sighting};
 
-/// One round trip, made of the last packet that reached the monitor before another left it.
+/// A round trip: the last packet that reached the monitor before another packet left it, and this
+/// other packet.
 ///
-/// From timestamps cut to microseconds, so every delay is off by less than 1 µs each way and the
-/// round trip by less than 2 µs.
+/// Timestamps are truncated to microseconds, so each delay has an error below 1 µs and the round
+/// trip an error below 2 µs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Half way between `sent` and the second packet's return, on the reference clock.
+    /// Midpoint between `sent` and the second packet's return, on the reference clock.
     pub time: Timestamp,
-    /// When the first packet passed the reference, on its clock.
+    /// Time of the first packet at the reference, on the reference clock.
     pub sent: Timestamp,
-    /// Time on the path out and back, without the turnaround; zero where it came out negative.
+    /// Round-trip time without the turnaround; zero if the result is negative.
     pub rtt: TimeDelta,
-    /// Time between the two packets at the monitor, on its clock (the tool's SPT).
+    /// Time between the two packets at the monitor, on the monitor clock (the tool's SPT).
     pub turnaround: TimeDelta,
     /// Time of the first packet from reference to monitor, clock offset included.
     pub owd_out: TimeDelta,
@@ -44,8 +45,10 @@ fn timestamp(micros: i64) -> Timestamp {
     Timestamp::from_nanos(micros.saturating_mul(1_000))
 }
 
-/// Asks each direction for its next packet only when it is needed: the window they share moves
-/// with every packet found, so the order of asking is part of the result.
+/// Iterator over pairs.
+///
+/// Advances each direction only when needed: each match changes the shared window, so the order of
+/// the searches is part of the result.
 pub(super) struct Pairs {
     out: Search,
     back: Search,
@@ -55,7 +58,8 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// From the sightings of each direction by [`Point::index`](crate::spp::Point::index).
+    /// Creates the iterator from the sightings of each direction, indexed by
+    /// [`Point::index`](crate::spp::Point::index).
     pub(super) fn new(
         options: &Options,
         out: [Vec<Sighting>; 2],
@@ -91,7 +95,8 @@ impl Iterator for Pairs {
         while out.at_monitor >= back.at_monitor {
             back = self.next_back()?;
         }
-        // Without an outgoing packet after it the pair is lost: the original looks for it first.
+        // A pair without a later outgoing packet is lost, because the original searches that packet
+        // first.
         let mut ahead = self.next_out()?;
         while ahead.at_monitor < back.at_monitor {
             out = ahead;

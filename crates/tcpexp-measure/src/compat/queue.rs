@@ -1,27 +1,26 @@
-//! One direction's sightings at the reference point: a list in capture order that answers what a
-//! walk from its head would meet first.
+//! One direction's sightings at the reference point: a list in capture order that finds the first
+//! match of a walk from its head.
 
 use foldhash::{HashMap, HashMapExt};
 
 use super::Sighting;
 
-/// Sightings that can be removed, with the summaries a search needs.
+/// A list of removable sightings, with summaries for the search.
 ///
-/// The original walks a linked list for every packet, up to 10,000 steps. This is a segment tree
-/// over the same list, so each question costs the logarithm of its length, also where the file is
-/// not in time order.
+/// The original walks a linked list for every packet, up to 10,000 steps. A segment tree over the
+/// same list answers each query in logarithmic time, even if the file is not in time order.
 pub(super) struct Queue {
     sightings: Vec<Sighting>,
     /// Node `n` summarises nodes `2n` and `2n + 1`; the leaves start at `leaves`.
     tree: Vec<Summary>,
     leaves: usize,
-    /// Position of the first sighting of each id that may still be there.
+    /// Position of the first sighting of each id that may remain.
     first_of_id: HashMap<u64, usize>,
     /// Position of the next sighting of the same id.
     next_of_id: Vec<Option<usize>>,
 }
 
-/// What is left in one part of the list.
+/// Summary of the remaining sightings in one part of the list.
 #[derive(Clone, Copy)]
 struct Summary {
     count: usize,
@@ -79,7 +78,7 @@ impl Queue {
         self.sightings[position]
     }
 
-    /// Position of the first sighting that is left.
+    /// Position of the first remaining sighting.
     pub(super) fn head(&self) -> Option<usize> {
         self.first(|part| part.count > 0)
     }
@@ -103,7 +102,7 @@ impl Queue {
         Some(*first)
     }
 
-    /// How many are left ahead of `position`.
+    /// Number of remaining sightings before `position`.
     pub(super) fn count_ahead(&self, position: usize) -> usize {
         let mut node = self.leaves + position;
         let mut count = 0;
@@ -125,7 +124,8 @@ impl Queue {
         }
     }
 
-    /// The first position that is in every part for which `holds` is true.
+    /// The first position whose leaf satisfies `holds`, which is true for every part that contains
+    /// it.
     fn first(&self, holds: impl Fn(&Summary) -> bool) -> Option<usize> {
         let mut node = 1;
         if !holds(&self.tree[node]) {

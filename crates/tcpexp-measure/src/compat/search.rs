@@ -1,23 +1,24 @@
-//! One packet found at both points.
+//! Search for one packet at both points.
 
 use std::vec;
 
 use super::queue::Queue;
 use super::{Options, Sighting};
 
-/// Matches after which the window follows the delays seen instead of the option.
+/// Number of matches after which the window follows the observed delays instead of the option.
 const MATCHES_BEFORE_TUNING: u64 = 20;
 /// Seconds added to the estimated delay.
 const MARGIN_SECONDS: i64 = 4;
 
-/// When one packet passed the two points, in microseconds on each point's clock.
+/// Times of one packet at both points, in microseconds on each point's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) at_reference: i64,
     pub(super) at_monitor: i64,
 }
 
-/// How far apart in whole seconds the two sightings of a packet may be; one for both directions.
+/// Maximum difference between the two sightings of a packet, in whole seconds; shared by both
+/// directions.
 pub(super) struct Window {
     delay_bound_seconds: i64,
     autotune: bool,
@@ -58,13 +59,13 @@ impl Window {
     }
 }
 
-/// The packets of one direction: taken in turn at the monitor, searched for at the reference.
+/// The packets of one direction: processed in order at the monitor, searched at the reference.
 pub(super) struct Search {
     monitor: vec::IntoIter<Sighting>,
     reference: Queue,
 }
 
-/// What a walk through the reference list meets first.
+/// First decisive sighting in a walk through the reference list.
 enum Met {
     TooNew,
     TooOld,
@@ -97,11 +98,12 @@ impl Search {
         None
     }
 
-    /// Where the reference saw the packet that the monitor saw.
+    /// Returns the position of the monitor's packet in the reference list.
     ///
-    /// A walk from the head: a sighting later than the window or the `search_depth`-th ends it, one
-    /// earlier than the window is dropped and the walk starts over, the first with the same id is
-    /// the packet. The tests come in this order on each step.
+    /// Equivalent to a walk from the head. A sighting later than the window, or the
+    /// `search_depth`-th sighting, ends the walk. A sighting earlier than the window is dropped,
+    /// and the walk restarts. The first sighting with the same id is the packet. Each step tests in
+    /// this order.
     fn find(&mut self, monitor: Sighting, window: &Window) -> Option<usize> {
         let span = window.seconds() + 1;
         let too_new = self.reference.first_after(monitor.second() + span);
@@ -125,7 +127,7 @@ impl Search {
         }
     }
 
-    /// Drops what is too old for the option, which may be less than for the tuned window.
+    /// Drops sightings too old for the option, which may be less than the tuned window.
     fn drop_stale_heads(&mut self, earliest_second: i64) {
         while let Some(head) = self.reference.head()
             && self.reference.sighting(head).second() < earliest_second
@@ -148,7 +150,7 @@ mod tests {
         Options::between(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2))
     }
 
-    /// The search as the original does it: a walk through a list, with restarts.
+    /// The search of the original: a walk through a list, with restarts.
     struct Walk {
         reference: Vec<Sighting>,
     }
@@ -198,7 +200,8 @@ mod tests {
         }
     }
 
-    /// Few ids and gaps up to seconds, both ways: duplicates, losses, files out of order.
+    /// Few ids and gaps up to seconds, forward and backward: duplicates, losses, files out of
+    /// order.
     fn sightings() -> impl Strategy<Value = Vec<Sighting>> {
         vec((0_u64..40, -700_000_i64..1_300_000), 0..120).prop_map(|steps| {
             let mut micros = 0;

@@ -1,10 +1,10 @@
-//! A pair as the tool prints it.
+//! Text output of a pair, as printed by the tool.
 
 use std::fmt;
 
 use super::Pair;
 
-/// Which columns follow time and round-trip time.
+/// Columns after time and round-trip time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// The turnaround (`-p`).
@@ -14,8 +14,8 @@ pub struct Columns {
 }
 
 impl Pair {
-    /// One line of the tool's output without its end: time, round-trip time and the `columns`
-    /// chosen, in seconds.
+    /// One line of the tool's output without line end: time, round-trip time and the selected
+    /// `columns`, in seconds.
     pub fn line(&self, columns: Columns) -> impl fmt::Display {
         Line {
             pair: *self,

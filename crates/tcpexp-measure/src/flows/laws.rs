@@ -13,7 +13,7 @@ use crate::{Meter, meter, meter_live};
 
 type Capture = Vec<(i64, FrameSpec)>;
 
-/// More than twice the largest chunk.
+/// Enough packets for several chunks.
 const MANY_PACKETS: usize = 17_000;
 
 /// A packet between few endpoints, with numbers close to each other and to the wrap: makes gaps,

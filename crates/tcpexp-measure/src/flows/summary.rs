@@ -28,7 +28,7 @@ pub struct ConnectionSummary {
     pub first_at: Timestamp,
     /// Time from the first to the last packet of both directions.
     pub duration: TimeDelta,
-    /// State at the end of the capture.
+    /// How the connection ended, as far as the capture shows.
     pub ending: Ending,
     /// Position of the capture on the path; `None` if unknown.
     pub vantage: Option<Vantage>,

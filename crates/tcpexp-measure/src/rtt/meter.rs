@@ -39,7 +39,7 @@ impl Meter for SingleRttMeter {
             Box::default()
         });
         if segment.flags.rst() {
-            // The sequence numbers of a reset may be invalid (RFC 5961), and it answers nothing.
+            // The sequence numbers of a reset may be forged (RFC 5961), and it answers nothing.
             return;
         }
         let way = segment.seen.direction;

@@ -7,13 +7,15 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
-/// A row. The bins of one flow are in order of time, between its first and its last row; bins of
-/// different flows are not ordered.
+/// A row.
+///
+/// The bins of a flow are in time order, between the flow's first and last row; bins of different
+/// flows are not ordered.
 #[derive(Clone, Debug)]
 pub enum ThroughputRow {
     /// A flow whose first packet was just seen.
     Began(Flow),
-    /// One bin of one flow and direction, or of all together.
+    /// One bin of one flow and direction, or of all flows.
     Bin(ThroughputBin),
     /// A flow that has ended.
     Ended(Box<ThroughputFlow>),
@@ -21,24 +23,24 @@ pub enum ThroughputRow {
 
 /// One bin.
 ///
-/// A flow has a bin of each direction from its first packet to its last, and so has the whole
-/// capture; a bin without packets is zero. The first and the last bin are rarely covered for their
-/// whole width, so their rates are too low.
+/// A flow has a bin per direction from its first packet to its last, and so does the whole capture;
+/// bins without packets are zero. The first and the last bin rarely cover their whole width, so
+/// their rates are too low.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThroughputBin {
-    /// Which flow; `None` for all flows together.
+    /// The flow; `None` for all flows together.
     pub flow: Option<FlowId>,
-    /// Direction; `None` for the sum of both, which only bins of all flows have. Forward is from each
-    /// flow's initiator, on whichever link.
+    /// Direction; `None` for the sum of both, only in bins of all flows. Forward is from each
+    /// flow's initiator, whatever the link.
     pub direction: Option<Direction>,
-    /// When the bin starts, on the capture's clock.
+    /// Start of the bin on the capture's clock.
     pub start: Timestamp,
-    /// Its width.
+    /// Width of the bin.
     pub width: TimeDelta,
-    /// The packets in it.
+    /// Packets in the bin.
     pub volume: Volume,
-    /// Share of the link rate used by the bytes on the wire, in parts per million, rounded down; more
-    /// than a million if the traffic exceeds the given link rate. `None` without a link rate.
+    /// Share of the link rate used by the bytes on the wire, in parts per million, rounded down.
+    /// Exceeds a million if the traffic exceeds the given link rate. `None` without a link rate.
     pub utilisation_ppm: Option<u64>,
 }
 
@@ -60,7 +62,7 @@ pub struct Volume {
 pub struct ThroughputFlow {
     /// The flow.
     pub flow: Flow,
-    /// All packets by direction, packets too late for their bins included.
+    /// All packets by direction, including packets too late for their bins.
     pub directions: [Volume; 2],
 }
 

@@ -1,8 +1,8 @@
-//! The capture time that has certainly passed.
+//! The capture time that has certainly been reached.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// Longest silence that is taken for one, a day: a longer one is a clock step or joined captures.
+/// Maximum gap between packets, a day; a longer gap is a clock step or joined captures.
 pub(super) const LONGEST_SILENCE: TimeDelta = TimeDelta::from_seconds(86_400);
 
 /// The capture time reached, robust against one packet with a wrong timestamp.
@@ -13,7 +13,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Takes in the time of a packet; returns whether it is plausible.
+    /// Adds the time of a packet; returns true if the time is plausible.
     ///
     /// A time more than a day ahead is implausible until a second packet confirms it.
     #[inline]

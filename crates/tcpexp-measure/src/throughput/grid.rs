@@ -6,13 +6,13 @@ use tcpexp_units::{TimeDelta, Timestamp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BinWidth(TimeDelta);
 
-/// A time at which a bin starts; the others follow on both sides.
+/// Start time of a bin; the other bins follow on both sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// At the first packet of the capture.
+    /// The first packet of the capture.
     #[default]
     FirstPacket,
-    /// At this time of the capture's clock: captures of one clock get the same bins.
+    /// This time on the capture's clock; captures on the same clock get the same bins.
     At(Timestamp),
 }
 
@@ -28,7 +28,7 @@ impl BinWidth {
     }
 }
 
-/// A bin's number, counted from the origin. Wide enough for any time in bins of a nanosecond.
+/// Index of a bin from the origin. Wide enough for any time in bins of a nanosecond.
 pub(super) type Index = i128;
 
 /// The bins of one capture.
@@ -47,7 +47,7 @@ impl Grid {
         self.width.0
     }
 
-    /// The bin that `at` lies in.
+    /// Index of the bin that contains `at`.
     #[inline]
     pub(super) fn index(&self, at: Timestamp) -> Index {
         let width = self.width.0.as_nanos();
@@ -59,7 +59,7 @@ impl Grid {
         nanos.div_euclid(width.into())
     }
 
-    /// When a bin starts.
+    /// Start time of a bin.
     pub(super) fn start(&self, index: Index) -> Timestamp {
         let nanos = index * Index::from(self.width.0.as_nanos());
         let nanos = nanos + Index::from(self.origin.as_nanos());
@@ -67,7 +67,7 @@ impl Grid {
         Timestamp::from_nanos(i64::try_from(nanos).unwrap_or(i64::MIN))
     }
 
-    /// How many bins lie within `span`.
+    /// Number of bins within `span`.
     pub(super) fn count(&self, span: TimeDelta) -> Index {
         Index::from(span.as_nanos() / self.width.0.as_nanos())
     }

@@ -14,8 +14,8 @@
 //! A duplicate record counts again, except for TCP goodput.
 //!
 //! A bin is reported once the capture time has passed it by the tolerance, so records may be out of
-//! order by that much. Later packets are in no bin and are counted separately. Memory follows the
-//! live flows, not the length of the capture.
+//! order by up to the tolerance. Later packets are in no bin and are counted separately. Memory
+//! grows with the number of live flows, not with the length of the capture.
 
 mod bin;
 mod clock;

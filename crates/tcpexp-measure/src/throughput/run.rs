@@ -1,4 +1,4 @@
-//! From packets to bins.
+//! Counts packets in bins.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,17 +20,17 @@ use crate::{Packets, Sighted};
 pub struct ThroughputOptions {
     /// Width of a bin.
     pub width: BinWidth,
-    /// Where a bin begins.
+    /// Start of a bin.
     pub origin: Origin,
     /// Rate of the link in bits per second, for its utilisation.
     pub link_rate_bps: Option<u64>,
-    /// How far packets may be out of order in the capture.
+    /// Maximum time by which packets are out of order in the capture.
     pub tolerance: TimeDelta,
 }
 
 impl ThroughputOptions {
-    /// Bins of this width from the first packet on. Capture files of several queues or interfaces are
-    /// out of order by a few milliseconds; the tolerance is ten times that.
+    /// Bins of this width from the first packet on. Capture files of several queues or interfaces
+    /// are out of order by a few milliseconds; the tolerance is ten times as much.
     pub const fn new(width: BinWidth) -> Self {
         Self {
             width,
@@ -43,7 +43,7 @@ impl ThroughputOptions {
 
 /// Counts packets and bytes in each bin and passes rows to `sink` as soon as they are final.
 ///
-/// An error of `sink` ends the measurement.
+/// An error returned by `sink` ends the measurement.
 pub fn throughput<E>(
     packets: &mut impl Packets,
     options: &ThroughputOptions,
@@ -58,16 +58,16 @@ pub fn throughput<E>(
     counter.end(&mut sink)
 }
 
-/// Counts packets during a pass that serves other measurements too.
+/// Counts packets in a pass shared with other measurements.
 pub struct ThroughputCounter {
     options: ThroughputOptions,
     table: FlowTable,
-    /// From the first packet on.
+    /// Set by the first packet.
     grid: Option<Grid>,
     clock: Clock,
-    /// The bins before this one have been reported.
+    /// First bin that is not reported yet.
     closed_before: Option<Index>,
-    /// By slot.
+    /// Indexed by slot.
     flows: Vec<Option<FlowBins>>,
     all: Series,
     /// Non-empty bins with the slots of their flows, earliest first.
@@ -75,7 +75,7 @@ pub struct ThroughputCounter {
     totals: ThroughputTotals,
 }
 
-/// What is counted of one flow.
+/// Counters of one flow.
 struct FlowBins {
     flow: FlowId,
     series: Series,
@@ -84,7 +84,7 @@ struct FlowBins {
 }
 
 impl ThroughputCounter {
-    /// Nothing counted yet.
+    /// Creates an empty counter.
     pub fn new(options: ThroughputOptions) -> Self {
         Self {
             options,
@@ -162,7 +162,7 @@ impl ThroughputCounter {
         sink(ThroughputRow::Began(*flow))
     }
 
-    /// Reports the bins before `bound`, those of flows first.
+    /// Reports the bins before `bound`, bins of flows first.
     fn close<E>(
         &mut self,
         bound: Index,
@@ -225,7 +225,7 @@ impl ThroughputCounter {
 }
 
 impl FlowBins {
-    /// Takes in a packet and returns its sizes.
+    /// Processes a packet and returns its sizes.
     #[inline]
     fn volume(&mut self, packet: &FlowPacket) -> Volume {
         let seen = packet.seen();

@@ -13,7 +13,7 @@ pub(super) type Both = [Volume; 2];
 /// Open bins. Empty bins are not stored, but reported between two non-empty bins.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Series {
-    /// In order.
+    /// Sorted by index.
     open: VecDeque<(Index, Both)>,
     closed: Option<Index>,
 }

@@ -9,13 +9,13 @@ pub struct BinTally {
     pub bins: u64,
     /// Number of bins without packets.
     pub empty_bins: u64,
-    /// The highest rate of a bin in bits on the wire per second, link headers included. Too low if the
+    /// Maximum rate of a bin in bits per second on the wire, link headers included. Too low if the
     /// traffic lasted less than a bin.
     pub peak_wire_rate_bps: u64,
 }
 
 impl BinTally {
-    /// Takes in a bin.
+    /// Adds a bin.
     #[inline]
     pub fn add(&mut self, bin: &ThroughputBin) {
         self.bins += 1;

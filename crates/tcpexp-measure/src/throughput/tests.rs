@@ -1,4 +1,4 @@
-//! Traces and the bins they fall into, and what holds for any of them.
+//! Traces and their bins, and properties of the bins of any trace.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -29,8 +29,8 @@ fn millis(width: i64) -> ThroughputOptions {
     ThroughputOptions::new(BinWidth::new(TimeDelta::from_millis(width)).unwrap())
 }
 
-/// One line a bin: when it starts, whose it is, and packets and bytes on the wire, of IP and of new
-/// payload. The last line tells of packets in no bin, if there are any.
+/// One line per bin: start, flow, packets, and bytes on the wire, of IP and of new payload. The
+/// last line reports packets in no bin, if any.
 fn bins_with(trace: &str, options: &ThroughputOptions) -> String {
     let (rows, totals) = run(script::packets(trace), options);
     let mut lines = String::new();
@@ -56,7 +56,7 @@ fn bins_with(trace: &str, options: &ThroughputOptions) -> String {
     lines
 }
 
-/// The bins of a second each of the first flow's forward direction.
+/// The one-second bins of the first flow's forward direction.
 fn forward(trace: &str) -> String {
     let all = bins_with(trace, &millis(1000));
     let is_wanted = |line: &&str| line.contains("flow 0 forward") || line.contains("late");
@@ -271,7 +271,7 @@ fn rates_are_exact() {
     );
 }
 
-/// Packets of a few flows in a script of their own making: start, length and time of each.
+/// Random packets of a few flows: start, length and time of each packet.
 fn traffic() -> impl Strategy<Value = Vec<(u16, bool, u32, u16, u32)>> {
     let packet = (
         0_u16..3,
@@ -355,7 +355,7 @@ proptest! {
         let of_all = |packets| {
             let (rows, totals) = run(frames(packets), &options);
             let volume = |row| match row {
-                // Which copy comes first changes with the order.
+                // Goodput depends on the order of duplicates, so leave it out.
                 ThroughputRow::Bin(bin) if bin.flow.is_none() && bin.direction.is_none() => {
                     Some((bin.start, bin.volume.packets, bin.volume.wire_bytes, bin.volume.ip_bytes))
                 }
