@@ -112,7 +112,7 @@ struct LinuxState {
     mdev: i64,
     /// Maximum `mdev` of this round trip.
     mdev_max: i64,
-    /// Smoothed `mdev_max`, updated once per round trip.
+    /// Smoothed `mdev_max`: rises at once, falls once per round trip.
     rttvar: i64,
     /// End of this round trip: `snd_una` beyond this offset.
     rtt_seq: StreamOffset,

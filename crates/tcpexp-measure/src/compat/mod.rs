@@ -35,7 +35,7 @@
 //! assert_eq!(lines, ["0.011250 0.020000 0.000500 0.010000 0.010000"]);
 //! ```
 //!
-//! # What it does
+//! # Algorithm
 //!
 //! - A packet is identified by its hash over the fields of a [`FieldMask`]. Outgoing packets go
 //!   from the reference address to the monitor address, incoming packets the other way; other
@@ -48,7 +48,7 @@
 //!   pair is reported only if another outgoing packet was matched after it.
 //! - Times are truncated to microseconds. A negative round trip is printed as zero.
 //!
-//! # Where it differs
+//! # Differences from the original
 //!
 //! - Beyond the captured bytes, the original hashes unrelated memory, and it hashes Ethernet
 //!   padding as UDP payload. This module hashes a truncated field as far as it was captured, and

@@ -124,8 +124,8 @@ impl Queue {
         }
     }
 
-    /// The first position whose leaf satisfies `holds`, which is true for every part that contains
-    /// it.
+    /// The first position whose leaf satisfies `holds`. A part satisfies `holds` if one of its
+    /// leaves does.
     fn first(&self, holds: impl Fn(&Summary) -> bool) -> Option<usize> {
         let mut node = 1;
         if !holds(&self.tree[node]) {

@@ -1,4 +1,4 @@
-//! How a flow ended.
+//! The end of a flow.
 
 use tcpexp_flow::{Direction, Segment};
 
@@ -59,7 +59,7 @@ impl Closing {
         }
     }
 
-    /// Whether both ends sent a FIN, or one a RST.
+    /// True if both ends sent a FIN, or one end sent a RST.
     #[inline]
     pub(super) fn is_closed(self) -> bool {
         self.finished == [true; 2] || self.reset.is_some()

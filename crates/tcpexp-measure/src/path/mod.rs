@@ -4,7 +4,7 @@
 //! row and sums up the rows of a direction:
 //!
 //! ```text
-//! spp: what became of each packet → run ─┬─► packet (a row)
+//! spp: fate of each packet → run ────────┬─► packet (a row)
 //!       reordering, losses, bottleneck ──┴─► summary (of a flow's direction, of a way)
 //! ```
 //!

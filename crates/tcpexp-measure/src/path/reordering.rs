@@ -50,8 +50,9 @@ impl Reordering {
     /// Records the arrival of packet `number`, which left at `left_at`.
     ///
     /// A packet is reordered if a later packet arrived before it (RFC 4737, section 3). The extent
-    /// is the number of packets that arrived from the first such packet until this packet (section
-    /// 4.2). Packets that left more than `longest` before this packet no longer arrive.
+    /// is the number of packets that arrived from the first of these later packets until this
+    /// packet (section 4.2). Packets that left more than `longest` before this packet no longer
+    /// arrive.
     pub(super) fn arrive(&mut self, number: u64, left_at: Timestamp, longest: TimeDelta) -> Order {
         let position = self.arrived;
         self.arrived += 1;

@@ -56,7 +56,7 @@ pub struct RttEstimate {
     pub rto: TimeDelta,
 }
 
-/// How an answer is known to be one.
+/// Method that matches a packet with its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RttMethod {
     /// The answer acknowledges the segment's sequence numbers.

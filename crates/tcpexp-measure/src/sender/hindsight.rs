@@ -372,7 +372,7 @@ impl SideSurvey {
         }
     }
 
-    /// The other direction acknowledges this one's data.
+    /// Processes an ACK of this direction's data.
     fn on_ack(&mut self, segment: &Segment, ack: StreamOffset) {
         self.classifier.acknowledge(segment);
         if let Some((_, echo)) = segment.timestamps {

@@ -89,7 +89,7 @@ impl Hints {
         self.round_began = None;
     }
 
-    /// A loss ends an epoch of growth.
+    /// Ends an epoch of growth at a loss.
     pub(super) fn lose(&mut self) {
         self.steady_rounds = 0;
         self.losses += 1;

@@ -87,7 +87,8 @@ impl Lengths {
 
     /// The segment length of a super-packet, without a handshake.
     fn divided(longest: u32, single: u32) -> u32 {
-        // SMSS values on Ethernet with common TCP options, IPv4 and IPv6.
+        // Two merged Ethernet segments are shorter than a jumbo frame, so try the SMSS values of
+        // Ethernet first (IPv4 and IPv6, with and without timestamps).
         [1_448, 1_460, 1_428, 1_440]
             .into_iter()
             .find(|smss| longest > *smss && longest.is_multiple_of(*smss))

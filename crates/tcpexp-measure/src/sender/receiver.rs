@@ -1,7 +1,7 @@
 //! The sender's order of events, recovered from a capture at the receiver.
 //!
 //! Data echoes the timestamp of the latest ACK that reached the sender before the data left (RFC
-//! 7323, section 4). An ACK therefore reached the sender before all data that echoes its timestamp
+//! 7323, section 4). An ACK therefore reached the sender before the data that echoes its timestamp
 //! or a later timestamp, and after all other data.
 
 use std::collections::VecDeque;

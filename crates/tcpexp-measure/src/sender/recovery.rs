@@ -163,7 +163,7 @@ impl Recovery {
         match self.kind {
             RecoveryKind::Timeout => pipe,
             // The ACK covers exactly the repaired data: a sender without SACK waits here, and the
-            // segments counted by duplicate ACKs count as outstanding again.
+            // segments that duplicate ACKs stood for are counted as outstanding.
             _ if !has_sack && una == self.high => self.reduction.latest(),
             _ => self.reduction.look(pipe, is_closed),
         }

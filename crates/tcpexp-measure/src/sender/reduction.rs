@@ -2,7 +2,8 @@
 
 /// Minimum number of delivered segments for reading the sender's rate of reduction.
 const LEAST_DELIVERED: u32 = 16;
-/// Consecutive ACKs with an unfilled window after which something else limits the sender.
+/// Number of consecutive ACKs with an unfilled window after which the application or the receiver
+/// counts as the sender's limit.
 const LEAST_SHORT: u32 = 8;
 
 /// The window during a recovery.

@@ -12,7 +12,7 @@ pub(super) struct Retransmissions {
     longest_bytes: i64,
 }
 
-/// One captured packet with data seen before.
+/// One captured packet behind later data: retransmitted or reordered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Again {
     pub(super) start: StreamOffset,

@@ -32,7 +32,7 @@ pub struct SenderSample {
     pub cwnd_segments: Option<u32>,
     /// Congestion window in bytes.
     pub cwnd_bytes: Option<u64>,
-    /// How the congestion window is known, or why it is unknown.
+    /// Source of the congestion window, or the reason why it is unknown.
     pub cwnd_source: CwndSource,
     /// Slow start threshold in segments; `None` while infinite or unknown.
     pub ssthresh_segments: Option<u32>,

@@ -45,7 +45,7 @@ impl Undecided {
         (at - began < span && cwnd < before).then_some(began)
     }
 
-    /// Emits the samples when the sender answers ACKs again, with `pipe` segments in the network.
+    /// Emits the samples once the sender answers an ACK, with `pipe` segments in the network.
     /// Returns the new window if the sender reduced it.
     pub(super) fn decide(&mut self, pipe: u32, rows: &mut impl Extend<SenderRow>) -> Option<u32> {
         let before = self.samples.first()?.cwnd_segments?;

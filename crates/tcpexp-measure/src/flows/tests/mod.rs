@@ -39,7 +39,7 @@ fn connections(text: &str) -> Vec<ConnectionSummary> {
     all
 }
 
-/// One line per connection and one per direction; counters of zero are left out.
+/// One line per connection and one per direction; values not seen are left out.
 fn told(text: &str) -> String {
     let mut lines = String::new();
     for connection in connections(text) {

@@ -38,7 +38,7 @@ impl Engine<'_> {
     ///
     /// - something other than the window limited the sender,
     /// - another recovery follows at once, or
-    /// - without SACK, the segments counted by duplicate ACKs count as outstanding again.
+    /// - without SACK, the segments that duplicate ACKs stood for are counted as outstanding.
     fn hidden_threshold(&mut self, recovery: &Recovery, goes_on: bool) -> Option<u32> {
         let is_blurred = !self.subject.side.has_sack && recovery.kind == RecoveryKind::Fast;
         let last = (is_blurred || goes_on).then(|| recovery.reduction.latest());
