@@ -82,8 +82,9 @@ impl PathSummary {
     }
 
     /// Number of packets with unknown arrival: lost or missed, indistinguishable from another
-    /// packet, or sent while the downstream capture may not have been running. `sent = delivered +
-    /// missed + lost + unknown`.
+    /// packet, or sent while the downstream capture may not have been running.
+    ///
+    /// `sent = delivered + missed + lost + unknown`.
     pub fn unknown(&self) -> u64 {
         self.counts.lost_or_missed + self.counts.ambiguous + self.counts.outside
     }
