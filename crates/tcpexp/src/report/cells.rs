@@ -10,7 +10,7 @@ use tcpexp_table::{Format, RowsWriter};
 
 use crate::Error;
 
-/// What `tcpexp compare` tells of the sweep in `dir`, columns without any value left out.
+/// The rows of `tcpexp compare` for the sweep in `dir`, without empty columns.
 pub(super) fn cell_table(dir: &Path) -> Result<PageTable, Error> {
     let comparison = Comparison::of(dir, &CompareOptions::default());
     let comparison = comparison.map_err(|source| Error::CompareRuns {

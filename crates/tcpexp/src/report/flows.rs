@@ -1,4 +1,4 @@
-//! What a page draws of the flows of one run.
+//! Lines and numbers of the flows of one run.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,18 +13,19 @@ use tcpexp_units::Timestamp;
 
 use crate::Error;
 
-/// Key, heading and axis of what is drawn.
+/// Key, heading and axis label of each panel.
 pub(super) const RTT: (&str, &str, &str) = ("rtt", "RTT", "RTT (ms)");
 pub(super) const WINDOW: (&str, &str, &str) = ("cwnd", "Congestion window", "cwnd (segments)");
 pub(super) const GOODPUT: (&str, &str, &str) = ("goodput", "Goodput", "goodput (Mbit/s)");
 pub(super) const QUEUE: (&str, &str, &str) = ("queue", "Queue", "queue (packets)");
 
-/// Flows of a run that are drawn at the most.
+/// Maximum number of flows drawn per run.
 const MOST_FLOWS: usize = 8;
-/// Samples in a thinned bin.
+/// Maximum number of samples per thinned bin: first, smallest, largest and last.
 const BIN_POINTS: usize = 4;
 
-/// What the table of flows tells, with the columns of the dataset and their units there.
+/// Columns of the table of flows: name in the dataset, name on the page, divisor between the two
+/// units, definition.
 pub(super) const NUMBERS: [(&str, &str, f64, &str); 6] = [
     (
         "arrived_goodput_bps",
@@ -54,23 +55,23 @@ pub(super) const NUMBERS: [(&str, &str, f64, &str); 6] = [
     ),
 ];
 
-/// Which rows are about one direction of a flow.
+/// One direction of a flow, and the key to its rows.
 #[derive(Clone, Debug)]
 struct Chosen {
     label: String,
     /// Values of [`NUMBERS`].
     numbers: Vec<Value>,
     flow: i64,
-    /// Its traffic class in the plan.
+    /// Traffic class of the flow in the plan.
     class: Option<String>,
     direction: String,
-    /// The capture that it passes first.
+    /// Upstream capture of this direction.
     capture: String,
     bytes: i64,
 }
 
-/// The busiest flows of the dataset in `data`, each with at most about `most_points` per line, and
-/// their [`NUMBERS`].
+/// The busiest flows of the dataset in `data`, with about `most_points` points per line at most,
+/// and their [`NUMBERS`].
 pub(super) fn flows_of(
     data: &Path,
     most_points: usize,
@@ -81,7 +82,7 @@ pub(super) fn flows_of(
     let mut flows: Vec<PageFlow> = chosen.iter().map(lines).collect();
     if let Some(first) = flows.first_mut() {
         let queue = values(&tables.queue, "backlog_packets", |row| {
-            // The queue itself, not what it hangs in.
+            // The bottleneck's queue has a parent; the root qdisc has none.
             text(&tables.queue, "parent", row).is_some()
         });
         add(&mut first.series, QUEUE, &queue, most_points, 1.0);
@@ -92,7 +93,7 @@ pub(super) fn flows_of(
     ))
 }
 
-/// The tables of a run, of each the columns that are drawn.
+/// The tables of a run, reduced to the columns drawn.
 struct Tables {
     flows: Frame,
     rtt: Frame,
@@ -143,7 +144,7 @@ impl Tables {
             number(frame, "flow_id", row) == Some(chosen.flow)
                 && text(frame, "direction", row) == Some(&chosen.direction)
         };
-        // The same samples as in a comparison.
+        // The comparison of runs uses the same samples.
         let rtt = values(&self.rtt, "rtt_ns", |row| {
             let of = |column| text(&self.rtt, column, row);
             let is_of_data = match of("method") {
@@ -163,7 +164,7 @@ impl Tables {
                         == at_sender
             })
         };
-        // What arrives is counted where it arrives, if there is a capture.
+        // Goodput counts at the receiver's capture, if the run has one.
         let goodput = Some(goodput(false))
             .filter(|far| !far.is_empty())
             .unwrap_or_else(|| goodput(true));
@@ -181,8 +182,7 @@ impl Tables {
     }
 }
 
-/// The directions of flows that count as [`pooling`](tcpexp_metrics::pooling) says, the busiest
-/// first.
+/// The directions that [`pooling`](tcpexp_metrics::pooling) counts, busiest first.
 fn chosen(flows: &Frame) -> Vec<Chosen> {
     let direction = |row| {
         let cell = |column| text(flows, column, row).map(str::to_owned);
@@ -221,7 +221,7 @@ fn chosen(flows: &Frame) -> Vec<Chosen> {
     counted
 }
 
-/// Time in nanoseconds and value of the rows that have both.
+/// Time and value of the rows that have both.
 fn values(frame: &Frame, column: &str, is_wanted: impl Fn(usize) -> bool) -> Vec<(Timestamp, i64)> {
     let Some((times, values)) = frame.column("time_s").zip(frame.column(column)) else {
         return Vec::new();
@@ -233,7 +233,7 @@ fn values(frame: &Frame, column: &str, is_wanted: impl Fn(usize) -> bool) -> Vec
         .collect()
 }
 
-/// Seconds since a run's origin as a time.
+/// Converts seconds since a run's origin to a time.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a run takes less than 292 years"

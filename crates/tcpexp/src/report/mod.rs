@@ -1,4 +1,4 @@
-//! A run or a sweep as one page.
+//! Report page of a run, a sweep or a dataset.
 
 mod cells;
 mod flows;
@@ -16,15 +16,15 @@ use crate::Error;
 use cells::cell_table;
 use flows::{GOODPUT, NUMBERS, QUEUE, RTT, WINDOW, flows_of};
 
-/// Points of all lines of a page together, so that a large sweep is a page that still opens.
+/// Maximum number of points per page, so that a browser can open the page of a large sweep.
 const MOST_POINTS: usize = 1_000_000;
-/// Points of one line that draw as all would.
+/// Maximum number of points per line: enough to draw the same line as all points.
 const LINE_POINTS: usize = 4_000;
 
-/// What a page about `dir` shows: a sweep, a run of one, or a dataset.
+/// Builds the report page of `dir`: a sweep, a run of a sweep, or a dataset.
 ///
-/// The tables of runs come from their datasets. Runs that are not complete are listed with the
-/// reason, and nothing of them is drawn.
+/// The tables of runs come from their datasets. The page lists incomplete runs with the reason and
+/// does not draw them.
 pub fn report(dir: &Path) -> Result<Page, Error> {
     let is_sweep = dir.join(RUNS).is_dir();
     let runs = if is_sweep {
@@ -66,14 +66,14 @@ pub fn report(dir: &Path) -> Result<Page, Error> {
     })
 }
 
-/// What is known of a run that ended, of a sweep; a dataset has no record.
+/// Reads the record of a run that ended; `None` for an unfinished run or a dataset.
 fn record(run: &Path) -> Result<Option<RunRecord>, Error> {
     let is_there = run.join(FILE_NAME).is_file();
     let read = is_there.then(|| RunRecord::read(run)).transpose();
     read.map_err(Error::Record)
 }
 
-/// A run of a sweep that was cut short.
+/// Page entry of a run that was cut short.
 fn unfinished(dir: &Path) -> PageRun {
     PageRun {
         name: name_of(dir),
@@ -86,7 +86,7 @@ fn unfinished(dir: &Path) -> PageRun {
     }
 }
 
-/// A run, and its rows in the table of flows.
+/// Page entry of a run, and its rows in the table of flows.
 fn run_on_page(
     dir: &Path,
     record: Option<&RunRecord>,
@@ -139,7 +139,7 @@ fn flow_table(rows: Vec<Vec<Value>>) -> PageTable {
     }
 }
 
-/// What a run's plan varies, with the run's values.
+/// The parameters that the run's plan varies, with the run's values.
 fn varied_of(record: &RunRecord) -> BTreeMap<String, Value> {
     let value = |name: &String| {
         let parameter = record.parameters.get(name)?.as_ref();
@@ -157,7 +157,7 @@ fn value_of(parameter: &Parameter) -> Value {
     }
 }
 
-/// What runs differ by, in the plans' order, with the values in their own.
+/// The parameters that vary between runs, in plan order, with sorted values.
 fn parameters<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<PageParameter> {
     let mut all: Vec<PageParameter> = Vec::new();
     for record in records {
@@ -180,7 +180,7 @@ fn parameters<'r>(records: impl Iterator<Item = &'r RunRecord>) -> Vec<PageParam
     all
 }
 
-/// Numbers before names, and each among themselves.
+/// Orders numbers before names, numbers by value and names alphabetically.
 fn order(a: &Value, b: &Value) -> std::cmp::Ordering {
     match (a.as_f64(), b.as_f64()) {
         (Some(a), Some(b)) => a.total_cmp(&b),
