@@ -1,4 +1,4 @@
-//! What two captures tell of the path between them.
+//! Round-trip times, packet fates and delays between two captures.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,21 +18,22 @@ use super::tables::Tables;
 use crate::fates::collect;
 use crate::{CaptureInfo, Error, Recording};
 
-/// What is known of the path when its packets have been told.
+/// Result of the passes over a pair of captures.
 pub(super) struct Between {
     pub(super) clock: ClockModel,
     pub(super) totals: PathTotals,
-    /// By the flow's number in the dataset.
+    /// Flows by their numbers in the dataset.
     pub(super) flows: HashMap<FlowId, Arc<PathFlow>, FixedState>,
-    /// What became of the data that passes either capture first, by [`Point::index`].
+    /// Fates of the data that passes either capture first, by [`Point::index`].
     pub(super) fates: [DataFates; 2],
-    /// Whether any round-trip time is not zero.
+    /// True if any round-trip time is not zero.
     pub(super) took_time: bool,
 }
 
-/// Reads both captures twice: for the smallest delays, and for the packets, which go to `tables`.
+/// Reads both captures twice: for the smallest delays, and for the packets. Writes the rows to
+/// `tables`.
 ///
-/// Where `bins` are given, so does the queue that they show.
+/// With `bins`, also writes the queueing delays to the table of queues.
 pub(super) fn measure(
     [src, dst]: [&Recording; 2],
     tunnels: Tunnels,
@@ -77,14 +78,14 @@ pub(super) fn measure(
     })
 }
 
-/// When it was on the source's clock, what the destination's clock shows as `at`.
+/// Converts a time of the destination's clock to the source's clock.
 ///
-/// Steps of the clocks are not taken out; the manifest warns of them.
+/// Does not remove clock steps; the manifest warns of them.
 pub(super) fn at_source(clock: &ClockModel, at: Timestamp) -> Timestamp {
     clock.reader(Point::Dst).place(0, at).at
 }
 
-/// Where rows go.
+/// Converts batches to rows of the dataset.
 struct Rows<'a> {
     dst_clock: ClockModel,
     names: &'a mut Names,
@@ -157,7 +158,7 @@ impl Rows<'_> {
             return;
         };
         let packets = |path: &PathFlow| path.directions.iter().map(PathSummary::sent).sum::<u64>();
-        // A flow may have been found twice; the longer part tells of it.
+        // A flow may be found twice; keep the part with more packets.
         let known = self.flows.get(&flow.flow);
         if known.is_none_or(|known| packets(known) < packets(&path)) {
             self.flows.insert(flow.flow, Arc::new(path));

@@ -1,11 +1,11 @@
-//! What tells one file from another.
+//! Checksums of input files.
 
 use std::fmt::Write;
 use std::io::{self, Read};
 
 use sha2::{Digest, Sha256};
 
-/// Length and SHA-256 of what `input` brings.
+/// Returns the length and the SHA-256 of `input`.
 pub(super) fn of(mut input: impl Read) -> io::Result<(u64, String)> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 17];

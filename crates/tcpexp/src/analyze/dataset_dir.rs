@@ -1,4 +1,4 @@
-//! A directory that is there whole or not at all.
+//! Directories that appear complete or not at all.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,8 +9,10 @@ use tempfile::TempDir;
 use super::manifest_file;
 use crate::{Error, partial};
 
-/// The place of a dataset while it is being written: a hidden directory beside it, which gets its
-/// name when it is complete and is gone when this is dropped before.
+/// A dataset directory under construction.
+///
+/// The files go to a hidden directory next to the final place. The directory is renamed when it is
+/// complete, and removed if the value is dropped first.
 #[derive(Debug)]
 pub struct DatasetDir {
     path: PathBuf,
@@ -20,9 +22,9 @@ pub struct DatasetDir {
 }
 
 impl DatasetDir {
-    /// Makes room for a dataset at `path`.
+    /// Prepares the directory of a dataset at `path`.
     ///
-    /// A dataset that is there already is replaced in the end; anything else is an error.
+    /// The finished dataset replaces an existing dataset. Anything else at `path` is an error.
     pub fn create(path: &Path) -> Result<Self, Error> {
         let cannot = |source| Error::Write {
             path: path.to_owned(),
@@ -52,10 +54,10 @@ impl DatasetDir {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // As any new directory; the umask takes its share.
+            // The default mode of a new directory, which the umask reduces.
             builder.permissions(fs::Permissions::from_mode(0o777));
         }
-        // The error itself speaks of the temporary name.
+        // The original error would name the temporary path.
         let made = partial::locked(|| builder.tempdir_in(folder), TempDir::path);
         let (temporary, lock) = made.map_err(|error| cannot(error.kind().into()))?;
         Ok(Self {
@@ -65,26 +67,26 @@ impl DatasetDir {
         })
     }
 
-    /// Where it will be.
+    /// Final path of the dataset.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where it is until then: what to remove if the program is ended from outside.
+    /// Temporary path of the dataset: remove it if the program is ended by a signal.
     pub fn temporary(&self) -> &Path {
         self.temporary.path()
     }
 
-    /// Starts a file in it.
+    /// Creates a file in the directory.
     pub(super) fn file(&self, name: &str) -> Result<File, Error> {
-        // The error itself speaks of the temporary name.
+        // The original error would name the temporary path.
         File::create(self.temporary.path().join(name)).map_err(|source| Error::Write {
             path: self.path.join(name),
             source: source.kind().into(),
         })
     }
 
-    /// Gives it its name.
+    /// Moves the directory to its final path.
     pub(super) fn finish(self) -> Result<(), Error> {
         let Self {
             path, temporary, ..
@@ -94,13 +96,13 @@ impl DatasetDir {
             source,
         };
         if path.exists() {
-            // In one step: a reader sees the old dataset or the new one. The old one then has the
-            // temporary name, and is removed with it.
+            // Exchanging the names is atomic: a reader sees the old dataset or the new one. The old
+            // dataset then has the temporary name and is removed.
             if exchange(temporary.path(), &path).is_ok() {
                 return temporary.close().map_err(cannot);
             }
-            // A file system that cannot exchange names. Between the two steps there is no dataset,
-            // but never half of one.
+            // The file system cannot exchange names. Between the two renames there is no dataset,
+            // but never a partial one.
             let old = tempfile::Builder::new()
                 .prefix(".tcpexp-")
                 .suffix(".old")
@@ -108,7 +110,7 @@ impl DatasetDir {
                 .map_err(cannot)?;
             fs::rename(&path, old.path()).map_err(cannot)?;
             if let Err(error) = fs::rename(temporary.path(), &path) {
-                // Back to where it was; that this fails too leaves it under the hidden name.
+                // Restore the old dataset. If this fails too, it stays under the hidden name.
                 if fs::rename(old.path(), &path).is_err() {
                     let _ = old.keep();
                 }
@@ -117,7 +119,7 @@ impl DatasetDir {
         } else {
             fs::rename(temporary.path(), &path).map_err(cannot)?;
         }
-        // It has moved; there is nothing to clean up.
+        // The directory has moved, so nothing is left to clean up.
         let _ = temporary.keep();
         Ok(())
     }
@@ -142,7 +144,7 @@ fn parent(path: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// Whether nothing is lost with this directory that an analysis did not make.
+/// True if the directory contains only files of an analysis.
 fn is_replaceable(path: &Path) -> io::Result<bool> {
     let names: Result<Vec<_>, _> = fs::read_dir(path)?
         .map(|entry| entry.map(|entry| entry.file_name()))

@@ -1,4 +1,4 @@
-//! The table of flows, when all else is known.
+//! The table of flows, written after all other tables.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -17,25 +17,25 @@ use super::survey::Surveyed;
 use super::tables::Table;
 use crate::Error;
 
-/// All that is known of all flows.
+/// Inputs of the table of flows.
 pub(super) struct Flows<'a> {
     pub(super) names: &'a Names,
     pub(super) captures: [Option<&'a Surveyed>; 2],
     pub(super) paths: &'a HashMap<FlowId, Arc<PathFlow>, FixedState>,
     pub(super) senders: &'a Summaries,
-    /// When it was on the source's clock, what the destination's shows.
+    /// Converts a time of the destination's clock to the source's clock.
     pub(super) at_source: &'a dyn Fn(Timestamp) -> Timestamp,
 }
 
 /// A flow of the dataset in both captures.
 struct Known {
     flow: Arc<DatasetFlow>,
-    /// By [`Point::index`]: the connection, and what it calls the dataset's forward direction.
+    /// By [`Point::index`]: the connection, and its direction that is forward in the dataset.
     at: [Option<(Arc<ConnectionSummary>, Direction)>; 2],
 }
 
 impl Flows<'_> {
-    /// Two rows a flow, in order of their numbers where they began at the same time.
+    /// Writes two rows per flow, in order of flow numbers. The table sorts rows by start time.
     pub(super) fn write(&self, table: &mut Table<FlowRow>) -> Result<(), Error> {
         for known in self.known().values() {
             for direction in Direction::BOTH {

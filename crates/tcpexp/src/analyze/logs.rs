@@ -1,4 +1,4 @@
-//! What kernels and tools wrote down.
+//! Logs of kernels and tools.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -26,28 +26,28 @@ use crate::{Error, LogFile};
 pub struct LogSource {
     /// The file.
     pub path: PathBuf,
-    /// What it is called in tables.
+    /// Name of the log in tables.
     pub name: Arc<str>,
-    /// What wrote it; told by its beginning if `None`.
+    /// Kind of the log; `None` to recognise it from the start of the file.
     pub kind: Option<LogKind>,
-    /// Whether the dataset is made without it if it cannot be read.
+    /// True if the analysis continues without the log when the log cannot be read.
     pub is_optional: bool,
 }
 
-/// What wrote a log.
+/// Kind of a log, by the program that wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogKind {
-    /// Something that `tcpexp import` reads.
+    /// A format of `tcpexp import`.
     Import(Format),
-    /// `tc -s -j qdisc show` again and again: each line is an object with `time_ns` (nanoseconds since
-    /// 1970), `interface` and, under `qdiscs`, what `tc` printed.
+    /// Repeated output of `tc -s -j qdisc show`. Each line is an object with `time_ns` (nanoseconds
+    /// since 1970), `interface` and, under `qdiscs`, the output of `tc`.
     Queue,
     /// `ping -D`.
     Ping,
 }
 
 impl LogKind {
-    /// All names.
+    /// Returns the names of all kinds.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let import = Format::ALL.into_iter().map(Self::Import);
         import.chain([Self::Queue, Self::Ping]).map(Self::name)
@@ -62,7 +62,7 @@ impl LogKind {
         }
     }
 
-    /// What has this name.
+    /// Returns the kind with this name.
     pub fn named(name: &str) -> Option<Self> {
         let import = Format::ALL.into_iter().map(Self::Import);
         import
@@ -71,7 +71,7 @@ impl LogKind {
     }
 }
 
-/// What became of the logs.
+/// Result of reading the logs.
 #[derive(Debug, Default)]
 pub(super) struct ReadLogs {
     pub(super) read: Vec<LogInput>,
@@ -103,7 +103,7 @@ impl<'a> Logs<'a> {
                 };
                 let key = unordered(connection.initiator, connection.responder);
                 let flow = || (Arc::clone(&local.flow), forward_from);
-                // Of flows that use the same ports after each other, the first.
+                // Of several flows on the same ports, the first one counts.
                 flows.entry(key).or_insert_with(flow);
             }
         }
@@ -114,7 +114,7 @@ impl<'a> Logs<'a> {
         }
     }
 
-    /// Reads them all; an optional one that cannot be read is a warning.
+    /// Reads all logs. Reports an unreadable optional log as a warning.
     pub(super) fn read(mut self, logs: &[LogSource]) -> Result<ReadLogs, Error> {
         for log in logs {
             match self.one(log) {
@@ -185,7 +185,7 @@ impl<'a> Logs<'a> {
         Ok(input)
     }
 
-    /// A log that is read line by line; `take` tells whether it was of use.
+    /// Reads a log line by line. `take` returns `None` for a line of another format.
     fn lines(
         &mut self,
         log: &LogSource,
@@ -296,7 +296,7 @@ impl<'a> Logs<'a> {
         Ok(())
     }
 
-    /// The flow of the captures that a log's flow is.
+    /// Finds the captured flow of a log's flow.
     fn known(&self, flow: &ImportedFlow) -> Known {
         let (local, remote) = flow.local.zip(flow.remote)?;
         let (known, forward_from) = self.flows.get(&unordered(local, remote))?;
@@ -304,7 +304,7 @@ impl<'a> Logs<'a> {
     }
 }
 
-/// A flow of the captures, and whether the log calls its directions the other way round.
+/// A captured flow, and true if the log swaps its directions; `None` for a flow in no capture.
 type Known = Option<(Arc<DatasetFlow>, bool)>;
 
 fn unordered(a: SocketAddr, b: SocketAddr) -> (SocketAddr, SocketAddr) {

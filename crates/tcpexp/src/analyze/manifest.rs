@@ -1,4 +1,4 @@
-//! What a dataset was made of and how: `manifest.json`.
+//! Inputs and options of a dataset: `manifest.json`.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,47 +13,47 @@ use super::manifest_file::{FILE_NAME, KIND};
 use super::tables::WrittenTable;
 use crate::{CaptureInfo, Error};
 
-/// All that must be known of a dataset beside its rows.
+/// Description of a dataset: its inputs, options and tables.
 ///
-/// It holds no time of day: the same input gives the same bytes.
+/// The manifest contains no time of day, so the same input gives the same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// That this is a dataset of tcpexp.
+    /// Kind of the file: `tcpexp dataset`.
     pub kind: String,
     /// Version of the tables' columns.
     pub schema_version: u32,
-    /// Version of the program that made it.
+    /// Version of tcpexp that wrote the dataset.
     pub tcpexp_version: String,
-    /// The captures, that of the source first.
+    /// The captures, source first.
     pub captures: Vec<CaptureInput>,
     /// The logs.
     pub logs: Vec<LogInput>,
-    /// What was set.
+    /// Options of the analysis.
     pub options: BTreeMap<String, serde_json::Value>,
-    /// What tells the run apart from others: the first columns of all tables.
+    /// Values that identify the run: the first columns of all tables.
     pub run: BTreeMap<String, serde_json::Value>,
-    /// What the column `time_s` counts from, in nanoseconds since 1970 on the source's clock.
+    /// Origin of the column `time_s`, in nanoseconds since 1970 on the source's clock.
     pub origin_ns: i64,
-    /// What the captures say about each other; `None` with one capture.
+    /// Comparison of the two captures; `None` with one capture.
     pub comparison: Option<Comparison>,
-    /// The tables, in the order in which the documentation has them.
+    /// The tables, in the order of the documentation.
     pub tables: Vec<TableEntry>,
-    /// What is wrong with the input, a line each.
+    /// Warnings about the input, one per line.
     pub warnings: Vec<String>,
 }
 
-/// A file that was read.
+/// An input file with its checksum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
-    /// Its name.
+    /// Name.
     pub path: String,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
-    /// Its SHA-256 in hex.
+    /// SHA-256 in hexadecimal.
     pub sha256: String,
 }
 
-/// A capture that was read.
+/// An input capture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaptureInput {
     /// `src` or `dst`.
@@ -61,95 +61,98 @@ pub struct CaptureInput {
     /// The file.
     #[serde(flatten)]
     pub file: Checked,
-    /// Its format.
+    /// File format.
     pub format: String,
-    /// Records: the sum of `used` and all that is `skipped`.
+    /// Number of records: the sum of `used` and all counts in `skipped`.
     pub records: u64,
-    /// Records that gave a TCP or UDP packet.
+    /// Number of records with a TCP or UDP packet.
     pub used: u64,
-    /// Records that did not, by reason.
+    /// Number of skipped records by reason.
     pub skipped: BTreeMap<String, u64>,
-    /// Packets that the capture itself says it lost.
+    /// Number of packets that the capture reports as dropped; `None` without a drop counter.
     pub dropped_packets: Option<u64>,
-    /// Earliest capture time, in nanoseconds since 1970 on its own clock.
+    /// Earliest capture time, in nanoseconds since 1970 on the capture's clock.
     pub first_ns: Option<i64>,
-    /// Latest capture time.
+    /// Latest capture time, likewise.
     pub last_ns: Option<i64>,
-    /// What is wrong at the first place where the file is damaged.
+    /// Description of the first damage in the file.
     pub damage: Option<String>,
-    /// How many places are damaged.
+    /// Number of damaged places.
     pub damaged_places: u64,
-    /// Packets that came too late for their bins, and so are not in the table `throughput`.
+    /// Number of packets too late for their bins, and so not in the table `throughput`.
     pub packets_too_late_for_bins: u64,
 }
 
-/// A log that was read.
+/// An input log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogInput {
     /// The file.
     #[serde(flatten)]
     pub file: Checked,
-    /// What wrote it.
+    /// Kind of the log.
     pub kind: String,
-    /// Lines read: the sum of `used`, `passed_over` and all that is `not_used`.
+    /// Number of lines: the sum of `used`, `passed_over` and all counts in `not_used`.
     pub lines: u64,
-    /// Lines that gave a row, or a part of one.
+    /// Number of lines that gave a row or a part of one.
     pub used: u64,
-    /// Lines that are made to hold nothing.
+    /// Number of lines without data: headers, comments, empty lines.
     pub passed_over: u64,
-    /// Lines that should have been of use and are not, by reason.
+    /// Number of lines with unusable data, by reason.
     pub not_used: BTreeMap<String, u64>,
 }
 
-/// What two captures say about each other.
+/// Comparison of two captures: clocks, packet identification, unmatched flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// What the destination's clock shows more than the source's.
+    /// Offset of the destination's clock from the source's, in nanoseconds; positive if the
+    /// destination's clock is ahead.
     pub clock_offset_ns: i64,
-    /// How far that, and so each one-way delay, may be off; `None` if packets went one way only.
+    /// Largest error of the offset, and so of each one-way delay, in nanoseconds; `None` if packets
+    /// went one way only.
     pub clock_offset_error_ns: Option<i64>,
-    /// How much faster the destination's clock runs, in parts per million.
+    /// Skew of the destination's clock in parts per million; positive if it runs faster than the
+    /// source's.
     pub clock_skew_ppm: f64,
-    /// How far that may be off; `None` with too little traffic.
+    /// Uncertainty of the skew in parts per million; `None` with too little traffic.
     pub clock_skew_error_ppm: Option<f64>,
-    /// Whether it is more than noise, and taken out.
+    /// True if the skew exceeds noise and is removed.
     pub clock_skew_is_removed: bool,
-    /// How often a clock was set meanwhile.
+    /// Number of clock steps during the captures.
     pub clock_steps: u64,
-    /// By what packets were known again.
+    /// The fields that identify packets.
     pub packets_told_apart_by: String,
-    /// Packets and pairs not used because a clock was set in between.
+    /// Number of packets and pairs discarded because of a clock step in between.
     pub across_clock_steps: u64,
-    /// Flows at the source only, and their packets.
+    /// Flows at the source only.
     pub only_at_src: Unpaired,
     /// Flows at the destination only.
     pub only_at_dst: Unpaired,
 }
 
-/// Flows that one capture has and the other one has not.
+/// Flows that only one of the captures contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unpaired {
-    /// How many flows.
+    /// Number of flows.
     pub flows: u64,
-    /// How many packets they had.
+    /// Number of their packets.
     pub packets: u64,
 }
 
 /// A table of the dataset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableEntry {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its file in the dataset.
+    /// File name in the dataset.
     pub file: String,
-    /// How many rows it has.
+    /// Number of rows.
     pub rows: u64,
-    /// How long the file is.
+    /// Length of the file in bytes.
     pub bytes: u64,
 }
 
 impl Manifest {
-    /// The manifest of the dataset in `folder`.
+    /// Reads the manifest of the dataset in `folder`.
     pub fn read(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(FILE_NAME);
         let file = File::open(&path).map_err(|source| Error::Open {
@@ -171,7 +174,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// With what is always the same.
+    /// Creates a manifest with the run's columns and origin, and no inputs or tables.
     pub(super) fn new(run: &RunColumns, origin_ns: i64) -> Self {
         let column = |column: &tcpexp_table::dataset::RunColumn| {
             let value = match &column.value {

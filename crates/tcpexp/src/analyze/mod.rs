@@ -1,4 +1,4 @@
-//! All that captures and logs of one run tell, as one dataset.
+//! Analysis of the captures and logs of one run, written as one dataset.
 
 mod between;
 mod checksum;
@@ -52,21 +52,21 @@ use survey::Surveyed;
 use tables::Tables;
 use traffic::TrafficNames;
 
-/// What a dataset is made of.
+/// Inputs of a dataset.
 #[derive(Clone, Copy, Debug)]
 pub struct AnalyzeInputs<'a> {
-    /// The capture at the source, or the only one.
+    /// The capture at the source, or the only capture.
     pub src: &'a Recording,
     /// The capture at the destination.
     pub dst: Option<&'a Recording>,
-    /// What kernels and tools wrote down.
+    /// Logs of kernels and tools.
     pub logs: &'a [LogSource],
-    /// What was done to the path, as planned: when, on the source's clock, and what.
+    /// Changes of the path in the plan: time on the source's clock, and description.
     pub path_changes: &'a [(Timestamp, Arc<str>)],
 }
 
 impl<'a> AnalyzeInputs<'a> {
-    /// Captures without logs.
+    /// Creates inputs with captures and without logs.
     pub const fn new(src: &'a Recording, dst: Option<&'a Recording>) -> Self {
         Self {
             src,
@@ -77,28 +77,29 @@ impl<'a> AnalyzeInputs<'a> {
     }
 }
 
-/// What can be set.
+/// Options of [`analyze`].
 #[derive(Clone, Debug)]
 pub struct AnalyzeOptions {
-    /// Whether packets inside tunnels are measured or the tunnel's own are counted as skipped.
+    /// Uses the packets inside IP-in-IP, GRE and VXLAN tunnels, or skips tunnelled packets.
     pub tunnels: Tunnels,
-    /// The longest one-way delay, and so the time after which a packet counts as lost.
+    /// The longest plausible one-way delay. A packet with a longer delay counts as lost.
     pub max_owd: TimeDelta,
-    /// Whether the fastest packets are known to be equally fast both ways: see
+    /// True if the smallest one-way delay is known to be the same both ways: see
     /// [`spp::Options::symmetric`].
     pub symmetric: bool,
-    /// How senders are replayed. Where two captures were taken is told from their packets.
+    /// Options of the sender reconstruction. With two captures, `position` is ignored: it is
+    /// inferred from the packets.
     pub sender: SenderOptions,
-    /// How long a bin of throughput and of queueing delays is.
+    /// Width of the bins of throughput and of queueing delay.
     pub bin: BinWidth,
-    /// What the link carries, in bits per second, for its utilisation.
+    /// Rate of the link in bits per second, for its utilisation.
     pub link_rate_bps: Option<u64>,
-    /// What `time_s` and bins count from, on the source's clock; the first packet of the first
-    /// capture if `None`.
+    /// Origin of `time_s` and of bins, on the source's clock; `None` for the first packet of the
+    /// first capture.
     pub origin: Option<Timestamp>,
-    /// What tells the run apart from others.
+    /// Columns that identify the run.
     pub run: RunColumns,
-    /// The load generators of the run, for the names of their flows.
+    /// The load generators of the run. Their names label the flows.
     pub traffic: Vec<Traffic>,
 }
 
@@ -119,15 +120,15 @@ impl Default for AnalyzeOptions {
     }
 }
 
-/// How many times [`analyze`] reads each capture: two captures, or one.
+/// Number of passes of [`analyze`] over each capture: with two captures, and with one.
 pub const ANALYZE_PASSES: [u64; 2] = [4, 2];
 
-/// Measures all that captures tell, and writes it as a dataset.
+/// Runs all measurements on the captures and writes the results as a dataset.
 ///
-/// Reads each of two captures four times, one capture twice, and memory follows the number of flows
-/// and of retransmissions, and the packets in flight, but not the length of the captures. The same
-/// input gives the same bytes. What is written is in `out` when this returns, and nothing of it
-/// if it fails.
+/// Reads each of two captures four times, and a single capture twice. Memory grows with the number
+/// of flows, of retransmissions and of packets in flight, but not with the length of the captures.
+/// The same input gives the same bytes. `out` contains the complete dataset on success, and nothing
+/// on failure.
 pub fn analyze(
     inputs: AnalyzeInputs<'_>,
     options: &AnalyzeOptions,
@@ -154,7 +155,7 @@ pub fn analyze(
     Ok(manifest)
 }
 
-/// When the first usable packet was captured; 1970 if there is none.
+/// Time of the first usable packet; 1970 if the capture has none.
 fn first_packet(recording: &Recording, tunnels: Tunnels) -> Result<Timestamp, Error> {
     let mut first = Timestamp::from_nanos(0);
     recording
@@ -282,7 +283,7 @@ impl Run<'_> {
             symmetric: self.options.symmetric,
             ..spp::Options::default()
         };
-        // The queue's own counters are better.
+        // A log of the queue's counters is better.
         let is_queue = |log: &LogSource| log.kind == Some(LogKind::Queue);
         let has_log = self.inputs.logs.iter().any(is_queue);
         let bins =
@@ -299,7 +300,8 @@ impl Run<'_> {
         Ok((between, identification))
     }
 
-    /// The last pass over each capture; tells how many packets were too late for their bins.
+    /// Runs the last pass over each capture. Returns the senders, and the number of packets too
+    /// late for their bins by capture.
     fn replay(
         &self,
         captures: [Option<&Surveyed>; 2],
@@ -350,7 +352,7 @@ impl Run<'_> {
         Ok((senders, too_late))
     }
 
-    /// What was set, in words that a reader of the manifest can type.
+    /// Writes the options to the manifest, in the words of the command line.
     fn describe(&self, manifest: &mut Manifest) {
         let options = self.options;
         let position = options
@@ -378,7 +380,7 @@ impl Run<'_> {
     }
 }
 
-/// The checksum of a capture file.
+/// Computes the checksum of a capture file.
 fn checked(recording: &Recording) -> Result<Checked, Error> {
     let (bytes, sha256) =
         recording

@@ -1,4 +1,4 @@
-//! What each flow is called in all tables of a dataset.
+//! Flow numbers and names in all tables of a dataset.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,20 +13,21 @@ use super::traffic::TrafficNames;
 
 type Map<K, V> = HashMap<K, V, FixedState>;
 
-/// The flows of a dataset by what the two captures call them.
+/// Maps the flows of two captures to the flows of the dataset.
 ///
-/// A flow has the number that it has in the first capture; one that only the second has comes after
-/// all of these. Where the captures disagree on who began, the one that knows better is followed.
+/// A flow keeps its number from the first capture. Flows in the second capture alone get the
+/// numbers after them. If the captures disagree on the initiator, the dataset takes the initiator
+/// of the paired flow.
 #[derive(Default)]
 pub(super) struct Names {
     traffic: TrafficNames,
-    /// By the number of the pair.
+    /// Flows by pair number.
     pairs: Map<FlowId, Arc<DatasetFlow>>,
-    /// By the number in the capture, by [`Point::index`].
+    /// Flows by number in the capture, by [`Point::index`].
     locals: [Map<FlowId, Local>; 2],
 }
 
-/// What a capture's flow is in the dataset.
+/// A capture's flow in the dataset.
 #[derive(Clone, Debug)]
 pub(super) struct Local {
     pub(super) flow: Arc<DatasetFlow>,
@@ -41,11 +42,11 @@ impl Names {
         }
     }
 
-    /// A flow was found in both captures.
+    /// Adds a flow found in both captures.
     pub(super) fn pair(&mut self, pair: &PairedFlow) {
         let [src, dst] = pair.local;
-        // Number and names of a flow that had a partner before, which the other capture lost sight
-        // of, stay.
+        // The source's flow may already have a partner that the destination lost sight of. It keeps
+        // its number and names.
         let known = self.locals[Point::Src.index()].get(&src.flow);
         let flow = match known {
             Some(local) => Arc::clone(&local.flow),
@@ -62,7 +63,7 @@ impl Names {
         self.pairs.insert(pair.flow, flow);
     }
 
-    /// Names the flows of a capture that are not in the other one; those of the source first.
+    /// Adds the flows that only this capture contains. Call it for the source first.
     pub(super) fn rest(&mut self, point: Point, connections: &[ConnectionSummary]) {
         let taken = self.locals[Point::Src.index()].values();
         let mut next = taken.map(|local| local.flow.flow.0 + 1).max().unwrap_or(0);
@@ -82,17 +83,17 @@ impl Names {
         }
     }
 
-    /// The flow that the pair of this number is.
+    /// Returns the dataset's flow of a pair.
     pub(super) fn of_pair(&self, pair: FlowId) -> Option<&Arc<DatasetFlow>> {
         self.pairs.get(&pair)
     }
 
-    /// What a capture's flow is.
+    /// Returns the dataset's flow of a capture's flow.
     pub(super) fn of_local(&self, point: Point, flow: FlowId) -> Option<&Local> {
         self.locals[point.index()].get(&flow)
     }
 
-    /// All flows of a capture: what they are, and what the capture calls them.
+    /// Returns all flows of a capture in the dataset, each with its number in the capture.
     pub(super) fn of_capture(&self, point: Point) -> impl Iterator<Item = (&Local, FlowId)> {
         self.locals[point.index()]
             .iter()
@@ -101,7 +102,7 @@ impl Names {
 }
 
 impl Local {
-    /// What a direction that the capture names is in the dataset, or the other way round.
+    /// Maps a direction in the capture to the direction in the dataset, or back.
     pub(super) fn turned(&self, direction: Direction) -> Direction {
         match self.forward_is {
             Direction::Forward => direction,

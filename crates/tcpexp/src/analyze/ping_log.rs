@@ -3,7 +3,7 @@
 use tcpexp_table::dataset::LogSample;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// The answer that a line tells of:
+/// Parses a line with an answer, for example
 /// `[1767225609.778130] 64 bytes from 172.16.11.2: icmp_seq=1 ttl=63 time=40.1 ms`.
 pub(super) fn answer(line: &str) -> Option<LogSample> {
     let (at, rest) = line.strip_prefix('[')?.split_once(']')?;
@@ -19,7 +19,7 @@ pub(super) fn answer(line: &str) -> Option<LogSample> {
     })
 }
 
-/// A decimal number times a power of ten; further decimals are cut off.
+/// Returns a decimal number times 10^`zeros`; truncates further decimals.
 fn scaled(text: &str, zeros: usize) -> Option<i64> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

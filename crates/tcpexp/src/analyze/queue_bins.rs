@@ -1,4 +1,4 @@
-//! The bottleneck's queue as the packets show it.
+//! The bottleneck's queue from the delays of packets.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::tables::Table;
 use crate::Error;
 
-/// Queueing delays in bins of the time at which the packets left.
+/// Queueing delays in bins of departure time.
 ///
-/// A bin is told when no packet of it can be on its way any more, so memory does not grow with the
-/// length of the captures.
+/// A bin is written once none of its packets can still be in flight, so memory does not grow with
+/// the length of the captures.
 pub(super) struct QueueBins {
     origin: Timestamp,
     width: TimeDelta,
-    /// After this time in flight a packet is given up.
+    /// Time in flight after which a packet counts as lost.
     longest: TimeDelta,
-    /// By number and [`Way::index`].
+    /// Open bins by bin number and [`Way::index`].
     open: BTreeMap<(i64, usize), Bin>,
 }
 
@@ -41,7 +41,7 @@ impl QueueBins {
         }
     }
 
-    /// Takes in a packet that arrived; hands out the bins that are over.
+    /// Adds a packet that arrived. Writes the bins that are complete.
     pub(super) fn add(
         &mut self,
         packet: &PathPacket,
@@ -66,7 +66,7 @@ impl QueueBins {
         Ok(())
     }
 
-    /// Hands out what is left.
+    /// Writes the open bins.
     pub(super) fn finish(mut self, queue: &mut Table<QueueRow>) -> Result<(), Error> {
         let open = std::mem::take(&mut self.open);
         open.into_iter()

@@ -1,4 +1,4 @@
-//! A log of a Linux router's queues.
+//! Log of a Linux router's queues.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use tcpexp_host::Qdisc;
 use tcpexp_table::dataset::QueueState;
 use tcpexp_units::Timestamp;
 
-/// One line: what `tc -s -j qdisc show` printed, and when.
+/// One line: the output of `tc -s -j qdisc show` with its time.
 #[derive(Deserialize)]
 struct Line {
     time_ns: i64,
@@ -14,7 +14,7 @@ struct Line {
     qdiscs: Vec<Value>,
 }
 
-/// The states of the queues in a line; `None` if it is a line of another format.
+/// Parses the states of the queues in a line; `None` for a line of another format.
 pub(super) fn states(line: &str) -> Option<Vec<(Timestamp, QueueState)>> {
     let line: Line = serde_json::from_str(line).ok()?;
     let qdiscs: Vec<Qdisc> = tcpexp_host::from_values(line.qdiscs).ok()?;

@@ -1,4 +1,4 @@
-//! The last pass over a capture: senders, bins, and with one capture round-trip times.
+//! The last pass over a capture: senders, bins and, with one capture, round-trip times.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -24,16 +24,16 @@ use super::survey::Surveyed;
 use super::tables::{Table, Tables};
 use crate::{Error, Recording};
 
-/// A sender by its flow's number and the direction of its data.
+/// A sender, by its flow's number and the direction of its data.
 type Sender = (FlowId, Direction);
 
-/// What is known of senders by what the dataset calls them.
+/// Sender summaries by the dataset's flow numbers and directions.
 pub(super) type Summaries = HashMap<Sender, SenderSummary, FixedState>;
 
-/// Senders of one capture by what that calls them.
+/// Senders of one capture, by the capture's flow numbers and directions.
 pub(super) type Chosen = HashSet<Sender, FixedState>;
 
-/// One capture's last pass.
+/// The last pass over one capture.
 pub(super) struct Replay<'a> {
     pub(super) recording: &'a Recording,
     pub(super) tunnels: Tunnels,
@@ -42,18 +42,18 @@ pub(super) struct Replay<'a> {
     pub(super) names: &'a Names,
     pub(super) options: SenderOptions,
     pub(super) throughput: ThroughputOptions,
-    /// How far the bins are moved so that both captures share them.
+    /// Shift of the bin boundaries that gives both captures the same bins.
     pub(super) bins_moved: TimeDelta,
-    /// Whose rows are taken from this capture.
+    /// The senders reconstructed from this capture.
     pub(super) chosen: &'a Chosen,
-    /// Whether round-trip times are taken from this capture alone.
+    /// True if round-trip times are measured in this capture alone.
     pub(super) has_round_trips: bool,
-    /// When it was on the source's clock, what this capture's shows.
+    /// Converts a time of this capture's clock to the source's clock.
     pub(super) at_source: &'a (dyn Fn(Timestamp) -> Timestamp + Sync),
 }
 
 impl Replay<'_> {
-    /// Reads the capture.
+    /// Reads the capture and writes its rows.
     pub(super) fn run(
         &self,
         tables: &mut Tables,
@@ -181,7 +181,7 @@ impl Replay<'_> {
     }
 }
 
-/// The sender that a row is about.
+/// Flow and direction of the row's sender.
 fn whose(row: &mut SenderRow) -> (&mut FlowId, &mut Direction) {
     match row {
         SenderRow::Sample(row) => (&mut row.flow, &mut row.direction),
@@ -191,8 +191,8 @@ fn whose(row: &mut SenderRow) -> (&mut FlowId, &mut Direction) {
     }
 }
 
-/// Which sender is reconstructed from which capture: from the one taken where it sends, or from the
-/// first one if neither was or both were.
+/// Chooses the capture from which each sender is reconstructed: the one taken at the sender, or the
+/// first capture if both or neither were.
 pub(super) fn choose(names: &Names, captures: [Option<&Surveyed>; 2]) -> [Chosen; 2] {
     let mut found: HashMap<Sender, [Option<Sender>; 2], FixedState> = HashMap::default();
     for point in Point::BOTH {

@@ -1,4 +1,4 @@
-//! The runs of a sweep, each analysed in its directory.
+//! Analysis of the runs of a sweep, each in its own directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,21 +17,21 @@ use super::{
 };
 use crate::{Error, Recording};
 
-/// The parameters of one cell, by name.
+/// Parameters of one cell, by name.
 pub type Parameters = BTreeMap<String, Option<Parameter>>;
 
-/// The columns that the tables of all runs of a sweep begin with.
+/// The leading columns of all tables of a sweep.
 ///
-/// To be made of all cells, so that all tables of the sweep have the same columns: one that a cell does
-/// not have is null in its runs.
+/// Build them from all cells, so that all tables of the sweep have the same columns. A parameter
+/// that a cell lacks is null in its runs.
 #[derive(Clone, Debug, Default)]
 pub struct SweepColumns {
-    /// Each null, of the type that holds all values; those that vary first.
+    /// Null values of the type that fits all cells; varied parameters first.
     parameters: Vec<(String, RunValue)>,
 }
 
 impl SweepColumns {
-    /// The columns for cells with these parameters, of which `varied` come first.
+    /// Returns the columns for cells with these parameters. `varied` parameters come first.
     pub fn of<'a>(cells: impl IntoIterator<Item = &'a Parameters>, varied: &[String]) -> Self {
         let mut all: BTreeMap<&str, Option<RunValue>> = BTreeMap::new();
         for (name, parameter) in cells.into_iter().flatten() {
@@ -48,21 +48,21 @@ impl SweepColumns {
         };
         let mut parameters: Vec<_> = all
             .into_iter()
-            // One that no cell has is text, for want of anything else.
+            // A parameter without a value in any cell has no known type; text is the default.
             .map(|(name, value)| (name.to_owned(), value.unwrap_or(RunValue::Text(None))))
             .collect();
         parameters.sort_by_key(|(name, _)| place(name));
         Self { parameters }
     }
 
-    /// The columns of all runs in one sweep.
+    /// Returns the columns for all runs of a sweep.
     pub fn of_records<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Self {
         let records: Vec<&RunRecord> = records.into_iter().collect();
         let varied = records.first().map_or(&[][..], |record| &record.varied);
         Self::of(records.iter().map(|record| &record.parameters), varied)
     }
 
-    /// These columns with the values of one run.
+    /// Returns these columns with the values of one run.
     fn of_run(&self, record: &RunRecord) -> RunColumns {
         let column = |name: &str, description: &str, value| RunColumn {
             name: name.to_owned(),
@@ -106,11 +106,10 @@ fn value(parameter: &Parameter) -> RunValue {
     }
 }
 
-/// Analyses the run in `run_dir`, whose dataset is the directory [`RUN_DATASET`] in it.
+/// Analyses the run in `run_dir` and writes its dataset to the subdirectory [`RUN_DATASET`].
 ///
-/// `options` are taken but for what the run's record says: names, parameters, traffic, origin and
-/// the link's rate. Captures of several hosts on one side are read as one, so their clocks must
-/// agree.
+/// The run's record overrides `options` for names, parameters, traffic, origin and the link's rate.
+/// Captures of several hosts on one side are merged, so their clocks must agree.
 pub fn analyze_run(
     run_dir: &Path,
     columns: &SweepColumns,
@@ -121,7 +120,7 @@ pub fn analyze_run(
     analyze_run_into(run_dir, &record, columns, options, out)
 }
 
-/// The same with the run's record, into any directory.
+/// Like [`analyze_run`], with the run's record and for any output directory.
 pub fn analyze_run_into(
     run_dir: &Path,
     record: &RunRecord,
@@ -161,7 +160,7 @@ pub fn analyze_run_into(
     analyze(inputs, &options, out)
 }
 
-/// The captures of the hosts on one side of the bottleneck.
+/// Opens the captures of the hosts on one side of the bottleneck, merged into one.
 fn side(run_dir: &Path, record: &RunRecord, role: Role) -> Result<Option<Recording>, Error> {
     let captures = record
         .captures
@@ -177,7 +176,7 @@ fn side(run_dir: &Path, record: &RunRecord, role: Role) -> Result<Option<Recordi
     Ok(parts.pop())
 }
 
-/// A log whose kind is known; others are for people.
+/// Returns the source of a log of known kind. Other logs are for human readers.
 fn log_source(run_dir: &Path, log: &LogRecord) -> Option<LogSource> {
     Some(LogSource {
         path: run_dir.join(&log.file),
@@ -187,7 +186,7 @@ fn log_source(run_dir: &Path, log: &LogRecord) -> Option<LogSource> {
     })
 }
 
-/// Traffic that has flows in captures, which a ping has not.
+/// Returns the traffic of a record, or `None` for ping, which has no flows in captures.
 fn traffic(record: &TrafficRecord) -> Option<Traffic> {
     if record.tool == "ping" {
         return None;
@@ -202,7 +201,7 @@ fn traffic(record: &TrafficRecord) -> Option<Traffic> {
     })
 }
 
-/// The rate of the bottleneck in forward direction.
+/// Returns the bottleneck's rate in forward direction, in bits per second.
 fn rate_bps(record: &RunRecord) -> Option<u64> {
     let mbps = match record.parameters.get("rate_mbps")?.as_ref()? {
         Parameter::Number(mbps) => *mbps,
@@ -218,7 +217,7 @@ fn rate_bps(record: &RunRecord) -> Option<u64> {
     (1.0..1e15).contains(&bps).then_some(bps as u64)
 }
 
-/// What was done to the path, when it happened or else when it should have.
+/// Returns the changes of the path at their actual times, or else at their planned times.
 fn path_changes(record: &RunRecord) -> Vec<(Timestamp, Arc<str>)> {
     let changes = record.changes.iter().filter_map(|change| {
         let planned = || {
@@ -235,8 +234,9 @@ fn path_changes(record: &RunRecord) -> Vec<(Timestamp, Arc<str>)> {
     changes.collect()
 }
 
-/// The runs at `path`, which is a run's directory or a sweep's, each with its record, in order of
-/// their names. A directory without a record is a run that has not ended.
+/// Reads the records of the runs at `path`, a run's or a sweep's directory, sorted by name.
+///
+/// Skips directories without a record: their runs have not ended.
 pub fn recorded_runs(path: &Path) -> Result<Vec<(PathBuf, RunRecord)>, Error> {
     let read = |dir: PathBuf| {
         let record = RunRecord::read(&dir).map_err(Error::Record)?;
@@ -256,8 +256,7 @@ pub fn recorded_runs(path: &Path) -> Result<Vec<(PathBuf, RunRecord)>, Error> {
     ended.map(read).collect()
 }
 
-/// The columns that the run in `run_dir` shares with the others of its sweep, as far as these have
-/// ended.
+/// Returns the columns that the run in `run_dir` shares with the other ended runs of its sweep.
 pub fn columns_beside(run_dir: &Path) -> Result<SweepColumns, Error> {
     let sweep = fs::canonicalize(run_dir).ok().and_then(|dir| {
         let runs = dir.parent()?;

@@ -1,4 +1,4 @@
-//! The first pass over a capture: all that must be known before there can be rows.
+//! The first pass over a capture, which collects the prerequisites of all rows.
 
 use tcpexp_measure::Overheard;
 use tcpexp_measure::flows::{Connection, ConnectionSummary};
@@ -8,20 +8,20 @@ use tcpexp_wire::Tunnels;
 
 use crate::{CaptureInfo, Error, Recording};
 
-/// What the first pass over a capture finds.
+/// Result of the first pass over a capture.
 ///
-/// Its size follows the number of flows and of retransmissions, not that of packets.
+/// Its size grows with the number of flows and of retransmissions, not with the number of packets.
 pub(super) struct Surveyed {
     pub(super) info: CaptureInfo,
-    /// For the comparison with another capture.
+    /// Sample of packets for the comparison with the other capture.
     pub(super) sample: Survey,
     pub(super) hindsight: Hindsight,
-    /// In order of their numbers.
+    /// Connections in order of flow number.
     pub(super) connections: Vec<ConnectionSummary>,
 }
 
 impl Surveyed {
-    /// Reads a capture, once. `has_other` says whether it is to be compared with another one.
+    /// Reads a capture once. `has_other` is true if it is compared with another capture.
     pub(super) fn of(
         recording: &Recording,
         tunnels: Tunnels,
@@ -54,7 +54,7 @@ impl Surveyed {
         })
     }
 
-    /// What is told of the flow with this number.
+    /// Returns the summary of the flow with this number.
     pub(super) fn connection(&self, flow: tcpexp_flow::FlowId) -> Option<&ConnectionSummary> {
         let place = self
             .connections

@@ -1,4 +1,4 @@
-//! The tables of one dataset on their way to its files.
+//! Writers of the tables of one dataset.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -14,7 +14,7 @@ use tcpexp_units::Timestamp;
 use super::dataset_dir::DatasetDir;
 use crate::Error;
 
-/// All tables.
+/// All tables of a dataset.
 pub(super) struct Tables {
     pub(super) flows: Table<FlowRow>,
     pub(super) rtt: Table<RttRow>,
@@ -27,27 +27,27 @@ pub(super) struct Tables {
     pub(super) logs: Table<LogRow>,
 }
 
-/// One table.
+/// Writer of one table.
 pub(super) struct Table<R> {
     which: DatasetTable,
-    /// What its file will be called.
+    /// Final path of its file.
     path: PathBuf,
     rows: SortedWriter<R, BufWriter<File>>,
 }
 
-/// A table that is complete.
+/// A complete table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrittenTable {
-    /// Which one.
+    /// The table.
     pub table: DatasetTable,
-    /// How many rows it has.
+    /// Number of rows.
     pub rows: u64,
-    /// How long its file is.
+    /// Length of its file in bytes.
     pub bytes: u64,
 }
 
 impl Tables {
-    /// Starts all tables, so that each has its columns even if it gets no rows.
+    /// Creates all tables. A table without rows still has its columns.
     pub(super) fn create(dir: &DatasetDir, layout: &Layout) -> Result<Self, Error> {
         Ok(Self {
             flows: Table::new(dir, DatasetTable::Flows, layout.flows(), |row| row.at)?,
@@ -66,7 +66,7 @@ impl Tables {
         })
     }
 
-    /// Completes them all.
+    /// Completes all tables.
     pub(super) fn finish(self) -> Result<Vec<WrittenTable>, Error> {
         Ok(vec![
             self.flows.finish()?,
@@ -106,13 +106,13 @@ impl<R> Table<R> {
         added.map_err(|error| unwritten(self.path.clone(), error))
     }
 
-    /// What comes from here on is in an order of its own.
+    /// Ends a part: the rows that follow are sorted separately.
     pub(super) fn end_part(&mut self) -> Result<(), Error> {
         let ended = self.rows.end_part();
         ended.map_err(|error| unwritten(self.path.clone(), error))
     }
 
-    /// How many rows there are so far.
+    /// Number of rows so far.
     pub(super) fn rows(&self) -> u64 {
         self.rows.rows()
     }
@@ -141,7 +141,7 @@ impl<R> Table<R> {
     }
 }
 
-/// The cause alone where the table's error only says that writing failed.
+/// Returns the I/O error itself if the table's error only wraps it.
 fn unwritten(path: PathBuf, error: table::Error) -> Error {
     match error {
         table::Error::Write(source) => Error::Write { path, source },

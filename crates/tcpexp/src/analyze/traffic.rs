@@ -1,4 +1,4 @@
-//! Which flow belongs to which traffic of a plan.
+//! Assignment of flows to the traffic of a plan.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -6,29 +6,29 @@ use std::sync::Arc;
 use tcpexp_flow::{FlowId, Protocol};
 use tcpexp_table::dataset::DatasetFlow;
 
-/// One load generator: what sends between two hosts.
+/// One load generator between two hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traffic {
-    /// Its name.
+    /// Name of the generator.
     pub name: Arc<str>,
-    /// What to group it by.
+    /// Class, for grouping.
     pub class: Arc<str>,
     /// The two hosts.
     pub hosts: [IpAddr; 2],
     /// The server's port; `None` if the tool has none.
     pub port: Option<u16>,
-    /// Whether its first TCP connection carries no load but steers the test, as iperf3's does.
+    /// True if its first TCP connection carries no load but controls the test, as in iperf3.
     pub has_control_connection: bool,
 }
 
-/// The class of connections that steer a load generator.
+/// Class of the control connections of load generators.
 const CONTROL: &str = "control";
 
 /// The traffic of a run.
 #[derive(Debug, Default)]
 pub(super) struct TrafficNames {
     traffic: Vec<Traffic>,
-    /// Whether the control connection has been seen, by traffic.
+    /// By traffic: true once the control connection has been seen.
     is_steered: Vec<bool>,
 }
 
@@ -40,7 +40,7 @@ impl TrafficNames {
         }
     }
 
-    /// The next flow in order of appearance, with this number, from initiator to responder.
+    /// Describes the next flow in order of appearance. `ends` are initiator and responder.
     pub(super) fn flow(
         &mut self,
         flow: FlowId,
@@ -59,7 +59,7 @@ impl TrafficNames {
         })
     }
 
-    /// Name and class of the traffic that the next flow belongs to.
+    /// Returns name and class of the next flow's traffic.
     fn of(
         &mut self,
         protocol: Protocol,

@@ -1,4 +1,4 @@
-//! What is wrong with the input of a dataset.
+//! Warnings about the input of a dataset.
 
 use tcpexp_measure::path::{CaptureLoss, PathTotals};
 use tcpexp_measure::spp::Point;
@@ -7,7 +7,7 @@ use tcpexp_units::TimeDelta;
 use super::between::Between;
 use super::manifest::{CaptureInput, Manifest};
 
-/// A line for each thing that the reader of a dataset should know.
+/// Returns one line per warning.
 pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> Vec<String> {
     let mut warnings: Vec<String> = manifest.captures.iter().flat_map(of_capture).collect();
     if let Some(between) = between {
@@ -42,7 +42,7 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
     warnings
 }
 
-/// What the captures missed, a line for each.
+/// Returns a line for each loss of packets by a capture.
 fn of_capture_loss(totals: &PathTotals) -> Vec<String> {
     let missed = CaptureLoss::of(totals)
         .into_iter()
@@ -50,7 +50,7 @@ fn of_capture_loss(totals: &PathTotals) -> Vec<String> {
     missed.map(|loss| loss.to_string()).collect()
 }
 
-/// An error's message with those of its causes.
+/// Joins an error's message with those of its causes.
 pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes
