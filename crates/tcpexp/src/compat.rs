@@ -9,10 +9,10 @@ use tcpexp_wire::{LinkType, Tunnels, ip_bytes};
 use crate::rtt::align;
 use crate::{Error, Recording};
 
-/// The pairs that SPP 0.4.2 prints for two captures with the fields of `mask`.
+/// Computes the pairs that SPP 0.4.2 prints for two captures with the fields of `mask`.
 ///
-/// `hosts` are the addresses it is to look at, the one on the source's side first; without them
-/// the two that exchange most packets are taken.
+/// `hosts` are the two addresses to compare, the one on the source side first. Without `hosts`, the
+/// function takes the two hosts that exchange the most packets.
 pub fn spp_pairs(
     src: &Recording,
     dst: &Recording,

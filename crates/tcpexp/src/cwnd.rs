@@ -1,4 +1,4 @@
-//! The state of TCP senders from one capture or two.
+//! State of TCP senders from one or two captures.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -13,17 +13,18 @@ use tcpexp_wire::Tunnels;
 use crate::fates::fates;
 use crate::{CaptureInfo, CwndOptions, Error, Recording};
 
-/// A row of a reconstruction with its flow.
+/// A row of the sender reconstruction with its flow.
 pub type LabelledSenderRow = Labelled<SenderRow, SenderLabel>;
 
-/// Reconstructs the state of the senders of a capture, or of two.
+/// Reconstructs the state of the senders of one or two captures.
 ///
-/// Reads each capture twice, and four times if there are two. With two captures each sender is
-/// reconstructed from the one that was taken where it sends, or from the first one if neither was or
-/// both were; a flow has the number that it has in the first capture. What of its data was lost on
-/// its way is known where the sender's capture is the one that the data passes first. `sink` gets the
-/// rows of one capture after those of the other one, each in the order of its packets; its error ends
-/// the measurement.
+/// Reads a single capture twice, and each of two captures four times. With two captures, each
+/// sender is reconstructed from the capture taken at that sender, or from the first capture if both
+/// or neither were. Flows keep their numbers from the first capture. The loss of a sender's data is
+/// known if the sender's capture is upstream for that data.
+///
+/// `sink` receives the rows of the first capture before those of the second, each in packet order.
+/// The sink's error ends the measurement.
 pub fn cwnd<E: From<Error> + Send>(
     src: &Recording,
     dst: Option<&Recording>,
@@ -65,11 +66,11 @@ fn survey(recording: &Recording, tunnels: Tunnels) -> Result<(Hindsight, Capture
     Ok((hindsight, info))
 }
 
-/// Whose rows are taken from one capture: by its number and direction of the flow, the flow's label
-/// and direction in the output.
+/// The senders reconstructed from one capture. Maps the capture's flow number and direction to the
+/// flow's label and direction in the output.
 type Chosen = HashMap<(FlowId, Direction), (Arc<SenderLabel>, Direction)>;
 
-/// A flow as its capture has it.
+/// A flow of one capture.
 #[derive(Clone, Copy)]
 struct Captured {
     flow: FlowId,
@@ -98,19 +99,20 @@ impl Captured {
         })
     }
 
-    /// The ends without their roles, which a capture that began late may have got wrong.
+    /// The endpoints without their roles: a capture that began late may have swapped initiator and
+    /// responder.
     fn key(self) -> (SocketAddr, SocketAddr) {
         let (a, b) = self.ends;
         (a.min(b), a.max(b))
     }
 }
 
-/// Which sender is reconstructed from which capture.
+/// Chooses the capture from which each sender is reconstructed.
 fn choose(at_src: &Hindsight, at_dst: Option<&Hindsight>) -> [Chosen; 2] {
     let [mut from_src, mut from_dst] = [Chosen::new(), Chosen::new()];
     let flows = Captured::all(at_src);
     let mut next_new = flows.last().map_or(0, |last| last.flow.0 + 1);
-    // Where ports are used again, the first flow of the one capture is the first of the other one.
+    // If ports are reused, the first flow of one capture matches the first flow of the other.
     let mut partners: HashMap<_, Vec<Captured>> = HashMap::new();
     for captured in flows {
         let label = captured.label(captured.flow, Point::Src);
@@ -129,7 +131,7 @@ fn choose(at_src: &Hindsight, at_dst: Option<&Hindsight>) -> [Chosen; 2] {
     for captured in Captured::all(at_dst) {
         let partner = partners.get_mut(&captured.key()).and_then(Vec::pop);
         let label = match partner {
-            // The same roles in all rows of a flow.
+            // All rows of a flow use the same roles.
             Some(partner) => partner.label(partner.flow, Point::Dst),
             None => captured.label(FlowId(next_new), Point::Dst),
         };
@@ -179,7 +181,7 @@ fn replay<E: From<Error> + Send>(
     })
 }
 
-/// The sender that a row is about.
+/// Flow and direction of the row's sender.
 fn of(row: &mut SenderRow) -> (&mut FlowId, &mut Direction) {
     match row {
         SenderRow::Sample(row) => (&mut row.flow, &mut row.direction),

@@ -1,4 +1,4 @@
-//! What can go wrong between a file name and a result.
+//! Errors of this crate.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,177 +6,177 @@ use std::path::PathBuf;
 use tcpexp_measure::spp::NothingInCommon;
 use thiserror::Error;
 
-/// A failure of one of the calls that join the crates.
+/// An error of a measurement, an analysis or an input file.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The file cannot be opened.
     #[error("cannot open {}", path.display())]
     Open {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// Standard input or a pipe cannot be kept in a temporary file.
+    /// Standard input or a pipe cannot be copied to a temporary file.
     #[error("cannot keep {} in a temporary file", name.display())]
     Spool {
-        /// Which input.
+        /// Name of the input.
         name: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// The file is no capture that can be read.
+    /// The file cannot be read as a capture.
     #[error("cannot read {}", path.display())]
     Capture {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: tcpexp_capture::Error,
     },
-    /// The file can be read but holds nothing to work with.
+    /// The file is readable but contains nothing usable.
     #[error("nothing usable in {}: {why}", path.display())]
     Nothing {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Counts and damage, in words.
+        /// Description of the skipped records and the damage.
         why: String,
     },
-    /// The log cannot be read, or holds nothing of use.
+    /// The log cannot be read or contains nothing usable.
     #[error("cannot read {}", path.display())]
     Log {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: tcpexp_logs::import::Error,
     },
     /// The table cannot be read.
     #[cfg(feature = "tables")]
     #[error("cannot read {}", path.display())]
     Table {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: tcpexp_table::Error,
     },
     /// The runs of a sweep cannot be compared.
     #[cfg(feature = "runs")]
     #[error("cannot compare the runs in {}", path.display())]
     CompareRuns {
-        /// Which folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: tcpexp_runs::compare::CompareError,
     },
-    /// A folder holds no table.
+    /// The folder contains no table.
     #[error("there are no tables in {}", path.display())]
     NoTables {
-        /// Which folder.
+        /// Path of the folder.
         path: PathBuf,
     },
-    /// There is no table of this name.
+    /// No table has this name.
     #[error("there is no table {wanted}: there are {tables}")]
     NoTable {
-        /// The table asked for.
+        /// Requested table.
         wanted: String,
-        /// The tables that there are.
+        /// Names of the available tables.
         tables: String,
     },
-    /// No table has what is asked for.
+    /// No table has the requested columns.
     #[error("no table has the column {wanted}: {tables}")]
     NoColumns {
-        /// The columns asked for.
+        /// Requested columns.
         wanted: String,
-        /// The tables that there are, with their columns.
+        /// Available tables with their columns.
         tables: String,
     },
-    /// A file cannot be written.
+    /// The file cannot be written.
     #[error("cannot write {}", path.display())]
     Write {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// Rows cannot be brought into a table's format.
+    /// Rows cannot be encoded in the table's format.
     #[cfg(feature = "tables")]
     #[error("cannot write {}", path.display())]
     Encode {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: tcpexp_table::Error,
     },
-    /// The folder that a dataset is to be made in is not there.
+    /// The parent folder of the dataset does not exist.
     #[error("cannot write {}: there is no folder {}", path.display(), folder.display())]
     NoFolder {
-        /// Where the dataset was to be.
+        /// Path of the dataset.
         path: PathBuf,
-        /// What is missing.
+        /// Path of the missing folder.
         folder: PathBuf,
     },
-    /// There is something in the place of a dataset that would be lost.
+    /// The directory is not a dataset, so replacing it would destroy other files.
     #[error("{} holds something else than a dataset: name another directory", path.display())]
     NotOurs {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
-    /// The record of a run cannot be read.
+    /// The record of the run cannot be read.
     #[cfg(feature = "runs")]
     #[error(transparent)]
     Record(tcpexp_runs::record::RecordError),
-    /// A directory is neither a run's nor a sweep's.
+    /// The directory is neither a run nor a sweep.
     #[error("{} has neither a run.json nor runs, so it is no run and no sweep", path.display())]
     NoRuns {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
-    /// A run has no capture of its ends.
+    /// The run has no capture at its source or its sink.
     #[error("{} names no capture of a source or a sink", path.display())]
     NoCaptures {
-        /// The run's record.
+        /// Path of the run's record.
         path: PathBuf,
     },
-    /// The manifest of a dataset cannot be understood.
+    /// The manifest of the dataset cannot be parsed.
     #[cfg(feature = "tables")]
     #[error("{} is no manifest of a dataset", path.display())]
     Manifest {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: serde_json::Error,
     },
-    /// The manifest is of something else, or of a later version.
+    /// The manifest has another kind or a later version.
     #[error("{} is of \"{kind}\" version {version}, which this program does not know", path.display())]
     OtherManifest {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it says it is.
+        /// Kind in the manifest.
         kind: String,
-        /// Its version.
+        /// Version in the manifest.
         version: u32,
     },
-    /// Nothing tells what kind of log it is.
+    /// The format of the log is not recognised.
     #[error("{} is no log of a known format", path.display())]
     UnknownLog {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The two captures cannot be measured together.
+    /// The two captures cannot be compared.
     #[error("cannot compare {} with {}", src.display(), dst.display())]
     Compare {
-        /// The source capture.
+        /// Path of the source capture.
         src: PathBuf,
-        /// The destination capture.
+        /// Path of the destination capture.
         dst: PathBuf,
-        /// Why.
+        /// Cause.
         source: NothingInCommon,
     },
-    /// No two IPv4 hosts exchange packets that were seen at both points.
+    /// No two IPv4 hosts exchange packets that both captures contain.
     #[error("no IPv4 packet was seen both in {} and in {}", src.display(), dst.display())]
     NoHosts {
-        /// The source capture.
+        /// Path of the source capture.
         src: PathBuf,
-        /// The destination capture.
+        /// Path of the destination capture.
         dst: PathBuf,
     },
 }

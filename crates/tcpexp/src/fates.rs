@@ -1,4 +1,4 @@
-//! What two captures tell of each other's data: what of it was lost on its way.
+//! Fates of the data in two captures: delivered or lost on the path.
 
 use tcpexp_measure::path::{self, FirstPass, PathBatch};
 use tcpexp_measure::sender::DataFates;
@@ -8,10 +8,10 @@ use tcpexp_wire::Tunnels;
 use crate::rtt::align;
 use crate::{CaptureInfo, Error, Recording};
 
-/// What became of the data that passes either capture first, by [`Point::index`].
+/// Fates of the data that passes either capture first, by [`Point::index`].
 ///
-/// Reads both captures twice. Nothing is known where the captures have nothing in common: then
-/// each tells of senders by itself.
+/// Reads both captures twice. Returns empty fates if the captures have nothing in common; each
+/// capture then describes its senders alone.
 pub(crate) fn fates(
     src: &Recording,
     dst: &Recording,
@@ -24,7 +24,8 @@ pub(crate) fn fates(
     }
 }
 
-/// Shows what became of all packets; tells about the captures, source first.
+/// Passes the fates of all packets to `show`, and returns the summaries of the captures, source
+/// first.
 pub(crate) fn each(
     src: &Recording,
     dst: &Recording,
@@ -33,7 +34,7 @@ pub(crate) fn each(
 ) -> Result<[CaptureInfo; 2], Error> {
     let alignment = align(src, dst, tunnels)?;
     let (mut src, mut dst) = (src.walk_once(tunnels)?, dst.walk_once(tunnels)?);
-    // No queueing delays are asked for, so that it need not be known which packet was fastest.
+    // The empty first pass omits the smallest delays, which only queueing delays need.
     let (first, options) = (FirstPass::default(), spp::Options::default());
     path::measure(&mut src, &mut dst, alignment, first, options, |batch| {
         show(&batch);
@@ -42,7 +43,7 @@ pub(crate) fn each(
     Ok([CaptureInfo::of(&src), CaptureInfo::of(&dst)])
 }
 
-/// Adds what is told of flows and packets to what is known of either capture's data.
+/// Adds the flows and packets of `batch` to the fates of each capture's data.
 pub(crate) fn collect(fates: &mut [DataFates; 2], batch: &PathBatch) {
     for flow in &batch.flows {
         for point in Point::BOTH {

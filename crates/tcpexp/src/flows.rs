@@ -6,9 +6,10 @@ use tcpexp_wire::Tunnels;
 
 use crate::{CaptureInfo, Error, Recording};
 
-/// Sums up each connection of a capture; `sink` gets the summaries as the connections end.
+/// Summarises each connection of a capture.
 ///
-/// Reads the capture once. The sink's error ends it.
+/// Reads the capture once. `sink` receives a summary when its connection ends. The sink's error
+/// ends the measurement.
 pub fn flows<E: From<Error> + Send>(
     recording: &Recording,
     tunnels: Tunnels,

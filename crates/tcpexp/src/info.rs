@@ -1,4 +1,4 @@
-//! What is in a capture.
+//! Contents and condition of a capture.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels};
 use crate::walk::Walk;
 use crate::{Error, Recording};
 
-/// An error's message with those of its causes.
+/// Joins an error's message with those of its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes
@@ -20,49 +20,49 @@ fn chain(error: &dyn std::error::Error) -> String {
         .join(": ")
 }
 
-/// What one pass over a capture says about it.
+/// Summary of one pass over a capture.
 #[derive(Clone, Debug)]
 pub struct CaptureInfo {
     /// File format.
     pub format: Format,
-    /// How the file is compressed, if it is.
+    /// Compression of the file; `None` if uncompressed.
     pub compression: Option<Compression>,
-    /// What was captured on, with drop counters where the file has them.
+    /// Capture interfaces, with drop counters where the file has them.
     pub interfaces: Vec<Interface>,
-    /// Records used, and records not used by reason.
+    /// Number of records used, and of records skipped, by reason.
     pub tally: Tally,
     /// Earliest and latest capture time.
     pub span: Option<(Timestamp, Timestamp)>,
-    /// Bytes captured of all packets.
+    /// Captured bytes of all packets.
     pub captured_bytes: u64,
-    /// Bytes of all packets as they were on the wire.
+    /// Bytes of all packets on the wire.
     pub wire_bytes: u64,
-    /// What is wrong at the first place where the file is damaged, and where that is.
+    /// Description and place of the first damage in the file.
     pub damage: Option<String>,
-    /// How many places are damaged.
+    /// Number of damaged places.
     pub damaged_places: u64,
-    /// How many records stood behind later ones in the file; they were sorted by time.
+    /// Number of records that stood behind later ones in the file. They are sorted by time.
     pub moved_records: u64,
-    /// How many flows ended early because too many were alive; 0 where flows were not measured.
+    /// Number of flows ended early because too many were open; 0 if flows were not tracked.
     pub flows_shed: u32,
 }
 
 impl CaptureInfo {
     /// Reads a capture to its end.
     ///
-    /// Fails if it is no capture; one without a single record is an answer too.
+    /// Returns an error if the file is not a capture. A capture without records is not an error.
     pub fn read(recording: &Recording, tunnels: Tunnels) -> Result<Self, Error> {
         let mut walk = recording.walk_once(tunnels)?;
         while walk.show(usize::MAX, |_| ()) > 0 {}
         Ok(Self::of(&walk))
     }
 
-    /// Packets that the capture file itself reports as dropped, at all interfaces.
+    /// Packets that the capture file reports as dropped, summed over all interfaces.
     pub(crate) fn dropped(&self) -> u64 {
         self.interfaces.iter().filter_map(|i| i.dropped).sum()
     }
 
-    /// What a finished pass says.
+    /// Summary of a finished pass.
     pub(crate) fn of(walk: &Walk<'_>) -> Self {
         let capture = walk.capture();
         Self {
@@ -80,7 +80,7 @@ impl CaptureInfo {
         }
     }
 
-    /// What the finished passes over both captures of a pair say.
+    /// Summaries of the finished passes over both captures of a pair.
     pub(crate) fn of_both(walks: [&Walk<'_>; 2], flows_shed: [u32; 2]) -> [Self; 2] {
         let mut both = walks.map(Self::of);
         for (info, flows_shed) in both.iter_mut().zip(flows_shed) {
@@ -89,12 +89,12 @@ impl CaptureInfo {
         both
     }
 
-    /// Fails if there is not one packet that can be used, and says why.
+    /// Returns an error with the reasons if the capture has no usable packet.
     pub(crate) fn require_packets(&self, recording: &Recording) -> Result<(), Error> {
         self.require_packets_in(recording.name())
     }
 
-    /// The same for a capture that is no recording.
+    /// Like [`require_packets`](Self::require_packets), for a capture that is not a [`Recording`].
     pub(crate) fn require_packets_in(&self, name: &Path) -> Result<(), Error> {
         if self.tally.used() > 0 {
             return Ok(());
@@ -114,7 +114,7 @@ impl CaptureInfo {
         })
     }
 
-    /// The link types that are not supported, if that is the reason.
+    /// Lists the unsupported link types if `reason` is an unsupported link type.
     fn which(&self, reason: Skipped) -> String {
         if reason != Skipped::UnsupportedLinkType {
             return String::new();

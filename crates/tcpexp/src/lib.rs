@@ -1,16 +1,16 @@
 //! Analyses packet captures of TCP and UDP.
 //!
-//! Open a capture with [`Recording::open`], then call one of
+//! Open a capture with [`Recording::open`], then call one of these functions:
 //!
 //! - [`rtt`](fn@rtt): round-trip times between two captures, without synchronised clocks
 //! - [`path`](fn@path): the fate and the delays of each packet between two captures
 //! - [`cwnd`](fn@cwnd): congestion windows and loss recovery of TCP senders
 //! - [`flows`](fn@flows), [`single_rtt`], [`live_rtt`], [`throughput`](fn@throughput),
-//!   [`sequence`](fn@sequence): what one capture shows
+//!   [`sequence`](fn@sequence): results from one capture
 //! - [`analyze`](fn@analyze): all of these, written as a directory of Parquet tables
 //!
-//! Each passes results to a closure as they become known, so memory does not grow with the capture.
-//! The closure's error ends the measurement.
+//! Each function passes results to a closure as they become known, so memory does not grow with the
+//! capture. The closure's error ends the measurement.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -30,19 +30,19 @@
 //! ```
 //!
 //! [`LogFile`] reads the logs of kernels and tools, and [`logged_senders`] prepares them for a
-//! comparison with [`reconstructed_senders`]. The [`guide`] explains the methods, their accuracy and
-//! the `tcpexp` command.
+//! comparison with [`reconstructed_senders`]. The [`guide`] explains the methods, their accuracy
+//! and the `tcpexp` command.
 //!
 //! # Features
 //!
-//! All are on by default. Without them the crate reads captures and logs and computes samples with
-//! a third of the dependencies: 59 packages, not 169.
+//! All are on by default. Without them the crate still reads captures and logs and computes
+//! samples, and depends on 59 packages instead of 169.
 //!
 //! - `tables`: Arrow, Parquet, CSV and JSON tables, and datasets.
 //! - `runs`: recorded runs of sweeps; needs `tables`.
 //! - `charts`: SVG and PNG charts; needs `tables`.
 //!
-//! Reports, and the selection of columns for charts, need `charts` and `runs`.
+//! Reports and the selection of columns for charts need `charts` and `runs`.
 
 #[cfg(feature = "tables")]
 mod analyze;
@@ -108,7 +108,7 @@ pub use tables::{FLOW_COLUMN, Query, SOURCE_COLUMN, Tables};
 pub use throughput::{ThroughputReport, throughput};
 pub use walk::Walk;
 
-// What the functions above take and return.
+// Types in the signatures of the functions above.
 pub use tcpexp_flow::{Direction, Flow, FlowId, Protocol};
 pub use tcpexp_measure::Position;
 pub use tcpexp_measure::flows::ConnectionSummary;

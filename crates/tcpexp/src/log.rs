@@ -11,27 +11,27 @@ use tcpexp_logs::import::{self, Batch, Format, Report, import};
 
 use crate::Error;
 
-/// As much of a log is looked at to tell its format.
+/// Number of bytes at the start of a log from which its format is recognised.
 const GUESSED_BYTES: u64 = 1 << 16;
 
-/// A log that is open, decompressed if it is compressed.
+/// An open log, decompressed if necessary.
 pub struct LogFile {
     name: PathBuf,
     reader: Box<dyn BufRead>,
     breaks_off: Arc<AtomicBool>,
 }
 
-/// What was read of a log.
+/// Statistics of a log that was read.
 #[derive(Clone, Debug)]
 pub struct LogReport {
-    /// What became of its lines.
+    /// Number of lines used and not used, by reason.
     pub lines: Report,
-    /// Whether its compressed data ends before it is complete.
+    /// True if the compressed data is truncated.
     pub breaks_off: bool,
 }
 
 impl LogFile {
-    /// The log at `path`; `-` is standard input.
+    /// Opens the log at `path`; `-` is standard input.
     pub fn open(path: &Path) -> Result<Self, Error> {
         if path.as_os_str() == "-" {
             return Self::new("standard input".into(), BufReader::new(io::stdin()));
@@ -62,12 +62,12 @@ impl LogFile {
         }
     }
 
-    /// What it is called in messages.
+    /// Name in messages.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// Its format by its beginning.
+    /// Recognises the format from the start of the log.
     pub fn guess(&mut self) -> Result<Format, Error> {
         let mut beginning = Vec::new();
         let read = (&mut self.reader)
@@ -85,7 +85,7 @@ impl LogFile {
         })
     }
 
-    /// Hands its lines to `each`, which may end it.
+    /// Passes each line to `each`. An error from `each` ends the reading.
     pub(crate) fn each_line(
         self,
         mut each: impl FnMut(&str) -> Result<(), Error>,
@@ -110,7 +110,7 @@ impl LogFile {
         }
     }
 
-    /// Reads it and hands its rows to `sink`, in the order of the log; the sink's error ends it.
+    /// Reads the log and passes its rows to `sink` in log order. The sink's error ends the reading.
     pub fn read<E: From<Error>>(
         self,
         format: Format,
@@ -134,7 +134,7 @@ impl LogFile {
     }
 }
 
-/// Why a log is not read on.
+/// Cause that ended the reading of a log.
 enum Ended<E> {
     Log(import::Error),
     Sink(E),
@@ -146,7 +146,7 @@ impl<E> From<import::Error> for Ended<E> {
     }
 }
 
-/// Compressed data that breaks off ends where it does; what came before is whole.
+/// Reads truncated compressed data as far as it goes, and ends there without an error.
 struct UntilItBreaksOff<R> {
     input: R,
     breaks_off: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! Losses that two captures show, and the drops that a bottleneck logged.
+//! Losses between two captures, compared with the drops that a bottleneck logged.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use tcpexp_wire::{Transport, Tunnels};
 
 use crate::{CaptureInfo, Error, LogFile, Recording, fates};
 
-/// What a bottleneck's log says that it dropped; see [`LoggedDrop::of_line`] for its lines.
+/// Reads the drops in a bottleneck's log. See [`LoggedDrop::of_line`] for the line format.
 pub fn logged_drops(path: &Path) -> Result<Vec<LoggedDrop>, Error> {
     let mut drops = Vec::new();
     let mut line = 0;
@@ -28,17 +28,17 @@ pub fn logged_drops(path: &Path) -> Result<Vec<LoggedDrop>, Error> {
     Ok(drops)
 }
 
-/// Holds the losses of TCP data on its way from `src` to `dst` against a bottleneck's drops.
+/// Compares the losses of TCP data from `src` to `dst` with a bottleneck's drops.
 ///
-/// Tells about the captures too, source first. Reads `src` three times and `dst` twice. Memory
-/// follows the number of packets.
+/// Returns the score and the summaries of both captures, source first. Reads `src` three times and
+/// `dst` twice. Memory grows with the number of packets.
 pub fn loss_score(
     src: &Recording,
     dst: &Recording,
     tunnels: Tunnels,
     drops: &[LoggedDrop],
 ) -> Result<(LossScore, [CaptureInfo; 2]), Error> {
-    // By record, how many packets of it were lost.
+    // Number of lost packets by record.
     let mut lost: HashMap<u64, u64> = HashMap::new();
     let infos = fates::each(src, dst, tunnels, |batch| {
         for packet in batch.packets.iter().filter(|packet| is_known(packet)) {
@@ -66,7 +66,7 @@ pub fn loss_score(
     Ok((LossScore::of(&sent, drops), infos))
 }
 
-/// Whether the captures can tell of a packet if it was lost.
+/// True for a packet with data, from source to destination, whose loss or arrival is known.
 fn is_known(packet: &PathPacket) -> bool {
     let is_one = matches!(
         packet.fate,

@@ -1,4 +1,4 @@
-//! Captures of one side of a path as one.
+//! Merging of the captures on one side of a path.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -9,11 +9,11 @@ use tcpexp_units::Timestamp;
 use crate::{Error, Recording};
 
 impl Recording {
-    /// Captures taken at the same time on several hosts or interfaces, as if one had taken them all.
+    /// Merges captures taken at the same time on several hosts or interfaces into one.
     ///
-    /// The clocks of the hosts must agree, as those of one machine's interfaces do: nothing is done
-    /// about it. Records without a time are left out. What results is kept in a temporary file without
-    /// a name.
+    /// The clocks of the hosts must agree, as for the interfaces of one machine: no offset is
+    /// corrected. Records without a time are left out. The merged capture is an unnamed temporary
+    /// file.
     pub fn merged(parts: &[Self]) -> Result<Self, Error> {
         let names: Vec<_> = parts
             .iter()
@@ -36,17 +36,18 @@ impl Recording {
     }
 }
 
-/// A capture, and its next record.
+/// A capture and its next record.
 struct Head<'a> {
     capture: Capture<'a>,
     next: Option<Kept>,
-    /// The time of the last record that has one.
+    /// Time of the last record with a usable time.
     latest: Timestamp,
 }
 
 struct Kept {
     at: Timestamp,
-    /// Its place among the records of all captures: an outlier stays behind the record before it.
+    /// Sort key among the records of all captures. An outlier keeps the key of the record before
+    /// it.
     order: Timestamp,
     link_type: u16,
     wire_bytes: u32,
@@ -64,7 +65,7 @@ impl<'a> Head<'a> {
         head
     }
 
-    /// Takes the next record that has a time; `buffer` is used again.
+    /// Reads the next record with a time. Reuses `buffer`.
     fn step(&mut self, mut buffer: Vec<u8>) {
         self.next = None;
         while let Some(Record {
@@ -93,8 +94,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Writes the records of all captures in order of time, as pcapng with an interface for each link
-/// type.
+/// Writes the records of all captures in time order, as pcapng with one interface per link type.
 fn write(heads: &mut [Head<'_>], out: &mut impl Write) -> io::Result<()> {
     const SECTION: [u32; 7] = [0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28];
     words(out, &SECTION)?;
@@ -114,7 +114,7 @@ fn write(heads: &mut [Head<'_>], out: &mut impl Write) -> io::Result<()> {
         let interface = if let Some(interface) = known {
             interface
         } else {
-            // Nanoseconds: option 9 is if_tsresol, 10^-9.
+            // Option 9 is `if_tsresol`; its value 9 means 10^-9 s.
             words(out, &[1, 32, record.link_type.into(), 0])?;
             words(out, &[9 | 1 << 16, 9, 0, 32])?;
             interfaces.push(record.link_type);
@@ -125,7 +125,7 @@ fn write(heads: &mut [Head<'_>], out: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// An enhanced packet block.
+/// Writes an enhanced packet block.
 fn packet(out: &mut impl Write, interface: usize, record: &Kept) -> io::Result<()> {
     let captured = word(record.captured.len())?;
     let padding = captured.wrapping_neg() % 4;

@@ -22,30 +22,31 @@ pub struct RttOptions {
 }
 
 impl RttOptions {
-    /// Measures either the packets inside tunnels, or those outside. Default: outside.
+    /// Uses the packets inside IP-in-IP, GRE and VXLAN tunnels, or skips tunnelled packets.
+    /// Default: skips them.
     #[must_use]
     pub const fn tunnels(mut self, tunnels: Tunnels) -> Self {
         self.tunnels = tunnels;
         self
     }
 
-    /// The longest plausible one-way delay; a packet that takes longer counts as lost. Memory grows
-    /// with it. Default: 30 s.
+    /// Sets the longest plausible one-way delay. A packet with a longer delay counts as lost.
+    /// Memory grows with this limit. Default: 30 s.
     #[must_use]
     pub const fn max_owd(mut self, max_owd: TimeDelta) -> Self {
         self.spp.max_owd = max_owd;
         self
     }
 
-    /// Takes the fastest packets to be equally fast both ways, which leaves nothing of the offset
-    /// between the clocks unknown but what their resolution hides. Default: no.
+    /// Assumes that the smallest one-way delay is the same both ways. The clocks' resolution then
+    /// limits the accuracy of the clock offset. Default: no.
     #[must_use]
     pub const fn symmetric(mut self, symmetric: bool) -> Self {
         self.spp.symmetric = symmetric;
         self
     }
 
-    /// Reports the fate of each packet beside the samples. Default: no.
+    /// Reports the fate of each packet in addition to the samples. Default: no.
     #[must_use]
     pub const fn outcomes(mut self, outcomes: bool) -> Self {
         self.spp.outcomes = outcomes;
@@ -62,23 +63,24 @@ pub struct PathOptions {
 }
 
 impl PathOptions {
-    /// Measures either the packets inside tunnels, or those outside. Default: outside.
+    /// Uses the packets inside IP-in-IP, GRE and VXLAN tunnels, or skips tunnelled packets.
+    /// Default: skips them.
     #[must_use]
     pub const fn tunnels(mut self, tunnels: Tunnels) -> Self {
         self.tunnels = tunnels;
         self
     }
 
-    /// The longest plausible one-way delay; a packet that takes longer counts as lost. Memory grows
-    /// with it. Default: 30 s.
+    /// Sets the longest plausible one-way delay. A packet with a longer delay counts as lost.
+    /// Memory grows with this limit. Default: 30 s.
     #[must_use]
     pub const fn max_owd(mut self, max_owd: TimeDelta) -> Self {
         self.spp.max_owd = max_owd;
         self
     }
 
-    /// Takes the fastest packets to be equally fast both ways, which leaves nothing of the offset
-    /// between the clocks unknown but what their resolution hides. Default: no.
+    /// Assumes that the smallest one-way delay is the same both ways. The clocks' resolution then
+    /// limits the accuracy of the clock offset. Default: no.
     #[must_use]
     pub const fn symmetric(mut self, symmetric: bool) -> Self {
         self.spp.symmetric = symmetric;
@@ -95,21 +97,23 @@ pub struct CwndOptions {
 }
 
 impl CwndOptions {
-    /// Replays the senders of packets inside tunnels, or of those outside. Default: outside.
+    /// Uses the packets inside IP-in-IP, GRE and VXLAN tunnels, or skips tunnelled packets.
+    /// Default: skips them.
     #[must_use]
     pub const fn tunnels(mut self, tunnels: Tunnels) -> Self {
         self.tunnels = tunnels;
         self
     }
 
-    /// Where the capture was taken, from the view of the data. Default: inferred from the packets.
+    /// Sets the capture's position relative to the sender of the data. Default: inferred from the
+    /// packets.
     #[must_use]
     pub const fn position(mut self, position: Position) -> Self {
         self.sender.position = Some(position);
         self
     }
 
-    /// The operating system whose rules are replayed. Default: Linux.
+    /// Sets the operating system whose sender rules are replayed. Default: Linux.
     #[must_use]
     pub const fn profile(mut self, profile: Profile) -> Self {
         self.sender.profile = profile;

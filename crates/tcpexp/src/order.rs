@@ -1,26 +1,26 @@
-//! Records whose file order is not their order in time.
+//! Sorting of records that are out of time order in the file.
 //!
-//! Several receive queues, and tools that merge files, write records a few places out of order. A
-//! flow is followed in order of time: a SYN-ACK before its SYN begins a flow of its own, and data
-//! before older data seems retransmitted. Records are therefore sorted within a bounded window as
-//! soon as one is found out of order.
+//! Several receive queues, and tools that merge files, write records a few places out of order.
+//! Flow tracking needs time order: a SYN-ACK before its SYN begins a separate flow, and a segment
+//! recorded after later data looks retransmitted. Once a record is out of order, the reader sorts
+//! records within a bounded window.
 
 use std::collections::VecDeque;
 
 use tcpexp_capture::{Capture, Record};
 use tcpexp_units::Timestamp;
 
-/// How many records are held back: a record up to half as many places late is put in its place. One
-/// poll of a receive queue takes up to 64 packets (`NAPI_POLL_WEIGHT` in the kernel's
-/// `netdevice.h`), so two queues written in turn are not further out of order than that.
+/// Number of records in the sorting window. A record up to half as many places late reaches its
+/// place in time order. One poll of a receive queue takes up to 64 packets (`NAPI_POLL_WEIGHT` in
+/// the kernel's `netdevice.h`), so two queues written in turn are at most 64 places out of order.
 const WINDOW: usize = 128;
-/// This many records in a row that are all earlier than what came before them are not out of order:
-/// the clock was set back, and sorting would mix the time before with the time after.
+/// Number of consecutive records, all earlier than a record before them, that show a backward clock
+/// step. Sorting across the step would mix the records before it with those after it.
 const SET_BACK: usize = WINDOW / 2;
-/// How many records are looked at before a capture is read for the first time.
+/// Number of records probed for order before the first pass.
 const PROBED: usize = 1_024;
 
-/// Whether one of the first records of `capture` is earlier than the one before it.
+/// True if one of the first `PROBED` records of `capture` is earlier than a record before it.
 pub(crate) fn begins_out_of_order(mut capture: Capture<'_>) -> bool {
     let mut latest = Timestamp::MIN;
     for _ in 0..PROBED {
@@ -37,7 +37,7 @@ pub(crate) fn begins_out_of_order(mut capture: Capture<'_>) -> bool {
     false
 }
 
-/// A record with its bytes, kept while others are read.
+/// A record with its bytes, held while later records are read.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) number: u64,
@@ -47,21 +47,21 @@ pub(crate) struct Held {
     pub(crate) captured: Vec<u8>,
 }
 
-/// The next records of a capture in file order, of which the earliest is taken out.
+/// The next records of a capture in file order. The earliest is taken out first.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     held: VecDeque<Held>,
-    /// Buffers to use again.
+    /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
 }
 
 impl Window {
-    /// Whether the next record is known: more need not be read before one is taken out.
+    /// True if the earliest record is known without reading further.
     pub(crate) fn is_full(&self) -> bool {
         self.held.len() >= WINDOW
     }
 
-    /// Adds the record that follows in the file, which was captured `at`.
+    /// Adds the next record of the file, captured at `at`.
     pub(crate) fn push(&mut self, number: u64, at: Timestamp, record: &Record<'_>) {
         let mut captured = self.spare.pop().unwrap_or_default();
         captured.clear();
@@ -75,21 +75,23 @@ impl Window {
         });
     }
 
-    /// Takes out the earliest record, and reports whether others stood before it.
+    /// Takes out the earliest record. The flag is true if other records stood before it in the
+    /// file.
     pub(crate) fn pop(&mut self) -> Option<(Held, bool)> {
         let place = self.earliest()?;
         let held = self.held.remove(place)?;
         Some((held, place > 0))
     }
 
-    /// Gives a record's buffer back.
+    /// Returns a record's buffer for reuse.
     pub(crate) fn reuse(&mut self, held: Held) {
         self.spare.push(held.captured);
     }
 
-    /// The place of the earliest record before any set-back of the clock.
+    /// Place of the earliest record before any backward clock step.
     fn earliest(&self) -> Option<usize> {
-        // What follows the later half is not known yet, unless the capture ends here.
+        // The records after a full window are unknown, so its later half may be the start of a
+        // backward clock step.
         let mut end = self.held.len();
         if self.is_full() {
             end -= SET_BACK;
@@ -104,7 +106,8 @@ impl Window {
         }
     }
 
-    /// Whether all records from `place` on are earlier than one before them.
+    /// True if all records from `place` on, at least `SET_BACK`, are earlier than a record before
+    /// `place`.
     fn is_set_back(&self, place: usize) -> bool {
         let before = self.held.iter().take(place).map(|held| held.at).max();
         let after = self.held.iter().skip(place);
@@ -116,7 +119,7 @@ impl Window {
 mod tests {
     use super::*;
 
-    /// The times in the order in which the window gives them out.
+    /// Times in the order in which the window returns them, and the number of moved records.
     fn sorted(times: impl IntoIterator<Item = i64>) -> (Vec<i64>, usize) {
         let (mut window, mut out, mut moved) = (Window::default(), Vec::new(), 0);
         let mut take = |window: &mut Window| {
@@ -149,7 +152,7 @@ mod tests {
 
     #[test]
     fn records_a_few_places_out_of_order_are_sorted() {
-        // Every five in a row are written backwards.
+        // Each group of five records is reversed.
         let backwards = (0..1_000).map(|i| i / 5 * 5 + 4 - i % 5);
         let (times, moved) = sorted(backwards);
         assert_eq!(times, (0..1_000).collect::<Vec<_>>());

@@ -1,8 +1,9 @@
-//! Files and directories that are not complete yet, and those that a killed run left behind.
+//! Incomplete files and directories, and those that a killed run left behind.
 //!
-//! A result is written under a hidden name, `.tcpexp-*.partial`, beside its place and renamed when it
-//! is complete. Its writer holds a lock on it. A lock ends with its process, so that a later run
-//! recognises a leftover by its name without a lock.
+//! A result is written next to its final place under a hidden name, `.tcpexp-*.partial`, and
+//! renamed when it is complete. Its writer holds a lock on it. The operating system releases the
+//! lock when the process ends, so a later run recognises a leftover as a partial name without a
+//! lock.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -11,14 +12,14 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
-/// How the name of an incomplete result begins.
+/// Prefix of the name of an incomplete result.
 pub const PREFIX: &str = ".tcpexp-";
-/// How the name of an incomplete result ends.
+/// Suffix of the name of an incomplete result.
 pub const SUFFIX: &str = ".partial";
 
-/// Makes an incomplete result, as `create` does, and locks it for as long as the returned file is open.
+/// Creates an incomplete result with `create`, and locks it while the returned file is open.
 ///
-/// On a file system without locks, later runs do not remove it.
+/// On a file system without locks, later runs do not remove leftovers.
 pub fn locked<T>(
     mut create: impl FnMut() -> io::Result<T>,
     path: impl Fn(&T) -> &Path,
@@ -26,14 +27,14 @@ pub fn locked<T>(
     loop {
         let made = create()?;
         let file = File::open(path(&made))?;
-        // A run that looks for leftovers may come between the two steps above and remove the result.
+        // Another run may remove the result as a leftover between the two steps above.
         if flock(&file, FlockOperation::LockExclusive).is_err() || path(&made).exists() {
             return Ok((made, file));
         }
     }
 }
 
-/// Removes what killed runs left in `folder`; what cannot be removed stays.
+/// Removes the leftovers of killed runs in `folder`. Ignores errors.
 pub fn remove_leftovers(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -53,7 +54,7 @@ pub fn remove_leftovers(folder: &Path) {
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;
         }
-        // Another run may have removed it in the meantime.
+        // Another run may remove it first.
         let _ = if kind.is_dir() {
             fs::remove_dir_all(path)
         } else {

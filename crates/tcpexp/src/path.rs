@@ -1,4 +1,4 @@
-//! What became of each packet between two captures.
+//! Fate and delay of each packet between two captures.
 
 use tcpexp_measure::path::{self, PathBatch, PathTotals};
 use tcpexp_measure::spp::{ClockModel, Identification};
@@ -6,27 +6,31 @@ use tcpexp_measure::spp::{ClockModel, Identification};
 use crate::rtt::align;
 use crate::{CaptureInfo, Error, PathOptions, Recording};
 
-/// What is known of a path when its captures have been measured.
+/// Result of [`path`](fn@path).
 #[derive(Debug)]
 pub struct PathReport {
     /// The two captures, source first.
     pub captures: [CaptureInfo; 2],
-    /// By what packets were known again.
+    /// The fields that identify packets.
     pub identification: Identification,
     /// Packets of the first pass's sample found in both captures.
     pub common_packets: u64,
-    /// The clocks' offset, skew and steps. Each one-way delay is off by the error of the offset at
-    /// most: see [`Offset::error`](tcpexp_measure::spp::Offset::error).
+    /// Offset, skew and steps of the clocks. The error of the offset bounds the error of each
+    /// one-way delay: see [`Offset::error`](tcpexp_measure::spp::Offset::error).
     pub clock: ClockModel,
-    /// All flows together, and what was not used.
+    /// Totals over all flows, and counts of unused packets.
     pub totals: PathTotals,
 }
 
-/// Finds out what became of each packet between two captures of the same traffic.
+/// Measures the fate and the delays of each packet between two captures of the same traffic.
 ///
-/// Reads both captures three times, each on a thread of its own: for how they lie to each other,
-/// for the smallest delays and what the captures missed, and for the packets. `sink` gets flows,
-/// packets and summaries as they come; its error ends the measurement.
+/// Reads both captures three times, each capture on its own thread:
+/// - to align the captures
+/// - to find the smallest delays and the packets that the captures missed
+/// - to measure each packet
+///
+/// `sink` receives flows, packets and summaries as they become known. The sink's error ends the
+/// measurement.
 pub fn path<E: From<Error> + Send>(
     src: &Recording,
     dst: &Recording,

@@ -1,4 +1,4 @@
-//! A capture that can be walked more than once.
+//! A capture that supports several passes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,30 +13,30 @@ use crate::Error;
 use crate::order::{Window, begins_out_of_order};
 use crate::walk::Walk;
 
-/// A capture file, or what standard input brought.
+/// A capture file, or a copy of standard input or a pipe.
 ///
-/// Measuring takes two passes, so standard input is kept in a temporary file without a name: it is
-/// gone when the program ends, however it ends.
+/// A measurement takes two or more passes, so standard input is copied to an unnamed temporary
+/// file. The file disappears when the program ends, even if it is killed.
 #[derive(Debug)]
 pub struct Recording {
     name: PathBuf,
     source: Source,
     progress: Arc<AtomicU64>,
-    /// Whether records were found out of order, by the first look or by a pass.
+    /// True once the probe or a pass has found records out of order.
     out_of_order: OnceLock<AtomicBool>,
 }
 
 #[derive(Debug)]
 enum Source {
-    /// Mapped once, for all passes.
+    /// Memory-mapped once for all passes.
     Mapped(MappedFile),
-    /// Opened anew for each pass.
+    /// Reopened for each pass.
     Path,
     Spooled(File),
 }
 
 impl Recording {
-    /// The capture file at `path`; `-` is standard input.
+    /// Opens the capture file at `path`; `-` is standard input.
     pub fn open(path: &Path) -> Result<Self, Error> {
         if path.as_os_str() == "-" {
             return Self::spool("standard input".into(), io::stdin().lock());
@@ -50,10 +50,10 @@ impl Recording {
             return Err(named(io::ErrorKind::IsADirectory.into()));
         }
         if !metadata.is_file() {
-            // A pipe can be read only once.
+            // A pipe allows only one pass.
             return Self::spool(path.to_owned(), File::open(path).map_err(named)?);
         }
-        // An empty file cannot be mapped, nor can one on some file systems.
+        // Empty files and files on some file systems cannot be mapped.
         let mapped = MappedFile::new(&File::open(path).map_err(named)?);
         Ok(Self::new(
             path.to_owned(),
@@ -70,8 +70,8 @@ impl Recording {
         }
     }
 
-    /// Reads the file as a stream instead of mapping it: slower, but safe if another program cuts
-    /// the file short meanwhile.
+    /// Reads the file as a stream instead of mapping it: slower, but safe if another program
+    /// truncates the file during a pass.
     #[must_use]
     pub fn streamed(mut self) -> Self {
         if let Source::Mapped(_) = self.source {
@@ -80,7 +80,7 @@ impl Recording {
         self
     }
 
-    /// What `input` brings, kept in a temporary file.
+    /// Copies `input` to a temporary file.
     pub fn spool(name: PathBuf, mut input: impl Read) -> Result<Self, Error> {
         let spooled = tempfile::tempfile().and_then(|mut file| {
             io::copy(&mut input, &mut file)?;
@@ -92,17 +92,17 @@ impl Recording {
         }
     }
 
-    /// What is in `file`, which has no name of its own.
+    /// A recording of an unnamed temporary file.
     pub(crate) fn of_spool(name: PathBuf, file: File) -> Self {
         Self::new(name, Source::Spooled(file))
     }
 
-    /// What it is called in messages.
+    /// Name in messages.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// Bytes of the file; what a pass over it works off.
+    /// Length of the file in bytes: the number of bytes that a pass reads.
     pub fn file_bytes(&self) -> u64 {
         let metadata = match &self.source {
             Source::Mapped(file) => return file.len() as u64,
@@ -112,9 +112,9 @@ impl Recording {
         metadata.map_or(0, |metadata| metadata.len())
     }
 
-    /// The file from its first byte, as it is stored.
+    /// Opens the stored file at its first byte.
     ///
-    /// Not to be read while a pass is under way: standard input has one place in it for all.
+    /// Do not read it during a pass over spooled input: all handles share one file position.
     #[cfg(feature = "tables")]
     pub(crate) fn file(&self) -> io::Result<File> {
         match &self.source {
@@ -127,18 +127,18 @@ impl Recording {
         }
     }
 
-    /// Whether [`file`](Self::file) may be read beside a pass.
+    /// True if [`file`](Self::file) may be read during a pass.
     #[cfg(feature = "tables")]
     pub(crate) const fn can_be_read_twice_at_once(&self) -> bool {
         !matches!(self.source, Source::Spooled(_))
     }
 
-    /// Bytes of the file that have been read so far, all passes added up.
+    /// Counter of the bytes read so far, summed over all passes.
     pub fn progress(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.progress)
     }
 
-    /// Shows each record, as it is in the file, to `each`.
+    /// Passes each record to `each`, in file order.
     pub(crate) fn each_record(&self, mut each: impl FnMut(&Record<'_>)) -> Result<(), Error> {
         let mut capture = self.capture()?;
         while let Some(record) = capture.next_record() {
@@ -163,8 +163,8 @@ impl Recording {
         Ok(walk)
     }
 
-    /// The same, but what the pass has read leaves the memory, which so does not grow with the file; a
-    /// pass that follows looks it up again.
+    /// Starts a pass that releases the mapped pages it has read, so memory does not grow with the
+    /// file. A later pass reads the file again.
     pub fn walk_once(&self, tunnels: Tunnels) -> Result<Walk<'_>, Error> {
         let mut walk = self.walk(tunnels)?;
         if let Some((_, passage)) = &mut walk.mapped {
@@ -173,7 +173,7 @@ impl Recording {
         Ok(walk)
     }
 
-    /// Looks at the first records before the first pass.
+    /// Probes the order of the first records before the first pass.
     fn out_of_order(&self) -> Result<&AtomicBool, Error> {
         if let Some(known) = self.out_of_order.get() {
             return Ok(known);

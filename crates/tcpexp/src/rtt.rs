@@ -6,25 +6,25 @@ use tcpexp_wire::Tunnels;
 
 use crate::{CaptureInfo, Error, Recording, RttOptions};
 
-/// What is known of a pair of captures when it has been measured.
+/// Result of [`rtt`](fn@rtt).
 #[derive(Debug)]
 pub struct RttReport {
     /// The two captures, source first.
     pub captures: [CaptureInfo; 2],
-    /// By what packets were known again.
+    /// The fields that identify packets.
     pub identification: Identification,
     /// Packets of the first pass's sample found in both captures.
     pub common_packets: u64,
-    /// The clocks' offset, skew and steps.
+    /// Offset, skew and steps of the clocks.
     pub clock: ClockModel,
-    /// Flows at one point only, and pairs given up.
+    /// Flows at one point only, and discarded pairs.
     pub totals: Totals,
 }
 
 /// Measures the round-trip times between two captures of the same traffic.
 ///
-/// Reads both captures twice, each on a thread of its own. `sink` gets the flows, samples and
-/// summaries as they come; its error ends the measurement.
+/// Reads both captures twice, each capture on its own thread. `sink` receives flows, samples and
+/// summaries as they become known. The sink's error ends the measurement.
 pub fn rtt<E: From<Error> + Send>(
     src: &Recording,
     dst: &Recording,

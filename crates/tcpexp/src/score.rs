@@ -1,4 +1,4 @@
-//! Both sides of a comparison of sender state with its truth.
+//! Inputs of the comparison between reconstructed and logged sender state.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -10,19 +10,19 @@ use tcpexp_table::{SenderSampleRow, read_senders, table_format};
 
 use crate::{CaptureInfo, CwndOptions, Error, LogFile, LogReport, Recording, cwnd};
 
-/// As much of a file tells whether it is a table.
+/// Number of bytes at the start of a file from which a table is recognised.
 const START_BYTES: u64 = 32;
 
-/// What logs or a table of a kernel tell.
+/// Sender state from the logs or a table of a kernel.
 #[derive(Clone, Debug)]
 pub struct Truth {
-    /// Each sender.
+    /// The senders.
     pub senders: Vec<NamedRecord>,
-    /// What became of the logs' lines, by file; none of a table.
+    /// Statistics of each log by file; empty for a table.
     pub logs: Vec<(PathBuf, LogReport)>,
 }
 
-/// The rows at `path` if it is a table of sender state.
+/// Reads the rows at `path` if the file is a table of sender state.
 pub fn sender_table(path: &Path) -> Result<Option<Vec<SenderSampleRow>>, Error> {
     let named = |source| Error::Open {
         path: path.to_owned(),
@@ -46,9 +46,9 @@ pub fn sender_table(path: &Path) -> Result<Option<Vec<SenderSampleRow>>, Error> 
     })
 }
 
-/// Reconstructs all senders of a capture, to be held against the truth.
+/// Reconstructs all senders of a capture for the comparison with their logs.
 ///
-/// Memory follows the number of ACKs.
+/// Memory grows with the number of ACKs.
 pub fn reconstructed_senders(
     recording: &Recording,
     options: &CwndOptions,
@@ -65,13 +65,15 @@ pub fn reconstructed_senders(
     Ok((collected.finish(), infos.swap_remove(0)))
 }
 
-/// The senders that the rows of a table tell of.
+/// Collects the rows of a table into records, one per sender.
 pub fn tabled_senders(rows: &[SenderSampleRow]) -> Vec<NamedRecord> {
     tabled_records(rows.iter().map(|row| (row.flow.ends, row.row)))
 }
 
-/// What the logs of one host tell, or one table of them. The format is that of all logs; without it
-/// each is told by its beginning.
+/// Reads the logs of one host, or one table of its sender state.
+///
+/// `format` applies to all logs. If it is `None`, each log's format is recognised from the start of
+/// the file.
 pub fn logged_senders(paths: &[PathBuf], format: Option<Format>) -> Result<Truth, Error> {
     if let [path] = paths
         && path.as_os_str() != "-"

@@ -6,9 +6,10 @@ use tcpexp_wire::Tunnels;
 
 use crate::{CaptureInfo, Error, Recording};
 
-/// Follows the sequence numbers of a capture's TCP connections; `sink` gets them as they come.
+/// Follows the sequence numbers of a capture's TCP connections.
 ///
-/// Reads the capture once. The sink's error ends the measurement.
+/// Reads the capture once and passes rows to `sink` as they become known. The sink's error ends the
+/// measurement.
 pub fn sequence<E: From<Error> + Send>(
     recording: &Recording,
     tunnels: Tunnels,

@@ -10,9 +10,10 @@ use tcpexp_wire::Tunnels;
 use crate::{CaptureInfo, Error, Recording, Walk};
 
 /// Measures the round-trip times of a capture's TCP connections between the capture point and
-/// either end; `sink` gets flows, samples and summaries as they come.
+/// either end.
 ///
-/// Reads the capture once. The sink's error ends the measurement.
+/// Reads the capture once. `sink` receives flows, samples and summaries as they become known. The
+/// sink's error ends the measurement.
 pub fn single_rtt<E: From<Error> + Send>(
     recording: &Recording,
     tunnels: Tunnels,
@@ -28,10 +29,10 @@ pub fn single_rtt<E: From<Error> + Send>(
     Ok(info)
 }
 
-/// The same for a capture that is being made: `sink` gets each row before `input` is read on, so
-/// that it is there when its packet is.
+/// Like [`single_rtt`], for a live capture: `sink` receives each row before the next packet is read
+/// from `input`.
 ///
-/// `name` stands for the input in messages. Returns when the input ends or the sink fails.
+/// `name` names the input in messages. Returns when the input ends or the sink fails.
 pub fn live_rtt<E: From<Error>>(
     name: &Path,
     input: impl Read + Send + 'static,

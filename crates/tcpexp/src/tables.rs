@@ -1,4 +1,4 @@
-//! Tables of datasets, of sweeps and of single files, read together.
+//! Combined access to the tables of datasets, of sweeps and of single files.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -10,13 +10,14 @@ use tcpexp_table::{Cell, Filter, Frame, Series, TableFile};
 
 use crate::Error;
 
-/// The column that says which file, dataset or run a row is from.
+/// Name of the column with the file, dataset or run that a row comes from.
 pub const SOURCE_COLUMN: &str = "file";
-/// The column that says whose a row is, made of those of both ends: `10.0.0.1:4 > 10.0.0.2:5`.
+/// Name of the column with both endpoints of a row's flow: `10.0.0.1:4 > 10.0.0.2:5`.
 pub const FLOW_COLUMN: &str = "flow";
 const ENDS: [&str; 2] = ["initiator", "responder"];
 
-/// Columns that only one table has, for those files that do not tell their table's name.
+/// Columns that occur in one table only. They identify the table of a file that does not store the
+/// table's name.
 const SIGNS: [(&str, &str); 7] = [
     ("cwnd_source", "sender"),
     ("ended_ns", "events"),
@@ -27,46 +28,47 @@ const SIGNS: [(&str, &str); 7] = [
     ("duplicate_ack_packets", "flows"),
 ];
 
-/// Tables that are there to be read.
+/// A set of tables to read.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
     entries: Vec<Entry>,
-    /// Parameters that vary in the sweeps, in their plans' order.
+    /// Parameters that vary in the sweeps, in plan order.
     pub varied: Vec<String>,
-    /// Runs that are left out, each with the reason.
+    /// Excluded runs, each with the reason.
     pub left_out: Vec<(String, String)>,
 }
 
 #[derive(Clone, Debug)]
 struct Entry {
     path: PathBuf,
-    /// What the table is called: `rtt`; empty if nothing tells.
+    /// Name of the table, for example `rtt`; empty if unknown.
     table: String,
-    /// What its rows have in [`SOURCE_COLUMN`].
+    /// Value of [`SOURCE_COLUMN`] in the rows of this table.
     source: String,
-    /// Known of the first table of each name only: a sweep has many.
+    /// Set for the first table of each name only: reading the schemas of all tables of a sweep is
+    /// unnecessary.
     columns: Vec<String>,
-    /// Whether it was named by itself, not as a part of a dataset.
+    /// True if the path names this file, false if the file is part of a dataset.
     is_single: bool,
 }
 
-/// Which columns and rows of which table.
+/// A selection of columns and rows of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
-    /// Only a table of one of these names; of any if there are none.
+    /// Names of the tables to choose from; all tables if empty.
     pub tables: Vec<String>,
     /// Columns that the table must have.
     pub required: Vec<String>,
-    /// Columns that are read where they are there.
+    /// Columns to read if the table has them.
     pub optional: Vec<String>,
-    /// Conditions that rows must meet.
+    /// Conditions that each row must meet.
     pub filters: Vec<Filter>,
 }
 
 impl Tables {
-    /// What is there at `paths`: each a sweep, a dataset or a table.
+    /// Finds the tables at `paths`. Each path is a sweep, a dataset or a table.
     ///
-    /// Runs of a sweep that are not complete are left out: their numbers mean nothing.
+    /// Excludes incomplete runs of a sweep: their numbers mean nothing.
     pub fn find(paths: &[PathBuf]) -> Result<Self, Error> {
         let mut found = Self::default();
         for path in paths {
@@ -84,7 +86,7 @@ impl Tables {
         Ok(found)
     }
 
-    /// The names of the tables, and the columns of each.
+    /// Returns the names of the tables, and the columns of each.
     pub fn names(&self) -> Vec<(&str, BTreeSet<&str>)> {
         let mut names: Vec<(&str, BTreeSet<&str>)> = Vec::new();
         for entry in &self.entries {
@@ -97,7 +99,7 @@ impl Tables {
         names
     }
 
-    /// Single files that hold other tables than this one.
+    /// Returns the single files that hold a table other than `table`.
     pub fn files_beside(&self, table: &str) -> Vec<&Path> {
         let beside = self
             .entries
@@ -106,8 +108,8 @@ impl Tables {
         beside.map(|entry| entry.path.as_path()).collect()
     }
 
-    /// The full name of a column that `wanted` names with or without its unit, in the first of
-    /// these tables that has it.
+    /// Returns the full name of the column `wanted`, which may lack its unit. Searches these tables
+    /// in order.
     pub fn resolve(&self, tables: &[String], wanted: &str) -> Option<String> {
         let columns = || {
             let entries = self.entries.iter().filter(|entry| entry.is_one_of(tables));
@@ -118,7 +120,7 @@ impl Tables {
         }
         let exact = columns().find(|column| *column == wanted);
         let stem = |column: &&String| tcpexp_chart::Quantity::stem(column) == wanted;
-        // `goodput` is a rate in every table: bytes per bin would change with the bin.
+        // `goodput` means the rate in every table: bytes per bin depend on the bin width.
         let rate = || columns().find(|column| stem(column) && column.ends_with("_bps"));
         exact
             .or_else(rate)
@@ -126,7 +128,7 @@ impl Tables {
             .cloned()
     }
 
-    /// The name of the first table that has all the columns required, among those asked for.
+    /// Returns the name of the first table of the query that has all required columns.
     pub fn choose(&self, query: &Query) -> Result<&str, Error> {
         let fits = |entry: &&Entry| entry.is_one_of(&query.tables) && entry.has(&query.required);
         match self.entries.iter().find(fits) {
@@ -135,7 +137,7 @@ impl Tables {
         }
     }
 
-    /// The rows of the first table that has all the columns required.
+    /// Reads the rows of all tables with the name that [`choose`](Self::choose) returns.
     pub fn read(&self, query: &Query) -> Result<Frame, Error> {
         let table = self.choose(query)?;
         let mut all = Frame::default();
@@ -329,7 +331,7 @@ fn flow(frame: &Frame, row: usize) -> Option<String> {
     Some(format!("{} > {}", initiator?, responder?))
 }
 
-/// What the tables of a dataset are called, whichever command wrote them.
+/// Maps the table names of all commands to those of a dataset.
 fn short(name: &str) -> &str {
     match name.strip_prefix("dataset_").unwrap_or(name) {
         "single_rtt" => "rtt",
@@ -350,7 +352,7 @@ fn open(path: &Path) -> Result<TableFile, Error> {
     })
 }
 
-/// What is in a folder, by name.
+/// Lists the paths in a folder, sorted by name.
 fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let named = |source| Error::Open {
         path: folder.to_owned(),
@@ -363,7 +365,7 @@ fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-/// A file's name without its ending, a folder's name as it is.
+/// Returns a file's name without its extension, or a folder's full name.
 fn stem(path: &Path) -> String {
     let name = if path.is_dir() {
         path.canonicalize()

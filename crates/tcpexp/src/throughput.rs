@@ -5,18 +5,19 @@ use tcpexp_wire::Tunnels;
 
 use crate::{CaptureInfo, Error, Recording};
 
-/// What is known of a capture when its bins have been counted.
+/// Result of [`throughput`](fn@throughput).
 #[derive(Debug)]
 pub struct ThroughputReport {
     /// The capture.
     pub capture: CaptureInfo,
-    /// All that is in bins, and what is in none.
+    /// Totals of the packets in bins, and of the packets in no bin.
     pub totals: ThroughputTotals,
 }
 
-/// Counts what passes in a capture, bin by bin; `sink` gets flows and bins as they come.
+/// Counts packets and bytes of a capture in time bins.
 ///
-/// Reads the capture once. The sink's error ends it.
+/// Reads the capture once. `sink` receives flows and bins as they become known. The sink's error
+/// ends the measurement.
 pub fn throughput<E: From<Error>>(
     recording: &Recording,
     tunnels: Tunnels,

@@ -13,10 +13,10 @@ use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
 use crate::Error;
 use crate::order::{Held, Window};
 
-/// How many records are read between two reports of progress.
+/// Number of records read between two updates of the progress counter.
 const REPORT_RECORDS: u64 = 8192;
 
-/// One pass over a capture: its usable packets, and what was passed over.
+/// One pass over a capture: its usable packets, and statistics of all records.
 pub struct Walk<'a> {
     capture: Capture<'a>,
     pub(crate) mapped: Option<(&'a MappedFile, Passage)>,
@@ -28,20 +28,21 @@ pub struct Walk<'a> {
     records: u64,
     reported: u64,
     progress: Arc<AtomicU64>,
-    /// Set once a record is found out of order; `None` for a live capture, which is never sorted
-    /// because no record may wait for later ones.
+    /// Set to true once a record is out of order. `None` for a live capture, which is never sorted:
+    /// its records must not wait for later ones.
     pub(crate) out_of_order: Option<&'a AtomicBool>,
-    /// Where records are sorted, from the first one out of order on.
+    /// Sorting window; present from the first record out of order.
     pub(crate) window: Option<Window>,
     latest: Timestamp,
     moved_records: u64,
 }
 
 impl Walk<'static> {
-    /// A pass over what `input` brings while it comes, `name` in messages: a capture that is being
-    /// made, of which nothing is kept.
+    /// Starts a pass over a live capture that arrives from `input`. `name` names the input in
+    /// messages.
     ///
-    /// A packet is shown as soon as its last byte has been read.
+    /// A packet is shown as soon as its last byte has been read. Nothing is kept, so no second pass
+    /// is possible.
     pub fn live(
         name: &Path,
         input: impl Read + Send + 'static,
@@ -81,17 +82,17 @@ impl<'a> Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// How many records were used, and how many not and why.
+    /// Number of records used, and of records skipped, by reason.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
 
-    /// Where the file is damaged, if it is.
+    /// The first damage in the file, if any.
     pub fn damage(&self) -> Option<&Damage> {
         self.capture.damage()
     }
 
-    /// The capture itself, for its format and interfaces.
+    /// The capture, with its format and interfaces.
     pub fn capture(&self) -> &Capture<'_> {
         &self.capture
     }
@@ -101,12 +102,12 @@ impl Walk<'_> {
         self.span
     }
 
-    /// Bytes captured of all packets.
+    /// Captured bytes of all packets.
     pub fn captured_bytes(&self) -> u64 {
         self.captured_bytes
     }
 
-    /// Bytes of all packets as they were on the wire.
+    /// Bytes of all packets on the wire.
     pub fn wire_bytes(&self) -> u64 {
         self.wire_bytes
     }
@@ -190,12 +191,12 @@ impl Packets for Walk<'_> {
 }
 
 impl Walk<'_> {
-    /// How many records stood behind later ones in the file.
+    /// Number of records that stood behind later ones in the file.
     pub fn moved_records(&self) -> u64 {
         self.moved_records
     }
 
-    /// Sorts what follows, and from its first record on what later passes read.
+    /// Sorts the rest of this pass, and the whole of later passes.
     #[cold]
     fn sort_from_here(&mut self) {
         if let Some(out_of_order) = self.out_of_order {
@@ -205,7 +206,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The record that follows in order of time.
+    /// Returns the next record in time order.
     fn next_in_time(&mut self) -> Option<Held> {
         let window = self.window.as_mut()?;
         let mut is_due = false;
@@ -235,7 +236,7 @@ impl Walk<'_> {
     }
 }
 
-/// Why a record without a usable time is not used.
+/// Maps the cause of a missing time to the reason for skipping the record.
 fn skipped(why: NoTime) -> Skipped {
     match why {
         NoTime::Missing => Skipped::NoTimestamp,
@@ -244,7 +245,7 @@ fn skipped(why: NoTime) -> Skipped {
     }
 }
 
-/// Makes `span` reach `at`.
+/// Extends `span` to include `at`.
 fn widen(span: &mut Option<(Timestamp, Timestamp)>, at: Timestamp) {
     let (first, last) = span.get_or_insert((at, at));
     *first = (*first).min(at);

@@ -9,17 +9,17 @@
 //! - [`charts`]: time series, distributions, sequence diagrams
 //! - [`lab`]: the virtual testbed
 //! - [`bottlenecks`]: rate, delay, queue and loss on a router
-//! - [`coming_from`]: SPP, tcptrace, TEACUP and Flent, and what replaces them
+//! - [`coming_from`]: replacements for SPP, tcptrace, TEACUP and Flent
 //! - [`accuracy`]: measured errors and known limits
 //! - [`speed`]: packets per second and memory
 //!
 //! Design:
 //!
 //! - [`pairs`]: why packet pairs need no clock
-//! - [`identity`]: how packets are told apart
+//! - [`identity`]: how packets are identified
 //! - [`cwnd`](mod@cwnd): how the congestion window is reconstructed
-//! - [`virtual_time`]: how time is virtual
-//! - [`rejected`]: what was measured and rejected
+//! - [`virtual_time`]: how the testbed virtualises time
+//! - [`rejected`]: approaches that were measured and rejected
 //!
 //! The commands on these pages run in a test, which compares their output with the page.
 
