@@ -1,4 +1,4 @@
-//! What a capture missed is not called lost on the path.
+//! Packets that a capture missed do not count as lost on the path.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -19,14 +19,14 @@ const FIXTURES: [&str; 4] = [
     "cubic-tso-split-10mbit",
 ];
 
-/// Some records of a capture, and which those are.
+/// Some records of a capture, as a file and by number.
 struct Part {
     file: Vec<u8>,
     kept: Vec<u64>,
 }
 
 impl Part {
-    /// The records that `keep` chooses, by their number and the time since the first.
+    /// The records that `keep` selects by number and by time since the first record.
     fn of(records: &Records, keep: impl Fn(u64, TimeDelta) -> bool) -> Self {
         let (first, _) = records.span();
         let (mut number, mut kept) = (0, Vec::new());
@@ -42,10 +42,9 @@ impl Part {
     }
 }
 
-/// Measures both parts, and checks all that is said of absent packets against the whole captures.
+/// Measures both parts, and checks the fates of absent packets against the whole captures.
 ///
-/// Returns how many packets the captures missed as far as the measurement says, and how many are
-/// left undecided.
+/// Returns the number of packets reported as missed, and the number left undecided.
 fn assert_no_false_loss(name: &str, src: &Records, dst: &Records, parts: [&Part; 2]) -> [u64; 2] {
     let all = |records| Part::of(records, |_, _| true);
     let measure = |[src, dst]: [&Part; 2]| {
@@ -70,7 +69,7 @@ fn assert_no_false_loss(name: &str, src: &Records, dst: &Records, parts: [&Part;
         let record = parts[sender].kept[usize::try_from(record).unwrap()];
         let arrived = arrived.get(&(packet.way, record)).copied();
         match packet.fate {
-            // Of a super-packet a part may be lost.
+            // A super-packet may be lost in part.
             Fate::Lost if !found.report.identification.recut => {
                 assert_ne!(arrived, Some(true), "{name}: {packet:?}");
             }
@@ -90,7 +89,7 @@ fn pair(name: &str) -> [Records; 2] {
     [records(&src), records(&dst)]
 }
 
-/// Whether a record is one of the `percent` that a capture misses, at random.
+/// True for the `percent` of records that a capture misses, chosen pseudo-randomly.
 fn misses(number: u64, percent: u64) -> bool {
     (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % 100 < percent
 }
@@ -121,7 +120,7 @@ fn what_one_capture_missed_at_random_is_not_lost() {
     }
 }
 
-/// How many records a part lacks.
+/// Number of records missing in a part.
 fn dst_missed(part: &Part) -> u64 {
     part.kept.last().unwrap() + 1 - part.kept.len() as u64
 }

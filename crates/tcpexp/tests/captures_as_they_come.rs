@@ -1,4 +1,4 @@
-//! Two captures in whatever order, of whatever traffic, on however many threads.
+//! Captures in any order, of any traffic, on any number of threads.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -14,7 +14,7 @@ use tcpexp_measure::spp::NothingInCommon;
 use tcpexp_testkit::{Direction, Scenario, TcpLoad, UdpLoad, simulate};
 use tcpexp_units::TimeDelta;
 
-/// All that is measured, in the order in which it comes.
+/// All results of a measurement, in the order of their output.
 fn results(measured: &Measured) -> String {
     let Measured {
         flows,
@@ -64,7 +64,7 @@ fn result_does_not_depend_on_the_number_of_threads_nor_on_the_run() {
     let (src, dst) = captures_in(&fixture("adsl-udp-upload")).unwrap();
     let fixture = [fs::read(src).unwrap(), fs::read(dst).unwrap()];
     for [src, dst] in [[&captures.src, &captures.dst], [&fixture[0], &fixture[1]]] {
-        // More records than are read at a time, so that several threads have work to do.
+        // More records than one batch, so that several threads have work.
         let expected = measured_by(1, src, dst);
         for threads in [1, 2, 5, 5] {
             assert!(
@@ -198,7 +198,7 @@ fn empty_captures_are_an_error() {
     }
 }
 
-/// Captures of other projects at both ends of a path: whether traffic goes both ways in them.
+/// Captures of other projects at both ends of a path, with a flag: true if packets go both ways.
 const BOTH_ENDS: [(&str, &str, bool); 4] = [
     (
         "teto+pymptcpanalyzer/client_2.pcap",
@@ -241,7 +241,8 @@ fn captures_of_other_projects_give_plausible_times() {
             assert!(is_plausible, "{src}: {sample:?}");
         }
         if !goes_both_ways {
-            // Sent by the server, so what arrived at the client had been seen before.
+            // The server sent the packets, so the server's capture has those that arrived at the
+            // client.
             assert!(
                 measured.total(|c| c.unseen_upstream) <= 1,
                 "{src}: {:#?}",
@@ -266,8 +267,8 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A datagram that ends five minutes of silence there begins a flow of its own, first at one point
-/// and then at the other; in between it is taken for lost.
+/// In this file, a datagram after five minutes of silence begins a new flow, first at one point and
+/// then at the other. Between these two times it counts as lost.
 const ENDS_A_SILENCE: &str = "ipv4_gtpu_fragmented.pcap";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Real captures as other clocks would have stamped them: the same round-trip times.
+//! Real captures with the timestamps of other clocks give the same round-trip times.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -15,7 +15,8 @@ const FIXTURES: [&str; 3] = [
     "adsl-udp-upload",
     "cubic-tso-split-10mbit",
 ];
-/// A bottleneck in user space: its smallest delay varies too much to show a rate to 1 ppm.
+/// This bottleneck runs in user space. Its smallest delay varies too much for a skew estimate
+/// within 1 ppm.
 const UNSTEADY: &str = "short-cubic-reordering";
 const ONE_CLOCK: Clock = Clock {
     ahead_seconds: 0,
@@ -23,8 +24,8 @@ const ONE_CLOCK: Clock = Clock {
 };
 const THREE_HOURS: i64 = 3 * 3600;
 
-/// Measures a pair with the destination's capture on a clock of its own; also tells when that
-/// capture starts.
+/// Measures a pair with the destination's capture on `clock`. Also returns the start time of that
+/// capture.
 fn measured(name: &str, clock: Clock) -> (Measured, Timestamp) {
     let (src, dst) = captures_in(&fixture(name)).unwrap();
     let (dst, start) = retimed(&dst, clock);
@@ -32,14 +33,14 @@ fn measured(name: &str, clock: Clock) -> (Measured, Timestamp) {
     (Measured::of(&src, &spooled("dst", &dst)).unwrap(), start)
 }
 
-/// The samples in an order that does not depend on the clocks.
+/// Sorts the samples in an order independent of the clocks.
 fn sorted(measured: Measured) -> Vec<RttSample> {
     let mut samples = measured.samples;
     samples.sort_by_key(|s| (s.reference, s.flow, s.direction, s.time));
     samples
 }
 
-/// Checks that the measurement finds the same pairs and the same times on the other clock.
+/// Checks that the measurement finds the same pairs and the same times on `clock`.
 fn assert_same_as_on_one_clock(name: &str, clock: Clock) {
     let (expected, start) = measured(name, ONE_CLOCK);
     assert!(!expected.report.clock.skew().detected, "{name}");
@@ -65,7 +66,7 @@ fn assert_same_as_on_one_clock(name: &str, clock: Clock) {
     for (found, expected) in found.iter().zip(&expected) {
         let (time, rtt) = match expected.reference {
             Point::Src => (expected.time, expected.rtt),
-            // Times that pass at the destination are told by its own clock.
+            // The destination's own clock measures times at the destination.
             Point::Dst => {
                 let gained = expected.rtt.as_nanos() * clock.fast_ppm / 1_000_000;
                 let rtt = expected.rtt + TimeDelta::from_nanos(gained);

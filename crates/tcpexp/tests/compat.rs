@@ -1,4 +1,4 @@
-//! The pairs of the classic tool, made again from the captures that it read.
+//! The pairs of SPP 0.4.2, reproduced from the same captures.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 

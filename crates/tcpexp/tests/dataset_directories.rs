@@ -1,4 +1,4 @@
-//! The directory of a dataset is there whole or not at all.
+//! The directory of a dataset appears complete or not at all.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -28,7 +28,7 @@ fn a_dataset_is_replaced_and_nothing_else_is() {
     fs::remove_dir_all(&place).unwrap();
     fs::create_dir(&place).unwrap();
     make().unwrap();
-    // Nothing is left beside it.
+    // No temporary directory is left.
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 

@@ -1,4 +1,4 @@
-//! Datasets: the tables that one analysis writes agree with what each measurement tells by itself.
+//! The tables of a dataset agree with the separate measurements.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -80,7 +80,7 @@ fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Vec<Option<&'a str>> {
     column(batch, name).as_string::<i32>().iter().collect()
 }
 
-/// Source and destination of the pairs in the repository.
+/// Source and destination captures of the pairs in the repository.
 fn pairs() -> Vec<(&'static str, [PathBuf; 2])> {
     [
         ("adsl-udp-upload", "src", "dst"),

@@ -1,4 +1,4 @@
-//! Kernel logs of real experiments, read whole.
+//! Import of complete kernel logs of real experiments.
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
 mod common;
@@ -21,7 +21,7 @@ fn unpacked(path: &Path) -> impl BufRead + use<> {
     BufReader::new(MultiGzDecoder::new(File::open(path).unwrap()))
 }
 
-/// All logs of this name in the folders of captures at hand.
+/// All logs with this name in the folders of available captures.
 fn logs(folder: &str, name: &str) -> Vec<PathBuf> {
     let Some(captures) = shared(folder) else {
         eprintln!("skipped: no captures at hand");
@@ -120,7 +120,7 @@ fn each_connection_that_ss_lists_is_a_sample() {
         assert_eq!(batch.samples.len(), connections, "{path:?}");
         assert_eq!(batch.counters.len(), connections, "{path:?}");
         assert!(batch.samples.iter().all(|row| row.smss_bytes.is_some()));
-        // A connection that is being opened has no round-trip time yet.
+        // A connection in its handshake has no round-trip time yet.
         let measured = batch.samples.iter().filter(|row| row.srtt.is_some());
         assert_eq!(measured.count(), has(" rtt:"), "{path:?}");
     }
@@ -155,7 +155,8 @@ fn logs_of_a_sender_have_no_error_against_themselves() {
         let score = &score_all(&records, &records, Options::default())[0].score;
         let all = score.cwnd.all.estimate;
         assert_eq!((all.matched, all.truth), (acks, acks));
-        // Of rows of the same numbers and time one stands for both, and their windows may differ.
+        // One row stands for all rows with equal numbers and time, although their windows may
+        // differ.
         assert!(all.mean.unwrap() < 1e-3, "{path:?} {all:?}");
         assert_eq!(score.epochs.recall(), score.epochs.precision());
         assert_eq!(score.epochs.matched, epochs.len() as u64);
@@ -169,8 +170,8 @@ fn logs_of_a_sender_have_no_error_against_themselves() {
     }
 }
 
-/// Falls of the threshold are all that a probe without states tells of epochs. Where there are
-/// states as well, they say how much that is.
+/// A probe without congestion states shows epochs by falls of `ssthresh` alone. Logs with states
+/// show the accuracy of these epochs.
 #[test]
 fn falls_of_the_threshold_are_epochs() {
     let (mut found, mut matched, mut there) = (0, 0, 0);
@@ -197,8 +198,8 @@ fn falls_of_the_threshold_are_epochs() {
     assert!(matched * 10 >= found * 9, "{matched} of {found}");
 }
 
-/// Senders that no log tells the states of. Delay-based ones, which sent nothing again here, reduce
-/// without losses, so only those that lost something are held to what they sent again.
+/// These senders have no log of congestion states. Delay-based senders retransmitted nothing here
+/// and reduce without losses, so only senders with losses are compared with their retransmissions.
 #[test]
 fn senders_with_losses_have_falls_and_no_more_than_retransmissions() {
     for path in logs("captures", "probe.csv.gz") {
@@ -216,7 +217,7 @@ fn senders_with_losses_have_falls_and_no_more_than_retransmissions() {
     }
 }
 
-/// What a sender has outstanding when an ACK arrives, read off a capture of one connection.
+/// Outstanding data of a sender when an ACK arrives, from a capture of one connection.
 struct Outstanding {
     una: Option<StreamOffset>,
     nxt: Option<StreamOffset>,
@@ -264,7 +265,7 @@ impl Meter for Outstanding {
     fn end(&mut self, _flow: &Flow, _rows: &mut impl Extend<SenderSample>) {}
 }
 
-/// Each row of the log is of an ACK that was captured, and of nearly the same time.
+/// Each row of the log matches a captured ACK at nearly the same time.
 #[test]
 fn acks_of_a_capture_meet_their_rows_in_the_kernels_log() {
     for path in logs("captures/short", "trace.txt.gz") {

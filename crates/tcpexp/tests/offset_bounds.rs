@@ -1,4 +1,4 @@
-//! The offset between two clocks lies within its stated bounds, wherever the captures are cut.
+//! The offset between two clocks lies within its stated bounds for any cut of the captures.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -14,25 +14,25 @@ use tcpexp::{Error, PathOptions, Recording, RttOptions, path, rtt};
 use tcpexp_measure::spp::Offset;
 use tcpexp_units::TimeDelta;
 
-/// Captures whose two points share one clock, so that the true offset is zero.
+/// Captures whose two points share one clock: the true offset is zero.
 const FIXTURES: [&str; 4] = [
     "reno-2mbit-40ms-50p",
     "adsl-udp-upload",
     "cubic-tso-split-10mbit",
     "short-cubic-15-percent-loss",
 ];
-/// How many cuts are made of each pair.
+/// Number of cuts per pair.
 const CUTS_OF_FIXTURES: u64 = 6;
-/// With the captures next to the repository: 2,000 in all, by `cargo test -- --ignored`.
+/// Total number of cuts for the captures next to the repository, with `cargo test -- --ignored`.
 const CUTS_OF_ALL: u64 = 2_000;
-/// The offset between what two clocks show is no more definite than their resolution.
+/// The resolution of the clocks limits the accuracy of the offset.
 const RESOLUTION: TimeDelta = TimeDelta::from_micros(1);
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Random(u64);
 
 impl Random {
-    /// A number below `end`.
+    /// Returns a number below `end`.
     fn below(&mut self, end: u64) -> u64 {
         self.0 = self
             .0
@@ -59,7 +59,7 @@ impl Pair {
         }
     }
 
-    /// One of the captures cut to a random stretch of time, at least a hundredth of it.
+    /// Cuts a capture to a random interval of at least a hundredth of its length.
     fn cut(records: &Records, random: &mut Random) -> Vec<u8> {
         let (first, last) = records.span();
         let hundredth = (last - first).as_nanos() / 100;
@@ -69,8 +69,8 @@ impl Pair {
         records.file(|time| (at(from) <= time && time <= at(to)).then_some(time))
     }
 
-    /// The offsets that `path` and `rtt` report of a random cut; `None` where the cuts have nothing
-    /// in common.
+    /// Offsets that `path` and `rtt` report for a random cut; `None` if the cuts have nothing in
+    /// common.
     fn offsets(&self, seed: u64) -> Option<[Offset; 2]> {
         let mut random = Random(seed);
         let src = spooled("src", &Self::cut(&self.src, &mut random));
@@ -80,7 +80,7 @@ impl Pair {
         Some([by_path.clock.offset(), by_rtt.clock.offset()])
     }
 
-    /// Checks one cut; returns the bound, if there is one.
+    /// Checks one cut and returns the bound, if any.
     fn assert_bounded(&self, seed: u64) -> Option<TimeDelta> {
         let [by_path, by_rtt] = self.offsets(seed)?;
         assert_eq!(by_path, by_rtt, "{} {seed}", self.name.display());
@@ -95,7 +95,7 @@ impl Pair {
     }
 }
 
-/// Checks `cuts` of each of the pairs; returns how many had a bound.
+/// Checks `cuts` cuts of each pair and returns the number of cuts with a bound.
 fn assert_all_bounded(pairs: &[Pair], cuts: u64) -> usize {
     let seeds: Vec<u64> = (0..cuts).collect();
     let bounds = seeds.par_iter().flat_map_iter(|seed| {

@@ -1,4 +1,4 @@
-//! What became of each packet in real captures.
+//! Packet fates and delays in real captures.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -42,7 +42,7 @@ fn folders() -> Vec<PathBuf> {
     FIXTURES.map(fixture).into_iter().chain(shared).collect()
 }
 
-/// What is counted is what `tcpexp rtt` counts, and lost is what the path dropped.
+/// Checks that the counts equal those of `tcpexp rtt`, and the losses equal the drops of the path.
 fn assert_losses_are_true(folder: &Path) {
     let (src, dst) = captures_in(folder).unwrap();
     let found = Measurement::of_files(&src, &dst);
@@ -56,7 +56,8 @@ fn assert_losses_are_true(folder: &Path) {
     }
 }
 
-/// Where both captures are by one clock: each packet's delay is the difference of its two times.
+/// Checks the delays of captures that share one clock: each delay is the difference of the packet's
+/// two times.
 fn assert_delays_are_true(folder: &Path) {
     let (src, dst) = captures_in(folder).unwrap();
     let found = Measurement::of_files(&src, &dst);
@@ -98,7 +99,7 @@ fn assert_delays_are_true(folder: &Path) {
             assert_eq!(row.queueing_delay, Some(owd - least.unwrap() - offset));
             times.insert(key);
         }
-        // Two captures cannot always tell what one that knows all can.
+        // The measurement may leave packets undecided that the reference matcher identifies.
         let missed = expected.len() - times.len();
         assert!(
             missed as u64 <= found.way(way).unknown(),
@@ -122,14 +123,14 @@ fn delays_between_captures_of_one_clock_are_exact() {
     }
 }
 
-/// A path as it is measured with the destination's capture by another clock.
+/// Measures a path with the destination's capture on `clock`.
 fn measured_by(folder: &Path, clock: Clock) -> Measurement {
     let (src, dst) = captures_in(folder).unwrap();
     let (dst, _) = retimed(&dst, clock);
     Measurement::of(&Recording::open(&src).unwrap(), &spooled("dst", &dst))
 }
 
-/// The largest error of a queueing delay.
+/// Returns the largest error of a queueing delay.
 fn worst_error(truth: &Measurement, found: &Measurement) -> TimeDelta {
     let key = |row: &PathPacket| (row.way, row.sent_record, row.received_record, row.fate);
     let truth = truth
@@ -147,7 +148,7 @@ fn worst_error(truth: &Measurement, found: &Measurement) -> TimeDelta {
     errors.max().unwrap()
 }
 
-/// Checks that another clock changes next to nothing.
+/// Checks that other clocks change almost nothing.
 fn assert_same_by(folder: &Path, clocks: &[(i64, i64)]) {
     let truth = measured_by(folder, ONE_CLOCK);
     for &(hours, fast_ppm) in clocks {
@@ -206,13 +207,13 @@ fn set_up_of_a_bottleneck_comes_out_of_its_captures() {
         found.report.clock.offset().error(),
         Some(TimeDelta::from_nanos((least[0] + least[1]).as_nanos() / 2))
     );
-    // 2 Mbit/s of Ethernet frames, which are 14 bytes longer than their IP packets.
+    // The rate is 2 Mbit/s of Ethernet frames, which are 14 bytes longer than their IP packets.
     let rate = found.way(Way::Out).bottleneck_bps.unwrap() as f64;
     assert!(
         (rate / (2e6 * 1500.0 / 1514.0) - 1.0).abs() < 0.001,
         "{rate}"
     );
-    // Each packet that leaves right behind another one waits 6 ms longer.
+    // Each packet directly behind another one waits 6 ms longer.
     let full: Vec<_> = found
         .delivered(Way::Out)
         .filter(|p| p.ip_bytes == 1500)
@@ -230,7 +231,7 @@ fn set_up_of_a_bottleneck_comes_out_of_its_captures() {
     assert!(steps.len() > 1_000, "{}", steps.len());
     let wrong = steps.iter().filter(|step| (*step - 6.056).abs() > 0.05);
     assert!(wrong.count() <= steps.len() / 1000);
-    // 50 packets are in the queue when it is full.
+    // A full queue holds 50 packets.
     let full_queue = millis(found.way(Way::Out).queueing_delay.unwrap().max);
     assert!((full_queue - 300.0).abs() < 3.0, "{full_queue}");
 }

@@ -1,4 +1,4 @@
-//! What became of each packet, as the simulator knows it.
+//! Packet fates and delays against the simulator's records.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -15,7 +15,7 @@ use tcpexp_testkit::{
 };
 use tcpexp_units::{Skew, TimeDelta};
 
-/// What the simulator knows of each packet, against the rows.
+/// Simulates and measures a scenario, and checks the rows against the simulator's records.
 fn assert_simulated(scenario: &Scenario) -> Measurement {
     let captures = simulate(scenario);
     let [src, dst] =
@@ -27,7 +27,7 @@ fn assert_simulated(scenario: &Scenario) -> Measurement {
     found
 }
 
-/// The packets in the record that a row says was sent.
+/// Returns the packets in the upstream record of a row.
 fn sent<'a>(truth: &'a Truth, row: &PathPacket) -> Option<&'a [u64]> {
     let point = match row.way {
         Way::Out => Point::Src,
@@ -46,7 +46,7 @@ fn received<'a>(truth: &'a Truth, row: &PathPacket) -> Option<&'a [u64]> {
     Some(truth.sightings(point).packets(record))
 }
 
-/// Whether none of the packet and its copies arrived.
+/// Returns the packets of which neither the original nor a copy arrived.
 fn never_arrived(truth: &Truth) -> HashSet<u64> {
     let all = 0..truth.packets.len() as u64;
     let originals = all.clone().filter(|id| truth.original(*id) == *id);
@@ -95,7 +95,7 @@ fn assert_fates_are_true(truth: &Truth, found: &Measurement) {
     assert!(edge <= 2, "{edge}");
 }
 
-/// Queueing delays are as simulated, to the resolution of the captures and what the skew is off.
+/// Checks the queueing delays, within the resolution of the captures and the error of the skew.
 fn assert_delays_are_simulated(truth: &Truth, found: &Measurement) {
     for way in Way::BOTH {
         let true_owd = |row: &PathPacket| {
@@ -118,7 +118,8 @@ fn assert_delays_are_simulated(truth: &Truth, found: &Measurement) {
     }
 }
 
-/// A packet is reordered if one of its flow and direction that left later arrived before it.
+/// Checks the order: a packet is reordered if a later packet of its flow and direction arrived
+/// before it.
 fn assert_order_is_true(truth: &Truth, found: &Measurement) {
     if found.report.identification.recut {
         return;

@@ -23,11 +23,11 @@ const FIXTURES: [&str; 5] = [
     "short-cubic-reordering",
 ];
 
-/// A capture pair, measured, and what can be said of it without that.
+/// A measured capture pair, with reference data from an independent reader.
 struct Pair {
     measured: Measured,
     captures: [Vec<Seen>; 2],
-    /// Packets on their way out and back.
+    /// Packets in both captures, on their way out and back.
     same: [Vec<Same>; 2],
 }
 
@@ -61,7 +61,7 @@ impl Pair {
         }
     }
 
-    /// The two packets that a sample is made of.
+    /// Returns the two packets of a sample.
     fn packets(&self, sample: &RttSample) -> [Same; 2] {
         let (near, far) = self.ends(sample);
         let arrived = sample.time + sample.owd_out;
@@ -80,8 +80,8 @@ impl Pair {
         ]
     }
 
-    /// Every change from a packet that arrived to one that left at the destination, by flow: the
-    /// last that arrived before it and the first that left after it.
+    /// Returns each change from an arriving to a departing packet at the destination, by flow: the
+    /// last arrival before it and the first departure after it.
     fn turns(&self) -> HashSet<[Same; 2]> {
         let mut flows: HashMap<Ends, Vec<(Timestamp, bool, Same)>> = HashMap::new();
         for same in &self.same[0] {
@@ -99,7 +99,7 @@ impl Pair {
         }
         let mut turns = HashSet::new();
         for mut passed in flows.into_values() {
-            // What leaves at the very time at which something arrives does not follow it.
+            // A packet that departs at the time of an arrival does not follow it.
             passed.sort_by_key(|(at, arrived, _)| (*at, *arrived));
             for neighbours in passed.windows(2) {
                 if let [(_, true, out), (_, false, back)] = neighbours {
@@ -111,7 +111,8 @@ impl Pair {
     }
 }
 
-/// Every change from an arriving to a leaving packet gives a sample, of these two packets.
+/// Checks that each change from an arriving to a departing packet gives a sample of these two
+/// packets.
 fn assert_samples_are_turns(pair: &Pair) {
     let real: [HashSet<&Same>; 2] = [pair.same[0].iter().collect(), pair.same[1].iter().collect()];
     let mut turned = HashSet::new();
@@ -137,7 +138,7 @@ fn assert_samples_are_turns(pair: &Pair) {
     );
 }
 
-/// What is counted as lost is what the path dropped, and what one capture has more.
+/// Checks that the losses equal the drops of the path, and the difference between the captures.
 fn assert_losses_are_true(folder: &Path, pair: &Pair) {
     let measured = &pair.measured;
     assert_eq!(

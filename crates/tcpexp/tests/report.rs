@@ -1,4 +1,4 @@
-//! The page about a dataset, made of a capture pair whose path is known.
+//! Report page of a capture pair with a known path.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
 mod common;
@@ -35,7 +35,8 @@ fn a_page_has_the_lines_and_the_round_trips_of_the_bulk_flow_alone() {
     };
     let lines: Vec<&str> = flow.series.keys().map(String::as_str).collect();
     assert_eq!(lines, ["cwnd", "goodput", "rtt"]);
-    // 40 ms of path, and a queue of 50 packets of 1514 bytes at 2 Mbit/s behind one being sent.
+    // The RTT is at least 40 ms of path. A full queue adds 50 packets of 1514 bytes at 2 Mbit/s,
+    // behind one packet in transmission.
     let rtt = &flow.quantiles["rtt"];
     assert_eq!((rtt[0].round(), rtt[rtt.len() - 1].round()), (40.0, 339.0));
     let goodput = &flow.series["goodput"].values;

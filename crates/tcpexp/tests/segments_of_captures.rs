@@ -1,5 +1,5 @@
-//! Retransmission or reordering, segment by segment, against what the other end's capture and the
-//! kernel say.
+//! Retransmitted and reordered segments, checked one by one against the other end's capture and the
+//! kernel.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -22,13 +22,13 @@ use tcpexp_measure::{Meter, meter};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tunnels;
 
-/// What is said of a segment with data that comes behind its place.
+/// Classification of an out-of-sequence segment with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Verdict {
     Retransmitted,
     Reordered,
     Undecided,
-    /// A copy or a probe.
+    /// A duplicate record or a probe.
     Other,
 }
 
@@ -41,7 +41,7 @@ impl Verdict {
     ];
 }
 
-/// Tells of each segment behind its place what the connection's counts make of it.
+/// Classifies each out-of-sequence segment by the change of the connection's counts.
 struct Watch {
     flow: Flow,
     connection: Connection,
@@ -60,7 +60,7 @@ impl Watch {
 }
 
 impl Meter for Watch {
-    /// Record number, and what is said of it.
+    /// Record number and classification.
     type Row = (u64, Verdict);
 
     fn segment(&mut self, segment: &Segment, rows: &mut impl Extend<Self::Row>) {
@@ -91,7 +91,7 @@ impl Meter for Watch {
     fn end(&mut self, _: &Flow, _: &mut impl Extend<Self::Row>) {}
 }
 
-/// What is said of each record of a capture that is behind its place.
+/// Returns the classification of each out-of-sequence record of a capture.
 fn verdicts(path: &Path) -> HashMap<u64, Verdict> {
     let recording = Recording::open(path).unwrap();
     let mut all = HashMap::new();
@@ -112,7 +112,7 @@ fn verdicts(path: &Path) -> HashMap<u64, Verdict> {
     all
 }
 
-/// The folders next to this repository; those in it are parts of them.
+/// The folders next to this repository, or the fixtures, which are parts of them.
 fn folders() -> Vec<PathBuf> {
     let shared = shared_folders();
     if shared.is_empty() {
@@ -122,23 +122,23 @@ fn folders() -> Vec<PathBuf> {
     }
 }
 
-/// A segment with data where it was sent.
+/// A data segment at its sender.
 struct Departure {
     at: Timestamp,
     seq: u32,
     payload_bytes: u32,
     ip_id: Option<u16>,
     tsval: Option<u32>,
-    /// Whether bytes of it had been sent before.
+    /// True if some of its bytes had been sent before.
     is_retransmission: bool,
 }
 
-/// Serial number arithmetic (RFC 1982), written again so as not to rest on what is under test.
+/// Serial number arithmetic (RFC 1982), implemented separately from the code under test.
 fn is_before(a: u32, b: u32) -> bool {
     a.wrapping_sub(b) > 1 << 31
 }
 
-/// What was sent with data, in order, by direction.
+/// Returns the data segments in order, by sender and receiver.
 fn departures(packets: &[Seen]) -> HashMap<Ends, Vec<Departure>> {
     let mut all: HashMap<Ends, Vec<Departure>> = HashMap::new();
     let mut furthest: HashMap<Ends, u32> = HashMap::new();
@@ -160,10 +160,10 @@ fn departures(packets: &[Seen]) -> HashMap<Ends, Vec<Departure>> {
     all
 }
 
-/// The most segments that one super-packet of 64 KiB is cut into.
+/// Maximum number of segments in a super-packet of 64 KiB.
 const MAX_SEGMENTS: u16 = 64;
 
-/// Whether `departure` carried the first byte of `arrival`.
+/// True if `departure` carried the first byte of `arrival`.
 fn is_carrier(departure: &Departure, arrival: &Seen) -> bool {
     let ahead = arrival.seq.wrapping_sub(departure.seq);
     let ids = arrival.ip_id.zip(departure.ip_id);
@@ -176,12 +176,12 @@ fn is_carrier(departure: &Departure, arrival: &Seen) -> bool {
         && is_id
 }
 
-/// Segments behind their place at the receiver, by what they are and what is said of them.
+/// Out-of-sequence segments at the receiver, by true kind and classification.
 #[derive(Clone, Debug, Default)]
 struct Score {
     counts: HashMap<(bool, Verdict), u64>,
     unmatched: u64,
-    /// Retransmissions that filled the place where the stream stood.
+    /// Retransmissions that arrived in sequence: they filled the gap at the end of the stream.
     in_place: u64,
 }
 
@@ -278,7 +278,7 @@ fn reordering_is_told_from_retransmission_at_the_receiver() {
     assert!(all.total() > 200);
     assert!(all.unmatched * 100 <= all.total());
     assert!(all.right() * 100 >= all.total() * 99);
-    // As many are counted as arrived behind their place.
+    // The counts equal the number of out-of-sequence arrivals.
     let counted = all.of(true, Verdict::Retransmitted) + all.of(false, Verdict::Retransmitted);
     let arrived: u64 = Verdict::ALL
         .map(|verdict| all.of(true, verdict))
@@ -290,7 +290,7 @@ fn reordering_is_told_from_retransmission_at_the_receiver() {
     );
 }
 
-/// The connections of a capture whose forward data is sent where it was taken.
+/// Returns the connections of a capture taken at the sender of the forward data.
 fn sent_here(path: &Path) -> Vec<ConnectionSummary> {
     let mut all = Vec::new();
     flows(
@@ -331,7 +331,7 @@ fn retransmissions_at_the_sender_are_exact() {
     assert!(total > 200);
 }
 
-/// When the kernel told of a retransmission, by the sender's port.
+/// Times of the kernel's retransmission events, by the sender's port.
 fn told_by_kernel(folder: &Path) -> Option<HashMap<u16, Vec<Timestamp>>> {
     let read = |name: &str| {
         let mut text = String::new();
@@ -341,7 +341,7 @@ fn told_by_kernel(folder: &Path) -> Option<HashMap<u16, Vec<Timestamp>>> {
     };
     let mut told: HashMap<u16, Vec<Timestamp>> = HashMap::new();
     let mut tell = |seconds: &str, port: &str| {
-        // Six decimals, as the kernel prints them.
+        // The kernel prints six decimals.
         let micros: i64 = seconds.replace('.', "").parse().unwrap();
         let at = Timestamp::from_nanos(micros * 1000);
         told.entry(port.parse().unwrap()).or_default().push(at);
@@ -362,7 +362,7 @@ fn told_by_kernel(folder: &Path) -> Option<HashMap<u16, Vec<Timestamp>>> {
     Some(told)
 }
 
-/// From the kernel's word to the capture of what it sends.
+/// Maximum time between a kernel event and the capture of its packet.
 const ON_THE_WAY: TimeDelta = TimeDelta::from_millis(1);
 
 #[test]
@@ -386,8 +386,8 @@ fn kernel_tells_of_each_retransmission_at_the_sender() {
                 .map(|departure| departure.at)
                 .collect();
             let is_one = |told: Timestamp, at: Timestamp| (at - told).abs() <= ON_THE_WAY;
-            // One word of the kernel's may be about several packets, and it spoke before the
-            // capture began and after it ended.
+            // One kernel event may cover several packets, and the log begins before the capture and
+            // ends after it.
             let capture = sent[0].at..=sent[sent.len() - 1].at;
             for at in &again {
                 assert!(

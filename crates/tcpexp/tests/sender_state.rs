@@ -1,5 +1,5 @@
-//! Reconstructed sender state against what the sender's kernel logged: the captures of this
-//! repository, and all others at hand.
+//! Reconstructed sender state against the log of the sender's kernel, for the captures of this
+//! repository and all other available captures.
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
 mod common;
@@ -16,21 +16,21 @@ use tcpexp_measure::Position;
 use tcpexp_measure::sender::{CongestionFamily, SenderRow, SenderSummary};
 use tcpexp_units::TimeDelta;
 
-/// A control connection hears fewer ACKs than this.
+/// Minimum number of ACKs of a scored sender. Control connections have fewer.
 const LEAST_ACKS: u64 = 100;
-/// The beginnings of one epoch are not further apart than this.
+/// The two start times of a matched epoch differ by at most this tolerance.
 const OPTIONS: fn() -> Options = || Options {
     epoch_tolerance: Some(TimeDelta::from_millis(20)),
     ..Options::default()
 };
 
-/// A folder with captures and logs; its name says what it is about.
+/// A folder with captures and logs. Its name describes the experiment.
 struct Experiment {
     folder: PathBuf,
     name: String,
 }
 
-/// A capture, and how well each sender of data in it is known.
+/// A capture, and the score of each sender of data in it.
 struct Scored {
     experiment: Experiment,
     scores: Vec<Score>,
@@ -103,7 +103,7 @@ impl Experiment {
         self.name.split(['-', '_']).any(|part| part == word)
     }
 
-    /// `None` for a kind that no hint names.
+    /// Congestion control family; `None` for kinds without a hint.
     fn family(&self) -> Option<CongestionFamily> {
         let families = [
             ("reno", Some(CongestionFamily::Reno)),
@@ -112,7 +112,7 @@ impl Experiment {
             ("bbr", Some(CongestionFamily::ModelBased)),
             ("cdg", Some(CongestionFamily::DelayBased)),
             ("vegas", Some(CongestionFamily::DelayBased)),
-            // To 80 % at random losses, to half where it sees a queue.
+            // Veno reduces to 80 % at random losses, and to half if it detects a queue.
             ("veno", None),
         ];
         let named = families.into_iter().find(|(word, _)| self.has(word));
@@ -121,7 +121,7 @@ impl Experiment {
             .1
     }
 
-    /// Whether its window cannot be seen: BBR sends by a clock of its own.
+    /// True if packets do not show the window: BBR paces its packets.
     fn is_paced(&self) -> bool {
         self.family() == Some(CongestionFamily::ModelBased)
     }
@@ -138,7 +138,7 @@ impl Experiment {
         !self.has("nots")
     }
 
-    /// Random losses in percent, one where there are fewer; what a full queue drops comes on top.
+    /// Random losses in percent, at least 1. Drops of a full queue are extra.
     fn loss_percent(&self) -> u64 {
         if self.has("l15") || self.name.ends_with("15-percent-loss") {
             15
@@ -172,7 +172,7 @@ impl Scored {
     }
 }
 
-/// Each sender with its capture.
+/// Each sender with its experiment.
 fn senders(all: &[Scored]) -> impl Iterator<Item = (&Experiment, &Score)> {
     all.iter().flat_map(|scored| {
         let scores = scored.scores.iter();
@@ -180,7 +180,7 @@ fn senders(all: &[Scored]) -> impl Iterator<Item = (&Experiment, &Score)> {
     })
 }
 
-/// One line a sender, and one for each way in which its window is known; errors in percent.
+/// One line per sender, and one per source of its window. Errors are in percent.
 fn table(all: &[Scored]) -> String {
     let mut text = String::from(
         "sender                           ACKs   found   cwnd  within 5 %  flight   srtt  ssthresh    busy   rwnd  epochs true/found/matched\n",
@@ -261,7 +261,7 @@ fn recoveries_from_a_senders_capture_are_those_of_the_kernel() {
     let mut compared = 0;
     for (experiment, score) in senders(&AT_SENDER) {
         let (name, epochs) = (&experiment.name, &score.epochs);
-        // Where no states were logged, only the windows tell of epochs, and not of all.
+        // Without logged states, the true epochs come from the windows and are incomplete.
         if !epochs.truth_is_complete || epochs.truth + epochs.found == 0 {
             continue;
         }
@@ -308,7 +308,7 @@ fn causes_of_retransmissions_are_those_that_the_kernels_states_tell() {
 fn times_that_limits_took_are_those_of_the_kernel() {
     let mut compared = 0;
     for (experiment, score) in senders(&AT_SENDER) {
-        // Shares of the time that the kernel's log covers.
+        // Shares of the time covered by the kernel's log.
         if score.busy.truth.is_some() {
             compared += 1;
             assert_within(2.0, score.busy.error(), "busy time", experiment);
@@ -349,7 +349,7 @@ fn window_from_a_receivers_capture_is_close_to_that_of_the_kernel() {
         let most = match experiment.loss_percent() {
             ..=1 => 3.0,
             5 => 6.0,
-            // No gate: what is lost again on its way is not seen at the receiver.
+            // Loose bound: the receiver does not see a retransmission that is lost too.
             _ => 25.0,
         };
         assert_within(most, all.estimate.mean, "window", experiment);

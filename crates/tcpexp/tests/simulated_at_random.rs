@@ -1,4 +1,4 @@
-//! Whatever the path, the hosts and the captures do at once: no sample is ever wrong.
+//! No sample is wrong in random combinations of paths, hosts and captures.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -100,13 +100,13 @@ impl Dice {
     }
 }
 
-/// Those that once gave wrong samples.
+/// Scenarios that gave wrong samples in earlier versions.
 const ONCE_WRONG: [u64; 20] = [
     295, 419, 458, 469, 634, 675, 799, 853, 933, 1202, 1217, 1289, 1356, 1612, 3338, 6713, 8184,
     14600, 15204, 16130,
 ];
 
-/// Which scenarios to run; `TCPEXP_SCENARIOS=100-600` asks for others than the usual ones.
+/// Scenarios to run. `TCPEXP_SCENARIOS=100-600` selects a range.
 fn scenarios() -> Vec<u64> {
     let Ok(asked) = std::env::var("TCPEXP_SCENARIOS") else {
         return (0..150).chain(ONCE_WRONG).collect();
@@ -121,7 +121,7 @@ fn no_mix_of_troubles_gives_a_wrong_sample() {
     for seed in scenarios() {
         let scenario = Dice(Prng::new(seed)).scenario(seed);
         println!("{scenario:?}");
-        // A capture of nothing, or of nothing that can be told apart, is refused.
+        // The measurement refuses empty captures and captures without identifiable packets.
         if let Ok(checked) = try_check(&scenario) {
             samples += checked.samples();
         }

@@ -1,4 +1,4 @@
-//! Round-trip times of captures that differ in all that captures can differ in.
+//! Round-trip times of captures with different formats, clocks, lengths and duplicates.
 
 mod common;
 
@@ -49,7 +49,8 @@ fn second_captures_of_a_packet_are_counted_and_not_measured() {
             assert_eq!(total(|c| c.seen + c.arrived), all);
         }
     }
-    // Without IP ID an acknowledgment is known as a copy by what the capture does with others.
+    // Without an IP ID, an ACK counts as a duplicate record if the capture duplicates other
+    // packets.
     let without_id = Scenario {
         ip_id: IpId::Zero,
         ..mixed()
@@ -103,7 +104,7 @@ fn what_one_capture_was_too_late_or_too_short_for_is_not_lost() {
 
 #[test]
 fn capture_that_ran_an_hour_longer_is_measured_where_both_ran() {
-    // A stream of one datagram every 200 ms runs all the time, TCP comes in the end.
+    // One datagram every 200 ms for the whole time, and TCP at the end.
     let hour = TimeDelta::from_seconds(3600);
     let stream = UdpLoad {
         datagrams: 18_300,
@@ -154,7 +155,7 @@ fn no_packet_takes_longer_than_the_longest_delay_asked_for() {
     };
     let all = samples_within(Options::default().max_owd);
     let least = all.iter().map(|sample| sample.rtt).min().unwrap();
-    // The timeline halves the least round-trip time between the two ways.
+    // The timeline splits the least round-trip time evenly between the two ways.
     let max_owd = TimeDelta::from_nanos(least.as_nanos() / 2) + TimeDelta::from_millis(5);
     let some = samples_within(max_owd);
     assert!(some.len() < all.len(), "{} of {}", some.len(), all.len());
@@ -346,7 +347,7 @@ fn connection_that_reuses_its_ports_is_a_flow_of_its_own() {
 
 #[test]
 fn datagrams_cut_before_their_number_give_no_wrong_samples() {
-    // Ethernet, 20 bytes of IP, 8 of UDP: nothing of the payload is captured.
+    // Ethernet, IP and UDP headers: 14, 20 and 8 bytes. The capture has no payload.
     const HEADERS: u32 = 42;
     for payload in [UdpPayload::Numbered, UdpPayload::Constant] {
         for ip_id in [IpId::Counter, IpId::Zero] {
@@ -364,7 +365,7 @@ fn datagrams_cut_before_their_number_give_no_wrong_samples() {
                 assert_complete(&check(&scenario));
                 continue;
             }
-            // Nothing tells even one from the others.
+            // No field distinguishes any packet from the others.
             let captures = simulate(&scenario);
             let [src, dst] = [("src", &captures.src), ("dst", &captures.dst)]
                 .map(|(name, bytes)| spooled(name, bytes));

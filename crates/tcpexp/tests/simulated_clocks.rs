@@ -1,4 +1,4 @@
-//! Round-trip times by clocks that are off, run fast or slow, or are set on the way.
+//! Round-trip times with clocks that have an offset, a skew or steps.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::truth::{both_ways, check};
 use tcpexp_testkit::{CaptureSpec, ClockStep, Point, Resolution, Scenario, UdpLoad};
 use tcpexp_units::{Skew, TimeDelta};
 
-/// Ten seconds of telephony, and a download and an upload in it that lose packets.
+/// Ten seconds of telephony, with a download and an upload that lose packets.
 fn traffic() -> Scenario {
     let micros = CaptureSpec {
         resolution: Resolution::Micros,
@@ -50,7 +50,7 @@ fn offset_is_between_its_bounds_and_changes_nothing_else() {
 fn skew_is_found_and_taken_out() {
     for ppm in SKEWS_PPM {
         for offset in [0, -7_000].map(TimeDelta::from_seconds) {
-            // Without jitter, so that the smallest delays are the same all the time.
+            // Without jitter, the smallest delays stay constant.
             let jitter = TimeDelta::ZERO;
             let skew = Skew::from_ppt(ppm * 1_000_000);
             let checked = check(&Scenario {

@@ -1,4 +1,4 @@
-//! Round-trip times over simulated paths, each packet known: no sample is ever wrong.
+//! Round-trip times over simulated paths, each packet known: no sample is wrong.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn lossy(loss_ppm: u32) -> Scenario {
     }
 }
 
-/// What gives most packets a sample.
+/// Checks that more than a quarter of the arrivals give a sample.
 fn assert_many_samples(checked: &Checked) {
     let arrived = checked.measured.total(|c| c.arrivals_matched);
     assert!(
@@ -231,7 +231,7 @@ fn where_nothing_tells_datagrams_apart_there_are_no_samples_rather_than_wrong_on
         (IpVersion::V4, IpId::Wrapping(3)),
         (IpVersion::V6, IpId::Zero),
     ] {
-        // TCP flows beside it show how the clocks lie.
+        // Parallel TCP flows show the clock offset.
         let checked = check(&Scenario {
             tcp: with_each_load(|load| load.ip = IpVersion::V6),
             udp: vec![UdpLoad { ip, ..constant }],
@@ -250,7 +250,7 @@ fn where_nothing_tells_datagrams_apart_there_are_no_samples_rather_than_wrong_on
             .iter()
             .filter(|s| s.flow == udp.flow.flow)
             .count();
-        // Without losses before it a datagram may be known again as long as none like it is near.
+        // A datagram before any loss may be identified if no identical datagram is near.
         assert!(samples < 100, "{samples} samples, {ip:?}, {ip_id:?}");
         assert!(
             udp.counts.iter().all(|c| c.ambiguous > 300),

@@ -1,4 +1,4 @@
-//! Flows whose addresses are others at the second point.
+//! Flows with translated addresses at the second point.
 
 mod common;
 

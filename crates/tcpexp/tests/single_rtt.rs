@@ -1,4 +1,4 @@
-//! Round-trip times from one capture, against the kernel that ran the connection.
+//! Round-trip times from one capture against the log of the connection's kernel.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -32,19 +32,19 @@ fn rows(recording: &Recording) -> Vec<SingleRttRow> {
     all
 }
 
-/// Which of the two ends of a flow a kernel ran, by its port, and what it said.
+/// Probes of a kernel, by the port of its end of the flow.
 type Probes = HashMap<u16, Vec<Probe>>;
 
-/// What the kernel's `tcp_probe` event says before a received segment is processed.
+/// The kernel's `tcp_probe` event, emitted before it processes a received segment.
 struct Probe {
     at: Timestamp,
     srtt: TimeDelta,
 }
 
-/// When, which endpoint's, and the smoothed round-trip time in microseconds.
+/// Time, endpoint, and smoothed round-trip time in microseconds.
 type Parse<'a> = &'a dyn Fn(&str) -> Option<(Timestamp, String, String)>;
 
-/// The probes in a folder, as a table or as the kernel prints them.
+/// Reads the probes in a folder, from a table or from the kernel's output.
 fn probes(folder: &Path) -> Option<Probes> {
     let table = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
@@ -74,14 +74,14 @@ fn probes(folder: &Path) -> Option<Probes> {
     })
 }
 
-/// `1767225609.838234`; nothing for a heading.
+/// Parses a time like `1767225609.838234`; `None` for a heading.
 fn time(text: &str) -> Option<Timestamp> {
     let (seconds, fraction) = text.split_once('.')?;
     let nanos = format!("{seconds}{fraction:0<9}").parse().ok()?;
     Some(Timestamp::from_nanos(nanos))
 }
 
-/// Times at which a TCP segment to each port was captured.
+/// Capture times of TCP segments, by destination port.
 fn arrivals(recording: &Recording) -> HashMap<u16, Vec<Timestamp>> {
     let mut arrivals: HashMap<u16, Vec<Timestamp>> = HashMap::new();
     let mut walk = recording.walk(Tunnels::default()).unwrap();
@@ -92,11 +92,11 @@ fn arrivals(recording: &Recording) -> HashMap<u16, Vec<Timestamp>> {
     arrivals
 }
 
-/// Errors of the replayed SRTT relative to the kernel's, in parts per million, of one connection.
+/// Relative errors of one connection's replayed SRTT in parts per million of the kernel's SRTT.
 fn errors_ppm(samples: &[SingleRttSample], arrivals: &[Timestamp], probes: &[Probe]) -> Vec<u64> {
     let error = |probe: &Probe| {
-        // The probe is about the segment that was captured right before it, and says what the
-        // segments before that one have left behind.
+        // The probe belongs to the segment captured right before it, and shows the state after all
+        // earlier segments.
         let in_hand = arrivals[..arrivals.partition_point(|at| *at <= probe.at)].last()?;
         let before = samples.partition_point(|sample| sample.at < *in_hand);
         let replayed = samples[..before].last()?.linux?.srtt;
@@ -151,7 +151,7 @@ fn replayed_srtt_is_the_kernels() {
     assert!(checked > 0);
 }
 
-/// The retransmission timeouts that the kernel told about once a millisecond: when, and the timeout.
+/// The kernel's retransmission timeouts, logged once per millisecond: time and timeout.
 fn timeouts(folder: &Path) -> Option<Vec<(Timestamp, TimeDelta)>> {
     let file = File::open(folder.join("tcpinfo.csv.gz")).ok()?;
     let lines = BufReader::new(MultiGzDecoder::new(file)).lines();
@@ -159,7 +159,7 @@ fn timeouts(folder: &Path) -> Option<Vec<(Timestamp, TimeDelta)>> {
         let line = line.unwrap();
         let fields: Vec<&str> = line.split(',').collect();
         let rto = fields[2].parse().ok()?;
-        // The last one counts expiries since the latest ACK, each of which doubled the timeout.
+        // The last field counts expiries since the latest ACK. Each expiry doubled the timeout.
         if fields.last() != Some(&"0") {
             return None;
         }
@@ -217,7 +217,7 @@ fn folders_with_probes(captures: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// A capture of which one record comes at a time, and only after all rows of the one before it.
+/// A live capture that delivers one record at a time, after all rows of the record before it.
 struct OneByOne {
     chunks: std::vec::IntoIter<Vec<u8>>,
     read: Arc<AtomicUsize>,
@@ -245,7 +245,8 @@ fn live_sample_is_there_before_the_next_packet_is_waited_for() {
         0.070 < ack 101
     ",
     );
-    // Behind the header of the file each record has a header of 16 bytes, which says how long it is.
+    // A file header of 24 bytes precedes the records. Each record has a header of 16 bytes with its
+    // length.
     let (header, mut rest) = file.split_at(24);
     let mut chunks = vec![header.to_vec()];
     while !rest.is_empty() {
@@ -261,7 +262,7 @@ fn live_sample_is_there_before_the_next_packet_is_waited_for() {
     };
     let mut seen = Vec::new();
     let info = live_rtt(Path::new("live"), input, Tunnels::default(), |row| {
-        // The header is the first chunk, so this many records have been read.
+        // The file header is the first chunk, so subtract it from the number of chunks read.
         let records = read.load(Ordering::Relaxed) - 1;
         if let SingleRttRow::Sample(sample) = row {
             seen.push((records, sample.direction, sample.rtt.as_nanos() / 1_000_000));
@@ -353,7 +354,7 @@ fn receiver_side_tells_the_round_trip_to_the_sender_by_timestamps_nobody_asked_f
             SingleRttRow::Ended(flow) => of(&flow),
             _ => None,
         });
-        // The transfer, not iperf3's own talk.
+        // The flow with the most samples is the transfer, not iperf3's control connection.
         ended
             .max_by_key(|rtt| rtt.samples)
             .unwrap()

@@ -1,4 +1,4 @@
-//! Datasets of a sweep: each run in its directory, and the tables of all runs as one.
+//! Datasets of a sweep: one per run directory, and a joint view of the tables of all runs.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -22,7 +22,7 @@ use crate::common::fixture;
 struct Sweep(tempfile::TempDir);
 
 impl Sweep {
-    /// Of two runs, one with a bare queue and one with logs of all kinds.
+    /// Creates a sweep of two runs: one with a bare queue, one with logs of all kinds.
     fn new() -> Self {
         let sweep = Self(tempfile::tempdir().unwrap());
         let reno = sweep.run(
@@ -87,7 +87,7 @@ impl Sweep {
         dir
     }
 
-    /// All runs, analysed.
+    /// Analyses all runs.
     fn analysed(&self) -> Vec<(PathBuf, Manifest)> {
         let runs = recorded_runs(self.0.path()).unwrap();
         let columns = SweepColumns::of_records(runs.iter().map(|(_, record)| record));
@@ -138,8 +138,8 @@ fn the_tables_of_all_runs_have_the_same_columns() {
             .iter()
             .map(|field| format!("{}: {}", field.name(), field.data_type()))
             .collect();
-        // What varies comes first, in the order of the plan; a name that a table has already is
-        // another one; what no cell has is text.
+        // Varied parameters come first, in plan order. A parameter named like a table's column gets
+        // the prefix `param_`. A parameter without any value is text.
         assert_eq!(
             names,
             [
@@ -187,7 +187,7 @@ fn flows_are_named_after_the_traffic_that_they_belong_to() {
     let bytes = bytes.as_primitive::<UInt64Type>();
     for (row, class) in texts(&flows, "traffic_class").into_iter().enumerate() {
         assert_eq!(texts(&flows, "traffic")[row], Some("upload"));
-        // iperf3 steers the test over a connection of its own, which carries next to nothing.
+        // The control connection of iperf3 carries almost no data.
         let is_control = class == Some("control");
         assert!(is_control || class == Some("bulk"));
         assert!(!is_control || bytes.value(row) < 1_000);
@@ -207,7 +207,7 @@ fn times_count_from_the_start_of_the_traffic() {
         .as_primitive::<Int64Type>();
     let captures = texts(&bins, "capture");
     assert!(captures.contains(&Some("src")) && captures.contains(&Some("dst")));
-    // The bins of both captures are the same.
+    // Both captures have the same bins.
     let is_bin = |nanos: i64| (nanos - manifest.origin_ns) % 100_000_000 == 0;
     assert!(nanos.values().iter().all(|nanos| is_bin(*nanos)));
     let changes = table(run, DatasetTable::Events);
@@ -248,7 +248,7 @@ fn logs_are_in_their_tables_and_those_of_no_use_are_told() {
             .count()
     };
     assert_eq!(of("ping"), 2);
-    // Rows of the kernel's log are of the flow that the captures have.
+    // Rows of the kernel's log belong to the captured flows.
     let kernel = of("tcp_probe");
     assert!(kernel > 1_000);
     let ends = texts(&logs, "initiator").iter().flatten().count();

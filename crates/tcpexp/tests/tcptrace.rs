@@ -1,4 +1,4 @@
-//! What `tcpexp flows` counts, against tcptrace: a program that many papers rest on.
+//! Counts of `tcpexp flows` against tcptrace, a program that many papers rely on.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -17,10 +17,10 @@ use tcpexp::{Error, Recording, flows};
 use tcpexp_flow::{Direction, Protocol};
 use tcpexp_wire::Tunnels;
 
-/// By sender and receiver.
+/// Counts by sender and receiver.
 type Counts = HashMap<(SocketAddr, SocketAddr), Sent>;
 
-/// What both programs count of one direction of a connection.
+/// Counts of one direction of a connection, as both programs define them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sent {
     packets: u64,
@@ -31,7 +31,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// Where the number with this name in tcptrace's report goes.
+    /// Returns the field for a name in tcptrace's report.
     fn named(&mut self, name: &str) -> Option<&mut u64> {
         Some(match name {
             "total packets" => &mut self.packets,
@@ -77,7 +77,7 @@ fn ours(path: &Path) -> Counts {
     counts
 }
 
-/// What tcptrace counts in an uncompressed capture.
+/// Counts of tcptrace for an uncompressed capture.
 fn theirs(path: &Path) -> Counts {
     let report = Command::new("tcptrace")
         .args(["-l", "-r", "-n"])
@@ -90,12 +90,12 @@ fn theirs(path: &Path) -> Counts {
         String::from_utf8_lossy(&report.stderr)
     );
     let report = String::from_utf8(report.stdout).unwrap();
-    // The part before the first connection is about the file.
+    // The text before the first connection describes the file.
     let connections = report.split("TCP connection ").skip(1);
     connections.filter_map(connection).flatten().collect()
 }
 
-/// Both directions of one connection. The report has two columns, one for each.
+/// Parses both directions of one connection. The report has one column per direction.
 fn connection(report: &str) -> Option<[((SocketAddr, SocketAddr), Sent); 2]> {
     let mut hosts = Vec::new();
     let mut sent = [Sent::default(); 2];

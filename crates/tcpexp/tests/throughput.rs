@@ -1,4 +1,4 @@
-//! Bins of real captures against what else is known of them.
+//! Bins of real captures against independent data about them.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
@@ -68,7 +68,7 @@ fn bottleneck_is_never_loaded_beyond_its_rate_behind_it() {
         .filter(|bin| (bin.flow, bin.direction) == (None, Some(Direction::Forward)))
         .map(|bin| bin.utilisation_ppm.unwrap())
         .collect();
-    // One full frame more or less fits into a second than its rate times its length says.
+    // A bin of one second holds up to one full frame more or less than the rate allows.
     let frame_ppm = 1_514 * 8 * 1_000_000 / 2_000_000;
     let busy = &forward[2..forward.len() - 2];
     assert!(busy.len() > 20, "{}", busy.len());
@@ -77,9 +77,8 @@ fn bottleneck_is_never_loaded_beyond_its_rate_behind_it() {
     }
 }
 
-/// What iperf3 says that its receivers got, in bytes, from lines like
-/// `[  5]   0.00-30.28  sec  6.90 MBytes  1.91 Mbits/sec                  receiver`, and how much
-/// that is rounded by.
+/// Parses the bytes received, and their rounding error, from lines of iperf3 like
+/// `[  5]   0.00-30.28  sec  6.90 MBytes  1.91 Mbits/sec                  receiver`.
 fn received(truth: &str) -> Vec<(f64, f64)> {
     let line = |line: &str| {
         let mut words = line.split_whitespace().rev();
@@ -116,13 +115,14 @@ fn goodput_is_what_the_receiving_application_got() {
             continue;
         };
         if folder.join("udp.txt").exists() {
-            // The datagrams' own account is another one.
+            // Runs with `udp.txt` have a separate account of their datagrams.
             continue;
         }
         let (src, dst) = captures_in(&folder).unwrap();
         let [sent, arrived] = [src, dst].map(|file| transfers(&file));
         for (sent, arrived) in sent.iter().zip(&arrived) {
-            // iperf3 resets its connections: what was lost right before is not sent again.
+            // iperf3 resets its connections, so data lost right before the reset is not
+            // retransmitted.
             let lost = sent - arrived;
             assert!(
                 lost <= 100_000,
@@ -133,7 +133,7 @@ fn goodput_is_what_the_receiving_application_got() {
         let received = received(&truth);
         assert_eq!(arrived.len(), received.len(), "{}", folder.display());
         for (goodput, (bytes, rounding)) in arrived.into_iter().zip(received) {
-            // The receiver stops counting while the last data is on its way.
+            // The receiver stops counting while the last data is in flight.
             let least = bytes - rounding;
             let most = (bytes + rounding) * 1.01;
             assert!(
@@ -147,7 +147,7 @@ fn goodput_is_what_the_receiving_application_got() {
     assert!(checked > 0);
 }
 
-/// Goodput of the connections that carry more than iperf3's own talk, in bytes.
+/// Goodput in bytes of the connections, without iperf3's control connections.
 fn transfers(file: &Path) -> Vec<u64> {
     let recording = Recording::open(file).unwrap();
     let (_, mut flows, _) = measure(&recording, &options(TimeDelta::from_seconds(1)));

@@ -1,4 +1,4 @@
-//! What was truly lost between two captures, and which retransmissions and recoveries were about it.
+//! True losses between two captures, and the retransmissions and recoveries that repaired them.
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
 mod common;
@@ -17,7 +17,7 @@ use tcpexp_measure::sender::{
 use tcpexp_measure::spp::{Fate, Way};
 use tcpexp_wire::Tunnels;
 
-/// All that is told of the senders of two captures.
+/// All rows about the senders of two captures.
 #[derive(Default)]
 struct Told {
     resent: Vec<Retransmission>,
@@ -79,7 +79,7 @@ fn folders() -> Vec<PathBuf> {
     all
 }
 
-/// Packets with data of TCP that were lost on their way out.
+/// TCP packets with data, lost on their way out.
 fn lost_data(folder: &Path) -> u64 {
     let (src, dst) = captures_in(folder).unwrap();
     let found = Measurement::of_files(&src, &dst);
@@ -103,7 +103,7 @@ fn senders_lose_what_the_path_dropped() {
     }
 }
 
-/// What is lost for good cannot be: each loss is followed by a copy that had to be sent.
+/// No data stays lost: a necessary retransmission follows each loss.
 #[test]
 fn each_loss_that_is_repaired_is_sent_again_for_it() {
     for (folder, told) in &*ALL {
@@ -111,7 +111,7 @@ fn each_loss_that_is_repaired_is_sent_again_for_it() {
         let (counts, lost) = (told.resent(), told.lost());
         let for_a_loss = counts.get(&Some(EarlierCopy::Lost)).copied().unwrap_or(0) as u64;
         println!("{name}: {lost} lost, sent again {counts:?}");
-        // One packet of the path is one that is sent again, unless super-packets hold several.
+        // Each lost packet is retransmitted as one packet, unless super-packets contain several.
         let has_offload = folder.to_string_lossy().contains("tso")
             || folder.to_string_lossy().contains("offload");
         if !has_offload {
@@ -143,7 +143,7 @@ fn each_drop_that_the_bottleneck_logged_is_a_loss_and_each_loss_such_a_drop() {
         assert_eq!(score.matched, score.truth, "{name}: no loss was missed");
         compared += score.truth;
     }
-    // What the three folders in fixtures have.
+    // The three folders in `fixtures` contain this many.
     assert!(compared >= 262, "{compared}");
 }
 

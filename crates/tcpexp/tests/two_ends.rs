@@ -1,4 +1,4 @@
-//! Senders of two captures, each told by the capture at its own end.
+//! Sender state from two captures, each sender from the capture at its own end.
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
 use std::collections::BTreeSet;
@@ -10,8 +10,8 @@ use tcpexp_measure::sender::SenderRow;
 use tcpexp_measure::spp::Point;
 use tcpexp_testkit::script;
 
-/// A download of ten segments over a path of 40 ms, one a round trip, as the client or the server
-/// captures it.
+/// Script of a download of ten segments over a 40 ms path, one per round trip, as captured at the
+/// client or the server.
 fn download(at_server: bool, flow: u32) -> String {
     let mut text = String::new();
     for round in 0..10_u32 {
@@ -46,7 +46,7 @@ const HANDSHAKE: &str = "
     0.050050 > . ts 440 900 flow 0
 ";
 
-/// Number, initiator's port, direction and capture of all senders that are told.
+/// Flow number, initiator's port, direction and capture of each reconstructed sender.
 fn told(src: &str, dst: Option<&str>) -> BTreeSet<(u32, u16, &'static str, &'static str)> {
     let recording =
         |text: &str| Recording::spool("capture".into(), script::capture(text).as_slice()).unwrap();
@@ -76,8 +76,8 @@ fn a_sender_is_told_by_the_capture_where_it_sends() {
         told(&src, None),
         BTreeSet::from([(0, 40_000, reverse, "src")])
     );
-    // That capture began late and takes the server for the initiator, which the other one knows
-    // better.
+    // This capture lacks the handshake and takes the server for the initiator. The other capture
+    // shows the true roles.
     assert_eq!(
         told(&dst, None),
         BTreeSet::from([(0, 80, "forward", "src")])

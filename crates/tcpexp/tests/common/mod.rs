@@ -1,4 +1,4 @@
-//! Measuring in tests, and the files to measure.
+//! Measurements for tests, and paths of the captures.
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
@@ -17,10 +17,11 @@ use tcpexp_measure::spp::{
     DirectionCounts, Fate, FlowSummary, PacketOutcome, PairedFlow, RttSample,
 };
 
-/// So many packets of a flow are held back at least until it is found at the other point.
+/// Minimum number of packets of a flow that are held back until the flow is found at the other
+/// point.
 const HELD: u64 = 4096;
 
-/// All that a measurement yields.
+/// All results of a measurement.
 #[derive(Debug)]
 pub(crate) struct Measured {
     pub(crate) flows: Vec<PairedFlow>,
@@ -31,7 +32,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Measures two captures and checks that the books balance.
+    /// Measures two captures and checks that the counts add up.
     pub(crate) fn of(src: &Recording, dst: &Recording) -> Result<Self, Error> {
         let (mut flows, mut samples, mut ended) = (Vec::new(), Vec::new(), Vec::new());
         let mut outcomes = Vec::new();
@@ -66,12 +67,12 @@ impl Measured {
         Self::of(&spooled("src", src), &spooled("dst", dst)).unwrap()
     }
 
-    /// The flow with this number; flows are numbered in the order in which they are found.
+    /// The flow with this number. Flows are numbered in the order of their discovery.
     pub(crate) fn flow(&self, id: FlowId) -> &PairedFlow {
         &self.flows[id.0 as usize]
     }
 
-    /// Counts of all flows and both directions added up.
+    /// Sum of a count over all flows and both directions.
     pub(crate) fn total(&self, of: impl Fn(&DirectionCounts) -> u64) -> u64 {
         self.ended
             .iter()
@@ -115,7 +116,7 @@ impl Measured {
         }
         self.assert_outcomes_add_up();
         if !self.report.identification.recut {
-            // Where segments are cut anew a packet may stand for several.
+            // With re-segmentation, one packet may stand for several.
             let unpaired = self.report.totals.unpaired.map(|unpaired| unpaired.packets);
             let used = self
                 .report
@@ -130,7 +131,7 @@ impl Measured {
         }
     }
 
-    /// What became of each packet adds up to what was counted.
+    /// Checks that the packet fates add up to the counts.
     fn assert_outcomes_add_up(&self) {
         let mut sent: HashMap<(FlowId, Direction, Fate), u64> = HashMap::new();
         let mut received = sent.clone();
@@ -168,7 +169,7 @@ impl Measured {
                 for (told, counted) in counted {
                     assert_eq!(told, counted, "{direction} {summary:#?}");
                 }
-                // What was not held back until the flow was found is counted alone.
+                // Packets not held back until the flow was found appear in the counts only.
                 let told = [at(&sent, Fate::Outside), at(&received, Fate::Outside)];
                 for (told, counted) in told.into_iter().zip([c.outside, c.arrivals_outside]) {
                     let all_held = c.seen.max(c.arrived) <= HELD;
@@ -186,13 +187,13 @@ pub(crate) fn spooled(name: &str, bytes: &[u8]) -> Recording {
     Recording::spool(name.into(), bytes).unwrap()
 }
 
-/// A real capture pair kept in this repository; see `fixtures/README.md`.
+/// Path of a real capture pair in this repository; see `fixtures/README.md`.
 pub(crate) fn fixture(name: &str) -> PathBuf {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     fixtures.join(name)
 }
 
-/// Folders of more captures, if they are at hand next to this repository.
+/// Path of further captures next to this repository, if available.
 pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared")
@@ -200,7 +201,7 @@ pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     shared.exists().then_some(shared)
 }
 
-/// Source and destination capture in a folder.
+/// Source and destination captures in a folder.
 pub(crate) fn captures_in(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     [
         ("src.pcap.gz", "dst.pcap.gz"),
@@ -216,7 +217,7 @@ pub(crate) fn fixture_folders() -> Vec<PathBuf> {
     pairs_in(&fixture(""))
 }
 
-/// Folders with capture pairs next to this repository, if they are at hand.
+/// Folders with capture pairs next to this repository, if available.
 pub(crate) fn shared_folders() -> Vec<PathBuf> {
     let parents = ["captures", "captures/short"]
         .into_iter()
@@ -234,9 +235,9 @@ fn pairs_in(parent: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Packets that the path is known to have dropped.
+/// Number of packets that the path is known to have dropped.
 pub(crate) fn known_drops(folder: &Path) -> Option<u64> {
-    // These two are cut: the first by us, the second by its capture.
+    // These two captures are cut: the first by hand, the second by its capture program.
     match folder.file_name()?.to_str()? {
         "cubic-tso-split-10mbit" if folder.starts_with(fixture("")) => return Some(22),
         "short-cubic-15-percent-loss" => return Some(114),

@@ -1,4 +1,4 @@
-//! Which packet of one capture is which of the other, found without the code under test.
+//! Identical packets in two captures, matched independently of the code under test.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,7 +9,7 @@ use tcpexp_capture::Capture;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Transport, Tunnels, decode};
 
-/// Sender and receiver.
+/// Addresses of sender and receiver.
 pub(crate) type Ends = (SocketAddr, SocketAddr);
 
 /// One packet at one point.
@@ -30,7 +30,7 @@ pub(crate) struct Seen {
     pub(crate) prefix: Vec<u8>,
 }
 
-/// One packet that certainly is in both captures.
+/// A packet that is certainly in both captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Same {
     pub(crate) ends: Ends,
@@ -83,8 +83,8 @@ pub(crate) fn read(path: &Path) -> Vec<Seen> {
     packets
 }
 
-/// Packets of the first capture that are in the second too, told by everything in them that the
-/// path leaves alone; only those that are alone in both captures.
+/// Returns the packets that occur once in each capture, matched by all fields that the path leaves
+/// unchanged.
 pub(crate) fn same(departed: &[Seen], arrived: &[Seen]) -> Vec<Same> {
     let (ours, theirs) = (by_content(departed), by_content(arrived));
     let alone = ours.into_iter().filter_map(|(key, places)| {
@@ -127,7 +127,8 @@ fn by_content(packets: &[Seen]) -> HashMap<Content<'_>, Vec<usize>> {
     places
 }
 
-/// The same where segments are cut anew: an arrival with data is what carried its last byte.
+/// Like [`same`], for re-segmented data: matches an arrival to the packet that carried its last
+/// byte.
 pub(crate) fn same_bytes(departed: &[Seen], arrived: &[Seen]) -> Vec<Same> {
     let is_data = |p: &&Seen| p.payload_bytes > 0;
     let stream = |p: &Seen| (p.ends, p.ack, p.timestamps);

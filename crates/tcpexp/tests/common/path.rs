@@ -1,4 +1,4 @@
-//! What became of each packet, measured and checked for what always holds.
+//! Measurements of packet fates, with checks of general invariants.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tcpexp_measure::path::{PathFlow, PathPacket, PathSummary};
 use tcpexp_measure::spp::{DirectionCounts, Fate, PairedFlow, Way};
 use tcpexp_units::TimeDelta;
 
-/// All that is known of a path.
+/// All results of a path measurement.
 pub(crate) struct Measurement {
     pub(crate) flows: Vec<PairedFlow>,
     pub(crate) packets: Vec<PathPacket>,
@@ -43,7 +43,7 @@ impl Measurement {
         )
     }
 
-    /// The ports of sender and receiver.
+    /// Ports of sender and receiver.
     pub(crate) fn ports(&self, row: &PathPacket) -> [u16; 2] {
         let flow = &self.flows[row.flow.0 as usize];
         let (initiator, responder) = (flow.initiator.port(), flow.responder.port());
@@ -62,7 +62,7 @@ impl Measurement {
         self.packets.iter().filter(is_delivered)
     }
 
-    /// The laws that hold whatever was captured.
+    /// Checks the invariants of any measurement.
     fn assert_balanced(&self) {
         let mut counts = DirectionCounts::default();
         let mut rows: HashMap<(FlowId, Direction), Vec<&PathPacket>> = HashMap::new();
@@ -98,7 +98,7 @@ impl Measurement {
     }
 }
 
-/// Checks sums against the rows they are of.
+/// Checks sums against the rows that they summarise.
 fn assert_sums_are_of(rows: &[&PathPacket], sums: &PathSummary) {
     assert_eq!(
         sums.sent(),

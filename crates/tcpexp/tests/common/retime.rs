@@ -1,4 +1,4 @@
-//! A capture as another clock would have stamped it.
+//! Captures with the timestamps of another clock.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,7 +7,7 @@ use tcpexp_capture::Capture;
 use tcpexp_testkit::{CaptureWriter, Container, Endian, Interface, Resolution};
 use tcpexp_units::Timestamp;
 
-/// A clock that is ahead and fast, read in whole microseconds.
+/// A clock with an offset and a skew, read in whole microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     pub(crate) ahead_seconds: i64,
@@ -15,24 +15,24 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// What it shows at `at`, when it was `ahead_seconds` ahead at `start`.
+    /// Returns the clock's time at `at`. The clock is `ahead_seconds` ahead at `start`.
     pub(crate) fn shows(self, start: Timestamp, at: Timestamp) -> Timestamp {
         let micros = at.as_nanos() / 1_000;
         let passed = micros - start.as_nanos() / 1_000;
-        // Rounded to the nearest microsecond.
+        // Round to the nearest microsecond.
         let gained = (2 * passed * self.fast_ppm + 1_000_000).div_euclid(2_000_000);
         Timestamp::from_nanos((micros + gained + self.ahead_seconds * 1_000_000) * 1_000)
     }
 }
 
-/// The records of a capture, to write some of them again or with other times.
+/// The records of a capture, for writing some of them or with other times.
 pub(crate) struct Records {
     interface: Interface,
-    /// Time, captured bytes, and bytes on the wire of each.
+    /// Time, captured bytes and wire bytes of each record.
     records: Vec<(Timestamp, Vec<u8>, u32)>,
 }
 
-/// The records of the capture at `path`.
+/// Reads the records of the capture at `path`.
 pub(crate) fn records(path: &Path) -> Records {
     let mut capture = Capture::from_file(File::open(path).unwrap()).unwrap();
     let interface = Interface {
@@ -52,12 +52,12 @@ pub(crate) fn records(path: &Path) -> Records {
 }
 
 impl Records {
-    /// The times of the first and the last record.
+    /// Returns the times of the first and the last record.
     pub(crate) fn span(&self) -> (Timestamp, Timestamp) {
         (self.records[0].0, self.records[self.records.len() - 1].0)
     }
 
-    /// A capture file of those records for whose time `at` returns a time, with that time.
+    /// Writes a capture file of the records for which `at` returns a time, with that time.
     pub(crate) fn file(&self, mut at: impl FnMut(Timestamp) -> Option<Timestamp>) -> Vec<u8> {
         let interfaces = [self.interface];
         let mut writer =
@@ -71,7 +71,7 @@ impl Records {
     }
 }
 
-/// The capture in `path` with the times of `clock`, and its start on the old clock.
+/// Returns the capture at `path` with the times of `clock`, and its start on the original clock.
 pub(crate) fn retimed(path: &Path, clock: Clock) -> (Vec<u8>, Timestamp) {
     let records = records(path);
     let (start, _) = records.span();

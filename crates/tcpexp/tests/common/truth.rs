@@ -1,4 +1,4 @@
-//! Measurements of simulated captures against what really happened.
+//! Measurements of simulated captures against the simulator's records.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::{Measured, spooled};
 
-/// An upload and a download of so many bytes, whose windows stay as they are whatever is lost.
+/// An upload and a download of `bytes` bytes, with fixed windows that losses do not change.
 pub(crate) fn both_ways(bytes: u64, window_segments: u32) -> Vec<TcpLoad> {
     let upload = TcpLoad {
         bytes,
@@ -28,7 +28,7 @@ pub(crate) fn both_ways(bytes: u64, window_segments: u32) -> Vec<TcpLoad> {
     vec![upload, download]
 }
 
-/// An upload and a download that lose packets, and telephony beside them.
+/// An upload and a download that lose packets, with telephony in parallel.
 pub(crate) fn mixed() -> Scenario {
     Scenario {
         tcp: both_ways(400_000, 24),
@@ -41,7 +41,7 @@ pub(crate) fn mixed() -> Scenario {
     }
 }
 
-/// A measurement and what really happened.
+/// A measurement and the simulator's records.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) measured: Measured,
@@ -53,7 +53,7 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
     try_check(scenario).unwrap()
 }
 
-/// The same where nothing may be measured at all.
+/// Like [`check`], for scenarios in which the measurement may be refused.
 pub(crate) fn try_check(scenario: &Scenario) -> Result<Checked, Error> {
     let captures = simulate(scenario);
     let [src, dst] =
@@ -71,7 +71,7 @@ impl Checked {
         self.measured.samples.len()
     }
 
-    /// Packets that the path lost or dropped, both ways.
+    /// Number of packets lost or dropped on the path, both ways.
     pub(crate) fn truly_lost(&self) -> u64 {
         let summary = &self.truth.summary;
         [summary.forward, summary.reverse]
@@ -80,7 +80,7 @@ impl Checked {
             .sum()
     }
 
-    /// Records that a capture has only because it records each packet twice.
+    /// Number of duplicate records in captures that record each packet twice.
     pub(crate) fn doubled(&self, src: bool, dst: bool) -> u64 {
         let summary = &self.truth.summary;
         [(src, summary.src_records), (dst, summary.dst_records)]
@@ -89,9 +89,9 @@ impl Checked {
             .sum()
     }
 
-    /// Checks that all that the path lost is counted, and nothing else.
+    /// Checks that the counted losses equal the true losses.
     ///
-    /// A packet lost right before a capture ended may have come too late for it.
+    /// A packet lost right before the end of a capture may count as outside it.
     pub(crate) fn assert_losses_are_known(&self) {
         let lost = self.measured.total(|c| c.lost);
         let outside = self.measured.total(|c| c.outside);
@@ -116,7 +116,7 @@ pub(crate) fn assert_complete(checked: &Checked) {
     assert!(checked.samples() > 500, "{}", checked.samples());
 }
 
-/// Checks that each sample's two packets are two real packets.
+/// Checks that the two packets of each sample are real packets.
 pub(crate) fn assert_true(
     scenario: &Scenario,
     captures: &TwoCaptures,
@@ -129,7 +129,7 @@ pub(crate) fn assert_true(
     }
 }
 
-/// The records of both captures by what a sample says of them.
+/// The records of both captures by point, flow, direction and time.
 struct Records<'a> {
     scenario: &'a Scenario,
     truth: &'a Truth,
@@ -163,7 +163,8 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The simulator's number of a sample's flow, and which way the sample's first packet went.
+    /// Returns the simulator's number of a sample's flow, and the direction of the sample's first
+    /// packet.
     fn flow(&self, measured: &Measured, sample: &RttSample) -> (u32, Direction) {
         let flow = measured.flow(sample.flow);
         let protocol = match flow.protocol {
@@ -206,7 +207,7 @@ impl<'a> Records<'a> {
             assert_eq!(sample.rtt, sample.owd_out + sample.owd_back, "{sample:?}");
         }
         if skew.detected || self.scenario.skew.as_ppt() == 0 {
-            // Two packets at two points, each time cut to the resolution of its file.
+            // Each of the two packets has two times, each truncated to the resolution of its file.
             let rounding = 2 * (self.step(Point::Src) + self.step(Point::Dst));
             let skew_off = skew.skew.as_ppt() - self.scenario.skew.as_ppt();
             let spent = i128::from(sample.turnaround.abs().as_nanos());
@@ -219,7 +220,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The true one-way delay of the packet that a sample says departed and arrived then.
+    /// Returns the true one-way delay of the packet with these departure and arrival times.
     fn owd(
         &self,
         flow: u32,
@@ -238,7 +239,7 @@ impl<'a> Records<'a> {
             .flat_map(|d| arrivals.iter().map(move |a| (*d, *a)));
         let [upstream, downstream] =
             [way.upstream(), way.downstream()].map(|point| self.truth.sightings(point));
-        // Of several packets in a record the last one in the stream decides.
+        // If a record holds several packets, the last one in the stream identifies it.
         let last = |ordinal: usize| *downstream.packets(ordinal).last().unwrap();
         let is_same = |(departure, arrival): &(usize, usize)| {
             let last = self.truth.original(last(*arrival));
@@ -263,7 +264,7 @@ impl<'a> Records<'a> {
         ids.map(|id| (*id, *self.truth.packet(*id))).collect()
     }
 
-    /// Nanoseconds that the file of a point counts in.
+    /// Resolution of a point's file in nanoseconds.
     fn step(&self, point: Point) -> i64 {
         step(self.scenario, point)
     }
@@ -277,7 +278,7 @@ fn step(scenario: &Scenario, point: Point) -> i64 {
     }
 }
 
-/// What the file of a point says of a true time.
+/// Returns a true time as the file of a point shows it.
 fn shown(scenario: &Scenario, point: Point, at: Timestamp) -> Timestamp {
     let step = step(scenario, point);
     let shown = scenario.clock(point, at).as_nanos();
