@@ -15,8 +15,8 @@ use crate::walk::Walk;
 
 /// A capture file, or a copy of standard input or a pipe.
 ///
-/// A measurement takes two or more passes, so standard input is copied to an unnamed temporary
-/// file. The file disappears when the program ends, even if it is killed.
+/// Most measurements take several passes, so standard input is copied to an unnamed temporary file.
+/// The file disappears when the program ends, even if it is killed.
 #[derive(Debug)]
 pub struct Recording {
     name: PathBuf,

@@ -29,8 +29,8 @@ pub fn single_rtt<E: From<Error> + Send>(
     Ok(info)
 }
 
-/// Like [`single_rtt`], for a live capture: `sink` receives each row before the next packet is read
-/// from `input`.
+/// Like [`single_rtt`](fn@single_rtt), for a live capture: `sink` receives each row before the next
+/// packet is read from `input`.
 ///
 /// `name` names the input in messages. Returns when the input ends or the sink fails.
 pub fn live_rtt<E: From<Error>>(
