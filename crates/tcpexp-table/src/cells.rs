@@ -1,11 +1,11 @@
-//! Numbers and names in the cells of a table for humans.
+//! Formatting of numbers and names in the cells of a text table.
 
 use tcpexp_units::{RateUnit, TimeDelta};
 
-/// What a cell shows that has no value.
+/// Text of a cell without a value.
 pub(crate) const NO_VALUE: &str = "-";
 
-/// Joins the parts with spaces; a part that would pass `width` starts an indented line.
+/// Joins the parts with spaces and starts an indented line before a part that would exceed `width`.
 pub(crate) fn wrapped(parts: &[String], width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
@@ -21,12 +21,12 @@ pub(crate) fn wrapped(parts: &[String], width: usize) -> Vec<String> {
     lines
 }
 
-/// Everything printed here, `µ` included, is one column per character.
+/// Width of a text in terminal columns: one per character, which holds for all printed text.
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A count with thin groups (`14 468`), or its first digits (`12.3 M`) where that is too wide.
+/// A count with thousands grouped (`14 468`), or its first digits (`12.3 M`) if it is too wide.
 pub(crate) fn count(n: u64, width: usize) -> String {
     let grouped = grouped(n);
     if grouped.len() <= width {
@@ -58,7 +58,7 @@ fn grouped(n: u64) -> String {
     text
 }
 
-/// Millions with up to three decimals, so that it takes no more than `width` characters.
+/// Millions with up to three decimals, in at most `width` characters.
 pub(crate) fn mega(value: u64, width: usize) -> String {
     let millions = value as f64 / 1e6;
     (0..=3)
@@ -68,20 +68,20 @@ pub(crate) fn mega(value: u64, width: usize) -> String {
         .unwrap_or_else(|| format!("{millions:.1e}"))
 }
 
-/// A number of segments, as far as it is known.
+/// A number of segments, or [`NO_VALUE`] if it is unknown.
 pub(crate) fn number(segments: Option<u32>) -> String {
     segments.map_or(NO_VALUE.to_owned(), |segments| segments.to_string())
 }
 
-/// The unit of all times in one table, so that columns compare at a glance.
+/// The unit of all times in one table, so that cells compare at a glance.
 pub(crate) struct Unit {
     pub(crate) name: &'static str,
     nanos: f64,
 }
 
 impl Unit {
-    /// For times between these smallest and largest ones: milliseconds, unless all are below one
-    /// or above ten seconds.
+    /// Picks the unit for the given smallest and largest times: milliseconds, unless all times are
+    /// below one millisecond or above ten seconds.
     pub(crate) fn of(ranges: impl IntoIterator<Item = (TimeDelta, TimeDelta)>) -> Self {
         let ranges: Vec<_> = ranges.into_iter().collect();
         let smallest = ranges.iter().map(|(min, _)| *min).min();
@@ -107,14 +107,15 @@ impl Unit {
         }
     }
 
-    /// Four significant digits but no more than three decimals; at most six characters.
+    /// Four significant digits, at most three decimals, at most six characters.
     pub(crate) fn show(&self, span: TimeDelta) -> String {
         four_digits(span.as_nanos() as f64 / self.nanos)
     }
 }
 
-/// A rate with four significant digits but no more than three decimals; at most six characters.
-/// Only nothing at all is 0.
+/// A rate with four significant digits, at most three decimals, at most six characters.
+///
+/// Only a rate of zero shows as 0.
 pub(crate) fn show_rate(unit: RateUnit, bps: u64) -> String {
     let value = unit.value(bps);
     match bps {
@@ -124,9 +125,9 @@ pub(crate) fn show_rate(unit: RateUnit, bps: u64) -> String {
     }
 }
 
-/// A share in percent with one decimal; `None` of nothing.
+/// A share in percent with one decimal; `None` if `whole` is 0.
 ///
-/// What rounds to none or all without being it is said to be below or above.
+/// A share that would round to 0 % or 100 % without being it shows as below or above that value.
 pub(crate) fn percent(part: u64, whole: u64) -> Option<String> {
     if whole == 0 {
         return None;
@@ -147,14 +148,14 @@ pub(crate) fn percent(part: u64, whole: u64) -> Option<String> {
     })
 }
 
-/// Four significant digits but no more than three decimals; at most six characters.
+/// Four significant digits, at most three decimals, at most six characters.
 pub(crate) fn four_digits(value: f64) -> String {
     let decimals = match value.abs() {
         0.0..9.9995 => 3,
         9.9995..99.995 => 2,
         99.995..999.95 => 1,
         999.95..99_999.5 => 0,
-        // Nobody's path is this long: a clock jumped. The magnitude is what matters.
+        // No path is this long: a clock stepped, and only the magnitude matters.
         _ => return magnitude(value),
     };
     format!("{value:.decimals$}")

@@ -1,4 +1,4 @@
-//! The columns of a table, each defined once: name, meaning, and how it follows from a row.
+//! The columns of a table, each defined once: name, meaning, and value of a row.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::run_columns::RunColumns;
 use crate::schema::{named, optional, required};
 use crate::writer::BATCH_ROWS;
 
-/// The columns of a table whose rows are `R`s.
+/// The columns of a table with rows of type `R`.
 ///
-/// A column's description says what null means; a column that has none says so by itself.
+/// A nullable column's description says what null means.
 pub struct Columns<R> {
     schema: SchemaRef,
     arrays: Vec<Make<R>>,
@@ -33,7 +33,7 @@ pub(crate) struct Builder<R> {
 }
 
 impl<R> Columns<R> {
-    /// Starts a table of this name.
+    /// Starts a table with this name.
     pub(crate) fn named(name: &'static str) -> Builder<R> {
         Builder {
             name,
@@ -42,12 +42,12 @@ impl<R> Columns<R> {
         }
     }
 
-    /// Names, types and definitions.
+    /// Schema with the columns' names, types and definitions.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    /// The same columns behind those that tell the run apart from others.
+    /// Puts the columns of the run before these columns.
     #[must_use]
     pub fn of_run(self, run: &RunColumns) -> Self
     where
@@ -71,14 +71,14 @@ impl<R> Columns<R> {
         }
     }
 
-    /// The rows as a record batch.
+    /// Converts the rows to a record batch.
     pub fn batch(&self, rows: &[R]) -> Result<RecordBatch, Error> {
         let arrays = self.arrays.iter().map(|make| make(rows)).collect();
         Ok(RecordBatch::try_new(self.schema(), arrays)?)
     }
 }
 
-/// So many rows of an array all of whose values are the same.
+/// An array of `rows` equal values, taken from an array whose values are all equal.
 fn repeated(array: &ArrayRef, rows: usize) -> ArrayRef {
     if rows <= array.len() {
         return array.slice(0, rows);
@@ -95,7 +95,7 @@ impl<R: 'static> Builder<R> {
         }
     }
 
-    /// Text that is always there.
+    /// Adds a text column that is never null.
     pub(crate) fn text<T: AsRef<str>>(
         self,
         name: &str,
@@ -108,7 +108,7 @@ impl<R: 'static> Builder<R> {
         self.required(name, DataType::Utf8, description, array)
     }
 
-    /// Text that is always there and that the row has.
+    /// Adds a text column that is never null and that borrows its value from the row.
     pub(crate) fn name(
         self,
         name: &str,
@@ -121,7 +121,7 @@ impl<R: 'static> Builder<R> {
         self.required(name, DataType::Utf8, description, array)
     }
 
-    /// Text that the row has, or has not.
+    /// Adds a nullable text column that borrows its value from the row.
     pub(crate) fn maybe_name(
         self,
         name: &str,
@@ -134,7 +134,7 @@ impl<R: 'static> Builder<R> {
         self.optional(name, DataType::Utf8, description, array)
     }
 
-    /// Text that may be missing.
+    /// Adds a nullable text column.
     pub(crate) fn maybe_text<T: AsRef<str>>(
         self,
         name: &str,
@@ -147,7 +147,7 @@ impl<R: 'static> Builder<R> {
         self.optional(name, DataType::Utf8, description, array)
     }
 
-    /// A number that names something.
+    /// Adds a column of identifiers.
     pub(crate) fn id(
         self,
         name: &str,
@@ -160,7 +160,7 @@ impl<R: 'static> Builder<R> {
         self.required(name, DataType::UInt32, description, array)
     }
 
-    /// A number that names something, or nothing.
+    /// Adds a nullable column of identifiers.
     pub(crate) fn maybe_id(
         self,
         name: &str,
@@ -173,7 +173,7 @@ impl<R: 'static> Builder<R> {
         self.optional(name, DataType::UInt32, description, array)
     }
 
-    /// A count or a size.
+    /// Adds a column of counts or sizes.
     pub(crate) fn count(
         self,
         name: &str,
@@ -186,7 +186,7 @@ impl<R: 'static> Builder<R> {
         self.required(name, DataType::UInt64, description, array)
     }
 
-    /// A count or a size that may not be known.
+    /// Adds a nullable column of counts or sizes.
     pub(crate) fn maybe_count(
         self,
         name: &str,
@@ -199,7 +199,7 @@ impl<R: 'static> Builder<R> {
         self.optional(name, DataType::UInt64, description, array)
     }
 
-    /// A difference of sizes that may not be known.
+    /// Adds a nullable column of differences between sizes.
     pub(crate) fn maybe_signed(
         self,
         name: &str,
@@ -212,7 +212,7 @@ impl<R: 'static> Builder<R> {
         self.optional(name, DataType::Int64, description, array)
     }
 
-    /// A quantity in a unit that people read, beside the column that has it exactly.
+    /// Adds a column in a human-readable unit; another column has the exact value.
     pub(crate) fn float(
         self,
         name: &str,
@@ -225,7 +225,8 @@ impl<R: 'static> Builder<R> {
         self.required(name, DataType::Float64, description, array)
     }
 
-    /// A score, or a quantity beside the column that has it exactly; it may not be known.
+    /// Adds a nullable column of scores, or of values in a human-readable unit whose exact value is
+    /// in another column.
     pub(crate) fn maybe_float(
         self,
         name: &str,
@@ -238,7 +239,7 @@ impl<R: 'static> Builder<R> {
         self.optional(name, DataType::Float64, description, array)
     }
 
-    /// A point in time; the column is in nanoseconds since 1970.
+    /// Adds a column of points in time, in nanoseconds since 1970.
     pub(crate) fn time(
         self,
         name: &str,
@@ -252,7 +253,7 @@ impl<R: 'static> Builder<R> {
         self.required(name, DataType::Int64, description, array)
     }
 
-    /// A span of time; the column is in nanoseconds.
+    /// Adds a column of time spans, in nanoseconds.
     pub(crate) fn span(
         self,
         name: &str,
@@ -266,7 +267,7 @@ impl<R: 'static> Builder<R> {
         self.required(name, DataType::Int64, description, array)
     }
 
-    /// A span of time that may not be known.
+    /// Adds a nullable column of time spans, in nanoseconds.
     pub(crate) fn maybe_span(
         self,
         name: &str,
@@ -278,7 +279,7 @@ impl<R: 'static> Builder<R> {
         })
     }
 
-    /// Yes or no.
+    /// Adds a column of flags.
     pub(crate) fn flag(
         self,
         name: &str,
@@ -295,7 +296,7 @@ impl<R: 'static> Builder<R> {
         self.required(name, DataType::Boolean, description, array)
     }
 
-    /// Yes, no, or not known.
+    /// Adds a nullable column of flags.
     pub(crate) fn maybe_flag(
         self,
         name: &str,

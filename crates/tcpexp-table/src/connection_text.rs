@@ -1,4 +1,4 @@
-//! The table of connections for humans.
+//! The table of connections as text for a terminal.
 
 use tcpexp_flow::{Direction, Protocol};
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
@@ -8,12 +8,12 @@ use crate::connections::rate_bps;
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
-/// The connections with most payload.
+/// The connections with the most payload.
 #[derive(Clone, Debug)]
 pub struct TopConnections(Top<ConnectionSummary>);
 
 impl TopConnections {
-    /// For `most` connections shown.
+    /// Shows at most `most` connections.
     pub fn new(most: usize) -> Self {
         Self(Top::new(most, |summary| {
             let payload = summary.directions.iter().map(|d| d.payload_bytes).sum();
@@ -28,8 +28,9 @@ impl TopConnections {
         }
     }
 
-    /// The table for a terminal of `width` columns, 80 at least: connections with most payload
-    /// first, the rest as one line.
+    /// Formats the table for a terminal of `width` columns, at least 80.
+    ///
+    /// The connections with the most payload come first; one line sums up the rest.
     pub fn into_text(self, width: usize) -> String {
         let (kept, rest) = self.0.into_rows();
         table(&kept, rest, width.max(FLOW_TABLE_WIDTH))

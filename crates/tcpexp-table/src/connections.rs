@@ -18,7 +18,7 @@ pub struct ConnectionRow {
 }
 
 impl ConnectionRow {
-    /// The rows of a connection found in the file named `capture`: forward, then reverse.
+    /// The rows of a connection in the file `capture`: forward, then reverse.
     pub fn of(capture: &Arc<str>, connection: ConnectionSummary) -> [Self; 2] {
         let connection = Arc::new(connection);
         Direction::BOTH.map(|direction| Self {
@@ -59,7 +59,7 @@ pub fn connection_columns() -> Columns<ConnectionRow> {
     round_trips(columns, "rtt", |row| row.summary().rtt).done()
 }
 
-/// What one direction sent, and how fast.
+/// Adds the columns for the volume and rate of one direction.
 pub(crate) fn sizes<R: 'static>(
     columns: Builder<R>,
     of: fn(&R) -> &DirectionSummary,
@@ -79,7 +79,7 @@ pub(crate) fn sizes<R: 'static>(
         .maybe_count("goodput_bps", "Unique payload over the flow's duration, in bits per second. Null if the flow took no time.", move |row| rate_bps(of(row).unique_bytes, duration(row)))
 }
 
-/// What of it came behind its place in the stream, and what else was out of the ordinary.
+/// Adds the columns for out-of-order packets, retransmissions and other anomalies.
 pub(crate) fn behind_their_place<R: 'static>(
     columns: Builder<R>,
     of: fn(&R) -> &DirectionSummary,
@@ -108,7 +108,7 @@ pub(crate) fn behind_their_place<R: 'static>(
         .maybe_count("ce_reported_packets", "Packets of this direction that its receiver reports as marked: by the ACE counter and the AccECN option (RFC 9768); with RFC 3168, how often ECE was set anew, so at least as many. Null if the handshake was not captured, or where one ACK covers so many packets that the counter may have wrapped.", move |row| of(row).ce_reported_packets)
 }
 
-/// Round-trip times by ACKs.
+/// Adds the columns for round-trip times from ACKs.
 pub(crate) fn round_trips<R: 'static>(
     columns: Builder<R>,
     name: &str,

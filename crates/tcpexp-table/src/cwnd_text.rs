@@ -1,4 +1,4 @@
-//! Reconstructed senders for humans.
+//! Reconstructed senders as text for a terminal.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use crate::labels::{Labelled, SenderLabel};
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Top, together};
 
-/// Sums up reconstructed senders.
+/// Summarizes reconstructed senders.
 #[derive(Clone, Debug)]
 pub struct CwndTable {
-    /// Where all captures are said to have been taken, if somebody said so.
+    /// Capture position given by the user, for all captures.
     position: Option<Position>,
     going_on: HashMap<(FlowId, Direction), Sender>,
     over: Top<Over>,
     acks: u64,
 }
 
-/// What is collected of one sender.
+/// Running totals of one sender.
 #[derive(Clone, Debug, Default)]
 struct Sender {
     acks: u64,
@@ -40,13 +40,13 @@ struct Sender {
     sources: BTreeMap<CwndSource, u64>,
     recoveries: BTreeMap<RecoveryKind, u64>,
     undone: u64,
-    /// Recoveries in which nothing was lost.
+    /// Recoveries in which no packet was lost.
     spurious: u64,
-    /// Retransmissions by what had become of what was sent before, where that is known.
+    /// Retransmissions by the fate of the earlier packet, where the fate is known.
     retransmitted: BTreeMap<EarlierCopy, u64>,
 }
 
-/// A sender whose flow is over.
+/// A sender whose flow has ended.
 #[derive(Clone, Debug)]
 struct Over {
     label: Arc<SenderLabel>,
@@ -55,8 +55,8 @@ struct Over {
 }
 
 impl CwndTable {
-    /// For `most` senders shown. `position` is where all captures are said to have been taken, if
-    /// somebody said so.
+    /// Shows at most `most` senders. `position` is the capture position that the user gave for all
+    /// captures.
     pub fn new(most: usize, position: Option<Position>) -> Self {
         Self {
             position,
@@ -96,7 +96,7 @@ impl CwndTable {
         }
     }
 
-    /// How many ACKs have been added.
+    /// Number of ACKs added so far.
     pub const fn acks(&self) -> u64 {
         self.acks
     }
@@ -105,8 +105,9 @@ impl CwndTable {
         self.going_on.entry((flow, direction)).or_default()
     }
 
-    /// The table for a terminal of `width` columns, 80 at least: the senders that heard most ACKs
-    /// first, the rest as one line.
+    /// Formats the table for a terminal of `width` columns, at least 80.
+    ///
+    /// The senders with the most ACKs come first; one line sums up the rest.
     pub fn into_text(self, width: usize) -> String {
         let width = width.max(FLOW_TABLE_WIDTH);
         let (mut shown, rest) = self.over.into_rows();
@@ -224,7 +225,7 @@ impl Over {
         )
     }
 
-    /// How the window is known, by share of the ACKs.
+    /// The sources of the congestion window, by share of the ACKs.
     fn window(&self) -> String {
         let mut sources: Vec<_> = self.sender.sources.iter().collect();
         sources.sort_by_key(|(source, acks)| (std::cmp::Reverse(**acks), **source));
@@ -263,7 +264,8 @@ impl Over {
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// What was lost on the way, and what was sent again for it and for nothing.
+    /// Packets lost on the path, and retransmissions by whether the earlier packet was lost,
+    /// overtaken or had arrived.
     fn lost(&self) -> Option<String> {
         let lost = self.summary.lost_packets?;
         let packets = if lost == 1 { "packet" } else { "packets" };
@@ -306,7 +308,7 @@ fn share(part: u64, whole: u64) -> String {
     percent(part, whole).unwrap_or(NO_VALUE.to_owned())
 }
 
-/// Which congestion control it may be, or why that is not told.
+/// The likely congestion control, or why it remains undecided.
 fn control(hint: &CongestionHint, model_window: Option<u32>) -> String {
     let times = |n: u32, what: &str| match n {
         1 => format!("1 {what}"),
@@ -348,7 +350,7 @@ fn header(unit: &Unit) -> String {
     row(&format!("segs, {}", unit.name), cells.map(str::to_owned))
 }
 
-/// The words of a remark; a number stays with what it counts or is measured in.
+/// The words of a remark; a number stays on one line with its unit or noun.
 fn words(what: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in what.split(' ') {
@@ -363,7 +365,7 @@ fn words(what: &str) -> Vec<String> {
     words
 }
 
-/// A remark under its sender, wrapped at `width`.
+/// A remark below its sender, wrapped at `width`.
 fn remark(heading: &str, what: &str, width: usize) -> Vec<String> {
     const INDENT: usize = 16;
     let mut lines = vec![format!("    {heading:12}")];

@@ -1,4 +1,4 @@
-//! What is in each table, for people and programs that have not met it.
+//! Descriptions of all tables and columns, for people and programs.
 
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 
@@ -14,34 +14,34 @@ use crate::{
 /// One table and its columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableDescription {
-    /// What it is called.
+    /// Name of the table.
     pub name: String,
-    /// What a row of it is.
+    /// Meaning of a row.
     pub description: String,
     /// The command that writes it.
     pub command: String,
     /// Version of its columns.
     pub version: String,
-    /// From left to right.
+    /// Columns from left to right.
     pub columns: Vec<ColumnDescription>,
 }
 
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnDescription {
-    /// What it is called.
+    /// Name of the column.
     pub name: String,
-    /// Its type, in Arrow's words.
+    /// Data type, by its Arrow name.
     pub data_type: String,
     /// The unit of its numbers; `None` for text, flags and plain numbers.
     pub unit: Option<&'static str>,
-    /// Whether a row may have none.
+    /// True if the column may contain nulls.
     pub is_nullable: bool,
-    /// What it means, and what null means.
+    /// Meaning of the column and of null.
     pub description: String,
 }
 
-/// The tables of a dataset, and behind them, named `command:…`, those that single commands write.
+/// Describes the tables of a dataset, then the tables of single commands, named `command:…`.
 pub fn described_tables() -> Vec<TableDescription> {
     let dataset = DatasetTable::ALL.into_iter().map(|table| {
         describe(
@@ -136,7 +136,7 @@ fn of_commands() -> [OfCommand; 11] {
     ]
 }
 
-/// The tables of a sweep's runs, whose parameters are further columns.
+/// The comparison tables; the sweep's parameters add further columns.
 fn of_comparisons() -> [OfCommand; 2] {
     let parameters = RunColumns::default();
     [
@@ -186,7 +186,7 @@ fn is_number(data_type: &DataType) -> bool {
     data_type.is_numeric()
 }
 
-/// The unit that a column's name ends in.
+/// The unit in the suffix of a column's name.
 fn unit(name: &str) -> Option<&'static str> {
     const UNITS: [(&str, &str); 13] = [
         ("ns", "nanoseconds"),

@@ -1,10 +1,11 @@
-//! How often each number of segments was seen.
+//! Distribution of numbers of segments.
 
 use std::collections::BTreeMap;
 
 use tcpexp_metrics::quantile::Percentile;
 
-/// Numbers of segments with how often each occurred. Memory follows the different numbers.
+/// Counts how often each number of segments occurred. Memory grows with the number of distinct
+/// values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Distribution {
     counts: BTreeMap<u32, u64>,
@@ -18,7 +19,7 @@ impl Distribution {
     }
 
     /// The `percent`-th percentile as [`tcpexp_metrics::quantile`] defines it, rounded to a whole
-    /// segment; `None` of no numbers.
+    /// segment; `None` if the distribution is empty.
     pub(crate) fn quantile(&self, percent: u8) -> Option<u32> {
         let position = Percentile::of(percent, self.total)?;
         let low = self.at_rank(position.rank)?;

@@ -1,4 +1,4 @@
-//! What can go wrong between a sample and a file.
+//! Errors of writing and reading tables.
 
 use std::io;
 
@@ -6,17 +6,17 @@ use arrow::error::ArrowError;
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
-/// Why a table could not be written.
+/// Why a table cannot be written or read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A sample names a flow whose endpoints nobody told.
+    /// A sample refers to a flow that was not registered.
     #[error("a sample belongs to flow {flow}, which was not registered")]
     UnknownFlow {
         /// The sample's flow.
         flow: u32,
     },
-    /// The place the table goes to took no more; a closed pipe is one of these.
+    /// The output failed, for example a closed pipe.
     #[error("cannot write the table")]
     Write(#[source] io::Error),
     /// The rows do not fit their schema or format.
@@ -25,37 +25,37 @@ pub enum Error {
     /// A table cannot be read back.
     #[error("cannot read the table")]
     Read(#[source] ArrowError),
-    /// A table does not have a column, or has it of another type.
+    /// A table lacks a column, or the column has another type.
     #[error("the table has no column {column} as `tcpexp cwnd` and `tcpexp import` write it")]
     NoColumn {
-        /// Which one.
+        /// Name of the column.
         column: &'static str,
     },
-    /// A table has something in a cell that is never there.
+    /// A cell contains an invalid value.
     #[error("row {row} has {value} as its {column}")]
     Cell {
-        /// Counted from 0.
+        /// Row number, from 0.
         row: usize,
-        /// Which column.
+        /// Name of the column.
         column: &'static str,
-        /// What is there.
+        /// The invalid value.
         value: String,
     },
-    /// A file is no table of any format.
+    /// A file is not a table in any supported format.
     #[error("not a table: neither Parquet, Arrow, CSV nor JSON")]
     NoTable,
-    /// A column is not the same kind of thing in all tables.
+    /// A column has different types in different tables.
     #[error("the column {column} is text in one table and a number in another")]
     MixedTypes {
-        /// Which column.
+        /// Name of the column.
         column: String,
     },
-    /// A column has cells that are neither numbers nor texts.
+    /// The cells of a column are neither numbers nor text.
     #[error("the column {column} is neither numbers nor texts but {cells}")]
     CellType {
-        /// Which column.
+        /// Name of the column.
         column: String,
-        /// What its cells are.
+        /// Data type of the cells.
         cells: String,
     },
     /// The rows do not fit the Parquet format.
@@ -63,8 +63,8 @@ pub enum Error {
     Parquet(#[source] ParquetError),
 }
 
-// Both libraries wrap the writer's own error. It is unwrapped here, so that a caller can tell a
-// closed pipe from a full disk whatever the format.
+// Both libraries wrap the writer's own error. Unwrapping it lets a caller distinguish a closed pipe
+// from a full disk in every format.
 impl From<ArrowError> for Error {
     fn from(error: ArrowError) -> Self {
         match error {

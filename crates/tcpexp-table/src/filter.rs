@@ -1,16 +1,16 @@
-//! Which rows of a table are wanted.
+//! Conditions that select rows of a table.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::frame::{Cell, Frame};
 
-/// A condition on one column, as it is typed: `cc=cubic,reno`, `delay_ms>=20`, `run!=7`.
+/// A condition on one column, in command-line syntax: `cc=cubic,reno`, `delay_ms>=20`, `run!=7`.
 ///
-/// Null meets none.
+/// Null meets no condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
-    /// The column.
+    /// Name of the column.
     pub column: String,
     relation: Relation,
     values: Vec<String>,
@@ -28,7 +28,7 @@ enum Relation {
     GreaterOrEqual,
 }
 
-/// Those of two characters first: they begin like those of one.
+/// Operators of two characters come first: their first character is an operator too.
 const RELATIONS: [(&str, Relation); 6] = [
     ("!=", Relation::Other),
     ("<=", Relation::LessOrEqual),
@@ -39,8 +39,8 @@ const RELATIONS: [(&str, Relation); 6] = [
 ];
 
 impl Filter {
-    /// The rows of `frame` that meet all of `filters`. A column that the frame does not have is
-    /// null in all rows.
+    /// The rows of `frame` that meet all `filters`. A column missing from the frame is null in all
+    /// rows.
     pub fn all(filters: &[Self], frame: &Frame) -> Frame {
         if filters.is_empty() {
             return frame.clone();
@@ -75,7 +75,7 @@ impl Filter {
 
 type Comparison = std::cmp::Ordering;
 
-/// `None` if the cell is a number and the value none.
+/// `None` if the cell is a number and `value` is not.
 fn compare(cell: Cell<'_>, value: &str) -> Option<Comparison> {
     match cell {
         Cell::Null => None,
@@ -97,7 +97,7 @@ impl FromStr for Filter {
         let found = RELATIONS
             .into_iter()
             .filter_map(|(sign, relation)| Some((text.find(sign)?, sign, relation)))
-            // The first sign, and of those at one place the longest.
+            // The leftmost operator; at the same position the longest one.
             .min_by_key(|(at, sign, _)| (*at, std::cmp::Reverse(sign.len())));
         let (at, sign, relation) = found.ok_or_else(wrong)?;
         let (column, values) = (text[..at].trim(), text[at + sign.len()..].trim());

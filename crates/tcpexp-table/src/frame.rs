@@ -1,11 +1,11 @@
-//! Columns of tables, read back by their names.
+//! Columns of tables, read back by name.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::Error;
 
-/// Some columns of one or several tables, one row below the other.
+/// Some columns of one or several tables, with the rows of the tables concatenated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
     rows: usize,
@@ -17,13 +17,13 @@ pub struct Frame {
 pub enum Series {
     /// Whole numbers.
     Whole(Vec<Option<i64>>),
-    /// Any numbers.
+    /// Floating-point numbers.
     Real(Vec<Option<f64>>),
-    /// Texts, and flags as `true` and `false`.
+    /// Text; flags are `true` and `false`.
     Text(Texts),
 }
 
-/// Texts, of which many are the same.
+/// Text cells, many of them equal.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Texts {
     names: Vec<Arc<str>>,
@@ -31,27 +31,27 @@ pub struct Texts {
     cells: Vec<Option<u32>>,
 }
 
-/// What is in one cell.
+/// Value of one cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// Nothing.
+    /// Null.
     Null,
     /// A whole number.
     Whole(i64),
-    /// Any number.
+    /// A floating-point number.
     Real(f64),
-    /// A text.
+    /// Text.
     Text(&'a str),
 }
 
 impl Frame {
-    /// Columns of the same number of cells.
+    /// Creates a frame from columns of equal length.
     pub fn of(columns: Vec<(String, Series)>) -> Self {
         let rows = columns.first().map_or(0, |(_, series)| series.len());
         Self { rows, columns }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub const fn rows(&self) -> usize {
         self.rows
     }
@@ -62,7 +62,7 @@ impl Frame {
         found.map(|(_, series)| series)
     }
 
-    /// Adds a column; a frame without any has as many rows as its first.
+    /// Adds a column; the first column sets the number of rows.
     pub fn add(&mut self, name: impl Into<String>, series: Series) {
         if self.columns.is_empty() {
             self.rows = series.len();
@@ -70,7 +70,8 @@ impl Frame {
         self.columns.push((name.into(), series));
     }
 
-    /// Appends the rows of `other`. What only one of the two has is null in the rows of the other.
+    /// Appends the rows of `other`. A column that only one frame has is null in the rows of the
+    /// other.
     pub fn append(&mut self, other: Self) -> Result<(), Error> {
         if self.columns.is_empty() {
             *self = other;
@@ -85,7 +86,7 @@ impl Frame {
                 continue;
             }
             let mut own = series.nulls(self.rows);
-            // Of its own kind, so that it fits.
+            // `own` has the type of `series`, so the append succeeds.
             if own.append(series).is_ok() {
                 self.columns.push((name, own));
             }
@@ -97,7 +98,7 @@ impl Frame {
         Ok(())
     }
 
-    /// The rows at which `keep` is true.
+    /// The rows for which `keep` is true.
     #[must_use]
     pub fn filtered(&self, keep: &[bool]) -> Self {
         let columns = self.columns.iter();
@@ -110,7 +111,7 @@ impl Frame {
 }
 
 impl Series {
-    /// Texts.
+    /// Creates a series of text cells.
     pub fn texts<T: AsRef<str>>(cells: impl IntoIterator<Item = Option<T>>) -> Self {
         let mut texts = Texts::default();
         for cell in cells {
@@ -119,7 +120,7 @@ impl Series {
         Self::Text(texts)
     }
 
-    /// How many cells there are.
+    /// Number of cells.
     pub fn len(&self) -> usize {
         match self {
             Self::Whole(cells) => cells.len(),
@@ -128,17 +129,17 @@ impl Series {
         }
     }
 
-    /// Whether there is no cell.
+    /// True if the series has no cells.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the cells are numbers.
+    /// True if the cells are numbers.
     pub const fn is_number(&self) -> bool {
         !matches!(self, Self::Text(_))
     }
 
-    /// What is in the cell of a row; null below the last one.
+    /// Value of a row's cell; null past the last row.
     pub fn cell(&self, row: usize) -> Cell<'_> {
         let cell = match self {
             Self::Whole(cells) => cells.get(row).copied().flatten().map(Cell::Whole),
@@ -148,7 +149,7 @@ impl Series {
         cell.unwrap_or(Cell::Null)
     }
 
-    /// The number of a row, for charts and statistics.
+    /// A row's number as floating point, for charts and statistics.
     pub fn number(&self, row: usize) -> Option<f64> {
         match self.cell(row) {
             Cell::Whole(whole) => Some(whole as f64),
@@ -157,7 +158,7 @@ impl Series {
         }
     }
 
-    /// The whole number of a row.
+    /// A row's whole number.
     pub fn whole(&self, row: usize) -> Option<i64> {
         match self.cell(row) {
             Cell::Whole(whole) => Some(whole),
@@ -184,7 +185,8 @@ impl Series {
         }
     }
 
-    /// Whole numbers and any numbers are any numbers; texts fit texts only, and nulls all.
+    /// Whole and floating-point numbers combine to floating point, text combines with text only,
+    /// and nulls combine with all.
     fn append(&mut self, other: Self) -> Result<(), ()> {
         match (&mut *self, other) {
             (Self::Whole(own), Self::Whole(more)) => own.extend(more),

@@ -1,4 +1,4 @@
-//! What a kernel's log tells of senders, for humans.
+//! Summary of a kernel's log of senders, as text for a terminal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::labels::SenderLabel;
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Top, together};
 
-/// Sums up what a log tells of each sender.
+/// Summarizes the log of each sender.
 #[derive(Clone, Debug, Default)]
 pub struct ImportTable {
     senders: BTreeMap<(FlowId, usize), Sender>,
 }
 
-/// One sender.
+/// Running totals of one sender.
 #[derive(Clone, Debug)]
 struct Sender {
     label: Arc<SenderLabel>,
@@ -31,15 +31,15 @@ struct Sender {
     cwnd: Distribution,
     ssthresh: Distribution,
     srtt: Quantiles,
-    /// Told one by one.
+    /// Retransmissions logged one by one.
     retransmits: Option<u64>,
-    /// Told as a total.
+    /// Retransmissions logged as a total.
     retransmitted: Option<u64>,
     changes: Option<u64>,
 }
 
 impl ImportTable {
-    /// Adds the state of a sender.
+    /// Adds a sample of a sender's state.
     pub fn sample(&mut self, label: &Arc<SenderLabel>, row: &SenderSample) {
         let sender = self.sender(label, row.direction);
         sender.samples += 1;
@@ -57,17 +57,17 @@ impl ImportTable {
         }
     }
 
-    /// A sender's congestion control sets its state.
+    /// Counts a state change of a sender's congestion control.
     pub fn state_change(&mut self, label: &Arc<SenderLabel>, direction: Direction) {
         *self.sender(label, direction).changes.get_or_insert(0) += 1;
     }
 
-    /// A sender sends data again.
+    /// Counts a retransmission of a sender.
     pub fn retransmit(&mut self, label: &Arc<SenderLabel>, direction: Direction) {
         *self.sender(label, direction).retransmits.get_or_insert(0) += 1;
     }
 
-    /// Totals of a sender.
+    /// Adds the final counters of a sender.
     pub fn totals(&mut self, label: &Arc<SenderLabel>, totals: &SenderCounters) {
         let sender = self.sender(label, totals.direction);
         sender.retransmitted = sender.retransmitted.max(totals.retransmitted_segments);
@@ -89,8 +89,9 @@ impl ImportTable {
         })
     }
 
-    /// The table for a terminal of `width` columns, 80 at least: the `most` senders with most
-    /// samples first, the rest as one line.
+    /// Formats the table for a terminal of `width` columns, at least 80.
+    ///
+    /// The `most` senders with the most samples come first; one line sums up the rest.
     pub fn into_text(self, most: usize, width: usize) -> String {
         let width = width.max(FLOW_TABLE_WIDTH);
         let mut top = Top::new(most, |sender: &Sender| {
@@ -179,7 +180,7 @@ pub(crate) fn row(name: &str, cells: [String; 9]) -> String {
     )
 }
 
-/// A flow's number and who talks to whom.
+/// A flow's number and endpoints.
 pub(crate) fn title(label: &SenderLabel, width: usize) -> Vec<String> {
     match label.ends {
         None => vec![format!("{} endpoints not told", label.flow)],

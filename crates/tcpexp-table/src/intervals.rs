@@ -1,4 +1,4 @@
-//! The table of what load generators tell of their intervals.
+//! The table of load generator intervals.
 
 use tcpexp_logs::import::IntervalSample;
 

@@ -1,4 +1,4 @@
-//! What a load generator tells of its intervals, for humans.
+//! Summary of load generator intervals, as text for a terminal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::labels::SenderLabel;
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Top, together};
 
-/// Sums up what a load generator tells of each stream; what it omits is left out.
+/// Summarizes the intervals of each stream; intervals marked as omitted do not count.
 #[derive(Clone, Debug, Default)]
 pub struct IntervalTable {
     streams: BTreeMap<(FlowId, usize), Stream>,
@@ -72,8 +72,9 @@ impl IntervalTable {
         }
     }
 
-    /// The table for a terminal of `width` columns, 80 at least: the `most` streams with most
-    /// bytes first, the rest as one line.
+    /// Formats the table for a terminal of `width` columns, at least 80.
+    ///
+    /// The `most` streams with the most bytes come first; one line sums up the rest.
     pub fn into_text(self, most: usize, width: usize) -> String {
         let width = width.max(FLOW_TABLE_WIDTH);
         let mut top = Top::new(most, |stream: &Stream| {

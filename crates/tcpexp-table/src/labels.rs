@@ -1,4 +1,4 @@
-//! The flow that a row is about.
+//! The columns that identify a row's flow.
 
 use tcpexp_flow::{Flow, FlowId, Protocol};
 pub use tcpexp_measure::SenderLabel;
@@ -9,7 +9,7 @@ use crate::columns::Builder;
 const INITIATOR_AT_SOURCE: &str = "Address and port of the initiator as seen at the source point: 10.0.0.1:5201 or [2001:db8::1]:443.";
 const RESPONDER_AT_SOURCE: &str = "Address and port of the responder as seen at the source point.";
 
-/// Number, protocol and ends of a flow, as the columns of every table show them.
+/// Number, protocol and endpoints of a flow, the same in every table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowLabel {
     /// The flow's number.
@@ -26,7 +26,7 @@ pub struct FlowLabel {
 pub type Labelled<R, L = FlowLabel> = tcpexp_measure::Labelled<R, L>;
 
 impl FlowLabel {
-    /// The label of a flow found at two points, as it is at the source.
+    /// The label of a flow found at two points, with its addresses at the source.
     pub fn of_pair(flow: &PairedFlow) -> Self {
         Self {
             flow: flow.flow,
@@ -47,7 +47,7 @@ impl FlowLabel {
     }
 }
 
-/// The columns that every table about senders has.
+/// Adds the flow columns of the tables about senders.
 pub(crate) fn sender_label_columns<R: 'static>(
     columns: Builder<R>,
     label: fn(&R) -> &SenderLabel,
@@ -70,7 +70,7 @@ pub(crate) fn sender_label_columns<R: 'static>(
         )
 }
 
-/// The columns that every table about flows has.
+/// Adds the flow columns of the tables about flows.
 pub(crate) fn flow_columns<R: 'static>(
     columns: Builder<R>,
     label: fn(&R) -> &FlowLabel,
@@ -88,7 +88,7 @@ pub(crate) fn flow_columns<R: 'static>(
         )
 }
 
-/// The columns of a flow found at two points, as the source point sees it.
+/// Adds the columns of a flow found at two points, with its addresses at the source.
 pub(crate) fn label_at_source_columns<R: 'static>(
     columns: Builder<R>,
     label: fn(&R) -> &FlowLabel,
@@ -102,7 +102,7 @@ pub(crate) fn label_at_source_columns<R: 'static>(
         })
 }
 
-/// The columns of a flow found at two points, with its addresses at both.
+/// Adds the columns of a flow found at two points, with its addresses at both.
 pub(crate) fn pair_columns<R: 'static>(
     columns: Builder<R>,
     pair: fn(&R) -> &PairedFlow,
@@ -126,7 +126,7 @@ pub(crate) fn pair_columns<R: 'static>(
         )
 }
 
-/// The columns of a flow's number and protocol.
+/// Adds the columns of a flow's number and protocol.
 fn numbered<R: 'static>(
     columns: Builder<R>,
     of: impl Fn(&R) -> (FlowId, Protocol) + Copy + Send + Sync + 'static,

@@ -1,8 +1,8 @@
-//! Samples to Arrow, Parquet, CSV and JSON, and to the table a terminal shows.
+//! Writes samples as Arrow, Parquet, CSV and JSON, and as text tables for a terminal.
 //!
-//! Schemas are part of the interface: a column's name carries its unit, its `description` in the
-//! field metadata says what it is, on which clock, and what null means. The same rows give the
-//! same bytes, however they were cut into calls.
+//! Schemas are part of the interface: a column's name ends in its unit, and its `description` in
+//! the field metadata defines its meaning, its clock and the meaning of null. The same rows give
+//! the same bytes, regardless of their division into calls.
 //!
 //! ```
 //! use tcpexp_measure::spp::{PairedFlow, RttSample};

@@ -70,7 +70,7 @@ fn counts(columns: Builder<PathFlowRow>) -> Builder<PathFlowRow> {
         .maybe_count("longest_loss_run_packets", "Packets in the longest of these runs. Null without losses.", |row| row.path().losses.longest)
 }
 
-/// The quantiles of a delay.
+/// Adds the quantile columns of a delay.
 pub(crate) fn delay<R: 'static>(
     columns: Builder<R>,
     name: &str,

@@ -1,4 +1,4 @@
-//! What packets met on a path, for humans.
+//! Packet fates and delays on a path, as text for a terminal.
 
 use tcpexp_flow::Direction;
 use tcpexp_measure::path::{PathFlow, PathSummary};
@@ -8,10 +8,10 @@ use crate::cells::{NO_VALUE, Unit, count, percent, show_rate, wrapped};
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
-/// What the lines of all flows together are called, by [`Way::index`](tcpexp_measure::spp::Way::index).
+/// Names of the lines for all flows together, by [`Way::index`](tcpexp_measure::spp::Way::index).
 const WAYS: [&str; 2] = ["src > dst", "dst > src"];
 
-/// The flows with most packets on the path.
+/// The flows with the most packets on the path.
 #[derive(Clone, Debug)]
 pub struct TopPath {
     top: Top<PathFlow>,
@@ -19,7 +19,7 @@ pub struct TopPath {
 }
 
 impl TopPath {
-    /// For `most` flows shown.
+    /// Shows at most `most` flows.
     pub fn new(most: usize) -> Self {
         Self {
             top: Top::new(most, |flow| {
@@ -30,21 +30,21 @@ impl TopPath {
         }
     }
 
-    /// Counts a finished flow among all.
+    /// Counts a finished flow in the total number of flows.
     pub fn count(&mut self) {
         self.flows += 1;
     }
 
-    /// Adds a finished flow that is to be shown.
+    /// Adds a finished flow to the candidates for display.
     pub fn add(&mut self, flow: PathFlow) {
         self.top.add(flow);
     }
 
-    /// The tables for a terminal of `width` columns, 80 at least: packets, then delays; flows with
-    /// most packets first, the rest as one line, and `ways`, which are all flows together.
+    /// Formats the tables of packets and delays for a terminal of `width` columns, at least 80.
     ///
-    /// The share of lost packets is that of those whose fate is known. One-way delays are not shown
-    /// if nothing bounds the error of the clocks' offset.
+    /// The flows with the most packets come first, one line sums up the rest, and `ways` gives the
+    /// totals of all flows. The share of lost packets refers to packets with a known fate. One-way
+    /// delays are omitted if the error of the clock offset is unbounded.
     pub fn into_text(self, ways: &[PathSummary; 2], is_offset_known: bool, width: usize) -> String {
         let (flows, rest) = self.top.into_rows();
         let width = width.max(FLOW_TABLE_WIDTH);
@@ -74,7 +74,7 @@ impl TopPath {
     }
 }
 
-/// A flow, or all of them, and its lines.
+/// A flow, or the total of all flows, with its lines.
 struct Section<'a> {
     title: Vec<String>,
     lines: Vec<(&'static str, &'a PathSummary)>,
@@ -105,7 +105,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Those that had any packet.
+/// The lines with at least one packet.
 fn with_packets<'a>(
     lines: [&'static str; 2],
     paths: &'a [PathSummary; 2],
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
     use crate::testdata::{acks, bulk, rtt_micros};
 
-    /// An upload through a queue, and its ACKs.
+    /// An upload through a queue, with its ACKs.
     fn upload(id: u32) -> PathFlow {
         let summary = bulk(id);
         let [data, acks] = summary.counts;

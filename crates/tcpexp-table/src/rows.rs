@@ -1,4 +1,4 @@
-//! Rows of any kind to a file of any format.
+//! Writes rows of any type in any format.
 
 use std::io::Write;
 
@@ -6,9 +6,9 @@ use crate::Error;
 use crate::columns::Columns;
 use crate::writer::{BATCH_ROWS, Format, TableWriter};
 
-/// Writes rows as a table, in memory that does not grow with their number.
+/// Writes rows as a table, in memory that does not grow with the number of rows.
 ///
-/// The same rows give the same bytes, however they were cut into calls.
+/// The same rows give the same bytes, regardless of their division into calls.
 pub struct RowsWriter<R, W: Write + Send> {
     table: TableWriter<W>,
     columns: Columns<R>,
@@ -36,7 +36,7 @@ impl<R, W: Write + Send> RowsWriter<R, W> {
         Ok(())
     }
 
-    /// Completes the table and gives back where it went.
+    /// Completes the table and returns its output.
     pub fn finish(mut self) -> Result<W, Error> {
         if !self.pending.is_empty() {
             self.write_pending()?;

@@ -27,7 +27,7 @@ pub fn rtt_columns() -> Columns<Labelled<RttSample>> {
 
 /// Writes samples as a table of [`rtt_columns`], in memory that does not grow with their number.
 ///
-/// The bytes depend on the samples and their order, not on how they were cut into calls.
+/// The bytes depend on the samples and their order, not on their division into calls.
 pub struct RttWriter<W: Write + Send> {
     rows: RowsWriter<Labelled<RttSample>, W>,
     flows: HashMap<u32, Arc<FlowLabel>>,
@@ -42,13 +42,13 @@ impl<W: Write + Send> RttWriter<W> {
         })
     }
 
-    /// Registers the endpoints of a flow; before its first sample.
+    /// Registers the endpoints of a flow; call it before the flow's first sample.
     pub fn flow(&mut self, flow: &PairedFlow) {
         let label = Arc::new(FlowLabel::of_pair(flow));
         self.flows.insert(flow.flow.0, label);
     }
 
-    /// Forgets a flow's endpoints; after its last sample.
+    /// Removes the endpoints of a flow; call it after the flow's last sample.
     pub fn forget(&mut self, flow: &PairedFlow) {
         self.flows.remove(&flow.flow.0);
     }
@@ -67,7 +67,7 @@ impl<W: Write + Send> RttWriter<W> {
         Ok(())
     }
 
-    /// Completes the table and gives back where it went.
+    /// Completes the table and returns its output.
     pub fn finish(self) -> Result<W, Error> {
         self.rows.finish()
     }
@@ -116,7 +116,7 @@ mod tests {
         [sample(0, 0), sample(1, 1)]
     }
 
-    /// More than one batch.
+    /// More samples than fit into one batch.
     fn many_samples() -> Vec<RttSample> {
         (0..70_000)
             .map(|index| sample(u32::from(index % 2000 >= 1000), index))
@@ -178,7 +178,7 @@ mod tests {
         Some(rows.unwrap())
     }
 
-    /// The Parquet reader wants a file or a type of a crate we do not use.
+    /// The Parquet reader needs a file, or a type from a crate outside the dependencies.
     fn stored(bytes: &[u8]) -> File {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();

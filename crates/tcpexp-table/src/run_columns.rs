@@ -1,4 +1,4 @@
-//! What tells one run of a sweep apart from the others.
+//! The columns that identify a run of a sweep.
 
 use std::collections::BTreeMap;
 use std::iter::repeat_n;
@@ -9,40 +9,41 @@ use arrow::datatypes::{DataType, Field};
 
 use crate::schema::optional;
 
-/// The first columns of all tables of a run, with the one value that each has in this run.
+/// The first columns of all tables of a run, each with its single value in the run.
 ///
-/// All runs of a sweep must have the same columns: [`RunColumns::like`] brings them to that.
+/// All runs of a sweep need the same columns; [`RunColumns::like`] gives a run the columns of
+/// others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunColumns(Vec<RunColumn>);
 
-/// One of these columns.
+/// One column of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunColumn {
-    /// Its name, which ends in the unit if it has one.
+    /// Name of the column, with the unit as its suffix.
     pub name: String,
-    /// What it means.
+    /// Meaning of the column.
     pub description: String,
-    /// Its value.
+    /// Value of the column in this run.
     pub value: RunValue,
 }
 
-/// The value of a column in a run, `None` for null; which one it is says the column's type.
+/// The value of a column in a run; `None` is null, and the variant gives the column's type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunValue {
-    /// A name.
+    /// Text.
     Text(Option<String>),
     /// A count.
     Count(Option<i64>),
-    /// A quantity.
+    /// A floating-point number.
     Number(Option<f64>),
-    /// Yes or no.
+    /// A flag.
     Flag(Option<bool>),
 }
 
 impl RunColumns {
-    /// These columns, in this order.
+    /// Creates the columns, in this order.
     ///
-    /// A name that a table of measurements has already gets `param_` before it in all tables.
+    /// A name that a table of measurements already uses (`taken`) gets the prefix `param_`.
     pub fn new(columns: Vec<RunColumn>, taken: impl Fn(&str) -> bool) -> Self {
         let named = columns.into_iter().map(|mut column| {
             if taken(&column.name) {
@@ -58,8 +59,10 @@ impl RunColumns {
         &self.0
     }
 
-    /// Brings the columns of several runs together: each run gets all of them, in order of first
-    /// appearance, null where it has none, and of a type that holds all their values.
+    /// Gives all runs the same columns.
+    ///
+    /// Columns are in order of first appearance. A run without a value has null. A column's type
+    /// holds the values of all runs.
     pub fn unify(runs: &mut [Self]) {
         let mut places = BTreeMap::new();
         let mut all: Vec<RunColumn> = Vec::new();
@@ -104,7 +107,7 @@ impl RunColumns {
         self.0.iter().map(field).collect()
     }
 
-    /// The columns of so many rows.
+    /// The columns, repeated for `rows` rows.
     pub(crate) fn arrays(&self, rows: usize) -> Vec<ArrayRef> {
         let array = |column: &RunColumn| -> ArrayRef {
             match &column.value {
@@ -123,7 +126,7 @@ impl RunColumns {
 }
 
 impl RunValue {
-    /// Whether there is none.
+    /// True if the value is null.
     pub const fn is_null(&self) -> bool {
         matches!(
             self,
@@ -154,7 +157,7 @@ impl RunValue {
         }
     }
 
-    /// The same value in the type of `other`, which holds it.
+    /// The same value in the type of `other`, which must be able to hold it.
     #[must_use]
     pub fn as_type_of(&self, other: &Self) -> Self {
         match (other, self) {
@@ -167,7 +170,7 @@ impl RunValue {
         }
     }
 
-    /// As it is written down.
+    /// The value as text; `None` for null.
     pub fn text(&self) -> Option<String> {
         match self {
             Self::Text(value) => value.clone(),

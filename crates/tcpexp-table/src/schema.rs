@@ -1,4 +1,4 @@
-//! The columns of each table and what they mean.
+//! Construction of schemas, with the columns' definitions as metadata.
 
 use std::sync::Arc;
 
@@ -6,7 +6,8 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
 /// Metadata key of a schema's name.
 pub(crate) const SCHEMA_NAME: &str = "tcpexp.schema";
-/// Metadata key of a schema's version; it counts up when a column changes its meaning or goes.
+/// Metadata key of a schema's version, which increases when a column changes its meaning or is
+/// removed.
 pub(crate) const SCHEMA_VERSION: &str = "tcpexp.schema_version";
 /// Metadata key of a column's definition.
 pub(crate) const DESCRIPTION: &str = "description";
@@ -37,7 +38,7 @@ mod tests {
         throughput_columns,
     };
 
-    /// The schema as a reader of the documentation would write it down.
+    /// The schema in the form of the reference documentation.
     fn written_out(schema: &Schema) -> String {
         use std::fmt::Write;
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The table of `tcpexp score`: a row per number.
+//! The table of `tcpexp score`: a row per metric and subset.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use tcpexp_logs::score::ScoreRow;
 
 use crate::columns::Columns;
 
-/// One number of the comparison of a reconstruction with the truth.
+/// One metric of the comparison between a reconstruction and the ground truth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoredRow {
     /// The file of the reconstruction.
     pub reconstructed: Arc<str>,
-    /// The file of the truth, or several with commas between.
+    /// The file of the ground truth; several files are separated by commas.
     pub truth: Arc<str>,
-    /// Address and port of the sender and of the receiver.
+    /// Addresses and ports of the sender and the receiver.
     pub ends: Option<(SocketAddr, SocketAddr)>,
-    /// Whether the sender is in the reconstruction at all.
+    /// True if the reconstruction contains the sender.
     pub is_reconstructed: bool,
-    /// The number.
+    /// The metric and its values.
     pub row: ScoreRow,
 }
 

@@ -1,13 +1,13 @@
-//! Scores of reconstructions for humans.
+//! Scores of reconstructions, as text for a terminal.
 
 use tcpexp_logs::score::{LossScore, Score, ScoreRow, SenderScore};
 
 use crate::cells::{NO_VALUE, count, wrapped};
 
-/// A score with the name of the experiment that it is of.
+/// A sender's score with the name of its experiment.
 #[derive(Clone, Debug)]
 pub struct ScoredSender {
-    /// What the experiment is called.
+    /// Name of the experiment.
     pub name: String,
     /// The score.
     pub score: SenderScore,
@@ -16,20 +16,20 @@ pub struct ScoredSender {
 /// The score of the losses between two captures.
 #[derive(Clone, Debug)]
 pub struct ScoredPath {
-    /// What the experiment is called.
+    /// Name of the experiment.
     pub name: String,
     /// The score.
     pub score: LossScore,
 }
 
-/// Senders of whose window the truth tells less often are left out of the text.
+/// Senders with fewer true windows than this are omitted from the text.
 const LEAST_ACKS: u64 = 100;
-/// Width of the name in the table of several senders.
+/// Width of the name column in the table of several senders.
 const NAME: usize = 27;
 
-/// All numbers of a single sender, or a line for each of several.
+/// Formats all numbers of a single sender, or one line per sender.
 ///
-/// A sender with less than 100 rows of truth is only counted, if there are others.
+/// If any sender has at least 100 rows of ground truth, senders with fewer are only counted.
 pub fn score_text(scored: &[ScoredSender]) -> String {
     let (mut shown, mut few): (Vec<_>, Vec<_>) = scored
         .iter()
@@ -52,7 +52,7 @@ pub fn score_text(scored: &[ScoredSender]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A line for each pair of captures.
+/// Formats one line per pair of captures.
 pub fn loss_score_text(scored: &[ScoredPath]) -> String {
     let line = |name: &str, precision: &str, recall: &str, counts: &str| {
         format!("{name:NAME$} {precision:>19} {recall:>13} {counts:>17}\n")
@@ -92,7 +92,7 @@ fn single(sender: &ScoredSender) -> Vec<String> {
         .map(str::to_owned),
     ));
     let numbers = sender.score.score.rows();
-    // A mean error and the shares within 5 % and 10 % stand side by side.
+    // A mean error and the shares within 5 % and 10 % are on one line.
     for of in numbers.chunk_by(|_, next| next.metric.contains("_within_")) {
         if of[0].truth > 0 || of[0].matched > 0 {
             lines.push(line(of));
@@ -109,7 +109,7 @@ fn title(sender: &ScoredSender) -> Vec<String> {
     }
 }
 
-/// A number, with those of the shares within 5 % and 10 % behind it if it is an error.
+/// A number, followed by the shares within 5 % and 10 % if the number is an error.
 fn line(of: &[ScoreRow]) -> String {
     let number = &of[0];
     let (name, unit) = [
@@ -202,7 +202,7 @@ fn several(shown: &[&ScoredSender]) -> Vec<String> {
     lines
 }
 
-/// The experiment, and the sender's port where the experiment has several.
+/// The name of the experiment, with the sender's port if the experiment has several senders.
 fn name_of(sender: &ScoredSender, shown: &[&ScoredSender]) -> String {
     let same = shown.iter().filter(|other| other.name == sender.name);
     let port = match sender.score.ends {
@@ -213,7 +213,7 @@ fn name_of(sender: &ScoredSender, shown: &[&ScoredSender]) -> String {
     end_of(&sender.name, room) + &port
 }
 
-/// As much of a name as there is room for: the end of a path tells more than its beginning.
+/// The part of a name that fits; the end of a path is more specific than its beginning.
 fn end_of(name: &str, room: usize) -> String {
     let letters = name.chars().count();
     if letters <= room {
@@ -232,7 +232,7 @@ fn summary(name: &str, cells: [&str; 6], epochs: &str) -> String {
     line.trim_end().to_owned()
 }
 
-/// A ratio in percent with two significant digits or one decimal, and at most five characters.
+/// A ratio in percent with two significant digits or one decimal, in at most five characters.
 fn percent(ratio: f64) -> String {
     let percent = ratio * 100.0;
     match percent {

@@ -1,4 +1,4 @@
-//! The table of sender state: a row per ACK that a sender hears, or per poll of its kernel.
+//! The table of sender state: a row per ACK that a sender receives, or per poll of its kernel.
 
 use tcpexp_flow::StreamOffset;
 use tcpexp_measure::sender::{CwndSource, SenderSample};
@@ -19,7 +19,7 @@ pub fn sender_columns() -> Columns<SenderSampleRow> {
     control(columns, |row| Some(&row.row)).done()
 }
 
-/// What is in the network, and the window.
+/// Adds the columns for the data in flight and the windows.
 pub(crate) fn windows<R: 'static>(
     columns: Builder<R>,
     of: fn(&R) -> Option<&SenderSample>,
@@ -35,13 +35,13 @@ pub(crate) fn windows<R: 'static>(
         .maybe_count("cwnd_bytes", "Congestion window in bytes: the segments times smss_bytes, or what a log that counts bytes tells. Null where it is not known.", move |row| of(row)?.cwnd_bytes)
 }
 
-/// How the window is known.
+/// Adds the column for the source of the congestion window.
 pub(crate) fn cwnd_source<R: 'static>(columns: Builder<R>, of: fn(&R) -> CwndSource) -> Builder<R> {
     columns
         .text("cwnd_source", "How the window is known: measured (a kernel logged it), filled (the sender fills it, so it is what is in the network), recovery (what is in the network and what an ACK may add), receiver_limited or application_limited (replayed by the sender's rules). Or why not: warm_up (the capture began in the middle), paced (the sender paces below its window), not_seen (captured away from a sender without timestamps).", move |row| of(row).name())
 }
 
-/// What congestion control does, and its timers.
+/// Adds the columns for the state of congestion control and its timers.
 pub(crate) fn control<R: 'static>(
     columns: Builder<R>,
     of: fn(&R) -> Option<&SenderSample>,

@@ -1,4 +1,4 @@
-//! The table of what happens to senders: recoveries, retransmissions, changes of state.
+//! The table of sender events: recoveries, retransmissions, state changes.
 
 use tcpexp_flow::{Direction, StreamOffset};
 use tcpexp_logs::import::{RetransmitEvent, StateChange};
@@ -9,23 +9,23 @@ use crate::columns::{Builder, Columns};
 use crate::labels::{Labelled, SenderLabel, sender_label_columns};
 use crate::sender::wire;
 
-/// Something that happens to a sender.
+/// An event of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SenderEvent {
-    /// A recovery, reconstructed.
+    /// A recovery epoch, reconstructed.
     Recovery(RecoveryEpoch),
-    /// Data sent again, as captured.
+    /// Retransmitted data, as captured.
     Retransmission(Retransmission),
-    /// A kernel's congestion control sets its state.
+    /// A state change of a kernel's congestion control.
     StateChange(StateChange),
-    /// A kernel sends data again.
+    /// A kernel retransmits data.
     Retransmit(RetransmitEvent),
 }
 
-/// An event with the sender that it happens to.
+/// An event with its sender.
 pub type SenderEventRow = Labelled<SenderEvent, SenderLabel>;
 
-/// The columns of `--events`.
+/// The columns of the table that `--events` writes.
 pub fn sender_event_columns() -> Columns<SenderEventRow> {
     let columns = sender_label_columns(Columns::named("sender_events"), |row: &SenderEventRow| &row.flow)
         .text("direction", "Which way the sender's data goes: forward (initiator to responder) or reverse.", |row| row.row.direction().name())
@@ -34,7 +34,7 @@ pub fn sender_event_columns() -> Columns<SenderEventRow> {
     event_details(columns, |row| Some(&row.row)).done()
 }
 
-/// What is told of an event beside when it happened.
+/// Adds the columns of an event other than its time.
 pub(crate) fn event_details<R: 'static>(
     columns: Builder<R>,
     of: fn(&R) -> Option<&SenderEvent>,

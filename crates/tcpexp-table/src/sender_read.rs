@@ -1,4 +1,4 @@
-//! Tables of sender state, read back.
+//! Reading of sender state tables.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,7 +23,7 @@ use crate::labels::{Labelled, SenderLabel};
 use crate::sender::{SenderSampleRow, sender_columns};
 use crate::{Error, Format};
 
-/// The format of a file that starts so and is a table of sender state, if it is one.
+/// Detects a table of sender state and its format from the first bytes of a file.
 pub fn table_format(start: &[u8]) -> Option<Format> {
     let is = |magic: &[u8]| start.starts_with(magic);
     [
@@ -36,7 +36,7 @@ pub fn table_format(start: &[u8]) -> Option<Format> {
     .find_map(|(is_it, format)| is_it.then_some(format))
 }
 
-/// Reads a table that was written with [`sender_columns`]. Further columns are not looked at.
+/// Reads a table written with [`sender_columns`]; further columns are ignored.
 pub fn read_senders(format: Format, file: File) -> Result<Vec<SenderSampleRow>, Error> {
     let mut rows = Rows::default();
     let schema = sender_columns().schema();
@@ -65,12 +65,12 @@ pub fn read_senders(format: Format, file: File) -> Result<Vec<SenderSampleRow>, 
     Ok(rows.read)
 }
 
-/// What has been read so far.
+/// Rows read so far.
 #[derive(Default)]
 struct Rows {
     read: Vec<SenderSampleRow>,
     labels: HashMap<FlowId, Arc<SenderLabel>>,
-    /// The latest `SND.UNA` of each sender, to count how often its numbers have wrapped.
+    /// The latest `snd_una` of each sender, to count wraps of the sequence number.
     una: HashMap<(FlowId, Direction), StreamOffset>,
 }
 
@@ -150,7 +150,7 @@ impl Rows {
 struct Cells<'a> {
     batch: &'a RecordBatch,
     row: usize,
-    /// Its number in the whole table.
+    /// Row number in the whole table.
     number: usize,
 }
 
@@ -194,7 +194,7 @@ impl<'a> Cells<'a> {
             .transpose()
     }
 
-    /// One of these, by its name.
+    /// The value in `all` whose name is in the cell; `None` for null.
     fn may_be<T: Copy>(
         &self,
         column: &'static str,

@@ -1,4 +1,4 @@
-//! The table of `tcpexp rtt CAPTURE`: a row per round-trip time.
+//! The table of `tcpexp rtt CAPTURE`: a row per round-trip time sample.
 
 use tcpexp_measure::rtt::{RttEstimate, SingleRttSample};
 

@@ -1,4 +1,4 @@
-//! The round-trip times of one capture for humans.
+//! The round-trip times of one capture, as text for a terminal.
 
 use tcpexp_flow::Direction;
 use tcpexp_measure::rtt::{SingleRttDirection, SingleRttFlow};
@@ -8,12 +8,12 @@ use crate::cells::{NO_VALUE, Unit, count, wrapped};
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
-/// The connections with most round-trip times.
+/// The connections with the most round-trip time samples.
 #[derive(Clone, Debug)]
 pub struct TopSingleRtt(Top<SingleRttFlow>);
 
 impl TopSingleRtt {
-    /// For `most` connections shown.
+    /// Shows at most `most` connections.
     pub fn new(most: usize) -> Self {
         Self(Top::new(most, |flow| {
             let samples = flow.directions.iter().map(samples).sum();
@@ -26,8 +26,9 @@ impl TopSingleRtt {
         self.0.add(flow);
     }
 
-    /// The table for a terminal of `width` columns, 80 at least: connections with most samples
-    /// first, the rest as one line.
+    /// Formats the table for a terminal of `width` columns, at least 80.
+    ///
+    /// The connections with the most samples come first; one line sums up the rest.
     pub fn into_text(self, width: usize) -> String {
         let (kept, rest) = self.0.into_rows();
         table(&kept, rest, width.max(FLOW_TABLE_WIDTH))
@@ -38,7 +39,7 @@ fn samples(direction: &SingleRttDirection) -> u64 {
     summaries(direction).map(|(_, rtt)| rtt.samples).sum()
 }
 
-/// What was measured of one direction, by method.
+/// The samples of one direction, summarized by method.
 fn summaries(
     direction: &SingleRttDirection,
 ) -> impl Iterator<Item = (&'static str, RttSummary)> + use<> {
@@ -95,7 +96,7 @@ fn line(
     of: &SingleRttDirection,
     unit: &Unit,
 ) -> String {
-    // The timers go by ACKs; they stand with the first method shown.
+    // The timers depend on ACKs, not on the method; they appear with the first method shown.
     let timers = of
         .linux
         .filter(|_| summaries(of).next().is_some_and(|first| first.0 == method));

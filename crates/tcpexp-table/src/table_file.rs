@@ -1,4 +1,4 @@
-//! Tables of any columns, read back from any of the formats.
+//! Reading of tables with arbitrary columns from any of the formats.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -21,7 +21,7 @@ use crate::schema::SCHEMA_NAME;
 use crate::writer::BATCH_ROWS;
 use crate::{Error, Format};
 
-/// A table in a file, of which some columns can be read.
+/// A table in a file, from which single columns can be read.
 pub struct TableFile {
     format: Format,
     file: File,
@@ -29,7 +29,7 @@ pub struct TableFile {
 }
 
 impl TableFile {
-    /// Looks what is in the file; its first bytes tell the format.
+    /// Opens a table; the first bytes of the file give the format.
     pub fn open(mut file: File) -> Result<Self, Error> {
         let mut start = [0; 16];
         let filled = fill(&mut file, &mut start).map_err(|source| Error::Read(source.into()))?;
@@ -48,12 +48,12 @@ impl TableFile {
         fields.map(|field| field.name().as_str()).collect()
     }
 
-    /// What the table is called, if one of our commands wrote it as Parquet or Arrow.
+    /// Name of the table, if a `tcpexp` command wrote it as Parquet or Arrow.
     pub fn name(&self) -> Option<&str> {
         self.schema.metadata().get(SCHEMA_NAME).map(String::as_str)
     }
 
-    /// Reads these columns; those that the table does not have are not in the frame.
+    /// Reads these columns; the frame lacks the columns that the table does not have.
     pub fn read(self, columns: &[&str]) -> Result<Frame, Error> {
         let wanted: Vec<usize> = (0..)
             .zip(self.schema.fields())
@@ -129,7 +129,7 @@ fn fill(file: &mut File, start: &mut [u8]) -> std::io::Result<usize> {
     Ok(filled)
 }
 
-/// Text that is no JSON may be CSV; a file with other bytes is neither.
+/// Text other than JSON may be CSV; a file with control bytes is neither.
 fn format_of(start: &[u8]) -> Option<Format> {
     let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
     if start.starts_with(b"PAR1") {
@@ -186,7 +186,7 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series, Error> {
         }
         T::UInt64 => {
             let signed = to(&T::Int64)?;
-            // Numbers that are too large for the type become nulls.
+            // Values above `i64::MAX` become null in the cast.
             if signed.null_count() == array.null_count() {
                 Ok(whole(&signed))
             } else {
@@ -217,7 +217,7 @@ fn whole(array: &ArrayRef) -> Series {
     Series::Whole(array.as_primitive::<Int64Type>().iter().collect())
 }
 
-/// What is no number is not known.
+/// Non-finite values become null.
 fn real(array: &ArrayRef) -> Series {
     let numbers = array.as_primitive::<Float64Type>().iter();
     Series::Real(

@@ -1,4 +1,4 @@
-//! Flows and samples as a real capture pair gives them, for the tests of this crate.
+//! Flows and samples of a realistic capture pair, for the tests of this crate.
 
 use std::net::SocketAddr;
 
@@ -48,7 +48,7 @@ pub(crate) fn bulk(id: u32) -> FlowSummary {
     }
 }
 
-/// Counts of a direction that lost nothing.
+/// Counts of a direction without loss.
 pub(crate) fn acks(packets: u64) -> DirectionCounts {
     DirectionCounts {
         seen: packets,
@@ -72,7 +72,7 @@ pub(crate) fn rtt_micros(samples: u64, micros: [i64; 6]) -> RttSummary {
     }
 }
 
-/// A sample whose every number differs from the next one's.
+/// A sample whose fields all vary with `index`.
 pub(crate) fn sample(flow: u32, index: i64) -> RttSample {
     let (direction, reference) = if index % 2 == 0 {
         (Direction::Forward, Point::Src)

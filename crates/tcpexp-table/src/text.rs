@@ -1,28 +1,28 @@
-//! The flow table for humans.
+//! The flow table as text for a terminal.
 
 use tcpexp_flow::Direction;
 use tcpexp_measure::spp::{DirectionCounts, FlowSummary};
 
 use crate::cells::{NO_VALUE, Unit, count, wrapped};
 
-/// Columns that the table of flows needs to show its numbers.
+/// Minimum width of the flow table, in terminal columns.
 pub const FLOW_TABLE_WIDTH: usize = 80;
 
-/// Flows that are not shown one by one.
+/// Totals of the flows without a line of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RestOfFlows {
-    /// How many.
+    /// Number of flows.
     pub(crate) flows: u64,
-    /// How many samples they have together.
+    /// Number of samples of these flows.
     pub(crate) samples: u64,
 }
 
-/// Flows and their round-trip times for a terminal of `width` columns, 80 at least, in the order
-/// given; the `rest` is one line.
+/// Formats flows and their round-trip times for a terminal of `width` columns, at least 80.
 ///
-/// A direction that nothing is known of has no line. `matched` is the share of the packets sent
-/// while both captures ran that were found at both points, each counted once however often it was
-/// captured; it is rounded down, so only a flow without a miss shows 100 %.
+/// Flows keep the given order; one line sums up the `rest`. A direction without data has no line.
+/// `matched` is the share of packets found at both points, of the packets sent while both captures
+/// ran. It counts each packet once, even if a capture has several records of it. It is rounded
+/// down, so only a flow without a miss shows 100 %.
 pub(crate) fn flow_table<'a>(
     shown: impl IntoIterator<Item = &'a FlowSummary>,
     rest: RestOfFlows,
@@ -51,8 +51,7 @@ pub(crate) fn flow_table<'a>(
     lines.join("\n") + "\n"
 }
 
-/// One line of numbers. Every cell is at most as wide as its column, see [`Unit::show`] and
-/// [`count`].
+/// One line of numbers. No cell exceeds its column's width, see [`Unit::show`] and [`count`].
 fn row(name: &str, samples: &str, rtt: &[String; 6], matched: &str, lost: &str) -> String {
     let [min, p5, median, p95, p99, max] = rtt;
     format!(
@@ -90,7 +89,7 @@ fn direction(summary: &FlowSummary, index: usize, unit: &Unit) -> Option<String>
     ))
 }
 
-/// The flow's own lines: number, protocol, endpoints, duration, and endpoints after translation.
+/// The heading of a flow: number, protocol, endpoints, duration, and endpoints after translation.
 fn endpoints(summary: &FlowSummary, width: usize) -> Vec<String> {
     let flow = &summary.flow;
     let mut lines = wrapped(
@@ -119,7 +118,9 @@ fn remainder(rest: RestOfFlows, after_others: bool) -> Option<String> {
     }
 }
 
-/// `99.7 %` of the packets that could be found again; rounded down: a flow that lost one packet in a million does not show 100 %.
+/// The share of matched packets, `99.7 %`.
+///
+/// It is rounded down: a flow with one miss in a million packets does not show 100 %.
 fn matched(counts: &DirectionCounts) -> String {
     let sent = counts.seen.saturating_sub(counts.copies);
     let eligible = sent.saturating_sub(counts.outside);

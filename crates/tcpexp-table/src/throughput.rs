@@ -8,7 +8,7 @@ use tcpexp_measure::throughput::ThroughputBin;
 use crate::columns::{Builder, Columns};
 use crate::labels::FlowLabel;
 
-/// A bin with the flow that it is about.
+/// A throughput bin with its flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BinRow {
     /// The flow; `None` for all flows together.
@@ -29,7 +29,7 @@ pub fn throughput_columns() -> Columns<BinRow> {
     rates(columns, |row| &row.bin).done()
 }
 
-/// What passed in a bin, and how fast.
+/// Adds the columns for the volume and rates of a bin.
 pub(crate) fn rates<R: 'static>(columns: Builder<R>, of: fn(&R) -> &ThroughputBin) -> Builder<R> {
     const ROUNDED: &str = "in bits per second, rounded down";
     columns

@@ -1,4 +1,4 @@
-//! The rates of a capture for humans.
+//! The rates of a capture, as text for a terminal.
 
 use std::collections::HashMap;
 
@@ -12,20 +12,20 @@ use crate::labels::FlowLabel;
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
-/// Both ways together.
+/// Name of the line for both ways together.
 const BOTH: &str = "both";
 
-/// The flows with most bytes on the wire, and all flows together.
+/// The flows with the most bytes on the wire, and the totals of all flows.
 #[derive(Clone, Debug)]
 pub struct TopThroughput {
     link_rate_bps: Option<u64>,
     top: Top<FlowRates>,
-    /// Bins of flows that are not over.
+    /// Bins of flows that have not ended.
     live: HashMap<FlowId, [BinTally; 2]>,
     all: AllRates,
 }
 
-/// One flow that is over.
+/// Rates of a flow that has ended.
 #[derive(Clone, Debug)]
 struct FlowRates {
     label: FlowLabel,
@@ -41,7 +41,7 @@ struct AllRates {
     ways: [Rates; 3],
 }
 
-/// What passed one way.
+/// Volume and bins of one way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rates {
     volume: Volume,
@@ -49,7 +49,7 @@ struct Rates {
 }
 
 impl TopThroughput {
-    /// For `most` flows shown, of a link of this rate if that is known.
+    /// Shows at most `most` flows. `link_rate_bps` is the rate of the link, if known.
     pub fn new(most: usize, link_rate_bps: Option<u64>) -> Self {
         Self {
             link_rate_bps,
@@ -62,7 +62,7 @@ impl TopThroughput {
         }
     }
 
-    /// Adds a bin of a flow that is to be shown, or of all flows.
+    /// Adds a bin of one flow, or of all flows together.
     pub fn bin(&mut self, bin: &ThroughputBin) {
         let way = bin.direction.map(Direction::index);
         match bin.flow {
@@ -76,7 +76,7 @@ impl TopThroughput {
         }
     }
 
-    /// Adds a finished flow. One without a bin counts among all flows and is not shown.
+    /// Adds a finished flow. A flow without bins is counted in the total only.
     pub fn end(&mut self, flow: &ThroughputFlow) {
         let span = (flow.flow.first_seen, flow.flow.last_seen);
         self.close(FlowLabel::of(&flow.flow), span, flow.directions);
@@ -101,10 +101,11 @@ impl TopThroughput {
         });
     }
 
-    /// The table for a terminal of `width` columns, 80 at least: flows with most bytes first, the
-    /// rest as one line, and all flows of the capture.
+    /// Formats the table for a terminal of `width` columns, at least 80.
     ///
-    /// Rates are means from a flow's first packet to its last, either direction.
+    /// The flows with the most bytes come first, one line sums up the rest, and the last lines give
+    /// the totals of the capture. Rates are means from a flow's first packet to its last, in either
+    /// direction.
     pub fn into_text(self, width: usize) -> String {
         let (kept, rest) = self.top.into_rows();
         let text = Text {
@@ -161,7 +162,7 @@ fn remainder(rest: Rest, after_others: bool) -> Option<String> {
     (rest.rows > 0).then(|| format!("and {rows} {more}{flows} ({bytes} bytes on the wire)"))
 }
 
-/// How the numbers of one table are written.
+/// Formatting options of one table.
 struct Text {
     link_rate_bps: Option<u64>,
     unit: RateUnit,
@@ -225,7 +226,7 @@ impl Text {
         let Rates { volume, bins } = rates;
         let wire = rate_bps(volume.wire_bytes, duration);
         let mean = |bytes| self.rate(rate_bps(bytes, duration));
-        // Both ways together may well be more than a link carries either way.
+        // The sum of both ways may exceed the link's rate, which applies to each way.
         let of_link = wire
             .zip(self.link_rate_bps)
             .filter(|_| name != BOTH)
@@ -259,8 +260,8 @@ mod tests {
 
     const SECOND: TimeDelta = TimeDelta::from_seconds(1);
 
-    /// What a capture of `seconds` comes to in which each flow sends so many bytes in each second,
-    /// or nothing in every fourth.
+    /// The text for a capture of `seconds` in which each flow sends these bytes per second and way,
+    /// and pauses every fourth second.
     fn table(flows: &[[u64; 2]], seconds: u64, link_rate_bps: Option<u64>, most: usize) -> String {
         let mut table = TopThroughput::new(most, link_rate_bps);
         let start = Timestamp::from_nanos(0);

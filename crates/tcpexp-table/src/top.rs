@@ -1,4 +1,4 @@
-//! The rows worth a line in a table for humans.
+//! Selection of the heaviest rows for text tables.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,28 +8,28 @@ use tcpexp_measure::spp::FlowSummary;
 
 use crate::text::{RestOfFlows, flow_table};
 
-/// Keeps the rows that weigh most and only adds up the others, so that millions need no more memory
-/// than a screenful.
+/// Keeps the heaviest rows and sums up the others, so that memory does not grow with the number of
+/// rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Top<R> {
     most: usize,
-    /// What a row weighs, and its number: of two that weigh the same the lower one comes first.
+    /// Weight and number of a row; of two rows with equal weight the lower number comes first.
     weigh: fn(&R) -> (u64, u32),
     kept: Vec<R>,
-    /// The rank that a row must be before to be shown: as many rows as are shown are not behind it.
+    /// Rank of the last row that can still be shown: `most` rows have this rank or a better one.
     bar: Option<Rank>,
     rest: Rest,
 }
 
-/// Rows are in order of this.
+/// Sort key of the rows: weight in descending order, then number.
 type Rank = (Reverse<u64>, u32);
 
-/// Rows that are not shown one by one.
+/// Totals of the rows that are not shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rest {
-    /// How many.
+    /// Number of rows.
     pub(crate) rows: u64,
-    /// What they weigh together.
+    /// Sum of the rows' weights.
     pub(crate) weight: u64,
 }
 
@@ -50,8 +50,9 @@ impl<R> Top<R> {
         }
     }
 
-    /// Leaves out a row that is too light; of many rows nearly all are, and need not be sorted, nor
-    /// even moved, for that.
+    /// Counts a row that is too light as part of the rest and returns true.
+    ///
+    /// Of many rows nearly all are too light; this check saves moving and sorting them.
     pub(crate) fn passes_over(&mut self, row: &R) -> bool {
         let is_light = self.bar.is_some_and(|bar| rank(self.weigh, row) > bar);
         if is_light {
@@ -60,7 +61,7 @@ impl<R> Top<R> {
         is_light
     }
 
-    /// Adds a row that was not passed over.
+    /// Adds a row that [`passes_over`](Self::passes_over) did not reject.
     pub(crate) fn keep(&mut self, row: R) {
         self.kept.push(row);
         if self.kept.len() > 2 * self.most + 1000 {
@@ -98,7 +99,7 @@ impl Rest {
     }
 }
 
-/// Brings rows of one flow together, at the place of the first of them.
+/// Groups rows by flow; each group is at the position of its first row.
 pub(crate) fn together<R>(rows: &mut [R], flow: impl Fn(&R) -> FlowId) {
     let mut places = HashMap::new();
     for row in rows.iter() {
@@ -108,12 +109,12 @@ pub(crate) fn together<R>(rows: &mut [R], flow: impl Fn(&R) -> FlowId) {
     rows.sort_by_key(|row| places[&flow(row)]);
 }
 
-/// The flows with most round-trip time samples.
+/// The flows with the most round-trip time samples.
 #[derive(Clone, Debug)]
 pub struct TopFlows(Top<FlowSummary>);
 
 impl TopFlows {
-    /// For `most` flows shown.
+    /// Shows at most `most` flows.
     pub fn new(most: usize) -> Self {
         Self(Top::new(most, |summary| {
             (summary.samples(), summary.flow.flow.0)
@@ -125,11 +126,11 @@ impl TopFlows {
         self.0.add(summary);
     }
 
-    /// The table for a terminal of `width` columns, 80 at least: flows with most samples first,
-    /// the rest as one line.
+    /// Formats the table for a terminal of `width` columns, at least 80.
     ///
-    /// `matched` is the share of the packets sent while both captures ran that were found at both
-    /// points, rounded down, so only a flow without a miss shows 100 %.
+    /// The flows with the most samples come first; one line sums up the rest. `matched` is the
+    /// share of packets found at both points, of the packets sent while both captures ran. It is
+    /// rounded down, so only a flow without a miss shows 100 %.
     pub fn into_text(self, width: usize) -> String {
         let (kept, rest) = self.0.into_rows();
         let rest = RestOfFlows {

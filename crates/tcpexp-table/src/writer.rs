@@ -1,4 +1,4 @@
-//! Record batches to a file of any format.
+//! Writes record batches in any format.
 
 use std::fmt;
 use std::io::Write;
@@ -16,32 +16,32 @@ use parquet::schema::types::ColumnPath;
 
 use crate::Error;
 
-/// Rows per record batch. Batch borders show in Arrow and Parquet bytes, so who wants the same
-/// bytes for the same rows cuts them here.
+/// Rows per record batch. Batch borders affect the bytes of Arrow and Parquet files, so callers
+/// that need the same bytes for the same rows split the rows at this size.
 pub const BATCH_ROWS: usize = 1 << 16;
 
-/// Rows per Parquet row group: large enough to compress and to be read at full speed, small enough
-/// to hold in memory and that a reader who wants a few seconds passes over most of them.
+/// Rows per Parquet row group: large enough to compress well and to read at full speed, small
+/// enough to hold in memory and to let a reader of a few seconds skip most of the file.
 const ROW_GROUP_ROWS: usize = 2 * BATCH_ROWS;
 
-/// How a table is stored.
+/// File format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Comma-separated values with a header line; null is an empty field.
     Csv,
     /// One JSON object per line, nulls written out.
     Json,
-    /// Apache Parquet, zstd-compressed; the schema's metadata is in the footer too.
+    /// Apache Parquet, compressed with zstd; the footer includes the schema's metadata.
     Parquet,
     /// Arrow IPC file (Feather version 2).
     Arrow,
 }
 
 impl Format {
-    /// All of them, in the order help texts show.
+    /// All formats, in the order of the help texts.
     pub const ALL: [Self; 4] = [Self::Csv, Self::Json, Self::Parquet, Self::Arrow];
 
-    /// The name used on the command line, which is the usual file name extension as well.
+    /// The name on the command line, which is also the usual file name extension.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -58,10 +58,10 @@ impl fmt::Display for Format {
     }
 }
 
-/// Writes record batches of one schema to one place.
+/// Writes record batches of one schema to one output.
 ///
 /// Memory is bounded by one batch, or by one row group of encoded columns for Parquet. Without
-/// [`finish`](Self::finish) an Arrow or Parquet file has no footer and no reader takes it.
+/// [`finish`](Self::finish) an Arrow or Parquet file lacks its footer and is unreadable.
 pub struct TableWriter<W: Write + Send> {
     sink: Sink<W>,
 }
@@ -83,7 +83,7 @@ enum TextFormat {
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// Starts a table of `schema` in `out`. Rows leave in large pieces; `out` needs no buffer.
+    /// Starts a table of `schema` in `out`. Writes are large; `out` needs no buffer.
     pub fn new(format: Format, schema: &SchemaRef, out: W) -> Result<Self, Error> {
         let sink = match format {
             Format::Csv => {
@@ -120,13 +120,13 @@ impl<W: Write + Send> TableWriter<W> {
         }
     }
 
-    /// Completes the table, flushes it and gives back where it went.
+    /// Completes the table, flushes it and returns the output.
     pub fn finish(self) -> Result<W, Error> {
         let mut out = match self.sink {
             Sink::Text { out, .. } => out,
             Sink::Parquet(mut writer) => {
-                // `into_inner` turns an error of the file below into a sentence, so leave it
-                // nothing to write but the footer.
+                // `into_inner` converts an I/O error of the output to text, so only the footer may
+                // remain to be written by it.
                 writer.flush()?;
                 writer.sync().map_err(Error::Write)?;
                 writer.into_inner()?
@@ -152,8 +152,8 @@ impl<W: Write + Send> Sink<W> {
 }
 
 impl TextFormat {
-    /// Encodes into memory first: arrow's CSV writer would turn an error of the file below it
-    /// into a sentence, and a closed pipe could not be told from a full disk.
+    /// Encodes into memory first: arrow's CSV writer converts an I/O error of the output to text,
+    /// and a caller could not distinguish a closed pipe from a full disk.
     fn encode(self, batch: &RecordBatch, into: &mut Vec<u8>) -> Result<(), Error> {
         match self {
             Self::Csv => {
@@ -173,7 +173,8 @@ impl TextFormat {
     }
 }
 
-/// Written on its own so that a table without rows has one too. Column names need no quotes.
+/// The header is written separately so that a table without rows has one. Column names need no
+/// quotes.
 fn csv_header(schema: &Schema) -> String {
     let names: Vec<&str> = schema
         .fields()
@@ -183,8 +184,8 @@ fn csv_header(schema: &Schema) -> String {
     names.join(",") + "\n"
 }
 
-/// Times and counters as deltas, which is half the size of a dictionary and faster; names and
-/// flow numbers, which repeat, as dictionaries.
+/// Encodes times and counters as deltas, which take half the size of a dictionary and are faster;
+/// repeating names and flow numbers use dictionaries.
 fn parquet_properties(schema: &Schema) -> WriterProperties {
     let metadata: Vec<KeyValue> = schema
         .metadata()

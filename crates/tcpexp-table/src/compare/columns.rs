@@ -1,4 +1,4 @@
-//! What the columns of a comparison are.
+//! Column definitions of the comparison tables.
 
 use tcpexp_metrics::compare::{ClassRun, Measure};
 use tcpexp_metrics::repetition::Estimate;
@@ -13,7 +13,7 @@ const SENDERS: &str = "Generators of traffic of the class in one run.";
 const TRANSFERS: &str =
     "Connections whose end the plan does not set, which is all that completion times are of.";
 
-/// The columns of `tcpexp compare`, behind those of the `parameters` of the cells.
+/// The columns of `tcpexp compare`, after the columns of the cells' `parameters`.
 pub fn compare_columns(parameters: &RunColumns) -> Columns<CompareRow> {
     let columns =
         Columns::named("compare").text("cell", CELL, |row: &CompareRow| row.cell.hash.clone());
@@ -34,7 +34,7 @@ pub fn compare_columns(parameters: &RunColumns) -> Columns<CompareRow> {
     Measure::ALL.into_iter().fold(columns, estimates).done()
 }
 
-/// The columns of `tcpexp compare --runs`, behind those of the `parameters` of the cells.
+/// The columns of `tcpexp compare --runs`, after the columns of the cells' `parameters`.
 pub fn compare_run_columns(parameters: &RunColumns) -> Columns<CompareRunRow> {
     let columns = Columns::named("compare_runs")
         .text(
@@ -58,7 +58,7 @@ pub fn compare_run_columns(parameters: &RunColumns) -> Columns<CompareRunRow> {
     Measure::ALL.into_iter().fold(columns, value).done()
 }
 
-/// Whether a comparison has a column of this name, which no parameter can then have.
+/// True if a comparison has a column of this name; a parameter cannot use the name then.
 pub fn is_compare_column(name: &str) -> bool {
     let none = RunColumns::default();
     [
@@ -69,7 +69,7 @@ pub fn is_compare_column(name: &str) -> bool {
     .any(|schema| schema.column_with_name(name).is_some())
 }
 
-/// The parameters of a row's cell, a column each.
+/// Adds one column per parameter of a row's cell.
 fn of_cell<R: 'static>(
     columns: Builder<R>,
     parameters: &RunColumns,
@@ -102,7 +102,7 @@ fn of_cell<R: 'static>(
 
 type End = fn(Estimate) -> Option<f64>;
 
-/// The median over runs, and the interval.
+/// Adds the median over runs and the bounds of its interval.
 fn estimates(columns: Builder<CompareRow>, measure: Measure) -> Builder<CompareRow> {
     let name = column_name(measure, "");
     let estimate = move |row: &CompareRow| row.class.as_ref()?.estimate(measure);
@@ -134,7 +134,7 @@ fn estimates(columns: Builder<CompareRow>, measure: Measure) -> Builder<CompareR
     )
 }
 
-/// The number of one run.
+/// Adds the value of a single run.
 fn value(columns: Builder<CompareRunRow>, measure: Measure) -> Builder<CompareRunRow> {
     let null = if measure.is_time_to_reach() {
         " Null if the run ended before, or does not have it."
@@ -148,7 +148,7 @@ fn value(columns: Builder<CompareRunRow>, measure: Measure) -> Builder<CompareRu
     })
 }
 
-/// `goodput_low_bps` for the infix `_low`.
+/// Name of a measure's column: `goodput_low_bps` for the infix `_low`.
 fn column_name(measure: Measure, infix: &str) -> String {
     match measure.unit() {
         Some(unit) => format!("{}{infix}_{unit}", measure.stem()),
@@ -156,7 +156,7 @@ fn column_name(measure: Measure, infix: &str) -> String {
     }
 }
 
-/// What was not reached has no number.
+/// `None` for an infinite value: the flows did not reach the target.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }

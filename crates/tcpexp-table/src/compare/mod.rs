@@ -12,50 +12,50 @@ use crate::dataset::RunColumns;
 pub use columns::{compare_columns, compare_run_columns, is_compare_column};
 pub use text::{CompareText, compare_text};
 
-/// The name of all classes together.
+/// Name of the row for all classes together.
 pub(crate) const ALL_CLASSES: &str = "all";
 
-/// A cell and one of its classes over all runs.
+/// One class of a cell, over all runs.
 #[derive(Clone, Debug)]
 pub struct CompareRow {
     /// The cell.
     pub cell: Arc<ComparedCell>,
-    /// Its numbers; `None` if no run of the cell counts.
+    /// The numbers of the class; `None` if no run of the cell counts.
     pub class: Option<CellClass>,
 }
 
-/// What is the same for all rows of a cell.
+/// The fields that all rows of a cell share.
 #[derive(Clone, Debug)]
 pub struct ComparedCell {
-    /// Hash of its parameters.
+    /// Hash of the cell's parameters.
     pub hash: String,
-    /// Its parameters.
+    /// The cell's parameters.
     pub parameters: RunColumns,
-    /// How many of these vary; they come first.
+    /// Number of parameters that vary; these come first in `parameters`.
     pub varied: usize,
-    /// Hash of the cell that it is held against.
+    /// Hash of the cell's baseline cell.
     pub baseline: Option<String>,
-    /// How many of its runs count, are invalid, and failed.
+    /// Numbers of runs: counted, invalid, failed.
     pub runs: [u64; 3],
-    /// Which do not count and why; `None` if all do.
+    /// The runs that do not count, and why; `None` if all runs count.
     pub left_out: Option<String>,
-    /// What was left out, and when flows count as settled.
+    /// The measurement options: omitted time, and when flows count as settled.
     pub options: Options,
 }
 
-/// A run by itself and one of its classes.
+/// One class of a single run.
 #[derive(Clone, Debug)]
 pub struct CompareRunRow {
     /// The run's cell.
     pub cell: Arc<ComparedCell>,
-    /// Its name.
+    /// The run's name.
     pub run: Arc<str>,
-    /// Which repetition of the cell it is, from 1.
+    /// Repetition of the cell, from 1.
     pub repetition: u32,
-    /// How it ended.
+    /// Outcome of the run.
     pub status: &'static str,
-    /// Why it does not count; `None` if it does.
+    /// Why the run does not count; `None` if it counts.
     pub reason: Option<Arc<str>>,
-    /// Its numbers; `None` if it does not count.
+    /// The numbers of the class; `None` if the run does not count.
     pub class: Option<ClassRun>,
 }

@@ -1,4 +1,4 @@
-//! A comparison for humans.
+//! A comparison as text for a terminal.
 
 use std::sync::Arc;
 
@@ -8,35 +8,37 @@ use tcpexp_units::RateUnit;
 use super::{ALL_CLASSES, CompareRow, ComparedCell};
 use crate::cells::{NO_VALUE, columns, four_digits, wrapped};
 
-/// What a comparison shows.
+/// Layout options of the comparison's text.
 #[derive(Clone, Copy, Debug)]
 pub struct CompareText {
-    /// Columns of the terminal; 80 at least.
+    /// Columns of the terminal, at least 80.
     pub width: usize,
-    /// Whether a baseline was asked for.
+    /// True if the user selected a baseline.
     pub has_baseline: bool,
 }
 
-/// A column of the text: what stands above it, its measure, and the factor of what is shown.
+/// A column of the text: heading, measure, and factor that converts the measure to the unit shown.
 struct Shown {
     head: String,
     measure: Measure,
     factor: f64,
-    /// Columns of higher rank are left out first where room is short.
+    /// Rank of the column; if the line is too narrow, columns of the highest rank are omitted
+    /// first.
     rank: usize,
 }
 
-/// The columns behind those of the parameters.
+/// Headings of the columns after the parameters.
 const FIXED_HEADS: [&str; FIXED] = ["class", "runs"];
 const FIXED: usize = 2;
 
-/// Widest number, and the space before it.
+/// Width of a number, with the space before it.
 const NUMBER: usize = 7;
 
-/// A line for each cell and class: the parameters that vary, and medians over runs.
+/// Formats one line per cell and class: the parameters that vary, and medians over runs.
 ///
-/// A cell with one class has no line for all classes together. Where the parameters take too much
-/// room, they get lines of their own; where the numbers do, the last ones are left out.
+/// A cell with a single class has no line for all classes together. Parameters that need too much
+/// room get lines of their own. Numbers that do not fit are omitted, those of the highest rank
+/// first.
 pub fn compare_text(rows: &[CompareRow], options: CompareText) -> String {
     let width = options.width.max(80);
     let rows: Vec<&CompareRow> = rows.iter().filter(|row| is_shown(row, rows)).collect();
@@ -102,9 +104,9 @@ fn is_shown(row: &CompareRow, rows: &[CompareRow]) -> bool {
     rows.iter().filter(sums).count() != 1
 }
 
-/// What stands above and in the columns that say which row it is.
+/// Headings and cells of the columns that identify a row.
 ///
-/// A parameter that has the value of another one in every row is not said again.
+/// A parameter is omitted if it equals an earlier parameter in every row.
 fn labels(rows: &[&CompareRow]) -> (Vec<String>, Vec<Vec<String>>) {
     let mut heads = heads(rows);
     let mut labels: Vec<Vec<String>> = rows.iter().map(|row| label(row)).collect();
@@ -164,7 +166,7 @@ fn line(label: &str, numbers: impl Iterator<Item = String>) -> String {
     line.trim_end().to_owned()
 }
 
-/// The measures that rows have, in order, with the least important ranked highest.
+/// The measures that occur in the rows, in order; the least important measure has the highest rank.
 fn shown(rows: &[&CompareRow], has_baseline: bool) -> Vec<Shown> {
     let of = |measure| {
         rows.iter()
@@ -207,7 +209,7 @@ fn shown(rows: &[&CompareRow], has_baseline: bool) -> Vec<Shown> {
         .collect()
 }
 
-/// As many as there is room for, in order.
+/// The columns that fit into `room`, in order.
 fn fitting(mut shown: Vec<Shown>, room: usize) -> Vec<Shown> {
     while shown.len() * NUMBER > room {
         let Some(last) = shown.iter().map(|shown| shown.rank).max() else {
@@ -228,7 +230,7 @@ impl Shown {
     }
 }
 
-/// The runs that do not count, a line for each cell that has any.
+/// The runs that do not count: one line per affected cell.
 fn left_out(rows: &[&CompareRow], width: usize) -> Vec<String> {
     let mut cells: Vec<&Arc<ComparedCell>> = rows.iter().map(|row| &row.cell).collect();
     cells.dedup_by(|a, b| Arc::ptr_eq(a, b));

@@ -1,4 +1,4 @@
-//! The table `events`: what happened to senders and to the path.
+//! The table `events`: events of senders and of the path.
 
 use std::sync::Arc;
 
@@ -10,29 +10,29 @@ use super::flow::{DatasetFlow, maybe_flow_part, time_part};
 use crate::columns::Columns;
 use crate::sender_events::{SenderEvent, event_details};
 
-/// Something that happened in a run.
+/// An event in a run.
 #[derive(Clone, Debug)]
 pub struct EventRow {
-    /// The capture that tells it, if one does.
+    /// The capture that the event comes from, if any.
     pub capture: Option<Point>,
-    /// The log that tells it, if one does.
+    /// The log that the event comes from, if any.
     pub log: Option<Arc<str>>,
-    /// Whom it happened to; `None` for the path.
+    /// The flow of the event; `None` for the path.
     pub flow: Option<Arc<DatasetFlow>>,
-    /// What happened; its times are on the source's clock.
+    /// The event; its times are on the source's clock.
     pub event: RunEvent,
 }
 
-/// What happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEvent {
-    /// To a sender.
+    /// An event of a sender.
     Sender(SenderEvent),
-    /// The path was changed as planned.
+    /// A planned change of the path.
     PathChange {
-        /// When.
+        /// Time of the change.
         at: Timestamp,
-        /// What, as the plan says it.
+        /// The change, in the plan's words.
         what: Arc<str>,
     },
 }
@@ -67,7 +67,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<EventRow> {
 }
 
 impl EventRow {
-    /// When it happened.
+    /// Time of the event.
     pub fn at(&self) -> Timestamp {
         match &self.event {
             RunEvent::Sender(event) => event.at(),

@@ -1,4 +1,4 @@
-//! The columns that tell a flow, and those that tell a time.
+//! The columns that identify a flow, and the columns of a row's time.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tcpexp_units::Timestamp;
 
 use crate::columns::Builder;
 
-/// Who talks to whom, as all tables of a dataset tell it.
+/// The identity of a flow, the same in all tables of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatasetFlow {
     /// The flow's number in the dataset.
@@ -18,9 +18,9 @@ pub struct DatasetFlow {
     pub initiator: Arc<str>,
     /// Address and port of the responder.
     pub responder: Arc<str>,
-    /// The name of the traffic that it belongs to, if a plan named it.
+    /// Name of the traffic that the flow belongs to, if the plan names it.
     pub traffic: Option<Arc<str>>,
-    /// The class of this traffic.
+    /// Class of the traffic.
     pub traffic_class: Option<Arc<str>>,
 }
 
@@ -31,7 +31,7 @@ const TRAFFIC: &str = "The traffic of the plan that the flow belongs to. Null ou
 const TRAFFIC_CLASS: &str = "The class of this traffic. Null where traffic is.";
 const DIRECTION: &str = "Which way: forward (initiator to responder) or reverse.";
 
-/// The columns of a flow and of one of its directions.
+/// Adds the columns of a flow and one of its directions.
 pub(super) fn flow_part<R: 'static>(
     columns: Builder<R>,
     flow: fn(&R) -> &DatasetFlow,
@@ -51,7 +51,7 @@ pub(super) fn flow_part<R: 'static>(
         .name("direction", DIRECTION, move |row| direction(row).name())
 }
 
-/// The same where a row may be about no flow; `null` says when.
+/// Adds the columns of a flow to a table in which a row may have none; `null` says when.
 pub(super) fn maybe_flow_part<R: 'static>(
     columns: Builder<R>,
     null: &str,
@@ -83,7 +83,7 @@ pub(super) fn maybe_flow_part<R: 'static>(
         })
 }
 
-/// The columns of a row's time, which `what` says in words.
+/// Adds the columns of a row's time; `what` describes the time.
 pub(super) fn time_part<R: 'static>(
     columns: Builder<R>,
     what: &str,
@@ -103,7 +103,7 @@ pub(super) fn time_part<R: 'static>(
         )
 }
 
-/// From `origin` to `at`, exact to the nanosecond for a hundred days.
+/// Seconds from `origin` to `at`, exact to the nanosecond for a hundred days.
 fn seconds(at: Timestamp, origin: Timestamp) -> f64 {
     (at - origin).as_nanos() as f64 / 1e9
 }

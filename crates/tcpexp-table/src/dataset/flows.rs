@@ -1,4 +1,4 @@
-//! The table `flows`: a row per flow and direction, with all that is known of it.
+//! The table `flows`: a row per flow and direction, with all measurements of the flow.
 
 use std::sync::Arc;
 
@@ -18,23 +18,23 @@ use crate::path_flows::delay;
 /// One direction of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowRow {
-    /// Whose it is.
+    /// The flow.
     pub flow: Arc<DatasetFlow>,
-    /// The direction that the row is about.
+    /// The direction of this row.
     pub direction: Direction,
-    /// Where its packets pass first: whose counts these are.
+    /// The capture that the direction's packets pass first; the row's counts come from it.
     pub capture: Point,
-    /// When its first packet passed there, on the source's clock.
+    /// Time of the first packet at this capture, on the source's clock.
     pub at: Timestamp,
-    /// What that capture tells of the connection.
+    /// The connection, as this capture shows it.
     pub connection: Arc<ConnectionSummary>,
-    /// What the connection of that capture calls this direction.
+    /// The direction's name within the connection of this capture.
     pub local: Direction,
-    /// What the other capture tells of this direction.
+    /// The direction, as the other capture shows it.
     pub arrived: Option<Arc<DirectionSummary>>,
-    /// What became of its packets on the path.
+    /// The fate of the direction's packets on the path.
     pub path: Option<Arc<PathFlow>>,
-    /// What is known of its sender.
+    /// Summary of the reconstructed sender.
     pub sender: Option<SenderSummary>,
 }
 
@@ -109,7 +109,7 @@ fn connection(columns: Builder<FlowRow>) -> Builder<FlowRow> {
         .maybe_text("ecn", "How the ends agreed to report congestion marks: none, classic (RFC 3168) or accurate (RFC 9768). Null without both SYNs.", |row| row.connection.ecn.map(EcnMode::name))
 }
 
-/// What the other capture says.
+/// Adds the columns from the other capture.
 fn arrived(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     const NULL: &str = "Null if the flow was not found in both captures.";
     let unique = |row: &FlowRow| Some(row.arrived.as_ref()?.unique_bytes);

@@ -1,4 +1,4 @@
-//! The table `logs`: what kernels and tools wrote down.
+//! The table `logs`: lines from the logs of kernels and tools.
 
 use std::sync::Arc;
 
@@ -14,32 +14,32 @@ use crate::sender::{control, windows};
 /// A line of a log.
 #[derive(Clone, Debug)]
 pub struct LogRow {
-    /// The log's file.
+    /// Name of the log's file.
     pub log: Arc<str>,
-    /// What wrote it.
+    /// The program or kernel facility that wrote the log.
     pub kind: Arc<str>,
-    /// Whom it is about, if a capture has this flow or the log names one.
+    /// The flow of the line, if a capture contains the flow or the log names it.
     pub flow: Option<Arc<DatasetFlow>>,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub direction: Option<Direction>,
-    /// What it says.
+    /// Content of the line.
     pub sample: LogSample,
 }
 
-/// What a line of a log says.
+/// Content of a log line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LogSample {
-    /// The state of a sender.
+    /// State of a sender.
     Sender(SenderSample),
-    /// What a load generator did in an interval.
+    /// One interval of a load generator.
     Interval(IntervalSample),
-    /// An answer to an echo request.
+    /// A reply to an echo request.
     Echo {
-        /// When it came.
+        /// Arrival time of the reply.
         at: Timestamp,
-        /// The request's number.
+        /// Sequence number of the request.
         number: u64,
-        /// How long it took.
+        /// Round-trip time.
         rtt: TimeDelta,
     },
 }
@@ -103,7 +103,7 @@ fn intervals(columns: Builder<LogRow>) -> Builder<LogRow> {
 }
 
 impl LogRow {
-    /// When it was so.
+    /// Time of the line.
     pub const fn at(&self) -> Timestamp {
         match self.sample {
             LogSample::Sender(sample) => sample.at,

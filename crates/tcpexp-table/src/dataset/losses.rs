@@ -1,4 +1,4 @@
-//! The table `loss`: a row per packet that did not arrive.
+//! The table `loss`: a row per lost packet.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use super::flow::{DatasetFlow, flow_part, time_part};
 use super::owd::sizes;
 use crate::columns::Columns;
 
-/// A packet that left and was lost.
+/// A packet that was sent and lost.
 #[derive(Clone, Debug)]
 pub struct LossRow {
-    /// Whose it is.
+    /// The flow of the packet.
     pub flow: Arc<DatasetFlow>,
-    /// When it left.
+    /// Time of departure.
     pub at: Timestamp,
-    /// What became of it.
+    /// The packet and its fate.
     pub packet: PathPacket,
 }
 

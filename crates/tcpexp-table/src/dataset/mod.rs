@@ -1,11 +1,11 @@
-//! The tables of a dataset: all that one run told, with the same columns for every run.
+//! The tables of a dataset: all measurements of one run, with the same columns for every run.
 //!
-//! A run is measured from one capture or two and from logs; what is not there makes no rows, and
-//! no other columns. In a sweep each table begins with what tells the run apart from the others
-//! ([`RunColumns`]), so that the tables of all runs are one table.
+//! A run is measured from one or two captures and from logs. A missing source adds no rows and does
+//! not change the columns. In a sweep each table starts with columns that identify the run
+//! ([`RunColumns`]), so that the tables of all runs concatenate into one.
 //!
-//! All times are on the source's clock, to which those of the destination are brought. Each time
-//! stands there twice: in nanoseconds since 1970, and as seconds since the run's origin.
+//! All times are on the source's clock; times of the destination are converted to it. Each time has
+//! two columns: nanoseconds since 1970, and seconds since the run's origin.
 
 mod events;
 mod flow;

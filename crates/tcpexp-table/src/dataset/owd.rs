@@ -11,11 +11,11 @@ use crate::columns::{Builder, Columns};
 /// A packet seen at both points.
 #[derive(Clone, Debug)]
 pub struct OwdRow {
-    /// Whose it is.
+    /// The flow of the packet.
     pub flow: Arc<DatasetFlow>,
-    /// When it passed the first point.
+    /// Time at the first point.
     pub at: Timestamp,
-    /// What became of it.
+    /// The packet and its fate.
     pub packet: PathPacket,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<OwdRow> {
         .done()
 }
 
-/// A delay in milliseconds and, exactly, in nanoseconds.
+/// Adds a delay in milliseconds and, exactly, in nanoseconds.
 fn delay(
     columns: Builder<OwdRow>,
     name: &str,
@@ -77,7 +77,7 @@ fn delay(
         .maybe_span(&format!("{name}_ns"), &format!("{what} Nanoseconds."), of)
 }
 
-/// What a packet is, wherever it went.
+/// Adds the columns for the packet's sizes.
 pub(super) fn sizes<R: 'static>(columns: Builder<R>, of: fn(&R) -> &PathPacket) -> Builder<R> {
     columns
         .maybe_count("number", "The packet's place in the order in which its flow's packets of this direction left, from 0. Null if that is not known.", move |row| of(row).number)

@@ -8,68 +8,68 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::flow::time_part;
 use crate::columns::{Builder, Columns};
 
-/// The state of a queue at some time, or over some time.
+/// The state of a queue at one time or over a bin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueRow {
-    /// When, or since when.
+    /// Time of the state, or start of the bin.
     pub at: Timestamp,
-    /// What tells it.
+    /// Origin of the state.
     pub source: QueueSource,
 }
 
-/// How the state of a queue is known.
+/// Origin of a queue's state.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueueSource {
-    /// The queue's own counters, read at intervals.
+    /// The queue's own counters, polled at intervals.
     Log {
-        /// The log's file.
+        /// Name of the log's file.
         log: Arc<str>,
-        /// What was read.
+        /// The state read from the log.
         state: Box<QueueState>,
     },
     /// The queueing delays of the packets that passed in a bin.
     Packets {
-        /// Which way they went.
+        /// Way of the packets.
         way: Way,
-        /// How long the bin is.
+        /// Length of the bin.
         width: TimeDelta,
-        /// How many packets arrived of those that left in the bin.
+        /// Number of packets that left in the bin and arrived.
         packets: u64,
-        /// The smallest queueing delay.
+        /// Smallest queueing delay.
         min: TimeDelta,
-        /// Their mean.
+        /// Mean queueing delay.
         mean: TimeDelta,
-        /// The largest one.
+        /// Largest queueing delay.
         max: TimeDelta,
     },
 }
 
-/// What `tc -s -j qdisc` tells of one queue. Counters count from when the queue was made.
+/// The state of one queue as `tc -s -j qdisc` reports it. Counters start at the queue's creation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueState {
-    /// Which device it sends to.
+    /// The device that the queue sends to.
     pub interface: Option<Arc<str>>,
-    /// What kind of queue: `htb`, `fq_codel`, `netem`.
+    /// Kind of queue: `htb`, `fq_codel`, `netem`.
     pub kind: Option<Arc<str>>,
-    /// Its handle, `1:`.
+    /// The queue's handle, `1:`.
     pub handle: Option<Arc<str>>,
-    /// The class that it is attached to; `None` at the root.
+    /// The class that the queue is attached to; `None` at the root.
     pub parent: Option<Arc<str>>,
     /// Bytes queued.
     pub backlog_bytes: Option<u64>,
     /// Packets queued.
     pub backlog_packets: Option<u64>,
-    /// Bytes sent on.
+    /// Bytes sent.
     pub sent_bytes: Option<u64>,
-    /// Packets sent on.
+    /// Packets sent.
     pub sent_packets: Option<u64>,
     /// Packets dropped.
     pub drops: Option<u64>,
-    /// How often the rate held a packet back.
+    /// Number of times the rate limit delayed a packet.
     pub overlimits: Option<u64>,
-    /// Packets that the device did not take at once.
+    /// Packets that the device did not accept at once.
     pub requeues: Option<u64>,
-    /// Packets marked instead of dropped.
+    /// Packets marked with ECN instead of dropped.
     pub ecn_marks: Option<u64>,
 }
 
@@ -215,7 +215,7 @@ fn delays(columns: Builder<QueueRow>) -> Builder<QueueRow> {
         })
 }
 
-/// The numbers of a bin.
+/// The values of a bin.
 struct Bin {
     way: Way,
     width: TimeDelta,

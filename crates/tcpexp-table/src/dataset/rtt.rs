@@ -1,4 +1,4 @@
-//! The table `rtt`: a row per round-trip time.
+//! The table `rtt`: a row per round-trip time sample.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::flow::{DatasetFlow, flow_part, time_part};
 use crate::columns::Columns;
 
-/// A round-trip time.
+/// A round-trip time sample.
 #[derive(Clone, Debug)]
 pub struct RttRow {
-    /// Whose it is.
+    /// The flow of the sample.
     pub flow: Arc<DatasetFlow>,
-    /// When, on the source's clock.
+    /// Time of the sample, on the source's clock.
     pub at: Timestamp,
     /// The measurement.
     pub source: RttSource,
 }
 
-/// How a round-trip time was measured.
+/// Origin of a round-trip time sample.
 #[derive(Clone, Copy, Debug)]
 pub enum RttSource {
-    /// Between two captures.
+    /// From two captures.
     Pair(RttSample),
-    /// In one capture.
+    /// From one capture.
     Answer(SingleRttSample),
 }
 

@@ -1,4 +1,4 @@
-//! The table `sender`: a row per ACK that a sender hears.
+//! The table `sender`: a row per ACK that a sender receives.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::sender::{control, cwnd_source, windows};
 /// The state of a sender.
 #[derive(Clone, Debug)]
 pub struct SenderStateRow {
-    /// The capture that tells it.
+    /// The capture that the state is reconstructed from.
     pub capture: Point,
-    /// Whose it is.
+    /// The flow of the sender.
     pub flow: Arc<DatasetFlow>,
     /// The state; its time is on the source's clock.
     pub sample: SenderSample,

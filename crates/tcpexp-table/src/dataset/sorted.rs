@@ -1,4 +1,4 @@
-//! Rows in order of time.
+//! Sorting of nearly sorted rows by time.
 
 use std::io::Write;
 
@@ -7,12 +7,12 @@ use tcpexp_units::Timestamp;
 use crate::writer::{BATCH_ROWS, Format, TableWriter};
 use crate::{Columns, Error};
 
-/// Writes rows that come nearly in order of time as a Parquet table in order of time.
+/// Writes rows in order of time to a Parquet table, from rows that arrive nearly in that order.
 ///
-/// So many rows are held back that each may come [`BATCH_ROWS`] rows too late; what comes later
-/// still stands where it comes. In order, the statistics of each part of the file tell which times it
-/// has, and a reader passes over the others. Rows of the same time keep their order, so that the
-/// same rows give the same bytes.
+/// The writer holds back up to 2 × [`BATCH_ROWS`] rows, so a row may arrive [`BATCH_ROWS`] rows
+/// late. A later row is written out of order. In a sorted file the statistics of each row group
+/// give its time range, and a reader skips the row groups it does not need. Rows with the same time
+/// keep their order, so that the same rows give the same bytes.
 pub struct SortedWriter<R, W: Write + Send> {
     table: TableWriter<W>,
     columns: Columns<R>,
@@ -22,7 +22,7 @@ pub struct SortedWriter<R, W: Write + Send> {
 }
 
 impl<R, W: Write + Send> SortedWriter<R, W> {
-    /// Starts a table in `out`; `at` is what the rows are put in order of.
+    /// Starts a table in `out`; rows are sorted by `at`.
     pub fn new(columns: Columns<R>, at: fn(&R) -> Timestamp, out: W) -> Result<Self, Error> {
         Ok(Self {
             table: TableWriter::new(Format::Parquet, &columns.schema(), out)?,
@@ -47,12 +47,12 @@ impl<R, W: Write + Send> SortedWriter<R, W> {
         rows.into_iter().try_for_each(|row| self.add(row))
     }
 
-    /// How many rows there are so far.
+    /// Number of rows added so far.
     pub fn rows(&self) -> u64 {
         self.rows + self.pending.len() as u64
     }
 
-    /// Writes all rows: those that come from here on are in an order of their own.
+    /// Writes all pending rows. Later rows are sorted among themselves only.
     pub fn end_part(&mut self) -> Result<(), Error> {
         while !self.pending.is_empty() {
             self.write(self.pending.len().min(BATCH_ROWS))?;
@@ -60,16 +60,16 @@ impl<R, W: Write + Send> SortedWriter<R, W> {
         Ok(())
     }
 
-    /// Completes the table and gives back where it went.
+    /// Completes the table and returns its output.
     pub fn finish(mut self) -> Result<W, Error> {
         self.end_part()?;
         self.table.finish()
     }
 
-    /// Writes the earliest rows of those held back.
+    /// Writes the earliest `rows` of the pending rows.
     fn write(&mut self, rows: usize) -> Result<(), Error> {
         let at = self.at;
-        // Nearly in order already, which this sort makes use of.
+        // The rows are nearly sorted, which the stable sort exploits.
         self.pending.sort_by_key(at);
         let batch = self.columns.batch(&self.pending[..rows])?;
         self.pending.drain(..rows);

@@ -1,4 +1,4 @@
-//! Which tables there are.
+//! The list of the dataset's tables, and their layout.
 
 use arrow::datatypes::SchemaRef;
 use tcpexp_units::Timestamp;
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::Columns;
 
-/// Version of the dataset's tables; it counts up when a column changes its meaning or goes.
+/// Version of the dataset's tables; it increases when a column changes its meaning or is removed.
 pub const DATASET_VERSION: u32 = 1;
 
 /// The tables of a dataset.
@@ -17,15 +17,15 @@ pub const DATASET_VERSION: u32 = 1;
 pub enum DatasetTable {
     /// A row per flow and direction.
     Flows,
-    /// A row per round-trip time.
+    /// A row per round-trip time sample.
     Rtt,
     /// A row per packet that arrived.
     Owd,
-    /// A row per packet that was lost.
+    /// A row per lost packet.
     Loss,
     /// A row per bin, flow and direction.
     Throughput,
-    /// A row per ACK that a sender hears.
+    /// A row per ACK that a sender receives.
     Sender,
     /// A row per event.
     Events,
@@ -36,7 +36,7 @@ pub enum DatasetTable {
 }
 
 impl DatasetTable {
-    /// All of them.
+    /// All tables.
     pub const ALL: [Self; 9] = [
         Self::Flows,
         Self::Rtt,
@@ -49,7 +49,7 @@ impl DatasetTable {
         Self::Logs,
     ];
 
-    /// Its name, which is its file's without the ending.
+    /// Name of the table, which is its file's name without the extension.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Flows => "flows",
@@ -64,7 +64,7 @@ impl DatasetTable {
         }
     }
 
-    /// What a row of it is.
+    /// Meaning of a row.
     pub const fn description(self) -> &'static str {
         match self {
             Self::Flows => "a row per flow and direction: sizes, rates, losses",
@@ -79,7 +79,7 @@ impl DatasetTable {
         }
     }
 
-    /// Its columns in a run without parameters.
+    /// Columns of the table in a run without parameters.
     pub fn schema(self) -> SchemaRef {
         let layout = Layout::default();
         match self {
@@ -95,7 +95,7 @@ impl DatasetTable {
         }
     }
 
-    /// Whether any table has a column of this name.
+    /// True if any table has a column of this name.
     pub fn has_column(name: &str) -> bool {
         Self::ALL
             .iter()
@@ -103,10 +103,10 @@ impl DatasetTable {
     }
 }
 
-/// What the columns of one run's tables depend on.
+/// The run-specific part of the tables' columns.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// What the column `time_s` counts from.
+    /// Time zero of the column `time_s`.
     pub origin: Timestamp,
     /// The first columns of each table.
     pub run: RunColumns,

@@ -1,10 +1,10 @@
-//! What a person is told of a dataset that was written.
+//! Summary of a written dataset, as text for a terminal.
 
 use std::fmt::Write;
 
 use crate::cells::count;
 
-/// One line a table: its file, its rows, its size.
+/// One line per table: file, rows and size.
 pub fn written_text<'a>(tables: impl Iterator<Item = (&'a str, u64, u64)>) -> String {
     let mut text = format!("{:<20}{:>14}{:>12}\n", "table", "rows", "size");
     let mut total = 0;
@@ -17,7 +17,7 @@ pub fn written_text<'a>(tables: impl Iterator<Item = (&'a str, u64, u64)>) -> St
     text
 }
 
-/// Bytes with the unit that leaves one to three digits before the point.
+/// Bytes in the unit that leaves one to three digits before the decimal point.
 fn size(bytes: u64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     let fitting = units.iter().find(|(unit, _)| bytes as f64 >= *unit);

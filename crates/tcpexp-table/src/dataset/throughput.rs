@@ -10,16 +10,16 @@ use super::flow::{DatasetFlow, maybe_flow_part, time_part};
 use crate::columns::Columns;
 use crate::throughput::rates;
 
-/// A bin of one capture.
+/// A throughput bin of one capture.
 #[derive(Clone, Debug)]
 pub struct ThroughputBinRow {
-    /// Where it was counted.
+    /// The capture that the bin is measured at.
     pub capture: Point,
-    /// Whose it is; `None` for all flows together.
+    /// The flow; `None` for all flows together.
     pub flow: Option<Arc<DatasetFlow>>,
-    /// When the bin starts, on the source's clock.
+    /// Start of the bin, on the source's clock.
     pub at: Timestamp,
-    /// What passed.
+    /// Volume of the bin.
     pub bin: ThroughputBin,
 }
 
