@@ -1,4 +1,4 @@
-//! What an axis shows: a range or some slots, and ticks with labels.
+//! Axes: a range of values or a list of slots, with labelled ticks.
 
 use crate::style::AxisStyle;
 
@@ -10,23 +10,23 @@ pub(crate) struct Axis {
     pub(crate) high: f64,
     pub(crate) ticks: Vec<(f64, String)>,
     pub(crate) scale: Scale,
-    /// Rows of names of several slots together.
+    /// Rows of names, each name for a group of adjacent slots.
     pub(crate) bands: Vec<BandRow>,
 }
 
-/// How many slots each of several bands has, and its name, in full, shorter, and as short as can be.
+/// Number of slots of each band, and its name: in full, shortened, and at its shortest.
 pub(crate) type BandRow = Vec<(usize, [String; 3])>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
     Linear,
-    /// Equal ratios are equally long.
+    /// Logarithmic.
     Log,
-    /// Slots around whole numbers from 0 on.
+    /// Slots centred on whole numbers from 0.
     Slots,
 }
 
-/// An axis before it is known how many ticks it has room for.
+/// An axis whose number of ticks is not yet known.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AxisSpec {
     pub(crate) name: String,
@@ -38,9 +38,10 @@ pub(crate) struct AxisSpec {
 }
 
 impl AxisSpec {
-    /// Values in a range that fits them, unless `style` has another one.
+    /// An axis for values in `range`, unless `style` sets limits.
     ///
-    /// A logarithmic axis has room for what is positive; below its lowest power nothing is.
+    /// On a logarithmic axis, a lower end that is not positive becomes a thousandth of the upper
+    /// end.
     pub(crate) fn values(name: impl Into<String>, range: (f64, f64), style: &AxisStyle) -> Self {
         let (mut low, mut high) = range;
         if style.log {
@@ -54,7 +55,7 @@ impl AxisSpec {
             high = given;
         }
         if high <= low {
-            // One limit was given, and all the data is beyond it.
+            // `style` sets one limit, and all data is beyond it.
             high = low + low.abs().max(1.0);
         }
         Self {
@@ -67,7 +68,8 @@ impl AxisSpec {
         }
     }
 
-    /// A slot for each of these, in rows of bands of several that belong together, inner ones first.
+    /// An axis with one slot per name, and rows of bands that group adjacent slots, inner rows
+    /// first.
     pub(crate) fn slots(
         name: impl Into<String>,
         slots: Vec<String>,
@@ -84,7 +86,7 @@ impl AxisSpec {
         }
     }
 
-    /// The axis with at most `most_ticks` ticks, unless it has slots, which all have one.
+    /// The axis with at most `most_ticks` ticks; an axis of slots has one tick per slot.
     pub(crate) fn axis(&self, most_ticks: u32) -> Axis {
         let ticks = match self.scale {
             Scale::Linear => linear_ticks((self.low, self.high), most_ticks),
@@ -103,7 +105,7 @@ impl AxisSpec {
 }
 
 impl Axis {
-    /// Where `value` is, as a fraction of the axis.
+    /// Position of `value`, as a fraction of the axis.
     pub(crate) fn fraction(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear | Scale::Slots => (value - self.low) / (self.high - self.low),
@@ -112,20 +114,21 @@ impl Axis {
     }
 }
 
-/// At multiples of 1, 2 or 5 times a power of ten.
+/// Ticks at multiples of 1, 2 or 5 times a power of ten.
 fn linear_ticks((low, high): (f64, f64), most_ticks: u32) -> Vec<(f64, String)> {
     let (step, decimals) = nice_step((high - low) / f64::from(most_ticks));
     let first = (low / step).ceil();
-    // A step is at least a `most_ticks`-th of the range, so no more of them fit.
+    // A step is at least 1/`most_ticks` of the range, so no further ticks fit.
     (0..=most_ticks)
         .map(|index| (first + f64::from(index)) * step)
         .take_while(|&value| value <= high + step * 1e-6)
-        // The sum turns a negative zero into a zero.
+        // Adding 0.0 turns a negative zero into zero.
         .map(|value| (value, with_minus(&format!("{:.decimals$}", value + 0.0))))
         .collect()
 }
 
-/// At 1, 2 and 5 times the powers of ten, at 1 and 3 times, or at the powers, as many as fit.
+/// Ticks at 1, 2 and 5 times the powers of ten, at 1 and 3 times, or at the powers: the densest
+/// choice that fits.
 fn log_ticks((low, high): (f64, f64), most_ticks: u32) -> Vec<(f64, String)> {
     #[expect(
         clippy::cast_possible_truncation,
@@ -156,9 +159,9 @@ fn log_ticks((low, high): (f64, f64), most_ticks: u32) -> Vec<(f64, String)> {
     }
 }
 
-/// The smallest round step that is not below `least`, and the decimals its multiples need.
+/// The smallest round step of at least `least`, and the number of decimals of its multiples.
 fn nice_step(least: f64) -> (f64, usize) {
-    // Times are nanoseconds in an i64, so in any unit a step is between these.
+    // Times are nanoseconds in an i64, so in any unit a step is within these powers of ten.
     let (smallest, largest) = (-12, 20);
     for exponent in smallest..largest {
         let power = 10_f64.powi(exponent);
@@ -171,10 +174,10 @@ fn nice_step(least: f64) -> (f64, usize) {
     (10_f64.powi(largest), 0)
 }
 
-/// The range an axis of times shows for values between `least` and `most`.
+/// The range of a linear axis for values between `least` and `most`.
 ///
-/// From zero, so that heights compare, unless the values differ by so little that zero would hide
-/// how; with some air at the ends that are not zero.
+/// The range starts at zero, so that heights compare, unless the values differ too little to be
+/// visible from zero. Ends other than zero have a margin of 5 %.
 pub(crate) fn range(least: f64, most: f64) -> (f64, f64) {
     let from_zero = least >= 0.0 && (most - least < most * 1e-3 || most - least > most * 0.3);
     let low = if from_zero { 0.0 } else { least };
@@ -193,7 +196,7 @@ pub(crate) fn range(least: f64, most: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// The sign as it is printed, not the hyphen that stands for it on keyboards.
+/// Replaces the hyphen by the minus sign.
 pub(crate) fn with_minus(number: &str) -> String {
     number.replace('-', "\u{2212}")
 }

@@ -1,4 +1,4 @@
-//! Bars over the parameters of a sweep, each a median over runs with its interval.
+//! Bar charts over the parameters of a sweep, with medians over runs and their intervals.
 
 use tcpexp_table::Frame;
 
@@ -14,8 +14,10 @@ use crate::{Error, Levels, Quantity, Statistic, Style, Svg};
 
 const WHISKER: Stroke = Stroke::solid(Ink::Black, 2);
 
-/// Draws the median over runs of the column `y`, each run made one number, in each of `slots`, side
-/// by side for `colours`. Whiskers are 95 % bootstrap intervals of the median; one run has none.
+/// Draws the median over runs of the column `y` in each of `slots`, side by side for `colours`.
+///
+/// A statistic first reduces each run to one number. Whiskers are 95 % bootstrap intervals of the
+/// median; a single run has none.
 pub fn bar_figure(
     frame: &Frame,
     (y, quantity, statistic): (&str, &Quantity, Statistic),
@@ -25,7 +27,7 @@ pub fn bar_figure(
     let runs = Runs::of(frame, y, (slots, colours), |values| statistic.of(values))?;
     let (least, most) = runs.extremes().ok_or(Error::Nothing)?;
     let shown = quantity.shown(least, most);
-    // A bar's length is its value, so its axis begins at zero.
+    // A bar's length is its value, so the axis starts at zero.
     let reach = |value: f64| 1.05 * shown.value(value);
     let y_range = match (reach(least.min(0.0)), reach(most.max(0.0))) {
         (0.0, 0.0) => (0.0, 1.0),
@@ -70,7 +72,7 @@ fn bar(place: Place, base: f64, top: f64) -> Layer {
     )
 }
 
-/// A line between two heights with a cap at each.
+/// A vertical line between two heights, with a cap at each end.
 fn whisker(place: Place, [low, high]: [f64; 2]) -> [(Point, Point); 3] {
     let cap = |y: f64| {
         let half = place.width / 6.0;
@@ -96,7 +98,7 @@ mod tests {
         height_mm: 60,
     };
 
-    /// Five runs of each of two congestion controls.
+    /// Five runs for each of two congestion controls.
     fn runs() -> Frame {
         let rows = 0..10_u32;
         Frame::of(vec![
@@ -129,7 +131,7 @@ mod tests {
         let what = ("goodput_bps", &goodput, Statistic::Median);
         let drawn = bar_figure(&frame, what, (&slots, &all), &SIZE.into()).unwrap();
         assert_snapshot!(drawn.texts(), @r"cubic | reno | 0 | 2 | 4 | 6 | 8 | congestion control | goodput (Mbit/s) | median over 5 runs");
-        // Three lines for each interval.
+        // Each interval has three lines.
         let mut one_run = frame.filtered(&[
             true, true, false, false, false, false, false, false, false, false,
         ]);

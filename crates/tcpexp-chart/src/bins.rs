@@ -1,4 +1,4 @@
-//! Rates and round-trip times of the same time bins.
+//! Joins rates and round-trip times of the same time bins.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,14 +8,13 @@ use crate::Error;
 use crate::group::numbers;
 use crate::quantile::Sorted;
 
-/// The column with the median delay of a bin.
+/// The column with the median round-trip time of a bin.
 pub const BIN_DELAY: &str = "rtt_ns";
 
-/// Adds to each bin of a table of rates the median of its flow's round-trip times that start in the
-/// bin. Bins without a round-trip time are left out.
+/// Adds to each bin of rates the median of the flow's round-trip times that start in the bin.
 ///
-/// Both tables have the columns `flow` and `file`. Two single files with different names count as
-/// one dataset.
+/// Bins without a round-trip time are omitted. Both tables need the columns `flow` and `file`. Two
+/// single files with different names count as one dataset.
 pub fn delays_of_bins(rates: &Frame, delays: &Frame) -> Result<Frame, Error> {
     let is_of_one = sources(rates) == sources(delays);
     let key = |frame: &Frame, row: usize| {

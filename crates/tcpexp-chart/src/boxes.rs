@@ -16,23 +16,22 @@ use crate::{Error, Levels, Quantity, Style, Svg};
 
 const OUTLINE: u32 = 2;
 const MEDIAN: u32 = 4;
-/// Radius of an outlier.
+/// Radius of an outlier's dot.
 const OUTLIER: u32 = 2;
-/// Radius of a violin's median.
+/// Radius of the dot at a violin's median.
 const DOT: u32 = 5;
 
-/// How a slot's distribution is drawn.
+/// Shape of a slot's distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A Tukey box: quartiles and median, whiskers to the last value within 1.5 interquartile
-    /// ranges, all values beyond as dots.
+    /// ranges, and dots for all values beyond.
     Box,
-    /// The estimated density of the values as a width, the median as a dot and the quartiles as a
-    /// line.
+    /// The estimated density as a width, the median as a dot and the quartiles as a line.
     Violin,
 }
 
-/// Draws how the column `y` is distributed in each of `slots`, side by side for `colours`.
+/// Draws the distribution of the column `y` in each of `slots`, side by side for `colours`.
 pub fn distribution_figure(
     frame: &Frame,
     (y, quantity): (&str, &Quantity),
@@ -98,7 +97,7 @@ fn boxed(place: Place, values: &[f64], shown: &Shown) -> Vec<Layer> {
             Some(Stroke::solid(ink, OUTLINE)),
         ),
         Layer::Segments(
-            // Shorter than the box by the round ends of the stroke.
+            // The line is shorter than the box by the round ends of its stroke.
             vec![across(median, width * 0.47)],
             Stroke::solid(ink, MEDIAN),
         ),

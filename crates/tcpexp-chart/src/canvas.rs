@@ -1,4 +1,4 @@
-//! Lines and text on a figure, in tenths of a millimetre.
+//! Drawing of lines and text on a figure, in tenths of a millimetre.
 
 use std::error;
 use std::io;
@@ -16,23 +16,23 @@ use crate::style::{FigureSize, Style};
 use crate::theme::Ink;
 use crate::{Error, Svg, Theme};
 
-/// What viewers look for; the layout is right for each of the first three.
+/// Fonts in order of preference; the first three have the same letter widths as the layout.
 const FONT_FAMILY: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
 
-/// Units per millimetre. The backend rounds to units, so they are finer than printers' dots.
+/// Units per millimetre. The backend rounds to units, so a unit is finer than a printer's dot.
 pub(crate) const UNITS_PER_MM: u32 = 10;
 /// Height of all text: 7.4 points.
 pub(crate) const TEXT_HEIGHT: i32 = 26;
 
-/// Where a text stands relative to its position; vertically it is centred there.
+/// Alignment of a text at its position; vertically the text is centred.
 #[derive(Clone, Copy)]
 pub(crate) enum Align {
     Left,
     Centre,
     Right,
-    /// Centred, and read from bottom to top.
+    /// Centred, reading from bottom to top.
     Upward,
-    /// Read from bottom to top, with its end at the position.
+    /// Reading from bottom to top, with the end at the position.
     UpTo,
 }
 
@@ -73,11 +73,12 @@ impl Canvas<'_> {
         Ok(Svg(on_paper(&svg, style.size)))
     }
 
-    /// How far `text` reaches.
+    /// Width of `text` in units.
     pub(crate) fn text_width(&self, text: &str) -> i32 {
-        // Plotters takes the size for the font's ascent and descent: 1.117 in Liberation Sans.
+        // Plotters interprets the size as ascent plus descent: 1.117 times the height in Liberation
+        // Sans.
         let style = (FONT_FAMILY, f64::from(TEXT_HEIGHT) * 1.117).into_text_style(&self.area);
-        // An estimate only fails without a font, and ours is registered.
+        // The estimate fails only without a font, and the crate's font is registered.
         self.area
             .estimate_text_size(text, &style)
             .map_or(0, |(width, _)| i32::try_from(width).unwrap_or(i32::MAX))
@@ -87,7 +88,7 @@ impl Canvas<'_> {
         self.coloured_text(text, at, align, self.theme.colour(Ink::Black))
     }
 
-    /// Text that is read on `ink`.
+    /// Draws text in a colour that is readable on `ink`.
     pub(crate) fn text_on(&self, ink: Ink, text: &str, at: At) -> Result<(), Error> {
         self.coloured_text(text, at, Align::Centre, self.theme.text_on(ink))
     }
@@ -99,7 +100,7 @@ impl Canvas<'_> {
         align: Align,
         colour: RGBColor,
     ) -> Result<(), Error> {
-        // Viewers centre on half the height of an x; numbers and capitals reach higher.
+        // Viewers centre on half the height of an x; digits and capitals are taller.
         const RAISED: i32 = TEXT_HEIGHT / 10;
         let at = match align {
             Align::Upward | Align::UpTo => (x + RAISED, y),
@@ -112,7 +113,7 @@ impl Canvas<'_> {
         )
     }
 
-    /// A line along `path`, with its dashes.
+    /// Draws a line along `path`, with dashes.
     pub(crate) fn line(&self, path: &[At], stroke: Stroke) -> Result<(), Error> {
         let style = self.theme.colour(stroke.ink).stroke_width(stroke.width);
         for piece in dashed(path, stroke.dash) {
@@ -121,19 +122,19 @@ impl Canvas<'_> {
         Ok(())
     }
 
-    /// A filled rectangle between two corners.
+    /// Draws a filled rectangle between two corners.
     pub(crate) fn area(&self, from: At, to: At, ink: Ink) -> Result<(), Error> {
         let filled = self.theme.colour(ink).filled();
         checked(self.area.draw(&Rectangle::new([from, to], filled)))
     }
 
-    /// A filled area between corners.
+    /// Draws a filled polygon.
     pub(crate) fn polygon(&self, corners: Vec<At>, ink: Ink) -> Result<(), Error> {
         let filled = self.theme.colour(ink).filled();
         checked(self.area.draw(&Polygon::new(corners, filled)))
     }
 
-    /// A point.
+    /// Draws a marker.
     pub(crate) fn marker(
         &self,
         at: At,
@@ -159,7 +160,7 @@ impl Canvas<'_> {
 }
 
 fn text_style(align: Align) -> TextStyle<'static> {
-    // The SVG backend writes the size divided by this.
+    // The SVG backend divides the size by this factor.
     let font = (FONT_FAMILY, f64::from(TEXT_HEIGHT) * 1.24).into_font();
     let (font, horizontal) = match align {
         Align::Left => (font, HPos::Left),
@@ -172,7 +173,7 @@ fn text_style(align: Align) -> TextStyle<'static> {
         .pos(Pos::new(horizontal, VPos::Center))
 }
 
-/// The same picture with its size on paper, and joints of lines that do not stick out.
+/// Adds the size on paper to the SVG, and rounds line joints so that they do not protrude.
 fn on_paper(svg: &str, size: FigureSize) -> String {
     let (width, height) = Canvas::extent(size);
     let plain = format!(r#"<svg width="{width}" height="{height}""#);
@@ -186,7 +187,7 @@ fn on_paper(svg: &str, size: FigureSize) -> String {
     svg.replacen(&plain, &sized, 1)
 }
 
-/// A text without characters that XML cannot hold.
+/// Removes characters that XML does not allow.
 fn printable(label: &str) -> String {
     let unprintable = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
     label.replace(unprintable, "\u{fffd}")

@@ -1,9 +1,9 @@
-//! What of a line or an area lies within a frame.
+//! Clipping of lines and areas to a window.
 
-/// A position on the canvas: to the right and down, in its units.
+/// A position on the canvas in units: x to the right, y down.
 pub(crate) type At = (i32, i32);
 
-/// A point of the data.
+/// A point in the coordinates of the data.
 pub(crate) type Point = (f64, f64);
 
 /// The part of the plane that a panel shows.
@@ -18,7 +18,7 @@ impl Window {
         (self.x.0..=self.x.1).contains(&x) && (self.y.0..=self.y.1).contains(&y)
     }
 
-    /// The part of a straight line that is inside (Liang and Barsky, 1984).
+    /// The part of a straight line inside the window (Liang and Barsky, 1984).
     pub(crate) fn segment(self, from: Point, to: Point) -> Option<(Point, Point)> {
         let (mut enters, mut leaves) = (0.0_f64, 1.0_f64);
         let (across, up) = (to.0 - from.0, to.1 - from.1);
@@ -51,7 +51,7 @@ impl Window {
         })
     }
 
-    /// The parts of a line that are inside.
+    /// The parts of a polyline inside the window.
     pub(crate) fn line(self, points: &[Point]) -> Vec<Vec<Point>> {
         let mut parts: Vec<Vec<Point>> = Vec::new();
         let mut part: Vec<Point> = Vec::new();
@@ -73,7 +73,7 @@ impl Window {
         parts
     }
 
-    /// The part of an area that is inside (Sutherland and Hodgman, 1974).
+    /// The part of an area inside the window (Sutherland and Hodgman, 1974).
     pub(crate) fn area(self, corners: &[Point]) -> Vec<Point> {
         let mut inside = corners.to_vec();
         for side in [

@@ -1,4 +1,4 @@
-//! What a chart of delays draws of each series.
+//! Curves of a delay chart, one per series.
 
 use std::cmp::Reverse;
 use std::ptr;
@@ -15,9 +15,10 @@ use crate::stroke::Stroke;
 use crate::theme::{Ink, SERIES};
 use crate::{DelaySeries, Error};
 
-/// Bins of a drawn series over time, of up to four samples: more than seven per millimetre.
+/// Maximum number of bins in a drawn series, of up to four samples each: more than seven per
+/// millimetre.
 const MOST_BINS: usize = 700;
-/// Steps of a drawn distribution: more than ten per millimetre.
+/// Maximum number of steps in a drawn distribution: more than ten per millimetre.
 const STEPS: u64 = 500;
 /// Series with fewer samples are drawn as dots: a line would suggest samples in between.
 const LEAST_JOINED: u64 = 200;
@@ -25,7 +26,7 @@ const LEAST_JOINED: u64 = 200;
 pub(crate) struct Curve {
     ink: Ink,
     label: String,
-    /// Of the first and the last packet, lost or not.
+    /// Times of the first and the last packet, lost packets included.
     pub(crate) times: (Timestamp, Timestamp),
     pub(crate) delay: RttSummary,
     over_time: Vec<(Timestamp, TimeDelta)>,
@@ -34,7 +35,7 @@ pub(crate) struct Curve {
     distribution: Vec<(TimeDelta, f64)>,
 }
 
-/// One curve per series with samples, in their order. Series beyond the colours are pooled in one
+/// Returns one curve per series with samples, in order; series beyond the colours are pooled in one
 /// grey curve.
 pub(crate) fn curves(series: &[DelaySeries]) -> Result<Vec<Curve>, Error> {
     let mut coloured: Vec<&DelaySeries> = series.iter().filter(|s| s.samples() > 0).collect();
@@ -51,7 +52,8 @@ pub(crate) fn curves(series: &[DelaySeries]) -> Result<Vec<Curve>, Error> {
     }
 }
 
-/// Removes the series with fewest samples until there is a colour for each; pools the removed.
+/// Removes the series with the fewest samples until each series has a colour, and pools the removed
+/// series.
 fn take_others(series: &mut Vec<&DelaySeries>) -> Option<DelaySeries> {
     let mut by_samples = series.clone();
     by_samples.sort_by_key(|series| Reverse(series.samples()));
@@ -101,13 +103,13 @@ impl Curve {
         Key::line(format!("{}: median {median}{lost}", self.label), self.ink)
     }
 
-    /// A mark for each loss, over seconds since `start`.
+    /// One mark per loss, over seconds since `start`.
     pub(crate) fn losses(&self, start: Timestamp) -> Layer {
         let seconds = |time: &Timestamp| (*time - start).as_seconds_f64();
         Layer::Marks(self.lost_at.iter().map(seconds).collect(), self.ink)
     }
 
-    /// The samples over `seconds` since `start`.
+    /// The samples over time, in `seconds` since `start`.
     pub(crate) fn over_time(&self, start: Timestamp, seconds: f64, shown: &Shown) -> Vec<Layer> {
         let points: Vec<Point> = self
             .over_time
@@ -125,7 +127,7 @@ impl Curve {
         over_time(&points, seconds, join, Stroke::solid(self.ink, 2))
     }
 
-    /// The distribution.
+    /// The empirical distribution of the delays.
     pub(crate) fn distribution(&self, shown: &Shown) -> Layer {
         let steps = self
             .distribution
@@ -135,7 +137,7 @@ impl Curve {
     }
 }
 
-/// For charts only.
+/// Nanoseconds as floating point; for charts only, as large values lose precision.
 pub(crate) fn nanos(delay: TimeDelta) -> f64 {
     delay.as_nanos() as f64
 }

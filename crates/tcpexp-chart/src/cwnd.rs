@@ -21,18 +21,20 @@ pub(crate) const FLIGHT_SIZE: Ink = Ink::Series(5);
 pub(crate) const MEASURED: Ink = Ink::Other(0);
 pub(crate) const FAST_RECOVERY: Ink = Ink::Shade(0);
 pub(crate) const LOSS_RECOVERY: Ink = Ink::Shade(1);
-/// The estimate's line is on the measured one, so that both are seen where they are one.
+/// Width of the measured line. It is wider than the estimate above it, so that both are visible
+/// where they coincide.
 pub(crate) const MEASURED_WIDTH: u32 = 9;
 
-/// Bins of a drawn line, of up to four samples: more than four per millimetre.
+/// Maximum number of bins in a drawn line, of up to four samples each: more than four per
+/// millimetre.
 const MOST_BINS: usize = 700;
 
-/// What one sender's window was over time, collected in bounded memory but for its recoveries.
+/// The windows of one sender over time, in bounded memory except for the recoveries.
 #[derive(Clone, Debug, Default)]
 pub struct CwndSeries {
-    /// What stands above its panel.
+    /// Title above the panel.
     pub label: String,
-    /// Series with the same number tell time on the same clock.
+    /// Number of the clock; series with the same number share a clock.
     pub clock: usize,
     cwnd: Thinned<u32>,
     ssthresh: Thinned<u32>,
@@ -50,7 +52,7 @@ struct Epoch {
 }
 
 impl CwndSeries {
-    /// A series without samples.
+    /// Creates a series without samples.
     pub fn new(label: impl Into<String>, clock: usize) -> Self {
         Self {
             label: label.into(),
@@ -59,7 +61,7 @@ impl CwndSeries {
         }
     }
 
-    /// Adds a reconstructed state.
+    /// Adds a reconstructed sender state.
     pub fn add(&mut self, sample: &SenderSample) {
         self.samples += 1;
         if let Some(cwnd) = sample.cwnd_segments {
@@ -75,7 +77,7 @@ impl CwndSeries {
         }
     }
 
-    /// Adds a state that the sender's kernel logged.
+    /// Adds a sender state that the kernel logged.
     pub fn add_measured(&mut self, sample: &SenderSample) {
         if let Some(cwnd) = sample.cwnd_segments {
             self.measured.add(sample.at, cwnd);
@@ -91,12 +93,13 @@ impl CwndSeries {
         });
     }
 
-    /// How many reconstructed states were added.
+    /// Number of reconstructed states added so far.
     pub const fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// What the sender did, and not what its kernel logged before or after.
+    /// Times of the first and last reconstructed window or flight size; logged windows do not
+    /// count.
     fn times(&self) -> Option<(Timestamp, Timestamp)> {
         let times = [&self.cwnd, &self.flight_size]
             .map(Thinned::times)
@@ -109,7 +112,7 @@ impl CwndSeries {
         Some((first, last))
     }
 
-    /// Where its panel ends; a threshold above all windows is not in it.
+    /// Upper end of the panel; it ignores the threshold, which may be above all windows.
     fn high(&self) -> f64 {
         let most = [&self.cwnd, &self.flight_size, &self.measured]
             .into_iter()
@@ -120,20 +123,20 @@ impl CwndSeries {
 }
 
 /// Draws a panel for each series: estimated and measured window, threshold and flight size in
-/// segments over time, recoveries shaded.
+/// segments over time, with recoveries shaded.
 ///
-/// Time is seconds since the first sample of all series on one clock. Lines are steps, as a number
-/// holds until the next ACK; a line ends where the number is not known for a while.
+/// Time is in seconds since the first sample of all series on the same clock. Lines are steps, as a
+/// value holds until the next ACK. A line has a gap where the value is unknown for a while.
 pub fn cwnd_figure(series: &[CwndSeries], style: impl Into<Style>) -> Result<Svg, Error> {
     let figure = Figure::of(series).ok_or(Error::NoWindows)?;
     let style = style.into();
     figure.scene(&style).draw(&style)
 }
 
-/// A figure before it has a size.
+/// A figure without a size.
 struct Figure<'a> {
     series: Vec<&'a CwndSeries>,
-    /// When time begins on each clock.
+    /// Time zero of each clock.
     starts: BTreeMap<usize, Timestamp>,
     seconds: f64,
 }
@@ -236,7 +239,7 @@ impl<'a> Figure<'a> {
                 .points(MOST_BINS)
                 .into_iter()
                 .map(|(at, segments)| (seconds(at), f64::from(segments)))
-                // A log may begin before the capture, and a threshold be above all windows.
+                // A log may start before the capture, and a threshold may be above all windows.
                 .filter(|(x, y)| (0.0..=self.seconds).contains(x) && *y <= series.high())
                 .collect();
             let stroke = Stroke::solid(ink, width);
@@ -317,7 +320,7 @@ mod tests {
         series
     }
 
-    /// All texts of a figure in the order they were drawn.
+    /// All texts of a figure, in drawing order.
     fn texts(figure: &Svg) -> String {
         let texts = figure.as_str().split("</text>");
         let last_line = |text: &str| text.rsplit('>').next().map(|text| text.trim().to_owned());
@@ -346,7 +349,7 @@ mod tests {
             ..SIZE
         };
         let figure = cwnd_figure(&[wide, sawtooth("narrow", 0)], size).unwrap();
-        // The upright axes begin the two longest black lines, at the same place.
+        // The vertical axes are the start of the two longest black lines, at the same position.
         let lefts: Vec<&str> = figure
             .as_str()
             .split("<polyline")

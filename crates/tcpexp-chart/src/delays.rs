@@ -1,4 +1,4 @@
-//! Delays over time and their distribution.
+//! Charts of delays over time, with their distribution.
 
 use std::cmp::Reverse;
 
@@ -10,22 +10,24 @@ use crate::quantity::{Quantity, Shown};
 use crate::scene::{Plot, Row, Scene};
 use crate::{AxisStyle, DelaySeries, Error, Style, Svg};
 
-/// Shares of the width that the time panel and the distribution get.
+/// Shares of the width for the time panel and the distribution.
 const SHARES: (i32, i32) = (62, 38);
 
 /// Draws round-trip times over time (left) and their empirical distribution (right).
 ///
-/// Time is seconds since the first packet of any series, so all series must be on one clock. With
-/// more than seven series, those with most samples have colours and the rest is pooled in grey.
-/// Samples close in time are joined by a line, few or lonely ones are dots. All samples are in the
-/// time panel; the distributions leave theirs at the right where a rare outlier, more than three
-/// times all 99th percentiles, would press them into a corner. Losses are marks above the time
-/// panel; a series of losses alone is not drawn.
+/// Time is in seconds since the first packet of any series, so all series must be on one clock.
+/// With more than seven series, the series with the most samples have colours, and the others are
+/// pooled in grey.
+///
+/// A line joins samples close in time; sparse series and isolated samples are dots. The time panel
+/// shows all samples. The distribution is cut at the right if the largest sample exceeds three
+/// times the largest 99th percentile. Losses are marks above the time panel; a series of losses
+/// alone is omitted.
 pub fn rtt_figure(series: &[DelaySeries], style: impl Into<Style>) -> Result<Svg, Error> {
     figure(series, "RTT", "samples", &style.into())
 }
 
-/// The same for queueing delays, each at the time when its packet left.
+/// Like [`rtt_figure`], for queueing delays; each delay is at its packet's departure time.
 pub fn queueing_figure(series: &[DelaySeries], style: impl Into<Style>) -> Result<Svg, Error> {
     figure(series, "queueing delay", "packets", &style.into())
 }
@@ -42,12 +44,12 @@ fn figure(
         .draw(style)
 }
 
-/// A figure before it has a size.
+/// A figure without a size.
 struct Figure {
     curves: Vec<Curve>,
-    /// What the delays are.
+    /// Quantity of the delays.
     quantity: Quantity,
-    /// What has them.
+    /// Name of the samples, for the axis of the distribution.
     samples: &'static str,
     shown: Shown,
     start: Timestamp,
@@ -101,7 +103,7 @@ impl Figure {
         );
         let has_losses = self.curves.iter().any(|curve| curve.lost > 0);
         over_time.marks = has_losses.then(|| "lost".to_owned());
-        // A series of few samples would drown in one of many.
+        // Drawn last, a series with few samples stays visible on a series with many.
         let mut many_first: Vec<&Curve> = self.curves.iter().collect();
         many_first.sort_by_key(|curve| Reverse(curve.delay.samples));
         for curve in many_first {
@@ -137,7 +139,7 @@ mod tests {
         height_mm: 70,
     };
 
-    /// A queue that fills and drains every five seconds on top of `base_micros`.
+    /// A queue on top of `base_micros` that fills and drains every five seconds.
     fn sawtooth(label: &str, base_micros: i64, samples: i64) -> DelaySeries {
         let mut series = DelaySeries::new(label);
         for n in 0..samples {

@@ -2,29 +2,33 @@
 
 use crate::quantile::Sorted;
 
-/// Points of a drawn density.
+/// Number of points of a drawn density.
 const POINTS: usize = 96;
-/// Bins that many values are counted into before they are smoothed: finer than the bandwidth.
+/// Number of bins that a large set of values is counted into before smoothing; a bin is narrower
+/// than the bandwidth.
 const BINS: usize = 1024;
-/// Bandwidths beyond which a value does not count: the Gaussian is below 0.04 % of its peak there.
+/// Distance in bandwidths beyond which a value is ignored: the Gaussian is below 0.04 % of its
+/// peak.
 const REACH: f64 = 4.0;
 
-/// The density of values between the least and the largest, as a share of its peak.
+/// The density of values between the smallest and the largest, as a fraction of its peak.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Density {
-    /// Values from the least to the largest, each with the density there.
+    /// Values from the smallest to the largest, each with its density.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
 impl Density {
-    /// With a Gaussian kernel and the bandwidth of Silverman's rule of thumb (Density Estimation for
-    /// Statistics and Data Analysis, 1986, equation 3.31). `None` without values.
+    /// Estimates the density with a Gaussian kernel; `None` without values.
+    ///
+    /// The bandwidth follows Silverman's rule of thumb (Density Estimation for Statistics and Data
+    /// Analysis, 1986, equation 3.31).
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let sorted = Sorted::of(values);
         let (least, most) = (*sorted.values().first()?, *sorted.values().last()?);
         let bandwidth = bandwidth(&sorted)?;
         if bandwidth <= 0.0 || most <= least {
-            // All values are equal: the full width.
+            // All values are equal: the density has its full width.
             return Some(Self {
                 points: vec![(least, 1.0), (most, 1.0)],
             });
@@ -51,7 +55,7 @@ fn bandwidth(sorted: &Sorted) -> Option<f64> {
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
     let between = (sorted.quantile(0.75)? - sorted.quantile(0.25)?) / 1.34;
-    // More than half of the values may be equal, and the interquartile range zero.
+    // More than half of the values may be equal, which makes the interquartile range zero.
     let spread = if between > 0.0 {
         deviation.min(between)
     } else {
@@ -60,7 +64,7 @@ fn bandwidth(sorted: &Sorted) -> Option<f64> {
     Some(0.9 * spread * count.powf(-0.2))
 }
 
-/// The middles of bins that hold values, and how many.
+/// The centres of bins with values, and the number of values in each.
 fn counted(sorted: &[f64], (least, most): (f64, f64)) -> Vec<(f64, f64)> {
     let width = (most - least) / BINS as f64;
     let mut bins: Vec<(f64, f64)> = Vec::new();

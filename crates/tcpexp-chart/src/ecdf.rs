@@ -1,4 +1,4 @@
-//! Distributions of several groups, one upon the other.
+//! Empirical distributions of several groups in one panel.
 
 use crate::axis::{AxisSpec, range};
 use crate::layer::Layer;
@@ -9,17 +9,18 @@ use crate::scene::{Plot, Scene};
 use crate::stroke::Stroke;
 use crate::{AxisStyle, Error, Group, Quantity, Style, Svg};
 
-/// Steps of a drawn distribution: more than ten per millimetre.
+/// Maximum number of steps in a drawn distribution: more than ten per millimetre.
 const STEPS: usize = 2000;
 const WIDTH: u32 = 4;
 
-/// Draws the empirical distribution of each group: the share of its values that do not exceed a
-/// value. The legend has the medians.
+/// Draws the empirical distribution of each group: the share of its values up to a value.
+///
+/// The legend shows the medians.
 pub fn ecdf_figure(quantity: &Quantity, groups: &[Group], style: &Style) -> Result<Svg, Error> {
     let (least, most) = extremes(groups).ok_or(Error::Nothing)?;
     let shown = quantity.shown(least, most);
     let mut style = style.clone();
-    // A distribution begins at its least value.
+    // A logarithmic axis starts at the smallest value and ends at the largest.
     let x_range = if style.x.log {
         (shown.value(least), shown.value(most))
     } else {
@@ -41,15 +42,15 @@ pub fn ecdf_figure(quantity: &Quantity, groups: &[Group], style: &Style) -> Resu
         let stroke = Stroke::of_series(number, WIDTH);
         let steps = values.steps(STEPS).into_iter();
         let mut line = staircase(steps.map(|(value, share)| (shown.value(value), share)));
-        // No value is below the smallest: the distribution is 0 up to there.
+        // The distribution is 0 below its smallest value.
         line.insert(0, (plot.x.low.min(shown.value(least)), 0.0));
-        // All values are below what lies behind the largest.
+        // The distribution is 1 above its largest value.
         line.extend([(plot.x.high.max(shown.value(most)), 1.0)]);
         plot.layers.push(Layer::Line(line, stroke));
         let text = format!("{}: median {}", group.label, shown.text(median));
         keys.push(Key::stroke(text, stroke));
     }
-    // The first group is on top.
+    // The first group is drawn last, on top.
     plot.layers.reverse();
     Scene {
         keys,

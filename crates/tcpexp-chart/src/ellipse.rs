@@ -1,11 +1,11 @@
-//! How points scatter around their middle.
+//! Mean and spread of points in the plane.
 
 use crate::clip::Point;
 
-/// Corners of a drawn ellipse.
+/// Number of corners of a drawn ellipse.
 const CORNERS: u32 = 72;
 
-/// The middle of points and their covariance.
+/// The mean and the covariance of points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scatter {
     pub(crate) middle: Point,
@@ -14,7 +14,8 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// `None` without points. The covariance is that of a sample, so that one point has none.
+    /// Computes mean and covariance; `None` without points. The sample covariance of a single point
+    /// is zero.
     pub(crate) fn of(points: &[Point]) -> Option<Self> {
         if points.is_empty() {
             return None;
@@ -33,7 +34,7 @@ impl Scatter {
         })
     }
 
-    /// The ellipse of all points one standard deviation from the middle in any direction.
+    /// The ellipse of the points at a Mahalanobis distance of one from the mean.
     pub(crate) fn ellipse(&self) -> Vec<Point> {
         let [major, minor] = self.axes();
         let corner = |corner: u32| {
@@ -47,7 +48,7 @@ impl Scatter {
         (0..CORNERS).map(corner).collect()
     }
 
-    /// Eigenvectors of the covariance, as long as the square roots of their eigenvalues.
+    /// Eigenvectors of the covariance, with the square roots of their eigenvalues as lengths.
     fn axes(&self) -> [Point; 2] {
         let (a, b, c) = (self.variance.0, self.covariance, self.variance.1);
         let angle = 0.5 * (2.0 * b).atan2(a - c);
@@ -86,7 +87,7 @@ mod tests {
             prop_assume!(determinant > 1e-3 * a * c);
             for (x, y) in scatter.ellipse() {
                 let (x, y) = (x - scatter.middle.0, y - scatter.middle.1);
-                // The distance of Mahalanobis.
+                // The Mahalanobis distance.
                 let distance = (c * x * x - 2.0 * b * x * y + a * y * y) / determinant;
                 prop_assert!((distance - 1.0).abs() < 1e-6, "{}", distance);
             }

@@ -1,4 +1,4 @@
-//! What can go wrong between samples and a picture.
+//! Errors of drawing a chart.
 
 use std::error;
 
@@ -6,32 +6,32 @@ use thiserror::Error;
 
 use crate::style::FigureSize;
 
-/// Why there is no chart.
+/// Why a chart cannot be drawn.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nothing to draw.
+    /// No sample to draw.
     #[error("there are no delays to draw")]
     NoSamples,
-    /// Not one window and no flight size to draw.
+    /// No window and no flight size to draw.
     #[error("there are no congestion windows to draw")]
     NoWindows,
-    /// Not one bin to draw.
+    /// No bin to draw.
     #[error("there are no rates to draw")]
     NoRates,
-    /// Not one value to draw.
+    /// No value to draw.
     #[error("there is nothing to draw")]
     Nothing,
-    /// A table does not have a column.
+    /// A table lacks a column.
     #[error("there is no column {column}")]
     NoColumn {
-        /// Which one.
+        /// Name of the column.
         column: String,
     },
-    /// A column that is to be drawn does not hold numbers.
+    /// A column to draw is not numeric.
     #[error("the column {column} holds text, not numbers")]
     NoNumbers {
-        /// Which one.
+        /// Name of the column.
         column: String,
     },
     /// The figure's frame, labels and legend leave no room for data.
@@ -40,23 +40,23 @@ pub enum Error {
         size.width_mm, size.height_mm
     )]
     TooSmall {
-        /// Size asked for.
+        /// Requested size.
         size: FigureSize,
-        /// Number of series, others pooled.
+        /// Number of series, pooled series counted as one.
         series: usize,
     },
-    /// The picture would have more pixels than memory can hold, or none.
+    /// The image has no pixels, or more than memory can hold.
     #[error("cannot make a picture of {width} by {height} pixels")]
     Pixels {
-        /// Pixels across.
+        /// Width in pixels.
         width: u32,
-        /// Pixels down.
+        /// Height in pixels.
         height: u32,
     },
     /// The drawing library failed.
     #[error("cannot draw the chart")]
     Draw(#[source] Box<dyn error::Error + Send + Sync>),
-    /// The SVG could not be turned into pixels.
+    /// Rendering of the SVG as pixels failed.
     #[error("cannot turn the chart into a picture")]
     Render(#[source] Box<dyn error::Error + Send + Sync>),
 }

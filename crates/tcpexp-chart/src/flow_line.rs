@@ -1,4 +1,4 @@
-//! Lines over time in a table, one for each flow and way or queue.
+//! Lines over time from a table, one per flow and direction or per queue.
 
 use tcpexp_table::{Cell, Frame, Series};
 use tcpexp_units::Timestamp;
@@ -6,30 +6,32 @@ use tcpexp_units::Timestamp;
 use crate::group::numbers;
 use crate::{Error, Levels};
 
-/// Columns that tell whose a row is.
+/// Columns that identify the flow and direction of a row.
 pub const FLOW_COLUMNS: [&str; 5] = ["file", "flow_id", "initiator", "responder", "direction"];
-/// The column that names the line of a row, where flows are not to be named by their addresses.
+/// The column with the name of a row's line, which replaces the flow's addresses.
 pub const LINE_COLUMN: &str = "line";
-/// Columns that tell queues apart, in a table that is not about flows.
+/// Columns that identify a queue, in a table that is not about flows.
 const QUEUE_COLUMNS: [&str; 4] = ["file", "interface", "handle", "way"];
-/// Columns that hold a row's time, the first that is there.
+/// Columns with a row's time, in order of preference.
 pub(crate) const TIMES: [&str; 3] = ["time_ns", "start_ns", "sent_ns"];
-/// A sender that heard fewer ACKs than this part of those of the busiest one is left out. So is a
-/// line with fewer points than this part of the longest one, if lines are named by groups.
+/// Divisor of the busiest sender's number of ACKs; senders with fewer ACKs than the result are
+/// omitted.
+///
+/// With [`LINE_COLUMN`], the same divisor applies to the points of the longest line.
 pub(crate) const LEAST_HEARD: usize = 50;
 
-/// A quantity of one flow and way over time.
+/// A quantity of one flow and direction over time.
 pub(crate) struct FlowLine {
     pub(crate) name: String,
-    /// A row that it is made of.
+    /// A row of the line, which identifies the flow.
     row: usize,
     pub(crate) points: Vec<(Timestamp, f64)>,
 }
 
 impl FlowLine {
-    /// The rows of another table that are about its flow and way; `frame` is the table it is of.
+    /// The rows of `other` with the same flow and direction; `frame` is the line's own table.
     pub(crate) fn rows_of(&self, frame: &Frame, other: &Frame) -> Frame {
-        // Each table has a file of its own.
+        // The tables come from different files.
         let columns = FLOW_COLUMNS.into_iter().filter(|column| *column != "file");
         let both = columns.map(|column| frame.column(column).zip(other.column(column)));
         let both: Vec<_> = both.flatten().collect();
@@ -58,7 +60,7 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
         })
         .collect();
     for row in 0..frame.rows() {
-        // A row without a flow is about all of them.
+        // A row without a flow refers to all flows together.
         if ids.is_some_and(|ids| ids.cell(row) == Cell::Null) {
             continue;
         }
@@ -86,7 +88,8 @@ pub(crate) fn time_column(frame: &Frame) -> Option<&Series> {
     TIMES.iter().find_map(|name| frame.column(name))
 }
 
-/// What tells lines apart. Both directions of a flow measure one path if packets are paired.
+/// The columns that distinguish lines. With packet pairs, both directions of a flow measure the
+/// same path, so the direction does not count.
 fn flow_columns(frame: &Frame) -> Vec<String> {
     let is_paired = match frame.column("method") {
         Some(method) => (0..frame.rows()).all(|row| method.cell(row) == Cell::Text("packet_pairs")),

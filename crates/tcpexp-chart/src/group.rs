@@ -1,21 +1,21 @@
-//! Values that belong together.
+//! Groups of values.
 
 use tcpexp_table::Frame;
 
 use crate::{Error, Levels};
 
-/// Values with a name.
+/// A named group of values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
-    /// What the legend calls it.
+    /// Name in the legend.
     pub label: String,
-    /// In no order.
+    /// Values in any order.
     pub values: Vec<f64>,
 }
 
 impl Group {
-    /// What the numbers in the column `y` are in each group of rows; null is left out, and so is a
-    /// group without values.
+    /// The numbers of the column `y`, one group per level of `by`; nulls and empty groups are
+    /// omitted.
     pub fn of(frame: &Frame, y: &str, by: &Levels) -> Result<Vec<Self>, Error> {
         let column = numbers(frame, y)?;
         let mut groups: Vec<Self> = (0..by.len())
@@ -32,7 +32,7 @@ impl Group {
     }
 }
 
-/// The column of this name, which must hold numbers.
+/// The column of this name, which must be numeric.
 pub(crate) fn numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a tcpexp_table::Series, Error> {
     let column = frame.column(name).ok_or_else(|| Error::NoColumn {
         column: name.to_owned(),

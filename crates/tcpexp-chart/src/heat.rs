@@ -1,4 +1,4 @@
-//! The scale of a heat map: which number has which colour.
+//! The colour scale of a heat map.
 
 use crate::Error;
 use crate::axis::AxisSpec;
@@ -9,31 +9,31 @@ use crate::theme::Ink;
 
 const WIDTH: i32 = 36;
 const GAP: i32 = 10;
-/// Between the panel and the scale.
+/// Gap between the panel and the scale.
 const BEFORE: i32 = 24;
 const TICK_LENGTH: i32 = 8;
-/// Room that a tick needs with its label.
+/// Room of a tick with its label.
 const TICK_ROOM: i32 = 70;
 const STEPS: i32 = 64;
 
-/// A scale of colours beside a panel.
+/// A colour scale beside a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HeatScale {
     pub(crate) axis: AxisSpec,
 }
 
 impl HeatScale {
-    /// The ink of a number.
+    /// The ink for a value.
     pub(crate) fn ink(&self, value: f64) -> Ink {
         Ink::Heat(self.axis.axis(1).fraction(value).clamp(0.0, 1.0))
     }
 
-    /// How much of the width it takes beside a panel of this height.
+    /// Width of the scale beside a panel of this height.
     pub(crate) fn room(&self, canvas: &Canvas<'_>, height: i32) -> i32 {
         BEFORE + WIDTH + TICK_LENGTH + GAP + self.labels(canvas, height) + GAP + TEXT_HEIGHT
     }
 
-    /// Draws it at the right of `panel`.
+    /// Draws the scale at the right of `panel`.
     pub(crate) fn draw(&self, canvas: &Canvas<'_>, panel: Frame) -> Result<(), Error> {
         let rule = Stroke::solid(Ink::Black, 2);
         let (left, height) = (panel.right + BEFORE, panel.height());
@@ -41,7 +41,7 @@ impl HeatScale {
         for step in (0..STEPS).rev() {
             let top = panel.bottom - height * (step + 1) / STEPS;
             let ink = Ink::Heat(f64::from(step) / f64::from(STEPS - 1));
-            // Down to the bottom: between areas side by side the paper would shine through.
+            // Each area reaches the bottom: the background would be visible between adjacent areas.
             canvas.area((left, top), (right, panel.bottom), ink)?;
         }
         let axis = self.axis.axis(most_ticks(height));

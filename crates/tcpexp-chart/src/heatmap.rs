@@ -1,4 +1,4 @@
-//! A quantity over two parameters.
+//! Heat maps: a quantity over two parameters.
 
 use tcpexp_table::Frame;
 
@@ -9,8 +9,10 @@ use crate::runs::Runs;
 use crate::scene::{Plot, Scene};
 use crate::{AxisStyle, Error, Levels, Quantity, Statistic, Style, Svg};
 
-/// Draws the median over runs of a column, each run made one number, as a colour for each pair of
-/// two parameters, with the number where there is room. What was not measured stays white.
+/// Draws the median over runs of a column as a colour for each pair of two parameters.
+///
+/// A statistic first reduces each run to one number. A cell shows its number if it fits. Pairs
+/// without measurements stay blank.
 pub fn heatmap_figure(
     frame: &Frame,
     (value, quantity, statistic): (&str, &Quantity, Statistic),

@@ -1,4 +1,4 @@
-//! What is drawn between the axes of a panel.
+//! Layers: the contents of a panel.
 
 use std::collections::HashSet;
 
@@ -10,37 +10,37 @@ use crate::panel::{Frame, Panel};
 use crate::stroke::{Marker, Stroke};
 use crate::theme::Ink;
 
-/// As wide as a shade is at the least: a fifth of a millimetre.
+/// Minimum width of a shade: a fifth of a millimetre.
 const LEAST_SHADE: i32 = 2;
-/// All that a panel shows, in fractions of its axes.
+/// The whole panel, in fractions of its axes.
 const ALL: Window = Window {
     x: (0.0, 1.0),
     y: (0.0, 1.0),
 };
 
-/// One kind of thing in a panel, in the units of its axes. What lies outside is not drawn.
+/// One element of a panel, in the units of its axes and clipped to the panel.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Layer {
     /// Points joined by a line.
     Line(Vec<Point>, Stroke),
-    /// Straight lines that are not joined.
+    /// Separate straight lines.
     Segments(Vec<(Point, Point)>, Stroke),
-    /// Points of a radius in units of the canvas.
+    /// Markers with a radius in canvas units.
     Points(Vec<Point>, Marker, Ink, u32),
-    /// What is between corners, with an outline or without.
+    /// A polygon, optionally with an outline.
     Area(Vec<Point>, Ink, Option<Stroke>),
-    /// All of the height from one place to another, visibly however short that is.
+    /// The full height between two positions, at least wide enough to be visible.
     Shade((f64, f64), Ink),
-    /// A line at one height, from one side to the other.
+    /// A horizontal line across the panel.
     Level(f64, Stroke),
     /// Marks above the panel.
     Marks(Vec<f64>, Ink),
-    /// A number on an area of this ink and of one by one, if it fits.
+    /// A number on a unit square of this ink, if it fits.
     Text(Point, String, Ink),
 }
 
 impl Layer {
-    /// Whether it is to be drawn below the grid.
+    /// True if the layer is drawn below the grid.
     pub(crate) const fn is_background(&self) -> bool {
         matches!(self, Self::Shade(..))
     }
@@ -56,7 +56,7 @@ impl Layer {
                     .map(|&point| panel.fraction(point))
                     .filter(|&point| ALL.contains(point))
                     .map(|point| panel.place(point));
-                // Those on one spot are one.
+                // Markers at the same position are drawn once.
                 inside
                     .filter(|at| drawn.insert(*at))
                     .try_for_each(|at| canvas.marker(at, *marker, *ink, *radius))
@@ -181,8 +181,10 @@ fn draw_shade(
     canvas.area((left, top), (right.max(left + LEAST_SHADE), bottom), ink)
 }
 
-/// Without points that change nothing: of those in a row at the same place from left to right, the
-/// first, the lowest, the highest and the last remain, in their order.
+/// Removes points that do not change the picture.
+///
+/// Of consecutive points with the same horizontal position, the first, the lowest, the highest and
+/// the last remain, in order.
 fn thinned(path: impl IntoIterator<Item = At>) -> Vec<At> {
     let mut kept: Vec<At> = Vec::new();
     let mut column: Vec<At> = Vec::new();

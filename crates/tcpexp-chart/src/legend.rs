@@ -1,4 +1,4 @@
-//! Which line is which flow, above the panels where it covers nothing.
+//! The legend above the panels.
 
 use crate::Error;
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
@@ -8,12 +8,12 @@ use crate::theme::Ink;
 const ROW_HEIGHT: i32 = TEXT_HEIGHT + 14;
 const SAMPLE_LENGTH: i32 = 44;
 const SAMPLE_WIDTH: u32 = 7;
-/// Between a colour and its text.
+/// Gap between a sample and its text.
 const GAP: i32 = 12;
-/// Between two entries.
+/// Gap between two entries.
 const SPACE: i32 = 40;
 
-/// What a text of the legend stands for.
+/// An entry of the legend: its text and its sample.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Key {
     text: String,
@@ -23,25 +23,25 @@ pub(crate) struct Key {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sample {
     Line(Stroke),
-    /// A line, if there is one, with a marker on it.
+    /// A marker, optionally on a line.
     Marker(Option<Stroke>, Marker, Ink),
     Area(Ink),
-    /// A box with an outline.
+    /// An outlined box.
     Outlined(Ink, Ink),
 }
 
 impl Key {
-    /// A wide line without dashes.
+    /// A wide solid line.
     pub(crate) fn line(text: impl Into<String>, ink: Ink) -> Self {
         Self::stroke(text, Stroke::solid(ink, SAMPLE_WIDTH))
     }
 
-    /// A line as it is drawn.
+    /// A line in the stroke of its layer.
     pub(crate) fn stroke(text: impl Into<String>, stroke: Stroke) -> Self {
         Self::new(text, Sample::Line(stroke))
     }
 
-    /// A marker, on a line if there is one.
+    /// A marker, optionally on a line.
     pub(crate) fn marker(
         text: impl Into<String>,
         stroke: Option<Stroke>,
@@ -69,7 +69,7 @@ impl Key {
     }
 }
 
-/// Entries in rows.
+/// Legend entries, arranged in rows.
 pub(crate) struct Legend {
     rows: Vec<Vec<Entry>>,
 }
@@ -80,7 +80,7 @@ struct Entry {
 }
 
 impl Legend {
-    /// Puts the keys into as few rows between `left` and `right` as they need.
+    /// Arranges the keys in the fewest rows between `left` and `right`.
     pub(crate) fn new(
         canvas: &Canvas<'_>,
         keys: impl IntoIterator<Item = Key>,
@@ -155,7 +155,7 @@ impl Sample {
     }
 }
 
-/// As much of `text` as fits, with an ellipsis in the place of what does not.
+/// The longest beginning of `text` that fits, followed by an ellipsis if anything is cut.
 pub(crate) fn shortened(text: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(text) {
         return text.to_owned();
@@ -170,8 +170,7 @@ pub(crate) fn shortened(text: &str, fits: impl Fn(&str) -> bool) -> String {
         .unwrap_or_default()
 }
 
-/// As much of the beginning and the end of `text` as fits, with an ellipsis between them: flows
-/// differ in the ports at both.
+/// Shortens `text` in the middle with an ellipsis; flows differ in the ports at both ends.
 pub(crate) fn shortened_inside(text: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(text) {
         return text.to_owned();

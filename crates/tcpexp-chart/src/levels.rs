@@ -1,4 +1,4 @@
-//! The values of columns that occur together: what rows are grouped by.
+//! Grouping of rows by the values of columns.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -8,17 +8,17 @@ use tcpexp_table::{Cell, Frame, Series};
 use crate::Quantity;
 use crate::axis::BandRow;
 
-/// What the rows of a frame have in some columns, each combination once, in order: numbers by size,
-/// texts by letters, nothing last.
+/// The distinct combinations of values in some columns, in order: numbers by size, text
+/// alphabetically, nulls last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Levels {
     columns: Vec<String>,
     values: Vec<Vec<Value>>,
-    /// The level of each row, by its number.
+    /// Level of each row, by row number.
     of_row: Vec<usize>,
 }
 
-/// What is in one cell.
+/// Value of one cell.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Number(f64),
@@ -27,14 +27,15 @@ enum Value {
 }
 
 impl Levels {
-    /// Groups the rows by `columns`; one that the frame does not have is null in all of them.
+    /// Groups the rows by `columns`; a column missing from the frame is null in all rows.
+    ///
     /// Without columns all rows are one group.
     pub fn of(frame: &Frame, columns: &[String]) -> Self {
         let series: Vec<Option<&Series>> = columns.iter().map(|name| frame.column(name)).collect();
         let cell = |column: usize, row: usize| {
             series[column].map_or(Cell::Null, |series| series.cell(row))
         };
-        // Rows of one group come together.
+        // Rows of one group are usually adjacent, so each run of equal rows needs one lookup.
         let is_same =
             |a: usize, b: usize| (0..series.len()).all(|column| cell(column, a) == cell(column, b));
         let mut found: BTreeMap<Vec<Value>, Vec<(usize, usize)>> = BTreeMap::new();
@@ -62,12 +63,12 @@ impl Levels {
         }
     }
 
-    /// How many groups there are.
+    /// Number of groups.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there is no row at all.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -77,20 +78,20 @@ impl Levels {
         self.of_row[row]
     }
 
-    /// What a group is called: `cubic, delay 20 ms`. A text speaks for itself.
+    /// Name of a group: `cubic, delay 20 ms`. Text values appear without their column's name.
     pub fn label(&self, level: usize) -> String {
         let parts = self.columns.iter().zip(&self.values[level]);
         let texts = parts.map(|(column, value)| value.named(column));
         texts.collect::<Vec<_>>().join(", ")
     }
 
-    /// What the last column has in a group: `20`, where an axis says the rest.
+    /// The group's value in the last column: `20`, for an axis that names quantity and unit.
     pub(crate) fn short(&self, level: usize) -> String {
         let value = self.values[level].last();
         value.map_or(String::new(), Value::short)
     }
 
-    /// The number that a group has in its last column.
+    /// The group's number in the last column.
     pub(crate) fn number(&self, level: usize) -> Option<f64> {
         match self.values[level].last()? {
             Value::Number(number) => Some(*number),
@@ -98,8 +99,8 @@ impl Levels {
         }
     }
 
-    /// For each column but the last, from the inner to the outer: the groups next to each other that
-    /// have the same in it and in those further out.
+    /// For each column but the last, from the inner to the outer: the bands of adjacent groups with
+    /// equal values in this column and the columns further out.
     pub(crate) fn bands(&self) -> Vec<BandRow> {
         let outer = 0..self.columns.len().saturating_sub(1);
         let row = |place: usize| {
@@ -116,7 +117,7 @@ impl Levels {
         outer.rev().map(row).collect()
     }
 
-    /// What an axis with these groups is called: its last column, with the unit.
+    /// Name of an axis with these groups: the last column, with its unit.
     pub(crate) fn axis_name(&self) -> String {
         let Some(column) = self.columns.last() else {
             return String::new();
@@ -139,7 +140,7 @@ impl Value {
         }
     }
 
-    /// With the column's name and unit, unless it is a text.
+    /// The value with the column's name and unit; text stays as it is.
     fn named(&self, column: &str) -> String {
         let quantity = Quantity::of_column(column);
         match self {
@@ -155,7 +156,7 @@ impl Value {
 
     fn short(&self) -> String {
         match self {
-            // As many decimals as it has, of which parameters have few.
+            // The shortest exact decimals; parameters have few.
             Self::Number(number) => format!("{number}").replace('-', "\u{2212}"),
             Self::Text(text) => text.clone(),
             Self::Null => "\u{2013}".to_owned(),

@@ -4,25 +4,25 @@ use crate::clip::Point;
 use crate::layer::Layer;
 use crate::stroke::{Marker, Stroke};
 
-/// Samples that are further apart than this part of the time axis are not joined by a line.
+/// Maximum gap between joined samples, as a fraction of the time axis.
 const JOINED: f64 = 0.02;
-/// Radius of a sample that nothing is joined to.
+/// Radius of an isolated sample.
 pub(crate) const DOT: u32 = 4;
 
-/// How samples that are close in time are joined.
+/// How a line joins samples that are close in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Join {
-    /// By straight lines.
+    /// Straight lines.
     Straight,
-    /// By steps: a number holds until the next.
+    /// Steps: a value holds until the next.
     Steps,
-    /// By steps, however far apart they are: there are no gaps between bins.
+    /// Steps without gaps, for adjacent bins.
     Bins,
-    /// Not at all.
+    /// No line.
     Never,
 }
 
-/// The samples over `seconds`, joined where they are close in time; lonely ones are dots.
+/// The samples over `seconds`, joined where they are close in time; isolated samples are dots.
 pub(crate) fn over_time(points: &[Point], seconds: f64, join: Join, stroke: Stroke) -> Vec<Layer> {
     let apart = match join {
         Join::Never => 0.0,
@@ -57,7 +57,7 @@ pub(crate) fn steps(points: &[Point]) -> Vec<Point> {
     line
 }
 
-/// The line of a function that jumps up at each step and is flat between them.
+/// The line of a function that jumps at each step and is constant between steps.
 pub(crate) fn staircase(steps: impl IntoIterator<Item = Point>) -> Vec<Point> {
     let mut below = 0.0;
     let mut line = Vec::new();

@@ -1,4 +1,4 @@
-//! One pair of axes and the frame between them.
+//! Panels: a frame for data with a pair of axes.
 
 use crate::Error;
 use crate::axis::{Axis, AxisSpec, Scale};
@@ -11,21 +11,21 @@ use crate::theme::Ink;
 const GRID: Stroke = Stroke::solid(Ink::Grid, 1);
 const RULE: Stroke = Stroke::solid(Ink::Black, 2);
 const TICK_LENGTH: i32 = 8;
-/// Between a tick and its label, and between the labels and the axis' name.
+/// Gap between a tick and its label, and between the labels and the axis' name.
 const GAP: i32 = 10;
-/// A line of text.
+/// Height of a line of text with its gap.
 const ROW: i32 = TEXT_HEIGHT + GAP;
-/// Room that a tick needs with its label, along a horizontal and along a vertical axis.
+/// Room of a tick with its label, along a horizontal and along a vertical axis.
 const TICK_ROOM: (i32, i32) = (110, 70);
 
-/// Lines that a label along the axis is wrapped into at the most.
+/// Maximum number of lines of a wrapped tick label.
 const MOST_LINES: usize = 3;
-/// Height of an upright label at the most: 26 mm, half of a panel as charts are by default.
+/// Maximum height of an upright label: 26 mm, half of a panel at the default size.
 const MOST_UPRIGHT: i32 = 260;
 
-/// A mark stands for something at a time; it has no height.
+/// Length of a mark. A mark shows the time of an event; its length has no meaning.
 const MARK_LENGTH: i32 = 20;
-/// Between the marks and the frame.
+/// Gap between the marks and the frame.
 const MARK_GAP: i32 = 6;
 
 /// A rectangle on the figure.
@@ -47,24 +47,23 @@ impl Frame {
     }
 }
 
-/// A frame around data, with its axes outside.
+/// A frame for data, with its axes outside.
 pub(crate) struct Panel {
     pub(crate) frame: Frame,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     x_labels: Labels,
-    /// Where the name of the vertical axis is.
+    /// Horizontal position of the vertical axis' name.
     y_name: i32,
 }
 
 impl Panel {
-    /// Room above the frame for marks.
+    /// Room for marks above the frame.
     pub(crate) const MARKS: i32 = MARK_GAP + MARK_LENGTH;
-    /// Room below the frame of an axis without labels.
+    /// Room below the frame for an axis without labels.
     pub(crate) const BARE: i32 = TICK_LENGTH;
 
-    /// A panel that fills `outer` from left to right with its axes, and is `height` high at the top
-    /// of it.
+    /// Creates a panel at the top of `outer` that has its width, including the axes, and `height`.
     pub(crate) fn new(
         canvas: &Canvas<'_>,
         (outer, height): (Frame, i32),
@@ -73,7 +72,7 @@ impl Panel {
         let y = y.axis(ticks(height, TICK_ROOM.1));
         let x = x.axis(ticks(outer.width(), TICK_ROOM.0));
         let left = outer.left + TEXT_HEIGHT + 2 * GAP + widest(canvas, &y) + TICK_LENGTH;
-        // A label may stand below the very end of the axis.
+        // A label may be centred below the very end of the axis.
         let beyond = match x.scale {
             Scale::Slots => 2,
             Scale::Linear | Scale::Log => widest(canvas, &x) / 2,
@@ -93,14 +92,13 @@ impl Panel {
         }
     }
 
-    /// Room that the horizontal axis of a panel needs below the frame if that is about as wide as
-    /// `width`.
+    /// Room that the horizontal axis needs below the frame of a panel about `width` wide.
     pub(crate) fn below(canvas: &Canvas<'_>, x: &AxisSpec, width: i32) -> i32 {
         let axis = x.axis(ticks(width, TICK_ROOM.0));
         TICK_LENGTH + Labels::of(canvas, &axis, width).room + band_rows(&axis) + ROW
     }
 
-    /// Gives panels one above the other the same sides, so that their times compare.
+    /// Gives panels in a column the same left and right sides, so that their times align.
     pub(crate) fn align(panels: &mut [Self]) {
         let left = panels.iter().map(|panel| panel.frame.left).max();
         let right = panels.iter().map(|panel| panel.frame.right).min();
@@ -110,17 +108,17 @@ impl Panel {
         }
     }
 
-    /// The smaller of the width and height left for data.
+    /// The smaller of the data area's width and height.
     pub(crate) fn room(&self) -> i32 {
         self.frame.width().min(self.frame.height())
     }
 
-    /// Where a point of the data is, in fractions of the axes.
+    /// Position of a data point in fractions of the axes.
     pub(crate) fn fraction(&self, (x, y): Point) -> Point {
         (self.x.fraction(x), self.y.fraction(y))
     }
 
-    /// Where that is on the figure.
+    /// Position on the figure of a point in fractions of the axes.
     pub(crate) fn place(&self, (x, y): Point) -> At {
         (
             self.frame.left + along(self.frame.width(), x),
@@ -128,7 +126,7 @@ impl Panel {
         )
     }
 
-    /// Grid, axes, ticks and labels: everything below the data.
+    /// Draws everything below the data: grid, axes, ticks and labels.
     pub(crate) fn draw_axes(&self, canvas: &Canvas<'_>, has_x_labels: bool) -> Result<(), Error> {
         let Frame {
             left,
@@ -169,7 +167,7 @@ impl Panel {
         canvas.text(&name, y_name, Align::Upward)
     }
 
-    /// Draws the label of the tick at this place among all.
+    /// Draws the label of the tick with the number `tick`.
     fn draw_x_label(&self, canvas: &Canvas<'_>, tick: usize, x: i32) -> Result<(), Error> {
         let mut below = self.frame.bottom + TICK_LENGTH + GAP;
         for line in &self.x_labels.lines[tick] {
@@ -183,7 +181,7 @@ impl Panel {
         Ok(())
     }
 
-    /// Names of several slots, with rules between them.
+    /// Draws the names of the bands, with rules between them.
     fn draw_bands(&self, canvas: &Canvas<'_>) -> Result<(), Error> {
         let mut top = self.labels_end();
         for row in &self.x.bands {
@@ -216,7 +214,7 @@ impl Panel {
         Ok(())
     }
 
-    /// Marks above the frame, in the room left for [`MARKS`](Self::MARKS).
+    /// Draws marks in the room above the frame, see [`MARKS`](Self::MARKS).
     pub(crate) fn draw_marks(
         &self,
         canvas: &Canvas<'_>,
@@ -236,38 +234,38 @@ impl Panel {
         })
     }
 
-    /// What the marks above the frame are, at their left.
+    /// Draws the name of the marks, left of them.
     pub(crate) fn draw_marks_name(&self, canvas: &Canvas<'_>, name: &str) -> Result<(), Error> {
         let y = self.frame.top - MARK_GAP - MARK_LENGTH / 2;
         let x = self.frame.left - TICK_LENGTH - GAP;
         canvas.text(name, (x, y), Align::Right)
     }
 
-    /// Where the labels of ticks end.
+    /// Lower end of the tick labels.
     fn labels_end(&self) -> i32 {
         self.frame.bottom + TICK_LENGTH + self.x_labels.room
     }
 
-    /// Where the name of the horizontal axis begins.
+    /// Upper end of the horizontal axis' name.
     fn x_name_start(&self) -> i32 {
         self.labels_end() + band_rows(&self.x)
     }
 }
 
-/// How the labels of a horizontal axis stand.
+/// Layout of the tick labels of a horizontal axis.
 struct Labels {
-    /// The label of each tick, in one line or several.
+    /// The lines of each tick's label.
     lines: Vec<Vec<String>>,
-    /// Read from bottom to top, as they would overlap otherwise.
+    /// True if the labels read from bottom to top, as they would overlap otherwise.
     are_upright: bool,
-    /// The height that they need.
+    /// Height of the labels.
     room: i32,
 }
 
 impl Labels {
-    /// In a panel of this width with its axes.
+    /// Lays out the labels of a panel that is `outer_width` wide with its axes.
     fn of(canvas: &Canvas<'_>, axis: &Axis, outer_width: i32) -> Self {
-        /// What the vertical axis takes of it, about.
+        /// Approximate width of the vertical axis.
         const BESIDE: i32 = 130;
         let slots = i32::try_from(axis.ticks.len()).unwrap_or(i32::MAX).max(1);
         let each = (outer_width - BESIDE) / slots - GAP;
@@ -308,8 +306,8 @@ impl Labels {
     }
 }
 
-/// The words of `text` in at most [`MOST_LINES`] lines that fit; `None` if a word is too long or the
-/// words are too many.
+/// Wraps `text` into at most [`MOST_LINES`] lines that fit; `None` if a word is too long or the
+/// text needs more lines.
 pub(crate) fn wrapped(text: &str, fits: impl Fn(&str) -> bool) -> Option<Vec<String>> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -323,7 +321,7 @@ pub(crate) fn wrapped(text: &str, fits: impl Fn(&str) -> bool) -> Option<Vec<Str
     (lines.len() <= MOST_LINES).then_some(lines)
 }
 
-/// The height of the names of bands.
+/// Height of the rows of band names.
 fn band_rows(axis: &Axis) -> i32 {
     i32::try_from(axis.bands.len()).map_or(i32::MAX, |rows| rows.saturating_mul(ROW))
 }
@@ -333,7 +331,7 @@ fn widest(canvas: &Canvas<'_>, axis: &Axis) -> i32 {
     widths.max().unwrap_or(0)
 }
 
-/// As many ticks as an axis has room for, within reason.
+/// Number of ticks that an axis has room for, from 1 to 20.
 fn ticks(length: i32, room: i32) -> u32 {
     (length / room).clamp(1, 20).unsigned_abs()
 }

@@ -1,17 +1,17 @@
-//! What panels over time there are, and in which tables they are found.
+//! Kinds of panels over time, and the tables that they come from.
 
 use std::str::FromStr;
 
 use crate::flow_line::{FLOW_COLUMNS, TIMES};
 
-/// What a panel of a time series shows.
+/// The quantity of a time series panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PanelKind {
     /// Round-trip times.
     Rtt,
     /// One-way delays.
     Owd,
-    /// The state of a queue, or the queueing delays of packets.
+    /// Backlog of a queue, or queueing delays of packets.
     Queue,
     /// Rates.
     Throughput,
@@ -35,7 +35,7 @@ impl FromStr for PanelKind {
 }
 
 impl PanelKind {
-    /// Those with a name of their own, in the order in which they are drawn if none is asked for.
+    /// The panels with a name of their own, in the default drawing order.
     pub const NAMED: [Self; 5] = [
         Self::Cwnd,
         Self::Rtt,
@@ -44,7 +44,7 @@ impl PanelKind {
         Self::Owd,
     ];
 
-    /// What it is called.
+    /// Name of the panel.
     pub fn name(&self) -> &str {
         match self {
             Self::Rtt => "rtt",
@@ -56,7 +56,7 @@ impl PanelKind {
         }
     }
 
-    /// The tables that have it, and the column of each, in order of preference.
+    /// The tables with the quantity and the column in each, in order of preference.
     pub fn sources(&self) -> Vec<(Option<&'static str>, String)> {
         let of = |sources: &[(&'static str, &str)]| {
             let owned = sources
@@ -78,7 +78,7 @@ impl PanelKind {
         }
     }
 
-    /// Columns that it looks at if they are there.
+    /// Columns that the panels use if a table has them.
     pub fn optional_columns() -> Vec<String> {
         const MORE: [&str; 10] = [
             "interface",

@@ -2,12 +2,12 @@
 
 use crate::Group;
 
-/// Values in order.
+/// Finite values in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sorted(Vec<f64>);
 
 impl Sorted {
-    /// Sorts `values`; infinite ones and NaN are left out.
+    /// Sorts `values`; infinite values and NaN are omitted.
     pub(crate) fn of(values: &[f64]) -> Self {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -23,8 +23,10 @@ impl Sorted {
         tcpexp_metrics::quantile::quantile(&self.0, share)
     }
 
-    /// The steps of the empirical distribution, at most `most`: values and the share of all values
-    /// that do not exceed them. The smallest value comes first with share 0, the largest last.
+    /// At most `most` steps of the empirical distribution: values, each with the share of values up
+    /// to it.
+    ///
+    /// The first step is the smallest value with share 0; the last step is the largest value.
     pub(crate) fn steps(&self, most: usize) -> Vec<(f64, f64)> {
         let count = self.0.len();
         let steps = most.min(count);
@@ -42,7 +44,7 @@ impl Sorted {
     }
 }
 
-/// The smallest and the largest of all values.
+/// The smallest and the largest value of all groups.
 pub(crate) fn extremes(groups: &[Group]) -> Option<(f64, f64)> {
     let values = groups.iter().flat_map(|group| &group.values);
     let numbers = values.copied().filter(|value| value.is_finite());

@@ -1,37 +1,37 @@
-//! What numbers are: a name and a unit, and how they are shown.
+//! Quantities: name, unit, and formatting of numbers.
 
 use crate::axis::with_minus;
 
-/// What the numbers of a column are.
+/// The quantity of a column's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    /// What it is called: `RTT`, `goodput`.
+    /// Name of the quantity: `RTT`, `goodput`.
     pub name: String,
     unit: Unit,
-    /// The unit to show, if it does not follow from the numbers.
+    /// The unit of display, if it is not chosen from the numbers.
     shown_in: Option<(&'static str, f64)>,
 }
 
-/// What one of the numbers stands for.
+/// The unit of a column's numbers.
 #[derive(Clone, Debug, PartialEq)]
 enum Unit {
-    /// So many nanoseconds.
+    /// Time, with the number of nanoseconds per unit.
     Time(f64),
-    /// So many bits per second.
+    /// Rate, with the number of bits per second per unit.
     Rate(f64),
-    /// So many bytes.
+    /// Size, with the number of bytes per unit.
     Size(f64),
-    /// So much of a whole, in percent.
+    /// Share, with the percentage per unit.
     Share(f64),
-    /// Something that is counted, or a number without a unit, which has no name.
+    /// A count with the name of its unit, or a number without a unit, for which the name is empty.
     Count(String),
 }
 
-/// How the numbers of a chart are shown.
+/// The unit of display and the conversion to it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shown {
     unit: String,
-    /// How much of the unit one of the numbers is.
+    /// Factor from the column's unit to the unit of display.
     factor: f64,
 }
 
@@ -47,7 +47,7 @@ const RATES: [Named; 4] = [
 const SIZES: [Named; 4] = [("bytes", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)];
 const SHARES: [Named; 1] = [("%", 1.0)];
 
-/// An ending of columns and what it stands for.
+/// A suffix of column names and the unit it stands for.
 type Ending = (&'static str, fn() -> Unit);
 
 const ENDINGS: [Ending; 19] = [
@@ -72,7 +72,7 @@ const ENDINGS: [Ending; 19] = [
     ("_ratio", || Unit::Count(String::new())),
 ];
 
-/// Words that are written otherwise than in a column's name.
+/// Words whose spelling differs from the column's name.
 const WORDS: [(&str, &str); 13] = [
     ("rtt", "RTT"),
     ("srtt", "smoothed RTT"),
@@ -89,7 +89,7 @@ const WORDS: [(&str, &str); 13] = [
     ("jain", "Jain's index"),
 ];
 
-/// Words that stand behind the quantity in a column's name and before it in a sentence.
+/// Words that follow the quantity in a column's name but precede it in text.
 const STATISTICS: [&str; 8] = ["median", "mean", "min", "max", "p5", "p95", "p99", "total"];
 
 impl Quantity {
@@ -102,7 +102,7 @@ impl Quantity {
         }
     }
 
-    /// What a column of this name holds: `rtt_ns` are RTTs in nanoseconds.
+    /// The quantity of a column, from its name: `rtt_ns` holds RTTs in nanoseconds.
     pub fn of_column(column: &str) -> Self {
         let known = ENDINGS
             .into_iter()
@@ -126,7 +126,7 @@ impl Quantity {
         }
     }
 
-    /// The same with another name.
+    /// The same quantity with another name.
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
         Self {
@@ -135,7 +135,9 @@ impl Quantity {
         }
     }
 
-    /// The same, shown in this unit: `ms`, `Mbit/s`. `Err` has the units that it can be shown in.
+    /// The same quantity, displayed in this unit: `ms`, `Mbit/s`.
+    ///
+    /// If the unit does not fit the quantity, `Err` lists the units that do.
     pub fn shown_in(self, unit: &str) -> Result<Self, String> {
         let units = self.unit.units();
         let unit = if unit == "us" { "µs" } else { unit };
@@ -153,7 +155,7 @@ impl Quantity {
         }
     }
 
-    /// The column's name without its unit: `rtt` of `rtt_ns`.
+    /// The column's name without its unit: `rtt` for `rtt_ns`.
     pub fn stem(column: &str) -> &str {
         ENDINGS
             .into_iter()
@@ -161,16 +163,17 @@ impl Quantity {
             .unwrap_or(column)
     }
 
-    /// The unit for numbers between these.
+    /// Chooses the unit of display for numbers between `least` and `most`.
     pub(crate) fn shown(&self, least: f64, most: f64) -> Shown {
         let (own, units) = (self.unit.own(), self.unit.units());
         let largest = most.abs().max(least.abs()) * own;
         let fitting = match self.unit {
-            // Milliseconds, unless all values are below one or above ten seconds; as in the tables.
+            // Milliseconds, unless all values are below one millisecond or above ten seconds, as in
+            // the text tables.
             Unit::Time(_) if least * own > 1e10 => Some(TIMES[3]),
             Unit::Time(_) if largest < 1e6 => Some(TIMES[1]),
             Unit::Time(_) => Some(TIMES[2]),
-            // As in the tables, too.
+            // The same thresholds as in the text tables.
             Unit::Rate(_) if largest < 1e6 => Some(RATES[1]),
             Unit::Rate(_) if largest < 1e10 => Some(RATES[2]),
             Unit::Rate(_) => Some(RATES[3]),
@@ -196,7 +199,7 @@ impl Quantity {
         }
     }
 
-    /// Quantity and unit, as an axis names them.
+    /// Quantity and unit, for the name of an axis.
     pub(crate) fn on_axis(&self, shown: &Shown) -> String {
         if shown.unit.is_empty() {
             self.name.clone()
@@ -205,7 +208,7 @@ impl Quantity {
         }
     }
 
-    /// The unit in which a column of this name tells its numbers; empty if it has none.
+    /// The column's own unit; empty if it has none.
     pub(crate) fn own_unit(&self) -> String {
         let own = self.unit.own();
         let same = |(_, size): &&Named| (size / own - 1.0).abs() < 1e-9;
@@ -241,12 +244,12 @@ impl Unit {
 }
 
 impl Shown {
-    /// The number in the unit.
+    /// Converts a number to the unit of display.
     pub(crate) fn value(&self, number: f64) -> f64 {
         number * self.factor
     }
 
-    /// With three significant digits and the unit: `83.2 ms`.
+    /// Three significant digits and the unit: `83.2 ms`.
     pub(crate) fn text(&self, number: f64) -> String {
         let digits = self.digits(number);
         match self.unit.as_str() {
@@ -256,7 +259,7 @@ impl Shown {
         }
     }
 
-    /// With three significant digits: `83.2`.
+    /// Three significant digits: `83.2`.
     pub(crate) fn digits(&self, number: f64) -> String {
         let value = self.value(number);
         let decimals = match value.abs() {

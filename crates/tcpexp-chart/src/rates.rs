@@ -1,4 +1,4 @@
-//! Rates over time.
+//! Charts of rates over time.
 
 use std::cmp::Reverse;
 
@@ -14,16 +14,16 @@ use crate::stroke::Stroke;
 use crate::theme::{Ink, SERIES};
 use crate::{Error, Style, Svg, Thinned};
 
-/// Flows with a colour: the palette's black is the link's.
+/// Maximum number of coloured flows: the palette's black is reserved for the link.
 const COLOURED: usize = SERIES - 1;
-/// Groups of bins that are drawn, of up to four bins: five per millimetre.
+/// Maximum number of groups of bins in a drawn line, of up to four bins each: five per millimetre.
 const MOST_BINS: usize = 800;
-/// With a line of more corners than this all lines are drawn thin: five per millimetre.
+/// If a line has more corners than this, all lines are thin: five corners per millimetre.
 const MANY_CORNERS: usize = 800;
-/// A flow whose highest rate is a smaller part of the highest flow's than this would nowhere rise
-/// by more than a millimetre from the axis.
+/// Flows with a peak rate below 1/50 of the highest flow's are omitted: their lines would stay
+/// within a millimetre of the axis.
 const LEAST_SEEN: u64 = 50;
-/// Totals are by this wider than the lines on them, so that both are seen where they are one.
+/// Extra width of totals over the lines on them, so that both are visible where they coincide.
 const WIDER: u32 = 4;
 
 const LINK: Stroke = Stroke {
@@ -32,21 +32,21 @@ const LINK: Stroke = Stroke {
     dash: &[12, 8],
 };
 
-/// The rates of one flow, or of several together, in bins of one width.
+/// The rates of one flow or of several flows together, in bins of equal width.
 #[derive(Clone, Debug, Default)]
 pub struct RateSeries {
-    /// What the legend calls it.
+    /// Name in the legend.
     pub label: String,
     over_time: Thinned<u64>,
-    /// Where the last bin ends.
+    /// End of the last bin.
     end: Option<Timestamp>,
     highest_bps: u64,
-    /// All rates added up, which orders series of one figure by how much they carried.
+    /// Sum of all rates; it orders the series of a figure by volume.
     sum_bps: u128,
 }
 
 impl RateSeries {
-    /// A series without bins.
+    /// Creates a series without bins.
     pub fn new(label: impl Into<String>) -> Self {
         Self {
             label: label.into(),
@@ -54,7 +54,7 @@ impl RateSeries {
         }
     }
 
-    /// Adds a bin, which comes after those added before; what lies between is zero.
+    /// Adds a bin; bins must be in order of time, and the rate in a gap between them is zero.
     pub fn add(&mut self, start: Timestamp, width: TimeDelta, rate_bps: u64) {
         if let Some(end) = self.end.filter(|end| *end < start) {
             self.over_time.add(end, 0);
@@ -65,17 +65,17 @@ impl RateSeries {
         self.sum_bps += u128::from(rate_bps);
     }
 
-    /// All rates added up: which of two series with bins of one width carried more.
+    /// Sum of all rates; with equal bin widths, it orders series by volume.
     pub const fn sum_bps(&self) -> u128 {
         self.sum_bps
     }
 
-    /// From the first bin's start to the last one's end.
+    /// Start of the first bin and end of the last.
     fn span(&self) -> Option<(Timestamp, Timestamp)> {
         Some((self.over_time.times()?.0, self.end?))
     }
 
-    /// The corners of its steps, in seconds since `start`.
+    /// The corners of the stepped line, in seconds since `start`.
     fn steps(&self, start: Timestamp, unit: RateUnit) -> Vec<Point> {
         let seconds = |time: Timestamp| (time - start).as_seconds_f64();
         let points = self.over_time.points(MOST_BINS).into_iter();
@@ -88,12 +88,12 @@ impl RateSeries {
     }
 }
 
-/// Draws rates over time: a stepped line for each of `flows`, grey ones for `totals`, and a dashed
-/// one for what the link carries.
+/// Draws rates over time: a stepped line per flow, grey lines for `totals`, and a dashed line for
+/// the link's rate.
 ///
-/// Time is seconds since the first bin of any series, so all series must be on one clock. With more
-/// than six flows only those that carried most are drawn; the totals hold the others. Two totals
-/// can be told apart, more cannot.
+/// Time is in seconds since the first bin of any series, so all series must be on one clock. With
+/// more than six flows, the figure shows those with the most volume; the totals include the others.
+/// The greys distinguish only two totals.
 pub fn rate_figure(
     flows: &[RateSeries],
     totals: &[RateSeries],
@@ -105,7 +105,7 @@ pub fn rate_figure(
     figure.scene(&style).draw(&style)
 }
 
-/// A figure before it has a size.
+/// A figure without a size.
 struct Figure<'a> {
     flows: Vec<(&'a RateSeries, Ink)>,
     totals: Vec<(&'a RateSeries, Ink)>,
@@ -130,7 +130,7 @@ impl<'a> Figure<'a> {
         let mut most: Vec<usize> = (0..flows.len()).filter(|&i| is_seen(&flows[i])).collect();
         most.sort_by_key(|&index| Reverse(flows[index].sum_bps));
         most.truncate(COLOURED);
-        // In the order given.
+        // Restores the given order.
         most.sort_unstable();
         let flows: Vec<_> = most
             .iter()
@@ -188,7 +188,7 @@ impl<'a> Figure<'a> {
                 |(series, ink): &(&RateSeries, Ink)| (series.steps(self.start, self.unit), *ink);
             series.iter().map(line).collect()
         };
-        // What carried little would drown in what carried much.
+        // Drawn last, series with a small volume stay visible on those with a large volume.
         let mut most_first = self.flows.clone();
         most_first.sort_by_key(|(series, _)| Reverse(series.sum_bps));
         let (flows, totals) = (lines(&most_first), lines(&self.totals));
@@ -224,7 +224,7 @@ mod tests {
     };
     const WIDTH: TimeDelta = TimeDelta::from_millis(500);
 
-    /// Bins of half a second from second `start` on.
+    /// Bins of half a second, starting at second `start`.
     fn series(label: &str, start: i64, rates_bps: &[u64]) -> RateSeries {
         let mut series = RateSeries::new(label);
         for (place, rate_bps) in (0..).zip(rates_bps) {

@@ -1,4 +1,4 @@
-//! One number per run, and the confidence interval of their median.
+//! Reduction of runs to one number each, and the confidence interval of their median.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use crate::group::numbers;
 use crate::quantile::Sorted;
 use crate::{Error, Levels};
 
-/// How the values of one run become one number.
+/// The statistic that reduces the values of a run to one number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Statistic {
     /// The median.
@@ -17,18 +17,18 @@ pub enum Statistic {
     Median,
     /// The mean.
     Mean,
-    /// The smallest.
+    /// The smallest value.
     Min,
-    /// The largest.
+    /// The largest value.
     Max,
-    /// All added up.
+    /// The sum.
     Sum,
-    /// The quantile at this share, 0 to 1.
+    /// The quantile at a share from 0 to 1.
     Quantile(f64),
 }
 
 impl Statistic {
-    /// `None` without values.
+    /// Computes the statistic; `None` without values.
     pub fn of(self, values: &[f64]) -> Option<f64> {
         let sorted = Sorted::of(values);
         let values = sorted.values();
@@ -46,7 +46,7 @@ impl Statistic {
         }
     }
 
-    /// Its name on an axis: `median`, `p95`.
+    /// Name of the statistic on an axis: `median`, `p95`.
     pub fn name(self) -> String {
         match self {
             Self::Median => "median".to_owned(),
@@ -80,9 +80,9 @@ impl FromStr for Statistic {
     }
 }
 
-/// One number per run, by two groupings.
+/// One number per run, grouped two ways.
 pub(crate) struct Runs {
-    /// By level of the first grouping, then of the second.
+    /// Numbers by level of the first grouping, then of the second.
     pub(crate) numbers: Vec<Vec<Vec<f64>>>,
 }
 
@@ -90,8 +90,9 @@ pub(crate) struct Runs {
 type Cell = Vec<(usize, Vec<f64>)>;
 
 impl Runs {
-    /// Reduces the column `y` of each run in each group to one number by `statistic`. In a table
-    /// without runs each row is a number.
+    /// Reduces the column `y` of each run in each group to one number by `statistic`.
+    ///
+    /// In a table without runs each row is a number.
     pub(crate) fn of(
         frame: &Frame,
         y: &str,
@@ -124,8 +125,8 @@ impl Runs {
         })
     }
 
-    /// What each number of the figure is, with `pool`, the words for what counts:
-    /// `median over 5 runs, bulk flows, forward`.
+    /// A note on the figure's numbers: `median over 5 runs, bulk flows, forward`. `pool` names the
+    /// pooled values.
     pub(crate) fn note(&self, pool: Option<&str>) -> String {
         let counts = self.numbers.iter().flatten().map(Vec::len);
         let counts = counts.filter(|count| *count > 0);
@@ -139,7 +140,7 @@ impl Runs {
         runs + &pool.unwrap_or_default()
     }
 
-    /// The median over runs of one cell, with a 95 % bootstrap interval.
+    /// The median over the runs of one cell, with a 95 % bootstrap interval.
     pub(crate) fn estimate(&self, first: usize, second: usize) -> Option<Estimate> {
         Bootstrap::default().estimate(&self.numbers[first][second])
     }
@@ -163,15 +164,15 @@ impl Runs {
     }
 }
 
-/// The columns that tell runs apart: the file, dataset or run folder that a row is from, and the run
-/// that it names itself.
+/// Columns that identify the run: the source of a row (file, dataset or run folder), and the run
+/// that the row names.
 pub const RUN_COLUMNS: [&str; 2] = ["file", "run"];
 
-/// Columns of tables that have several rows for each run.
+/// Columns of tables with several rows per run.
 const ROWS_OF_A_RUN: [&str; 3] = ["run", "flow_id", "time_ns"];
 
-/// The run of each row. `None` for a table in which each row is a run or a cell by itself, such as
-/// one of comparisons.
+/// The run of each row; `None` for a table in which each row is a run or a cell, such as a
+/// comparison.
 pub(crate) fn run_levels(frame: &Frame) -> Option<Levels> {
     let is_there = |column: &&str| frame.column(column).is_some();
     ROWS_OF_A_RUN.iter().find(|column| is_there(column))?;

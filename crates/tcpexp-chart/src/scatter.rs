@@ -1,4 +1,4 @@
-//! One quantity against another, in groups.
+//! Scatter plots of two quantities, in groups.
 
 use tcpexp_table::Frame;
 
@@ -16,8 +16,10 @@ use crate::{Error, Levels, Quantity, Style, Svg};
 const POINT: u32 = 4;
 const MIDDLE: u32 = 9;
 
-/// Draws the column `y` against the column `x`, a row a point, in the colours of `groups`: points,
-/// their mean as a larger marker, and around it the ellipse of one standard deviation.
+/// Draws the column `y` against the column `x`, one point per row, coloured by `groups`.
+///
+/// Each group also has a larger marker at its mean and the ellipse of one standard deviation around
+/// it.
 pub fn scatter_figure(
     frame: &Frame,
     (x, x_quantity): (&str, &Quantity),
@@ -129,7 +131,7 @@ mod tests {
         );
         let drawn = drawn.unwrap();
         assert_snapshot!(drawn.texts(), @r"cdg | reno | 0 | 20 | 40 | 60 | 80 | 100 | 8.0 | 8.5 | 9.0 | 9.5 | 10.0 | median RTT (ms) | goodput (Mbit/s)");
-        // Two points and a middle in circles, and one of each in the legend.
+        // Two points, a mean, and one marker in the legend.
         assert_eq!(drawn.as_str().matches("<circle").count(), 4);
     }
 }

@@ -1,4 +1,4 @@
-//! A figure before it is drawn: panels with what is in them, and a legend.
+//! A figure before drawing: panels with their contents, and a legend.
 
 use crate::axis::AxisSpec;
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT, UNITS_PER_MM};
@@ -8,18 +8,20 @@ use crate::legend::{Key, Legend, shortened};
 use crate::panel::{Frame, Panel, wrapped};
 use crate::{Error, FigureSize, Style, Svg};
 
-/// White margin around the figure.
+/// Blank margin around the figure.
 const MARGIN: i32 = 12;
-/// Gaps between panels side by side, and between panels in a column.
+/// Gaps between panels in a row and between panels in a column.
 const BETWEEN: (i32, i32) = (40, 14);
-/// Height of a line of text above a panel.
+/// Height of a title above a panel.
 const TITLE: i32 = TEXT_HEIGHT + 14;
-/// Less room for data than this shows nothing.
+/// Minimum size of a panel's data area; smaller figures are an error.
 const LEAST_INSIDE: i32 = 120;
-/// Height that a figure which may grow leaves for the data of its only panel, and of each of several:
-/// 30 and 20 mm, in which curves of 60 mm figures are still read without a ruler.
+/// Target height of the data area in a figure that may grow: 30 mm for a single panel, 20 mm for
+/// each of several.
+///
+/// At these heights the curves of 60 mm figures are still readable without a ruler.
 const GOOD_INSIDE: (i32, i32) = (300, 200);
-/// A line of the note below the panels.
+/// Height of a line of the note below the panels.
 const NOTE_ROW: i32 = TEXT_HEIGHT + 4;
 const NOTE_STEP: usize = NOTE_ROW.unsigned_abs() as usize;
 
@@ -30,18 +32,18 @@ pub(crate) struct Scene {
     pub(crate) rows: Vec<Row>,
 }
 
-/// Panels beside each other.
+/// Panels side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
-    /// What stands above them.
+    /// Title above the panels.
     pub(crate) title: Option<String>,
-    /// With the share of the width that each gets.
+    /// Panels, each with its share of the width.
     pub(crate) plots: Vec<(i32, Plot)>,
 }
 
-/// Where the parts of a figure are.
+/// Positions of the figure's parts.
 struct Layout {
-    /// Where panels and their axes are.
+    /// Area of the panels and their axes.
     inside: Frame,
     legend: Legend,
     legend_top: i32,
@@ -49,19 +51,19 @@ struct Layout {
     note: Vec<String>,
 }
 
-/// What is in one panel.
+/// The contents of a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plot {
     pub(crate) x: AxisSpec,
     pub(crate) y: AxisSpec,
     pub(crate) layers: Vec<Layer>,
-    /// What the marks above it are, if it has any.
+    /// Name of the marks above the panel, if it has any.
     pub(crate) marks: Option<String>,
     pub(crate) scale: Option<HeatScale>,
 }
 
 impl Plot {
-    /// An empty panel.
+    /// Creates an empty panel.
     pub(crate) const fn new(x: AxisSpec, y: AxisSpec) -> Self {
         Self {
             x,
@@ -91,7 +93,7 @@ impl Row {
 }
 
 impl Scene {
-    /// Draws it in this style.
+    /// Draws the figure in this style.
     pub(crate) fn draw(&self, style: &Style) -> Result<Svg, Error> {
         let mut style = style.clone();
         if style.may_grow {
@@ -105,7 +107,7 @@ impl Scene {
         Canvas::draw(&style, |canvas| self.draw_on(canvas, &style))
     }
 
-    /// Height by which all panels together fall short of [`GOOD_INSIDE`].
+    /// Height that all panels together lack to reach [`GOOD_INSIDE`].
     fn missing_height(&self, canvas: &Canvas<'_>, style: &Style) -> i32 {
         let layout = self.layout(canvas, style);
         let panels = self.panels(canvas, layout.inside);
@@ -187,7 +189,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Rows of panels that share the room inside of a frame: data gets the same height in each.
+    /// Lays out the rows of panels in `inside`; the data areas have equal heights.
     fn panels(&self, canvas: &Canvas<'_>, inside: Frame) -> Vec<Vec<Panel>> {
         let below = |place: usize, row: &Row| {
             if self.shares_axis_below(place) {
@@ -228,7 +230,7 @@ impl Scene {
         panels
     }
 
-    /// Whether the labels of a row's axis are those of the row below it.
+    /// True if the row has the same horizontal axis as the row below, which then has the labels.
     fn shares_axis_below(&self, place: usize) -> bool {
         let axis = |place: usize| {
             let row: &Row = self.rows.get(place)?;
@@ -253,7 +255,7 @@ impl Scene {
 }
 
 impl Row {
-    /// Where its panels are between the sides of `inside`.
+    /// Frames of the row's panels between the sides of `inside`.
     fn frames(&self, inside: Frame) -> Vec<Frame> {
         let shares: i32 = self.plots.iter().map(|(share, _)| share).sum();
         let gaps = i32::try_from(self.plots.len()).unwrap_or(1) - 1;

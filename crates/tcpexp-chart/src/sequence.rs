@@ -24,12 +24,15 @@ const WINDOW: Stroke = Stroke {
     dash: &[16, 10],
 };
 
-/// Draws the sequence numbers of one direction's data over time, as Stevens did (TCP/IP Illustrated,
-/// volume 1, section 20.8): each segment as an upright line from its first byte to its last, those
-/// sent again in another colour, below them the line of what is acknowledged, above it that of the
-/// receiver's window, and what is acknowledged selectively.
+/// Draws the sequence numbers of one direction's data over time, as Stevens does (TCP/IP
+/// Illustrated, volume 1, section 20.8).
 ///
-/// `rows` are of one direction of one flow, in order of time. Time is seconds since the first.
+/// Each segment is an upright line from its first byte to its last; retransmitted segments have
+/// another colour. Further lines show the acknowledged data, the receiver's window, and selectively
+/// acknowledged data.
+///
+/// `rows` must be from one direction of one flow, in order of time. Time is in seconds since the
+/// first row.
 pub fn sequence_figure(rows: &[SequenceRow], style: &Style) -> Result<Svg, Error> {
     let first = rows.first().ok_or(Error::Nothing)?.at;
     let graph = Graph::of(rows, first);
@@ -68,7 +71,7 @@ pub fn sequence_figure(rows: &[SequenceRow], style: &Style) -> Result<Svg, Error
     .draw(style)
 }
 
-/// What is drawn, over seconds, in bytes.
+/// The elements of the graph, in seconds and bytes.
 #[derive(Default)]
 struct Graph {
     sent: Vec<(Point, Point)>,

@@ -1,15 +1,14 @@
-//! The samples behind one line of a chart.
+//! The samples of one curve in a delay chart.
 
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::Thinned;
 
-/// Delays of one flow, round trip or one way, and packets lost instead of delayed, collected as
-/// they are measured, in bounded memory.
+/// Round-trip or one-way delays and losses of one flow, collected in bounded memory.
 #[derive(Clone, Debug, Default)]
 pub struct DelaySeries {
-    /// What the legend calls it.
+    /// Name in the legend.
     pub label: String,
     pub(crate) over_time: Thinned,
     pub(crate) distribution: Quantiles,
@@ -19,7 +18,7 @@ pub struct DelaySeries {
 }
 
 impl DelaySeries {
-    /// A series without samples.
+    /// Creates a series without samples.
     pub fn new(label: impl Into<String>) -> Self {
         Self {
             label: label.into(),
@@ -27,14 +26,14 @@ impl DelaySeries {
         }
     }
 
-    /// Adds one sample. All series of one figure tell time on one clock.
+    /// Adds one sample. All series of a figure must be on one clock.
     pub fn add(&mut self, time: Timestamp, delay: TimeDelta) {
         self.over_time.add(time, delay);
         self.distribution.add(delay);
         self.samples += 1;
     }
 
-    /// Adds `packets` lost that left at `time`.
+    /// Adds `packets` lost packets that were sent at `time`.
     pub fn lose(&mut self, time: Timestamp, packets: u64) {
         self.lost_at.add(time, ());
         self.lost += packets;
@@ -49,7 +48,7 @@ impl DelaySeries {
         self.lost += other.lost;
     }
 
-    /// How many samples were added.
+    /// Number of samples added so far.
     pub const fn samples(&self) -> u64 {
         self.samples
     }

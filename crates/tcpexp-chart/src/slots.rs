@@ -1,4 +1,4 @@
-//! Values in slots along an axis, several side by side in one.
+//! Slots along an axis, with values side by side in each slot.
 
 use tcpexp_table::Frame;
 
@@ -8,22 +8,22 @@ use crate::legend::Key;
 use crate::theme::Ink;
 use crate::{AxisStyle, Error, Levels};
 
-/// Share of a slot's width that is drawn on; the rest separates slots.
+/// Share of a slot's width used for drawing; the rest separates slots.
 const FILLED: f64 = 0.8;
-/// Share of a slot's width that one box or bar takes at most.
+/// Maximum share of a slot's width for one box or bar.
 const WIDEST: f64 = 0.45;
 
-/// An axis with slots, each with a place for each colour.
+/// An axis of slots, each with a place per colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SlotAxis<'a> {
     pub(crate) slots: &'a Levels,
     pub(crate) colours: &'a Levels,
 }
 
-/// Where one thing is drawn.
+/// Position of one box or bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Place {
-    /// The number of its colour.
+    /// Number of the colour.
     pub(crate) colour: usize,
     pub(crate) middle: f64,
     pub(crate) width: f64,
@@ -55,7 +55,7 @@ impl SlotAxis<'_> {
         AxisSpec::slots(self.slots.axis_name(), labels.collect(), bands, style)
     }
 
-    /// What the colours are; nothing if there is only one.
+    /// Legend entries of the colours; none for a single colour.
     pub(crate) fn keys(&self) -> Vec<Key> {
         if self.colours.len() < 2 {
             return Vec::new();
@@ -68,16 +68,16 @@ impl SlotAxis<'_> {
     }
 }
 
-/// Numbers by slot and by colour.
+/// Values by slot and colour.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Slots<'a> {
     pub(crate) axis: SlotAxis<'a>,
-    /// First by slot, then by colour.
+    /// Values by slot, then by colour.
     values: Vec<Vec<Vec<f64>>>,
 }
 
 impl<'a> Slots<'a> {
-    /// The numbers of the column `y`.
+    /// Groups the numbers of the column `y`.
     pub(crate) fn of(
         frame: &Frame,
         y: &str,
@@ -95,7 +95,7 @@ impl<'a> Slots<'a> {
         })
     }
 
-    /// What is in the slots, from left to right, empty ones left out.
+    /// The values of each place from left to right, without empty places.
     pub(crate) fn places(&self) -> impl Iterator<Item = (Place, &[f64])> {
         let slots = self.values.iter().enumerate();
         slots.flat_map(move |(slot, colours)| {

@@ -1,21 +1,21 @@
-//! Lines and points as they are drawn: width, dashes, markers.
+//! Line styles and markers.
 
 use crate::clip::At;
 use crate::theme::{Ink, SERIES};
 
-/// How a line looks.
+/// Style of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stroke {
     pub(crate) ink: Ink,
-    /// In units of the canvas.
+    /// Width in units of the canvas.
     pub(crate) width: u32,
     pub(crate) dash: Dash,
 }
 
-/// Lengths of dashes and gaps in turn, in units of the canvas; empty is an unbroken line.
+/// Alternating lengths of dashes and gaps, in units of the canvas; empty for a solid line.
 pub(crate) type Dash = &'static [i32];
 
-/// What tells series apart for those who see no colours.
+/// Dashes that distinguish series without colours.
 const DASHES: [Dash; 7] = [
     &[],
     &[26, 14],
@@ -35,7 +35,7 @@ impl Stroke {
         }
     }
 
-    /// The line of a series, with dashes of its own.
+    /// The line of a series, with its colour and dashes.
     pub(crate) const fn of_series(number: usize, width: u32) -> Self {
         Self {
             ink: Ink::Series(number),
@@ -46,7 +46,7 @@ impl Stroke {
     }
 }
 
-/// The shape of a point.
+/// Shape of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Marker {
     Circle,
@@ -73,9 +73,9 @@ impl Marker {
         Self::ALL[number % Self::ALL.len()]
     }
 
-    /// The corners of a filled marker around `at`; none of one that is lines or a circle.
+    /// The corners of a filled marker around `at`; empty for circles and markers made of lines.
     pub(crate) fn corners(self, (x, y): At, radius: i32) -> Vec<At> {
-        // Areas look equal.
+        // The size is larger than the radius, so that areas look equal to a circle's.
         let wide = radius * 5 / 4;
         match self {
             Self::Square => vec![
@@ -99,7 +99,7 @@ impl Marker {
         }
     }
 
-    /// The lines of a marker that is lines.
+    /// The lines of a marker made of lines.
     pub(crate) fn lines(self, (x, y): At, radius: i32) -> Vec<[At; 2]> {
         match self {
             Self::Plus => vec![
@@ -115,7 +115,7 @@ impl Marker {
     }
 }
 
-/// The dashes along `path`.
+/// Splits `path` into its dashes.
 pub(crate) fn dashed(path: &[At], dash: Dash) -> Vec<Vec<At>> {
     if dash.is_empty() {
         return vec![path.to_vec()];

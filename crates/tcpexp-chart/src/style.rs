@@ -1,19 +1,19 @@
-//! How a figure looks, apart from its data.
+//! The style of a figure, independent of its data.
 
 use crate::Theme;
 
-/// Size, colours and title of a figure, and what its axes show.
+/// Size, colours and texts of a figure, and the style of its axes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Style {
-    /// How large it is on paper.
+    /// Size on paper.
     pub size: FigureSize,
     /// Its colours.
     pub theme: Theme,
-    /// What stands above it; papers have captions instead.
+    /// Title above the figure; papers use captions instead.
     pub title: Option<String>,
-    /// What stands below it: what the figure pools.
+    /// Note below the figure, such as what it pools.
     pub note: Option<String>,
-    /// Whether the figure may become higher than `size` where a legend or long labels leave its
+    /// True if the figure may exceed the height of `size` when a legend or long labels leave its
     /// panels too little room.
     pub may_grow: bool,
     /// The horizontal axis.
@@ -23,7 +23,7 @@ pub struct Style {
 }
 
 impl Style {
-    /// The same with another note.
+    /// The same style with another note.
     pub(crate) fn noting(&self, note: String) -> Self {
         Self {
             note: Some(note),
@@ -32,20 +32,20 @@ impl Style {
     }
 }
 
-/// What one axis shows.
+/// The style of one axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AxisStyle {
-    /// Where it begins, in the unit that it shows; by the data if `None`.
+    /// Lower end in the unit of display; `None` fits the data.
     pub low: Option<f64>,
-    /// Where it ends.
+    /// Upper end in the unit of display; `None` fits the data.
     pub high: Option<f64>,
-    /// Whether equal ratios are equally long.
+    /// True for a logarithmic axis.
     pub log: bool,
-    /// What stands beside it in the place of quantity and unit.
+    /// Name that replaces quantity and unit.
     pub name: Option<String>,
 }
 
-/// How large a figure is on paper.
+/// Size of a figure on paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FigureSize {
     /// Width in millimetres.
@@ -54,7 +54,7 @@ pub struct FigureSize {
     pub height_mm: u32,
 }
 
-/// The text width of a page with two columns, and as high as two panels need.
+/// The text width of a two-column page, and the height for two panels.
 impl Default for FigureSize {
     fn default() -> Self {
         Self {

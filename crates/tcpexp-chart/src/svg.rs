@@ -1,4 +1,4 @@
-//! A finished chart.
+//! A finished chart as SVG.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,8 +9,8 @@ use crate::font::FONT;
 
 /// A chart as SVG.
 ///
-/// Its font is Liberation Sans, or in viewers that have none, Arial or Helvetica, whose letters
-/// are equally wide.
+/// The font is Liberation Sans. Viewers without it use Arial or Helvetica, which have the same
+/// letter widths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Svg(pub(crate) String);
 
@@ -26,7 +26,7 @@ impl Svg {
         &self.0
     }
 
-    /// The chart as a PNG file of `scale` times 96 pixels per inch: 3 is enough for print.
+    /// Renders the chart as a PNG file at `scale` times 96 pixels per inch; 3 is enough for print.
     pub fn to_png(&self, scale: f32) -> Result<Vec<u8>, Error> {
         let options = usvg::Options {
             fontdb: FONTS.clone(),
@@ -48,8 +48,8 @@ impl Svg {
 
 #[cfg(test)]
 impl Svg {
-    /// The texts of a figure, in the order they are drawn: legend, then each panel's horizontal
-    /// labels, vertical labels and names.
+    /// The texts of a figure in drawing order: legend, then each panel's horizontal labels,
+    /// vertical labels and names.
     pub(crate) fn texts(&self) -> String {
         let elements = self.0.split("<text").skip(1);
         let text = |element: &str| {

@@ -1,59 +1,60 @@
-//! What the inks of a figure look like.
+//! Themes: the colours of a figure's inks.
 
 use plotters::style::RGBColor;
 
 /// The colours of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// Colours on white: for papers and pages.
+    /// Colours on white, for papers and pages.
     #[default]
     Paper,
-    /// Colours on nearly black: for screens and slides.
+    /// Colours on nearly black, for screens and slides.
     Dark,
-    /// Greys on white: for printers and readers without colours.
+    /// Greys on white, for monochrome print and colour-blind readers.
     Grey,
 }
 
-/// What something is drawn with; a [`Theme`] says which colour that is.
+/// The role of a colour; a [`Theme`] maps it to a colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Ink {
     /// Axes and text.
     Black,
-    /// Lines at ticks.
+    /// Grid lines at ticks.
     Grid,
-    /// A series of its own, by its number below [`SERIES`].
+    /// A series, by number; beyond [`SERIES`] colours repeat in other shades.
     Series(usize),
-    /// What is about several series together: darker (0) or lighter (1).
+    /// Several series pooled: darker (0) or lighter (1).
     Other(usize),
-    /// The inside of what a series outlines.
+    /// The inside of a series' outlined area.
     Pale(usize),
-    /// Light, so that lines on it are seen: lighter (0) or darker (1).
+    /// A light shade below lines: lighter (0) or darker (1).
     Shade(usize),
-    /// A place on the scale of a heat map, from 0 to 1.
+    /// A position on the scale of a heat map, from 0 to 1.
     Heat(f64),
     /// The background.
     Paper,
 }
 
-/// How many series can be told apart by their colours.
+/// Number of series that differ in colour.
 pub(crate) const SERIES: usize = 7;
 
-/// Shades that each colour of a palette has: dashes and markers tell more series apart.
+/// Shades of each palette colour; beyond these, dashes and markers distinguish series.
 const ROUNDS: usize = 3;
 
-/// The Okabe-Ito palette, which readers of any colour vision tell apart, without its yellow,
-/// which white paper swallows.
+/// The Okabe-Ito palette, distinguishable with any colour vision, without its yellow, which is too
+/// faint on white.
 const ON_WHITE: [u32; SERIES] = [
     0x00_72_B2, 0xD5_5E_00, 0x00_9E_73, 0xCC_79_A7, 0x56_B4_E9, 0xE6_9F_00, 0x00_00_00,
 ];
-/// The same without its black and with lighter blues and reds.
+/// The Okabe-Ito palette for dark backgrounds: without black, with lighter blues and reds.
 const ON_BLACK: [u32; SERIES] = [
     0x56_B4_E9, 0xE6_9F_00, 0x2F_C7_9B, 0xE3_9A_C4, 0xF0_E4_42, 0xFF_7F_50, 0xFF_FF_FF,
 ];
 const GREYS: [u32; SERIES] = [
     0x00_00_00, 0x77_77_77, 0x44_44_44, 0x99_99_99, 0x22_22_22, 0x66_66_66, 0xAA_AA_AA,
 ];
-/// The scale "viridis" at equal steps: it darkens evenly, for any colour vision and in print.
+/// The viridis scale at equal steps: its lightness changes evenly, for any colour vision and in
+/// print.
 const HEAT: [u32; 9] = [
     0x44_01_54, 0x48_28_78, 0x3E_4A_89, 0x31_68_8E, 0x26_82_8E, 0x1F_9E_89, 0x35_B7_79, 0x6E_CE_58,
     0xFD_E7_25,
@@ -64,7 +65,7 @@ impl Theme {
     /// All themes.
     pub const ALL: [Self; 3] = [Self::Paper, Self::Dark, Self::Grey];
 
-    /// What it is called.
+    /// Name of the theme.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Paper => "paper",
@@ -89,9 +90,9 @@ impl Theme {
         }
     }
 
-    /// The ink that is read best on `ink`.
+    /// The text colour with the best contrast to `ink`.
     pub(crate) fn text_on(self, ink: Ink) -> RGBColor {
-        // Where black and white are equally far away, as WCAG 2.1 counts contrast.
+        // The luminance with equal contrast to black and white, as WCAG 2.1 defines contrast.
         const MIDDLE: f64 = 0.179;
         rgb(if luminance(self.colour(ink)) > MIDDLE {
             0x11_11_11
@@ -107,8 +108,8 @@ impl Theme {
             Self::Grey => &GREYS,
         };
         let colour = rgb(palette[number % SERIES]);
-        // No colour comes twice: further rounds are closer to the ink of text, away from the paper.
-        // That ink itself has nowhere to go and gets closer to the paper.
+        // Further rounds are closer to the text colour and away from the background, so no colour
+        // repeats. The text colour itself moves towards the background instead.
         let round = number / SERIES % ROUNDS;
         let (away, towards) = match self {
             Self::Paper | Self::Grey => (rgb(0), rgb(0xFF_FF_FF)),
@@ -135,7 +136,7 @@ const fn rgb(hex: u32) -> RGBColor {
     RGBColor(red, green, blue)
 }
 
-/// Relative luminance as WCAG 2.1 defines it, from 0 to 1.
+/// Relative luminance from 0 to 1, as WCAG 2.1 defines it.
 fn luminance(RGBColor(red, green, blue): RGBColor) -> f64 {
     let linear = |byte: u8| {
         let part = f64::from(byte) / 255.0;
@@ -148,7 +149,7 @@ fn luminance(RGBColor(red, green, blue): RGBColor) -> f64 {
     0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
 }
 
-/// So much of `other` in `colour`.
+/// Mixes `share` of `other` into `colour`.
 fn mixed(colour: RGBColor, other: RGBColor, share: f64) -> RGBColor {
     let mix = |own: u8, other: u8| {
         let value = f64::from(own) * (1.0 - share) + f64::from(other) * share;
@@ -168,10 +169,10 @@ fn mixed(colour: RGBColor, other: RGBColor, share: f64) -> RGBColor {
     )
 }
 
-/// The colour at `share` of a scale.
+/// The colour at the position `share` on a scale.
 fn between(scale: &[u32], share: f64) -> RGBColor {
     let last = scale.len() - 1;
-    // What is no number is at the low end.
+    // NaN is at the low end.
     let share = if share.is_nan() { 0.0 } else { share };
     let place = share.clamp(0.0, 1.0) * last as f64;
     #[expect(

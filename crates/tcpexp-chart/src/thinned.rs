@@ -1,28 +1,28 @@
-//! Millions of samples over time in little memory, without losing a spike.
+//! Thinning of millions of samples over time to bounded memory, with every spike preserved.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// Most bins that are kept: several per printed dot of a chart.
+/// Maximum number of bins: several per printed dot of a chart.
 const MOST_BINS: usize = 4096;
-/// Width of the first bins as a power of two of nanoseconds: about a microsecond.
+/// Width of the initial bins as a power of two of nanoseconds: about a microsecond.
 const FIRST_SHIFT: u32 = 10;
 
 /// Samples over time, thinned so that a drawn line looks the same.
 ///
-/// Time is cut into bins, and each keeps its first, smallest, largest and last sample. When there
-/// are more than 4096 bins with samples, bins become twice as wide. So every spike survives,
-/// memory is bounded, and up to 4096 samples more than a microsecond apart are all kept. The order
-/// of adding does not matter.
+/// Time is divided into bins, and each bin keeps its first, smallest, largest and last sample. When
+/// more than 4096 bins contain samples, the bins double in width. Every spike survives, and memory
+/// is bounded. Up to 4096 samples more than a microsecond apart are all kept. The order of
+/// insertion does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thinned<V = TimeDelta> {
-    /// A bin is the `time >> shift` of its samples.
+    /// Binary logarithm of the bin width: the bin of a sample is `time >> shift`.
     shift: u32,
-    /// In order of time; none is empty.
+    /// Non-empty bins in order of time.
     bins: Vec<Bin<V>>,
 }
 
 type Point<V> = (Timestamp, V);
-/// A point that compares by its value.
+/// A sample that compares by value.
 type Peak<V> = (V, Timestamp);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl<V: Copy + Ord> Thinned<V> {
         self.widen(MOST_BINS);
     }
 
-    /// Adds all that `other` kept.
+    /// Adds all samples that `other` kept.
     pub fn merge(&mut self, other: &Self) {
         if other.shift > self.shift {
             self.widen_to(other.shift);
@@ -60,7 +60,8 @@ impl<V: Copy + Ord> Thinned<V> {
         self.widen(MOST_BINS);
     }
 
-    /// The kept samples in order of time, from at most `most_bins` bins of four.
+    /// The kept samples in order of time, thinned to at most `most_bins` bins of up to four
+    /// samples.
     pub fn points(&self, most_bins: usize) -> Vec<(Timestamp, V)> {
         let mut thinner = self.clone();
         thinner.widen(most_bins);
@@ -81,7 +82,8 @@ impl<V: Copy + Ord> Thinned<V> {
         Some((smallest, largest))
     }
 
-    /// Samples come nearly in order of time, so their bin is the last one or a new one after it.
+    /// Adds a bin. Samples arrive nearly in order of time, so the bin is usually the last or a new
+    /// one after it.
     fn absorb(&mut self, bin: Bin<V>) {
         let key = bin.key(self.shift);
         match self.bins.last_mut() {
@@ -100,7 +102,7 @@ impl<V: Copy + Ord> Thinned<V> {
     }
 
     fn widen(&mut self, most_bins: usize) {
-        // Two bins remain when all times of one sign are one bin.
+        // With the widest bins two remain: one for negative times and one for the others.
         while self.bins.len() > most_bins.max(2) {
             self.widen_to(self.shift + 1);
         }
@@ -160,7 +162,7 @@ mod tests {
         thinned
     }
 
-    /// Some runs of nearly regular samples and some at any time at all.
+    /// Runs of nearly regular samples, and samples at arbitrary times.
     fn any_samples() -> impl Strategy<Value = Vec<(i64, i64)>> {
         let run =
             (any::<i64>(), 1_i64..1_000_000_000, 0_i64..3000).prop_map(|(start, gap, count)| {

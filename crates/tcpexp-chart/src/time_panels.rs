@@ -1,4 +1,4 @@
-//! Panels over time, made of tables.
+//! Panels over time, built from tables.
 
 use std::cmp::Reverse;
 
@@ -9,14 +9,14 @@ use crate::flow_line::{FlowLine, LEAST_HEARD, lines_of, time_column};
 use crate::theme::SERIES;
 use crate::{Error, LineKind, Quantity, TimeLine, TimePanel, TimeSpan};
 
-/// A line whose largest value is a smaller part of the panel's largest than this lies on the axis.
+/// Lines whose peak is below 1/50 of the panel's peak are omitted, as they coincide with the axis.
 const LEAST_SEEN: f64 = 50.0;
 
-/// Whose lines are drawn, each with a number, the same in all panels.
+/// The drawn lines by name, with the same number in all panels.
 #[derive(Clone, Debug, Default)]
 pub struct Flows {
     names: Vec<String>,
-    /// How many lines had no colour left.
+    /// Number of lines omitted because all colours are in use.
     pub left_out: usize,
 }
 
@@ -33,12 +33,12 @@ impl Flows {
         })
     }
 
-    /// Whether there is only one, which no legend needs to name.
+    /// True if there is at most one line, which needs no name in the legend.
     pub fn is_one(&self) -> bool {
         self.names.len() < 2
     }
 
-    /// Takes the names away where there is only one.
+    /// Removes the labels if there is only one line.
     pub fn name_lines(&self, panels: &mut [TimePanel]) {
         if self.is_one() {
             for line in panels.iter_mut().flat_map(|panel| &mut panel.lines) {
@@ -53,12 +53,12 @@ impl Flows {
     }
 }
 
-/// The panel of a column: a line for each flow, those with most values first.
+/// The panel of a column: a line for each flow, those with the most values first.
 pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<TimePanel, Error> {
     let is_rate = column.ends_with("_bps");
     let mut lines = lines_of(frame, column)?;
     if is_rate {
-        // It would lie on the axis.
+        // The line would coincide with the axis.
         let highest =
             |points: &[(Timestamp, f64)]| points.iter().map(|point| point.1).fold(0.0, f64::max);
         let most = lines.iter().map(|line| highest(&line.points));
@@ -92,8 +92,9 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
     Ok(panel)
 }
 
-/// The panel of congestion windows: of one sender with threshold, flight size and recoveries, of
-/// several the windows only; and what a kernel logged.
+/// The panel of congestion windows, estimated and logged.
+///
+/// For a single sender it also shows threshold, flight size and recoveries.
 pub fn window_panel(
     sender: Option<&Frame>,
     logs: Option<&Frame>,
@@ -118,7 +119,7 @@ pub fn window_panel(
     let mut windows = Vec::new();
     let mut estimates = None;
     if let Some(sender) = sender {
-        // `tcpexp import` writes a log into the same columns.
+        // `tcpexp import` writes a log with the same columns.
         let is_log: Vec<bool> = (0..sender.rows())
             .map(|row| is_measured(sender, row))
             .collect();
@@ -132,7 +133,7 @@ pub fn window_panel(
     let most = windows.first().map_or(0, |line| line.points.len());
     windows.retain(|line| line.points.len() >= most / LEAST_HEARD);
     if !windows.is_empty() {
-        // Where hosts share a kernel, it logs receivers too.
+        // Hosts that share a kernel log their receivers too.
         measured.retain(|line| windows.iter().any(|window| window.name == line.name));
     }
     for logged in measured {
@@ -160,7 +161,7 @@ pub fn window_panel(
     Ok(panel)
 }
 
-/// The window of an only sender, with threshold and flight size where they are known.
+/// The window of a single sender, with threshold and flight size where known.
 fn lines_of_sender(sender: &Frame, window: &FlowLine) -> Result<Vec<TimeLine>, Error> {
     let line = |label: &str, kind, points: &[(Timestamp, f64)]| TimeLine {
         label: Some(label.to_owned()),
@@ -184,7 +185,7 @@ fn lines_of_sender(sender: &Frame, window: &FlowLine) -> Result<Vec<TimeLine>, E
     Ok(lines)
 }
 
-/// Recoveries in a table of events.
+/// The recoveries in a table of events.
 fn recoveries(events: &Frame) -> Vec<TimeSpan> {
     let cell = |column: &str, row| events.column(column).map_or(Cell::Null, |of| of.cell(row));
     let nanos = |column, row| match cell(column, row) {
@@ -202,7 +203,7 @@ fn recoveries(events: &Frame) -> Vec<TimeSpan> {
     spans.collect()
 }
 
-/// The times of a table of lost packets.
+/// The times in a table of lost packets.
 pub fn losses(lost: &Frame) -> Vec<Timestamp> {
     let Some(times) = time_column(lost) else {
         return Vec::new();
@@ -216,7 +217,7 @@ fn is_measured(sender: &Frame, row: usize) -> bool {
     source.is_some_and(|source| source.cell(row) == Cell::Text("measured"))
 }
 
-/// Flight sizes in the sender's segments, as windows are told.
+/// Flight sizes in the sender's segments, the unit of the windows.
 fn flight_segments(sender: &Frame) -> Option<Series> {
     let (sizes, segments) = (
         sender.column("flight_size_bytes")?,
@@ -294,7 +295,7 @@ mod tests {
             let panel = window_panel(sender, Some(&logs), None, &mut Flows::default()).unwrap();
             panel.lines.len()
         };
-        // The estimate, and the log of it.
+        // The estimate, and the log of the same sender.
         assert_eq!(lines(Some(&sender)), 2);
         assert_eq!(lines(None), 2);
     }
@@ -303,7 +304,7 @@ mod tests {
     fn recoveries_are_those_of_the_sender_that_is_drawn() {
         let busy_for = 2 * i64::try_from(LEAST_HEARD).unwrap();
         let times: Vec<i64> = (0..=busy_for).collect();
-        // The last one hardly hears anything.
+        // The last sender receives hardly any ACKs.
         let flows: Vec<i64> = times.iter().map(|time| time / busy_for).collect();
         let sender = Frame::of(vec![
             ("flow_id".into(), whole(&flows)),

@@ -1,4 +1,4 @@
-//! Quantities over time, one panel above the other.
+//! Time series charts: quantities over time, one panel above the other.
 
 use tcpexp_units::Timestamp;
 
@@ -16,46 +16,45 @@ use crate::stroke::Stroke;
 use crate::theme::Ink;
 use crate::{Error, Quantity, Style, Svg};
 
-/// Lines with fewer points than this are dots: a line between them would tell of values that are
-/// not.
+/// Lines with fewer points are drawn as dots: a line would suggest values in between.
 const LEAST_JOINED: usize = 30;
 
 /// One panel: a quantity over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimePanel {
-    /// What its vertical axis shows.
+    /// Quantity on the vertical axis.
     pub quantity: Quantity,
-    /// What it shows of whom.
+    /// Lines of the panel.
     pub lines: Vec<TimeLine>,
-    /// Times that are shaded.
+    /// Shaded time spans.
     pub spans: Vec<TimeSpan>,
-    /// Times of losses, which are marks above the panel.
+    /// Times of losses, shown as marks above the panel.
     pub lost: Vec<Timestamp>,
 }
 
-/// A quantity over time.
+/// A line of a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeLine {
-    /// What the legend calls it; a line without a name is not in the legend.
+    /// Name in the legend; a line without a name is not in the legend.
     pub label: Option<String>,
-    /// What it is, which tells how it looks.
+    /// Kind of the line, which determines its style.
     pub kind: LineKind,
-    /// In order of time.
+    /// Points in order of time.
     pub points: Vec<(Timestamp, f64)>,
 }
 
-/// How a line of a time series looks.
+/// Kind and style of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
-    /// Samples of the series of this number.
+    /// Samples of the series with this number.
     Samples(usize),
-    /// What holds until the next value, of the series of this number.
+    /// Values that hold until the next, of the series with this number.
     Steps(usize),
-    /// One value for each of many bins without gaps, of the series of this number.
+    /// Values of adjacent bins, of the series with this number.
     Bins(usize),
     /// An estimated congestion window.
     Estimate,
-    /// A slow start threshold; one above all windows is not shown.
+    /// A slow start threshold; values above all windows are not shown.
     Threshold,
     /// A flight size.
     FlightSize,
@@ -63,21 +62,22 @@ pub enum LineKind {
     Measured,
 }
 
-/// A time in which a sender repairs losses.
+/// A recovery of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeSpan {
-    /// When it begins.
+    /// Start of the recovery.
     pub start: Timestamp,
-    /// When it ends; `None` if that was not seen.
+    /// End of the recovery; `None` if it was not observed.
     pub end: Option<Timestamp>,
-    /// Whether it began with a timeout.
+    /// True if a timeout started the recovery.
     pub is_timeout: bool,
 }
 
-/// Draws panels over one time axis.
+/// Draws panels with a common time axis.
 ///
-/// Time is seconds since `origin`, or since the first value of all lines but logged ones, which may
-/// begin before. All times are on one clock. Values close in time are joined, lonely ones are dots.
+/// Time is in seconds since `origin`, or since the first value of all lines except logged ones,
+/// which may start earlier. All times must be on one clock. A line joins values close in time;
+/// isolated values are dots.
 pub fn timeseries_figure(
     panels: &[TimePanel],
     origin: Option<Timestamp>,
@@ -118,7 +118,7 @@ pub fn timeseries_figure(
     .draw(style)
 }
 
-/// Where time begins, and how long it is shown.
+/// Time zero and duration of the axis.
 struct TimeAxis {
     start: Timestamp,
     seconds: f64,
@@ -155,7 +155,7 @@ impl TimePanel {
     }
 
     fn plot(&self, axis: &TimeAxis, style: &Style) -> Plot {
-        // Where time is cut, values outside of it do not count.
+        // Values outside the visible time range do not affect the vertical axis.
         let x = AxisSpec::values("time (s)", (0.0, axis.seconds), &style.x);
         let is_within = |time: &Timestamp| (x.low..=x.high).contains(&axis.at(*time));
         let values = self
@@ -177,7 +177,8 @@ impl TimePanel {
         );
         let mut plot = Plot::new(x, y);
         for span in &self.spans {
-            // A recovery without an end lasts as long as its flow is seen to, not to the axis' end.
+            // A recovery without an observed end lasts until its flow's last point, not to the end
+            // of the axis.
             let end = span
                 .end
                 .or_else(|| self.last_at())
@@ -203,7 +204,7 @@ impl TimePanel {
         plot
     }
 
-    /// Rates and windows are compared by their heights, so their axis begins at zero.
+    /// The vertical range; rates and windows compare by height, so their axis starts at zero.
     fn y_range(&self, least: f64, most: f64) -> (f64, f64) {
         let is_height = |line: &TimeLine| !matches!(line.kind, LineKind::Samples(_));
         if least >= 0.0 && self.lines.iter().any(is_height) {
@@ -221,7 +222,7 @@ impl TimeLine {
             .map(|(time, value)| (axis.at(*time), shown.value(*value)))
             .collect();
         if let (LineKind::Bins(_), [.., before, last]) = (self.kind, points.as_slice()) {
-            // The last bin is as wide as the one before.
+            // The last bin is as wide as the bin before it.
             points.push((2.0 * last.0 - before.0, last.1));
         }
         let join = match self.kind {
@@ -246,7 +247,7 @@ impl LineKind {
         }
     }
 
-    /// What is drawn first is covered.
+    /// Drawing order: lines of lower depth are drawn first, below the others.
     const fn depth(self) -> u8 {
         match self {
             Self::Measured => 0,

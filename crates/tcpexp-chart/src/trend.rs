@@ -1,4 +1,4 @@
-//! One number per run against a parameter, such as fairness over round-trip times.
+//! Trends: one number per run against a parameter, such as fairness over round-trip times.
 
 use tcpexp_metrics::fairness::jain;
 use tcpexp_table::Frame;
@@ -17,14 +17,14 @@ use crate::{Error, Levels, Quantity, Statistic, Style, Svg};
 const WIDTH: u32 = 3;
 const RADIUS: u32 = 7;
 
-/// How the flows of a run become one number.
+/// The measure that combines the flows of a run into one number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
-    /// Jain's index of them: 1 if all have the same.
+    /// Jain's index: 1 if all values are equal.
     Jain,
-    /// The smallest over the largest.
+    /// The smallest value over the largest.
     Ratio,
-    /// A statistic of them, for columns that are such a number already.
+    /// A statistic of the values, for columns that already have such a measure.
     Of(Statistic),
 }
 
@@ -42,8 +42,10 @@ impl Share {
     }
 }
 
-/// Draws the median over runs of a number of each run against the parameter of `x`, a line with
-/// markers for each of `colours`. Whiskers are 95 % bootstrap intervals of the median.
+/// Draws the median over runs of a number of each run against the parameter of `x`, as a line with
+/// markers for each of `colours`.
+///
+/// Whiskers are 95 % bootstrap intervals of the median.
 pub fn trend_figure(
     frame: &Frame,
     (y, quantity, share): (&str, &Quantity, Share),
@@ -134,7 +136,7 @@ impl Trend {
     }
 }
 
-/// The range with a margin, so that no marker lies on the frame.
+/// The range with a margin, so that no marker is on the frame.
 fn around((least, most): (f64, f64), log: bool) -> (f64, f64) {
     if log && least > 0.0 {
         return (least / 1.15, most * 1.15);

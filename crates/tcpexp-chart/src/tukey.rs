@@ -1,8 +1,8 @@
-//! Box plots as Tukey drew them.
+//! Tukey's box plots.
 
 use crate::quantile::Sorted;
 
-/// How far beyond the quartiles a whisker reaches at the most, in interquartile ranges.
+/// Maximum length of a whisker beyond the quartiles, in interquartile ranges.
 const REACH: f64 = 1.5;
 
 /// A box with whiskers (Tukey: Exploratory Data Analysis, 1977, section 2D).
@@ -11,15 +11,15 @@ pub(crate) struct Tukey {
     pub(crate) lower_quartile: f64,
     pub(crate) median: f64,
     pub(crate) upper_quartile: f64,
-    /// The smallest and the largest value that are no more than 1.5 interquartile ranges from the
-    /// box: whiskers end at values, not at fences.
+    /// The smallest and the largest value within 1.5 interquartile ranges of the box: whiskers end
+    /// at values, not at fences.
     pub(crate) whiskers: (f64, f64),
-    /// All values beyond the whiskers, in order.
+    /// All values beyond the whiskers, in ascending order.
     pub(crate) outliers: Vec<f64>,
 }
 
 impl Tukey {
-    /// `None` without values.
+    /// Computes the box; `None` without values.
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let sorted = Sorted::of(values);
         let [lower_quartile, median, upper_quartile] =

@@ -1,8 +1,8 @@
-//! One page for a run or a sweep that a browser shows from disk, without a network.
+//! A page for a run or a sweep that a browser shows from disk, without a network.
 //!
-//! The page carries all it needs: its data, its style, and the uPlot library, which draws the
-//! charts. What the reader can do is in the scripts beside this file: filter runs by parameter,
-//! colour by one, zoom, read values, sort tables.
+//! The page contains its data, its style, and the uPlot library, which draws the charts. The
+//! scripts beside this file implement the interaction: filtering runs by parameter, colouring by a
+//! parameter, zooming, reading values, sorting tables.
 
 mod quantiles;
 
@@ -29,16 +29,16 @@ const SCRIPTS: [&str; 4] = [
     include_str!("page.js"),
 ];
 
-/// What a page shows.
+/// The contents of a page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Page {
-    /// Heading and name in the browser.
+    /// Heading and browser title.
     pub title: String,
-    /// A line below it.
+    /// A line below the heading.
     pub summary: String,
-    /// What the runs may differ by, in the order in which they are offered as filters.
+    /// The parameters of the runs, in the order of the filters.
     pub parameters: Vec<PageParameter>,
-    /// One experiment each.
+    /// The runs, one experiment each.
     pub runs: Vec<PageRun>,
     /// Charts over time, one per key of [`PageFlow::series`].
     pub panels: Vec<PageAxis>,
@@ -48,88 +48,88 @@ pub struct Page {
     pub tables: Vec<PageTable>,
 }
 
-/// A parameter and the values that runs have for it.
+/// A parameter and its values in the runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct PageParameter {
-    /// Its name, with the unit.
+    /// Name of the parameter, with the unit.
     pub name: String,
-    /// Its values in order.
+    /// Values in order.
     pub values: Vec<Value>,
 }
 
-/// What a chart draws.
+/// A chart's quantity.
 #[derive(Clone, Debug, Serialize)]
 pub struct PageAxis {
-    /// Under which key a flow has it.
+    /// Key of the quantity in a flow.
     pub key: String,
     /// Heading of the chart.
     pub title: String,
-    /// Quantity and unit at the axis.
+    /// Quantity and unit on the axis.
     pub axis: String,
 }
 
 /// A run.
 #[derive(Clone, Debug, Serialize)]
 pub struct PageRun {
-    /// How the run is called.
+    /// Name of the run.
     pub name: String,
-    /// Runs of one cell have the same parameters.
+    /// The cell; runs of one cell have the same parameters.
     pub cell: Option<String>,
-    /// Which run of its cell this is.
+    /// Repetition number within the cell.
     pub repetition: Option<u32>,
-    /// Whether it can be used.
+    /// Status of the run, which shows whether it is usable.
     pub status: String,
-    /// Why not.
+    /// Why the run is unusable.
     pub reason: Option<String>,
-    /// What was set for it.
+    /// Parameter values of the run.
     pub parameters: BTreeMap<String, Value>,
-    /// Its flows, the busiest first.
+    /// Flows of the run, the busiest first.
     pub flows: Vec<PageFlow>,
 }
 
 /// One direction of a flow.
 #[derive(Clone, Debug, Serialize)]
 pub struct PageFlow {
-    /// How it is called.
+    /// Name of the flow.
     pub label: String,
-    /// What it measured over time.
+    /// Measurements over time, by key.
     pub series: BTreeMap<String, PageSeries>,
-    /// What it measured at equal steps from the smallest to the largest sample.
+    /// Quantiles by key, at equal steps from the smallest to the largest sample.
     pub quantiles: BTreeMap<String, Vec<f64>>,
 }
 
-/// Points over time; both have one length.
+/// Points over time; both vectors have the same length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PageSeries {
-    /// Seconds since the run began, never falling.
+    /// Seconds since the start of the run, in ascending order.
     pub time_s: Vec<f64>,
-    /// The values there.
+    /// Values at these times.
     pub values: Vec<f64>,
 }
 
 /// A table.
 #[derive(Clone, Debug, Serialize)]
 pub struct PageTable {
-    /// Its heading.
+    /// Heading of the table.
     pub title: String,
-    /// Its columns.
+    /// Columns of the table.
     pub columns: Vec<PageColumn>,
-    /// A value for each column; null is not known.
+    /// Rows with a value per column; null means unknown.
     pub rows: Vec<Vec<Value>>,
 }
 
 /// A column of a table.
 #[derive(Clone, Debug, Serialize)]
 pub struct PageColumn {
-    /// Its name, with the unit.
+    /// Name of the column, with the unit.
     pub name: String,
-    /// What its values mean.
+    /// Definition of the column's values.
     pub definition: String,
 }
 
 impl PageSeries {
-    /// What `samples` kept, from at most `most_bins` bins of four, in seconds since `start` and in
-    /// the unit that `value` gives.
+    /// Converts `samples` to seconds since `start` and to the unit of `value`, thinned to
+    /// `most_bins` bins of up to four samples.
     pub fn of<V: Copy + Ord>(
         samples: &Thinned<V>,
         start: Timestamp,
@@ -145,12 +145,13 @@ impl PageSeries {
 }
 
 impl Page {
-    /// The page as one HTML file. The same page gives the same bytes.
+    /// Renders the page as one HTML file. The same page gives the same bytes.
     ///
     /// # Errors
-    /// Only if a value cannot be told in JSON.
+    ///
+    /// Fails only if a value has no JSON representation.
     pub fn html(&self) -> serde_json::Result<String> {
-        // In a string of JSON this is the same character, and no tag can begin with it.
+        // In a JSON string the escape is the same character, and it cannot start an HTML tag.
         let data = serde_json::to_string(self)?.replace('<', "\\u003c");
         let title = escaped(&self.title);
         let (style, script) = (STYLE.concat(), SCRIPTS.concat());
@@ -165,7 +166,7 @@ impl Page {
     }
 }
 
-/// `frame` with each `{{name}}` replaced; what is put in is not looked at again.
+/// Replaces each `{{name}}` in `frame`; inserted text is not searched for names.
 fn filled(frame: &str, parts: &[(&str, &str)]) -> String {
     let mut page = String::new();
     for (at, piece) in frame.split("{{").enumerate() {

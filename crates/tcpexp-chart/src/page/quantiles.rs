@@ -2,11 +2,11 @@
 
 use tcpexp_metrics::quantile::quantile;
 
-/// Steps between the quantiles of a page: a multiple of 20, so that 5, 25, 50, 75 and 95 % are among
-/// them, and fine enough that a line over 500 pixels shows no corners.
+/// Steps between the quantiles of a page: a multiple of 20, so that the quantiles include 5, 25,
+/// 50, 75 and 95 %, and fine enough for a smooth line over 500 pixels.
 const QUANTILE_STEPS: usize = 200;
 
-/// Quantiles of `samples` at equal steps of the share, from the smallest sample to the largest, as
+/// Quantiles of `samples` at equal steps, from the smallest sample to the largest, as
 /// [`tcpexp_metrics::quantile`] defines them; `None` without finite samples.
 pub fn page_quantiles(mut samples: Vec<f64>) -> Option<Vec<f64>> {
     samples.retain(|sample| sample.is_finite());
