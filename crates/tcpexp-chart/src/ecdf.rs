@@ -13,7 +13,7 @@ use crate::{AxisStyle, Error, Group, Quantity, Style, Svg};
 const STEPS: usize = 2000;
 const WIDTH: u32 = 4;
 
-/// Draws the empirical distribution of each group: the share of its values up to a value.
+/// Draws the empirical distribution of each group: the share of values that do not exceed a value.
 ///
 /// The legend shows the medians.
 pub fn ecdf_figure(quantity: &Quantity, groups: &[Group], style: &Style) -> Result<Svg, Error> {

@@ -1,12 +1,13 @@
-//! Samples and tables to charts for papers: SVG, and PNG drawn from that SVG.
+//! Draws charts for papers from samples and tables, as SVG or as PNG rendered from the SVG.
 //!
 //! A chart is a function of its data. The font is part of this crate, so a chart looks the same
-//! on every machine and the same data gives the same bytes. Size, colours and axes are a [`Style`].
+//! on every machine, and the same data gives the same bytes. A [`Style`] sets size, colours and
+//! axes.
 //!
 //! Some charts take samples as they are measured, thinned to bounded memory ([`DelaySeries`],
-//! [`RateSeries`], [`CwndSeries`]); the others take a [`Frame`](tcpexp_table::Frame) of any table and
-//! the names of its columns, from which follows what their axes are called ([`Quantity`]). Rows are
-//! grouped by the values of columns ([`Levels`]).
+//! [`RateSeries`], [`CwndSeries`]). The other charts take a [`Frame`](tcpexp_table::Frame) of any
+//! table and the names of its columns, which determine the names of the axes ([`Quantity`]).
+//! [`Levels`] groups rows by the values of columns.
 //!
 //! ```
 //! use tcpexp_chart::{FigureSize, DelaySeries, rtt_figure};
@@ -24,8 +25,9 @@
 //! # Ok::<(), tcpexp_chart::Error>(())
 //! ```
 //!
-//! Inside, a chart is a scene: panels with layers in the units of their axes, and keys of a legend.
-//! One place lays out scenes and draws them, clipped to their panels and thinned to what can be seen.
+//! Internally, a chart is a scene: panels with layers in the units of their axes, and keys of a
+//! legend. All scenes share one layout and drawing code, which clips layers to their panels and
+//! removes points that are not visible.
 
 mod axis;
 mod bars;

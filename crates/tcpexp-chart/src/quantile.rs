@@ -23,8 +23,8 @@ impl Sorted {
         tcpexp_metrics::quantile::quantile(&self.0, share)
     }
 
-    /// At most `most` steps of the empirical distribution: values, each with the share of values up
-    /// to it.
+    /// At most `most` steps of the empirical distribution, each a value and the share of all values
+    /// that do not exceed it.
     ///
     /// The first step is the smallest value with share 0; the last step is the largest value.
     pub(crate) fn steps(&self, most: usize) -> Vec<(f64, f64)> {

@@ -20,7 +20,7 @@ const COLOURED: usize = SERIES - 1;
 const MOST_BINS: usize = 800;
 /// If a line has more corners than this, all lines are thin: five corners per millimetre.
 const MANY_CORNERS: usize = 800;
-/// Flows with a peak rate below 1/50 of the highest flow's are omitted: their lines would stay
+/// Flows with a peak below 1/50 of the highest flow's peak are omitted: their lines would stay
 /// within a millimetre of the axis.
 const LEAST_SEEN: u64 = 50;
 /// Extra width of totals over the lines on them, so that both are visible where they coincide.

@@ -131,7 +131,7 @@ mod tests {
         );
         let drawn = drawn.unwrap();
         assert_snapshot!(drawn.texts(), @r"cdg | reno | 0 | 20 | 40 | 60 | 80 | 100 | 8.0 | 8.5 | 9.0 | 9.5 | 10.0 | median RTT (ms) | goodput (Mbit/s)");
-        // Two points, a mean, and one marker in the legend.
+        // The markers are two points, their mean, and one in the legend.
         assert_eq!(drawn.as_str().matches("<circle").count(), 4);
     }
 }

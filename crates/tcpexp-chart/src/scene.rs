@@ -14,7 +14,7 @@ const MARGIN: i32 = 12;
 const BETWEEN: (i32, i32) = (40, 14);
 /// Height of a title above a panel.
 const TITLE: i32 = TEXT_HEIGHT + 14;
-/// Minimum size of a panel's data area; smaller figures are an error.
+/// Minimum width and height of a panel's data area; a figure with less room is an error.
 const LEAST_INSIDE: i32 = 120;
 /// Target height of the data area in a figure that may grow: 30 mm for a single panel, 20 mm for
 /// each of several.

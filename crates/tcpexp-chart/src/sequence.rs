@@ -28,8 +28,8 @@ const WINDOW: Stroke = Stroke {
 /// Illustrated, volume 1, section 20.8).
 ///
 /// Each segment is an upright line from its first byte to its last; retransmitted segments have
-/// another colour. Further lines show the acknowledged data, the receiver's window, and selectively
-/// acknowledged data.
+/// another colour. The line below the segments shows the acknowledged data, the line above them the
+/// receiver's window. The graph also shows selectively acknowledged data.
 ///
 /// `rows` must be from one direction of one flow, in order of time. Time is in seconds since the
 /// first row.

@@ -7,7 +7,7 @@ use crate::Theme;
 pub struct Style {
     /// Size on paper.
     pub size: FigureSize,
-    /// Its colours.
+    /// Colour theme.
     pub theme: Theme,
     /// Title above the figure; papers use captions instead.
     pub title: Option<String>,

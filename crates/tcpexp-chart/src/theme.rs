@@ -10,7 +10,7 @@ pub enum Theme {
     Paper,
     /// Colours on nearly black, for screens and slides.
     Dark,
-    /// Greys on white, for monochrome print and colour-blind readers.
+    /// Greys on white, for print and readers without colour.
     Grey,
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn wrapped(parts: &[String], width: usize) -> Vec<String> {
     lines
 }
 
-/// Width of a text in terminal columns: one per character, which holds for all printed text.
+/// Width of `text` in terminal columns. All printed characters, including `µ`, are one column wide.
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().count()
 }

@@ -78,7 +78,7 @@ impl<R> Columns<R> {
     }
 }
 
-/// An array of `rows` equal values, taken from an array whose values are all equal.
+/// Resizes an array of equal values to `rows`.
 fn repeated(array: &ArrayRef, rows: usize) -> ArrayRef {
     if rows <= array.len() {
         return array.slice(0, rows);

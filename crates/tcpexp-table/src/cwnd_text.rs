@@ -264,8 +264,8 @@ impl Over {
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// Packets lost on the path, and retransmissions by whether the earlier packet was lost,
-    /// overtaken or had arrived.
+    /// Packets lost on the path, and retransmissions by the fate of the earlier packet: lost,
+    /// overtaken or arrived.
     fn lost(&self) -> Option<String> {
         let lost = self.summary.lost_packets?;
         let packets = if lost == 1 { "packet" } else { "packets" };

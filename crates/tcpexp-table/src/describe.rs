@@ -18,9 +18,9 @@ pub struct TableDescription {
     pub name: String,
     /// Meaning of a row.
     pub description: String,
-    /// The command that writes it.
+    /// The command that writes the table.
     pub command: String,
-    /// Version of its columns.
+    /// Version of the columns.
     pub version: String,
     /// Columns from left to right.
     pub columns: Vec<ColumnDescription>,
@@ -33,7 +33,7 @@ pub struct ColumnDescription {
     pub name: String,
     /// Data type, by its Arrow name.
     pub data_type: String,
-    /// The unit of its numbers; `None` for text, flags and plain numbers.
+    /// The unit of the numbers; `None` for text, flags and plain numbers.
     pub unit: Option<&'static str>,
     /// True if the column may contain nulls.
     pub is_nullable: bool,

@@ -22,7 +22,7 @@ pub enum Error {
     /// The rows do not fit their schema or format.
     #[error("cannot encode the table")]
     Encode(#[source] ArrowError),
-    /// A table cannot be read back.
+    /// A table cannot be read.
     #[error("cannot read the table")]
     Read(#[source] ArrowError),
     /// A table lacks a column, or the column has another type.

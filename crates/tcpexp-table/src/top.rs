@@ -50,7 +50,7 @@ impl<R> Top<R> {
         }
     }
 
-    /// Counts a row that is too light as part of the rest and returns true.
+    /// Returns true for a row that is too light, and adds the row to the rest.
     ///
     /// Of many rows nearly all are too light; this check saves moving and sorting them.
     pub(crate) fn passes_over(&mut self, row: &R) -> bool {

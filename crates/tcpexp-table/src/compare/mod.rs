@@ -39,7 +39,7 @@ pub struct ComparedCell {
     pub runs: [u64; 3],
     /// The runs that do not count, and why; `None` if all runs count.
     pub left_out: Option<String>,
-    /// The measurement options: omitted time, and when flows count as settled.
+    /// Warm-up, window, and the criteria for settled flows.
     pub options: Options,
 }
 
