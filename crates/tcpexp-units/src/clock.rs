@@ -1,18 +1,18 @@
-//! How fast one clock runs against another.
+//! Relative rate of two clocks.
 
 use std::fmt;
 
 use crate::TimeDelta;
 
-/// Rate error of one clock against another in parts per trillion: positive runs fast.
+/// Rate error of one clock against another in parts per trillion; a positive skew runs fast.
 ///
-/// Parts per trillion, because the crystals of two hosts differ by some 10 ppm and a minute of
-/// capture tells the difference to better than a part in a billion.
+/// Host crystals differ by some 10 ppm, and one minute of capture measures the difference to better
+/// than one part in a billion. Parts per trillion keep that precision in an integer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Skew(i64);
 
 impl Skew {
-    /// Two clocks of one rate.
+    /// Both clocks run at the same rate.
     pub const NONE: Self = Self(0);
 
     /// A skew of `ppt` parts per trillion.
@@ -30,11 +30,11 @@ impl Skew {
         self.0 as f64 / 1e6
     }
 
-    /// What a clock that is this fast shows too much after `span` has passed on it.
+    /// Returns the excess time that a clock with this skew shows after it has advanced by `span`.
     ///
     /// Exact to half a nanosecond; saturates.
     pub fn gained(self, span: TimeDelta) -> TimeDelta {
-        // Measured on the fast clock itself: of (1 + s) seconds shown, s are too many.
+        // `span` is measured on the fast clock itself: of (1 + s) seconds shown, s are excess.
         const TRILLION: i128 = 1_000_000_000_000;
         let product = i128::from(span.as_nanos()) * i128::from(self.0);
         let whole = TRILLION + i128::from(self.0);

@@ -1,8 +1,8 @@
-//! Decimal numbers with a unit, read and printed without rounding.
+//! Exact parsing and printing of decimal numbers with a unit.
 
 use thiserror::Error;
 
-/// A quantity that cannot be read.
+/// Error for a text that is not a valid quantity.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("\"{text}\" is no {what}: expected {expected}")]
 pub struct QuantityError {
@@ -11,17 +11,16 @@ pub struct QuantityError {
     expected: &'static str,
 }
 
-/// A kind of quantity: its name, an example of how it is written, and its units.
+/// One kind of quantity: its name, an example for error messages, and its units.
 pub(crate) struct Kind {
     pub(crate) what: &'static str,
     pub(crate) expected: &'static str,
-    /// Lower-case unit and how many of the smallest unit it is. The first one of a size is the one
-    /// that is printed.
+    /// Lower-case unit and its size in the smallest unit. `print` uses the first unit of each size.
     pub(crate) units: &'static [(&'static str, u64)],
 }
 
 impl Kind {
-    /// Reads a decimal number and its unit, as a whole number of the smallest unit.
+    /// Parses a decimal number with a unit into a whole number of the smallest unit.
     pub(crate) fn parse(&self, text: &str) -> Result<u64, QuantityError> {
         self.value(text.trim()).ok_or_else(|| self.error(text))
     }
@@ -42,12 +41,12 @@ impl Kind {
         scaled(number, *scale)
     }
 
-    /// The largest unit that leaves at least one whole, with all decimals that there are.
+    /// Prints the value exactly, in the largest decimal unit that does not exceed it.
     pub(crate) fn print(&self, value: u64) -> String {
         let fitting = self.units.iter().filter(|(_, scale)| *scale <= value);
         let exact = fitting.filter(|(_, scale)| is_power_of_ten(*scale));
         let smallest = self.units.iter().min_by_key(|(_, scale)| *scale);
-        // Of units of one size the last maximum would win; the first is the one to print.
+        // `max_by_key` would return the last of two units of one size; printing needs the first.
         let best = exact.fold(None::<&(&str, u64)>, |best, unit| match best {
             Some(best) if best.1 >= unit.1 => Some(best),
             _ => Some(unit),
@@ -68,7 +67,7 @@ fn is_power_of_ten(scale: u64) -> bool {
     10_u64.checked_pow(scale.ilog10()) == Some(scale)
 }
 
-/// A decimal number times `scale`, if that is a whole number: "1.5" times 1000 is 1500.
+/// Returns a decimal number times `scale`, if the product is whole: "1.5" times 1000 is 1500.
 fn scaled(number: &str, scale: u64) -> Option<u64> {
     let (whole, decimals) = match number.split_once('.') {
         Some((whole, decimals)) if !decimals.is_empty() => (whole, decimals),
@@ -86,7 +85,7 @@ fn scaled(number: &str, scale: u64) -> Option<u64> {
     is_whole.then(|| u64::try_from(product / parts).ok())?
 }
 
-/// Gives a type with `FromStr` and `Display` the matching serde: it is a string.
+/// Implements serde as a string for a type with `FromStr` and `Display`.
 macro_rules! text_serde {
     ($type:ty) => {
         impl serde::Serialize for $type {
@@ -104,7 +103,7 @@ macro_rules! text_serde {
 }
 pub(crate) use text_serde;
 
-/// Reads a string by its `FromStr`; anything else is told what was expected.
+/// Deserializes a string by its `FromStr`; the error for any other value names the expected form.
 pub(crate) fn from_text<'de, T, D>(from: D, name: &'static str) -> Result<T, D::Error>
 where
     T: std::str::FromStr<Err = QuantityError>,
@@ -116,7 +115,7 @@ where
         type Value = T;
 
         fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            // What the empty text lacks is what any other kind of value lacks.
+            // The error for the empty text carries the expected form of this type.
             match T::from_str("") {
                 Err(error) => write!(f, "a string with {}", error.expected),
                 Ok(_) => write!(f, "a string with a {}", self.0),

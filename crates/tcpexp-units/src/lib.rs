@@ -1,8 +1,8 @@
-//! Time, rates and sizes, and only the arithmetic that makes sense.
+//! Types for time, rates and sizes that allow only meaningful arithmetic.
 //!
-//! A [`Timestamp`] is a point on one capture's clock, a [`TimeDelta`] is a span. Two timestamps
-//! subtract to a span; adding them does not compile. Both are whole nanoseconds in an `i64`, so
-//! what a capture file says is what a table says.
+//! A [`Timestamp`] is a point on one capture's clock; a [`TimeDelta`] is a span. The difference of
+//! two timestamps is a span; adding two timestamps does not compile. Both hold whole nanoseconds in
+//! an `i64`, so a table shows exactly the time in the capture file.
 //!
 //! ```
 //! use tcpexp_units::{TimeDelta, Timestamp};
@@ -13,7 +13,7 @@
 //! assert_eq!((received - sent).to_string(), "20.017 ms");
 //! ```
 //!
-//! Plans write quantities with their units. They are read exactly, never through a float.
+//! Plans write quantities with their units. They are parsed exactly, never through a float.
 //!
 //! ```
 //! use tcpexp_units::{BitRate, Buffer};

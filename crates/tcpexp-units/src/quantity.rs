@@ -1,4 +1,4 @@
-//! Quantities as plans write them: rates, sizes, shares and buffers, in whole numbers throughout.
+//! Quantities in plans: rates, sizes, shares and buffers, all stored as whole numbers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,10 +6,10 @@ use std::str::FromStr;
 use crate::TimeDelta;
 use crate::decimal::{Kind, QuantityError, text_serde};
 
-/// A rate in bits per second. Which bytes it counts (headers, framing) is its user's to say.
+/// A rate in bits per second. The user of the rate defines which bytes count (headers, framing).
 ///
-/// Written `800kbit`, `1.5mbit`, `1gbit`; in bytes `48kB/s`. Units are decimal. What `tc` calls
-/// `mbps` is megabytes per second, which nobody expects: it is refused.
+/// Written `800kbit`, `1.5mbit`, `1gbit`; in bytes `48kB/s`. Units are decimal. `tc` reads `mbps` as
+/// megabytes per second, against common usage, so this type rejects it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitRate(u64);
 
@@ -17,22 +17,22 @@ pub struct BitRate(u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteCount(u64);
 
-/// A part of a whole, in billionths: a probability, a loss ratio. Written `1%`, `0.001%`.
+/// A fraction of a whole, in billionths: a probability or a loss ratio. Written `1%`, `0.001%`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Share(u32);
 
-/// How much a queue may hold, in the unit in which it was asked for.
+/// Capacity of a queue, in the unit of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Buffer {
     /// Packets of any size: `90p`.
     Packets(u64),
     /// Bytes: `64kB`, `64KiB`.
     Bytes(ByteCount),
-    /// What the bottleneck sends in this time: `100ms`.
+    /// The bytes that the bottleneck sends in this time: `100ms`.
     Time(TimeDelta),
     /// Thousandths of the bandwidth-delay product: `1bdp`, `0.5bdp`.
     Bdp {
-        /// 1000 is one product of the bottleneck's rate and the path's base round-trip time.
+        /// 1000 is one product of the bottleneck rate and the base round-trip time of the path.
         thousandths: u64,
     },
 }
@@ -54,7 +54,7 @@ const BIT_RATE: Kind = Kind {
     ],
 };
 
-/// Rates in bytes, in bits: here the letter case tells bytes from bits.
+/// Byte rates with their size in bits per second. Letter case separates bytes from bits here.
 const BYTE_RATE: Kind = Kind {
     units: &[
         ("B/s", 8),
@@ -112,24 +112,24 @@ const BDP: Kind = Kind {
 };
 
 impl BitRate {
-    /// A rate of `bps` bits per second.
+    /// Creates a rate of `bps` bits per second.
     pub const fn from_bps(bps: u64) -> Self {
         Self(bps)
     }
 
-    /// Bits per second.
+    /// The rate in bits per second.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
 
-    /// The bytes that pass in `time`, rounded up; nothing for a negative time.
+    /// Returns the bytes transferred in `time`, rounded up; zero for a negative time.
     pub fn bytes_in(self, time: TimeDelta) -> ByteCount {
         let nanos = u128::try_from(time.as_nanos()).unwrap_or(0);
         let bytes = (u128::from(self.0) * nanos).div_ceil(8_000_000_000);
         ByteCount(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 
-    /// The time that `bytes` take, rounded to nanoseconds; `None` at rate zero.
+    /// Returns the transfer time of `bytes`, rounded down to nanoseconds; `None` at rate zero.
     pub fn time_of(self, bytes: ByteCount) -> Option<TimeDelta> {
         let bits = u128::from(bytes.0) * 8_000_000_000;
         let nanos = bits.checked_div(u128::from(self.0))?;
@@ -140,29 +140,29 @@ impl BitRate {
 }
 
 impl ByteCount {
-    /// A size of `bytes` bytes.
+    /// Creates a size of `bytes` bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// Bytes.
+    /// The size in bytes.
     pub const fn as_bytes(self) -> u64 {
         self.0
     }
 }
 
 impl Share {
-    /// Nothing of it.
+    /// Nothing of the whole.
     pub const NONE: Self = Self(0);
-    /// All of it.
+    /// All of the whole.
     pub const ALL: Self = Self(1_000_000_000);
 
-    /// A share of `ppb` billionths; `None` above the whole.
+    /// Creates a share of `ppb` billionths; `None` above the whole.
     pub fn from_ppb(ppb: u32) -> Option<Self> {
         (ppb <= Self::ALL.0).then_some(Self(ppb))
     }
 
-    /// Billionths.
+    /// The share in billionths.
     pub const fn as_ppb(self) -> u32 {
         self.0
     }
@@ -172,7 +172,7 @@ impl Share {
         f64::from(self.0) / 1e9
     }
 
-    /// All but this.
+    /// The complement: one minus this share.
     #[must_use]
     pub const fn rest(self) -> Self {
         Self(Self::ALL.0 - self.0)
@@ -180,9 +180,9 @@ impl Share {
 }
 
 impl TimeDelta {
-    /// The shortest exact text that reads back as this: `20ms`, `1.5s`, `-500us`.
+    /// The shortest exact text that parses back to this span: `20ms`, `1.5s`, `-500us`.
     ///
-    /// Unlike `Display`, which rounds for readers.
+    /// `Display` rounds for readers instead.
     pub fn to_exact_text(self) -> String {
         let sign = if self.as_nanos() < 0 { "-" } else { "" };
         match self.as_nanos().unsigned_abs() {

@@ -1,6 +1,6 @@
-//! The units that rates are shown in.
+//! Display units of rates.
 
-/// The unit of all rates in one table or chart, so that they compare at a glance.
+/// The display unit of all rates in one table or chart, so that they compare at a glance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateUnit {
     name: &'static str,
@@ -8,8 +8,8 @@ pub struct RateUnit {
 }
 
 impl RateUnit {
-    /// For rates up to `highest_bps`: megabits per second, unless that is below one or above ten
-    /// thousand of them.
+    /// Chooses the unit for rates up to `highest_bps`: kbit/s below 1 Mbit/s, Gbit/s from 10 000
+    /// Mbit/s, and Mbit/s between.
     pub fn of(highest_bps: u64) -> Self {
         let (name, bps) = match highest_bps {
             0..1_000_000 => ("kbit/s", 1e3),
@@ -19,12 +19,12 @@ impl RateUnit {
         Self { name, bps }
     }
 
-    /// What it is called.
+    /// Name of the unit, such as `Mbit/s`.
     pub const fn name(self) -> &'static str {
         self.name
     }
 
-    /// A rate in this unit.
+    /// Converts a rate in bits per second to this unit.
     pub fn value(self, bps: u64) -> f64 {
         bps as f64 / self.bps
     }

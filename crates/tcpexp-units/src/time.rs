@@ -4,10 +4,10 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Neg, Sub};
 
-/// A point in time on one capture's clock: nanoseconds since 1970-01-01 UTC as that clock tells it.
+/// A point in time on one capture's clock, in nanoseconds since 1970-01-01 UTC on that clock.
 ///
-/// Nothing here says which clock. Subtracting timestamps of two clocks is a one-way delay with the
-/// clocks' offset in it; only the code that estimates the offset may do so.
+/// The type does not record which clock. The difference of timestamps from two clocks is a one-way
+/// delay plus the clock offset; only the code that estimates the offset may compute it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -16,12 +16,12 @@ pub struct Timestamp(i64);
 pub struct TimeDelta(i64);
 
 impl Timestamp {
-    /// The earliest point that can be told.
+    /// The earliest representable point.
     pub const MIN: Self = Self(i64::MIN);
-    /// The latest point that can be told.
+    /// The latest representable point.
     pub const MAX: Self = Self(i64::MAX);
 
-    /// The point `nanos` nanoseconds after 1970-01-01 UTC.
+    /// Creates the point `nanos` nanoseconds after 1970-01-01 UTC.
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
@@ -33,40 +33,40 @@ impl Timestamp {
 }
 
 impl TimeDelta {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Self = Self(0);
 
-    /// A span of `nanos` nanoseconds.
+    /// Creates a span of `nanos` nanoseconds.
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
-    /// A span of `micros` microseconds; saturates after 292 years.
+    /// Creates a span of `micros` microseconds; saturates after 292 years.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros.saturating_mul(1_000))
     }
 
-    /// A span of `millis` milliseconds; saturates after 292 years.
+    /// Creates a span of `millis` milliseconds; saturates after 292 years.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// A span of `seconds` seconds; saturates after 292 years.
+    /// Creates a span of `seconds` seconds; saturates after 292 years.
     pub const fn from_seconds(seconds: i64) -> Self {
         Self(seconds.saturating_mul(1_000_000_000))
     }
 
-    /// Whole nanoseconds.
+    /// The span in whole nanoseconds.
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
 
-    /// Seconds, for charts and printed text.
+    /// The span in seconds, for charts and printed text.
     pub fn as_seconds_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Milliseconds, for charts and printed text.
+    /// The span in milliseconds, for charts and printed text.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -78,8 +78,8 @@ impl TimeDelta {
     }
 }
 
-// A capture file can claim any 64-bit time, so the arithmetic saturates: a nonsense timestamp
-// gives a nonsense span and never a panic.
+// A capture file can hold any 64-bit time, so the arithmetic saturates: an invalid timestamp gives
+// an invalid span and never a panic.
 impl Sub for Timestamp {
     type Output = TimeDelta;
     fn sub(self, earlier: Self) -> TimeDelta {
@@ -134,7 +134,7 @@ impl Sum for TimeDelta {
     }
 }
 
-/// Prints with the unit that leaves one to three digits before the point: `20.017 ms`.
+/// Prints the unit that leaves one to three digits before the decimal point: `20.017 ms`.
 impl fmt::Display for TimeDelta {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit_nanos, unit) = match self.0.unsigned_abs() {

@@ -1,23 +1,23 @@
-//! From the bytes of a record to a packet.
+//! Decodes the bytes of a record into a packet.
 
 use crate::ip::Datagram;
 use crate::unread::Unread;
 use crate::{LinkType, Packet, Skipped, Tunnels, ip, link, transport, tunnel};
 
-/// Tunnels in tunnels that are followed; real networks have two or three.
+/// Limit on nested tunnels; real networks nest two or three.
 const MAX_TUNNELS: usize = 8;
 
-/// The packet in one record: `captured` bytes of a frame that had `wire_bytes` on the wire.
+/// Decodes one record: `captured` bytes of a frame that had `wire_bytes` bytes on the wire.
 ///
-/// Never panics, whatever the bytes. What a capture cut off is missing at the end and changes
-/// nothing before it: the fields are those of the whole packet as long as the fixed TCP header (20
-/// bytes) or the UDP header (8 bytes) is there. A `wire_bytes` below `captured.len()` is ignored.
+/// Never panics on any input. A truncated record gives the same fields as the whole packet, as long
+/// as the record holds the fixed TCP header (20 bytes) or the UDP header (8 bytes). A `wire_bytes`
+/// below `captured.len()` is ignored.
 ///
-/// Lengths come from the IP header, so link padding is not payload. The IP header is believed even
-/// if it says more than `wire_bytes`, because tools that shorten captures often rewrite the latter.
-/// The other way round, a length of zero in the IP header is replaced by its jumbo payload option
-/// (RFC 2675), or else by what the frame has left: senders' own captures show it so where the
-/// interface cuts up the segment later. Then a trailer of the frame counts as payload.
+/// Lengths come from the IP header, so link padding is not payload. The IP header takes precedence
+/// even if its length exceeds `wire_bytes`, because tools that truncate captures often rewrite
+/// `wire_bytes`. If the IP header holds a length of zero, the decoder uses the jumbo payload option
+/// (RFC 2675), or else the rest of the frame: captures at a sender hold a zero length where the
+/// interface segments the packet later. In this case a frame trailer counts as payload.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
@@ -29,8 +29,8 @@ pub fn decode(
     wire_bytes: u32,
     tunnels: Tunnels,
 ) -> Result<Packet<'_>, Skipped> {
-    // What nearly every record holds, TCP in IP on Ethernet with nothing in between, is told apart
-    // from the rest: without a result to hand from one header to the next it takes half the time.
+    // Fast path for nearly all records: TCP in IP on Ethernet with nothing between. It takes half
+    // the time, because no `Result` passes from one header to the next.
     if link == LinkType::ETHERNET {
         match link::plain_ethernet(Unread::new(captured, wire_bytes)) {
             Some(Datagram::V4(unread)) => {
@@ -53,7 +53,7 @@ pub fn decode(
     any(link, captured, wire_bytes, tunnels)
 }
 
-/// The packet in a record of any kind.
+/// Decodes a record of any kind.
 #[inline(never)]
 fn any(
     link: LinkType,

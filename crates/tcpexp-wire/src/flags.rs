@@ -4,8 +4,8 @@ use std::fmt;
 
 /// The nine control bits of a TCP header (RFC 9293, section 3.1; AE is RFC 9768).
 ///
-/// Prints as one letter per set bit in the order of the header from the right, so a SYN+ACK is
-/// `SA` and a FIN+ACK is `FA`; no bit at all is `-`.
+/// Prints one letter per set bit, lowest bit first: a SYN+ACK is `SA` and a FIN+ACK is `FA`. No set
+/// bit prints as `-`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TcpFlags(u16);
 
@@ -43,79 +43,80 @@ impl TcpFlags {
         (Self::AE, 'N'),
     ];
 
-    /// The flags in bytes 12 and 13 of a TCP header; data offset and reserved bits are left out.
+    /// Extracts the flags from bytes 12 and 13 of a TCP header; ignores data offset and reserved
+    /// bits.
     #[inline]
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits & 0x01ff)
     }
 
-    /// The flags as they stand in the header: FIN is bit 0, AE is bit 8.
+    /// The flags at their header positions: FIN is bit 0, AE is bit 8.
     #[inline]
     pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// These flags and those of `other`.
+    /// Returns the union of these flags and `other`.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether every flag of `other` is set.
+    /// True if every flag of `other` is set.
     #[inline]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether FIN is set.
+    /// True if FIN is set.
     #[inline]
     pub const fn fin(self) -> bool {
         self.contains(Self::FIN)
     }
 
-    /// Whether SYN is set.
+    /// True if SYN is set.
     #[inline]
     pub const fn syn(self) -> bool {
         self.contains(Self::SYN)
     }
 
-    /// Whether RST is set.
+    /// True if RST is set.
     #[inline]
     pub const fn rst(self) -> bool {
         self.contains(Self::RST)
     }
 
-    /// Whether PSH is set.
+    /// True if PSH is set.
     #[inline]
     pub const fn psh(self) -> bool {
         self.contains(Self::PSH)
     }
 
-    /// Whether ACK is set.
+    /// True if ACK is set.
     #[inline]
     pub const fn ack(self) -> bool {
         self.contains(Self::ACK)
     }
 
-    /// Whether URG is set.
+    /// True if URG is set.
     #[inline]
     pub const fn urg(self) -> bool {
         self.contains(Self::URG)
     }
 
-    /// Whether ECE is set.
+    /// True if ECE is set.
     #[inline]
     pub const fn ece(self) -> bool {
         self.contains(Self::ECE)
     }
 
-    /// Whether CWR is set.
+    /// True if CWR is set.
     #[inline]
     pub const fn cwr(self) -> bool {
         self.contains(Self::CWR)
     }
 
-    /// Whether AE, formerly NS, is set.
+    /// True if AE, formerly NS, is set.
     #[inline]
     pub const fn ae(self) -> bool {
         self.contains(Self::AE)

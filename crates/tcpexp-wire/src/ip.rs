@@ -1,4 +1,4 @@
-//! IPv4 and IPv6 headers, down to the transport header.
+//! Decodes IPv4 and IPv6 headers, down to the transport header.
 
 use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice, err};
 
@@ -11,7 +11,7 @@ const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION_OPTIONS: u8 = 60;
 
-/// An IP datagram of which nothing is read yet, and what the layer below says it is.
+/// An undecoded IP datagram, with the IP version that the layer below declares.
 #[derive(Clone, Copy)]
 pub(crate) enum Datagram<'a> {
     V4(Unread<'a>),
@@ -19,7 +19,7 @@ pub(crate) enum Datagram<'a> {
 }
 
 impl<'a> Datagram<'a> {
-    /// A datagram of the version that its first four bits say.
+    /// Selects the version by the first four bits of the datagram.
     #[inline]
     pub(crate) fn of_any_version(unread: Unread<'a>) -> Result<Self, Skipped> {
         match unread.captured {
@@ -30,7 +30,7 @@ impl<'a> Datagram<'a> {
         }
     }
 
-    /// Reads the IP header and its extensions.
+    /// Decodes the IP header and its extensions.
     pub(crate) fn read(self) -> Result<IpPacket<'a>, Skipped> {
         match self {
             Self::V4(unread) => v4(unread),
@@ -39,22 +39,22 @@ impl<'a> Datagram<'a> {
     }
 }
 
-/// What the IP header says about the packet, and the bytes after it.
+/// Fields of the IP header, and the bytes after it.
 pub(crate) struct IpPacket<'a> {
     pub(crate) addresses: Addresses,
     pub(crate) ip_id: Option<u16>,
     pub(crate) ttl: u8,
     pub(crate) traffic_class: u8,
     pub(crate) ip_bytes: usize,
-    /// What comes after the last extension header.
+    /// Protocol number after the last extension header.
     pub(crate) protocol: u8,
-    /// The transport header and its payload, without link padding. As long as the IP header says,
-    /// even if the record says less: captures that were shortened afterwards often have the
-    /// shorter length in the record, and the IP header is what the receiver went by.
+    /// The transport header and its payload, without link padding. The length comes from the IP
+    /// header, even if the record claims fewer bytes: tools that truncate captures often write the
+    /// truncated length into the record, and the receiver used the IP header.
     pub(crate) payload: Unread<'a>,
 }
 
-/// The datagram in an IPv4 packet, behind an authentication header if there is one.
+/// Decodes an IPv4 packet, including an authentication header.
 fn v4(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     let mut ip = v4_header(unread)?;
     if ip.protocol == AUTHENTICATION {
@@ -63,7 +63,7 @@ fn v4(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     Ok(ip)
 }
 
-/// The IPv4 header.
+/// Decodes the IPv4 header.
 #[inline]
 pub(crate) fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     use err::ipv4::HeaderSliceError::{Content, Len};
@@ -73,8 +73,8 @@ pub(crate) fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     })?;
     let header_bytes = header.slice().len();
     let ip_bytes = match header.total_len() {
-        // The sender's own capture of what the interface will cut up: more than the field can
-        // say (BIG TCP), or a driver that leaves the field to the hardware.
+        // The sender's own capture of a packet that the interface segments later: the length
+        // exceeds the field (BIG TCP), or the driver leaves the field to the hardware.
         0 => unread.wire_bytes,
         total => usize::from(total),
     };
@@ -98,7 +98,7 @@ pub(crate) fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     })
 }
 
-/// The datagram in an IPv6 packet, behind its extension headers.
+/// Decodes an IPv6 packet and its extension headers.
 fn v6(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     let mut ip = v6_header(unread)?;
     loop {
@@ -116,7 +116,7 @@ fn v6(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     }
 }
 
-/// The fixed IPv6 header.
+/// Decodes the fixed IPv6 header.
 #[inline]
 pub(crate) fn v6_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     use err::ipv6::HeaderSliceError::{Content, Len};
@@ -129,7 +129,7 @@ pub(crate) fn v6_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     let protocol = header.next_header().0;
     let payload_bytes = match header.payload_length() {
         0 if protocol == HOP_BY_HOP => jumbo_payload(after)?.unwrap_or(after.wire_bytes),
-        // BIG TCP without the option, as newer senders show it to a capture.
+        // BIG TCP without the jumbo option, as newer senders pass it to a capture.
         0 => after.wire_bytes,
         length => usize::from(length),
     };
@@ -147,20 +147,21 @@ pub(crate) fn v6_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     })
 }
 
-/// What follows an extension header of any kind but a fragment header: the next one's kind, and
-/// the bytes from there on.
+/// Decodes an extension header of any kind except a fragment header. Returns the kind of the next
+/// header and the bytes from there on.
 fn extension(kind: u8, payload: Unread<'_>) -> Result<(u8, Unread<'_>), Skipped> {
     let (&[next, length], _) = within(payload, 2)?.take()?;
     let bytes = match kind {
-        // In words of four bytes, less two (RFC 4302, section 2.2).
+        // Length in 4-byte words, minus two (RFC 4302, section 2.2).
         AUTHENTICATION => (usize::from(length) + 2) * 4,
-        // In words of eight bytes, less the first (RFC 8200, section 4.3).
+        // Length in 8-byte words, minus the first (RFC 8200, section 4.3).
         _ => (usize::from(length) + 1) * 8,
     };
     Ok((next, within(payload, bytes)?.skip(bytes)?))
 }
 
-/// What follows a fragment header, and the low half of the 32-bit identification.
+/// Returns the next header kind, the low half of the 32-bit identification, and the bytes after a
+/// fragment header.
 fn first_fragment(payload: Unread<'_>) -> Result<(u8, u16, Unread<'_>), Skipped> {
     let (&[next, _, high, low, _, _, id_high, id_low], rest) = within(payload, 8)?.take()?;
     // The lowest three bits are flags (RFC 8200, section 4.5).
@@ -170,7 +171,7 @@ fn first_fragment(payload: Unread<'_>) -> Result<(u8, u16, Unread<'_>), Skipped>
     Ok((next, u16::from_be_bytes([id_high, id_low]), rest))
 }
 
-/// The length in a jumbo payload option (RFC 2675, section 2), if there is one.
+/// Returns the length in a jumbo payload option (RFC 2675, section 2), if present.
 #[cold]
 fn jumbo_payload(hop_by_hop: Unread<'_>) -> Result<Option<usize>, Skipped> {
     const PAD1: u8 = 0;
@@ -194,7 +195,8 @@ fn jumbo_payload(hop_by_hop: Unread<'_>) -> Result<Option<usize>, Skipped> {
     }
 }
 
-/// `payload` if it has room for a header of `bytes` bytes; the IP header is wrong if not.
+/// Returns `payload` if it has room for a header of `bytes` bytes; otherwise the IP header is
+/// malformed.
 fn within(payload: Unread<'_>, bytes: usize) -> Result<Unread<'_>, Skipped> {
     if payload.wire_bytes < bytes {
         return Err(Skipped::MalformedIp);

@@ -1,13 +1,13 @@
-//! Bytes of one record to a view of its IP packet and TCP or UDP segment.
+//! Decodes the bytes of one record into a view of its IP packet and TCP or UDP segment.
 //!
-//! [`decode`] takes the bytes that a capture has of one frame and gives a [`Packet`] that borrows
-//! from them, or the reason why there is none ([`Skipped`]). It strips link layers, VLAN tags, MPLS
-//! labels and PPPoE, walks IPv4 options and IPv6 extension headers, and enters tunnels if asked.
-//! It allocates nothing, keeps nothing and never panics.
+//! [`decode`] takes the captured bytes of one frame. It returns a [`Packet`] that borrows from
+//! them, or the reason why the record holds no usable packet ([`Skipped`]). It strips link layers,
+//! VLAN tags, MPLS labels and PPPoE, walks IPv4 options and IPv6 extension headers, and optionally
+//! enters tunnels. It allocates nothing, keeps no state and never panics.
 //!
-//! Captures are cut short, padded, and taken before the interface splits what the kernel hands it.
-//! So lengths come from the IP header where it says them, and options are used as far as they go.
-//! Checksums are not verified: most captures at a sender hold wrong ones.
+//! Captures are truncated, padded, or taken before the interface segments a packet. Lengths
+//! therefore come from the IP header where it has them, and truncated options are read up to the
+//! cut. Checksums are not verified: most captures at a sender hold wrong checksums.
 //!
 //! ```
 //! # use etherparse::PacketBuilder;

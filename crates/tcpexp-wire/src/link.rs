@@ -1,4 +1,4 @@
-//! Link layers, down to an IP datagram.
+//! Decodes link layers, down to an IP datagram.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::Skipped;
 use crate::ip::Datagram;
 use crate::unread::Unread;
 
-/// What the first bytes of a record are: a `LINKTYPE_` number of the capture file formats.
+/// Link layer of a record: a `LINKTYPE_` number of the capture file formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkType(pub u16);
 
@@ -17,9 +17,9 @@ impl LinkType {
     pub const ETHERNET: Self = Self(1);
     /// PPP, with or without the HDLC address and control bytes.
     pub const PPP: Self = Self(9);
-    /// Raw IP as some BSD systems number it.
+    /// Raw IP as numbered by some BSD systems.
     pub const BSD_RAW: Self = Self(12);
-    /// Raw IP as `OpenBSD` numbers it.
+    /// Raw IP as numbered by `OpenBSD`.
     pub const OPENBSD_RAW: Self = Self(14);
     /// PPP or Cisco HDLC in HDLC-like framing.
     pub const PPP_HDLC: Self = Self(50);
@@ -36,7 +36,7 @@ impl LinkType {
     /// Linux "cooked" capture, version 2.
     pub const LINUX_SLL2: Self = Self(276);
 
-    /// Whether [`decode`](crate::decode) reads it.
+    /// True if [`decode`](crate::decode) supports this link type.
     pub const fn is_supported(self) -> bool {
         self.name().is_some()
     }
@@ -67,16 +67,17 @@ impl fmt::Display for LinkType {
     }
 }
 
-/// The captured bytes of one frame from the outermost IP header on, link padding included.
+/// Returns the captured bytes of one frame from the outermost IP header on, link padding included.
 ///
-/// For those who read the header themselves: nothing of it is checked, and tunnels are not entered.
+/// For callers that decode the IP header themselves: the header is not checked, and tunnels are not
+/// entered.
 pub fn ip_bytes(link: LinkType, captured: &[u8]) -> Result<&[u8], Skipped> {
     match datagram(link, Unread::new(captured, 0))? {
         Datagram::V4(unread) | Datagram::V6(unread) => Ok(unread.captured),
     }
 }
 
-/// The IP datagram in a record.
+/// Finds the IP datagram in a record.
 #[inline]
 pub(crate) fn datagram(link: LinkType, frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     match link {
@@ -94,13 +95,13 @@ pub(crate) fn datagram(link: LinkType, frame: Unread<'_>) -> Result<Datagram<'_>
     }
 }
 
-/// An Ethernet frame, without preamble (IEEE 802.3, section 3).
+/// Decodes an Ethernet frame without preamble (IEEE 802.3, section 3).
 pub(crate) fn ethernet(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     let ([.., high, low], rest) = frame.take::<14>()?;
     ether_type(u16::from_be_bytes([*high, *low]), rest)
 }
 
-/// What follows an `EtherType`, which may be more tags first.
+/// Decodes the bytes after an `EtherType`, including further tags.
 pub(crate) fn ether_type(ether_type: u16, rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     match untagged(ether_type, rest) {
         Some(datagram) => Ok(datagram),
@@ -108,7 +109,7 @@ pub(crate) fn ether_type(ether_type: u16, rest: Unread<'_>) -> Result<Datagram<'
     }
 }
 
-/// The datagram right behind the header of an Ethernet frame, if there is one.
+/// Returns the datagram directly after the Ethernet header, if there is one.
 #[inline]
 pub(crate) fn plain_ethernet(frame: Unread<'_>) -> Option<Datagram<'_>> {
     let ([.., high, low], rest) = frame.take::<14>().ok()?;
@@ -129,28 +130,29 @@ fn tagged(mut ether_type: u16, mut rest: Unread<'_>) -> Result<Datagram<'_>, Ski
         match ether_type {
             0x0800 => return Ok(Datagram::V4(rest)),
             0x86dd => return Ok(Datagram::V6(rest)),
-            // VLAN tags: IEEE 802.1Q, 802.1ad and what came before it.
+            // VLAN tags: IEEE 802.1Q, 802.1ad and the predecessor of 802.1ad.
             0x8100 | 0x88a8 | 0x9100 => {
                 let ([_, _, high, low], after) = rest.take()?;
                 (ether_type, rest) = (u16::from_be_bytes([*high, *low]), after);
             }
             0x8847 | 0x8848 => return mpls(rest),
             0x8864 => return pppoe(rest),
-            // Below 0x0600 it is not a type but a length (IEEE 802.3, section 3.2.6).
+            // A value below 0x0600 is a length, not a type (IEEE 802.3, section 3.2.6).
             0..0x0600 => (ether_type, rest) = llc(rest)?,
             _ => return Err(Skipped::NotIp),
         }
     }
 }
 
-/// The `EtherType` after an IEEE 802.2 header: given by SNAP, or IPv4 by its own access point.
+/// Returns the `EtherType` after an IEEE 802.2 header: from SNAP, or from the IPv4 access point.
 fn llc(rest: Unread<'_>) -> Result<(u16, Unread<'_>), Skipped> {
     let (access_points, after) = rest.take()?;
     match access_points {
         [0xaa, 0xaa, 0x03] => {
             let (snap, after) = after.take()?;
             match *snap {
-                // Zero is RFC 1042, 0000f8 IEEE 802.1H; others have types of their own.
+                // Zero is RFC 1042, 0000f8 is IEEE 802.1H; other organizations define their own
+                // types.
                 [0, 0, 0 | 0xf8, high @ 0x06..=0xff, low] => {
                     Ok((u16::from_be_bytes([high, low]), after))
                 }
@@ -162,7 +164,7 @@ fn llc(rest: Unread<'_>) -> Result<(u16, Unread<'_>), Skipped> {
     }
 }
 
-/// A label stack (RFC 3032). It does not say what it carries; the IP version field does.
+/// Decodes a label stack (RFC 3032). Labels do not name the protocol, so the IP version field does.
 fn mpls(mut rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     loop {
         let ([_, _, label_end, _], after) = rest.take()?;
@@ -171,19 +173,20 @@ fn mpls(mut rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
             break;
         }
     }
-    // A first nibble of 0 is a pseudowire control word (RFC 4385), others are anyone's.
+    // A first nibble of 0 is a pseudowire control word (RFC 4385); other values are undefined.
     Datagram::of_any_version(rest).map_err(|reason| match reason {
         Skipped::MalformedIp => Skipped::NotIp,
         other => other,
     })
 }
 
-/// A PPP session over Ethernet (RFC 2516, section 4).
+/// Decodes a PPP session over Ethernet (RFC 2516, section 4).
 fn pppoe(rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     ppp(rest.skip(6)?)
 }
 
-/// A PPP frame (RFC 1661, RFC 1662), or a Cisco HDLC one, told apart by the first byte.
+/// Decodes a PPP frame (RFC 1661, RFC 1662) or a Cisco HDLC frame; the first byte distinguishes
+/// them.
 pub(crate) fn ppp(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     if let [0x0f | 0x8f, _, ..] = frame.captured {
         let ([_, _, high, low], rest) = frame.take()?;
@@ -210,13 +213,13 @@ pub(crate) fn ppp(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     }
 }
 
-/// Linux cooked capture: packet type, ARP hardware type, address, protocol.
+/// Decodes a Linux cooked header: packet type, ARP hardware type, address, protocol.
 fn linux_sll(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     let ([.., high, low], rest) = frame.take::<16>()?;
     cooked(u16::from_be_bytes([*high, *low]), rest)
 }
 
-/// Linux cooked capture, version 2: the protocol comes first.
+/// Decodes a Linux cooked header, version 2: the protocol comes first.
 fn linux_sll2(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     let ([high, low, ..], rest) = frame.take::<20>()?;
     cooked(u16::from_be_bytes([*high, *low]), rest)
@@ -224,15 +227,15 @@ fn linux_sll2(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
 
 fn cooked(protocol: u16, rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     match protocol {
-        // Below 0x0600 are the kernel's own numbers; of these only 4, an IEEE 802.2 header, can
-        // carry IP.
+        // Values below 0x0600 are the kernel's own numbers. Only number 4, an IEEE 802.2 header,
+        // can carry IP.
         0..=3 | 5..0x0600 => Err(Skipped::NotIp),
         _ => ether_type(protocol, rest),
     }
 }
 
-/// BSD loopback. The byte order is the capturing host's, or the network's; a family is a small
-/// number, so one order is plausible.
+/// Decodes a BSD loopback header. The address family is in host or network byte order; a family is
+/// a small number, so the smaller of both readings is right.
 fn loopback(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     let (family, rest) = frame.take()?;
     let family = u32::from_le_bytes(*family).min(u32::from_be_bytes(*family));

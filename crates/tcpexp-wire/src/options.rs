@@ -1,4 +1,4 @@
-//! The options of a TCP header, read when asked for.
+//! Lazy access to the options of a TCP header.
 
 use crate::SeqNum;
 
@@ -9,15 +9,14 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
-/// The two orders of the `AccECN` option (RFC 9768, section 3.2.3).
+/// Kind numbers of the two field orders of the `AccECN` option (RFC 9768, section 3.2.3).
 const ACCURATE_ECN_0: u8 = 172;
 const ACCURATE_ECN_1: u8 = 174;
 
 /// The options of one TCP header, as far as they were captured.
 ///
-/// Nothing is parsed until an option is asked for. An option that the capture cut off, or that
-/// comes after one with an impossible length, is not found. If an option is there twice, the first
-/// one counts.
+/// Options are parsed on access. An option beyond the end of the capture, or after an option with
+/// an impossible length, is not found. If an option occurs twice, the first occurrence counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpOptions<'a> {
     raw: &'a [u8],
@@ -25,13 +24,13 @@ pub struct TcpOptions<'a> {
 }
 
 impl<'a> TcpOptions<'a> {
-    /// Options that were captured in full.
+    /// Creates options that were captured in full.
     #[inline]
     pub const fn new(raw: &'a [u8]) -> Self {
         Self { raw, is_cut: false }
     }
 
-    /// Options of which only the first bytes were captured.
+    /// Creates options that were captured only in part.
     #[inline]
     pub const fn cut(raw: &'a [u8]) -> Self {
         Self { raw, is_cut: true }
@@ -43,14 +42,14 @@ impl<'a> TcpOptions<'a> {
         self.raw
     }
 
-    /// Whether the header has more option bytes than were captured, so that an option that is not
-    /// found may have been sent.
+    /// True if the header has more option bytes than the capture. An option that is not found may
+    /// then exist on the wire.
     #[inline]
     pub const fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// `TSval` and `TSecr` of the timestamps option (RFC 7323, section 3.2).
+    /// Returns `TSval` and `TSecr` of the timestamps option (RFC 7323, section 3.2).
     ///
     /// `TSecr` is meaningful only if the ACK flag is set.
     #[inline]
@@ -59,8 +58,8 @@ impl<'a> TcpOptions<'a> {
             .or_else(|| self.find(TIMESTAMPS).map(|value| two_words(*value)))
     }
 
-    /// The same where the option is the only one and laid out as in RFC 7323, appendix A: what
-    /// nearly every segment of a connection with this option has.
+    /// Returns the timestamps if the option is the only one, in the layout of RFC 7323, appendix A.
+    /// Nearly every segment of a connection with timestamps has this layout.
     #[inline]
     pub fn lone_timestamps(&self) -> Option<(u32, u32)> {
         let (head, value) = self.raw.split_first_chunk()?;
@@ -68,25 +67,27 @@ impl<'a> TcpOptions<'a> {
         (*head == [NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10]).then(|| two_words(*value))
     }
 
-    /// Maximum segment size in bytes (RFC 9293, section 3.7.1); on a SYN only.
+    /// Returns the maximum segment size in bytes (RFC 9293, section 3.7.1); on a SYN only.
     pub fn mss(&self) -> Option<u16> {
         self.find(MAXIMUM_SEGMENT_SIZE)
             .map(|value| u16::from_be_bytes(*value))
     }
 
-    /// Window scale shift as sent; on a SYN only. More than 14 counts as 14 (RFC 7323, section 2.3).
+    /// Returns the window scale shift as sent; on a SYN only. A shift above 14 counts as 14 (RFC
+    /// 7323, section 2.3).
     pub fn window_scale(&self) -> Option<u8> {
         self.find(WINDOW_SCALE).map(|&[shift]| shift)
     }
 
-    /// Whether the sender of this SYN takes selective acknowledgments (RFC 2018, section 2).
+    /// True if the sender of this SYN accepts selective acknowledgments (RFC 2018, section 2).
     pub fn sack_permitted(&self) -> bool {
         self.find::<0>(SACK_PERMITTED).is_some()
     }
 
-    /// The blocks of the SACK option: first byte and the byte after the last (RFC 2018, section 3).
+    /// Returns the blocks of the SACK option: first byte and the byte after the last (RFC 2018,
+    /// section 3).
     ///
-    /// In the order sent; a D-SACK block is the first (RFC 2883).
+    /// Blocks keep the order of the option; a D-SACK block comes first (RFC 2883).
     #[inline]
     pub fn sack_blocks(&self) -> impl Iterator<Item = (SeqNum, SeqNum)> + use<'a> {
         let blocks = self
@@ -100,9 +101,10 @@ impl<'a> TcpOptions<'a> {
         })
     }
 
-    /// Counter of payload bytes that arrived with congestion experienced, modulo 2^24, of the `AccECN`
-    /// option (RFC 9768, section 3.2.3). Either order of the option has it second; an option may be
-    /// too short to have it.
+    /// Returns the CE byte counter of the `AccECN` option, modulo 2^24 (RFC 9768, section 3.2.3).
+    ///
+    /// The counter holds the payload bytes that arrived with congestion experienced. It is the
+    /// second counter in both field orders; a short option omits it.
     pub fn accurate_ecn_ce_bytes(&self) -> Option<u32> {
         let (_, value) = self
             .each()
@@ -115,7 +117,7 @@ impl<'a> TcpOptions<'a> {
         )
     }
 
-    /// The value of the first option of this kind that has a value of `N` bytes.
+    /// Returns the value of the first option of this kind with a value of `N` bytes.
     #[inline(never)]
     fn find<const N: usize>(&self, kind: u8) -> Option<&'a [u8; N]> {
         self.each()
@@ -128,7 +130,7 @@ impl<'a> TcpOptions<'a> {
     }
 }
 
-/// Kind and value of each option that is there in full.
+/// Iterator over kind and value of each complete option.
 struct Options<'a> {
     rest: &'a [u8],
 }
@@ -162,7 +164,7 @@ fn two_words(bytes: [u8; 8]) -> (u32, u32) {
 mod tests {
     use super::*;
 
-    /// MSS 1460, SACK permitted, timestamps 7 and 0, window scale 10: what Linux sends.
+    /// MSS 1460, SACK permitted, timestamps 7 and 0, window scale 10: the options of a Linux SYN.
     const SYN: [u8; 20] = [
         2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 7, 0, 0, 0, 0, 1, 3, 3, 10,
     ];

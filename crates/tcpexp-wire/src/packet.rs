@@ -1,4 +1,4 @@
-//! What one record holds: a packet as seen on the wire.
+//! Packet fields as seen on the wire.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,25 +7,25 @@ use crate::{SeqNum, TcpFlags, TcpOptions};
 /// One IP packet with its TCP or UDP header; borrows from the record.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// Source and destination address of the (innermost entered) IP header.
+    /// Source and destination address of the innermost IP header that was entered.
     pub addresses: Addresses,
-    /// IPv4 Identification, or the lower 16 bits of the one in an IPv6 fragment header; `None` where
-    /// the packet has none.
+    /// IPv4 Identification, or the lower 16 bits of the identification in an IPv6 fragment header;
+    /// `None` if the packet has neither.
     pub ip_id: Option<u16>,
     /// Hop limit or time to live.
     pub ttl: u8,
     /// Traffic class: DSCP in the upper six bits, ECN in the lower two (RFC 2474, RFC 3168).
     pub traffic_class: u8,
-    /// Length of the whole IP datagram in bytes, as it was on the wire.
+    /// Length of the whole IP datagram on the wire, in bytes.
     pub ip_bytes: u32,
     /// Source and destination port.
     pub ports: Ports,
     /// The TCP or UDP header.
     pub transport: Transport<'a>,
-    /// Length of the transport payload in bytes, from the IP header: padding is not payload, and
-    /// bytes that the capture cut off are.
+    /// Length of the transport payload in bytes, from the IP header. Truncated bytes count as
+    /// payload, padding does not.
     pub payload_bytes: u32,
-    /// The captured part of the payload, `payload_bytes` long or shorter.
+    /// The captured part of the payload; at most `payload_bytes` long.
     pub payload: &'a [u8],
 }
 
@@ -34,22 +34,22 @@ pub struct Packet<'a> {
 pub enum Addresses {
     /// IPv4.
     V4 {
-        /// Where the packet came from.
+        /// Source address.
         source: Ipv4Addr,
-        /// Where the packet goes.
+        /// Destination address.
         destination: Ipv4Addr,
     },
     /// IPv6.
     V6 {
-        /// Where the packet came from.
+        /// Source address.
         source: Ipv6Addr,
-        /// Where the packet goes.
+        /// Destination address.
         destination: Ipv6Addr,
     },
 }
 
 impl Addresses {
-    /// Where the packet came from.
+    /// Source address.
     pub fn source(&self) -> IpAddr {
         match *self {
             Self::V4 { source, .. } => source.into(),
@@ -57,7 +57,7 @@ impl Addresses {
         }
     }
 
-    /// Where the packet goes.
+    /// Destination address.
     pub fn destination(&self) -> IpAddr {
         match *self {
             Self::V4 { destination, .. } => destination.into(),
@@ -69,9 +69,9 @@ impl Addresses {
 /// Source and destination port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ports {
-    /// Where the packet came from.
+    /// Source port.
     pub source: u16,
-    /// Where the packet goes.
+    /// Destination port.
     pub destination: u16,
 }
 
@@ -87,7 +87,7 @@ pub enum Transport<'a> {
 /// The fixed TCP header and its options (RFC 9293, section 3.1).
 #[derive(Clone, Copy, Debug)]
 pub struct Tcp<'a> {
-    /// Sequence number of the first payload byte (of the SYN if there is one).
+    /// Sequence number of the first payload byte, or of the SYN.
     pub seq: SeqNum,
     /// Acknowledgment number; meaningful if the ACK flag is set.
     pub ack: SeqNum,
@@ -95,17 +95,17 @@ pub struct Tcp<'a> {
     pub flags: TcpFlags,
     /// Window field as sent, not scaled.
     pub window: u16,
-    /// Checksum field as sent; wrong in captures taken before the interface filled it in.
+    /// Checksum field as sent; wrong if the capture precedes checksum offload in the interface.
     pub checksum: u16,
     /// Urgent pointer.
     pub urgent: u16,
-    /// The options, as far as they were captured.
+    /// The options, as far as captured.
     pub options: TcpOptions<'a>,
 }
 
-/// The UDP header (RFC 768); the length is [`Packet::payload_bytes`].
+/// The UDP header (RFC 768). Its length is in [`Packet::payload_bytes`].
 #[derive(Clone, Copy, Debug)]
 pub struct Udp {
-    /// Checksum field as sent; 0 is none.
+    /// Checksum field as sent; 0 means no checksum.
     pub checksum: u16,
 }

@@ -1,32 +1,32 @@
-//! Why a record is not used, and how many were.
+//! Reasons for skipped records, and counts of used and skipped records.
 
 use std::fmt;
 
-/// Why a record gives no TCP or UDP packet. One reason per record: the first one met on the way in.
+/// Reason why a record gives no TCP or UDP packet: the first problem met, from the outside in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Skipped {
-    /// The capture file gives the record no time. The reader of the file finds this and the next
-    /// two reasons, not the decoder.
+    /// The capture file has no time for the record. The file reader reports this reason and the
+    /// next two, not the decoder.
     NoTimestamp,
-    /// The record's time is outside of the years 1677 to 2262.
+    /// The record's time is outside the years 1677 to 2262.
     TimestampOutOfRange,
-    /// The record's time is more than a day from those of the records around it.
+    /// The record's time is more than a day away from the times of its neighbors.
     TimestampOutlier,
-    /// Nothing here reads this link type.
+    /// The link type is not supported.
     UnsupportedLinkType,
-    /// A link layer that we read, carrying something else than IP: ARP, LLC, LLDP, ….
+    /// The link layer is supported, its payload is not IP: ARP, LLC, LLDP, ….
     NotIp,
-    /// The record ends before the fixed part of the TCP or UDP header does.
+    /// The record ends before the end of the fixed TCP or UDP header.
     Cut,
     /// The IP header contradicts itself or the layer below.
     MalformedIp,
-    /// A fragment other than the first: it has no ports.
+    /// A fragment other than the first, without ports.
     LaterFragment,
     /// ICMP or `ICMPv6`.
     Icmp,
     /// An encapsulating security payload (RFC 4303).
     Encrypted,
-    /// Another protocol than TCP and UDP: SCTP, OSPF, IGMP, ….
+    /// A protocol other than TCP and UDP: SCTP, OSPF, IGMP, ….
     OtherTransport,
     /// IPv4 or IPv6 in IP, not entered.
     IpInIp,
@@ -34,14 +34,14 @@ pub enum Skipped {
     Gre,
     /// A virtual extensible LAN frame, not entered.
     Vxlan,
-    /// More tunnels in each other than we follow.
+    /// The packet has more nested tunnels than the decoder follows.
     NestedTooDeep,
     /// The TCP or UDP header contradicts itself or the IP header.
     MalformedTransport,
 }
 
 impl Skipped {
-    /// Every reason, in order of their [`index`](Self::index).
+    /// All reasons, in order of their [`index`](Self::index).
     pub const ALL: [Self; 16] = [
         Self::NoTimestamp,
         Self::TimestampOutOfRange,
@@ -61,12 +61,12 @@ impl Skipped {
         Self::MalformedTransport,
     ];
 
-    /// Counts up from 0, for arrays with one place per reason.
+    /// Index from 0, for arrays with one element per reason.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The reason in plain words, as it completes "12 packets skipped: ".
+    /// The reason as text that completes "12 packets skipped: ".
     pub const fn words(self) -> &'static str {
         match self {
             Self::NoTimestamp => "no timestamp",
@@ -97,9 +97,9 @@ impl fmt::Display for Skipped {
 
 impl std::error::Error for Skipped {}
 
-/// How many records were used and how many were skipped, and why.
+/// Counts of used records, and of skipped records by reason.
 ///
-/// Every record observed is in exactly one of the counts, so they sum to [`records`](Self::records).
+/// Every observed record is in exactly one count, so the counts sum to [`records`](Self::records).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     used: u64,
@@ -107,7 +107,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts one record by what became of it.
+    /// Counts one record by its outcome.
     #[inline]
     pub fn observe<T>(&mut self, outcome: &Result<T, Skipped>) {
         match outcome {
@@ -116,12 +116,12 @@ impl Tally {
         }
     }
 
-    /// Records that gave a packet.
+    /// Number of records that gave a packet.
     pub const fn used(&self) -> u64 {
         self.used
     }
 
-    /// The reasons met, with how many records each; a reason never met is left out.
+    /// Returns each reason with its number of records; omits reasons with none.
     pub fn skipped(&self) -> impl Iterator<Item = (Skipped, u64)> + use<> {
         Skipped::ALL
             .into_iter()
@@ -129,12 +129,12 @@ impl Tally {
             .filter(|&(_, count)| count > 0)
     }
 
-    /// Records skipped for `reason`.
+    /// Number of records skipped for `reason`.
     pub const fn skipped_for(&self, reason: Skipped) -> u64 {
         self.skipped[reason.index()]
     }
 
-    /// All records observed.
+    /// Number of all observed records.
     pub fn records(&self) -> u64 {
         self.used + self.skipped.iter().sum::<u64>()
     }

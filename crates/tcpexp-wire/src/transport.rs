@@ -1,14 +1,14 @@
-//! TCP and UDP headers.
+//! Decodes TCP and UDP headers.
 
 use etherparse::{TcpHeader, TcpHeaderSlice, UdpHeaderSlice, err};
 
 use crate::ip::IpPacket;
 use crate::{Packet, Ports, SeqNum, Skipped, Tcp, TcpFlags, TcpOptions, Transport, Udp};
 
-/// TCP's number in the IP header.
+/// Protocol number of TCP in the IP header.
 pub(crate) const TCP: u8 = 6;
 
-/// The packet whose IP payload is a TCP segment.
+/// Decodes the packet of a TCP segment.
 pub(crate) fn tcp<'a>(ip: &IpPacket<'a>) -> Result<Packet<'a>, Skipped> {
     use err::tcp::HeaderSliceError::{Content, Len};
     match TcpHeaderSlice::from_slice(ip.payload.captured) {
@@ -18,7 +18,7 @@ pub(crate) fn tcp<'a>(ip: &IpPacket<'a>) -> Result<Packet<'a>, Skipped> {
     }
 }
 
-/// The header of a TCP segment that is sound and was captured in full, if that is what comes next.
+/// Returns the TCP header if it comes next, is valid and was captured in full.
 #[inline]
 pub(crate) fn whole_tcp<'a>(ip: &IpPacket<'a>) -> Option<TcpHeaderSlice<'a>> {
     if ip.protocol != TCP {
@@ -27,17 +27,17 @@ pub(crate) fn whole_tcp<'a>(ip: &IpPacket<'a>) -> Option<TcpHeaderSlice<'a>> {
     TcpHeaderSlice::from_slice(ip.payload.captured).ok()
 }
 
-/// The packet of such a segment.
+/// Builds the packet of a segment with a complete TCP header.
 #[inline]
 pub(crate) fn whole_segment<'a>(ip: &IpPacket<'a>, header: &TcpHeaderSlice<'a>) -> Packet<'a> {
     let options = TcpOptions::new(&header.slice()[TcpHeader::MIN_LEN..]);
     segment(ip, header, options, header.slice().len())
 }
 
-/// The packet whose TCP header, `header_bytes` long, was not captured in full.
+/// Decodes a packet whose TCP header, `header_bytes` long, was captured only in part.
 ///
-/// The fixed part must be there: a segment without its window or flags is not one that anything
-/// after this can use. The options need not.
+/// The fixed part is required, because no later stage can use a segment without window or flags.
+/// The options are not.
 #[cold]
 fn tcp_cut<'a>(ip: &IpPacket<'a>, header_bytes: usize) -> Result<Packet<'a>, Skipped> {
     if ip.payload.wire_bytes < header_bytes {
@@ -48,7 +48,7 @@ fn tcp_cut<'a>(ip: &IpPacket<'a>, header_bytes: usize) -> Result<Packet<'a>, Ski
         .captured
         .split_first_chunk()
         .ok_or(Skipped::Cut)?;
-    // The parser refuses a header with options missing, so it gets one that has none.
+    // The parser rejects a header with missing options, so it gets a copy without options.
     let mut fixed: [u8; TcpHeader::MIN_LEN] = *fixed;
     fixed[12] = fixed[12] & 0x0f | 5 << 4;
     let header = TcpHeaderSlice::from_slice(&fixed).map_err(|_| Skipped::MalformedTransport)?;
@@ -85,7 +85,7 @@ fn segment<'a>(
     )
 }
 
-/// The packet whose IP payload is a UDP datagram.
+/// Decodes the packet of a UDP datagram.
 #[inline]
 pub(crate) fn udp<'a>(ip: &IpPacket<'a>) -> Result<Packet<'a>, Skipped> {
     const HEADER_BYTES: usize = 8;
@@ -95,10 +95,10 @@ pub(crate) fn udp<'a>(ip: &IpPacket<'a>) -> Result<Packet<'a>, Skipped> {
     }
     let header = UdpHeaderSlice::from_slice(ip.payload.captured).map_err(|_| Skipped::Cut)?;
     let datagram_bytes = match usize::from(header.length()) {
-        // More than the field can say (RFC 2675, section 4).
+        // The length exceeds the field (RFC 2675, section 4).
         0 => wire_bytes,
         1..HEADER_BYTES => return Err(Skipped::MalformedTransport),
-        // A first fragment carries less than the length says.
+        // A first fragment carries less than the UDP length.
         length => length.min(wire_bytes),
     };
     let ports = Ports {
@@ -117,7 +117,7 @@ pub(crate) fn udp<'a>(ip: &IpPacket<'a>) -> Result<Packet<'a>, Skipped> {
     ))
 }
 
-/// Puts the parts together. `transport_bytes` is header and payload; at least `header_bytes`.
+/// Builds the packet. `transport_bytes` is header plus payload and is at least `header_bytes`.
 #[inline]
 fn packet<'a>(
     ip: &IpPacket<'a>,
@@ -141,7 +141,7 @@ fn packet<'a>(
     }
 }
 
-/// Saturates only for a jumbo payload whose length and header together pass 4 GiB.
+/// Saturates only if the length of a jumbo payload and its header exceeds 4 GiB.
 #[inline]
 fn saturating_u32(bytes: usize) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)

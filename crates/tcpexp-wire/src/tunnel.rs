@@ -1,13 +1,13 @@
-//! Tunnels: packets in packets.
+//! Tunnels: packets inside packets.
 
 use crate::ip::Datagram;
 use crate::unread::Unread;
 use crate::{Packet, Skipped, link};
 
-/// What to do with IP-in-IP, GRE and VXLAN.
+/// Policy for IP-in-IP, GRE and VXLAN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tunnels {
-    /// Skip the packet and count it under the tunnel's own reason.
+    /// Skip the packet and count it under the reason of the tunnel.
     #[default]
     Closed,
     /// Use the packet inside.
@@ -15,7 +15,7 @@ pub enum Tunnels {
 }
 
 impl Tunnels {
-    /// Goes on if tunnels are entered; `reason` if not.
+    /// Returns `Ok` if tunnels are entered, otherwise `reason`.
     pub(crate) fn enter(self, reason: Skipped) -> Result<(), Skipped> {
         match self {
             Self::Closed => Err(reason),
@@ -24,7 +24,7 @@ impl Tunnels {
     }
 }
 
-/// The datagram in a GRE packet (RFC 2784, RFC 2890; with PPP inside RFC 2637).
+/// Returns the datagram in a GRE packet (RFC 2784, RFC 2890; RFC 2637 for PPP inside GRE).
 pub(crate) fn gre(payload: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     const CHECKSUM: u16 = 0x8000;
     const ROUTING: u16 = 0x4000;
@@ -45,17 +45,17 @@ pub(crate) fn gre(payload: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     match protocol {
         0x6558 => link::ethernet(rest),
         0x880b => link::ppp(rest),
-        // No lengths here, so no IEEE 802.2 header either.
+        // GRE has no lengths, so no IEEE 802.2 header follows.
         0..0x0600 => Err(Skipped::NotIp),
         _ => link::ether_type(protocol, rest),
     }
 }
 
-/// The bytes after the VXLAN header (RFC 7348, section 5) if `udp` has one.
+/// Returns the bytes after the VXLAN header (RFC 7348, section 5), if `udp` has one.
 ///
-/// A port alone does not make a tunnel: a datagram to one of these ports whose first bytes are not
-/// a VXLAN header is an ordinary one, and one that is cut before they end cannot be told. The
-/// second port is the one of Linux before the RFC.
+/// The port alone is not enough: a datagram to a VXLAN port without a VXLAN header is ordinary UDP,
+/// and a datagram cut inside its first 8 bytes gives [`Skipped::Cut`]. Port 8472 is the default of
+/// Linux from before the RFC.
 pub(crate) fn vxlan<'a>(udp: &Packet<'a>) -> Result<Option<Unread<'a>>, Skipped> {
     const VNI_VALID: u8 = 0x08;
     if !matches!(udp.ports.destination, 4789 | 8472) || udp.payload_bytes < 8 {

@@ -1,20 +1,20 @@
-//! What is left of a record after the headers read so far.
+//! The rest of a record after the decoded headers.
 
 use crate::Skipped;
 
-/// The bytes of a record that no header has claimed yet.
+/// The bytes of a record after the headers decoded so far.
 ///
 /// `captured` is never longer than `wire_bytes`.
 #[derive(Clone, Copy)]
 pub(crate) struct Unread<'a> {
-    /// What the capture has of them.
+    /// The captured part of these bytes.
     pub(crate) captured: &'a [u8],
-    /// How many there were on the wire.
+    /// Number of these bytes on the wire.
     pub(crate) wire_bytes: usize,
 }
 
 impl<'a> Unread<'a> {
-    /// A whole record. A file that claims fewer bytes on the wire than it holds is not believed.
+    /// Starts with a whole record. `wire_bytes` is raised to the number of captured bytes if lower.
     #[inline]
     pub(crate) fn new(captured: &'a [u8], wire_bytes: u32) -> Self {
         let wire_bytes = usize::try_from(wire_bytes).unwrap_or(usize::MAX);
@@ -24,7 +24,7 @@ impl<'a> Unread<'a> {
         }
     }
 
-    /// The first `N` bytes and what follows them.
+    /// Returns the first `N` bytes and the rest.
     #[inline]
     pub(crate) fn take<const N: usize>(self) -> Result<(&'a [u8; N], Self), Skipped> {
         let (taken, captured) = self.captured.split_first_chunk().ok_or(Skipped::Cut)?;
@@ -37,7 +37,7 @@ impl<'a> Unread<'a> {
         ))
     }
 
-    /// What follows the first `bytes` bytes.
+    /// Returns the rest after the first `bytes` bytes.
     #[inline]
     pub(crate) fn skip(self, bytes: usize) -> Result<Self, Skipped> {
         let captured = self.captured.get(bytes..).ok_or(Skipped::Cut)?;
@@ -47,8 +47,8 @@ impl<'a> Unread<'a> {
         })
     }
 
-    /// The first `wire_bytes` bytes as the header before them counts, be that more or fewer than
-    /// the record says.
+    /// Limits the bytes to the length in an outer header, which may be less or more than the record
+    /// claims.
     #[inline]
     pub(crate) fn limit(self, wire_bytes: usize) -> Self {
         let captured = &self.captured[..self.captured.len().min(wire_bytes)];

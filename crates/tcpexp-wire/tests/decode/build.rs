@@ -1,13 +1,13 @@
-//! Packets for the tests, and one line that says what was read from one.
+//! Builds packets for the tests, and prints decoded packets as one line.
 
 use tcpexp_wire::{LinkType, Packet, Skipped, Tcp, Transport, Tunnels, decode};
 
-/// Five bytes of payload.
+/// Payload of five bytes.
 pub(crate) const HELLO: &[u8] = b"hello";
-/// What is read from `ethernet(IPV4, &ipv4(TCP, &tcp(HELLO)))`, however it is wrapped.
+/// Decoded line of `ethernet(IPV4, &ipv4(TCP, &tcp(HELLO)))` in any wrapping.
 pub(crate) const HELLO_V4: &str =
     "10.0.0.1:40000 > 10.0.0.2:5201 PA seq 1000 ack 2000 win 500 ts 7 3 hello, 5 of 57 bytes";
-/// What is read from `ethernet(IPV6, &ipv6(TCP, &tcp(HELLO)))`, however it is wrapped.
+/// Decoded line of `ethernet(IPV6, &ipv6(TCP, &tcp(HELLO)))` in any wrapping.
 pub(crate) const HELLO_V6: &str =
     "fd00::1:40000 > fd00::2:5201 PA seq 1000 ack 2000 win 500 ts 7 3 hello, 5 of 77 bytes";
 
@@ -16,12 +16,12 @@ pub(crate) const UDP: u8 = 17;
 pub(crate) const IPV4: u16 = 0x0800;
 pub(crate) const IPV6: u16 = 0x86dd;
 
-/// Layers from the outside in.
+/// Concatenates layers from the outside in.
 pub(crate) fn stack(layers: &[&[u8]]) -> Vec<u8> {
     layers.concat()
 }
 
-/// A segment with the timestamps option.
+/// Builds a segment with the timestamps option.
 pub(crate) fn tcp(payload: &[u8]) -> Vec<u8> {
     let ports = [0x9c, 0x40, 0x14, 0x51];
     let seq = 1000_u32.to_be_bytes();
@@ -40,7 +40,7 @@ pub(crate) fn udp(destination: u16, payload: &[u8]) -> Vec<u8> {
     stack(&[&header, payload])
 }
 
-/// 10.0.0.1 to 10.0.0.2, TTL 64, ECT(0), identification 0x1234.
+/// Builds a packet from 10.0.0.1 to 10.0.0.2, TTL 64, ECT(0), identification 0x1234.
 pub(crate) fn ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
     ipv4_with_options(&[], protocol, payload)
 }
@@ -74,7 +74,7 @@ pub(crate) fn ipv4_with_options(options: &[u8], protocol: u8, payload: &[u8]) ->
     stack(&[&header, options, payload])
 }
 
-/// `fd00::1` to `fd00::2`, hop limit 64, ECT(0).
+/// Builds a packet from `fd00::1` to `fd00::2`, hop limit 64, ECT(0).
 pub(crate) fn ipv6(next_header: u8, payload: &[u8]) -> Vec<u8> {
     let [high, low] = be16(payload.len());
     let mut header = [0; 40];
@@ -96,17 +96,17 @@ pub(crate) fn hello_v6() -> Vec<u8> {
     ipv6(TCP, &tcp(HELLO))
 }
 
-/// What `decode` reads from a record that has the whole frame; tunnels are closed.
+/// Decodes a record that holds the whole frame; tunnels are closed.
 pub(crate) fn seen(link: LinkType, frame: &[u8]) -> String {
     seen_of(link, frame, frame.len(), Tunnels::Closed)
 }
 
-/// What `decode` reads from a whole frame, tunnels entered.
+/// Decodes a record that holds the whole frame; tunnels are entered.
 pub(crate) fn seen_inside(link: LinkType, frame: &[u8]) -> String {
     seen_of(link, frame, frame.len(), Tunnels::Entered)
 }
 
-/// What `decode` reads from a record of a frame that had `wire_bytes`.
+/// Decodes a record of a frame that had `wire_bytes` bytes.
 pub(crate) fn seen_of(
     link: LinkType,
     captured: &[u8],
@@ -117,7 +117,7 @@ pub(crate) fn seen_of(
     line(&decode(link, captured, wire_bytes, tunnels))
 }
 
-/// A packet or the reason why there is none, in one line.
+/// Prints a packet, or the reason for skipping it, as one line.
 pub(crate) fn line(outcome: &Result<Packet<'_>, Skipped>) -> String {
     let packet = match outcome {
         Ok(packet) => packet,

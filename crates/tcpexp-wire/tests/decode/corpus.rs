@@ -1,4 +1,4 @@
-//! Real captures, where they are at hand; passes without them.
+//! Decodes real captures, if present; passes without them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tcpexp_wire::{LinkType, Skipped, Tally, Transport, Tunnels, decode};
 
-/// What was read from one file.
+/// Counts for one file.
 #[derive(Default)]
 struct Read {
     tally: Tally,
@@ -17,7 +17,7 @@ fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus")
 }
 
-/// Every uncompressed little-endian capture of the classic format, by its path in the corpus.
+/// Returns every uncompressed little-endian classic pcap, with its path in the corpus.
 fn captures(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -44,7 +44,7 @@ fn link_type(file: &[u8]) -> LinkType {
     LinkType(u16::from_le_bytes([file[20], file[21]]))
 }
 
-/// Captured bytes and original length of each record up to the first broken one.
+/// Returns captured bytes and original length of each record up to the first broken record.
 fn records(file: &[u8]) -> impl Iterator<Item = (&[u8], u32)> {
     let mut rest = &file[24..];
     std::iter::from_fn(move || {
@@ -68,7 +68,7 @@ fn read(file: &[u8], tunnels: Tunnels) -> Read {
     read
 }
 
-/// TCP packets per file as the inventory of the corpus has them.
+/// TCP packets per file according to the inventory of the corpus.
 fn inventory() -> BTreeMap<String, u64> {
     let table = fs::read_to_string(corpus().join("INVENTORY.md")).unwrap_or_default();
     let rows = table.lines().filter_map(|row| {
@@ -94,7 +94,7 @@ fn every_record_of_a_real_capture_is_used_or_skipped() {
     }
 }
 
-/// Where the inventory counts differently, how many there are, and why.
+/// Files where the inventory count differs: name, expected TCP packets, and the reason.
 const EXCEPTIONS: [(&str, u64, &str); 6] = [
     (
         "pcap_flow_lab_showcase.pcap",

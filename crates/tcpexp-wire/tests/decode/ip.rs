@@ -121,7 +121,7 @@ fn a_payload_length_of_zero_is_the_length_of_the_frame() {
     );
 }
 
-/// A packet of IPv6 length zero whose jumbo payload option says `length`.
+/// Builds an IPv6 packet of length zero with a jumbo payload option of `length`.
 fn jumbogram(length: u32) -> Vec<u8> {
     let [a, b, c, d] = length.to_be_bytes();
     let hop_by_hop = [TCP, 0, 0xc2, 4, a, b, c, d];

@@ -1,4 +1,4 @@
-//! What holds for every input.
+//! Properties that hold for every input.
 
 use etherparse::{LaxNetSlice, LaxSlicedPacket, PacketBuilder, TcpHeader, TransportSlice};
 use proptest::prelude::*;
@@ -73,7 +73,7 @@ fn any_tunnels() -> impl Strategy<Value = Tunnels> {
     prop_oneof![Just(Tunnels::Closed), Just(Tunnels::Entered)]
 }
 
-/// Reads everything there is to read, and checks what holds for every packet.
+/// Decodes a record, reads all of its options, and checks the properties of every packet.
 fn check(link: LinkType, captured: &[u8], wire_bytes: u32, tunnels: Tunnels) {
     let outcome = decode(link, captured, wire_bytes, tunnels);
     let _ = line(&outcome);
@@ -89,7 +89,7 @@ fn check(link: LinkType, captured: &[u8], wire_bytes: u32, tunnels: Tunnels) {
     }
 }
 
-/// Everything in a packet but the payload and the options.
+/// Prints all fields of a packet except the payload and the options.
 fn fixed_fields(packet: &Packet<'_>) -> String {
     let mut packet = *packet;
     packet.payload = &[];
@@ -106,7 +106,7 @@ fn option_bytes<'a>(packet: &Packet<'a>) -> &'a [u8] {
     }
 }
 
-/// Captured bytes after the fixed header.
+/// Number of captured bytes after the fixed header.
 fn held(packet: &Packet<'_>) -> usize {
     option_bytes(packet).len() + packet.payload.len()
 }
@@ -243,13 +243,14 @@ proptest! {
 }
 
 prop_compose! {
-    /// An Ethernet frame with up to one VLAN tag, either IP version, TCP or UDP, and padding.
+    /// Generates an Ethernet frame with up to one VLAN tag, either IP version, TCP or UDP, and
+    /// padding.
     fn any_valid()(
         tagged: bool,
         v4: Option<([u8; 4], [u8; 4])>,
         v6: ([u8; 16], [u8; 16]),
         tcp: Option<(u32, u32, u16, bool, bool)>,
-        // Not to a port that means VXLAN.
+        // Avoids the VXLAN ports.
         ports in (any::<u16>(), 0..4_000_u16),
         options in prop::collection::vec(any::<u8>(), 0..=40),
         payload in prop::collection::vec(any::<u8>(), 0..100),

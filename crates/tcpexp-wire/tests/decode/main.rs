@@ -1,4 +1,4 @@
-//! What `decode` makes of packets, written byte by byte.
+//! Decodes packets written byte by byte.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

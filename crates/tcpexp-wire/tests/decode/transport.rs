@@ -96,7 +96,7 @@ fn a_udp_datagram_has_the_payload_that_its_header_says() {
     }
 }
 
-/// What is read from a datagram with 5 bytes of payload whose header says `length`.
+/// Decodes a datagram with 5 bytes of payload and a header length of `length`.
 fn udp_length(length: u8) -> String {
     let mut datagram = udp(53, HELLO);
     datagram[5] = length;

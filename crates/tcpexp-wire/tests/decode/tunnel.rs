@@ -1,4 +1,4 @@
-//! Packets in packets.
+//! Tunnels.
 
 use tcpexp_wire::{LinkType, Tunnels};
 
@@ -65,7 +65,7 @@ fn gre_that_carries_no_ip_is_not_ip() {
     assert_eq!(gre(&[0, 7, 8, 0], &hello_v4()), "not IP");
 }
 
-/// A VXLAN packet to `port` whose header begins with `flags`.
+/// Builds a VXLAN packet to `port` with a header that begins with `flags`.
 fn vxlan(port: u16, flags: u8) -> Vec<u8> {
     let header = [flags, 0, 0, 0, 0, 0, 42, 0];
     let frame = ethernet(IPV4, &hello_v4());
