@@ -1,11 +1,11 @@
-//! Writes a big pair of captures for benchmarks.
+//! Writes a large pair of captures for benchmarks.
 //!
 //! ```text
 //! generate_pair SRC DST [--packets N] [--flows N] [--parallel N] [--loss-ppm N] [--snaplen N]
 //!               [--rate-bps N] [--seed N] [--format pcap|pcapng] [--gro N] [--tso N]
 //! ```
-//! `--packets` is about how many records each capture gets. Flows carry data to the server; their
-//! sizes are equal, and `--parallel` of them are alive at a time.
+//! `--packets` is the approximate number of records in each capture. Flows carry data to the server
+//! and are of equal size; `--parallel` flows run concurrently.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -55,7 +55,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// A number among the options, or what it is by default.
+/// Returns a numeric option or its default.
 fn number(options: &HashMap<String, String>, name: &str, default: u64) -> u64 {
     options.get(name).map_or(default, |value| {
         value
@@ -69,12 +69,13 @@ fn scenario(options: &HashMap<String, String>) -> Scenario {
     let flows = number(options, "flows", 8).max(1);
     let parallel = number(options, "parallel", flows.min(200)).max(1);
     let rate_bps = number(options, "rate-bps", 2_000_000_000);
-    // The windows together fill the path of 30 ms and half as much queue.
+    // All windows together fill the path of 30 ms and half as much queue.
     let in_flight = rate_bps / 8 / 1514 * 30 / 1000 * 3 / 2;
     let window = u32::try_from((in_flight / parallel).max(10)).expect("a window below 2^32");
     let loss_ppm = u32::try_from(number(options, "loss-ppm", 0)).expect("at most a million");
-    // Every other segment is acknowledged, and each one while a hole is open, as it mostly is once
-    // a window loses half a segment. Seven packets open and close a flow.
+    // Receivers acknowledge every second segment, and every segment while there is a hole. A hole
+    // is almost always open once a window loses half a segment on average. Seven packets open and
+    // close a flow.
     let mostly_open = u64::from(loss_ppm) * u64::from(window) > 500_000;
     let acknowledged = (packets / flows).saturating_sub(7).max(1);
     let segments = if mostly_open {

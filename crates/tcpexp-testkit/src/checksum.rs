@@ -5,7 +5,7 @@
 pub(crate) struct Checksum(u64);
 
 impl Checksum {
-    /// Adds bytes that start at an even offset of what is summed.
+    /// Adds bytes that start at an even offset of the summed data.
     pub(crate) fn bytes(self, bytes: &[u8]) -> Self {
         let mut sum = self.0;
         let (pairs, rest) = bytes.as_chunks::<2>();
@@ -18,7 +18,7 @@ impl Checksum {
         Self(sum)
     }
 
-    /// Adds one 16-bit word, or a sum made elsewhere.
+    /// Adds one 16-bit word, or a sum computed separately.
     pub(crate) fn word(self, word: u16) -> Self {
         Self(self.0 + u64::from(word))
     }
@@ -32,7 +32,7 @@ impl Checksum {
         sum as u16
     }
 
-    /// What goes into the header.
+    /// Returns the checksum field of the header.
     pub(crate) fn finish(self) -> u16 {
         !self.folded()
     }

@@ -1,4 +1,4 @@
-//! Bytes of one frame, with the checksums a host would send.
+//! Builds the bytes of one frame, with valid checksums.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -6,27 +6,27 @@ use crate::checksum::Checksum;
 use crate::options::TcpOptions;
 use crate::payload::Payload;
 
-/// TCP flag bits as they are in byte 13 of the header.
+/// TCP flag bits at their positions in the header; all but AE are in byte 13.
 pub mod flag {
     /// No more data from the sender.
     pub const FIN: u16 = 0x01;
     /// Synchronise sequence numbers.
     pub const SYN: u16 = 0x02;
-    /// Reset.
+    /// Reset the connection.
     pub const RST: u16 = 0x04;
-    /// Push.
+    /// Push function.
     pub const PSH: u16 = 0x08;
-    /// The acknowledgment number counts.
+    /// The acknowledgment number is valid.
     pub const ACK: u16 = 0x10;
-    /// Congestion was seen (RFC 3168).
+    /// ECN echo (RFC 3168).
     pub const ECE: u16 = 0x40;
-    /// The congestion window was reduced (RFC 3168).
+    /// Congestion window reduced (RFC 3168).
     pub const CWR: u16 = 0x80;
     /// The highest bit of the ACE counter (RFC 9768).
     pub const AE: u16 = 0x100;
 }
 
-/// What is in front of the IP header.
+/// Link layer in front of the IP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
     /// Ethernet II.
@@ -45,7 +45,7 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// The link type that says so in a capture file.
+    /// The link type of this framing in a capture file.
     pub const fn link_type(self) -> u32 {
         match self {
             Self::Ethernet | Self::Vlan(_) | Self::QinQ(..) => 1,
@@ -55,7 +55,7 @@ impl Framing {
         }
     }
 
-    /// Bytes in front of the IP header.
+    /// Length of the link header in bytes.
     pub const fn header_bytes(self) -> usize {
         match self {
             Self::Ethernet => 14,
@@ -88,7 +88,7 @@ pub enum Transport {
     },
 }
 
-/// One frame: everything that decides its bytes.
+/// All fields that determine the bytes of one frame.
 ///
 /// ```
 /// use tcpexp_testkit::{FrameSpec, Payload};
@@ -98,28 +98,28 @@ pub enum Transport {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameSpec {
-    /// What is in front of the IP header.
+    /// Link layer in front of the IP header.
     pub framing: Framing,
-    /// Sender; decides whether this is IPv4 or IPv6.
+    /// Source address; selects IPv4 or IPv6.
     pub src: IpAddr,
-    /// Receiver, of the same IP version.
+    /// Destination address, of the same IP version.
     pub dst: IpAddr,
-    /// Sender's port.
+    /// Source port.
     pub src_port: u16,
-    /// Receiver's port.
+    /// Destination port.
     pub dst_port: u16,
     /// IPv4 Identification; IPv6 has none.
     pub ip_id: u16,
     /// Time to live or hop limit.
     pub ttl: u8,
-    /// The byte with DSCP and ECN.
+    /// Traffic class: DSCP and ECN.
     pub traffic_class: u8,
-    /// Whether the frame is TCP or UDP.
+    /// The TCP or UDP header.
     pub transport: Transport,
-    /// What it carries.
+    /// The transport payload.
     pub payload: Payload,
-    /// Shorter frames get a trailer up to this length, as Ethernet has 60. The trailer is not zero,
-    /// so who takes it for payload is found out.
+    /// Minimum frame length; shorter frames get a trailer, as Ethernet pads to 60 bytes. The
+    /// trailer is not zero, so a decoder that counts it as payload fails its tests.
     pub min_frame_bytes: u16,
 }
 
@@ -149,14 +149,14 @@ impl Default for FrameSpec {
 }
 
 impl FrameSpec {
-    /// The whole frame.
+    /// Returns the whole frame.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.write(&mut out, u32::MAX);
         out
     }
 
-    /// Puts the first `snaplen` bytes into `out`, which is cleared before, and returns the length on
+    /// Clears `out`, writes the first `snaplen` bytes of the frame to it, and returns the length on
     /// the wire.
     pub fn write(&self, out: &mut Vec<u8>, snaplen: u32) -> u32 {
         let wire_len = self.wire_len();
@@ -170,7 +170,7 @@ impl FrameSpec {
         wire_len
     }
 
-    /// Length on the wire in bytes, with the framing.
+    /// Length on the wire in bytes, including the link header.
     pub fn wire_len(&self) -> u32 {
         let whole = self.framing.header_bytes() + self.ip_bytes();
         (whole as u32).max(self.min_frame_bytes.into())
@@ -298,7 +298,7 @@ impl FrameSpec {
             .bytes(&out[start..])
             .word(self.payload.sum())
             .finish();
-        // RFC 768: a UDP checksum of zero means "none", so zero is sent as all ones.
+        // RFC 768: a UDP checksum of zero means "no checksum", so zero is sent as all ones.
         let sum = if sum == 0 && self.transport == Transport::Udp {
             0xFFFF
         } else {
@@ -318,7 +318,7 @@ impl FrameSpec {
     }
 }
 
-/// A locally administered hardware address that follows from the IP address.
+/// Derives a locally administered hardware address from the IP address.
 fn mac(address: IpAddr) -> [u8; 6] {
     let [a, b, c, d] = match address {
         IpAddr::V4(address) => address.octets(),
@@ -339,7 +339,7 @@ mod tests {
         Checksum::default().bytes(bytes)
     }
 
-    /// Sums as a receiver does: a valid header and a valid segment both give all ones.
+    /// Sums header and segment as a receiver does: a valid checksum gives all ones.
     fn received_sums(frame: &FrameSpec) -> Vec<u16> {
         let bytes = frame.to_bytes();
         let ip = &bytes[frame.framing.header_bytes()..];

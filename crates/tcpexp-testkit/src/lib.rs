@@ -1,10 +1,10 @@
-//! For tests only: trace scripts, a capture writer and a path simulator with known truth.
+//! Test support: trace scripts, a capture writer and a path simulator with known truth.
 //!
-//! - [`script`] turns lines of text into packets, for a test that is about a handful of them.
-//! - [`simulate`] sends TCP flows and UDP streams over a path with two measurement points and hands
-//!   back both captures and what really happened to every packet.
-//! - [`skip`] and its relatives let a test go where a program or right is missing.
-//! - [`FrameSpec`] and [`CaptureWriter`] make single frames and files of every kind.
+//! - [`script`] turns lines of text into packets, for tests of a few packets.
+//! - [`simulate`] sends TCP flows and UDP streams over a path with two measurement points. It
+//!   returns both captures and the true history of every packet.
+//! - [`skip`] and its relatives skip a test on a machine that lacks a program or a privilege.
+//! - [`FrameSpec`] and [`CaptureWriter`] build single frames and capture files of every kind.
 //!
 //! ```
 //! use tcpexp_testkit::{CaptureSpec, Scenario, simulate};

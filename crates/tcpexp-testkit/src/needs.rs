@@ -1,16 +1,17 @@
-//! Programs, rights and time that some tests need and not every machine or person has.
+//! Test requirements that a machine may lack: programs, privileges and time.
 //!
-//! A test that lacks one of them returns early after [`skip`], which prints one line and notes the
-//! test for [`report_skipped`]. Where `TCPEXP_NEED_TOOLS` is set, as in CI, [`skip`] panics instead.
+//! A test that lacks a requirement calls [`skip`] and returns early. [`skip`] prints one line and
+//! records the test for [`report_skipped`]. If `TCPEXP_NEED_TOOLS` is set, as in CI, [`skip`]
+//! panics instead.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Set where every test must run.
+/// Environment variable that makes every skipped test fail.
 const NEED_TOOLS: &str = "TCPEXP_NEED_TOOLS";
 
-/// Notes that the running test is skipped, and prints what it lacks.
+/// Records that the running test is skipped, and prints the missing requirement.
 ///
 /// # Panics
 ///
@@ -23,7 +24,7 @@ pub fn skip(missing: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
     let line = format!("skipped {test}: {}\n", missing.trim().replace('\n', "; "));
-    // Written directly: the test harness hides what `eprintln!` writes in a test that passes.
+    // Not `eprintln!`, because the test harness hides its output in a passing test.
     let _ = std::io::stderr().write_all(line.as_bytes());
     let mut notes = OpenOptions::new().create(true).append(true).open(notes());
     if let Ok(notes) = &mut notes {
@@ -31,7 +32,7 @@ pub fn skip(missing: &str) {
     }
 }
 
-/// Returns whether all `programs` are installed; skips the running test if one is not.
+/// True if all `programs` are installed; otherwise skips the running test.
 pub fn has_programs(programs: &[&str]) -> bool {
     let missing: Vec<&str> = programs
         .iter()
@@ -44,7 +45,7 @@ pub fn has_programs(programs: &[&str]) -> bool {
     missing.is_empty()
 }
 
-/// Returns whether tests that take minutes run; skips the running test if they do not.
+/// True if tests that take minutes run; otherwise skips the running test.
 pub fn has_minutes() -> bool {
     if !must_run() {
         skip(&format!("takes minutes, and {NEED_TOOLS} is not set"));
@@ -52,7 +53,7 @@ pub fn has_minutes() -> bool {
     must_run()
 }
 
-/// The path of an installed program; also looks where only root's `PATH` leads.
+/// Returns the path of an installed program; also searches the system folders of root's `PATH`.
 pub fn find_program(program: &str) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/local/sbin:/usr/sbin:/sbin";
     path.split(':')
@@ -60,13 +61,13 @@ pub fn find_program(program: &str) -> Option<PathBuf> {
         .find(|place| place.is_file())
 }
 
-/// Prints how many tests of this `cargo test` were skipped, and forgets them.
+/// Prints the skipped tests of this `cargo test` and their number, and clears the record.
 pub fn report_skipped() {
     let lines = fs::read_to_string(notes()).unwrap_or_default();
     let _ = fs::remove_file(notes());
     let mut lines: Vec<&str> = lines.lines().collect();
     lines.sort_unstable();
-    // A test may ask more than once.
+    // A test may record the same requirement more than once.
     lines.dedup();
     println!("\nskipped tests: {}", lines.len());
     for line in lines {
@@ -78,8 +79,9 @@ fn must_run() -> bool {
     std::env::var_os(NEED_TOOLS).is_some()
 }
 
-/// Where this `cargo test` notes skipped tests: beside its test programs. All of them have one parent
-/// process, so that an earlier run is not counted.
+/// The file in which this `cargo test` records skipped tests, next to the test programs. Its name
+/// holds the id of the parent process, which all test programs of one run share, so earlier runs do
+/// not count.
 fn notes() -> PathBuf {
     let program = std::env::current_exe().expect("a test has a program");
     program.with_file_name(format!(

@@ -1,4 +1,4 @@
-//! TCP options, at most 40 bytes of them.
+//! TCP options, at most 40 bytes.
 
 /// The options of one TCP header, built left to right.
 ///
@@ -27,10 +27,11 @@ impl TcpOptions {
         len: 0,
     };
 
-    /// Appends bytes as they are.
+    /// Appends raw bytes.
     ///
     /// # Panics
-    /// If there are more than 40 bytes in all.
+    ///
+    /// Panics if the options exceed 40 bytes.
     #[must_use]
     pub fn raw(mut self, bytes: &[u8]) -> Self {
         let from = usize::from(self.len);
@@ -41,26 +42,26 @@ impl TcpOptions {
         self
     }
 
-    /// Maximum segment size (RFC 9293 section 3.2).
+    /// Appends the maximum segment size (RFC 9293 section 3.2).
     #[must_use]
     pub fn mss(self, mss: u16) -> Self {
         let [high, low] = mss.to_be_bytes();
         self.raw(&[2, 4, high, low])
     }
 
-    /// Window scale (RFC 7323 section 2.2).
+    /// Appends the window scale (RFC 7323 section 2.2).
     #[must_use]
     pub fn window_scale(self, shift: u8) -> Self {
         self.raw(&[3, 3, shift])
     }
 
-    /// SACK permitted (RFC 2018 section 2).
+    /// Appends SACK permitted (RFC 2018 section 2).
     #[must_use]
     pub fn sack_permitted(self) -> Self {
         self.raw(&[4, 2])
     }
 
-    /// Timestamps (RFC 7323 section 3.2).
+    /// Appends timestamps (RFC 7323 section 3.2).
     #[must_use]
     pub fn timestamps(self, value: u32, echo_reply: u32) -> Self {
         self.raw(&[8, 10])
@@ -68,7 +69,7 @@ impl TcpOptions {
             .raw(&echo_reply.to_be_bytes())
     }
 
-    /// SACK blocks as sequence numbers, end exclusive (RFC 2018 section 3).
+    /// Appends SACK blocks of sequence numbers, end exclusive (RFC 2018 section 3).
     #[must_use]
     pub fn sack(self, blocks: &[(u32, u32)]) -> Self {
         let mut options = self.raw(&[5, (2 + 8 * blocks.len()) as u8]);
@@ -78,21 +79,21 @@ impl TcpOptions {
         options
     }
 
-    /// The `AccECN` option of kind 174 with this counter of CE-marked bytes, and the others at 1
-    /// (RFC 9768 section 3.2.3).
+    /// Appends the `AccECN` option of kind 174 with this CE byte counter and both other counters at
+    /// 1 (RFC 9768 section 3.2.3).
     #[must_use]
     pub fn accurate_ecn(self, ce_bytes: u32) -> Self {
         let [_, counter @ ..] = ce_bytes.to_be_bytes();
         self.raw(&[174, 11, 0, 0, 1]).raw(&counter).raw(&[0, 0, 1])
     }
 
-    /// A no-operation byte, for alignment as real stacks do it.
+    /// Appends a no-operation byte, which real stacks use for alignment.
     #[must_use]
     pub fn nop(self) -> Self {
         self.raw(&[1])
     }
 
-    /// The bytes, padded with no-operations to a multiple of four.
+    /// Returns the bytes, padded with no-operations to a multiple of four.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len).next_multiple_of(4)]
     }

@@ -1,30 +1,30 @@
-//! Payload bytes that follow from the position in a stream.
+//! Payload bytes derived from their position in a stream.
 
 use std::sync::LazyLock;
 
 use crate::checksum::Checksum;
 use crate::prng::Prng;
 
-/// After this many bytes a stream repeats; a prime, so no segment size divides it.
+/// Length after which a stream repeats, in bytes; a prime, so no segment size divides it.
 const PERIOD: u64 = 65_521;
 
-/// What a segment carries: a cut out of an endless stream.
+/// Payload of a segment: a slice of an endless stream.
 ///
-/// The bytes depend on the stream and the position alone, so a retransmission, and the same bytes
-/// cut in other places, carry what was sent before.
+/// The bytes depend only on the stream and the position. A retransmission therefore carries the
+/// original bytes, even with other segment boundaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Payload {
-    /// Which stream; each has its own bytes.
+    /// Number of the stream; each stream has its own bytes.
     pub stream: u32,
     /// Offset of the first byte in the stream.
     pub position: u64,
-    /// How many bytes.
+    /// Length in bytes.
     pub len: u16,
-    /// A number to write over the first eight bytes, as measurement tools do in datagrams.
+    /// Number that overwrites the first eight bytes, as the datagrams of measurement tools carry.
     pub number: Option<u64>,
 }
 
-/// The bytes of one period and a bit, and their running sums.
+/// The bytes of slightly more than one period, and their running sums.
 struct Table {
     bytes: Vec<u8>,
     sums: Vec<u64>,
@@ -49,7 +49,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 });
 
 impl Payload {
-    /// A cut of `len` bytes at `position` of a stream.
+    /// Creates the slice of `len` bytes at `position` of a stream.
     pub const fn new(stream: u32, position: u64, len: u16) -> Self {
         Self {
             stream,
@@ -71,7 +71,7 @@ impl Payload {
         }
     }
 
-    /// The ones' complement sum of all bytes, found without reading them.
+    /// Returns the ones' complement sum of all bytes from the table of sums.
     pub(crate) fn sum(&self) -> u16 {
         let Some(number) = self.number else {
             return self.stream_sum(0);
@@ -83,14 +83,14 @@ impl Payload {
             .folded()
     }
 
-    /// The sum without the first `skipped` bytes.
+    /// Returns the sum without the first `skipped` bytes.
     fn stream_sum(&self, skipped: usize) -> u16 {
         let (from, to) = (self.start() + skipped, self.start() + usize::from(self.len));
         let mut sum = TABLE.sums[to] - TABLE.sums[from];
         while sum > 0xFFFF {
             sum = (sum & 0xFFFF) + (sum >> 16);
         }
-        // RFC 1071 section 2 (B): summing at the odd offset swaps the bytes of the result.
+        // RFC 1071 section 2 (B): a sum from an odd offset has its two bytes swapped.
         let swapped = (from % 2 == 1) ^ (skipped % 2 == 1);
         if swapped {
             (sum as u16).swap_bytes()
@@ -124,7 +124,7 @@ mod tests {
         ) {
             let payload = Payload { number, ..Payload::new(stream, position, len) };
             let summed = Checksum::default().bytes(&bytes(payload)).folded();
-            // 0 and 0xFFFF are the same number in ones' complement.
+            // 0 and 0xFFFF are equal in ones' complement.
             prop_assert_eq!(payload.sum() % 0xFFFF, summed % 0xFFFF);
         }
 

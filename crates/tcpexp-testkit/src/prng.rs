@@ -1,16 +1,16 @@
-//! Random numbers that are the same on every machine and in every version.
+//! Random numbers that are identical on every machine and in every version.
 
-/// A small seeded generator (`SplitMix64`): same seed, same numbers.
+/// A small seeded generator (`SplitMix64`); equal seeds give equal numbers.
 #[derive(Clone, Debug)]
 pub struct Prng(u64);
 
 impl Prng {
-    /// A generator that starts at `seed`.
+    /// Creates a generator that starts at `seed`.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -19,12 +19,12 @@ impl Prng {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`; 0 if `bound` is 0.
+    /// Returns a number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True in `ppm` of a million cases.
+    /// Returns true with a probability of `ppm` parts per million.
     pub fn chance_ppm(&mut self, ppm: u32) -> bool {
         ppm > 0 && self.below(1_000_000) < u64::from(ppm)
     }

@@ -1,12 +1,12 @@
-//! Trace scripts: a few lines of text that anyone who knows TCP can read, as packets.
+//! Trace scripts: packets as short lines of text, readable by anyone who knows TCP.
 //!
-//! One packet is one line; `//` or `#` begins a comment. Numbers of the two sides are as written, so
-//! `1:1461(1460)` is sequence number 1. The client is 10.0.0.1 port 40000, the server 10.0.0.2
+//! One line is one packet; `//` or `#` begins a comment. Sequence numbers are absolute:
+//! `1:1461(1460)` is sequence number 1. The client is 10.0.0.1 port 40000, the server is 10.0.0.2
 //! port 80.
 //!
 //! ```text
 //! line   = TIME WAY ( segment | "udp" LEN [ "num" N ] ) common*
-//! TIME     seconds since 1970 with up to nine decimals, as the capture's clock tells them
+//! TIME     seconds since 1970 on the capture's clock, with up to nine decimals
 //! WAY      ">" client to server, "<" server to client
 //! segment= [ FLAGS ] [ SEQ:END(LEN) | SEQ:END | SEQ ] [ "ack" N ] option*
 //! FLAGS    some of S F R P A E W and "." for ACK
@@ -15,19 +15,19 @@
 //! common = "id" N | "ttl" N | "tos" N | "flow" N | "v6"
 //! ```
 //!
-//! What is left out follows from the lines before:
-//! - `SEQ` is the side's next new number, 1 at first; for a SYN it is 0 at first.
-//! - Every segment acknowledges, but a SYN or RST without `ack` and without `.`; the number is all
-//!   that the other side sent so far.
+//! Omitted fields follow from the lines before:
+//! - `SEQ` is the side's next new number, initially 1; for a SYN, initially 0.
+//! - Every segment acknowledges, except a SYN or RST without `ack` and without `.`. The number is
+//!   everything that the other side has sent so far.
 //! - `id` counts from 1 on each side of each flow.
 //! - `flow N` is another connection between the same hosts, from client port 40000 + N.
 //!
-//! A line that is not like this panics with its number.
+//! A malformed line panics with its line number.
 //!
 //! ```
 //! let trace = tcpexp_testkit::script::packets("
 //!     0.000 > 1:1461(1460)
-//!     0.300 > 1:1461(1460)   // same bytes again: whose ACK is it?
+//!     0.300 > 1:1461(1460)   // retransmitted: which one does the ACK answer?
 //!     0.340 < ack 1461
 //! ");
 //! assert_eq!(trace.len(), 3);
@@ -45,7 +45,7 @@ use crate::{
     Transport, flag,
 };
 
-/// The frames of a script and when they are captured.
+/// Returns the frames of a script with their capture times.
 pub fn frames(script: &str) -> Vec<(Timestamp, FrameSpec)> {
     let mut flows = HashMap::new();
     let mut frames = Vec::new();
@@ -62,7 +62,7 @@ pub fn frames(script: &str) -> Vec<(Timestamp, FrameSpec)> {
     frames
 }
 
-/// The bytes of a script's frames and when they are captured.
+/// Returns the bytes of a script's frames with their capture times.
 pub fn packets(script: &str) -> Vec<(Timestamp, Vec<u8>)> {
     frames(script)
         .into_iter()
@@ -70,7 +70,7 @@ pub fn packets(script: &str) -> Vec<(Timestamp, Vec<u8>)> {
         .collect()
 }
 
-/// A classic pcap of a script's frames, stamped in nanoseconds.
+/// Returns a classic pcap of a script's frames, with nanosecond timestamps.
 pub fn capture(script: &str) -> Vec<u8> {
     let interfaces = [Interface::default()];
     let mut writer =
@@ -81,9 +81,9 @@ pub fn capture(script: &str) -> Vec<u8> {
     writer.into_inner()
 }
 
-/// What earlier lines say about a flow; by direction.
+/// State of a flow after the lines read so far; by direction.
 struct Known {
-    /// Next new sequence number, not wrapped, so that payload goes on across the wrap.
+    /// Next new sequence number, unwrapped, so that payload positions continue across the wrap.
     next: [u64; 2],
     ip_id: [u16; 2],
 }
@@ -91,14 +91,14 @@ struct Known {
 impl Default for Known {
     fn default() -> Self {
         Self {
-            // One turn of the sequence space ahead, so that smaller numbers have a place too.
+            // One sequence-space turn ahead, so that lower numbers are also representable.
             next: [(1 << 32) + 1; 2],
             ip_id: [1; 2],
         }
     }
 }
 
-/// One line, before what it leaves out is filled in.
+/// One parsed line, before omitted fields are filled in.
 struct Line {
     at: Timestamp,
     direction: Direction,
@@ -179,7 +179,7 @@ impl Line {
         Ok(())
     }
 
-    /// Takes `SEQ:END(LEN)`, `SEQ:END` or `SEQ`.
+    /// Parses `SEQ:END(LEN)`, `SEQ:END` or `SEQ`.
     fn numbers(&mut self, word: &str) -> Result<(), String> {
         let (numbers, claimed) = match word.split_once('(') {
             Some((numbers, len)) => (numbers, Some(len.trim_end_matches(')'))),
@@ -241,7 +241,7 @@ impl Line {
         }
     }
 
-    /// The TCP header, and the position of the payload in the stream.
+    /// Returns the TCP header, and the position of the payload in the stream.
     fn segment(&self, known: &mut Known) -> (Transport, u64) {
         let way = self.direction.index();
         let next = known.next[way];
@@ -320,7 +320,7 @@ fn parse<T: FromStr>(word: &str) -> Result<T, String> {
 mod tests {
     use super::*;
 
-    /// Sequence number, acknowledgment number, flags and payload length of each line.
+    /// Returns sequence number, acknowledgment number, flags and payload length of each line.
     fn headers(script: &str) -> Vec<(u32, u32, u16, u16)> {
         let header = |frame: FrameSpec| match frame.transport {
             Transport::Tcp {

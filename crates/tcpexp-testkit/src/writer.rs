@@ -1,10 +1,10 @@
-//! Capture files: classic pcap and pcapng in all their byte orders and resolutions.
+//! Writes capture files: classic pcap and pcapng in all byte orders and resolutions.
 
 use std::io::{self, Write};
 
 use tcpexp_units::Timestamp;
 
-/// The kind of file.
+/// The capture file format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Container {
     /// Classic pcap: one interface, microseconds or nanoseconds.
@@ -14,7 +14,7 @@ pub enum Container {
     Pcapng,
 }
 
-/// Order of the bytes of a number in a file's headers.
+/// Byte order of the numbers in a file's headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Endian {
     /// Least significant byte first.
@@ -24,7 +24,7 @@ pub enum Endian {
     Big,
 }
 
-/// What a file's timestamps count. A time between two counts is rounded down, as capturing does.
+/// Timestamp unit of a file. Times are rounded down to this unit, as in real captures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resolution {
     /// Microseconds.
@@ -32,9 +32,9 @@ pub enum Resolution {
     /// Nanoseconds.
     #[default]
     Nanos,
-    /// Units of 10 to the minus this; pcapng only.
+    /// Units of 10 to the power of minus this number of seconds; pcapng only.
     Decimal(u8),
-    /// Units of 2 to the minus this; pcapng only.
+    /// Units of 2 to the power of minus this number of seconds; pcapng only.
     Binary(u8),
 }
 
@@ -62,16 +62,16 @@ impl Resolution {
 /// One interface of a capture file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// What frames look like, see [`Framing::link_type`](crate::Framing::link_type).
+    /// Link type of the frames, see [`Framing::link_type`](crate::Framing::link_type).
     pub link_type: u32,
-    /// Longest piece of a frame that is kept, in bytes; longer frames are cut.
+    /// Snapshot length in bytes; longer frames are truncated.
     pub snaplen: u32,
-    /// What the timestamps count.
+    /// Timestamp unit.
     pub resolution: Resolution,
 }
 
 impl Default for Interface {
-    /// Whole Ethernet frames, stamped in nanoseconds.
+    /// Whole Ethernet frames with nanosecond timestamps.
     fn default() -> Self {
         Self {
             link_type: 1,
@@ -104,10 +104,11 @@ pub struct CaptureWriter<W> {
 }
 
 impl<W: Write> CaptureWriter<W> {
-    /// Starts a file: writes the headers.
+    /// Creates a file and writes its headers.
     ///
     /// # Panics
-    /// If a classic pcap is asked for more or less than one interface, or another resolution than
+    ///
+    /// Panics if a classic pcap has other than one interface, or a resolution other than
     /// microseconds and nanoseconds.
     pub fn new(
         out: W,
@@ -130,12 +131,12 @@ impl<W: Write> CaptureWriter<W> {
         Ok(writer)
     }
 
-    /// Appends a frame seen on the first interface; it was `wire_len` bytes long on the wire.
+    /// Appends a frame on the first interface; `wire_len` is its length on the wire in bytes.
     pub fn write(&mut self, at: Timestamp, frame: &[u8], wire_len: u32) -> io::Result<()> {
         self.write_on(0, at, frame, wire_len)
     }
 
-    /// Appends a frame seen on an interface, numbered from 0.
+    /// Appends a frame on one interface, numbered from 0.
     pub fn write_on(
         &mut self,
         interface: u32,
@@ -179,12 +180,12 @@ impl<W: Write> CaptureWriter<W> {
         self.out.write_all(&self.scratch)
     }
 
-    /// Hands back what was written to.
+    /// Returns the underlying writer.
     pub fn into_inner(self) -> W {
         self.out
     }
 
-    /// Passes everything on to where it goes.
+    /// Flushes the underlying writer.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -214,7 +215,7 @@ impl<W: Write> CaptureWriter<W> {
         }
         self.short(1);
         self.short(0);
-        // Section length unknown.
+        // Unknown section length.
         for number in [u32::MAX, u32::MAX, 28] {
             self.number(number);
         }

@@ -1,4 +1,4 @@
-//! Laws that hold for every simulated path.
+//! Properties of every simulated path.
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test")]
 
 mod reader;
@@ -78,7 +78,7 @@ fn any_scenario() -> impl Strategy<Value = Scenario> {
     )
 }
 
-/// The records of a capture with the packets that are in them.
+/// Returns the records of a capture with the ids of their packets.
 fn sightings(captures: &TwoCaptures, point: Point) -> Vec<(Record, Vec<u64>)> {
     let bytes = if point == Point::Src {
         &captures.src
@@ -186,7 +186,7 @@ proptest! {
     }
 }
 
-/// Scenarios for which random cases once found a defect of the simulator.
+/// Scenarios of earlier random failures of the simulator.
 #[test]
 fn the_laws_hold_where_they_once_did_not() {
     let plain = |seed, ip| {
@@ -212,7 +212,7 @@ fn the_laws_hold_where_they_once_did_not() {
     }
 }
 
-/// Each packet of a record with its sequence number and its payload.
+/// Splits a record into its packets: id, sequence number and payload of each.
 fn cut(captures: &TwoCaptures, record: &Record, ids: &[u64]) -> Vec<(u64, (u32, Vec<u8>))> {
     let (mut seq, mut rest) = (record.seq(), record.payload());
     let mut pieces = Vec::new();
@@ -263,7 +263,7 @@ fn a_super_segment_becomes_packets_with_counting_ids_and_one_push() {
     for (record, ids) in sightings(&captures, Point::Src) {
         longest = longest.max(ids.len());
         for (number, id) in ids.iter().enumerate().filter(|_| ids.len() > 1) {
-            // Some find no room in the queue.
+            // Packets dropped at the queue are absent at DST.
             let Some(piece) = at_dst.get(id) else {
                 continue;
             };
@@ -298,7 +298,7 @@ fn lost_segments_are_sent_again_with_the_same_bytes() {
             let captures = simulate(&scenario);
             let flow = captures.truth.summary.flows[0];
             assert!(flow.completed && flow.lost[0] > 5 && flow.retransmitted[0] >= flow.lost[0]);
-            // Without SACK a timeout sends the whole window again.
+            // Without SACK, a timeout retransmits the whole window.
             assert!(
                 !sack || flow.retransmitted[0] < 2 * flow.lost[0],
                 "{flow:?}"

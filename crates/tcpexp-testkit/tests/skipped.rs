@@ -1,5 +1,5 @@
-//! Prints how many tests were skipped. Cargo runs test programs in the order of their packages, and
-//! those after this package need nothing from outside.
+//! Prints the number of skipped tests. Cargo runs test programs in package order, and the packages
+//! after this one have no external requirements.
 
 fn main() {
     tcpexp_testkit::report_skipped();

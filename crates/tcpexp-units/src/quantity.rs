@@ -8,8 +8,8 @@ use crate::decimal::{Kind, QuantityError, text_serde};
 
 /// A rate in bits per second. The user of the rate defines which bytes count (headers, framing).
 ///
-/// Written `800kbit`, `1.5mbit`, `1gbit`; in bytes `48kB/s`. Units are decimal. `tc` reads `mbps` as
-/// megabytes per second, against common usage, so this type rejects it.
+/// Written `800kbit`, `1.5mbit`, `1gbit`; in bytes `48kB/s`. Units are decimal. `tc` reads
+/// `mbps` as megabytes per second, against common usage, so this type rejects it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitRate(u64);
 

@@ -1,4 +1,4 @@
-//! The loop that makes things happen, one event after the other.
+//! The event loop of the simulator.
 
 use std::io::{self, Write};
 
@@ -25,7 +25,7 @@ pub(crate) struct Engine<'a, W> {
     flows: Flows,
     packets: Packets,
     links: [Link; 2],
-    /// When each host's card has sent everything.
+    /// Time at which each host's network card has sent its backlog.
     card_free_at: [u64; 2],
     taps: [Tap<W>; 2],
     ledger: Ledger,
@@ -58,7 +58,7 @@ impl<'a, W: Write> Engine<'a, W> {
         })
     }
 
-    /// Runs until nothing is left to happen.
+    /// Runs until no event is left.
     pub(crate) fn run(mut self) -> io::Result<(W, W, Truth)> {
         for slot in 0..self.flows.slots.len() as u32 {
             self.schedule(slot);
@@ -90,7 +90,7 @@ impl<'a, W: Write> Engine<'a, W> {
         self.scenario.start + TimeDelta::from_nanos(nanos.cast_signed())
     }
 
-    /// Serves a flow's timers.
+    /// Handles a flow's expired timers.
     fn wake(&mut self, index: u32, generation: u32) -> io::Result<()> {
         let slot = &mut self.flows.slots[index as usize];
         if slot.generation != generation || slot.wake_at != self.now {
@@ -126,7 +126,7 @@ impl<'a, W: Write> Engine<'a, W> {
         Ok(())
     }
 
-    /// After something happened to a flow: sees to its timers and to its end.
+    /// Updates a flow's timers and handles its end, after any event of the flow.
     fn settle(&mut self, index: u32) {
         self.schedule(index);
         let next = self.flows.settle(
@@ -141,7 +141,7 @@ impl<'a, W: Write> Engine<'a, W> {
         }
     }
 
-    /// Makes sure that the flow is woken in time.
+    /// Schedules the next wake event of a flow.
     fn schedule(&mut self, index: u32) {
         if self.silent {
             self.reschedule_merge(index);
@@ -151,7 +151,7 @@ impl<'a, W: Write> Engine<'a, W> {
         self.wake_at(index, at);
     }
 
-    /// Once the hosts are silent no timer runs, but what was received must be handed on.
+    /// Once the hosts are silent no timer runs, but merged frames must still be delivered.
     fn reschedule_merge(&mut self, index: u32) {
         if let Some(merge) = &self.flows.slots[index as usize].merge {
             let at = merge.flush_at;
@@ -180,7 +180,7 @@ impl<'a, W: Write> Engine<'a, W> {
         self.outgoing = outgoing;
     }
 
-    /// A host hands a packet to its card.
+    /// Queues a packet at the network card of its host.
     fn send(&mut self, index: u32, direction: Direction, body: Body, retransmission: bool) {
         let over = self
             .scenario
@@ -223,7 +223,7 @@ impl<'a, W: Write> Engine<'a, W> {
         self.events.at(at, What::Upstream(place));
     }
 
-    /// A frame passes the first point and enters the network, a super-segment in pieces.
+    /// A frame passes the first point and enters the network; a super-segment enters in pieces.
     fn upstream(&mut self, place: u32) -> io::Result<()> {
         let packet = self.packets.take(place);
         let point = packet.direction.upstream();
@@ -315,7 +315,7 @@ impl<'a, W: Write> Engine<'a, W> {
         }
     }
 
-    /// A frame, merged or not, is captured and given to its host.
+    /// Captures a frame, merged or single, and delivers it to its host.
     fn arrived(&mut self, packet: &Packet, ids: &[PacketId]) -> io::Result<()> {
         let point = packet.direction.downstream();
         self.capture(packet, point, &ids.iter().copied())?;
@@ -327,7 +327,7 @@ impl<'a, W: Write> Engine<'a, W> {
         Ok(())
     }
 
-    /// Records a frame at a point; returns its length on the wire.
+    /// Records a frame at a point; returns its length on the wire in bytes.
     fn capture(
         &mut self,
         packet: &Packet,

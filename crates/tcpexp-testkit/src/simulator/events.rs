@@ -1,20 +1,21 @@
-//! What happens next.
+//! The event queue of the simulator.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something that happens at a time.
+/// A scheduled event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum What {
     /// A packet passes the point near its sender.
     Upstream(u32),
     /// A packet passes the point near its receiver.
     Downstream(u32),
-    /// A flow wants to be woken; the second number tells it from an earlier flow in the same slot.
+    /// A flow wakes up. The second number is the slot's generation, to detect an event of an
+    /// earlier flow.
     Wake(u32, u32),
 }
 
-/// Events in order of time; of two at one time the one that was put in first.
+/// Events in order of time; events at the same time in order of insertion.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     heap: BinaryHeap<Reverse<(u64, u64, What)>>,

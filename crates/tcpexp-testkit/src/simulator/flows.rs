@@ -1,4 +1,4 @@
-//! The flows of a run: which begin, which are alive, which are over.
+//! The flows of a run: waiting, live and finished.
 
 use super::link::nanos;
 use super::merge::Merge;
@@ -9,19 +9,19 @@ use super::tcp::TcpFlow;
 use super::truth::{FlowTruth, Summary};
 use crate::Prng;
 
-/// A place for a live flow; the next flow takes it when the last packet of this one is gone.
+/// A slot for one live flow; a later flow reuses it once no packet of this flow is in flight.
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) generation: u32,
     pub(crate) identity: Identity,
     pub(crate) state: State,
     pub(crate) ip_id: [u16; 2],
-    /// Packets on the way.
+    /// Packets in flight.
     pub(crate) in_flight: u32,
-    /// When the earliest wake event comes.
+    /// Time of the earliest wake event.
     pub(crate) wake_at: u64,
     pub(crate) merge: Option<Merge>,
-    /// The load it belongs to, until its end was taken note of.
+    /// The load of the flow; `None` once the end of the flow is recorded.
     load: Option<usize>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum State {
     Udp(UdpStream),
 }
 
-/// The senders of one UDP stream; by direction.
+/// Both senders of one UDP stream; by direction.
 #[derive(Debug)]
 pub(crate) struct UdpStream {
     interval: u64,
@@ -52,7 +52,7 @@ impl UdpStream {
         }
     }
 
-    /// The number of the datagram to send now, if there is one.
+    /// Returns the number of the datagram that is due, if any.
     pub(crate) fn send(&mut self, now: u64, direction: Direction) -> Option<u64> {
         let way = direction.index();
         if self.left[way] == 0 || self.next_at[way] > now {
@@ -74,7 +74,7 @@ impl UdpStream {
 }
 
 impl Slot {
-    /// When the flow has something to do next.
+    /// Time of the flow's next action.
     pub(crate) fn deadline(&self) -> u64 {
         let own = match &self.state {
             State::Tcp(flow) => flow.deadline(),
@@ -83,7 +83,7 @@ impl Slot {
         own.min(self.merge.as_ref().map_or(NEVER, |merge| merge.flush_at))
     }
 
-    /// Takes Identification numbers for so many packets and returns the first.
+    /// Reserves `count` Identification numbers and returns the first.
     pub(crate) fn next_ip_id(
         &mut self,
         mode: IpId,
@@ -111,12 +111,12 @@ impl Slot {
 pub(crate) struct Flows {
     pub(crate) slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Flows of each TCP load that have not begun.
+    /// Number of flows of each TCP load that have not begun.
     waiting: Vec<u32>,
 }
 
 impl Flows {
-    /// Begins the flows that begin by themselves.
+    /// Begins the initial flows.
     pub(crate) fn new(scenario: &Scenario, prng: &mut Prng, summary: &mut Summary) -> Self {
         let mut flows = Self {
             slots: Vec::new(),
@@ -140,13 +140,13 @@ impl Flows {
         flows
     }
 
-    /// From now on no flow takes the place of one that ends.
+    /// Stops new flows from replacing finished flows.
     pub(crate) fn begin_no_more(&mut self) {
         self.waiting.fill(0);
     }
 
-    /// Takes note of a flow's end: the next one of its load begins, and the place of one without
-    /// packets on the way is free. Returns the slot of the flow that begins.
+    /// Records a flow's end. Frees its slot once no packet is in flight, and begins the next flow
+    /// of the same load. Returns the slot of the new flow.
     pub(crate) fn settle(
         &mut self,
         scenario: &Scenario,
@@ -227,7 +227,7 @@ impl Flows {
             completed: false,
         });
         let mut slot = Slot {
-            // Odd while the place is taken.
+            // Odd while the slot is in use.
             generation: 1,
             identity,
             state,
@@ -254,7 +254,7 @@ fn segments(load: &TcpLoad) -> u32 {
     u32::try_from(segments).expect("a flow has at most 2^32 segments")
 }
 
-/// So many segments of a load that one IP packet holds them, at most the number asked for.
+/// Returns the segments of a super-segment: `asked`, limited to the size of one IP packet.
 pub(crate) fn offload_segments(load: &TcpLoad, asked: u32) -> u32 {
     asked.min(65_400 / u32::from(load.mss)).max(1)
 }

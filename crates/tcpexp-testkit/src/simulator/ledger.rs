@@ -1,4 +1,4 @@
-//! Keeps the truth while a run goes on.
+//! Records the truth during a run.
 
 use tcpexp_units::Timestamp;
 
@@ -10,9 +10,9 @@ use super::truth::{Fate, PacketId, PacketTruth, Summary};
 #[derive(Debug)]
 pub(crate) struct Ledger {
     pub(crate) summary: Summary,
-    /// None if nobody wants them.
+    /// `None` if the run keeps only totals.
     pub(crate) packets: Option<Vec<PacketTruth>>,
-    /// The number that the next packet gets.
+    /// Id of the next packet.
     pub(crate) next_id: PacketId,
 }
 
@@ -25,7 +25,7 @@ impl Ledger {
         }
     }
 
-    /// A host sends a packet, which passes the first point at a time.
+    /// Records that a host sends a packet, which passes the first point at `at`.
     pub(crate) fn sent(&mut self, identity: &Identity, packet: &Packet, at: Timestamp, mode: IpId) {
         let pieces = packet.pieces();
         let way = packet.direction.index();
@@ -49,8 +49,8 @@ impl Ledger {
         }
     }
 
-    /// The network decides what becomes of a packet. A copy, if it makes one, gets the number
-    /// returned.
+    /// Records the network's verdict on a packet. Returns the id of the duplicate, if the network
+    /// makes one.
     pub(crate) fn decided(&mut self, flow: u32, packet: &Packet, verdict: Verdict) -> PacketId {
         let copy = self.next_id;
         let totals = self.summary.direction_mut(packet.direction);
@@ -84,7 +84,7 @@ impl Ledger {
         copy
     }
 
-    /// A packet passes the second point.
+    /// Records that a packet passes the second point.
     pub(crate) fn arrived(&mut self, packet: &Packet, at: Timestamp) {
         self.summary.direction_mut(packet.direction).arrived += 1;
         if let Some(packets) = &mut self.packets {

@@ -1,21 +1,21 @@
-//! One way through the network: queue, bottleneck, delay, loss.
+//! One direction of the path: queue, bottleneck, delay, loss.
 
 use super::scenario::Path;
 use crate::Prng;
 
-/// What becomes of a packet that enters.
+/// The fate of a packet that enters the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Dropped,
     Lost,
-    /// Arrives at this time, and a copy at that time.
+    /// Arrival time of the packet, and of its duplicate if there is one.
     Arrives(u64, Option<u64>),
 }
 
 #[derive(Debug)]
 pub(crate) struct Link {
     path: Path,
-    /// When the bottleneck has sent everything that is queued.
+    /// Time at which the bottleneck has sent its queue.
     free_at: u64,
     latest_arrival: u64,
 }
@@ -29,7 +29,7 @@ impl Link {
         }
     }
 
-    /// Decides at once what becomes of a packet: a first-in-first-out queue has no surprises.
+    /// Decides the fate of a packet on entry: later packets cannot change it in a FIFO queue.
     pub(crate) fn enter(&mut self, now: u64, bytes: u32, prng: &mut Prng) -> Verdict {
         let backlog_nanos = self.free_at.saturating_sub(now);
         let backlog_bytes = transferred_bytes(backlog_nanos, self.path.rate_bps);
@@ -58,7 +58,7 @@ impl Link {
     }
 }
 
-/// Time that so many bytes take at a rate.
+/// Transmission time of `bytes` bytes at a rate, in nanoseconds.
 pub(crate) fn transfer_nanos(bytes: u32, rate_bps: u64) -> u64 {
     u64::from(bytes) * 8_000_000_000 / rate_bps
 }
@@ -67,7 +67,7 @@ fn transferred_bytes(nanos: u64, rate_bps: u64) -> u64 {
     (u128::from(nanos) * u128::from(rate_bps) / 8_000_000_000) as u64
 }
 
-/// A span of a scenario as the simulator counts it.
+/// Converts a span of a scenario to the simulator's nanoseconds.
 pub(crate) fn nanos(span: tcpexp_units::TimeDelta) -> u64 {
     u64::try_from(span.as_nanos()).expect("a scenario's delays and intervals are not negative")
 }

@@ -1,9 +1,9 @@
-//! Receive offload: segments that arrive in order become one frame.
+//! Receive offload: consecutive segments become one frame.
 
 use super::packet::{Body, Kind, Packet, Segment};
 use super::truth::PacketId;
 
-/// How long a host waits for the next segment.
+/// Time that a host waits for the next segment, in nanoseconds.
 const PATIENCE: u64 = 50_000;
 
 /// A frame that may still grow.
@@ -15,7 +15,7 @@ pub(crate) struct Merge {
 }
 
 impl Merge {
-    /// Starts with a data segment that does not end a burst; anything else cannot be merged.
+    /// Starts a frame with a data segment without PSH; other packets cannot be merged.
     pub(crate) fn start(now: u64, packet: &Packet) -> Option<Self> {
         data(packet).filter(|segment| !segment.push).map(|_| Self {
             packet: *packet,
@@ -24,7 +24,7 @@ impl Merge {
         })
     }
 
-    /// Takes in the next segment; false if it does not follow on.
+    /// Appends the next segment; returns false if it does not continue the frame.
     pub(crate) fn take(&mut self, packet: &Packet) -> bool {
         let (Some(have), Some(next)) = (data(&self.packet), data(packet)) else {
             return false;
@@ -44,7 +44,7 @@ impl Merge {
         follows
     }
 
-    /// Whether nothing more may be taken in.
+    /// True if the frame accepts no more segments.
     pub(crate) fn full(&self, most: u32) -> bool {
         data(&self.packet).is_none_or(|segment| segment.push || segment.count >= most)
     }

@@ -1,4 +1,4 @@
-//! Two captures of a simulated path, and what really happened.
+//! Simulates a path: two captures and the truth about every packet.
 
 mod engine;
 mod events;
@@ -27,14 +27,14 @@ pub use truth::{
     DirectionTotals, Fate, FlowTruth, PacketId, PacketTruth, Sighting, Sightings, Summary, Truth,
 };
 
-/// Captures of the same traffic at two points, and what really happened.
+/// Captures of the same traffic at two points, with the truth about every packet.
 #[derive(Clone, Debug)]
 pub struct TwoCaptures {
-    /// The capture file of SRC.
+    /// Capture file of SRC.
     pub src: Vec<u8>,
-    /// The capture file of DST.
+    /// Capture file of DST.
     pub dst: Vec<u8>,
-    /// What really happened.
+    /// Truth about every packet, flow and record.
     pub truth: Truth,
 }
 
@@ -61,9 +61,9 @@ pub fn simulate(scenario: &Scenario) -> TwoCaptures {
     TwoCaptures { src, dst, truth }
 }
 
-/// Runs a scenario of any length into two files, in memory that follows the live flows.
+/// Runs a scenario of any length into two files; memory use depends on the live flows only.
 ///
-/// Packets are not remembered, so only the totals are known afterwards.
+/// Packets are not kept, so the result holds only totals.
 pub fn simulate_into<W: Write>(scenario: &Scenario, src: W, dst: W) -> io::Result<Summary> {
     let (_, _, truth) = Engine::new(scenario, src, dst, false)?.run()?;
     Ok(truth.summary)

@@ -1,4 +1,4 @@
-//! From what the simulator knows of a packet to the frame that is captured.
+//! Builds captured frames from simulated packets.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,10 +9,10 @@ use crate::{Framing, Payload, TcpOptions};
 
 const WINDOW_SHIFT: u8 = 10;
 
-/// One packet on the way; a super-segment before it is cut, or after pieces are merged.
+/// A packet in flight: a super-segment before it is split, or segments after they are merged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
-    /// Its number in the truth; pieces of a super-segment follow on.
+    /// Id in the truth; pieces of a super-segment have consecutive ids.
     pub(crate) id: u64,
     pub(crate) slot: u32,
     pub(crate) direction: Direction,
@@ -22,7 +22,7 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// How many packets the network carries it in.
+    /// Number of packets that the network carries.
     pub(crate) fn pieces(&self) -> u32 {
         match &self.body {
             Body::Tcp(segment) => segment.count.max(1),
@@ -30,7 +30,7 @@ impl Packet {
         }
     }
 
-    /// One of the pieces; Identification counts, and only the last has PSH.
+    /// Returns one piece. Identification counts up, and only the last piece has PSH.
     pub(crate) fn piece(&self, number: u32, mode: IpId) -> Self {
         let mut piece = *self;
         let last = number + 1 == self.pieces();
@@ -63,23 +63,23 @@ pub(crate) enum Body {
 pub(crate) enum Kind {
     Syn,
     SynAck,
-    /// From the side that sends data; the last one carries FIN.
+    /// Data from the sending side; the last data segment carries FIN.
     Data,
     /// An acknowledgment without data, from either side.
     Ack,
-    /// From the side that receives data, after it got everything.
+    /// FIN of the receiving side, after it received all data.
     Fin,
 }
 
-/// A TCP segment in segment numbers.
+/// A TCP segment, counted in segments rather than bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
     pub(crate) kind: Kind,
     pub(crate) first: u32,
     pub(crate) count: u32,
     pub(crate) push: bool,
-    /// Data segments received in order by the side that receives data; for the other side, whether
-    /// it received FIN.
+    /// On a segment of the receiving side: number of data segments received in order. On a segment
+    /// of the sending side: 1 if it received FIN.
     pub(crate) ack: u32,
     pub(crate) sack: SackBlocks,
     pub(crate) sack_count: u8,
@@ -87,7 +87,7 @@ pub(crate) struct Segment {
     pub(crate) ts_ecr: u32,
 }
 
-/// What stays the same for all packets of a flow.
+/// Properties that all packets of a flow share.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     pub(crate) number: u32,
@@ -101,7 +101,7 @@ pub(crate) enum Protocol {
     Tcp {
         load: TcpLoad,
         segments: u32,
-        /// Initial sequence number of each direction's sender.
+        /// Initial sequence number of each direction.
         isn: [u32; 2],
     },
     Udp(UdpLoad),
@@ -125,7 +125,7 @@ impl Identity {
         }
     }
 
-    /// The packet as a point sees it.
+    /// Builds the frame as captured at a point.
     pub(crate) fn frame(&self, packet: &Packet, point: Point, framing: Framing) -> FrameSpec {
         let client = self.client[point as usize];
         let (from, to) = match packet.direction {
@@ -155,7 +155,7 @@ impl Identity {
         }
     }
 
-    /// Bytes behind the transport header.
+    /// Length of the transport payload in bytes.
     pub(crate) fn payload_bytes(&self, packet: &Packet) -> u32 {
         match &packet.body {
             Body::Tcp(segment) => self.tcp_payload(segment).len.into(),
@@ -163,7 +163,7 @@ impl Identity {
         }
     }
 
-    /// Data bytes in front of a segment.
+    /// Stream position of the first byte of a segment.
     fn position(&self, segment: u32) -> u64 {
         match &self.protocol {
             Protocol::Tcp { load, .. } => {
@@ -195,7 +195,7 @@ impl Identity {
         let own = isn[direction.index()];
         let peer = isn[direction.opposite().index()];
         let sends_data = direction == load.direction;
-        // The FIN of the data rides on the last segment and takes one number.
+        // The FIN on the last data segment occupies one sequence number.
         let data_seq = |isn: u32, number: u32| {
             let fin = u32::from(number == *segments && *segments > 0);
             isn.wrapping_add(1 + fin)

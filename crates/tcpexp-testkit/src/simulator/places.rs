@@ -1,8 +1,8 @@
-//! Where packets are kept while they are on the way.
+//! Storage of the packets in flight.
 
 use super::packet::Packet;
 
-/// Packets on the way; places are used again.
+/// Packets in flight; freed places are reused.
 #[derive(Debug, Default)]
 pub(crate) struct Packets {
     places: Vec<Packet>,

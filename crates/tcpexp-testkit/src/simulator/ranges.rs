@@ -1,6 +1,6 @@
-//! A set of segment numbers, kept as ranges.
+//! A set of segment numbers, stored as ranges.
 
-/// Sorted ranges that neither touch nor overlap; ends are exclusive.
+/// Sorted, disjoint ranges that do not touch; ends are exclusive.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
     ranges: Vec<(u32, u32)>,
@@ -8,22 +8,22 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// How many numbers are in.
+    /// Count of numbers in the set.
     pub(crate) fn covered(&self) -> u32 {
         self.covered
     }
 
-    /// One more than the highest number, or 0.
+    /// One more than the highest number; 0 if empty.
     pub(crate) fn end(&self) -> u32 {
         self.ranges.last().map_or(0, |range| range.1)
     }
 
-    /// The ranges, lowest first.
+    /// The ranges in ascending order.
     pub(crate) fn as_slice(&self) -> &[(u32, u32)] {
         &self.ranges
     }
 
-    /// The range a number is in.
+    /// Returns the range that contains a number.
     pub(crate) fn around(&self, number: u32) -> Option<(u32, u32)> {
         let after = self.ranges.partition_point(|range| range.1 <= number);
         self.ranges
@@ -32,7 +32,7 @@ impl Ranges {
             .filter(|range| range.0 <= number)
     }
 
-    /// Puts a range in; false if all of it was in already.
+    /// Inserts a range; returns false if the set already contains all of it.
     pub(crate) fn insert(&mut self, mut start: u32, mut end: u32) -> bool {
         if start >= end {
             return false;
@@ -50,7 +50,7 @@ impl Ranges {
         self.covered > before
     }
 
-    /// Takes out everything below a number.
+    /// Removes all numbers below `floor`.
     pub(crate) fn remove_below(&mut self, floor: u32) {
         let gone = self.ranges.partition_point(|range| range.1 <= floor);
         for range in self.ranges.drain(..gone) {

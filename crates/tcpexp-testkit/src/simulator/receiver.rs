@@ -1,4 +1,4 @@
-//! The receiving side of a TCP flow: what is acknowledged when.
+//! The receiving side of a TCP flow: acknowledgments and their timing.
 
 use super::ranges::Ranges;
 use super::sender::NEVER;
@@ -12,10 +12,10 @@ pub(crate) type SackBlocks = [(u32, u32); 3];
 pub(crate) struct Receiver {
     pub(crate) rcv_nxt: u32,
     above: Ranges,
-    /// The segment that came last; its block is reported first (RFC 2018 section 4).
+    /// The segment received last; its block is reported first (RFC 2018 section 4).
     latest: u32,
     unacknowledged: u32,
-    /// Everything below was acknowledged (`Last.ACK.sent` of RFC 7323).
+    /// All segments below this number are acknowledged (`Last.ACK.sent` of RFC 7323).
     pub(crate) last_ack: u32,
     pub(crate) delayed_ack_at: u64,
 }
@@ -32,7 +32,7 @@ impl Receiver {
         }
     }
 
-    /// Takes a segment; true if it must be acknowledged at once.
+    /// Receives a segment; returns true if it requires an immediate acknowledgment.
     pub(crate) fn on_segment(&mut self, now: u64, segment: u32) -> bool {
         self.latest = segment;
         if segment != self.rcv_nxt {
@@ -57,14 +57,14 @@ impl Receiver {
         self.unacknowledged >= 2
     }
 
-    /// An acknowledgment leaves.
+    /// Updates the state when an acknowledgment leaves.
     pub(crate) fn acknowledged(&mut self) {
         self.unacknowledged = 0;
         self.last_ack = self.rcv_nxt;
         self.delayed_ack_at = NEVER;
     }
 
-    /// SACK blocks of an acknowledgment that leaves now, and how many.
+    /// Returns the SACK blocks of an acknowledgment that leaves now, and their number.
     pub(crate) fn sack_blocks(&self) -> (SackBlocks, u8) {
         let mut blocks = SackBlocks::default();
         let mut count = 0;

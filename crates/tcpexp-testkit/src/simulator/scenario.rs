@@ -1,21 +1,21 @@
-//! What to simulate.
+//! Scenarios for the simulator.
 
 use tcpexp_units::{Skew, TimeDelta, Timestamp};
 
 use crate::{Container, Endian, Framing, Resolution};
 
-/// Which way a packet goes.
+/// Direction of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
-    /// From the client, which opens the flow, to the server; SRC sees it before DST.
+    /// From the client, which opens the flow, to the server; SRC captures the packet before DST.
     #[default]
     Forward,
-    /// From the server to the client; DST sees it before SRC.
+    /// From the server to the client; DST captures the packet before SRC.
     Reverse,
 }
 
 impl Direction {
-    /// The other way.
+    /// The opposite direction.
     #[must_use]
     pub const fn opposite(self) -> Self {
         match self {
@@ -28,7 +28,7 @@ impl Direction {
         self as usize
     }
 
-    /// The measurement point that sees this direction first.
+    /// The measurement point that captures this direction first.
     pub const fn upstream(self) -> Point {
         match self {
             Self::Forward => Point::Src,
@@ -36,54 +36,54 @@ impl Direction {
         }
     }
 
-    /// The measurement point that sees this direction last.
+    /// The measurement point that captures this direction last.
     pub const fn downstream(self) -> Point {
         self.opposite().upstream()
     }
 }
 
-/// A place where packets are captured.
+/// A measurement point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Point {
-    /// At the client. Its clock tells true time unless a [`ClockStep`] hits it.
+    /// At the client. Its clock shows true time, except after a [`ClockStep`].
     #[default]
     Src,
     /// At the server.
     Dst,
 }
 
-/// A clock is set: from `at` on it shows `by` more.
+/// A clock step: from `at` on the clock shows `by` more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockStep {
-    /// Whose clock.
+    /// The point whose clock steps.
     pub point: Point,
     /// True time since the start.
     pub at: TimeDelta,
-    /// How far it jumps; negative jumps back.
+    /// Size of the step; a negative step sets the clock back.
     pub by: TimeDelta,
 }
 
-/// One way through the network between the two points.
+/// One direction of the network between the two points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// Bottleneck rate in bits per second of IP packets with their framing.
+    /// Bottleneck rate in bits per second, counted over IP packets with their framing.
     pub rate_bps: u64,
-    /// Room in front of the bottleneck in bytes; what finds no room is dropped.
+    /// Size of the queue before the bottleneck in bytes; packets that do not fit are dropped.
     pub queue_bytes: u64,
-    /// Propagation delay, one way.
+    /// One-way propagation delay.
     pub delay: TimeDelta,
-    /// Each packet is late by up to this much more, uniformly.
+    /// Maximum of the additional delay of each packet, uniformly distributed.
     pub jitter: TimeDelta,
-    /// Whether a packet with less jitter may overtake one with more.
+    /// True if a packet with less jitter may overtake a packet with more.
     pub reorders: bool,
-    /// Packets in a million that are lost at random, behind the queue.
+    /// Random loss after the queue, in packets per million.
     pub loss_ppm: u32,
-    /// Packets in a million that arrive twice.
+    /// Packets per million that the network duplicates.
     pub duplicate_ppm: u32,
 }
 
 impl Default for Path {
-    /// 100 Mbit/s, 10 ms, a buffer of one bandwidth-delay product of 20 ms, no loss.
+    /// 100 Mbit/s, 10 ms, a queue of 250 kB (the bandwidth-delay product for 20 ms), no loss.
     fn default() -> Self {
         Self {
             rate_bps: 100_000_000,
@@ -100,14 +100,14 @@ impl Default for Path {
 /// How hosts fill the IPv4 Identification field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IpId {
-    /// Each flow and direction counts from a random start.
+    /// A counter for each flow and direction, from a random start.
     #[default]
     Counter,
     /// Always zero, as RFC 6864 allows for atomic datagrams.
     Zero,
     /// Random for each packet.
     Random,
-    /// Counts and starts again at zero after this many.
+    /// A counter that restarts at zero after this many packets.
     Wrapping(u16),
 }
 
@@ -121,40 +121,40 @@ pub enum IpVersion {
     V6,
 }
 
-/// How a TCP sender sets its window.
+/// How a TCP sender sets its congestion window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Congestion {
-    /// Slow start, then one segment per round trip, halved on loss.
+    /// Slow start, then one segment per round trip; halved on loss.
     #[default]
     Aimd,
-    /// This many segments, whatever happens: high rates in spite of loss.
+    /// A constant number of segments, for high rates despite loss.
     Fixed(u32),
 }
 
-/// Some TCP flows of one kind.
+/// TCP flows with common properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpLoad {
-    /// How many flows in all.
+    /// Number of flows.
     pub flows: u32,
-    /// How many at a time; when one ends the next begins.
+    /// Number of concurrent flows; when one ends, the next begins.
     pub parallel: u32,
-    /// Bytes each flow carries.
+    /// Bytes per flow.
     pub bytes: u64,
-    /// Which way they go.
+    /// Direction of the data.
     pub direction: Direction,
     /// Payload bytes of a full segment.
     pub mss: u16,
-    /// Whether segments carry the timestamps option, in milliseconds.
+    /// True if segments carry the timestamps option, in milliseconds.
     pub timestamps: bool,
-    /// Whether SACK is used.
+    /// True if the flows use SACK.
     pub sack: bool,
-    /// How the sender sets its window.
+    /// How the sender sets its congestion window.
     pub congestion: Congestion,
-    /// The sender's window never exceeds this many segments.
+    /// Upper limit of the sender's window, in segments.
     pub max_window_segments: u32,
     /// IP version.
     pub ip: IpVersion,
-    /// The first `parallel` flows begin at random within this time.
+    /// The first `parallel` flows begin at random times within this span.
     pub stagger: TimeDelta,
 }
 
@@ -177,39 +177,39 @@ impl Default for TcpLoad {
     }
 }
 
-/// What tells the datagrams of one stream apart.
+/// Content that distinguishes the datagrams of one stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UdpPayload {
     /// A number in the first eight bytes.
     #[default]
     Numbered,
-    /// Nothing: all are the same.
+    /// All datagrams are identical.
     Constant,
 }
 
-/// Some UDP streams of one kind, at constant rate.
+/// UDP streams with common properties, at a constant rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpLoad {
-    /// How many streams, all at once.
+    /// Number of streams; all run concurrently.
     pub flows: u32,
-    /// Whether the client sends.
+    /// True if the client sends.
     pub forward: bool,
-    /// Whether the server sends.
+    /// True if the server sends.
     pub reverse: bool,
-    /// Datagrams each sender sends.
+    /// Datagrams per sender.
     pub datagrams: u64,
-    /// Time from one datagram to the next.
+    /// Time between datagrams.
     pub interval: TimeDelta,
-    /// Bytes in a datagram.
+    /// Payload of a datagram in bytes.
     pub payload_bytes: u16,
-    /// What is in them.
+    /// Content of the datagrams.
     pub payload: UdpPayload,
     /// IP version.
     pub ip: IpVersion,
 }
 
 impl Default for UdpLoad {
-    /// 50 datagrams a second each way, as a telephone sends them.
+    /// 50 datagrams per second in each direction, as in a telephone call.
     fn default() -> Self {
         Self {
             flows: 1,
@@ -224,36 +224,36 @@ impl Default for UdpLoad {
     }
 }
 
-/// What one point captures, and into what kind of file.
+/// How one point captures, and its file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CaptureSpec {
-    /// The kind of file.
+    /// Capture file format.
     pub container: Container,
-    /// The file's byte order.
+    /// Byte order of the file.
     pub endian: Endian,
-    /// What timestamps count.
+    /// Timestamp unit.
     pub resolution: Resolution,
-    /// Longest piece of a frame that is kept, in bytes.
+    /// Snapshot length in bytes.
     pub snaplen: u32,
-    /// What is in front of the IP header.
+    /// Link layer in front of the IP header.
     pub framing: Framing,
-    /// The capture begins this long after the start.
+    /// Start of the capture, relative to the start of the run.
     pub starts_after: TimeDelta,
-    /// The capture ends this long after the start.
+    /// End of the capture, relative to the start of the run.
     pub stops_after: Option<TimeDelta>,
-    /// Each packet is recorded twice, as happens on mirror ports.
+    /// True if each packet is recorded twice, as on a mirror port.
     pub twice: bool,
-    /// Segmentation offload: up to this many segments leave the host here as one frame, which the
-    /// path sees as separate packets. At most 65 535 bytes.
+    /// Segmentation offload: the host sends up to this many segments as one frame of at most 65 535
+    /// bytes, and the path carries them as separate packets.
     pub tso_segments: u32,
-    /// Receive offload: up to this many segments that arrive in order are seen as one frame.
+    /// Receive offload: up to this many consecutive segments are captured as one frame.
     pub gro_segments: u32,
-    /// Frames that arrive shorter than this are padded; 60 for Ethernet.
+    /// Received frames shorter than this are padded; 60 for Ethernet.
     pub min_frame_bytes: u16,
 }
 
 impl Default for CaptureSpec {
-    /// Everything, whole, in a classic pcap with nanoseconds.
+    /// Whole packets in a classic pcap with nanosecond timestamps.
     fn default() -> Self {
         Self {
             container: Container::Pcap,
@@ -271,14 +271,14 @@ impl Default for CaptureSpec {
     }
 }
 
-/// Everything that decides what the two captures hold.
+/// All parameters of a simulated pair of captures.
 ///
-/// The path fields describe both ways, unless `reverse` says how the way back differs.
+/// The path fields apply to both directions, unless `reverse` is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
-    /// Same seed, same bytes.
+    /// Equal seeds give identical files.
     pub seed: u64,
-    /// True time of the start.
+    /// True time at the start of the run.
     pub start: Timestamp,
     /// TCP flows.
     pub tcp: Vec<TcpLoad>,
@@ -298,29 +298,29 @@ pub struct Scenario {
     pub loss_ppm: u32,
     /// See [`Path::duplicate_ppm`].
     pub duplicate_ppm: u32,
-    /// The way back from the server, where it differs.
+    /// The path from the server to the client, if it differs.
     pub reverse: Option<Path>,
-    /// What DST's clock shows more than SRC's at the start.
+    /// Offset of DST's clock against SRC's at the start.
     pub offset: TimeDelta,
-    /// How fast DST's clock runs against SRC's.
+    /// Rate error of DST's clock against SRC's.
     pub skew: Skew,
-    /// A clock that is set on the way.
+    /// A clock step during the run.
     pub clock_step: Option<ClockStep>,
     /// Rate of the hosts' network cards in bits per second.
     pub host_rate_bps: u64,
-    /// How long a host takes to answer a packet.
+    /// Time that a host takes to send a packet.
     pub host_delay: TimeDelta,
-    /// How the IPv4 Identification field is filled.
+    /// How hosts fill the IPv4 Identification field.
     pub ip_id: IpId,
-    /// Whether DST sees the client under another address and port.
+    /// True if DST sees the client with a translated address and port.
     pub nat: bool,
     /// How SRC captures.
     pub src: CaptureSpec,
     /// How DST captures.
     pub dst: CaptureSpec,
-    /// Hosts fall silent after this many packets; what is on the way still arrives.
+    /// Hosts stop sending after this many packets; packets in flight still arrive.
     pub max_packets: Option<u64>,
-    /// Hosts fall silent after this time; what is on the way still arrives.
+    /// Hosts stop sending after this time; packets in flight still arrive.
     pub max_time: Option<TimeDelta>,
 }
 
@@ -357,7 +357,7 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// The way packets of a direction take.
+    /// Returns the path of one direction.
     pub fn path(&self, direction: Direction) -> Path {
         let forward = Path {
             rate_bps: self.rate_bps,
@@ -374,7 +374,7 @@ impl Scenario {
         }
     }
 
-    /// How a point captures.
+    /// Returns how a point captures.
     pub const fn capture(&self, point: Point) -> &CaptureSpec {
         match point {
             Point::Src => &self.src,
@@ -382,7 +382,8 @@ impl Scenario {
         }
     }
 
-    /// What the clock at a point shows at a true time, before rounding to the file's resolution.
+    /// Returns the clock reading of a point at a true time, before rounding to the file's
+    /// resolution.
     pub fn clock(&self, point: Point, at: Timestamp) -> Timestamp {
         let since_start = at - self.start;
         let mut shown = at;

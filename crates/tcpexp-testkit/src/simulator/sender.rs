@@ -1,6 +1,6 @@
-//! The sending side of a TCP flow: which segments leave when.
+//! The sending side of a TCP flow: segments and their timing.
 //!
-//! Everything counts segments; `packet` turns them into sequence numbers.
+//! All numbers count segments; `packet` converts them to sequence numbers.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use super::scenario::{Congestion, TcpLoad};
 /// No deadline.
 pub(crate) const NEVER: u64 = u64::MAX;
 const MIN_RTO: u64 = 200_000_000;
-/// Retransmissions of one segment before the flow is given up.
+/// Timeouts in a row before the sender gives up.
 const MAX_BACKOFF: u32 = 8;
 
 /// Segments to send now.
@@ -28,16 +28,16 @@ pub(crate) struct Sender {
     snd_nxt: u32,
     cwnd: u32,
     ssthresh: u32,
-    /// Segments acknowledged since the window last grew in congestion avoidance.
+    /// Segments acknowledged since the last growth of the window in congestion avoidance.
     credit: u32,
     congestion: Congestion,
     max_window: u32,
     sack: bool,
     sacked: Ranges,
-    /// Segments below this were judged lost or received.
+    /// Every segment below this number has been judged lost or received.
     judged: u32,
     lost: VecDeque<u32>,
-    /// Retransmissions, and what was next to send when they left.
+    /// Retransmitted segments, each with `snd_nxt` at the time of its retransmission.
     retransmitted: VecDeque<(u32, u32)>,
     dup_acks: u32,
     recovery_point: Option<u32>,
@@ -75,7 +75,7 @@ impl Sender {
         }
     }
 
-    /// Segments of the whole flow.
+    /// Number of segments in the flow.
     pub(crate) fn segments(&self) -> u32 {
         self.segments
     }
@@ -85,17 +85,17 @@ impl Sender {
         self.snd_nxt
     }
 
-    /// Everything was acknowledged.
+    /// True if all segments are acknowledged.
     pub(crate) fn done(&self) -> bool {
         self.snd_una == self.segments
     }
 
-    /// The peer is gone.
+    /// True if the sender has given up.
     pub(crate) fn gave_up(&self) -> bool {
         self.backoff > MAX_BACKOFF
     }
 
-    /// What may leave now, in pieces of up to `most` segments; ask until there is nothing.
+    /// Returns the next burst of up to `most` segments; callers repeat until `None`.
     pub(crate) fn next_burst(&mut self, now: u64, most: u32) -> Option<Burst> {
         let room = self.cwnd.min(self.max_window).saturating_sub(self.pipe());
         if room == 0 {
@@ -103,7 +103,8 @@ impl Sender {
         }
         if let Some(first) = self.lost.pop_front() {
             self.retransmitted.push_back((first, self.snd_nxt));
-            // Karn's rule: its acknowledgment cannot be told from that of the original.
+            // Karn's rule: an acknowledgment does not distinguish a retransmission from the
+            // original.
             self.timed = None;
             self.arm(now);
             return Some(Burst {
@@ -112,12 +113,12 @@ impl Sender {
                 retransmission: true,
             });
         }
-        // A host with segmentation offload waits until a burst is worth it.
+        // A host with segmentation offload waits for a large enough burst.
         let worthwhile = most.min(self.cwnd / 4).min(self.segments - self.snd_nxt);
         if room < worthwhile && self.pipe() > 0 {
             return None;
         }
-        // Limits the span of what is out as well, so memory and SACK stay small.
+        // Limits the span of outstanding segments, to bound memory and SACK ranges.
         let span = (2 * self.max_window).saturating_sub(self.snd_nxt - self.snd_una);
         let count = room.min(span).min(most).min(self.segments - self.snd_nxt);
         if count == 0 {
@@ -136,7 +137,7 @@ impl Sender {
         })
     }
 
-    /// Takes an acknowledgment of everything below `ack`, and SACK blocks.
+    /// Processes a cumulative acknowledgment of all segments below `ack`, and SACK blocks.
     pub(crate) fn on_ack(&mut self, now: u64, ack: u32, blocks: &[(u32, u32)]) {
         if ack > self.snd_una {
             self.advance(now, ack);
@@ -163,7 +164,7 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer ran out: what was not received is lost.
+    /// Retransmission timeout: marks all segments that are not received as lost.
     pub(crate) fn on_rto(&mut self, now: u64) {
         self.backoff += 1;
         let sacked = &self.sacked;
@@ -205,7 +206,7 @@ impl Sender {
                 self.recovery_point = None;
                 self.grow(0);
             }
-            // RFC 6582: a partial acknowledgment says that the next one is lost too.
+            // RFC 6582: a partial acknowledgment means that the next segment is lost too.
             Some(_) if self.next_hole_unsent(ack) => self.lost.push_back(ack),
             Some(_) if self.cwnd < self.ssthresh => self.grow(newly),
             Some(_) => {}
@@ -249,8 +250,8 @@ impl Sender {
         }
     }
 
-    /// RFC 6675: lost is what three higher segments overtook; a retransmission is lost when three
-    /// segments first sent after it arrived.
+    /// RFC 6675: a segment is lost once three higher segments arrived. A retransmitted segment is
+    /// lost once three segments first sent after it arrived.
     fn judge_by_sack(&mut self) {
         let end = self.sacked.end();
         self.judged = self.judged.max(self.snd_una);
@@ -272,7 +273,7 @@ impl Sender {
         }
     }
 
-    /// Segments thought to be on the way.
+    /// Estimated number of segments in flight.
     fn pipe(&self) -> u32 {
         let out = self.snd_nxt - self.snd_una;
         let left = if self.sack { 0 } else { self.dup_acks };

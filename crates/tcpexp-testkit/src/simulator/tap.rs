@@ -1,4 +1,4 @@
-//! A measurement point: a clock, a capture and its flaws.
+//! A measurement point: a clock, a capture file and its defects.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ pub(crate) struct Tap<W> {
     until: Timestamp,
     writer: CaptureWriter<W>,
     pub(crate) records: u64,
-    /// None if nobody wants them.
+    /// `None` if the run keeps only totals.
     pub(crate) sightings: Option<Sightings>,
     frame: Vec<u8>,
 }
@@ -46,7 +46,7 @@ impl<W: Write> Tap<W> {
         })
     }
 
-    /// Records a frame that passes at a true time.
+    /// Records a frame that passes at the true time `at`.
     pub(crate) fn record(
         &mut self,
         scenario: &Scenario,

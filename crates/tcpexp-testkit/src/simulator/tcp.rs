@@ -1,4 +1,4 @@
-//! One TCP flow: handshake, data one way, close.
+//! One TCP flow: handshake, data in one direction, close.
 
 use super::packet::{Kind, Segment};
 use super::receiver::Receiver;
@@ -9,7 +9,7 @@ const HANDSHAKE_TIMEOUT: u64 = 1_000_000_000;
 const FIN_TIMEOUT: u64 = 400_000_000;
 const TRIES: u32 = 6;
 
-/// A segment that wants to leave.
+/// A segment that its host sends now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     pub(crate) direction: Direction,
@@ -24,7 +24,7 @@ pub(crate) struct Outgoing {
 )]
 pub(crate) struct TcpFlow {
     load: TcpLoad,
-    /// Segments of a super-segment at most.
+    /// Maximum number of segments in a super-segment.
     tso_segments: u32,
     sender: Sender,
     receiver: Receiver,
@@ -35,12 +35,13 @@ pub(crate) struct TcpFlow {
     tries: u32,
     fin_sent: bool,
     fin_received: bool,
-    /// Where each side's timestamp clock started, and the value it echoes; by direction.
+    /// Start value of each side's timestamp clock; by direction. `ts_recent` is the value it
+    /// echoes.
     ts_base: [u32; 2],
     ts_recent: [u32; 2],
-    /// Both sides closed, or one gave up.
+    /// True once both sides closed, or one gave up.
     pub(crate) finished: bool,
-    /// Everything arrived and was acknowledged.
+    /// True once all data arrived and was acknowledged.
     pub(crate) completed: bool,
 }
 
@@ -71,7 +72,7 @@ impl TcpFlow {
         }
     }
 
-    /// When [`wake`](Self::wake) wants to be called next.
+    /// Time of the next call to [`wake`](Self::wake).
     pub(crate) fn deadline(&self) -> u64 {
         if self.finished {
             return NEVER;
@@ -82,7 +83,7 @@ impl TcpFlow {
             .min(self.receiver.delayed_ack_at)
     }
 
-    /// Serves every timer that ran out.
+    /// Handles every expired timer.
     pub(crate) fn wake(&mut self, now: u64, out: &mut Vec<Outgoing>) {
         if self.finished {
             return;
@@ -103,7 +104,7 @@ impl TcpFlow {
         }
     }
 
-    /// Takes a segment that reached its host.
+    /// Processes a segment that reached its host.
     pub(crate) fn receive(
         &mut self,
         now: u64,
@@ -148,7 +149,7 @@ impl TcpFlow {
         } else if self.load.direction == Direction::Reverse {
             self.send(now, Direction::Reverse, Kind::SynAck, again, out);
         } else {
-            // The client's data tells the server that its SYN/ACK arrived.
+            // Data from the client implies that the SYN/ACK arrived.
             self.handshake_at = NEVER;
         }
     }
@@ -274,7 +275,7 @@ impl TcpFlow {
         }
     }
 
-    /// RFC 7323 section 4.3: echo the value of the segment that the next acknowledgment is for.
+    /// RFC 7323 section 4.3: echo the timestamp of the segment that the next acknowledgment covers.
     fn remember_timestamp(&mut self, direction: Direction, segment: &Segment) {
         if segment.kind != Kind::Data || segment.first <= self.receiver.last_ack {
             self.ts_recent[direction.index()] = segment.ts_val;

@@ -1,4 +1,4 @@
-//! What really happened.
+//! The truth about a simulated run.
 
 use std::net::IpAddr;
 
@@ -6,45 +6,45 @@ use tcpexp_units::Timestamp;
 
 use super::scenario::{Direction, Point};
 
-/// Number of a packet, in the order the hosts sent them.
+/// Id of a packet, in the order in which hosts sent the packets.
 pub type PacketId = u64;
 
-/// What became of a packet between the two points.
+/// The fate of a packet between the two points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrived.
+    /// The packet arrived.
     Arrived,
-    /// The queue had no room for it.
+    /// The queue was full.
     Dropped,
-    /// It was lost at random.
+    /// Random loss.
     Lost,
-    /// Nothing yet; no packet keeps this to the end.
+    /// Still in flight; no packet has this fate at the end of a run.
     OnTheWay,
 }
 
-/// One packet as the path carries it: never more than one segment.
+/// One packet on the path; holds at most one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketTruth {
-    /// Its flow, an index into [`Summary::flows`].
+    /// Index of its flow in [`Summary::flows`].
     pub flow: u32,
-    /// Which way it went.
+    /// Direction of the packet.
     pub direction: Direction,
-    /// True time at the point near its sender, whether or not that point captured it.
+    /// True time at the point near its sender, even outside the capture.
     pub upstream_at: Timestamp,
-    /// True time at the point near its receiver; none if it was lost.
+    /// True time at the point near its receiver; `None` if the packet was lost.
     pub downstream_at: Option<Timestamp>,
-    /// What became of it.
+    /// Fate of the packet.
     pub fate: Fate,
-    /// The network made this copy of that packet.
+    /// Original of this packet, if the network duplicated it.
     pub copy_of: Option<PacketId>,
-    /// TCP sent these bytes, or this SYN or FIN, before.
+    /// True if TCP sent these bytes, or this SYN or FIN, before.
     pub retransmission: bool,
-    /// Bytes behind the transport header.
+    /// Transport payload in bytes.
     pub payload_bytes: u32,
 }
 
 impl PacketTruth {
-    /// True time at a point; none if it was lost before.
+    /// True time at a point; `None` if the packet was lost before that point.
     pub fn at(&self, point: Point) -> Option<Timestamp> {
         if point == self.direction.upstream() {
             Some(self.upstream_at)
@@ -56,52 +56,52 @@ impl PacketTruth {
 
 /// Totals of one direction, in packets.
 ///
-/// `sent + duplicated = arrived + dropped + lost`, always.
+/// `sent + duplicated = arrived + dropped + lost` always holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DirectionTotals {
-    /// Packets that hosts sent, pieces of super-segments counted apart.
+    /// Packets sent by hosts; each piece of a super-segment counts.
     pub sent: u64,
-    /// Copies that the network made.
+    /// Duplicates made by the network.
     pub duplicated: u64,
-    /// Packets and copies that arrived.
+    /// Packets that arrived, including duplicates.
     pub arrived: u64,
-    /// Packets that found no room in the queue.
+    /// Packets dropped at a full queue.
     pub dropped: u64,
     /// Packets lost at random.
     pub lost: u64,
 }
 
-/// One flow.
+/// Truth about one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowTruth {
     /// 6 for TCP, 17 for UDP.
     pub protocol: u8,
-    /// The client as SRC sees it.
+    /// Address and port of the client at SRC.
     pub client: (IpAddr, u16),
-    /// The client as DST sees it.
+    /// Address and port of the client at DST.
     pub client_at_dst: (IpAddr, u16),
-    /// The server.
+    /// Address and port of the server.
     pub server: (IpAddr, u16),
     /// Packets sent, forward and reverse.
     pub sent: [u64; 2],
     /// Packets dropped or lost, forward and reverse.
     pub lost: [u64; 2],
-    /// Retransmitted packets, forward and reverse, whether or not they were needed.
+    /// Retransmitted packets, forward and reverse, including spurious retransmissions.
     pub retransmitted: [u64; 2],
-    /// Bytes of payload sent, with retransmissions, forward and reverse.
+    /// Payload bytes sent, including retransmissions, forward and reverse.
     pub payload_bytes: [u64; 2],
-    /// A TCP flow that delivered all its data and closed.
+    /// True if a TCP flow delivered all its data and closed.
     pub completed: bool,
 }
 
-/// What is known of a run without keeping every packet.
+/// Totals of a run, available without keeping every packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Totals of the way to the server.
+    /// Totals of the direction to the server.
     pub forward: DirectionTotals,
-    /// Totals of the way to the client.
+    /// Totals of the direction to the client.
     pub reverse: DirectionTotals,
-    /// Every flow, in the order they began.
+    /// All flows, in order of their start.
     pub flows: Vec<FlowTruth>,
     /// Records in SRC's capture.
     pub src_records: u64,
@@ -110,7 +110,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Totals of one direction.
+    /// Returns the totals of one direction.
     pub const fn direction(&self, direction: Direction) -> &DirectionTotals {
         match direction {
             Direction::Forward => &self.forward,
@@ -126,16 +126,16 @@ impl Summary {
     }
 }
 
-/// One record of a capture: where its packets are listed, and when it was made.
+/// Time and packets of one record in a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting {
-    /// True time of the record. Of a merged frame it is when the last piece was in.
+    /// True time of the record; for a merged frame, the arrival of its last piece.
     pub at: Timestamp,
     first: u64,
     count: u32,
 }
 
-/// The records of one capture.
+/// All records of one capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sightings {
     records: Vec<Sighting>,
@@ -143,12 +143,12 @@ pub struct Sightings {
 }
 
 impl Sightings {
-    /// The records in the order of the file.
+    /// The records in file order.
     pub fn records(&self) -> &[Sighting] {
         &self.records
     }
 
-    /// The packets in a record, numbered from 0: one, or all pieces of a super-segment.
+    /// Returns the packets in a record, numbered from 0: one, or all pieces of a super-segment.
     pub fn packets(&self, ordinal: usize) -> &[PacketId] {
         let record = self.records[ordinal];
         let first = record.first as usize;
@@ -166,12 +166,12 @@ impl Sightings {
     }
 }
 
-/// Everything about a run.
+/// The complete truth about a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     /// Totals and flows.
     pub summary: Summary,
-    /// Every packet; a [`PacketId`] is an index into this.
+    /// All packets, indexed by [`PacketId`].
     pub packets: Vec<PacketTruth>,
     /// The records of SRC's capture.
     pub src: Sightings,
@@ -180,7 +180,7 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// The records of a point's capture.
+    /// Returns the records of a point's capture.
     pub const fn sightings(&self, point: Point) -> &Sightings {
         match point {
             Point::Src => &self.src,
@@ -188,18 +188,18 @@ impl Truth {
         }
     }
 
-    /// A packet.
+    /// Returns one packet.
     pub fn packet(&self, id: PacketId) -> &PacketTruth {
         &self.packets[id as usize]
     }
 
-    /// The packet a host sent: itself, or what the network copied it from.
+    /// Returns the packet that a host sent: `id` itself, or the original of a network duplicate.
     pub fn original(&self, id: PacketId) -> PacketId {
         self.packet(id).copy_of.unwrap_or(id)
     }
 
-    /// Whether record `src_ordinal` of SRC and record `dst_ordinal` of DST hold a packet in common.
-    /// A copy that the network made counts as what it was made from.
+    /// True if record `src_ordinal` of SRC and record `dst_ordinal` of DST have a packet in common.
+    /// A network duplicate counts as its original.
     pub fn same_packet(&self, src_ordinal: usize, dst_ordinal: usize) -> bool {
         let at_dst = self.dst.packets(dst_ordinal);
         self.src.packets(src_ordinal).iter().any(|id| {

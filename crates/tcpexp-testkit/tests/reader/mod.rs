@@ -1,4 +1,4 @@
-//! Reads what the simulator writes: classic little-endian pcap in nanoseconds, whole Ethernet frames.
+//! Reads the simulator's output: classic little-endian pcap in nanoseconds, whole Ethernet frames.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -53,7 +53,7 @@ impl Record {
         u16::from_be_bytes(*self.ip()[4..].first_chunk().unwrap())
     }
 
-    /// 0 for a datagram.
+    /// Sequence number; 0 for a datagram.
     pub(crate) fn seq(&self) -> u32 {
         let tcp = u32::from(self.is_tcp());
         tcp * u32::from_be_bytes(*self.transport()[4..].first_chunk().unwrap())
@@ -72,7 +72,7 @@ impl Record {
         &self.transport()[header..]
     }
 
-    /// Servers have the low ports.
+    /// True if the source port is the higher port; servers have low ports.
     pub(crate) fn is_from_client(&self) -> bool {
         self.short(0) > self.short(2)
     }
