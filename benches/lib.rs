@@ -1,43 +1,43 @@
-//! What the benches read: captures of bulk transfers, made in memory.
+//! Input of the benches: captures of bulk transfers, generated in memory.
 //!
-//! `cargo bench -p tcpexp-benches` runs all stages, each on top of those before it: `reader` walks
-//! records, `wire` decodes them too, `flow` also tracks flows; `single` measures what one capture
-//! tells, and `spp` round-trip times between two.
-//! Throughput is in packets.
+//! `cargo bench -p tcpexp-benches` runs all stages. Each stage includes those before it: `reader`
+//! walks records, `wire` also decodes them, `flow` also tracks flows. `single` measures one
+//! capture, and `spp` measures round-trip times between two captures. Throughput is in packets per
+//! second.
 
 use tcpexp_testkit::{
     CaptureSpec, Congestion, Container, Resolution, Scenario, TcpLoad, simulate_into,
 };
 
-/// About how many packets each capture holds.
+/// Approximate number of packets in each capture.
 const PACKETS: u32 = 200_000;
 const RATE_BPS: u64 = 2_000_000_000;
 
-/// Keeps the headers of every packet and next to nothing of its payload.
+/// Snapshot length that keeps the headers of every packet and almost no payload, in bytes.
 pub const HEADERS: u32 = 96;
-/// Keeps every packet whole.
+/// Snapshot length that keeps every packet whole, in bytes.
 pub const FULL: u32 = 262_144;
-/// Each flow is long.
+/// Number of flows for a capture of few, long flows.
 pub const FEW: u32 = 8;
-/// Flows come and go, each of about ten packets.
+/// Number of flows for a capture of short flows, about ten packets each.
 pub const MANY: u32 = 20_000;
-/// One packet in a hundred is lost.
+/// Loss of one packet in a hundred, in packets per million.
 pub const LOSSY: u32 = 10_000;
 
-/// Uploads through two measurement points: everything that decides the captures.
+/// Parameters of uploads past two measurement points.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// How many flows; 200 of them are alive at a time.
+    /// Number of flows; at most 200 run concurrently.
     pub flows: u32,
-    /// Packets in a million that are lost.
+    /// Random loss in packets per million.
     pub loss_ppm: u32,
-    /// Longest piece of a frame that is kept, in bytes.
+    /// Snapshot length in bytes.
     pub snaplen: u32,
-    /// How many segments the sender hands to its interface as one.
+    /// Number of segments that the sender hands to its interface as one frame.
     pub tso_segments: u32,
-    /// Whether the destination sees the client under another address.
+    /// True if the destination sees the client with a translated address.
     pub nat: bool,
-    /// The kind of file.
+    /// Capture file format.
     pub container: Container,
 }
 
@@ -69,11 +69,11 @@ pub struct Captures {
 }
 
 impl Load {
-    /// Makes the captures; the same ones every time.
+    /// Generates the captures; the same load gives identical files.
     ///
     /// # Panics
     ///
-    /// Never: memory takes all writes.
+    /// Never: writes to memory succeed.
     pub fn captures(&self) -> Captures {
         let (mut src, mut dst) = (Vec::new(), Vec::new());
         let summary = simulate_into(&self.scenario(), &mut src, &mut dst);
@@ -88,9 +88,10 @@ impl Load {
 
     fn scenario(&self) -> Scenario {
         let parallel = self.flows.min(200);
-        // The windows together fill the path, and loss keeps them from filling the queue.
+        // All windows together fill the path; loss prevents them from filling the queue.
         let window = 7_500 / parallel;
-        // Two segments and their acknowledgment are three packets; seven open and close a flow.
+        // Three packets carry two segments and their acknowledgment; seven packets open and close a
+        // flow.
         let segments = u64::from(PACKETS / self.flows).saturating_sub(7) * 2 / 3 + 1;
         let capture = CaptureSpec {
             snaplen: self.snaplen,

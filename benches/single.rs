@@ -1,4 +1,4 @@
-//! Measures one capture, from file to results: connections, round-trip times, sender state.
+//! Measures one capture from file to results: connections, round-trip times, sender state.
 
 use std::hint::black_box;
 use std::time::Duration;

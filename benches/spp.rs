@@ -86,7 +86,7 @@ fn loads() -> [(&'static str, Load); 9] {
     ]
 }
 
-/// The first pass, over one capture.
+/// Benchmarks the first pass over one capture.
 fn survey(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, load: Load) {
     let captures = load.captures();
     let src = recording(&captures.src);
@@ -101,7 +101,7 @@ fn survey(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, load: Load) {
     });
 }
 
-/// Both passes over both captures.
+/// Benchmarks both passes over both captures.
 fn whole(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, load: Load) {
     let captures = load.captures();
     let (src, dst) = (recording(&captures.src), recording(&captures.dst));

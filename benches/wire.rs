@@ -16,7 +16,7 @@ fn main() {
         .warm_up_time(Duration::from_millis(500))
         .measurement_time(Duration::from_secs(2));
     for (frames, snaplen) in [("headers", HEADERS), ("full", FULL)] {
-        // Where packets are lost, acknowledgments carry SACK blocks.
+        // With loss, acknowledgments carry SACK blocks.
         for (loss, loss_ppm) in [("no_loss", 0), ("loss", LOSSY)] {
             let load = Load {
                 snaplen,

@@ -1,1 +1,1 @@
-//! Only examples live here.
+//! This package holds only examples.

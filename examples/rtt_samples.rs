@@ -1,4 +1,4 @@
-//! Round-trip times from two captures, with the library.
+//! Prints round-trip times between two captures, with the library.
 //!
 //! `cargo run -p tcpexp-examples --example rtt_samples -- SRC DST`
 

@@ -1,4 +1,4 @@
-//! The pairs of captures that are tormented.
+//! The clean pairs of captures that the cases start from.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use tcpexp_units::TimeDelta;
 use crate::case::Base;
 use crate::pair::Pair;
 
-/// Pairs of captures in the folders of `parent`, in order of their names.
+/// Reads the pairs of captures in the folders of `parent`, in order of folder name.
 pub(crate) fn read(parent: &Path, records: usize) -> Vec<Base> {
     let Ok(entries) = std::fs::read_dir(parent) else {
         return Vec::new();
@@ -26,7 +26,7 @@ pub(crate) fn read(parent: &Path, records: usize) -> Vec<Base> {
     pairs.map(Base::new).collect()
 }
 
-/// The captures of this repository.
+/// Reads the fixtures of this repository.
 pub(crate) fn fixtures(records: usize) -> Vec<Base> {
     read(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures"),
@@ -34,7 +34,7 @@ pub(crate) fn fixtures(records: usize) -> Vec<Base> {
     )
 }
 
-/// Simulated paths, each with something that the captures of real hosts lack.
+/// Simulates paths with properties that captures of real hosts lack.
 pub(crate) fn simulated() -> Vec<Base> {
     let lossy = Scenario {
         tcp: both_ways(300_000),

@@ -1,4 +1,4 @@
-//! One case: a pair of captures and what goes wrong with it, all from one number.
+//! One case: a pair of captures and its torments, all derived from one seed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,15 +9,15 @@ use crate::judge::{Fault, Rates, Verdict, judge};
 use crate::pair::{Pair, Side};
 use crate::torment::Torment;
 
-/// Keeps whole frames: what is cut has been cut before.
+/// Snapshot length of the written files in bytes; frames are truncated before.
 const SNAPLEN: u32 = 262_144;
 
-/// A pair of captures to torment, with what its clean captures yield.
+/// A clean pair of captures, with the results measured on it.
 #[derive(Debug)]
 pub(crate) struct Base {
     /// The clean captures.
     pub(crate) pair: Pair,
-    /// The faults that the clean captures have, if any, and what they yield.
+    /// Results of the clean captures, and their faults, if any.
     pub(crate) clean: Verdict,
 }
 
@@ -30,19 +30,19 @@ impl Base {
     }
 }
 
-/// What goes wrong with which pair.
+/// A pair and the torments applied to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// The number that it comes from.
+    /// Seed that determines the case.
     pub(crate) seed: u64,
     /// Index of the pair.
     pub(crate) base: usize,
-    /// Two or three torments in the order in which they happen.
+    /// Two or three torments in order of application.
     pub(crate) torments: Vec<Torment>,
 }
 
 impl Case {
-    /// Draws a case; `kinds` are those to draw from.
+    /// Draws a case from the seed; `kinds` are the kinds of torments to draw from.
     pub(crate) fn draw(seed: u64, bases: &[Base], kinds: &[u64]) -> Self {
         let mut dice = Prng::new(seed.wrapping_mul(0x2545_F491_4F6C_DD1D));
         let base = dice.below(bases.len() as u64) as usize;
@@ -64,7 +64,7 @@ impl Case {
         }
     }
 
-    /// Torments the pair: the two files and what is true of them.
+    /// Applies the torments. Returns the two files, the true records and the true clocks.
     pub(crate) fn tormented(&self, bases: &[Base]) -> ([Vec<u8>; 2], Pair, [Clock; 2]) {
         let mut dice = Prng::new(!self.seed);
         let mut pair = bases[self.base].pair.clone();
@@ -79,7 +79,7 @@ impl Case {
         (files, pair, clocks)
     }
 
-    /// Torments the pair, measures it and compares the results with the truth.
+    /// Applies the torments, measures the files and compares the results with the truth.
     pub(crate) fn run(&self, bases: &[Base]) -> Verdict {
         let (files, pair, clocks) = self.tormented(bases);
         let mut rates = bases[self.base].clean.bottleneck_bps;
@@ -91,7 +91,7 @@ impl Case {
     }
 }
 
-/// A capture file with these records.
+/// Returns a capture file with the records of `side`.
 fn written(side: &Side) -> Vec<u8> {
     let interface = Interface {
         link_type: side.link_type,
@@ -108,7 +108,7 @@ fn written(side: &Side) -> Vec<u8> {
     writer.into_inner()
 }
 
-/// The verdict, or the panic that came in its place.
+/// Returns the verdict of `run`; a panic becomes a fault in the verdict.
 fn guarded(run: impl FnOnce() -> Verdict) -> Verdict {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();

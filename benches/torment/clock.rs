@@ -1,24 +1,24 @@
-//! Clocks that are wrong.
+//! Clocks with errors.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// What is wrong with a clock.
+/// One error of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Error {
-    /// It is ahead.
+    /// Constant offset: the clock is ahead by this span.
     Offset(TimeDelta),
-    /// It runs fast by so many parts in a million.
+    /// Rate error in parts per million; positive runs fast.
     Skew(i64),
-    /// It is set forward by this at so many millionths of the span.
+    /// Clock step: position in millionths of the span, and size.
     Step(u32, TimeDelta),
-    /// It runs fast by so many parts in a million and is set right after each such period.
+    /// Rate error in parts per million, corrected by a clock step after each period.
     SawTooth(i64, TimeDelta),
-    /// It is read to a multiple of this.
+    /// Readings are rounded down to a multiple of this tick.
     Coarse(TimeDelta),
 }
 
 impl Error {
-    /// A word for tables.
+    /// Name for tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Offset(_) => "clock offset",
@@ -30,7 +30,7 @@ impl Error {
     }
 }
 
-/// A capture's clock: errors that add up, each counted from the first record on.
+/// A capture's clock: the sum of its errors, each relative to the first record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
     start: Timestamp,
@@ -39,13 +39,13 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Adds an error; `span` is from the first to the last true time of the captures.
+    /// Adds an error; `span` holds the first and the last true time of the captures.
     pub(crate) fn add(&mut self, error: Error, span: (Timestamp, Timestamp)) {
         (self.start, self.end) = span;
         self.errors.push(error);
     }
 
-    /// What it shows at a true time.
+    /// Returns the reading of the clock at a true time.
     pub(crate) fn shows(&self, at: Timestamp) -> Timestamp {
         let mut shown = at + self.ahead(at);
         for error in &self.errors {
@@ -57,7 +57,7 @@ impl Clock {
         shown
     }
 
-    /// By how much it is ahead of true time, before it is read.
+    /// Returns the lead over true time, before rounding to the tick.
     pub(crate) fn ahead(&self, at: Timestamp) -> TimeDelta {
         let passed = at - self.start;
         self.errors
@@ -76,7 +76,7 @@ impl Clock {
             .sum()
     }
 
-    /// The unit to which it is read.
+    /// Returns the tick of the clock; zero if readings are not rounded.
     pub(crate) fn resolution(&self) -> TimeDelta {
         let ticks = self.errors.iter().map(|error| match *error {
             Error::Coarse(tick) => tick,
@@ -85,7 +85,7 @@ impl Clock {
         ticks.max().unwrap_or(TimeDelta::ZERO)
     }
 
-    /// The most parts in a million by which it may run fast or slow.
+    /// Returns the maximum rate error in parts per million.
     pub(crate) fn drift_ppm(&self) -> i64 {
         let drifts = self.errors.iter().map(|error| match *error {
             Error::Skew(ppm) | Error::SawTooth(ppm, _) => ppm.abs(),
@@ -94,7 +94,7 @@ impl Clock {
         drifts.sum()
     }
 
-    /// The times at which it was set, with how far.
+    /// Returns the times and sizes of all clock steps.
     pub(crate) fn steps(&self) -> Vec<(Timestamp, TimeDelta)> {
         let mut steps = Vec::new();
         for error in &self.errors {

@@ -1,4 +1,4 @@
-//! Edits of packets and of lists of records.
+//! Edits packets and lists of records.
 
 use std::collections::HashMap;
 
@@ -8,11 +8,11 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use crate::headers::Headers;
 use crate::pair::{PacketId, Pair, Record, Side};
 
-/// Options of TCP: the timestamps (RFC 7323) and selective acknowledgments (RFC 2018).
+/// TCP option kinds: timestamps (RFC 7323) and selective acknowledgments (RFC 2018).
 const TIMESTAMPS: u8 = 8;
 const SACK: u8 = 5;
 
-/// Calls `change` with each TCP or UDP packet and the number of its capture.
+/// Calls `change` with each TCP or UDP packet and the index of its capture.
 pub(crate) fn each_packet(pair: &mut Pair, change: impl Fn(usize, &mut Record, &Headers)) {
     for (number, side) in pair.sides.iter_mut().enumerate() {
         for record in &mut side.records {
@@ -23,9 +23,9 @@ pub(crate) fn each_packet(pair: &mut Pair, change: impl Fn(usize, &mut Record, &
     }
 }
 
-/// Gives all datagrams the same content and an Identification that repeats.
+/// Makes all datagrams identical, with an Identification that repeats after `period` values.
 pub(crate) fn repeat_datagrams(pair: &mut Pair, period: u16) {
-    // A packet is numbered where it was first seen, which is where it left.
+    // Packets are numbered in the order in which they left, that is, by their earliest record.
     let mut order: Vec<(Timestamp, PacketId, u32)> = Vec::new();
     for side in &pair.sides {
         for record in &side.records {
@@ -50,7 +50,7 @@ pub(crate) fn repeat_datagrams(pair: &mut Pair, period: u16) {
             let next = next.entry(stream).or_default();
             let number = *next;
             *next = next.wrapping_add(1);
-            // A period of zero is that of the whole field.
+            // A period of zero means the full range of the field.
             number.checked_rem(period).unwrap_or(number)
         });
     }
@@ -79,7 +79,7 @@ pub(crate) fn without_timestamps(_: usize, record: &mut Record, headers: &Header
     }
 }
 
-/// Shows hosts under other addresses and ports in the second capture.
+/// Translates addresses and ports of hosts in the second capture.
 pub(crate) fn translate(side: usize, record: &mut Record, headers: &Headers) {
     if side == 0 {
         return;
@@ -97,7 +97,7 @@ pub(crate) fn translate(side: usize, record: &mut Record, headers: &Headers) {
     }
 }
 
-/// Adds to the sequence numbers of either direction in the second capture.
+/// Shifts the sequence numbers of each direction in the second capture.
 pub(crate) fn shift_sequence(side: usize, record: &mut Record, headers: &Headers) {
     if side == 0 || !headers.is_tcp {
         return;
@@ -105,7 +105,7 @@ pub(crate) fn shift_sequence(side: usize, record: &mut Record, headers: &Headers
     let [source, destination] = headers
         .ports()
         .map(|port| u16::from_be_bytes([record.frame[port.start], record.frame[port.start + 1]]));
-    // A different shift for each direction, the same for all packets of one.
+    // Each direction has its own constant shift.
     let shift = |from: u16, to: u16| u32::from(from).wrapping_mul(2_654_435_761) ^ u32::from(to);
     let (ours, theirs) = (shift(source, destination), shift(destination, source));
     let [seq, ack] = headers.sequence_numbers();
@@ -130,7 +130,7 @@ pub(crate) fn shift_sequence(side: usize, record: &mut Record, headers: &Headers
     }
 }
 
-/// Records some packets again, a moment later.
+/// Duplicates some records, one microsecond later.
 pub(crate) fn duplicate(side: &mut Side, ppm: u32, dice: &mut Prng) {
     let mut records = Vec::with_capacity(side.records.len());
     for record in side.records.drain(..) {
@@ -145,7 +145,7 @@ pub(crate) fn duplicate(side: &mut Side, ppm: u32, dice: &mut Prng) {
     side.records = records;
 }
 
-/// Moves records by fewer than `places` places.
+/// Moves records by at most `places` places.
 pub(crate) fn disorder(records: &mut Vec<Record>, places: u8, dice: &mut Prng) {
     let mut keyed: Vec<(u64, Record)> = (0..)
         .zip(records.drain(..))

@@ -1,14 +1,14 @@
-//! The cases of the small form, and the faults that they are known to have.
+//! The cases of the short test, and their expected faults.
 
 use crate::judge::Fault::{self, CaptureLossCalledLoss, FalseLoss, FalseMatch, WrongRtt};
 
-/// The cases that `cargo test` runs.
+/// Seeds of the cases in `cargo test`.
 pub(crate) const SEEDS: std::ops::Range<u64> = 0..60;
-/// Records of each capture that they keep.
+/// Number of records kept of each capture.
 pub(crate) const RECORDS: usize = 3_000;
 
-/// Faults that are known and not mended yet. A fault that is not here fails the test; whoever mends
-/// one takes it off the list, which only gets shorter.
+/// Known faults without a fix. A fault outside this list fails the test. Whoever fixes a fault
+/// removes it from the list; the list must only shrink.
 pub(crate) const EXPECTED: &[(u64, &[Fault])] = &[
     (3, &[FalseLoss]),
     (7, &[WrongRtt]),

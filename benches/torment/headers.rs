@@ -1,4 +1,4 @@
-//! Where the headers of a frame are, and how to change a field without breaking a checksum.
+//! Locates the headers of a frame, and changes fields with their checksums.
 
 use std::ops::Range;
 
@@ -17,8 +17,8 @@ pub(crate) struct Headers {
 }
 
 impl Headers {
-    /// Finds the headers; `None` for anything but an unfragmented TCP or UDP packet whose fixed
-    /// headers were captured.
+    /// Locates the headers; `None` for anything but an unfragmented TCP or UDP packet with complete
+    /// fixed headers.
     pub(crate) fn find(link_type: u32, frame: &[u8]) -> Option<Self> {
         let mut ip = match link_type {
             ETHERNET => 14,
@@ -56,7 +56,7 @@ impl Headers {
         })
     }
 
-    /// The Identification field of IPv4.
+    /// The IPv4 Identification field; `None` for IPv6.
     pub(crate) fn ip_id(&self) -> Option<Range<usize>> {
         (!self.is_v6).then_some(self.ip + 4..self.ip + 6)
     }
@@ -83,12 +83,12 @@ impl Headers {
         [at + 4..at + 8, at + 8..at + 12]
     }
 
-    /// Whether the acknowledgment number of a TCP header means something.
+    /// True if the ACK flag of a TCP header is set.
     pub(crate) fn acknowledges(&self, frame: &[u8]) -> bool {
         frame[self.transport + 13] & 0x10 != 0
     }
 
-    /// First byte behind the UDP header.
+    /// Offset of the first byte after the UDP header.
     pub(crate) fn datagram(&self) -> usize {
         self.transport + 8
     }
@@ -98,7 +98,7 @@ impl Headers {
         self.transport + 6..self.transport + 8
     }
 
-    /// The captured TCP options, each with its kind; padding is left out.
+    /// The captured TCP options with their kinds; omits padding.
     pub(crate) fn options(&self, frame: &[u8]) -> Vec<(u8, Range<usize>)> {
         let length = usize::from(frame[self.transport + 12] >> 4) * 4;
         let end = frame.len().min(self.transport + length);
@@ -118,9 +118,9 @@ impl Headers {
         found
     }
 
-    /// Writes `new` at `at` and updates the checksums that cover it (RFC 1624, equation 3).
+    /// Writes `new` at `at` and updates the affected checksums (RFC 1624, equation 3).
     ///
-    /// A UDP checksum of zero means that there is none, and stays.
+    /// A UDP checksum of zero means no checksum and stays zero.
     pub(crate) fn write(&self, frame: &mut [u8], at: usize, new: &[u8]) {
         let is_in_ip_header = at < self.transport;
         let is_address = self.addresses().iter().any(|range| range.contains(&at));
@@ -143,8 +143,8 @@ impl Headers {
     }
 }
 
-/// Brings the checksum at `field` up to date for `new` bytes at `at`; `base` is where the 16-bit
-/// words that it sums start.
+/// Updates the checksum at `field` for `new` bytes at `at`; `base` is the offset of the first
+/// 16-bit word in the sum.
 fn update(frame: &mut [u8], field: usize, base: usize, at: usize, new: &[u8]) {
     let mut sum = u32::from(!u16::from_be_bytes([frame[field], frame[field + 1]]));
     for (place, byte) in (at..).zip(new) {

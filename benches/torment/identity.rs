@@ -1,4 +1,4 @@
-//! Which packet of one clean capture is which of the other, found without the code under test.
+//! Matches the packets of two clean captures without the code under test.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -8,10 +8,11 @@ use tcpexp_wire::{LinkType, Transport, Tunnels, decode};
 
 use crate::pair::{PacketId, Passage, Side};
 
-/// A packet that left this short a time before the other capture ended may not have arrived in it.
+/// Upper limit of the one-way delay. A packet sent this close to the end of the other capture may
+/// arrive after that end.
 const LONGEST_DELAY: TimeDelta = TimeDelta::from_seconds(3);
 
-/// Everything in a packet that a path leaves alone.
+/// All packet fields that a path leaves unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Content {
     stream: Stream,
@@ -23,7 +24,7 @@ struct Content {
     prefix: Vec<u8>,
 }
 
-/// What all pieces of one super-packet have in common.
+/// Fields that all pieces of one super-packet share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Stream {
     ends: (SocketAddr, SocketAddr),
@@ -31,11 +32,11 @@ struct Stream {
     timestamps: Option<(u32, u32)>,
 }
 
-/// Numbers the packets of both captures and says what became of each.
+/// Numbers the packets of both captures and returns the passage of each packet.
 ///
-/// Packets are the same if all that a path leaves alone is. Of those with like contents the first
-/// of one capture is the first of the other, if both hold equally many; else none is told from the
-/// other. A segment that was sent as part of a super-packet is in the one that has its last byte.
+/// Packets match if all fields that a path leaves unchanged are equal. Packets with equal fields
+/// match in capture order if both captures hold the same number of them; otherwise they share one
+/// id. A segment of a super-packet belongs to the super-packet that holds its last byte.
 pub(crate) fn assign(sides: &mut [Side; 2]) -> Vec<Passage> {
     let contents = sides.each_ref().map(contents);
     let mut passages = Vec::new();
@@ -81,7 +82,7 @@ pub(crate) fn assign(sides: &mut [Side; 2]) -> Vec<Passage> {
     passages
 }
 
-/// Finds segments of one capture in super-packets of the other.
+/// Matches segments of one capture with super-packets of the other.
 fn carry(
     sides: &mut [Side; 2],
     contents: &[Vec<Option<Content>>; 2],
@@ -146,7 +147,7 @@ fn grouped(contents: &[Option<Content>]) -> HashMap<&Content, Vec<usize>> {
     places
 }
 
-/// The content of each record; `None` where it holds no TCP or UDP packet.
+/// Returns the content of each record; `None` if it holds no TCP or UDP packet.
 fn contents(side: &Side) -> Vec<Option<Content>> {
     let link = LinkType(u16::try_from(side.link_type).expect("link types have 16 bits"));
     let of = |frame: &[u8], wire_bytes| {

@@ -1,4 +1,4 @@
-//! A measurement held against the truth.
+//! Compares a measurement with the truth.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -11,42 +11,42 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use crate::clock::Clock;
 use crate::pair::{PacketId, Pair, Record, Side};
 
-/// Times of packets are cut to microseconds, four of them in a round trip, and the skew is
-/// estimated: what all that may add up to over a turnaround of a second.
+/// Tolerance of a round-trip time: four packet times truncated to microseconds, plus the error of
+/// the estimated skew over a turnaround of a second.
 const RTT_ROUNDING: TimeDelta = TimeDelta::from_micros(20);
-/// Two times of one packet, both cut to microseconds.
+/// Tolerance of a delay: two packet times truncated to microseconds.
 const DELAY_ROUNDING: TimeDelta = TimeDelta::from_micros(2);
-/// How far a bottleneck's rate may be from that of the clean captures, in percent.
+/// Tolerance of a bottleneck rate, relative to the clean captures, in percent.
 const RATE_PERCENT: u64 = 10;
-/// How far from its true place a clock step may be reported.
+/// Maximum distance of a reported clock step from its true time.
 const STEP_DISTANCE: TimeDelta = TimeDelta::from_seconds(2);
 
-/// A promise that a result breaks.
+/// A violated guarantee of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
-    /// Two records of different packets are called one packet.
+    /// Two records of different packets are matched.
     FalseMatch,
-    /// A packet is called a duplicate of one that it is not.
+    /// A packet is reported as a duplicate of a different packet.
     FalseDuplicate,
-    /// A packet that stands in both captures is called lost.
+    /// A packet in both captures is reported as lost.
     FalseLoss,
-    /// A packet that only a capture missed is called lost.
+    /// A packet that only a capture missed is reported as lost.
     CaptureLossCalledLoss,
-    /// A round-trip time is of packets that are no pair.
+    /// A round-trip time combines packets that do not form a pair.
     FalseSample,
-    /// A round-trip time is of the right packets, but not true.
+    /// A round-trip time combines the right packets but has a wrong value.
     WrongRtt,
-    /// The true one-way delay is outside the stated bound.
+    /// The true one-way delay is outside the reported bound.
     DelayOutsideBound,
-    /// The true offset of the clocks is outside the stated bound.
+    /// The true clock offset is outside the reported bound.
     OffsetOutsideBound,
     /// A bound is negative.
     NegativeBound,
-    /// A clock step is reported where no clock was set.
+    /// A clock step is reported where no clock stepped.
     InventedStep,
-    /// The bottleneck's rate differs from the one that clean captures show.
+    /// The bottleneck rate differs from the rate of the clean captures.
     WrongRate,
-    /// Records are neither used nor skipped.
+    /// Used and skipped records do not sum to all records.
     Unbalanced,
     /// The program panicked.
     Panic,
@@ -79,37 +79,37 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The rate of the bottleneck in bits per second, out and back, where it is known.
+/// Bottleneck rates in bits per second, forward and reverse; `None` if unknown.
 pub(crate) type Rates = [Option<u64>; 2];
 
-/// What is to be said of a measurement.
+/// Assessment of one measurement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
-    /// Broken promises: how often, and the first one in words.
+    /// Faults, each with its count and the description of its first occurrence.
     pub(crate) faults: BTreeMap<Fault, (u64, String)>,
-    /// Round-trip times.
+    /// Number of round-trip time samples.
     pub(crate) samples: u64,
-    /// Packets found at both points.
+    /// Number of packets found at both points.
     pub(crate) delivered: u64,
-    /// Packets called lost.
+    /// Number of packets reported as lost.
     pub(crate) lost: u64,
-    /// Packets of which nothing is claimed.
+    /// Number of packets with unknown fate.
     pub(crate) unknown: u64,
-    /// Why nothing was measured.
+    /// Reason why nothing was measured.
     pub(crate) refusal: Option<String>,
-    /// The bottleneck of either way.
+    /// Bottleneck rate of each direction.
     pub(crate) bottleneck_bps: Rates,
 }
 
 impl Verdict {
-    /// Adds a broken promise.
+    /// Records a fault; `why` describes its first occurrence.
     pub(crate) fn blame(&mut self, fault: Fault, why: impl FnOnce() -> String) {
         self.faults.entry(fault).or_insert_with(|| (0, why())).0 += 1;
     }
 }
 
-/// Measures two files and compares the results with the truth; `rates` are those that the captures
-/// show before anything goes wrong with them.
+/// Measures two files and compares the results with the truth; `rates` are the bottleneck rates of
+/// the clean captures.
 pub(crate) fn judge(
     files: &[Vec<u8>; 2],
     pair: &Pair,
@@ -159,7 +159,7 @@ struct Judge<'a> {
     pair: &'a Pair,
     clocks: &'a [Clock; 2],
     report: &'a PathReport,
-    /// Records by the time that they show.
+    /// Record indices by their timestamps.
     places: [HashMap<Timestamp, Vec<usize>>; 2],
     /// The packets in each capture.
     ids: [HashSet<PacketId>; 2],
@@ -224,8 +224,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether a clock was set so, there or nearly there. To set one clock back is to set the
-    /// other forward.
+    /// True if a clock was stepped by `size` near one of `records`. Setting one clock back is
+    /// equivalent to setting the other forward.
     fn is_true_step(&self, point: Point, size: TimeDelta, records: [u64; 2]) -> bool {
         let clocks = [(point, size), (point.opposite(), -size)];
         let near = |(at, by): &(Timestamp, TimeDelta), size: TimeDelta| {
@@ -310,7 +310,7 @@ impl Judge<'_> {
         }
     }
 
-    /// True one-way delays of the packets that stand at both places at these times.
+    /// True one-way delays of the packets recorded at both points at these times.
     fn packets_of(&self, [sent, received]: [(Point, Timestamp); 2]) -> Vec<TimeDelta> {
         let at = |(point, time): (Point, Timestamp)| {
             let side = &self.pair.sides[point.index()];
@@ -354,7 +354,7 @@ impl Judge<'_> {
     }
 }
 
-/// An error's message with those of its causes.
+/// The message of an error followed by the messages of its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let causes: Vec<String> = causes.map(ToString::to_string).collect();

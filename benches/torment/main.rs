@@ -1,19 +1,19 @@
-//! Torments captures with known truth and checks that no result is wrong.
+//! Damages captures with known truth and checks that no result is wrong.
 //!
 //! ```text
 //! torment [--runs N] [--from SEED] [--only SEED] [--captures DIR]… [--records N]
 //!         [--kinds NAME,…] [--pair NAME] [--keep DIR]
 //! ```
-//! Each case takes a pair of captures, applies two or three random [torments](torment::Torment), runs
-//! `path` and holds every packet, loss, delay, round-trip time and clock against the truth. A number
-//! makes a case: the same number with the same options is the same case. The program prints a line for
-//! each fault and two tables, and fails if a case has a fault.
+//! Each case takes a pair of captures, applies two or three random [torments](torment::Torment) and
+//! runs `path`. It compares every packet, loss, delay, round-trip time and clock with the truth. A
+//! seed determines a case: the same seed with the same options gives the same case. The program
+//! prints a line for each fault and two tables, and fails if a case has a fault.
 //!
-//! - `--runs N` and `--from SEED`: run cases SEED to SEED + N - 1 (500, from 0).
-//! - `--only SEED`: run one case and print all that is known of it.
+//! - `--runs N` and `--from SEED`: run the cases SEED to SEED + N - 1 (default: 500, from 0).
+//! - `--only SEED`: run one case and print all details.
 //! - `--captures DIR`: add the pairs in the folders of DIR to the fixtures and the simulated paths.
-//! - `--records N`: keep only the first N records of each capture that is read.
-//! - `--kinds NAME,…`: draw from these torments only; `--pair NAME`: torment this pair only.
+//! - `--records N`: read only the first N records of each capture file.
+//! - `--kinds NAME,…`: draw from these torments only; `--pair NAME`: use this pair only.
 //! - `--keep DIR`: write the captures of faulty cases to DIR.
 #![allow(
     clippy::cast_possible_truncation,
@@ -44,7 +44,7 @@ use case::{Base, Case};
 use judge::Verdict;
 use torment::Torment;
 
-/// What the command line asks for.
+/// Parsed command line.
 #[derive(Debug)]
 struct Options {
     seeds: std::ops::Range<u64>,
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // A panic is a fault of a case and printed with it.
+    // A panic is a fault of its case and appears in the case's line.
     std::panic::set_hook(Box::new(|_| ()));
     let mut bases = bases::fixtures(options.records);
     bases.extend(bases::simulated());
@@ -142,12 +142,12 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String>
     Ok(options)
 }
 
-/// The kinds of torments with these names.
+/// Returns the kinds of torments with these names.
 fn kinds(names: &str) -> Result<Vec<u64>, String> {
     let mut found = Vec::new();
     for wanted in names.split(',') {
         let is_wanted = |kind: &u64| {
-            // Some kinds have names that depend on what is drawn.
+            // The names of some kinds depend on the drawn parameters.
             (0..64).any(|seed| {
                 Torment::draw(*kind, &mut Prng::new(seed))
                     .name()

@@ -1,4 +1,4 @@
-//! Two captures of one path, and which record of one holds which packet of the other.
+//! Two captures of one path, with the true packets in each record.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -11,22 +11,23 @@ use tcpexp_units::Timestamp;
 use crate::headers::Headers;
 use crate::identity;
 
-/// Number of a packet as its host sent it. Copies have the number of their original; packets that
-/// even the clean captures cannot tell apart share one.
+/// Id of a packet as sent by its host. A duplicate has the id of its original. Packets that even
+/// the clean captures do not distinguish share one id.
 pub(crate) type PacketId = u32;
 
 /// One record of a capture.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
-    /// When the packet passed, on the clock that both clean captures share.
+    /// Time when the packet passed, on the common clock of both clean captures.
     pub(crate) true_at: Timestamp,
-    /// When the packet passed, on this capture's clock.
+    /// Time when the packet passed, on this capture's clock.
     pub(crate) at: Timestamp,
     /// The captured bytes.
     pub(crate) frame: Vec<u8>,
     /// Length on the wire in bytes.
     pub(crate) wire_bytes: u32,
-    /// The packets in it: several for a super-packet, none if it holds no TCP or UDP packet.
+    /// Ids of its packets: several for a super-packet, none if the record holds no TCP or UDP
+    /// packet.
     pub(crate) ids: Vec<PacketId>,
 }
 
@@ -39,32 +40,32 @@ pub(crate) struct Side {
     pub(crate) records: Vec<Record>,
 }
 
-/// What the network did with a packet.
+/// The fate of a packet in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passage {
-    /// It arrived, whatever the captures say.
+    /// The packet arrived, even if a capture misses it.
     Arrived,
     /// The network lost it.
     Lost,
-    /// The clean captures do not show it.
+    /// The clean captures do not show the fate.
     Unknown,
 }
 
 /// Two captures with known truth.
 #[derive(Clone, Debug)]
 pub(crate) struct Pair {
-    /// What to call it.
+    /// Name for tables and options.
     pub(crate) name: String,
-    /// The capture at the source and the capture at the destination.
+    /// The source capture and the destination capture.
     pub(crate) sides: [Side; 2],
-    /// What became of each packet, by [`PacketId`].
+    /// The passage of each packet, indexed by [`PacketId`].
     pub(crate) passages: Vec<Passage>,
-    /// Whether a stream of UDP is in it.
+    /// True if the pair contains a UDP stream.
     pub(crate) has_udp: bool,
 }
 
 impl Pair {
-    /// Reads both captures of `folder`, whose clocks must be one clock.
+    /// Reads both captures in `folder`; their clocks must be one clock.
     pub(crate) fn read(name: &str, folder: &Path) -> Option<Self> {
         let files = [
             ["src.pcap.gz", "dst.pcap.gz"],
@@ -94,7 +95,7 @@ impl Pair {
         ];
         let mut passages = vec![Passage::Lost; truth.packets.len()];
         for (id, packet) in (0..).zip(&truth.packets) {
-            // A packet whose copy arrived has arrived.
+            // A packet counts as arrived if its duplicate arrived.
             if packet.fate == Fate::Arrived {
                 passages[place(truth.original(id))] = Passage::Arrived;
             }
@@ -115,7 +116,7 @@ impl Pair {
         }
     }
 
-    /// The same up to the time at which one capture has this many records.
+    /// Cuts both captures at the time at which one of them reaches `records` records.
     pub(crate) fn first(mut self, records: usize) -> Self {
         let times = self
             .sides
@@ -129,12 +130,12 @@ impl Pair {
         self
     }
 
-    /// Whether two records hold a packet in common.
+    /// True if two records have a packet in common.
     pub(crate) fn is_same(one: &Record, other: &Record) -> bool {
         one.ids.iter().any(|id| other.ids.contains(id))
     }
 
-    /// Whether the network delivered all packets of a record.
+    /// True if the network delivered all packets of a record.
     pub(crate) fn arrived(&self, record: &Record) -> bool {
         let arrived = |id: &PacketId| self.passages[*id as usize] == Passage::Arrived;
         !record.ids.is_empty() && record.ids.iter().all(arrived)
@@ -175,13 +176,13 @@ impl Side {
         }
     }
 
-    /// The packets in all records.
+    /// The ids of all packets in the records.
     pub(crate) fn ids(&self) -> HashSet<PacketId> {
         let ids = self.records.iter().flat_map(|record| &record.ids);
         ids.copied().collect()
     }
 
-    /// The records that show a time, by this capture's clock.
+    /// The indices of the records by timestamp, on this capture's clock.
     pub(crate) fn by_time(&self) -> HashMap<Timestamp, Vec<usize>> {
         let mut places: HashMap<_, Vec<usize>> = HashMap::new();
         for (place, record) in self.records.iter().enumerate() {

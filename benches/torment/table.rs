@@ -1,4 +1,4 @@
-//! What was found, as text.
+//! Prints results as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use crate::case::{Base, Case};
 use crate::judge::{Fault, Verdict};
 
-/// How many numbers of faulty cases a table names.
+/// Maximum number of faulty seeds in a table row.
 const NAMED: usize = 8;
 
-/// One case: what was done, what came of it, and its faults.
+/// Prints one case: its torments, its results and its faults.
 pub(crate) fn case(case: &Case, verdict: &Verdict, bases: &[Base]) -> String {
     let mut text = String::new();
     let torments: Vec<String> = case.torments.iter().map(ToString::to_string).collect();
@@ -33,7 +33,7 @@ pub(crate) fn case(case: &Case, verdict: &Verdict, bases: &[Base]) -> String {
     text
 }
 
-/// The clean captures, with faults where they have some.
+/// Prints the clean captures and their faults.
 pub(crate) fn clean(bases: &[Base]) -> String {
     let mut text = String::from("\nclean captures                    records   samples  faults\n");
     for base in bases {
@@ -50,7 +50,7 @@ pub(crate) fn clean(bases: &[Base]) -> String {
     text
 }
 
-/// Sums by torment and by fault.
+/// Prints totals by torment and by fault.
 pub(crate) fn summary(results: &[(Case, Verdict)], bases: &[Base]) -> String {
     let mut torments: BTreeMap<&str, Sum> = BTreeMap::new();
     let mut faults: BTreeMap<Fault, (u64, Vec<u64>)> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What may go wrong with a pair of captures, and how to make it go wrong.
+//! Torments: the defects of captures, and how to apply them.
 
 use std::fmt;
 
@@ -12,55 +12,56 @@ use crate::edits::{
 };
 use crate::pair::Pair;
 
-/// One second of the year 2061, in Unix time.
+/// A time in the year 2061, in Unix time.
 const YEAR_2061: Timestamp = Timestamp::from_nanos(2_871_763_200_000_000_000);
 /// One defect of one or both captures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Torment {
-    /// Hosts leave the IPv4 Identification at zero.
+    /// Hosts set the IPv4 Identification to zero.
     ZeroIpId,
-    /// Datagrams of one stream differ only in an IPv4 Identification that starts again after so many.
+    /// Datagrams of one stream differ only in the IPv4 Identification, which repeats after this
+    /// many.
     WrappingUdp(u16),
     /// TCP segments carry no timestamps.
     NoTimestamps,
-    /// The second capture shows the hosts under other addresses and ports.
+    /// The second capture shows the hosts with translated addresses and ports.
     Translated,
-    /// A middlebox adds to the sequence numbers of each direction.
+    /// A middlebox shifts the sequence numbers of each direction.
     ShiftedSequence,
-    /// A capture misses records at random, this many in a million.
+    /// A capture misses random records, this many per million.
     CaptureLoss(usize, u32),
-    /// The captures (0, 1 or both) miss everything for a time, from a millionth of the span on.
+    /// The captures miss everything for a time, from this many millionths of the span on.
     Hole(Which, u32, TimeDelta),
-    /// A capture starts late, by millionths of the span.
+    /// A capture starts late, by this many millionths of the span.
     LateStart(usize, u32),
-    /// A capture ends early, by millionths of the span.
+    /// A capture ends early, by this many millionths of the span.
     EarlyEnd(usize, u32),
-    /// A capture records some packets twice, this many in a million.
+    /// A capture duplicates some records, this many per million.
     Duplicates(usize, u32),
-    /// A capture's clock is wrong.
+    /// A capture's clock has an error.
     Clock(usize, Error),
-    /// One record has a timestamp of the year 2061.
+    /// One record has a timestamp in the year 2061.
     Outlier(usize, u32),
-    /// Records stand up to this many places from where they belong.
+    /// Records are displaced by up to this many places.
     Disorder(Which, u8),
-    /// Records are cut to this many bytes.
+    /// Records are truncated to this many bytes.
     Snaplen(Which, u32),
-    /// Bytes of packets are damaged, this many records in a million.
+    /// One bit of a frame is flipped, in this many records per million.
     Bytes(usize, u32),
-    /// Bytes of the file are damaged, headers of records included.
+    /// This many bytes of the file are overwritten, record headers included.
     FileBytes(usize, u32),
-    /// The file ends after this many millionths.
+    /// The file ends after this many millionths of its length.
     Truncated(usize, u32),
-    /// The files are named in the wrong order.
+    /// The source and destination files are swapped.
     Swapped,
 }
 
-/// Which of the two captures.
+/// One or both captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
-    /// One of them.
+    /// The capture with this index.
     One(usize),
-    /// Both.
+    /// Both captures.
     Both,
 }
 
@@ -74,10 +75,10 @@ impl Which {
 }
 
 impl Torment {
-    /// How many kinds there are.
+    /// Number of kinds.
     pub(crate) const KINDS: u64 = 22;
 
-    /// Draws the parameters of the kind with this number.
+    /// Draws the parameters of the kind with number `kind`.
     pub(crate) fn draw(kind: u64, dice: &mut Prng) -> Self {
         let side = usize::from(dice.chance_ppm(500_000));
         let which = match dice.below(3) {
@@ -130,12 +131,12 @@ impl Torment {
         }
     }
 
-    /// Whether the captures have something that it could change.
+    /// True if the torment can change these captures.
     pub(crate) fn applies_to(self, pair: &Pair) -> bool {
         !matches!(self, Self::WrappingUdp(_)) || pair.has_udp
     }
 
-    /// A word for tables.
+    /// Name for tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ZeroIpId => "IP ID zero",
@@ -160,7 +161,7 @@ impl Torment {
         }
     }
 
-    /// Its place in the order in which torments happen: hosts, middleboxes, captures, files.
+    /// Order of application: hosts, middleboxes, captures, files.
     pub(crate) fn stage(self) -> u8 {
         match self {
             Self::ZeroIpId | Self::WrappingUdp(_) | Self::NoTimestamps => 0,
@@ -170,7 +171,7 @@ impl Torment {
             | Self::LateStart(..)
             | Self::EarlyEnd(..)
             | Self::Duplicates(..) => 2,
-            // A clock reads coarse what it shows.
+            // Rounding applies to the reading of the clock, after all other clock errors.
             Self::Clock(_, Error::Coarse(_)) => 4,
             Self::Clock(..) => 3,
             Self::Outlier(..) => 5,
@@ -182,7 +183,7 @@ impl Torment {
         }
     }
 
-    /// Changes the records; what it does to files is left to [`damage`](Self::damage).
+    /// Changes the records; [`damage`](Self::damage) changes the files.
     pub(crate) fn apply(self, pair: &mut Pair, clocks: &mut [Clock; 2], dice: &mut Prng) {
         let span = span(pair);
         let within = |ppm: u32| span.0 + part(span.1 - span.0, ppm);
@@ -262,7 +263,7 @@ impl Torment {
         }
     }
 
-    /// Whether record numbers may no longer be those of the undamaged file.
+    /// True if record numbers may differ from those of the undamaged file.
     pub(crate) fn renumbers(self) -> bool {
         matches!(self, Self::FileBytes(..))
     }
@@ -295,7 +296,7 @@ impl fmt::Display for Torment {
     }
 }
 
-/// From the first to the last true time of both captures.
+/// Returns the first and the last true time of both captures.
 fn span(pair: &Pair) -> (Timestamp, Timestamp) {
     let times = || {
         pair.sides

@@ -1,4 +1,4 @@
-//! What a study's numbers are held against, and how its pictures are drawn: `study.toml`.
+//! Parses `study.toml`: the published numbers of a study, and its pictures.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,32 +7,32 @@ use std::path::Path;
 use anyhow::Context;
 use serde::Deserialize;
 
-/// `study.toml`.
+/// Contents of `study.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
     /// Options of `tcpexp compare`.
     #[serde(default)]
     pub compare: Vec<String>,
-    /// What is drawn.
+    /// Pictures to draw.
     #[serde(default, rename = "picture")]
     pub pictures: Vec<Picture>,
-    /// What is held against what was published.
+    /// Tables that compare measured with published numbers.
     #[serde(default, rename = "table")]
     pub tables: Vec<Table>,
 }
 
-/// `[[picture]]`.
+/// `[[picture]]`: one picture.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Picture {
-    /// Its file is this behind the name of the grid.
+    /// Suffix of the file name, after the name of the grid.
     pub name: String,
-    /// What it shows.
+    /// Alternative text.
     pub alt: String,
-    /// The words of `tcpexp plot`, without results and file.
+    /// Arguments of `tcpexp plot`, without results and output file.
     pub plot: Vec<String>,
-    /// The only grid that it is of; of both without it.
+    /// The only grid with this picture; both grids if absent.
     pub grid: Option<String>,
 }
 
@@ -40,41 +40,41 @@ pub struct Picture {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// What stands above it.
+    /// Heading.
     pub title: String,
-    /// The unit of all its numbers; `1` is none.
+    /// Unit of all numbers; `1` means no unit.
     pub unit: String,
-    /// Whether each number must exceed the one above it.
+    /// True if each number must exceed the number of the row above.
     #[serde(default)]
     pub ascending: bool,
-    /// Its lines.
+    /// Rows of the table.
     #[serde(rename = "row")]
     pub rows: Vec<Row>,
 }
 
-/// `[[table.row]]`: a number.
+/// `[[table.row]]`: one number.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// What it is.
+    /// Description of the number.
     pub what: String,
-    /// A column of `tcpexp compare`, or a number that is made from samples.
+    /// A column of `tcpexp compare`, or the name of a number computed from samples.
     pub measure: String,
-    /// Values of parameters, and the class of traffic, of the only cell that it is of.
+    /// Parameter values, and traffic class, that select exactly one cell.
     pub cell: Cell,
-    /// What else is different in the cell that the number is divided by.
+    /// Divides the number by that of another cell; lists the parameters that differ there.
     pub over: Option<Cell>,
-    /// What was published.
+    /// Published value.
     pub published: Option<f64>,
-    /// How far it may be from that, in percent of it.
+    /// Tolerance around the published value, in percent of it.
     pub within_percent: Option<f64>,
-    /// The most that it may be.
+    /// Upper limit.
     pub at_most: Option<f64>,
-    /// The least that it may be.
+    /// Lower limit.
     pub at_least: Option<f64>,
 }
 
-/// Values of parameters.
+/// Parameter values by name.
 pub type Cell = BTreeMap<String, toml::Value>;
 
 impl Study {
@@ -87,12 +87,12 @@ impl Study {
 }
 
 impl Picture {
-    /// Its file, in the study's folder.
+    /// File name of the picture in the study's folder.
     pub fn file(&self, grid: &str) -> String {
         format!("{grid}-{}.svg", self.name)
     }
 
-    /// Whether it is drawn of this grid.
+    /// True if this grid has the picture.
     pub fn is_of(&self, grid: &str) -> bool {
         self.grid.as_deref().is_none_or(|only| only == grid)
     }

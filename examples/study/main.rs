@@ -1,8 +1,8 @@
-//! Repeats a published study and writes what came out into its README.
+//! Repeats a published study and writes the results into its README.
 //!
-//! `study NAME [short|full]`, in the root of the repository; `examples/studies/run` builds all that
-//! it takes. The runs are those of `short.toml` or `plan.toml` in the study's folder. What is held
-//! against what was published is in its `study.toml`.
+//! Usage: `study NAME [short|full]`, in the root of the repository. `examples/studies/run` builds
+//! the required programs. The runs are those of `short.toml` or `plan.toml` in the study's folder;
+//! the published numbers are in its `study.toml`.
 
 #![allow(unreachable_pub, reason = "a program has no other users")]
 
@@ -22,9 +22,9 @@ use anyhow::{Context, bail, ensure};
 use self::definition::{Picture, Study};
 use self::numbers::Numbers;
 
-/// Where studies are.
+/// Folder of the studies.
 const STUDIES: &str = "examples/studies";
-/// Where results go.
+/// Folder of the results.
 const RESULTS: &str = "target/studies";
 
 /// A study and one of its two grids.
@@ -97,7 +97,7 @@ impl Repetition {
         Ok(())
     }
 
-    /// Carries out what was not yet.
+    /// Carries out the remaining runs.
     fn sweep(&self, plan: &Path) -> anyhow::Result<()> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let jobs = env::var("JOBS").unwrap_or_else(|_| cpus.to_string());
@@ -115,7 +115,7 @@ impl Repetition {
         Ok(())
     }
 
-    /// The comparison, a JSON object a line.
+    /// Returns the comparison, one JSON object per line.
     fn compare(&self, study: &Study) -> anyhow::Result<String> {
         let mut compare = Command::new(&self.tcpexp);
         compare.arg("compare").arg(&self.results);

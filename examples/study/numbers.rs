@@ -1,4 +1,4 @@
-//! Numbers of cells: those that `tcpexp compare` tells, and those made from samples.
+//! Numbers of cells: from `tcpexp compare`, and computed from samples.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::definition::Cell;
 use crate::samples;
 
-/// The class of all traffic together.
+/// Traffic class of all traffic together.
 const ALL: &str = "all";
 
 /// All numbers of a sweep.
@@ -17,24 +17,24 @@ pub struct Numbers {
     results: PathBuf,
 }
 
-/// A number of a cell.
+/// The number of one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Number {
-    /// The grid has no such cell.
+    /// The grid does not contain the cell.
     NoCell,
-    /// No run of the cell counts, and why.
+    /// The cell has no valid run; holds the reason.
     Invalid(String),
-    /// The median over runs, and its interval if there are several.
+    /// The median over runs; the interval is present if there are several runs.
     Known {
         /// The median.
         value: f64,
-        /// In which 95 % of medians lie.
+        /// 95 % bootstrap interval of the median.
         interval: Option<(f64, f64)>,
     },
 }
 
 impl Numbers {
-    /// The numbers of a comparison, which is a JSON object a line, and of the datasets below
+    /// Reads a comparison, one JSON object per line; samples come from the datasets below
     /// `results`.
     pub fn new(compared: &str, results: &Path) -> anyhow::Result<Self> {
         let rows: Result<_, _> = compared.lines().map(serde_json::from_str).collect();
@@ -44,7 +44,7 @@ impl Numbers {
         })
     }
 
-    /// The number of the only cell that has these values.
+    /// Returns the number of the only cell with these values.
     pub fn of(&self, measure: &str, cell: &Cell) -> anyhow::Result<Number> {
         let class = cell.get("class").and_then(toml::Value::as_str);
         let fits = |row: &&Map<String, Value>| {
@@ -90,7 +90,7 @@ impl Numbers {
         })
     }
 
-    /// How many runs the numbers are of, and which ones do not count.
+    /// Describes the number of runs, and the runs that do not count.
     pub fn summary(&self) -> String {
         let mut cells: Vec<&Map<String, Value>> = self.rows.iter().collect();
         cells.dedup_by_key(|row| &row["cell"]);
@@ -107,7 +107,7 @@ impl Numbers {
     }
 }
 
-/// `10` is the value of 10.0 as well.
+/// True if the values are equal; an integer `10` equals 10.0.
 fn is_value(found: Option<&Value>, wanted: &toml::Value) -> bool {
     let Some(found) = found else { return false };
     match wanted {

@@ -1,8 +1,8 @@
-//! The part of a README that the command writes.
+//! The generated part of a README.
 
 use anyhow::Context;
 
-/// `readme` with `block` between `<!-- GRID -->` and `<!-- /GRID -->`.
+/// Returns `readme` with `block` between `<!-- GRID -->` and `<!-- /GRID -->`.
 pub fn filled(readme: &str, grid: &str, block: &str) -> anyhow::Result<String> {
     let [begin, end] = [format!("<!-- {grid} -->\n"), format!("<!-- /{grid} -->")];
     let missing = || format!("the README has no {} … {end}", begin.trim());

@@ -1,4 +1,4 @@
-//! Numbers that no comparison has, from the samples of datasets.
+//! Numbers computed from samples of datasets, beyond the columns of `tcpexp compare`.
 
 use std::path::Path;
 
@@ -8,22 +8,23 @@ use tcpexp_table::{Filter, Frame};
 
 use crate::definition::Cell;
 
-/// What is made of round-trip times.
+/// A statistic of round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
-    /// The longest of the flow that has most of them.
+    /// Maximum over the flow with the most samples.
     Max,
-    /// How far those of that flow rise at a time: the median of all rises from one to the next.
+    /// Median rise between consecutive samples of that flow.
     Step,
-    /// The median of what ping told.
+    /// Median of the ping samples.
     Ping,
 }
 
-/// Rises below this are what processing takes, not a packet more in a queue.
+/// Threshold of a rise in milliseconds: smaller rises are processing time, not another queued
+/// packet.
 const LEAST_STEP_MS: f64 = 0.1;
 
 impl Sample {
-    /// The one of this name.
+    /// Returns the statistic with this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "rtt_max_ms" => Some(Self::Max),
@@ -33,7 +34,7 @@ impl Sample {
         }
     }
 
-    /// Of round-trip times in their order.
+    /// Computes the statistic of round-trip times in time order.
     fn of(self, rtts_ms: &[f64]) -> Option<f64> {
         match self {
             Self::Max => rtts_ms.iter().copied().reduce(f64::max),
@@ -46,7 +47,7 @@ impl Sample {
     }
 }
 
-/// The sample of each run of a cell.
+/// Computes the statistic of each run of a cell.
 pub fn of_runs(results: &Path, sample: Sample, cell: &Cell) -> anyhow::Result<Vec<f64>> {
     let filters = cell.iter().filter(|(name, _)| *name != "class");
     let filters = filters.map(|(name, value)| {
@@ -76,7 +77,7 @@ pub fn of_runs(results: &Path, sample: Sample, cell: &Cell) -> anyhow::Result<Ve
         .collect())
 }
 
-/// The round-trip times of each run's flow and direction that has most of them.
+/// Returns, for each run, the round-trip times of the flow and direction with the most samples.
 fn by_flow(frame: &Frame) -> anyhow::Result<Vec<Vec<f64>>> {
     let column = |name: &str| {
         frame
@@ -101,7 +102,7 @@ fn by_flow(frame: &Frame) -> anyhow::Result<Vec<Vec<f64>>> {
     Ok(most.collect())
 }
 
-/// The median, the lower of two.
+/// Returns the median; for an even count, the lower of the two middle values.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;

@@ -1,19 +1,19 @@
-//! Our numbers beside the published ones, as tables of a README.
+//! Tables of measured and published numbers for a README.
 
 use anyhow::bail;
 
 use crate::definition::{Row, Study, Table};
 use crate::numbers::{Number, Numbers};
 
-/// A line of a table, and whether the number is as it must be.
+/// One table row, and whether its number meets its requirement.
 struct Line {
     cells: [String; 4],
     must: Option<(String, bool)>,
 }
 
-/// All tables, and how many numbers are not as they must be.
+/// Returns all tables, and how many numbers miss their requirement.
 ///
-/// Rows about cells that a short grid leaves out are left out; the full one has all.
+/// A short grid omits rows of absent cells; the full grid has all rows.
 pub fn all(study: &Study, numbers: &Numbers, grid: &str) -> anyhow::Result<(String, usize)> {
     let (mut text, mut missed) = (String::new(), 0);
     for table in &study.tables {
@@ -63,7 +63,8 @@ fn drawn(table: &Table, lines: &[Line]) -> String {
     text + "\n"
 }
 
-/// `None` if the grid has no such cell. `last` is the number of the line above.
+/// Builds one row; `None` if the grid does not contain its cell. `last` is the number of the row
+/// above.
 fn line(
     table: &Table,
     row: &Row,
@@ -107,7 +108,7 @@ fn line(
     }))
 }
 
-/// The number of a row; without an interval if it is divided by another.
+/// Returns the number of a row; a quotient has no interval.
 fn number(row: &Row, numbers: &Numbers) -> anyhow::Result<Number> {
     let number = numbers.of(&row.measure, &row.cell)?;
     let Some(over) = &row.over else {
@@ -125,7 +126,7 @@ fn number(row: &Row, numbers: &Numbers) -> anyhow::Result<Number> {
     })
 }
 
-/// What a number must be, and whether it is.
+/// Returns the requirement on a number as text, and whether the number meets it.
 fn must(table: &Table, row: &Row, value: f64, last: Option<f64>) -> Option<(String, bool)> {
     let mut all = Vec::new();
     if let (Some(within), Some(published)) = (row.within_percent, row.published) {
@@ -146,7 +147,7 @@ fn must(table: &Table, row: &Row, value: f64, last: Option<f64>) -> Option<(Stri
     (!texts.is_empty()).then(|| (texts.join(", "), is_met))
 }
 
-/// What a column's numbers are multiplied with to be in a unit.
+/// Returns the factor that converts a column's numbers to a unit.
 fn factor(measure: &str, unit: &str) -> anyhow::Result<f64> {
     let of = measure.rsplit('_').next().unwrap_or_default();
     Ok(match (of, unit) {
@@ -160,7 +161,7 @@ fn factor(measure: &str, unit: &str) -> anyhow::Result<f64> {
     })
 }
 
-/// Four digits, as far as they say something.
+/// Prints up to four significant digits.
 fn digits(value: f64) -> String {
     let whole = value.abs().log10().floor();
     let places = if value == 0.0 {
