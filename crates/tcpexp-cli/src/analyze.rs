@@ -31,7 +31,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         }
     }
     let options = options(args)?;
-    // Creates the directory first, so that an error is known before standard input is read.
+    // Creates the directory first, to report an error before standard input is read.
     let (dir, _removed) =
         RemovedOnInterrupt::make(|| DatasetDir::create(output), DatasetDir::temporary)?;
     let src = args.reading.open(&args.src)?;

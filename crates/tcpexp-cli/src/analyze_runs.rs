@@ -1,4 +1,4 @@
-//! `tcpexp analyze DIR`, of a run or a sweep.
+//! `tcpexp analyze DIR`, for a run or a sweep.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -18,7 +18,7 @@ use crate::output::{self, RemovedOnInterrupt};
 use crate::shared_args::wrong_usage;
 use crate::{failure, report};
 
-/// All runs that a directory holds, each in its own.
+/// Analyses all runs in a directory; each run gets its own dataset.
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let takes_no = [
         (args.dst.is_some(), "a second capture"),
@@ -96,7 +96,7 @@ fn one_run(
     Ok(analyze_run_into(dir, record, columns, options, out)?)
 }
 
-/// What was written of several runs, for a person.
+/// Returns the totals of the datasets of several runs as text.
 fn written_runs(manifests: &[Manifest], others: &[(PathBuf, RunRecord)]) -> String {
     let mut tables: Vec<(&str, u64, u64)> = Vec::new();
     for table in manifests.iter().flat_map(|manifest| &manifest.tables) {

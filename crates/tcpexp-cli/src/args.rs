@@ -75,7 +75,7 @@ pub(crate) fn man_page(names: &[String]) -> anyhow::Result<()> {
     }
     let mut roff = Vec::new();
     clap_mangen::Man::new(page).render(&mut roff)?;
-    // clap_mangen has no heading of its own for text after the options.
+    // clap_mangen has no separate heading for text after the options.
     let page = String::from_utf8(roff)?
         .replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n")
         .replace(".SH EXTRA\nExample:\n", ".SH EXAMPLES\n");

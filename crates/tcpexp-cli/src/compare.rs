@@ -123,7 +123,7 @@ fn shown(args: &CompareArgs) -> CompareText {
     }
 }
 
-/// The remarks under the table.
+/// Returns the remarks under the table.
 fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
     let mut text = "\n".to_owned();
     let warmup = match args.warmup {
@@ -155,7 +155,7 @@ fn remarks(args: &CompareArgs, comparison: &Comparison) -> String {
     text
 }
 
-/// A time that may be zero.
+/// Parses a time that may be zero.
 fn parse_warmup(text: &str) -> Result<TimeDelta, String> {
     if text
         .trim_end_matches(|c: char| c.is_ascii_alphabetic())

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
         }
     }
     let mut results = Results::create(args)?;
-    // Reads the log first: an error in it is known before the long work.
+    // Reads the log first, to report its errors before the long measurement.
     let truth = args.truth.as_ref().map(|path| {
         let format = args.truth_format.map(LogFormat::of_import);
         logged_senders(std::slice::from_ref(path), format)
@@ -68,16 +68,16 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     results.finish(truth)
 }
 
-/// The results so far.
+/// Accumulated results.
 struct Results<'a> {
     select: &'a SelectArgs,
     sheet: Sheet<SenderSampleRow>,
     events: Option<SideTable<SenderEventRow>>,
     chart: Option<CwndChart>,
     table: CwndTable,
-    /// Whether losses on the path are known for at least one sender.
+    /// True if losses on the path are known for at least one sender.
     knows_losses: bool,
-    /// Rows to compare with the truth, if there is one.
+    /// Rows to compare with the truth, if a truth is given.
     collected: Option<Reconstructed>,
 }
 
@@ -148,7 +148,7 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The errors of the reconstructed senders.
+/// Returns the errors of the reconstructed senders as text.
 fn score(collected: Reconstructed, truth: &Truth) -> anyhow::Result<String> {
     let scores = score_all(&collected.finish(), &truth.senders, Options::default());
     let named: Vec<ScoredSender> = scores

@@ -14,14 +14,15 @@ use tcpexp_table::SenderLabel;
 use crate::output::Output;
 use crate::picture::{Blank, FOLLOWED, Picture, with_direction};
 
-/// Panels of one figure: as many as fit on a page.
+/// Maximum number of panels in one figure: as many as fit on a page.
 const MOST_PANELS: usize = 4;
-/// A sender that heard fewer ACKs than this part of those of the busiest one is left out.
+/// A sender is omitted if its samples (one per ACK) are fewer than those of the busiest sender
+/// divided by this number.
 const LEAST_PART: u64 = 50;
 /// Height of the first panel with the legend, and of each further one.
 const HEIGHTS_MM: [u32; 2] = [75, 60];
 
-/// The windows of the senders that hear most, thinned as they come.
+/// Windows of the senders with the most samples, thinned during the run.
 pub(crate) struct CwndChart {
     blank: Blank,
     followed: BTreeMap<(FlowId, Direction), Followed>,
@@ -33,7 +34,7 @@ struct Followed {
 }
 
 impl CwndChart {
-    /// Fails right away if there is no place for the file.
+    /// Creates the chart; fails immediately if the file cannot be created.
     pub(crate) fn create(picture: &Picture) -> anyhow::Result<Self> {
         Ok(Self {
             blank: Blank::create(picture)?,
@@ -72,7 +73,7 @@ impl CwndChart {
         &mut followed.series
     }
 
-    /// Adds what the kernels logged of these senders.
+    /// Adds the state that kernels logged for these senders.
     pub(crate) fn add_truth(&mut self, truth: &[NamedRecord]) {
         let only = self.followed.len() == 1;
         for ((_, direction), followed) in &mut self.followed {
@@ -88,7 +89,7 @@ impl CwndChart {
         }
     }
 
-    /// Draws the chart; it gets its name when the output is finished.
+    /// Draws the chart. The file gets its final name when the output is finished.
     pub(crate) fn draw(self) -> anyhow::Result<Output> {
         let mut series: Vec<CwndSeries> = self
             .followed
@@ -107,7 +108,7 @@ impl CwndChart {
         self.blank.fill(cwnd_figure(&series, size))
     }
 
-    /// It is far from being drawn.
+    /// Drops the sender with the fewest samples, which is unlikely to be drawn.
     fn give_up_least(&mut self) {
         let least = self
             .followed

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use crate::lab::Ended;
 use crate::shown;
 
-/// The exit code: 0 for success or a closed pipe, 1 for a failure, 2 for wrong arguments; for a
-/// command in a guest, its own exit code.
+/// Maps an outcome to the exit code: 0 for success or a closed pipe, 1 for a failure, 2 for wrong
+/// arguments. A command in a guest determines its own exit code.
 pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
     let Err(error) = outcome else {
         return ExitCode::SUCCESS;
@@ -27,11 +27,11 @@ pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Prints an error of the arguments, without control characters.
+/// Prints an argument error without control characters.
 fn print_usage(wrong: &clap::Error) {
     let text = wrong.to_string();
     let shown = shown::lines(&text);
-    // As in `tell`, standard error may be closed.
+    // Standard error may be closed, as in `tell`.
     drop(if wrong.use_stderr() && shown != text {
         write!(io::stderr(), "{shown}")
     } else {
@@ -39,12 +39,12 @@ fn print_usage(wrong: &clap::Error) {
     });
 }
 
-/// Prints the error and its causes.
+/// Prints an error and its causes.
 pub(crate) fn report(error: &anyhow::Error) {
     tell(&chain(error));
 }
 
-/// The error and its causes, in one line.
+/// Returns an error and its causes as one line.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
     chain.join(": ")
@@ -56,7 +56,7 @@ pub(crate) fn tell(line: &str) {
     drop(writeln!(io::stderr(), "tcpexp: {}", shown::line(line)));
 }
 
-/// Whether the reader closed the pipe, as in `tcpexp … | head`: not a failure.
+/// True if the reader closed the pipe, as in `tcpexp … | head`, which is not a failure.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

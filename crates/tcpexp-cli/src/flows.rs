@@ -66,8 +66,8 @@ pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
     sheet.finish(&parts.join("\n"))
 }
 
-/// Adds one capture's connections to the sheet; returns what a person is told of them, and how many
-/// were asked for.
+/// Adds the selected connections of one capture to the sheet. Returns the text for the terminal and
+/// the number of selected connections.
 fn one(
     args: &FlowsArgs,
     path: &Path,
@@ -111,7 +111,7 @@ fn wants(args: &FlowsArgs, connection: &ConnectionSummary) -> bool {
     args.select.wants(flow, initiator, responder)
 }
 
-/// Says what is wrong with a capture.
+/// Prints the warnings about a capture.
 pub(crate) fn warn(info: &CaptureInfo, path: &Path) {
     for warning in report::capture_warnings(info, path) {
         failure::tell(&format!("warning: {warning}"));

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     }
 }
 
-/// A log of senders.
+/// Imports a log with sender state.
 fn senders(args: &ImportArgs, format: Format) -> anyhow::Result<()> {
     let mut results = Senders {
         labels: Labels::default(),
@@ -50,7 +50,7 @@ fn senders(args: &ImportArgs, format: Format) -> anyhow::Result<()> {
     events.map_or(Ok(()), Output::finish)
 }
 
-/// The results so far.
+/// Accumulated results.
 struct Senders {
     labels: Labels,
     sheet: Sheet<SenderSampleRow>,
@@ -85,7 +85,7 @@ impl Senders {
             let row = SenderEvent::Retransmit(retransmit);
             events.push((retransmit.at, Labelled { flow, row }));
         }
-        // A log's batch has each kind in its order.
+        // A batch of a log groups events by kind; the table needs them in time order.
         events.sort_by_key(|(at, _)| *at);
         match &mut self.events {
             Some(table) => table.add(events.into_iter().map(|(_, event)| event)),
@@ -94,7 +94,7 @@ impl Senders {
     }
 }
 
-/// A log of a load generator.
+/// Imports a log of a load generator.
 fn intervals(args: &ImportArgs) -> anyhow::Result<()> {
     if args.events.is_some() {
         return Err(wrong_usage("a log of iperf3 has no events"));
@@ -121,7 +121,7 @@ fn intervals(args: &ImportArgs) -> anyhow::Result<()> {
     sheet.finish(&with_remarks(args, text, &report.lines))
 }
 
-/// The flows of a log so far.
+/// Labels of the flows found so far in a log.
 #[derive(Default)]
 struct Labels(HashMap<FlowId, Arc<SenderLabel>>);
 
@@ -139,7 +139,7 @@ impl Labels {
     }
 }
 
-/// Prints the warnings of a log.
+/// Prints the warnings about a log.
 pub(crate) fn warn(report: &LogReport, name: &str) {
     if report.breaks_off {
         failure::tell(&format!(
@@ -157,7 +157,7 @@ fn with_remarks(args: &ImportArgs, mut text: String, lines: &Report) -> String {
     text
 }
 
-/// Counts of used and skipped lines.
+/// Returns the counts of used and skipped lines as text.
 fn remarks(lines: &Report) -> String {
     let mut text = String::new();
     let mut counts = vec![

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
                 output::print(&text)?;
                 is_first = false;
             }
-            // The other files are still worth a look.
+            // An error in one file does not stop the others.
             Err(error) => {
                 if let Some(earlier) = failed.replace(error) {
                     failure::report(&earlier);
@@ -142,7 +142,7 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
     text
 }
 
-/// What `--format json` prints of one capture.
+/// Output of `--format json` for one capture.
 #[derive(Serialize)]
 struct Line {
     path: String,
@@ -202,7 +202,7 @@ impl Line {
     }
 }
 
-/// A point in time as people write it, in UTC: `2026-01-01 00:00:12.345678901`.
+/// Formats a point in time in UTC: `2026-01-01 00:00:12.345678901`.
 fn utc(at: Timestamp) -> String {
     let (seconds, nanos) = (
         at.as_nanos().div_euclid(1_000_000_000),
@@ -214,9 +214,9 @@ fn utc(at: Timestamp) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{nanos:09} UTC")
 }
 
-/// Year, month and day of a day counted from 1970-01-01 in the Gregorian calendar.
+/// Returns year, month and day of a day number since 1970-01-01, in the Gregorian calendar.
 ///
-/// Counts years from March, so that the leap day is a year's last, in eras of 400 years.
+/// Counts years from March, so that the leap day is the last day of a year, in eras of 400 years.
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

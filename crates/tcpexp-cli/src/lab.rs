@@ -90,7 +90,7 @@ struct DoctorArgs {
     image: ImageArgs,
 }
 
-/// The command in the guest failed, and has printed its own message.
+/// The command in the guest failed and has already printed its own message.
 #[derive(Debug, thiserror::Error)]
 #[error("the command in the guest exited with {0}")]
 pub(crate) struct Ended(pub(crate) u8);
@@ -165,7 +165,7 @@ fn build(args: &BuildArgs) -> anyhow::Result<()> {
     crate::output::print(&lines)
 }
 
-/// The default image of guests; builds it if missing.
+/// Returns the default guest image; builds it if missing.
 pub(crate) fn image() -> anyhow::Result<Image> {
     let args = ImageArgs {
         cache: None,

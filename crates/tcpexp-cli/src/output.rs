@@ -1,4 +1,4 @@
-//! Output files that are complete or do not exist.
+//! Output files that are either complete or absent.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 
 use crate::shown;
 
-/// An output: standard output, a device or pipe, or a file. A file has a temporary name until it is
+/// An output: standard output, a device, a pipe or a file. A file has a temporary name until it is
 /// complete.
 pub(crate) struct Output {
     writer: BufWriter<Target>,
@@ -20,12 +20,12 @@ pub(crate) struct Output {
 
 enum Target {
     Stdout(io::Stdout),
-    /// Standard output that a person sees: control characters in rows are escaped.
+    /// Standard output on a terminal: control characters in rows are escaped.
     Terminal(io::Stdout),
     Device(File),
-    /// The temporary file, and the lock that marks it as being written.
+    /// The temporary file, and the lock that marks it as in use.
     File(NamedTempFile, File),
-    /// Finished or abandoned.
+    /// Finished or discarded.
     Nowhere,
 }
 
@@ -35,7 +35,7 @@ impl Write for Target {
             Self::Stdout(stdout) => stdout.write(bytes),
             Self::Terminal(stdout) => write_shown(stdout, bytes),
             Self::Device(file) => file.write(bytes),
-            // Errors of the wrapper would name the temporary file.
+            // Errors of the wrapper name the temporary file.
             Self::File(file, _) => file.as_file_mut().write(bytes),
             Self::Nowhere => Ok(bytes.len()),
         }
@@ -62,7 +62,7 @@ impl Write for Output {
 }
 
 impl Output {
-    /// Opens `path` for writing; `None` and `-` are standard output.
+    /// Opens `path` for writing; `None` and `-` mean standard output.
     pub(crate) fn create(path: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
             let stdout = io::stdout();
@@ -74,7 +74,7 @@ impl Output {
             return Ok(Self::new(target, Path::new("standard output")));
         };
         let cannot = || format!("cannot write {}", path.display());
-        // Renaming a file onto a device would replace the device.
+        // A rename onto a device would replace the device.
         let target = match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => bail!("{} is a directory", path.display()),
             Ok(metadata) if !metadata.is_file() => Target::Device(
@@ -103,7 +103,7 @@ impl Output {
         &self.path
     }
 
-    /// Whether it goes to standard output.
+    /// True if the output is standard output.
     pub(crate) fn is_stdout(&self) -> bool {
         matches!(
             self.writer.get_ref(),
@@ -111,7 +111,7 @@ impl Output {
         )
     }
 
-    /// Completes the output, and renames a file to its final name.
+    /// Completes the output and renames a file to its final name.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         let path = self.path.clone();
         let cannot = || format!("cannot write {}", path.display());
@@ -136,7 +136,7 @@ impl Drop for Output {
     }
 }
 
-/// Writes rows to a terminal; returns how many of their bytes are done.
+/// Writes rows to a terminal; returns the number of input bytes written.
 fn write_shown(stdout: &mut io::Stdout, bytes: &[u8]) -> io::Result<usize> {
     match shown::first_control(bytes) {
         None => stdout.write(bytes),
@@ -151,12 +151,12 @@ fn write_shown(stdout: &mut io::Stdout, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Prints text for a person to standard output, without control characters.
+/// Prints text to standard output, with control characters escaped.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     print_raw(shown::lines(text).as_bytes())
 }
 
-/// Prints to standard output what the command itself makes for another program.
+/// Prints output for another program to standard output, unescaped.
 pub(crate) fn print_raw(text: &[u8]) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout
@@ -165,12 +165,13 @@ pub(crate) fn print_raw(text: &[u8]) -> anyhow::Result<()> {
         .context("cannot write standard output")
 }
 
-/// Whether binary data would end up on somebody's screen.
+/// True if binary output would go to a terminal.
 pub(crate) fn is_terminal(path: Option<&Path>) -> bool {
     path.is_none_or(|path| path.as_os_str() == "-") && io::stdout().is_terminal()
 }
 
-/// A file that gets the name `path` later, and the lock that says that it is being written.
+/// Creates a file with a temporary name in the folder of `path`, and the lock that marks it as in
+/// use.
 fn temporary(path: &Path) -> anyhow::Result<(NamedTempFile, File)> {
     remove_on_interrupt();
     let folder = path
@@ -183,15 +184,16 @@ fn temporary(path: &Path) -> anyhow::Result<(NamedTempFile, File)> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As any new file; the umask takes its share.
+        // The default mode of new files; the umask still applies.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    // Locked first: an interrupt between making the file and noting it would leave it behind.
+    // Takes the mutex first: otherwise an interrupt between creation and registration would leave
+    // the file.
     let mut temporaries = temporaries();
     let made = partial::locked(|| builder.tempfile_in(folder), NamedTempFile::path);
     let (file, lock) = made.map_err(|error| {
         let why = if folder.is_dir() {
-            // The error itself speaks of the temporary name.
+            // The message of the error names the temporary file.
             error.kind().to_string()
         } else {
             format!("there is no folder {}", folder.display())
@@ -202,17 +204,17 @@ fn temporary(path: &Path) -> anyhow::Result<(NamedTempFile, File)> {
     Ok((file, lock))
 }
 
-/// A temporary directory that an interrupt must take away, until this is dropped.
+/// A temporary directory that an interrupt removes, until this guard is dropped.
 pub(crate) struct RemovedOnInterrupt(PathBuf);
 
 impl RemovedOnInterrupt {
-    /// Makes a directory, as `make` does, which tells its name by `name`.
+    /// Creates a directory with `make`; `name` returns its path.
     pub(crate) fn make<T, E>(
         make: impl FnOnce() -> Result<T, E>,
         name: impl Fn(&T) -> &Path,
     ) -> Result<(T, Self), E> {
         remove_on_interrupt();
-        // Locked first, as for files.
+        // Takes the mutex first, as for files.
         let mut temporaries = temporaries();
         let directory = make()?;
         let path = name(&directory).to_owned();
@@ -227,7 +229,7 @@ impl Drop for RemovedOnInterrupt {
     }
 }
 
-/// Temporary files and directories that an interrupt must take away.
+/// Temporary files and directories to remove on an interrupt.
 fn temporaries() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
     static TEMPORARIES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     TEMPORARIES
@@ -239,15 +241,15 @@ fn forget(temporary: &Path) {
     temporaries().retain(|path| path != temporary);
 }
 
-/// Destructors do not run on Ctrl-C or `kill`, so the files are removed by hand.
+/// Destructors do not run on Ctrl-C or `kill`, so a signal handler removes the files.
 fn remove_on_interrupt() {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     INSTALLED.get_or_init(|| {
         let installed = ctrlc::set_handler(|| {
-            // Stays locked to the end, so that nothing new is made.
+            // Holds the mutex until exit, so that no new file appears.
             let mut temporaries = temporaries();
             for path in temporaries.drain(..) {
-                // It may be gone already; there is nobody left to tell if it cannot be removed.
+                // The path may not exist any more, and a failure cannot be reported at this point.
                 if path.is_dir() {
                     drop(std::fs::remove_dir_all(path));
                 } else {
@@ -256,7 +258,7 @@ fn remove_on_interrupt() {
             }
             std::process::exit(130);
         });
-        // Without a handler an interrupt leaves a hidden file that says it is partial.
+        // Without a handler, an interrupt leaves a hidden file with a temporary name.
         drop(installed);
     });
 }

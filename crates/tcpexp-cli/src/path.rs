@@ -79,7 +79,7 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
             "only one of the two captures can be standard input",
         ));
     }
-    // Opens the outputs first, so that an error is known before standard input is read.
+    // Opens the outputs first, to report an error before standard input is read.
     let mut results = Results::new(args)?;
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(&args.dst)?);
     let options = PathOptions::default()
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
     results.finish(&report, args.output.quiet)
 }
 
-/// The results so far.
+/// Accumulated results.
 struct Results {
     /// Selected flows that have not ended.
     labels: HashMap<FlowId, Arc<FlowLabel>>,
@@ -183,7 +183,7 @@ impl Results {
         Ok(())
     }
 
-    /// Completes all files, then gives them their names.
+    /// Completes all files, then renames them to their final names.
     fn finish(self, report: &PathReport, quiet: bool) -> anyhow::Result<()> {
         let is_offset_known = report.clock.offset().error().is_some();
         let ways = &report.totals.ways;
@@ -216,7 +216,7 @@ fn draw(chart: &mut Chart, packet: &PathPacket) {
     }
 }
 
-/// The error of one-way delays.
+/// Describes the error of one-way delays.
 fn one_way_delays(report: &PathReport) -> String {
     match report.clock.offset().error() {
         Some(error) => format!(

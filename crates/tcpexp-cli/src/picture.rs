@@ -12,12 +12,12 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::output::Output;
 
-/// Flows that are followed one by one; beyond it the smallest are pooled.
+/// Maximum number of flow directions with their own series; beyond it the smallest are pooled.
 pub(crate) const FOLLOWED: usize = 256;
-/// Pixels per CSS pixel: print resolution.
+/// Pixels per CSS pixel, for print resolution.
 const PNG_SCALE: f32 = 3.0;
 
-/// A picture's file; its ending says the kind.
+/// A picture file; its extension selects the format.
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
     path: PathBuf,
@@ -46,14 +46,14 @@ impl Picture {
     }
 }
 
-/// A picture that is yet to be drawn, and the file it will be in.
+/// A chart before drawing, with its output file.
 pub(crate) struct Blank {
     picture: Picture,
     out: Output,
 }
 
 impl Blank {
-    /// Fails right away if there is no place for the file.
+    /// Creates the file; fails immediately if that is not possible.
     pub(crate) fn create(picture: &Picture) -> anyhow::Result<Self> {
         Ok(Self {
             picture: picture.clone(),
@@ -61,7 +61,7 @@ impl Blank {
         })
     }
 
-    /// Puts the figure into the file, which gets its name when the output is finished.
+    /// Writes the figure to the file. The file gets its final name when the output is finished.
     pub(crate) fn fill(self, figure: Result<Svg, tcpexp_chart::Error>) -> anyhow::Result<Output> {
         let Self { picture, mut out } = self;
         let name = picture.path.display();
@@ -76,10 +76,10 @@ impl Blank {
     }
 }
 
-/// How delays are drawn.
+/// Function that draws delay series.
 pub(crate) type Figure = fn(&[DelaySeries], FigureSize) -> Result<Svg, tcpexp_chart::Error>;
 
-/// The delays of a chart, thinned as they come, and the file it will be in.
+/// Delay series of a chart, thinned during the run, with the output file.
 pub(crate) struct Chart {
     blank: Blank,
     names: BTreeMap<FlowId, String>,
@@ -88,7 +88,7 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
-    /// Fails right away if there is no place for the file.
+    /// Creates the chart; fails immediately if the file cannot be created.
     pub(crate) fn create(picture: &Picture) -> anyhow::Result<Self> {
         Ok(Self {
             blank: Blank::create(picture)?,
@@ -107,17 +107,18 @@ impl Chart {
         self.names.remove(&flow);
     }
 
-    /// Adds a sample; those of one flow and way make one line.
+    /// Adds a sample. Samples of one flow and direction form one line.
     pub(crate) fn add(&mut self, flow: FlowId, way: Direction, at: Timestamp, delay: TimeDelta) {
         self.series(flow, way).add(at, delay);
     }
 
-    /// Adds `packets` lost that left at `at`. A way of a flow without any delay is not drawn.
+    /// Adds `packets` lost packets, sent at `at`. A flow direction without delay samples is not
+    /// drawn.
     pub(crate) fn lose(&mut self, flow: FlowId, way: Direction, at: Timestamp, packets: u64) {
         self.series(flow, way).lose(at, packets);
     }
 
-    /// Draws the chart as `figure`; it gets its name when the output is finished.
+    /// Draws the chart with `figure`. The file gets its final name when the output is finished.
     pub(crate) fn draw(self, figure: Figure) -> anyhow::Result<Output> {
         let mut series: Vec<DelaySeries> = self.followed.into_values().collect();
         let mut others = self.others;
@@ -138,7 +139,7 @@ impl Chart {
         })
     }
 
-    /// Pools the flow with fewest samples if there are many.
+    /// Pools the series with the fewest samples if there are too many.
     fn make_room(&mut self) {
         if self.followed.len() < FOLLOWED {
             return;
@@ -155,7 +156,7 @@ impl Chart {
     }
 }
 
-/// What the legend calls one direction of a flow.
+/// Legend text of one direction of a flow.
 pub(crate) fn with_direction(flow: &str, direction: Direction) -> String {
     match direction {
         Direction::Forward => flow.to_owned(),

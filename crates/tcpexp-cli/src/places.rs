@@ -1,4 +1,4 @@
-//! Outputs that would overwrite what a command reads, or each other.
+//! Checks that outputs do not overwrite inputs or each other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ const INPUTS: [&str; 10] = [
     "src", "dst", "capture", "captures", "log", "truth", "data", "inputs", "dir", "plan",
 ];
 
-/// Refuses an output that is an input, that another argument also writes, or that lies in a dataset,
-/// before anything is opened.
+/// Rejects an output that is also an input, that another argument also writes, or that lies in a
+/// dataset. Runs before any file is opened.
 pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
     let mut leaf = matches;
     while let Some((_, inner)) = leaf.subcommand() {
@@ -24,7 +24,7 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
     }
     let outputs: Vec<PathBuf> = values(leaf, &OUTPUTS);
     let mut inputs: Vec<PathBuf> = values(leaf, &INPUTS);
-    // A log of `analyze` is KIND=FILE.
+    // A log argument of `analyze` is KIND=FILE.
     let files = inputs.iter().filter_map(|input| {
         let (_, file) = input.to_str()?.split_once('=')?;
         Some(PathBuf::from(file))
@@ -69,7 +69,8 @@ fn values(matches: &ArgMatches, names: &[&str]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The one name of a file or directory, there or not; `None` for streams and devices.
+/// Returns the canonical path of a file or directory, existing or not; `None` for streams and
+/// devices.
 fn place(path: &Path) -> Option<PathBuf> {
     if path.as_os_str() == "-" {
         return None;

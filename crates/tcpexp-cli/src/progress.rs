@@ -1,4 +1,4 @@
-//! A progress bar for long work, on a terminal only.
+//! A progress bar for long work, on terminals only.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use tcpexp::Recording;
 
-/// Shows how far the captures have been read, until it is dropped.
+/// Shows the reading progress of the captures, until it is dropped.
 pub(crate) struct Progress {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -42,7 +42,7 @@ impl Drop for Progress {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // The bar is decoration: whatever happened to it, the result stands.
+            // A panic in the progress thread does not affect the result.
             drop(thread.join());
         }
     }
@@ -53,7 +53,7 @@ fn run(stop: &AtomicBool, counters: &[Arc<AtomicU64>], total: u64) {
     let mut bar = None;
     while !stop.load(Ordering::Relaxed) {
         thread::park_timeout(Duration::from_millis(100));
-        // Short work needs no bar.
+        // Short runs get no bar.
         if started.elapsed() < Duration::from_secs(1) {
             continue;
         }

@@ -10,19 +10,19 @@ use tcpexp_table::FlowLabel;
 use crate::output::Output;
 use crate::picture::{Blank, FOLLOWED, Picture, with_direction};
 
-/// The rates of the flows that carry most, thinned as they come.
+/// Rates of the flows with the most bytes, thinned during the run.
 pub(crate) struct RateChart {
     blank: Blank,
     link_rate_bps: Option<u64>,
     followed: BTreeMap<(FlowId, Direction), RateSeries>,
-    /// All flows of the capture, by [`Direction::index`].
+    /// Rates of all flows together, by [`Direction::index`].
     totals: [RateSeries; 2],
-    /// How many flows sent anything that way.
+    /// Number of flows with packets, by direction.
     senders: [u64; 2],
 }
 
 impl RateChart {
-    /// Fails right away if there is no place for the file.
+    /// Creates the chart; fails immediately if the file cannot be created.
     pub(crate) fn create(picture: &Picture, link_rate_bps: Option<u64>) -> anyhow::Result<Self> {
         Ok(Self {
             blank: Blank::create(picture)?,
@@ -33,7 +33,7 @@ impl RateChart {
         })
     }
 
-    /// Adds a bin of a flow that is to be drawn, or of all flows.
+    /// Adds a bin of a flow to draw, or of all flows together (`None`).
     pub(crate) fn add(&mut self, flow: Option<&FlowLabel>, bin: &ThroughputBin) {
         let Some(direction) = bin.direction else {
             return;
@@ -45,7 +45,7 @@ impl RateChart {
         };
         let series = match self.followed.get_mut(&(flow.flow, direction)) {
             Some(series) => series,
-            // One that has not sent yet is zero.
+            // A series starts with the first bin that is not empty.
             None if rate_bps == 0 => return,
             None => {
                 self.make_room();
@@ -66,12 +66,12 @@ impl RateChart {
         }
     }
 
-    /// Draws the chart; it gets its name when the output is finished.
+    /// Draws the chart. The file gets its final name when the output is finished.
     pub(crate) fn draw(self) -> anyhow::Result<Output> {
         let names = ["all %, forward", "all %, reverse"];
         let totals = self.totals.into_iter().zip(self.senders).zip(names);
         let totals: Vec<RateSeries> = totals
-            // One flow is its own total.
+            // With one sender, the total equals the sender's own line.
             .filter(|((_, senders), _)| *senders > 1)
             .map(|((mut total, senders), name)| {
                 total.label = name.replace('%', &format!("{senders} flows"));
@@ -83,7 +83,7 @@ impl RateChart {
         self.blank.fill(figure)
     }
 
-    /// Gives up the flow that carried least if there are many; it is far from being drawn.
+    /// If there are too many flows, drops the smallest, which is unlikely to be drawn.
     fn make_room(&mut self) {
         if self.followed.len() < FOLLOWED {
             return;

@@ -10,18 +10,18 @@ use tcpexp_wire::Tally;
 
 const NO_BREAK: &str = "\u{a0}";
 
-/// What `rtt` and `path` both report about a pair of captures.
+/// The parts of a report that `rtt` and `path` share.
 pub(crate) struct Basis<'a> {
     pub(crate) captures: &'a [CaptureInfo; 2],
     identification: &'a Identification,
     clock: &'a ClockModel,
     pub(crate) totals: &'a Totals,
-    /// What became of the packets, where that was asked for.
+    /// Fates of the packets, for `path`.
     path: Option<&'a PathTotals>,
 }
 
 impl Basis<'_> {
-    /// What the captures missed, a line for each.
+    /// Describes the packets that each capture missed, one line per capture.
     fn capture_loss(&self) -> Vec<String> {
         if let Some(totals) = self.path {
             let losses = CaptureLoss::of(totals).into_iter();
@@ -64,7 +64,7 @@ impl<'a> From<&'a PathReport> for Basis<'a> {
     }
 }
 
-/// The remarks under the table: clocks, identification, unused packets.
+/// Returns the remarks under the table: clocks, identification, unused packets.
 pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
     let mut text = String::new();
     line(&mut text, "clocks", &clocks(report));
@@ -118,7 +118,7 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
     text
 }
 
-/// Warnings about the captures.
+/// Returns the warnings about a pair of captures.
 pub(crate) fn warnings(
     report: &Basis<'_>,
     seen: &Seen,
@@ -135,7 +135,7 @@ pub(crate) fn warnings(
     warnings
 }
 
-/// Warnings about one capture.
+/// Returns the warnings about one capture.
 pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(damage) = &capture.damage {
@@ -168,7 +168,7 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
     warnings
 }
 
-/// The reason why there are no samples.
+/// Returns the reason why there are no samples.
 pub(crate) fn why_empty(report: &Basis<'_>, seen: &Seen) -> String {
     if seen.flows == 0 {
         let [src, dst] = report.totals.unpaired;
@@ -194,7 +194,7 @@ pub(crate) fn why_empty(report: &Basis<'_>, seen: &Seen) -> String {
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) samples: u64,
-    /// Whether any round-trip time is not zero.
+    /// True if any round-trip time is not zero.
     took_time: bool,
     pub(crate) flows: u64,
     /// Forward and reverse.
@@ -223,7 +223,7 @@ impl Seen {
     }
 }
 
-/// A time in its largest whole unit: `100 ms`, `1 s`.
+/// Formats a time in its largest whole unit: `100 ms`, `1 s`.
 pub(crate) fn short(span: TimeDelta) -> String {
     let nanos = span.as_nanos();
     for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")] {
@@ -234,7 +234,7 @@ pub(crate) fn short(span: TimeDelta) -> String {
     format!("{nanos} ns")
 }
 
-/// Counts of skipped records by reason: `12 not IP, 3 cut short`.
+/// Formats the counts of skipped records by reason: `12 not IP, 3 cut short`.
 pub(crate) fn skipped(tally: &Tally) -> String {
     let reasons: Vec<String> = tally
         .skipped()
@@ -270,12 +270,12 @@ fn clocks(report: &Basis<'_>) -> String {
     text
 }
 
-/// The text with no-break spaces.
+/// Replaces spaces by no-break spaces.
 fn unbroken(text: &str) -> String {
     text.replace(' ', NO_BREAK)
 }
 
-/// Packets that enter no pair, by reason.
+/// Appends the counts of packets outside any pair, by reason.
 fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
     let reasons = [
         (
@@ -317,7 +317,7 @@ fn left_out(text: &mut String, report: &Basis<'_>, point: Point) {
     }
 }
 
-/// One remark under its heading, wrapped at 80 columns.
+/// Appends one remark under its heading, wrapped at 80 columns.
 pub(crate) fn line(text: &mut String, heading: &str, what: &str) {
     const INDENT: usize = 16;
     const WIDTH: usize = 80;

@@ -21,10 +21,10 @@ use crate::shared_args::{Format, is_wanted};
 use crate::shown;
 use crate::side_table::SideTable;
 
-/// The files, the chart and the table that samples go to.
+/// Destinations of samples: files, chart and table.
 pub(crate) struct Results {
     wanted: Vec<String>,
-    /// Flows that are not selected.
+    /// Flows outside the selection.
     unwanted: BTreeSet<FlowId>,
     out: Out,
     /// Name of the output in messages.
@@ -37,7 +37,7 @@ pub(crate) struct Results {
 
 /// The main output.
 enum Out {
-    /// The text table, at the end.
+    /// The text table, written at the end.
     Table(Output),
     Samples(Box<RttWriter<Output>>),
     Spp(Output),
@@ -136,12 +136,12 @@ impl Results {
         Ok(())
     }
 
-    /// Sums over all samples and flows.
+    /// Returns the sums over all samples and flows.
     pub(crate) fn seen(&self) -> &Seen {
         &self.seen
     }
 
-    /// The reason why there are no samples, if there are none.
+    /// Returns the reason why there are no samples; `None` if there are samples.
     pub(crate) fn why_empty(&self, report: &RttReport) -> Option<String> {
         if self.seen.samples > 0 {
             return None;
@@ -152,7 +152,7 @@ impl Results {
         Some(report::why_empty(&report.into(), &self.seen))
     }
 
-    /// Completes all files, then gives them their names.
+    /// Completes all files, then renames them to their final names.
     pub(crate) fn finish(self, report: &RttReport, quiet: bool) -> anyhow::Result<()> {
         let mut text = self.table.into_text(FLOW_TABLE_WIDTH);
         if !quiet {

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     if args.compat.is_some() {
         return crate::compat::run(args, dst);
     }
-    // First, so that what cannot be written is known before standard input is read.
+    // Creates the outputs first, to report an error before standard input is read.
     let mut results = Results::new(args)?;
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(dst)?);
     let options = RttOptions::default()

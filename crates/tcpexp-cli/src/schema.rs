@@ -76,7 +76,7 @@ fn in_full(table: &TableDescription) -> String {
     text
 }
 
-/// A table in JSON.
+/// Definition of a table in JSON.
 #[derive(Serialize)]
 struct TableJson<'a> {
     name: &'a str,

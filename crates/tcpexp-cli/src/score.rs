@@ -21,7 +21,7 @@ use crate::sender_args::{LogFormat, PositionArg, ScoreArgs};
 use crate::shared_args::wrong_usage;
 use crate::sheet::Sheet;
 
-/// So often a source's capture is read to tell what was lost on the way from there.
+/// Number of passes over a source capture to find the losses on the path.
 const LOSS_PASSES: u64 = 3;
 
 pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
     sheet.finish(&texts.join("\n"))
 }
 
-/// The losses between two captures, held against the drops of the bottleneck between them.
+/// Compares the losses between two captures with the drops of the bottleneck between them.
 fn scored_path(
     args: &ScoreArgs,
     path: LoggedPath,
@@ -100,7 +100,7 @@ fn scored_path(
     Ok(ScoredPath { name, score })
 }
 
-/// The senders of a table, or of a capture that is reconstructed now.
+/// Reads the senders of a table, or reconstructs the senders of a capture.
 fn reconstructed(args: &ScoreArgs, pair: &Pair) -> anyhow::Result<Vec<NamedRecord>> {
     let path = &pair.reconstructed;
     if path.as_os_str() != "-"
@@ -117,7 +117,7 @@ fn reconstructed(args: &ScoreArgs, pair: &Pair) -> anyhow::Result<Vec<NamedRecor
     Ok(senders)
 }
 
-/// Says what is wrong with the logs of a truth.
+/// Prints the warnings about the logs of a truth.
 pub(crate) fn warn_of_logs(truth: &Truth) {
     for (path, report) in &truth.logs {
         import::warn(report, &path.display().to_string());

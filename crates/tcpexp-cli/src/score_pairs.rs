@@ -1,4 +1,4 @@
-//! Which files `tcpexp score` compares.
+//! Selects the files that `tcpexp score` compares.
 
 use std::path::{Path, PathBuf};
 
@@ -6,27 +6,27 @@ use anyhow::{Context, bail};
 
 use crate::shared_args::wrong_usage;
 
-/// Folders in folders that are looked into.
+/// Maximum depth of the search in folders.
 const DEPTH: u32 = 3;
 
-/// A reconstruction and the logs of its truth.
+/// A reconstruction and the logs with its truth.
 pub(crate) struct Pair {
-    /// What a person calls it.
+    /// Name in the output.
     pub(crate) name: String,
     pub(crate) reconstructed: PathBuf,
     pub(crate) truth: Vec<PathBuf>,
 }
 
-/// Captures at either end of a path, and what its bottleneck logged.
+/// Captures at both ends of a path, and the drop log of its bottleneck.
 pub(crate) struct LoggedPath {
-    /// What a person calls it.
+    /// Name in the output.
     pub(crate) name: String,
     pub(crate) src: PathBuf,
     pub(crate) dst: PathBuf,
     pub(crate) drops: PathBuf,
 }
 
-/// All that is to be compared.
+/// Everything to compare.
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) pairs: Vec<Pair>,
@@ -39,7 +39,7 @@ impl Found {
     }
 }
 
-/// What `inputs` name: all folders, or two files each.
+/// Returns the pairs in `inputs`, which are either folders only or files in pairs.
 pub(crate) fn found(inputs: &[PathBuf], at_receiver: bool) -> anyhow::Result<Found> {
     let is_folder = |path: &PathBuf| path.is_dir();
     if inputs.iter().all(is_folder) {

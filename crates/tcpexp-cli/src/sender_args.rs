@@ -94,7 +94,7 @@ pub(crate) enum ProfileArg {
 }
 
 impl SenderArgs {
-    /// The options of the library.
+    /// Returns the options of the library.
     pub(crate) fn options(&self) -> SenderOptions {
         SenderOptions {
             position: self.position.map(|position| match position {
@@ -194,7 +194,7 @@ pub(crate) enum LogFormat {
 }
 
 impl LogFormat {
-    /// The format in the library.
+    /// Returns the format in the library.
     pub(crate) const fn of_import(self) -> import::Format {
         match self {
             Self::TcpProbe => import::Format::TcpProbe,

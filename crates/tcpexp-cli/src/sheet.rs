@@ -1,4 +1,4 @@
-//! One table on its way to a file or to a person.
+//! The main table of a command, written to a file or to the terminal.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::output::{self, Output, without_wrapping};
 use crate::shared_args::{Format, OutputArgs, wrong_usage};
 use crate::shown;
 
-/// The table of one command: all rows for a program, or a text for a person.
+/// The table of one command: all rows in a data format, or a text table.
 pub(crate) struct Sheet<R> {
     out: Out<R>,
     name: PathBuf,
@@ -18,13 +18,13 @@ pub(crate) struct Sheet<R> {
 }
 
 enum Out<R> {
-    /// Nothing until the text is known.
+    /// Text output; empty until the text is complete.
     Text(Output),
     Rows(Box<RowsWriter<R, Output>>),
 }
 
 impl<R> Sheet<R> {
-    /// Starts the output that `args` ask for.
+    /// Creates the output that `args` specify.
     pub(crate) fn create(args: &OutputArgs, columns: Columns<R>) -> anyhow::Result<Self> {
         let format = match args.format()? {
             Format::Table => None,
@@ -65,12 +65,12 @@ impl<R> Sheet<R> {
         }
     }
 
-    /// Whether the rows are wanted, or only the text.
+    /// True if the output takes rows, false if it takes only the text.
     pub(crate) fn takes_rows(&self) -> bool {
         matches!(self.out, Out::Rows(_))
     }
 
-    /// Completes the output. A person gets `text`, beside a file too.
+    /// Completes the output. Prints `text` unless the output is rows on standard output or quiet.
     pub(crate) fn finish(self, text: &str) -> anyhow::Result<()> {
         let cannot = || format!("cannot write {}", self.name.display());
         let (mut out, is_text) = match self.out {

@@ -1,23 +1,24 @@
-//! Names and messages as a terminal may see them.
+//! Escapes names and messages for a terminal.
 //!
-//! File names, interface names of a capture and messages of other programs can hold escape sequences
-//! and line breaks, which move the cursor, retitle the window or forge a line of output.
+//! File names, interface names in a capture and messages of other programs can contain escape
+//! sequences and line breaks. These move the cursor, change the window title or forge a line of
+//! output.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
-/// One line of text: every control character is escaped, line breaks too.
+/// Escapes one line of text: every control character, including line breaks.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
-/// Text of several lines: every control character but line breaks and tabs is escaped.
+/// Escapes text of several lines: every control character except line breaks and tabs.
 pub(crate) fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |found| matches!(found, '\n' | '\t'))
 }
 
-/// The name of a file.
+/// Escapes the name of a file.
 pub(crate) fn path(path: &Path) -> String {
     line(&path.to_string_lossy()).into_owned()
 }
@@ -41,15 +42,15 @@ fn escaped(text: &str, keeps: impl Fn(char) -> bool) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Control characters, separators of lines, and marks that turn the direction of writing.
+/// True for control characters, line separators, and marks that change the writing direction.
 fn acts_on_terminal(found: char) -> bool {
     found.is_control()
         || matches!(found, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Length of the part of `bytes` that a terminal may see as it is, and the part behind it as text.
+/// Returns the offset of the first byte to escape for a terminal; `None` if there is none.
 ///
-/// For rows on their way to a terminal: `\r` ends lines of CSV in some programs and is kept.
+/// For rows on their way to a terminal: some programs end lines of CSV with `\r`, so `\r` is kept.
 pub(crate) fn first_control(bytes: &[u8]) -> Option<usize> {
     (0..bytes.len()).find(|&at| match bytes[at] {
         b'\n' | b'\t' | b'\r' => false,

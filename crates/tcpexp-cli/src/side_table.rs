@@ -1,4 +1,4 @@
-//! A table beside the one that a command is about.
+//! A table in addition to the main table of a command.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ use tcpexp_table::{Columns, RowsWriter};
 use crate::output::{Output, without_wrapping};
 use crate::shared_args::Format;
 
-/// A table on its way to a file whose ending says the format.
+/// A table written to a file; the file extension selects the format.
 pub(crate) struct SideTable<R> {
     name: PathBuf,
     table: RowsWriter<R, Output>,
 }
 
 impl<R> SideTable<R> {
-    /// Fails right away if there is no place for the file.
+    /// Creates the table; fails immediately if the file cannot be created.
     pub(crate) fn create(path: &Path, columns: Columns<R>) -> anyhow::Result<Self> {
         let format = Format::of_table(path)?;
         Ok(Self {
@@ -30,7 +30,7 @@ impl<R> SideTable<R> {
         written.with_context(|| format!("cannot write {}", self.name.display()))
     }
 
-    /// Completes the table; it gets its name when the output is finished.
+    /// Completes the table. The file gets its final name when the output is finished.
     pub(crate) fn complete(self) -> anyhow::Result<Output> {
         let written = self.table.finish().map_err(without_wrapping);
         written.with_context(|| format!("cannot write {}", self.name.display()))

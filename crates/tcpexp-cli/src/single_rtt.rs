@@ -50,7 +50,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     results.finish()
 }
 
-/// The results so far.
+/// Accumulated results.
 struct Results {
     flows: HashMap<FlowId, Arc<FlowLabel>>,
     sheet: Sheet<Labelled<SingleRttSample>>,
@@ -112,7 +112,7 @@ impl Results {
     }
 }
 
-/// Prints each round-trip time as soon as its packet arrives.
+/// Prints each round-trip time as soon as it is known.
 fn live(args: &RttArgs) -> anyhow::Result<()> {
     let input: Box<dyn io::Read + Send> = if args.src.as_os_str() == "-" {
         Box::new(io::stdin())

@@ -81,8 +81,8 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
     let signalled = Arc::clone(&stop);
     let is_virtual = plan.kind == Kind::Lab && !is_guest();
     ctrlc::set_handler(move || {
-        // Virtual machines end with us, and there is nothing to put back. Hosts have to be put
-        // back, even if somebody who is in a hurry asks twice.
+        // Virtual machines end with this process and need no restoration. Hosts must be restored,
+        // even after a second Ctrl-C.
         if is_virtual {
             std::process::exit(130);
         }
@@ -98,8 +98,8 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
         let manifest = analyze_run(run, &columns, &options).map_err(anyhow::Error::from);
         manifest.map(drop).map_err(|error| format!("{error:#}"))
     };
-    // In a virtual machine the processor is slow and the time is virtual: whoever started it
-    // analyses what comes out.
+    // A guest has a slow processor and virtual time, so the machine that started the guest analyses
+    // the results.
     let analyze = (!is_guest()).then_some(&analyze as Analysis<'_>);
     let with = |on: On<'_>| {
         let options = Options {
@@ -130,7 +130,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
     end(summary)
 }
 
-/// Whether this is a machine of the virtual testbed, whose hosts `ssh` knows.
+/// True inside a machine of the virtual testbed, where `ssh` knows the hosts.
 fn is_guest() -> bool {
     Path::new("/lab/hosts").exists()
 }
@@ -152,7 +152,7 @@ fn end(summary: Summary) -> anyhow::Result<()> {
     }
 }
 
-/// The way to each host of the plan.
+/// Returns a connection to each host of the plan.
 fn hosts(plan: &Plan, args: &SweepArgs) -> anyhow::Result<BTreeMap<String, Box<dyn Runner>>> {
     let options = SshOptions {
         config: args.ssh_config.clone(),
@@ -169,7 +169,7 @@ fn hosts(plan: &Plan, args: &SweepArgs) -> anyhow::Result<BTreeMap<String, Box<d
     Ok(hosts)
 }
 
-/// The way to each host of a plan whose hosts are namespaces.
+/// Returns a connection to each host of a plan with namespaces as hosts.
 fn rooms(plan: &Plan, namespaces: &Namespaces) -> BTreeMap<String, Box<dyn Runner>> {
     let hosts = plan.cells.iter().flat_map(|cell| &cell.setup.hosts);
     let room = |(name, host): (&String, &Host)| {

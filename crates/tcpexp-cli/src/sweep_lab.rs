@@ -1,7 +1,7 @@
-//! Runs of a sweep in virtual machines: one run, one machine.
+//! Carries out the runs of a sweep in virtual machines, one machine per run.
 //!
-//! So each run begins with the same machine in the same state, and what it shows does not depend on
-//! the runs before it or beside it.
+//! Each run thus begins with the same machine in the same state. Earlier and parallel runs do not
+//! affect its results.
 
 use std::env;
 use std::fs;
@@ -13,22 +13,22 @@ use tcpexp_lab::{Guest, Image, Job, Shape};
 use tcpexp_sweep::plan::Plan;
 use tcpexp_sweep::schedule::Planned;
 
-/// What all machines of a sweep have in common.
+/// Settings that all machines of a sweep share.
 pub(crate) struct Testbeds {
     image: Image,
     job: Job,
-    /// What this program is called here, and so in machines.
+    /// File name of this program, on the host and in the machines.
     program: String,
     /// The plan, which machines find in `/share`.
     plan: String,
 }
 
-/// How long a machine may take in real time. Its own time limits are in virtual time, which may be
-/// many times slower; this one is for machines that hang.
+/// Limit on a machine's real time, to stop machines that hang. The machine's own time limits are in
+/// virtual time, which may run many times slower.
 const LIMIT: Duration = Duration::from_secs(6 * 3_600);
 
 impl Testbeds {
-    /// Testbeds for the runs of `plan`; makes the image if there is none.
+    /// Creates the testbeds for the runs of `plan`; builds the image if there is none.
     pub(crate) fn new(plan: &Plan) -> anyhow::Result<Self> {
         let image = crate::lab::image()?;
         let mut job = Job::new(Vec::new());
@@ -45,7 +45,7 @@ impl Testbeds {
         })
     }
 
-    /// Carries out one run and leaves what it left in `out`.
+    /// Carries out one run and writes its results to `out`.
     pub(crate) fn carry_out(&self, planned: &Planned<'_>, out: &Path) -> Result<(), String> {
         let run = planned.name();
         let words = [
@@ -73,8 +73,8 @@ impl Testbeds {
         }
     }
 
-    /// A folder with what the machine is given. It is where whoever repeats a run that was killed
-    /// begins with taking everything away.
+    /// Creates the folder with the machine's input. It is inside `out`, which is cleared before an
+    /// interrupted run is repeated.
     fn share(&self, out: &Path) -> anyhow::Result<PathBuf> {
         let share = out.join(".share");
         fs::create_dir(&share).context("cannot create a directory")?;

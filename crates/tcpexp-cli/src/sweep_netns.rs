@@ -1,4 +1,4 @@
-//! A testbed of network namespaces on this machine: made for a sweep and removed when it ends.
+//! A testbed of network namespaces on this machine, created for a sweep and removed at its end.
 
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
@@ -9,9 +9,9 @@ use rustix::fs::{FlockOperation, flock};
 use tcpexp_lab::{Shape, Topology, script};
 use tcpexp_sweep::plan::Lab;
 
-/// What all namespaces of ours begin with.
+/// Prefix of the names of all tcpexp namespaces.
 const PREFIX: &str = "tcpexp-";
-/// Held by the one sweep at a time that has them.
+/// Lock file of the namespaces; only one sweep at a time holds it.
 const LOCK: &str = "/run/lock/tcpexp-netns";
 
 /// The namespaces of one sweep.
@@ -21,7 +21,7 @@ pub(crate) struct Namespaces {
 }
 
 impl Namespaces {
-    /// Makes them. What a sweep that was killed left is removed before.
+    /// Creates the namespaces, after removing those of a killed sweep.
     pub(crate) fn create(lab: Lab) -> anyhow::Result<Self> {
         let lock = lock()?;
         let shape = Shape::new(lab.sources.into(), lab.sinks.into())?;
@@ -40,7 +40,7 @@ impl Namespaces {
         Ok(namespaces)
     }
 
-    /// The way into the namespace of the testbed's host called `name`.
+    /// Returns the connection to the testbed host called `name`.
     pub(crate) fn reach(&self, name: &str) -> Local {
         Local::in_namespace(self.topology.namespace(name))
     }
@@ -66,7 +66,7 @@ fn lock() -> anyhow::Result<File> {
     Ok(lock)
 }
 
-/// Runs a script of commands; fails with what it says.
+/// Runs a shell script; fails with its error output.
 fn sh(script: &str) -> anyhow::Result<()> {
     let output = Command::new("sh")
         .args(["-ec", script])

@@ -30,7 +30,7 @@ pub(crate) fn line(text: &str) {
 }
 
 impl Progress {
-    /// Shows failures only if `quiet`.
+    /// Creates the display; shows only failures if `quiet`.
     pub(crate) fn new(quiet: bool) -> Self {
         let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} runs, {msg}");
@@ -120,7 +120,7 @@ impl Drop for Progress {
 }
 
 impl State {
-    /// Estimate of the remaining time, at the rate so far.
+    /// Estimates the remaining time from the rate so far.
     fn time_left(&self) -> Option<String> {
         let done = u32::try_from(self.done).ok().filter(|done| *done > 0)?;
         let left = u32::try_from(self.left.checked_sub(self.done)?).ok()?;

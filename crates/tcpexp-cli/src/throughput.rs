@@ -23,9 +23,9 @@ use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, wrong_usage};
 use crate::sheet::Sheet;
 use crate::values::{parse_origin, parse_rate, parse_time};
 
-/// Number of empty rows, about 500 MB of CSV, from which a nearly empty capture is refused.
+/// Number of empty rows (about 500 MB of CSV) above which a nearly empty capture is rejected.
 const MOST_EMPTY_ROWS: u64 = 5_000_000;
-/// A capture is nearly empty if it has more empty rows than this for each row with packets.
+/// A capture is nearly empty if it has more than this many empty rows per row with packets.
 const MOST_EMPTY_PER_ROW: u64 = 100;
 
 /// Measure wire rate, throughput and goodput in time bins
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     results.finish(&remarks)
 }
 
-/// The results so far.
+/// Accumulated results.
 struct Results {
     /// Selected flows that have not ended.
     flows: HashMap<FlowId, Arc<FlowLabel>>,
@@ -186,7 +186,7 @@ impl Results {
     }
 }
 
-/// The remarks under the table.
+/// Returns the remarks under the table.
 fn remarks(options: &ThroughputOptions, report: &ThroughputReport) -> String {
     let mut text = "\n".to_owned();
     let from = match options.origin {

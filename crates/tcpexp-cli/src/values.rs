@@ -1,9 +1,9 @@
-//! Times and rates on the command line.
+//! Parses times and rates on the command line.
 
 use tcpexp_measure::throughput::Origin;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// A time with its unit: `250ms`, `30s`, `2min`.
+/// Parses a time with its unit: `250ms`, `30s`, `2min`.
 pub(crate) fn parse_time(text: &str) -> Result<TimeDelta, String> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit())
@@ -24,7 +24,7 @@ pub(crate) fn parse_time(text: &str) -> Result<TimeDelta, String> {
     Ok(span)
 }
 
-/// A rate in bits per second with its unit: `800kbit`, `2.5Gbit/s`.
+/// Parses a rate with its unit into bits per second: `800kbit`, `2.5Gbit/s`.
 pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
     let wrong = || "expected a rate with its unit, such as 800kbit, 10Mbit or 2.5Gbit/s".to_owned();
     let digits = text
@@ -47,7 +47,7 @@ pub(crate) fn parse_rate(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Start of the bins: `first` packet, or seconds since 1970 with up to nine decimals.
+/// Parses the start of the bins: `first` (packet), or seconds since 1970 with up to nine decimals.
 pub(crate) fn parse_origin(text: &str) -> Result<Origin, String> {
     if text == "first" {
         return Ok(Origin::FirstPacket);
@@ -57,7 +57,8 @@ pub(crate) fn parse_origin(text: &str) -> Result<Origin, String> {
     at.ok_or_else(|| "expected first, or seconds since 1970, such as 1767225609.5".to_owned())
 }
 
-/// A decimal number times a power of ten, if the result is a whole number: `2.5` with 3 zeros is 2500.
+/// Returns a decimal number times a power of ten, if the result is whole: `2.5` with 3 zeros is
+/// 2500.
 fn scaled(number: &str, zeros: usize) -> Option<u128> {
     let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
     let is_number = [whole, decimals]

@@ -1,4 +1,4 @@
-//! Which rows of which tables are drawn.
+//! Selects the tables and rows of a chart.
 
 use std::path::PathBuf;
 
@@ -11,9 +11,9 @@ use super::pool::{PoolArgs, flows_query, optional_columns, pool};
 use crate::failure;
 use crate::shared_args::wrong_usage;
 
-/// Runs that are left out and told one by one.
+/// Maximum number of excluded runs with a warning each.
 const MOST_TOLD: usize = 3;
-/// More groups than this can nobody tell apart.
+/// Maximum number of groups that a reader can distinguish in one chart.
 const MOST_GROUPS: usize = 49;
 
 #[derive(Clone, clap::Args)]
@@ -31,30 +31,30 @@ pub(crate) struct DataArgs {
     pub(crate) filter: Vec<Filter>,
 }
 
-/// Rows with a column that is drawn and columns that they are grouped by.
+/// Rows with the column to draw and the columns that group them.
 pub(crate) struct Grouped {
     table: String,
     pub(crate) frame: Frame,
     pub(crate) column: String,
     pub(crate) groups: Vec<Vec<String>>,
-    /// Which flows and directions the rows are of, if a chart pools them.
+    /// Description of the pooled flows and directions, if the chart pools rows.
     pub(crate) note: Option<String>,
 }
 
-/// Whether rows are grouped if nobody says by what.
+/// Default for rows without requested groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UsualGroups {
     Yes,
     No,
 }
 
-/// Tables, and what is said of columns.
+/// Tables, with the filters of the command line.
 pub(crate) struct Data<'a> {
     args: &'a DataArgs,
     pub(crate) tables: Tables,
-    /// Only this flow, in tables that are about flows.
+    /// Filter for one flow, in tables with flows.
     flow: Option<Filter>,
-    /// What counts, for charts that pool rows.
+    /// Rule for the rows that count, in charts that pool rows.
     pool: Option<&'a PoolArgs>,
 }
 
@@ -79,7 +79,7 @@ impl DataArgs {
 }
 
 impl<'a> Data<'a> {
-    /// Only rows that count, by one rule for all charts.
+    /// Restricts the rows to those that count, by the same rule for all charts.
     pub(crate) fn pooled(self, pool: &'a PoolArgs) -> Self {
         Self {
             pool: Some(pool),
@@ -89,12 +89,12 @@ impl<'a> Data<'a> {
 }
 
 impl Data<'_> {
-    /// The columns that filters name.
+    /// Returns the columns in filters.
     pub(crate) fn filtered_columns(&self) -> impl Iterator<Item = &str> {
         self.args.filter.iter().map(|filter| filter.column.as_str())
     }
 
-    /// Only a flow of this number.
+    /// Restricts the rows to the flow with this number.
     pub(crate) fn of_flow(self, flow: Option<u32>) -> Self {
         let filter = flow.and_then(|flow| format!("flow_id={flow}").parse().ok());
         Self {
@@ -103,7 +103,7 @@ impl Data<'_> {
         }
     }
 
-    /// The tables that may be drawn: the one asked for, or those that a chart is usually of.
+    /// Returns the candidate tables: the requested table, or those of `usual` that exist.
     fn candidates(&self, usual: &[&str]) -> Vec<String> {
         if let Some(table) = &self.args.table {
             return vec![table.clone()];
@@ -113,7 +113,7 @@ impl Data<'_> {
             .iter()
             .filter(|table| names.iter().any(|(name, _)| name == *table));
         let usual: Vec<String> = usual.map(|table| (*table).to_owned()).collect();
-        // A single file may be anything.
+        // A single file may be any table.
         if names.iter().any(|(name, _)| name.is_empty()) {
             Vec::new()
         } else {
@@ -121,8 +121,8 @@ impl Data<'_> {
         }
     }
 
-    /// The full names of columns, the first of which is the one that is drawn; and the table that
-    /// has all of them.
+    /// Returns the first table with all `columns`, and the full names of the columns. The first
+    /// column is the column to draw.
     pub(crate) fn resolve(
         &self,
         columns: &[&str],
@@ -147,7 +147,7 @@ impl Data<'_> {
             let table = self.tables.choose(&query).map(str::to_owned);
             table.map(|table| (table, required))
         };
-        // The usual tables one by one, then any.
+        // Tries each usual table, then any table.
         for table in &tables {
             if let Ok(found) = choose(std::slice::from_ref(table)) {
                 return Ok(found);
@@ -164,11 +164,11 @@ impl Data<'_> {
                 return Ok(found);
             }
         }
-        // Of a dataset with many tables, the one that is meant tells what it has.
+        // In a dataset with many tables, the error lists the columns of the first candidate.
         Ok(choose(first.as_slice())?)
     }
 
-    /// The rows with a column and what they are grouped by, of the first table that has all of it.
+    /// Reads the rows of the first table that has the column and all group columns.
     pub(crate) fn grouped(
         &self,
         column: &str,
@@ -254,8 +254,8 @@ impl Data<'_> {
             filter.column = column;
             filters.push(filter);
         }
-        // A path between two points is measured from both, and bins are counted at both: rows of one
-        // are enough, and those of two in one line would say nothing.
+        // Round-trip times have one row per reference point, and bins one row per capture. A chart
+        // needs the rows of one point; mixing two points in one line would be misleading.
         let asks = |column: &str| filters.iter().any(|filter| filter.column == column);
         let has = |column: &str| {
             let resolved = self.tables.resolve(&[table.to_owned()], column);
@@ -283,7 +283,7 @@ impl Data<'_> {
             let mut narrow = query.clone();
             narrow.filters.push(usual);
             let frame = self.tables.read(&narrow)?;
-            // With one capture there may be none of the other.
+            // With one capture, the rows of the other point do not exist.
             if frame.rows() > 0 {
                 return Ok(frame);
             }
@@ -300,7 +300,7 @@ impl Data<'_> {
         Ok(frame)
     }
 
-    /// Whether a table tells what each flow carried.
+    /// True if a table has the payload of each flow.
     fn knows_flows(&self) -> bool {
         let query = Query {
             tables: vec!["flows".to_owned()],
@@ -310,7 +310,7 @@ impl Data<'_> {
         self.tables.choose(&query).is_ok()
     }
 
-    /// Tells which files are of no use for a chart of these rows.
+    /// Warns about files that this chart does not use.
     pub(crate) fn warn_of_others(&self, rows: &Grouped) {
         for path in self.tables.files_beside(&rows.table) {
             let (path, column) = (path.display(), &rows.column);
@@ -320,8 +320,8 @@ impl Data<'_> {
         }
     }
 
-    /// What rows are grouped by if nobody says: the parameters that a sweep varies, the files if
-    /// there are several, else flows.
+    /// Returns the default groups: the parameters that a sweep varies, else the files if there are
+    /// several, else the flows.
     pub(crate) fn usual_groups(&self, table: &str) -> Vec<String> {
         let tables = [table.to_owned()];
         let has = |column: &&String| self.tables.resolve(&tables, column).as_ref() == Some(*column);
@@ -344,7 +344,7 @@ fn name_of(table: &str) -> &str {
     if table.is_empty() { "the table" } else { table }
 }
 
-/// The bins of the direction of each flow that carries more: that of its data.
+/// Returns, for each flow, the bins of the direction that carries more, which is that of its data.
 pub(crate) fn of_data(rows: &Grouped) -> anyhow::Result<Frame> {
     let whose = ["file", FLOW_COLUMN, "direction"].map(str::to_owned);
     let ways = Levels::of(&rows.frame, &whose);
@@ -369,7 +369,7 @@ pub(crate) fn of_data(rows: &Grouped) -> anyhow::Result<Frame> {
     Ok(rows.frame.filtered(&keep))
 }
 
-/// The note of a chart that puts the values of several runs together.
+/// Returns the note for a chart that pools the values of several runs.
 pub(crate) fn sample_note(rows: &Grouped) -> Option<String> {
     let pool = rows.note.as_ref()?;
     let runs = match Levels::of(&rows.frame, &[SOURCE_COLUMN.to_owned()]).len() {
@@ -379,7 +379,7 @@ pub(crate) fn sample_note(rows: &Grouped) -> Option<String> {
     Some(format!("{runs}, {pool}"))
 }
 
-/// Groups by columns, unless there are more than anybody can tell apart.
+/// Groups rows by columns; fails if the groups are too many for one chart.
 pub(crate) fn levels(frame: &Frame, columns: &[String]) -> anyhow::Result<Levels> {
     let levels = Levels::of(frame, columns);
     if levels.len() > MOST_GROUPS {
@@ -392,7 +392,7 @@ pub(crate) fn levels(frame: &Frame, columns: &[String]) -> anyhow::Result<Levels
     Ok(levels)
 }
 
-/// What a column holds, in the unit asked for.
+/// Returns the quantity of a column, in the requested unit.
 pub(crate) fn quantity(column: &str, unit: Option<&str>) -> anyhow::Result<Quantity> {
     let quantity = Quantity::of_column(column);
     match unit {

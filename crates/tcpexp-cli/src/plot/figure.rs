@@ -1,4 +1,4 @@
-//! How a chart looks, and the file that it will be in.
+//! Appearance and output file of a chart.
 
 use clap::ValueEnum;
 use clap::builder::{PathBufValueParser, TypedValueParser};
@@ -6,10 +6,10 @@ use tcpexp_chart::{AxisStyle, FigureSize, Style, Svg, Theme};
 
 use crate::picture::{Blank, Picture};
 
-/// Widths of a column and of a page with two, in millimetres, as journals have them.
+/// Usual widths of one column and of a two-column page in journals, in millimetres.
 const COLUMN_MM: u32 = 85;
 const PAGE_MM: u32 = 178;
-/// Larger than any paper.
+/// Upper limit in millimetres; larger than any paper.
 const MOST_MM: u32 = 5_000;
 
 #[derive(clap::Args)]
@@ -79,22 +79,22 @@ enum ThemeArg {
     Grey,
 }
 
-/// Where an axis begins and ends.
+/// Lower and upper end of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Limits {
     pub(crate) low: Option<f64>,
     pub(crate) high: Option<f64>,
 }
 
-/// A chart yet to be drawn.
+/// A chart before drawing.
 pub(crate) struct Figure {
     blank: Blank,
     pub(crate) style: Style,
 }
 
 impl FigureArgs {
-    /// Fails right away if there is no place for the file. The chart is `height_mm` high if nobody
-    /// says.
+    /// Creates the file; fails immediately if that is not possible. `height_mm` is the default
+    /// height.
     pub(crate) fn create(&self, height_mm: u32) -> anyhow::Result<Figure> {
         let axis = |limits: Option<Limits>, log, name: &Option<String>| AxisStyle {
             low: limits.and_then(|limits| limits.low),
@@ -126,13 +126,13 @@ impl FigureArgs {
 }
 
 impl Figure {
-    /// The same chart with a note below it.
+    /// Adds a note below the chart.
     pub(crate) fn noting(mut self, note: Option<String>) -> Self {
         self.style.note = note;
         self
     }
 
-    /// Puts the chart into its file.
+    /// Draws the chart and writes it to its file.
     pub(crate) fn finish(
         self,
         draw: impl FnOnce(&Style) -> Result<Svg, tcpexp_chart::Error>,

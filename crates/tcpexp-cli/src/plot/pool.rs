@@ -1,4 +1,4 @@
-//! Which flows, and which of their rows, a chart pools.
+//! Selects the flows, and the rows of each flow, that a chart pools.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,17 +41,17 @@ enum DirectionArg {
     Both,
 }
 
-/// What is known of a direction of a flow that counts.
+/// Properties of a flow direction that counts.
 struct Counted {
-    /// The capture that it passes first.
+    /// The capture that the direction passes first.
     capture: Option<String>,
 }
 
-/// A direction of a flow by the names that tables have for it.
+/// Key of a flow direction in tables: file, flow number, direction.
 type Key = (String, i64, String);
 
 impl PoolArgs {
-    /// The rule; what a filter or a group names is not restricted by it.
+    /// Returns the pooling rule; it does not restrict columns that a filter or a group names.
     fn pooling(&self, named: &BTreeSet<&str>) -> Pooling {
         const CHOOSE_FLOWS: [&str; 7] = [
             "flow",
@@ -79,7 +79,7 @@ impl PoolArgs {
     }
 }
 
-/// The columns that [`pool`] needs where a table has them.
+/// Returns the optional columns that [`pool`] uses.
 pub(crate) fn optional_columns() -> Vec<String> {
     let columns = RUN_COLUMNS.iter().chain(&OF_LANE).chain(&["unique_bytes"]);
     columns.map(|name| (*name).to_owned()).collect()
@@ -121,7 +121,7 @@ pub(crate) fn pool<'a>(
     let directions: BTreeSet<&str> = (0..rows.rows())
         .filter_map(|row| text(rows, "direction", row))
         .collect();
-    // A filter may leave one of both.
+    // A filter may leave only one direction.
     let words = match directions.into_iter().collect::<Vec<_>>().as_slice() {
         [only] => format!("{}, {only}", pooled.flows),
         _ => pooled.words(),
@@ -162,12 +162,13 @@ fn lane(flows: &Frame, row: usize) -> Option<(Key, Lane<'_>)> {
     Some((key, lane))
 }
 
-/// Of the lanes that count the rows of one point: round-trip times where the data is sent, bins of
-/// rates where it arrives. Rows of files without flows stay.
+/// Marks the rows to keep. For each flow direction that counts, these are the rows of one point:
+/// round-trip times where the data is sent, rate bins where it arrives. Rows of files without flows
+/// are kept.
 fn kept(frame: &Frame, counted: &BTreeMap<Key, Counted>, named_point: bool) -> Vec<bool> {
     let files: BTreeSet<&str> = counted.keys().map(|(file, ..)| file.as_str()).collect();
     let lane = |row| counted.get(&key(frame, row)?);
-    // Whether a row is of the far capture of its lane; `None` if its table has no captures.
+    // True for a row of the far capture of its direction; `None` if the table has no captures.
     let is_far =
         |row: usize, lane: &Counted| Some(text(frame, "capture", row)? != lane.capture.as_deref()?);
     let has_width = frame.column("capture").is_some() && frame.column("unique_bytes").is_none();
@@ -192,8 +193,8 @@ fn kept(frame: &Frame, counted: &BTreeMap<Key, Counted>, named_point: bool) -> V
     (0..frame.rows()).map(counts).collect()
 }
 
-/// Whether a round-trip time is of the lane's data: from packet pairs as the sending side sees them,
-/// or from cumulative acknowledgments. True for rows that are no round-trip times.
+/// True if a round-trip time belongs to the data direction: from packet pairs at the sending side,
+/// or from cumulative acknowledgments. Also true for rows that are not round-trip times.
 fn is_rtt_of_data(frame: &Frame, row: usize, lane: &Counted) -> bool {
     let reference = text(frame, "reference", row);
     let is_sender = || match (reference, lane.capture.as_deref()) {

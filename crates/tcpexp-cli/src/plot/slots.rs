@@ -1,4 +1,4 @@
-//! Slots along the horizontal axis, and what stands side by side in each.
+//! Slots along the horizontal axis, and the groups side by side in each slot.
 
 use super::data::UsualGroups;
 
@@ -29,7 +29,7 @@ pub(super) struct SlotArgs {
 }
 
 impl SlotArgs {
-    /// What rows are grouped by, and whether what is usual takes the place of nothing.
+    /// Returns the columns that group rows, and whether default groups apply if there are none.
     pub(super) fn columns(&self) -> [(&[String], UsualGroups); 2] {
         [(&self.x, UsualGroups::Yes), (&self.colour, UsualGroups::No)]
     }

@@ -117,7 +117,7 @@ fn of_bins(args: &ThroughputDelayArgs, data: &Data<'_>) -> anyhow::Result<(Strin
     const OF_BINS: [&str; 5] = [FLOW_COLUMN, "start_ns", "time_ns", "width_ns", "direction"];
     let groups = [(&args.group[..], UsualGroups::Yes)];
     let mut rows = data.grouped(&args.y, &groups, &["throughput"], &OF_BINS)?;
-    // Without a table of flows the bins themselves tell which direction carries more.
+    // Without a table of flows, the bins show which direction carries more.
     let bins = match &rows.note {
         Some(_) => rows.frame.clone(),
         None => of_data(&rows)?,

@@ -10,7 +10,7 @@ use super::data::{Data, DataArgs};
 use super::figure::FigureArgs;
 use crate::failure;
 
-/// Height of the first panel with the legend, and of each further one.
+/// Heights of the first panel, with the legend, and of each further panel.
 const HEIGHTS_MM: [u32; 2] = [55, 32];
 
 /// Quantities over time, one panel above the other
@@ -55,7 +55,7 @@ pub(crate) struct TimeseriesArgs {
     figure: FigureArgs,
 }
 
-/// Tables, and what names lines.
+/// The tables, and the columns that name lines.
 struct Source<'a> {
     data: &'a Data<'a>,
     group: &'a [String],
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &TimeseriesArgs) -> anyhow::Result<()> {
         first.lost = lost;
     }
     if !args.group.is_empty() && !flows.is_one() {
-        // Nobody can tell whose they are.
+        // With several flows, the owner of a span or a loss would be unclear.
         for panel in &mut panels {
             panel.spans.clear();
             panel.lost.clear();
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &TimeseriesArgs) -> anyhow::Result<()> {
     figure.finish(|style| timeseries_figure(&panels, None, style))
 }
 
-/// The panels asked for, or the usual ones that are there.
+/// Returns the requested panels, else those default panels that have data.
 fn kinds(args: &TimeseriesArgs, data: &Data<'_>) -> Vec<PanelKind> {
     const USUAL: usize = 3;
     if !args.panel.is_empty() {
@@ -120,7 +120,7 @@ fn kinds(args: &TimeseriesArgs, data: &Data<'_>) -> Vec<PanelKind> {
     found
 }
 
-/// The tables and columns that a panel may be of. Fails if there is none.
+/// Returns the tables and columns that can provide a panel. Fails if there are none.
 fn sources(kind: &PanelKind, data: &Data<'_>) -> anyhow::Result<Vec<(String, String)>> {
     const USUAL: [&str; 5] = ["sender", "rtt", "throughput", "owd", "queue"];
     let found = kind.sources().into_iter().map(|(table, column)| {
@@ -151,7 +151,7 @@ impl Source<'_> {
         let mut first_error = None;
         for (table, column) in sources(kind, self.data)? {
             let frame = self.read(&table, &column, &optional);
-            // A queue is known by its counters or by the delays of packets.
+            // Queue data comes from the counters of the queue or from the delays of packets.
             match frame.and_then(|frame| Ok(column_panel(&frame, &column, flows)?)) {
                 Ok(panel) if !panel.lines.is_empty() => return Ok(panel),
                 Ok(_) => {}
@@ -161,7 +161,7 @@ impl Source<'_> {
         Err(first_error.unwrap_or_else(|| anyhow::anyhow!("there is nothing in {}", kind.name())))
     }
 
-    /// The rows of a table of this name that has this column, if there is one.
+    /// Returns the rows of the table with this name, if it has the column.
     fn table(&self, name: &str, column: &str) -> Option<Frame> {
         let names = self.data.tables.names();
         let is_it = names
@@ -172,7 +172,7 @@ impl Source<'_> {
         is_it.then(|| self.read(name, column, &optional).ok())?
     }
 
-    /// The rows of a table, each with the name of its line if lines are named by groups.
+    /// Reads the rows of a table; each row has the name of its line if groups name the lines.
     fn read(&self, table: &str, column: &str, optional: &[String]) -> anyhow::Result<Frame> {
         if self.group.is_empty() {
             return self.data.read(table, &[column.to_owned()], optional);
