@@ -1,4 +1,4 @@
-//! Which crate may use which: the table of `crates/README.md`, held against the manifests.
+//! Checks the dependencies between crates against the table in `crates/README.md`.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Each crate behind all those that it may use, and what it may use of ours.
+/// Each crate, after all crates that it may use, with the workspace crates that it may use.
 const MAY_USE: [(&str, &[&str]); 17] = [
     ("tcpexp-units", &[]),
     ("tcpexp-host", &[]),
@@ -99,10 +99,10 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ),
 ];
 
-/// For the tests of all crates, and for nothing else.
+/// The crate for tests; no other code may use it.
 const TESTKIT: &str = "tcpexp-testkit";
 
-/// One of our crates names another one in its manifest.
+/// A dependency of one workspace crate on another.
 #[derive(Debug)]
 struct Use {
     user: String,
@@ -167,7 +167,7 @@ fn breach_names_the_crate_and_the_rule() {
 }
 
 impl Use {
-    /// The rule that this breaks, if it does.
+    /// Returns the rule that this dependency breaks, if any.
     fn breach(&self) -> Option<String> {
         let Self {
             user,
@@ -175,7 +175,7 @@ impl Use {
             is_for_tests,
         } = self;
         if *is_for_tests {
-            // Tests may also compare with what their crate itself must do without.
+            // Tests may also use crates that their own crate must not use.
             let is_fine = needs == TESTKIT || place(needs) < place(user);
             return (!is_fine).then(|| {
                 format!("{user} uses {needs} in its tests, which does not stand before it")
@@ -202,7 +202,7 @@ fn place(name: &str) -> Option<usize> {
     MAY_USE.iter().position(|(known, _)| *known == name)
 }
 
-/// The crates under `crates/`, and which of them use which, as Cargo reads their manifests.
+/// Returns the crates under `crates/` and their dependencies, as Cargo reads the manifests.
 fn manifests() -> (Vec<String>, Vec<Use>) {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let output = Command::new(env!("CARGO"))

@@ -1,4 +1,4 @@
-//! Imports between the files of a folder, and between the folders of a module, go one way only.
+//! Checks that imports between files of a folder, and between folders of a module, form no cycle.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
 use std::collections::{BTreeMap, BTreeSet};

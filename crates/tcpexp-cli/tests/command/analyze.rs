@@ -9,7 +9,7 @@ fn what_was_written_is_listed() {
     let desk = Desk::new();
     let listed =
         desk.text("analyze src.pcap dst.pcap -o data --param cc=cubic --param rate_mbps=10");
-    // Sizes follow the version of the compression.
+    // Sizes depend on the version of the compression library.
     let rows: Vec<String> = listed
         .lines()
         .map(|line| {
@@ -54,7 +54,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_read() {
     assert_eq!(desk.written(), [""; 0]);
 }
 
-/// A sweep of so many runs, of which the last is invalid.
+/// Creates a sweep of `runs` runs; the last run is invalid.
 fn put_sweep(desk: &Desk, runs: usize) {
     for run in 1..=runs {
         let captures = desk.path(&format!("sweep/runs/{run:04}/captures"));
@@ -100,13 +100,13 @@ fn complete_runs_of_a_sweep_are_analysed_where_they_are() {
         );
     }
     assert!(!desk.path("sweep/runs/0003/data").exists());
-    // One by itself, again.
+    // Analyses one run a second time.
     let before = desk.get("sweep/runs/0001/data/rtt.parquet");
     desk.text("analyze sweep/runs/0001 --quiet");
     assert!(desk.get("sweep/runs/0001/data/rtt.parquet") == before);
 }
 
-/// What a query says of the tables of a sweep, as Python prints it.
+/// Returns the output of a query on the tables of a sweep, as printed by Python.
 fn query(python: &str, desk: &Desk, sql: &str) -> String {
     let output = std::process::Command::new(python)
         .args([
@@ -144,7 +144,7 @@ fn one_query_groups_all_runs_of_a_sweep_by_their_parameters() {
         told,
         format!("[('cubic', 10.0, {median}), ('reno', 2.5, {median})]")
     );
-    // And so with every table.
+    // The row counts of every table also agree.
     for table in tcpexp_table::dataset::DatasetTable::ALL {
         let name = table.name();
         let sql = format!("SELECT count(*), count(DISTINCT run) FROM 'sweep/**/{name}.parquet'");

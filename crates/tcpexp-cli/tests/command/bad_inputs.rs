@@ -1,4 +1,4 @@
-//! Captures that are none, or that do not belong together.
+//! Files that are not captures, and captures that do not belong together.
 
 use insta::assert_snapshot;
 use tcpexp_testkit::{Scenario, UdpLoad, simulate};
@@ -46,7 +46,7 @@ fn a_capture_that_may_not_be_read_is_an_error() {
     let secret = desk.path("src.pcap");
     std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::File::open(&secret).is_ok() {
-        // Root may read everything.
+        // Root can read every file.
         return;
     }
     assert_snapshot!(

@@ -1,4 +1,4 @@
-//! Places that cannot be written to. Nothing half done may stay, and nothing old may go.
+//! Outputs that cannot be written. No partial file may remain, and no old file may disappear.
 
 use insta::assert_snapshot;
 

@@ -11,7 +11,7 @@ use tcpexp_units::TimeDelta;
 
 use crate::desk::{Desk, text};
 
-/// When simulations start.
+/// Start time of the simulations.
 const T0_NS: i64 = 1_700_000_000_000_000_000;
 const SECONDS: f64 = 8.0;
 
@@ -20,9 +20,9 @@ struct Run {
     name: &'static str,
     cell: &'static str,
     cc: &'static str,
-    /// Flows that upload until the end.
+    /// Number of uploads that last until the end.
     bulk: u32,
-    /// Uploads one after another, each of 100 kB.
+    /// Number of sequential uploads of 100 kB each.
     files: u32,
     seed: u64,
 }
@@ -33,7 +33,7 @@ impl Run {
             flows: self.bulk,
             bytes: 1_000_000_000,
             stagger: TimeDelta::from_millis(800),
-            // Of the two congestion controls, one does without selective ACKs.
+            // Of the two congestion controls, only `sack` uses selective ACKs.
             sack: self.cc == "sack",
             ..TcpLoad::default()
         };
@@ -68,7 +68,7 @@ impl Run {
                 "start_s": 0.0, "duration_s": duration, "cc": self.cc,
             }));
         };
-        // In the order in which the simulator numbers their ports.
+        // In the order of the simulator's port numbers.
         (0..self.bulk).for_each(|_| add("bulk", "iperf", Some(SECONDS)));
         add("file", "http", None);
         add("voice", "udp", Some(SECONDS));
@@ -83,7 +83,7 @@ impl Run {
         })
     }
 
-    /// Puts the run's record and dataset into a sweep.
+    /// Adds the run's record and dataset to a sweep.
     fn write(&self, desk: &Desk) {
         let run = desk.path(&format!("runs/{}", self.name));
         std::fs::create_dir_all(&run).unwrap();
@@ -131,7 +131,7 @@ fn sweep(runs: &[Run]) -> Desk {
     desk
 }
 
-/// The rows of a CSV table without quoted cells, by the names of its columns.
+/// Parses a CSV table without quoted cells; each row maps column names to values.
 fn rows(table: &str) -> Vec<BTreeMap<String, String>> {
     let mut lines = table.lines();
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -144,7 +144,7 @@ fn rows(table: &str) -> Vec<BTreeMap<String, String>> {
     lines.map(row).collect()
 }
 
-/// A Python that has duckdb; where there is none, the test is skipped.
+/// Returns a Python with duckdb; skips the running test if there is none.
 pub(crate) fn python() -> Option<String> {
     let wanted = std::env::var("TCPEXP_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let mut command = Command::new(&wanted);
@@ -156,7 +156,7 @@ pub(crate) fn python() -> Option<String> {
     has_it.then_some(wanted)
 }
 
-/// What a statement gives behind those of `compare.sql`.
+/// Returns the rows of a statement, run after those of `compare.sql`.
 fn sql(python: &str, folder: &Path, statement: &str) -> Vec<BTreeMap<String, String>> {
     const RUN: &str = "import duckdb, sys\n\
         tables = duckdb.connect()\n\
@@ -171,8 +171,8 @@ fn sql(python: &str, folder: &Path, statement: &str) -> Vec<BTreeMap<String, Str
     rows(&std::fs::read_to_string(folder.join("sql.csv")).unwrap())
 }
 
-/// Holds each number of `theirs` against the one of the same row and column of `ours`; gives back how
-/// many there were.
+/// Compares each number of `theirs` with the number of the same row and column of `ours`; returns
+/// the count of compared numbers.
 fn assert_agree(
     ours: &[BTreeMap<String, String>],
     theirs: &[BTreeMap<String, String>],
@@ -221,7 +221,7 @@ fn aggregates_agree_with_sql_over_the_raw_tables() {
     );
     let ours = rows(&text(&desk.get("runs.csv")));
     let theirs = sql(&python, &desk.path("."), "SELECT * FROM measured");
-    // Of each run three classes.
+    // Three classes per run.
     assert_eq!(theirs.len(), 24);
     let compared = assert_agree(&ours, &theirs, &["run", "class"]);
     assert!(compared > 400, "{compared} numbers");

@@ -1,4 +1,4 @@
-//! Captures as they lie on disk.
+//! Compressed captures.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use crate::desk::{Desk, gzip, reason, text};
 
 fn lz4(bytes: &[u8]) -> Vec<u8> {
-    // In small blocks, so that a part of the file is a part of the data.
+    // Small blocks, so that a truncated file still yields a part of the data.
     let blocks = FrameInfo::new().block_size(BlockSize::Max64KB);
     let mut out = FrameEncoder::with_frame_info(blocks, Vec::new());
     out.write_all(bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Runs that end before they are done: nobody reads on, Ctrl-C, a limit.
+//! Runs that end early: a closed pipe, Ctrl-C, a file size limit.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::desk::{Desk, reason};
 
-/// A run whose standard input and output are pipes.
+/// Starts a run with pipes as standard input and output.
 fn piped(desk: &Desk, line: &str) -> Child {
     Command::new(env!("CARGO_BIN_EXE_tcpexp"))
         .args(line.split(' '))
@@ -59,7 +59,7 @@ fn assert_quiet_end(run: Child, what: &str) {
 }
 
 fn send(signal: &str, run: &Child) {
-    // The shell's own `kill`: a small system has no other.
+    // Uses the `kill` built into the shell, because a small system has no `kill` program.
     let sent = Command::new("sh")
         .args(["-c", &format!("kill {signal} {}", run.id())])
         .status();
@@ -71,7 +71,7 @@ fn an_interrupt_while_measuring_leaves_nothing_behind() {
     for signal in ["-INT", "-TERM", "-HUP"] {
         let desk = Desk::new();
         desk.put("rtt.svg", b"precious");
-        // More rows than the pipe holds: after the first, the run waits for a reader.
+        // The rows exceed the pipe's capacity, so after the first row the run waits for a reader.
         let mut run = piped(&desk, "rtt src.pcap dst.pcap --format csv --plot rtt.svg");
         run.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         assert_eq!(desk.written().len(), 2, "the chart is begun");
@@ -106,7 +106,7 @@ fn a_file_that_may_not_grow_is_an_error_and_goes() {
     for (output, old) in [("-o rtt.csv", "rtt.csv"), ("--plot rtt.png", "rtt.png")] {
         let desk = Desk::new();
         desk.put(old, b"precious");
-        // With the signal ignored, a write beyond the limit fails as one to a full disk does.
+        // With the signal ignored, a write beyond the limit fails like a write to a full disk.
         let script = format!(
             "trap '' XFSZ; ulimit -f 8; exec '{}' rtt src.pcap dst.pcap {output}",
             env!("CARGO_BIN_EXE_tcpexp")

@@ -41,7 +41,7 @@ fn what_is_sent_from_the_other_end_is_told_by_the_capture_there() {
     assert_eq!(told("forward", "dst"), 0);
     assert!(told("reverse", "dst") > 10);
     assert_eq!(told("reverse", "src"), 0);
-    // The first flow of the capture has this number wherever it is told from.
+    // The first flow of the capture has this number in the rows of both captures.
     assert!(
         rows.lines()
             .any(|row| row.starts_with("0,tcp,") && row.contains(",dst,reverse,"))
@@ -163,7 +163,7 @@ fn windows_are_drawn() {
     ] {
         assert!(svg.contains(said), "{said}");
     }
-    // The control connection has too little to show.
+    // The control connection has too few samples for a panel.
     assert!(!svg.contains("cwnd, measured") && !svg.contains("54048"));
     assert!(desk.get("cwnd.png").starts_with(b"\x89PNG"));
     assert_snapshot!(
@@ -217,7 +217,7 @@ fn captures_of_different_data_do_not_tell_what_was_lost() {
     };
     let warning = "so losses on the path are unknown";
     assert!(told(&format!("cwnd {src} {foreign}")).contains(warning));
-    // Nobody asked for it.
+    // With one capture there is no warning.
     assert!(!told(&format!("cwnd {src}")).contains(warning));
 }
 

@@ -1,4 +1,4 @@
-//! A folder with captures in it, where the command is typed.
+//! A folder with captures, in which the command runs.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use assert_cmd::Command;
 use tcpexp_testkit::{Scenario, TcpLoad, TwoCaptures, UdpLoad, simulate};
 use tcpexp_units::TimeDelta;
 
-/// A temporary folder; relative names on the command line are in it.
+/// A temporary folder; relative paths on the command line refer to it.
 pub(crate) struct Desk {
     folder: tempfile::TempDir,
 }
 
-/// An upload with some loss and a telephone call, between clocks three seconds apart.
+/// An upload with some loss and a telephone call; the clocks differ by three seconds.
 pub(crate) static ORDINARY: LazyLock<TwoCaptures> = LazyLock::new(|| simulate(&ordinary()));
 
 pub(crate) fn ordinary() -> Scenario {
@@ -35,12 +35,12 @@ pub(crate) fn ordinary() -> Scenario {
 }
 
 impl Desk {
-    /// With the ordinary captures in `src.pcap` and `dst.pcap`.
+    /// Creates a desk with the ordinary captures in `src.pcap` and `dst.pcap`.
     pub(crate) fn new() -> Self {
         Self::with(&ORDINARY)
     }
 
-    /// With nothing in it.
+    /// Creates an empty desk.
     pub(crate) fn empty() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
@@ -66,7 +66,7 @@ impl Desk {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// Names of all files but the captures, hidden ones included.
+    /// Returns the names of all files except the captures, including hidden files.
     pub(crate) fn written(&self) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(self.folder.path())
             .unwrap()
@@ -77,7 +77,7 @@ impl Desk {
         names
     }
 
-    /// `tcpexp` with the words of `line`.
+    /// Returns `tcpexp` with the arguments in `line`.
     pub(crate) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tcpexp"));
         command
@@ -91,7 +91,7 @@ impl Desk {
         self.command(line).output().unwrap()
     }
 
-    /// What is printed by a run that succeeds and has nothing to complain about.
+    /// Returns the output of a run that succeeds without warnings.
     pub(crate) fn bytes(&self, line: &str) -> Vec<u8> {
         let output = self.run(line);
         let stderr = text(&output.stderr);
@@ -103,7 +103,7 @@ impl Desk {
         text(&self.bytes(line))
     }
 
-    /// The reason given by a run that fails.
+    /// Returns the error message of a run that fails.
     pub(crate) fn failure(&self, line: &str) -> String {
         let output = self.run(line);
         assert_eq!(text(&output.stdout), "");
@@ -111,7 +111,7 @@ impl Desk {
         reason(&output)
     }
 
-    /// What is said of a command line that makes no sense.
+    /// Returns the error message for an invalid command line.
     pub(crate) fn misuse(&self, line: &str) -> String {
         let output = self.run(line);
         assert_eq!(text(&output.stdout), "");
@@ -121,7 +121,7 @@ impl Desk {
     }
 }
 
-/// The one line on standard error.
+/// Returns the only line on standard error.
 pub(crate) fn reason(output: &Output) -> String {
     let stderr = text(&output.stderr);
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
@@ -133,20 +133,20 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// `bytes` as gzip.
+/// Compresses `bytes` with gzip.
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     out.write_all(bytes).unwrap();
     out.finish().unwrap()
 }
 
-/// A file of the real capture pairs in this repository.
+/// Returns the path of a file of the real capture pairs in this repository.
 pub(crate) fn fixture(name: &str) -> String {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     fixtures.join(name).to_str().unwrap().to_owned()
 }
 
-/// Source and destination capture of every pair in this repository.
+/// Returns the source and destination capture of every pair in this repository.
 pub(crate) fn fixtures() -> Vec<[String; 2]> {
     [
         ("adsl-udp-upload", "src", "dst"),

@@ -1,16 +1,16 @@
-//! The README and the guide show what the commands print and draw today.
+//! Checks that the README and the guide show the current output and charts of the commands.
 //!
-//! Fenced blocks are run in the order in which they stand on their page, in one empty folder that
-//! has links to `fixtures` and `examples`:
+//! The test runs the fenced blocks of each page in order, in one empty folder with links to
+//! `fixtures` and `examples`:
 //!
-//! - `console`: each line after `$ ` is run by a shell; the lines below it are what it prints.
-//! - `console lab`: the same in the virtual testbed; output is neither shown nor compared.
-//! - `toml NAME`: the file NAME.
-//! - `python`: a program.
-//! - `sh`: commands of cargo. Those that start tcpexp are run without cargo.
+//! - `console`: a shell runs each line after `$ `; the lines below it are the expected output.
+//! - `console lab`: the same in the virtual testbed, without output.
+//! - `toml NAME`: contents of the file NAME.
+//! - `python`: a program to run.
+//! - `sh`: cargo commands. Commands that start tcpexp run without cargo.
 //!
-//! `TCPEXP_UPDATE_DOCS=1 cargo test -p tcpexp-cli --test command documents` writes what the commands
-//! print and draw today into the pages.
+//! `TCPEXP_UPDATE_DOCS=1 cargo test -p tcpexp-cli --test command documents` updates the pages with
+//! the current output and charts.
 
 use std::env;
 use std::fmt::Write;
@@ -23,10 +23,10 @@ use crate::desk::{Desk, text};
 
 const UPDATE: &str = "TCPEXP_UPDATE_DOCS";
 const GUIDE: &str = "crates/tcpexp/src/guide";
-/// Starts tcpexp from a clone of the repository.
+/// Runs tcpexp from a clone of the repository.
 const FROM_A_CLONE: &str = "cargo run --release --bin tcpexp -- ";
 
-/// Commands of cargo that a test cannot run, since cargo runs the test.
+/// Cargo commands that a test cannot run, because cargo runs the test.
 const OF_CARGO: [&str; 5] = [
     "cargo test",
     "cargo install --path crates/tcpexp-cli",
@@ -39,7 +39,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The README and all pages of the guide.
+/// Returns the README and all pages of the guide.
 fn pages() -> Vec<PathBuf> {
     let guide = fs::read_dir(root().join(GUIDE)).unwrap();
     let guide = guide.map(|entry| entry.unwrap().path());
@@ -76,7 +76,7 @@ fn the_readme_stays_short() {
     assert!(lines.lines().count() < 170);
 }
 
-/// A page, the folder in which its commands run, and what it should be.
+/// A page, the folder in which its commands run, and its expected text.
 struct Page<'a> {
     path: &'a Path,
     shown: String,
@@ -102,7 +102,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What is wrong with it, after it has been brought up to date if that was asked for.
+    /// Returns the problems of the page, after updating it if requested.
     fn run(mut self) -> Vec<String> {
         let shown = self.shown.clone();
         let mut lines = shown.lines();
@@ -167,7 +167,7 @@ impl<'a> Page<'a> {
         shell
             .args(["-ec", &script])
             .env("PATH", path)
-            // Images of guests are shared by all tests, and made once.
+            // All tests share the guest images, so each image is built once.
             .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
         self.must_succeed(line, &mut shell)
     }
@@ -203,7 +203,7 @@ impl<'a> Page<'a> {
         output
     }
 
-    /// Pictures that were drawn, against those beside the page.
+    /// Compares the drawn pictures with those next to the page.
     fn compare_pictures(&mut self, is_update: bool) {
         let beside = self.path.parent().unwrap();
         for folder in ["", ".readme"] {
@@ -228,7 +228,7 @@ fn same(one: &Path, other: &Path) -> bool {
     fs::read(one).unwrap() == fs::read(other).unwrap()
 }
 
-/// The commands of a block, each with the lines that continue it.
+/// Returns the commands of a block, each with its continuation lines.
 fn commands<'a>(block: &[&'a str]) -> Vec<Vec<&'a str>> {
     let mut commands: Vec<Vec<&str>> = Vec::new();
     let mut is_continued = false;
@@ -245,7 +245,7 @@ fn commands<'a>(block: &[&'a str]) -> Vec<Vec<&'a str>> {
     commands
 }
 
-/// Lines that a page shows and those that it should show in their place.
+/// Returns the lines that a page shows and the lines that it should show instead.
 fn differences(shown: &str, printed: &str) -> String {
     let (shown, printed): (Vec<_>, Vec<_>) = (shown.lines().collect(), printed.lines().collect());
     let mut text = String::new();
@@ -257,7 +257,7 @@ fn differences(shown: &str, printed: &str) -> String {
     text
 }
 
-/// A Python that has what the guide's programs import.
+/// Returns a Python with the imports of the guide's programs.
 fn python() -> Option<String> {
     let python = env::var("TCPEXP_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let imports = Command::new(&python)
@@ -270,7 +270,7 @@ fn python() -> Option<String> {
     None
 }
 
-/// Whether guests boot here; the commands that need them take minutes.
+/// True if commands that boot guests run: they take minutes and require `TCPEXP_NEED_TOOLS`.
 fn has_lab() -> bool {
     let is_there = env::var_os("TCPEXP_NEED_TOOLS").is_some();
     if !is_there {

@@ -1,4 +1,4 @@
-//! The same rows in every format, and the pairs of the classic tool.
+//! The same rows in every format, and the packet pairs of SPP.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,7 +11,7 @@ use tcpexp_table::rtt_columns;
 
 use crate::desk::{Desk, fixture, text};
 
-/// A table as text, cell by cell, whatever the format was.
+/// A table as cells of text, independent of the format.
 type Rows = Vec<Vec<String>>;
 
 fn columns() -> Vec<String> {
@@ -107,7 +107,7 @@ fn standard_output_gets_the_bytes_that_a_file_gets() {
             let printed = desk.bytes(&format!("rtt src.pcap dst.pcap --format {format}{line}"));
             assert!(printed == file, "{format}");
         }
-        // The format asked for counts more than the ending.
+        // The requested format takes precedence over the file extension.
         desk.text(&format!(
             "rtt src.pcap dst.pcap -q -o other.csv --format {format}"
         ));

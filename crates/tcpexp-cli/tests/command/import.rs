@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 use crate::desk::{Desk, gzip, reason, text};
 
-/// A window that grows, is reduced by a loss and grows again, as tracefs prints it.
+/// A window that grows, is reduced by a loss and grows again, in tracefs format.
 const TRACE: &str = "\
 # tracer: nop
 #
@@ -159,7 +159,7 @@ fn a_log_that_breaks_off_keeps_what_is_whole() {
                     family=AF_INET src=10.0.0.1:40000
     ");
 
-    // Enough of it to come out of the decompressor before the end.
+    // Long enough that the decompressor yields data before the end.
     let mut long = String::new();
     for number in 0..5_000_u32 {
         let scattered = number.wrapping_mul(2_654_435_761);

@@ -63,7 +63,7 @@ fn records_are_used_or_skipped_in_every_kind_of_file() {
     }
 }
 
-/// Each record is used or skipped for a reason.
+/// Checks that each record is used, or skipped with a reason.
 pub(crate) fn assert_balanced(info: &serde_json::Value) {
     let skipped = info["skipped"].as_object().unwrap();
     let skipped: u64 = skipped.values().map(|count| count.as_u64().unwrap()).sum();

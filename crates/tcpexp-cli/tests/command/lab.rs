@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use crate::desk::Desk;
 
-/// The same for all tests, so that the kernel is downloaded once.
+/// The cache directory, shared by all tests so that the kernel is downloaded once.
 fn cache() -> std::path::PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab")
 }
 
-/// Returns whether guests can boot on this machine; skips the running test if they cannot.
+/// True if guests can boot on this machine; otherwise skips the running test.
 fn has_lab() -> bool {
     let built = Command::new(env!("CARGO_BIN_EXE_tcpexp"))
         .args(["lab", "build", "--cache"])
@@ -89,7 +89,7 @@ fn nothing_is_left_of_a_guest_whose_command_was_killed() {
     });
 }
 
-/// Virtual machines that boot from a folder.
+/// Returns the virtual machines that boot from a folder.
 fn machines(folder: &Path) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").unwrap();
     let called = processes.filter_map(|entry| {

@@ -1,4 +1,4 @@
-//! The command as a user meets it: what it prints, what it writes, and what it says when it fails.
+//! Tests of the whole command: its output, its files, and its error messages.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 

@@ -1,4 +1,4 @@
-//! `tcpexp netem`: what it types is tested where it is; here, that the lab's kernel does it.
+//! `tcpexp netem` with the lab's kernel; netem-ctl's own tests check the commands it runs.
 
 use std::path::Path;
 use std::thread;
@@ -26,8 +26,8 @@ fn a_dry_run_prints_what_would_be_typed_on_the_router() {
     assert!(script.contains("ipfw -q delete set 17"), "{script}");
 }
 
-/// All bottlenecks that have golden commands, over sshd, each applied twice, read back, changed,
-/// and cleared twice.
+/// Every bottleneck with golden commands, over sshd: applied twice, read back, changed, and cleared
+/// twice.
 #[test]
 fn every_bottleneck_is_made_for_real_in_the_lab() {
     if !tcpexp_testkit::has_minutes() {
@@ -54,7 +54,7 @@ fn every_bottleneck_is_made_for_real_in_the_lab() {
     }
 }
 
-/// What a guest said of these bottlenecks, and how it ended.
+/// Applies these bottlenecks in a guest; returns its output and exit code.
 fn apply_all(image: &Image, tests: &Path, names: &[String]) -> (String, u8) {
     let files: Vec<String> = names
         .iter()

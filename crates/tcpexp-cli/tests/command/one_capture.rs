@@ -12,10 +12,10 @@ use tcpexp_testkit::script;
 
 use crate::desk::{Desk, fixture, fixtures, reason, text};
 
-/// Both commands; each takes a capture.
+/// The commands that take one capture.
 pub(crate) const COMMANDS: [&str; 2] = ["flows", "rtt"];
 
-/// A table as text, cell by cell, the header first, whatever the format was.
+/// A table as cells of text with the header first, independent of the format.
 pub(crate) type Rows = Vec<Vec<String>>;
 
 pub(crate) fn csv(bytes: &[u8]) -> Rows {
@@ -59,7 +59,7 @@ fn batches(batches: impl Iterator<Item = RecordBatch>) -> Rows {
     rows
 }
 
-/// The values of some columns.
+/// Returns the values of some columns.
 pub(crate) fn columns(rows: &Rows, names: &[&str]) -> Vec<Vec<String>> {
     let place = |name: &&str| rows[0].iter().position(|column| column == name).unwrap();
     let places: Vec<usize> = names.iter().map(place).collect();
@@ -260,7 +260,7 @@ fn flows_beyond_the_limit_are_counted_in_one_line() {
 fn quiet_leaves_the_numbers_and_nothing_else() {
     let desk = Desk::new();
     let mut frames = script::capture("0.0 > S\n0.1 < S.\n0.1 > .");
-    // A record of 20 bytes that hold no packet.
+    // A record of 20 bytes without a packet.
     frames.extend([1_u32, 0, 20, 20].map(u32::to_le_bytes).concat());
     frames.extend([0; 20]);
     desk.put("odd.pcap", &frames);

@@ -18,7 +18,7 @@ fn rows(json: &[u8]) -> Vec<Row> {
         .collect()
 }
 
-/// Packets of each fate, by way between the points.
+/// Counts the packets of each fate, by direction.
 fn fates(rows: &[Row]) -> BTreeMap<(String, String), u64> {
     let mut fates = BTreeMap::new();
     for row in rows {

@@ -1,4 +1,4 @@
-//! `tcpexp flows` and `tcpexp rtt` with one capture and a pipe at either end.
+//! `tcpexp flows` and `tcpexp rtt` with one capture, and a pipe at either end.
 
 use std::fs::File;
 #[cfg(unix)]
@@ -87,7 +87,7 @@ fn live_answers_before_the_input_ends() {
             .join(" ")
     };
     let whole = script::capture("0.00 > S\n0.04 < S.\n0.05 > .\n1.0 > 1:101(100)\n1.03 < .");
-    // Without payload a record has 16 bytes in front of 54.
+    // A record without payload has a 16-byte header and 54 bytes of data.
     let (shaken, rest) = whole.split_at(24 + 3 * 70);
     input.write_all(shaken).unwrap();
     assert_eq!(next_line(), "40.000 ms sequence_ack");

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use crate::desk::{Desk, fixture, reason, text};
 
-/// All texts of a chart, in the order in which they are drawn.
+/// Returns all texts of a chart in drawing order.
 pub(crate) fn texts(svg: &[u8]) -> String {
     let svg = text(svg);
     let elements = svg.split("<text").skip(1);
@@ -15,7 +15,7 @@ pub(crate) fn texts(svg: &[u8]) -> String {
     elements.map(inside).collect::<Vec<_>>().join(" | ")
 }
 
-/// The tables of one real transfer.
+/// Creates a desk with the tables of one real transfer.
 fn transfer() -> Desk {
     let desk = Desk::new();
     let at = |file: &str| fixture(&format!("reno-2mbit-40ms-50p/{file}.gz"));
@@ -29,7 +29,8 @@ fn transfer() -> Desk {
     desk
 }
 
-/// Five runs of three congestion controls at two delays, as a table that knows no units of rates.
+/// Creates a table of five runs of three congestion controls at two delays, without units for
+/// rates.
 fn sweep() -> Desk {
     use std::fmt::Write;
     let desk = Desk::new();

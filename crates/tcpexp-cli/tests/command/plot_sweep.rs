@@ -8,7 +8,7 @@ use tcpexp_units::TimeDelta;
 use crate::desk::{Desk, fixture, reason};
 use crate::plot::{drawn, texts};
 
-/// Puts a run with two uploads into the sweep on the desk: its captures' dataset and its record.
+/// Adds a run with two uploads to the sweep on the desk: its dataset and its record.
 fn run(desk: &Desk, name: &str, (sack, delay_ms): (bool, i64), status: &str) {
     let captures = simulate(&Scenario {
         seed: 7,

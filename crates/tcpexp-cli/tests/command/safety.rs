@@ -1,4 +1,5 @@
-//! Outputs that would destroy something, names that act on a terminal, and leftovers of killed runs.
+//! Outputs that would overwrite inputs, names with control characters, and leftovers of killed
+//! runs.
 
 use crate::desk::{Desk, text};
 

@@ -6,8 +6,8 @@ use insta::assert_snapshot;
 
 use crate::desk::{Desk, fixture, gzip, reason, text};
 
-/// What the kernel of the sender in `src.pcap` would have logged if all of the reconstruction were
-/// right but each tenth window, which is 10 % larger than that.
+/// Returns the log of the kernel of the sender in `src.pcap`, if the reconstruction is exact except
+/// for every tenth window, which the log has 10 % larger.
 pub(crate) fn log(desk: &Desk) -> String {
     let rows = desk.text("cwnd src.pcap --flow 1 --format csv");
     let mut log = "time,src,dst,snd_nxt,snd_una,snd_cwnd,ssthresh,snd_wnd,srtt_us\n".to_owned();
@@ -37,7 +37,7 @@ pub(crate) fn log(desk: &Desk) -> String {
     log
 }
 
-/// With a real capture in `src.pcap`, and the log in `probe.csv`.
+/// Creates a desk with a real capture in `src.pcap` and the log in `probe.csv`.
 pub(crate) fn desk() -> Desk {
     let desk = Desk::new();
     let capture = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
@@ -196,7 +196,7 @@ fn losses_between_two_captures_are_held_against_the_bottlenecks_log() {
     "loss/snd.pcap.gz,loss/rcv.pcap.gz",loss/drops.log.gz,,,true,loss_precision_ratio,all,105,105,1.0,,
     "loss/snd.pcap.gz,loss/rcv.pcap.gz",loss/drops.log.gz,,,true,loss_recall_ratio,all,105,105,1.0,,
     "#);
-    // All but one of the drops are missing, and that one is there twice.
+    // All but one of the drops are missing, and the remaining drop is duplicated.
     std::fs::remove_file(desk.path("loss/drops.log.gz")).unwrap();
     let log = "o 3713796825 1500\nq 3713796825 1500\nq 3713796825 1500\n";
     desk.put("loss/drops.log", log.as_bytes());

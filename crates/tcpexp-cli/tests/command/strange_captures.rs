@@ -1,4 +1,4 @@
-//! Captures of every kind from elsewhere, if they are at hand next to this repository.
+//! Unusual captures from other sources, if present next to this repository.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::desk::{Desk, reason, text};
 use crate::info::assert_balanced;
 
-/// Nothing in the collection is large.
+/// Time limit per file; the collection has no large files.
 const LIMIT: Duration = Duration::from_secs(10);
 
 fn files_under(folder: &Path, files: &mut Vec<PathBuf>) {

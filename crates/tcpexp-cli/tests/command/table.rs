@@ -1,4 +1,4 @@
-//! `tcpexp rtt` for people: the table, which flows are in it, and the chart.
+//! `tcpexp rtt` on a terminal: the table, the selection of flows, and the chart.
 
 use insta::assert_snapshot;
 use tcpexp_testkit::{
@@ -92,7 +92,7 @@ fn the_order_of_the_captures_changes_the_point_of_view_and_no_number() {
     let desk = Desk::new();
     let numbers = |line| {
         let table = desk.text(line);
-        // Who began the telephone call depends on where one listens.
+        // The initiator of the telephone call depends on the capture point.
         table.lines().take(4).collect::<Vec<_>>().join("\n")
     };
     assert_eq!(

@@ -265,7 +265,7 @@ fn a_capture_of_hours_of_silence_is_refused_before_it_fills_the_disk() {
     );
     assert_eq!(desk.written(), ["trace.pcap"]);
     desk.text("throughput trace.pcap --bin 1min -o bins.csv --quiet");
-    // The silence splits the datagrams into two flows, each with one bin in both directions.
+    // The silence splits the datagrams into two flows, each with one bin per direction.
     assert_eq!(
         text(&desk.get("bins.csv")).lines().count(),
         1 + 667 * 3 + 2 * 2

@@ -9,8 +9,8 @@ const PLAN: &str = concat!(
     "/../../examples/plans/single-flow-baseline.toml"
 );
 
-/// Each value of rate, buffer and congestion control, and half of those of the delay. A virtual
-/// second costs what its packets cost, so one cell of the fastest rate has to do.
+/// Each value of rate, buffer and congestion control, and half of the delays. The real time of a
+/// run grows with its packets, so only one cell has the highest rate.
 const CELLS: [&str; 4] = [
     "delay_ms=5.0 rate_mbps=2.0 buffer_packets=60 cc=cubic",
     "delay_ms=20.0 rate_mbps=5.0 buffer_packets=30 cc=reno",

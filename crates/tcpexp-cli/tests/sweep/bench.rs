@@ -1,4 +1,4 @@
-//! A directory with plans and results, and the command in it.
+//! A directory with plans and results, in which the command runs.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,20 +8,20 @@ use arrow::array::{ArrayRef, AsArray};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Where a test works.
+/// The working directory of a test.
 pub(crate) struct Bench {
     folder: TempDir,
 }
 
 impl Bench {
-    /// An empty one.
+    /// Creates an empty bench.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("tmp")).unwrap();
         Self { folder }
     }
 
-    /// A file or a folder of it.
+    /// Returns the path of a file or folder in the bench.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -31,12 +31,12 @@ impl Bench {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    /// `tcpexp` with these words, which are separated by blanks.
+    /// Runs `tcpexp` with arguments separated by spaces.
     pub(crate) fn tcpexp(&self, words: &str) -> Output {
         self.command(words).output().unwrap()
     }
 
-    /// The same for one that takes long: passes on what it prints, and gives it.
+    /// Runs a long command: prints its output during the run, and returns it.
     pub(crate) fn follow(&self, words: &str) -> (ExitStatus, String) {
         let mut child = self.command(words).stdout(Stdio::piped()).spawn().unwrap();
         let mut text = String::new();
@@ -49,19 +49,19 @@ impl Bench {
         (child.wait().unwrap(), text)
     }
 
-    /// The same, to be started.
+    /// Returns the command without starting it.
     pub(crate) fn command(&self, words: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tcpexp"));
         command
             .args(words.split_whitespace())
             .current_dir(self.folder.path())
             .env("TMPDIR", self.path("tmp"))
-            // Images are shared by all tests, and made once.
+            // All tests share the images, so each image is built once.
             .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
         command
     }
 
-    /// A folder for a guest: a script, what our scripts have in common, and a plan.
+    /// Creates a folder for a guest: a script, the functions that all scripts share, and a plan.
     pub(crate) fn share(&self, name: &str, script: &str, plan: &str) {
         std::fs::create_dir(self.path("share")).unwrap();
         self.write(&format!("share/{name}"), script);
@@ -69,7 +69,7 @@ impl Bench {
         self.write("share/plan.toml", plan);
     }
 
-    /// The records of a sweep's runs, by the name of their directories.
+    /// Returns the records of a sweep's runs, with the paths of the runs.
     pub(crate) fn records(&self, dir: &str) -> Vec<(PathBuf, Value)> {
         let runs = std::fs::read_dir(self.path(dir).join("runs")).unwrap();
         let mut runs: Vec<PathBuf> = runs.map(|entry| entry.unwrap().path()).collect();
@@ -82,7 +82,7 @@ impl Bench {
     }
 }
 
-/// Returns whether guests can boot on this machine; skips the running test if they cannot.
+/// True if guests can boot on this machine; otherwise skips the running test.
 pub(crate) fn has_lab() -> bool {
     let output = Bench::new().tcpexp("lab run -- true");
     if output.status.success() {
@@ -92,12 +92,12 @@ pub(crate) fn has_lab() -> bool {
     false
 }
 
-/// What a command said on standard error.
+/// Returns the standard error of a command.
 pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A column of numbers of a table, those that are not known left out.
+/// Returns a column of numbers, without nulls.
 pub(crate) fn numbers(table: &Path, column: &str) -> Vec<f64> {
     use arrow::datatypes::{DataType, Float64Type};
 
@@ -108,12 +108,12 @@ pub(crate) fn numbers(table: &Path, column: &str) -> Vec<f64> {
     cells.flatten().collect()
 }
 
-/// A column of texts of a table, those that are not known left out.
+/// Returns a column of texts, without nulls.
 pub(crate) fn texts(table: &Path, column: &str) -> Vec<String> {
     cells(table, column).into_iter().flatten().collect()
 }
 
-/// A column of a table as text, each row of it.
+/// Returns all cells of a column as text; nulls are `None`.
 pub(crate) fn cells(table: &Path, column: &str) -> Vec<Option<String>> {
     use arrow::datatypes::DataType;
 

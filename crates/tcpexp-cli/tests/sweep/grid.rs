@@ -4,7 +4,7 @@ use crate::bench::{Bench, has_lab, said};
 use crate::planned::tables_are_as_planned;
 use tcpexp_testkit::has_minutes;
 
-/// Two rates by two congestion controls.
+/// Two rates with two congestion controls each.
 const PLAN: &str = r#"kind = "lab"
 
 [matrix]
@@ -35,7 +35,7 @@ fn tables_of_a_grid_say_what_its_plan_says() {
     for (run, record) in &records {
         tables_are_as_planned(&bench, run, record);
     }
-    // All are there, so going on is doing nothing.
+    // All runs are complete, so `--resume` has nothing to do.
     let again = bench.tcpexp("sweep plan.toml -o out --resume");
     assert!(again.status.success(), "{}", said(&again));
     assert!(

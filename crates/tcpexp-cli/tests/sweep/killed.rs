@@ -1,5 +1,5 @@
-//! Sweeps that are killed leave nothing behind, go on, and end with the dataset that they would
-//! have had.
+//! Killed sweeps leave nothing behind, can be resumed, and end with the dataset of an undisturbed
+//! sweep.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,8 +29,8 @@ fn sweep_killed_twenty_times_leaves_nothing_and_completes() {
     killed_in_a_guest(PLAN, 20, 42);
 }
 
-/// Kills the driver, a connection, a generator or a logger so many times, and compares what comes
-/// out in the end with what an undisturbed sweep gives in the same guest.
+/// Kills the driver, a connection, a generator or a logger `kills` times. Compares the final
+/// results with those of an undisturbed sweep in the same guest.
 fn killed_in_a_guest(plan: &str, kills: usize, seed: u32) {
     if !has_lab() {
         return;
@@ -47,7 +47,7 @@ fn killed_in_a_guest(plan: &str, kills: usize, seed: u32) {
         let count = text.matches(&format!("\nkilled {kind} at")).count();
         assert_eq!(count, kills / 4, "{kind}: {text}");
     }
-    // Nothing is left to do there, so this is only the analysis.
+    // All runs are complete, so this sweep only analyses them.
     bench.write("plan.toml", plan);
     for sweep in ["undisturbed", "sweep"] {
         let output = bench.tcpexp(&format!("sweep plan.toml -o out/{sweep} --resume"));
@@ -57,9 +57,9 @@ fn killed_in_a_guest(plan: &str, kills: usize, seed: u32) {
     same_dataset(&bench);
 }
 
-/// The same runs with the same tables. Two runs in one guest, one after the other, are two
-/// experiments with different identifications, sequence numbers and phases of its clock, so what
-/// they measured is the same but for a few packets.
+/// Checks that both sweeps have the same runs with the same tables. Two runs in one guest differ in
+/// identifications, sequence numbers and clock phase, so their measurements differ by a few
+/// packets.
 fn same_dataset(bench: &Bench) {
     let (whole, killed) = (bench.records("out/undisturbed"), bench.records("out/sweep"));
     assert_eq!(whole.len(), killed.len());
@@ -97,7 +97,7 @@ fn is_near(what: &str, one: f64, other: f64, share: f64) {
     assert!(off <= share * one, "{what} is {one} and {other}");
 }
 
-/// What a record has of its plan, and not of what happened.
+/// Returns the fields of a record that come from its plan, without results.
 fn asked(record: &Value) -> Value {
     let names = [
         "run",
@@ -115,14 +115,15 @@ fn asked(record: &Value) -> Value {
     names.iter().map(|name| record[name].clone()).collect()
 }
 
-/// A record but for when all was put away: a guest waits for this machine to take what it hands over.
+/// Returns a record without its end time, which depends on how fast this machine takes the guest's
+/// output.
 fn measured(record: &Value) -> Value {
     let mut record = record.clone();
     record["finished_ns"].take();
     record
 }
 
-/// The tables of a run's dataset by name, as its manifest has them.
+/// Returns the tables of a run's dataset by name, from its manifest.
 fn tables(run: &Path) -> BTreeMap<String, Value> {
     let text = fs::read_to_string(run.join("data/manifest.json")).unwrap();
     let manifest: Value = serde_json::from_str(&text).unwrap();
@@ -131,7 +132,7 @@ fn tables(run: &Path) -> BTreeMap<String, Value> {
     tables.map(named).collect()
 }
 
-/// All that a table is, its rows left out.
+/// Returns the descriptions of all tables, without row counts, sizes and hashes.
 fn schemas(tables: &BTreeMap<String, Value>) -> Vec<Value> {
     let without = |table: &Value| {
         let mut table = table.clone();
@@ -143,7 +144,7 @@ fn schemas(tables: &BTreeMap<String, Value>) -> Vec<Value> {
     tables.values().map(without).collect()
 }
 
-/// One guest for each run: there two runs with one seed are the same to the last bit.
+/// With one guest per run, two runs with one seed are identical bit for bit.
 #[test]
 fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
     if !has_minutes() || !has_lab() {
@@ -152,7 +153,7 @@ fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
     let bench = Bench::new();
     let plan = PLAN.replace(r#"rate = ["4mbit", "8mbit"]"#, r#"rate = ["4mbit"]"#);
     let plan = plan.replace("repetitions = 2", "repetitions = 1");
-    // With whatever is drawn at random.
+    // Adds all random effects.
     let plan = plan.replace(
         r#"delay = "5ms""#,
         "delay = \"5ms\"\njitter = \"1ms\"\nloss = \"1%\"",
@@ -164,7 +165,7 @@ fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
     let output = bench.tcpexp("sweep plan.toml -o whole");
     assert!(output.status.success(), "{}", said(&output));
     let each = began.elapsed() / 2;
-    // In the first run, and in the second.
+    // Kills the sweep during the first run, and during the second.
     for share in [0.4, 1.5] {
         let mut command = bench.command("sweep plan.toml -o killed --resume");
         command.process_group(0).stderr(Stdio::null());
@@ -182,7 +183,7 @@ fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
     for ((whole, record), (killed, again)) in all[0].iter().zip(&all[1]) {
         assert_eq!(record["status"], "complete", "{record}");
         assert_eq!(measured(record), measured(again));
-        // The manifest alone has the names of directories.
+        // Only the manifest contains directory names.
         for folder in ["captures", "logs", "data"] {
             for entry in fs::read_dir(whole.join(folder)).unwrap() {
                 let name = Path::new(folder).join(entry.unwrap().file_name());
@@ -196,7 +197,7 @@ fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
 }
 
 impl Bench {
-    /// Fails if a process or a temporary file of ours stays for long.
+    /// Fails if a process or a temporary file of the sweep remains for long.
     fn is_left_alone(&self) {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -209,7 +210,7 @@ impl Bench {
         }
     }
 
-    /// Temporary files, and processes that have to do with this bench.
+    /// Returns temporary files, and processes that refer to this bench.
     fn left(&self) -> Vec<String> {
         let name = self.path("").display().to_string();
         let files = fs::read_dir(self.path("tmp")).unwrap();

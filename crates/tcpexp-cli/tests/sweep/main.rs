@@ -1,5 +1,5 @@
-//! Sweeps that hosts or plans refuse; and, among the ignored tests, sweeps that are really carried
-//! out in the virtual testbed: through its sshd, its tc, its TCP.
+//! Sweeps that hosts or plans refuse. The ignored tests carry out sweeps in the virtual testbed,
+//! with its sshd, tc and TCP.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 

@@ -1,4 +1,4 @@
-//! A sweep whose hosts are network namespaces. It takes root and a kernel with netem: a guest has
+//! A sweep with network namespaces as hosts. It needs root and a kernel with netem; a guest has
 //! both.
 
 use std::fs;
@@ -25,7 +25,7 @@ fn namespaces_are_made_and_removed_even_after_a_sweep_that_was_killed() {
     assert_eq!(record["status"], "complete", "{record}");
     let rate_mbps = record["calibration"]["rate_mbps"].as_f64().unwrap();
     assert!((rate_mbps / 4.0 - 1.0).abs() < 0.02, "{rate_mbps}");
-    // Both sources share the one queue, and both are captured.
+    // Both sources share one queue, and both are captured.
     assert!(record["queue"]["drops"].as_u64().unwrap() > 0);
     assert_eq!(record["captures"].as_array().unwrap().len(), 3);
 }

@@ -1,4 +1,4 @@
-//! What the tables of a run of one flow say, against what its plan says.
+//! Compares the tables of a run of one flow with its plan.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::bench::{Bench, numbers, said};
 
-/// A full packet: 1500 bytes of IP, and what a queue counts of it, with an Ethernet header.
+/// A full packet: 1500 bytes of IP, and its size in a queue, including the Ethernet header.
 const IP_BYTES: f64 = 1_500.0;
 const PACKET_BYTES: f64 = 1_514.0;
 
-/// Base round-trip time, round-trip time with the queue full, and rate, each within 2 %; and all
-/// that the queue dropped is found to be lost, and nothing else.
+/// Checks base round-trip time, round-trip time with a full queue, and rate, each within 2 %. Also
+/// checks that the reported losses are exactly the drops of the queue.
 pub(crate) fn tables_are_as_planned(bench: &Bench, run: &Path, record: &Value) {
     assert_eq!(record["status"], "complete", "{record}");
     assert!(run.join("journal.jsonl").exists());
@@ -23,8 +23,9 @@ pub(crate) fn tables_are_as_planned(bench: &Bench, run: &Path, record: &Value) {
     let least = rtt_ms.iter().copied().fold(f64::INFINITY, f64::min);
     let most = rtt_ms.iter().copied().fold(0.0, f64::max);
     is_near(record, "base RTT", least, base_ms);
-    // Who comes last into a queue of 30 waits until the one that is being sent is gone, for 29, and
-    // for itself: up to one packet less, as it was an ACK's turn to let it come.
+    // The last packet into a full queue of 30 waits for the packet being sent, for 29 others, and
+    // for its own transmission. The maximum may be one packet lower, because an ACK lets each
+    // packet in.
     let full_ms = base_ms + parameter("buffer_packets") * packet_ms;
     is_near(record, "RTT with the queue full", most, full_ms);
     let flows = run.join("data/flows.parquet");

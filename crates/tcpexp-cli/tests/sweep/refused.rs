@@ -1,4 +1,4 @@
-//! Hosts that cannot take part: one clear line each, and nothing changed anywhere.
+//! Hosts that cannot take part: each gives one clear line, and no host is changed.
 
 use std::net::TcpListener;
 
@@ -28,7 +28,7 @@ tool = "iperf3"
 duration = "1s"
 "#;
 
-/// A port of this machine where nothing listens.
+/// Returns a port of this machine without a listener.
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
@@ -38,7 +38,7 @@ fn free_port() -> u16 {
 fn each_host_that_cannot_be_reached_has_its_line() {
     let bench = Bench::new();
     bench.write("plan.toml", PLAN);
-    // Takes the connection and then says nothing.
+    // Accepts the connection and then sends nothing.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let config = format!(
         "Host src1\n HostName 127.0.0.1\n Port {}\nHost rtr\n HostName 127.0.0.1\n Port {}\n\

@@ -1,14 +1,14 @@
-//! Parts of published studies, in the lab: what was published comes out again.
+//! Reproduces parts of published studies in the lab.
 
 use serde_json::Value;
 
 use crate::bench::{Bench, has_lab, numbers, said, texts};
 
-/// A full packet in the queue: 1500 bytes and an Ethernet header.
+/// A full packet in the queue, in bits: 1500 bytes and an Ethernet header.
 const PACKET_BITS: f64 = 1_514.0 * 8.0;
 
-/// Of the CAIA's technical report 140502A: a queue of 50 packets behind 2 and 10 Mbit/s, and one
-/// path that the report says is not filled.
+/// From CAIA's technical report 140502A: a queue of 50 packets at 2 and 10 Mbit/s, and one path
+/// that does not fill according to the report.
 const BASELINE: &str = r#"kind = "lab"
 
 [path.forward]
@@ -28,17 +28,17 @@ rate = ["2mbit", "10mbit"]
 include = [{ rate = "10mbit", delay = "100ms" }]
 "#;
 
-/// Rates in Mbit/s, and by how many milliseconds the round-trip time rises at a time.
+/// Rates in Mbit/s, and the published rises of the round-trip time in milliseconds.
 const PUBLISHED_STEPS_MS: [(f64, f64); 2] = [(2.0, 6.0), (10.0, 1.2)];
 
-/// The study's own short form; the test shortens it further.
+/// The study's own short plan; the test shortens it further.
 const LARGE_BUFFERS: &str = include_str!("../../../../examples/studies/large-buffers/short.toml");
 
 fn is_asked_for() -> bool {
     tcpexp_testkit::has_minutes() && has_lab()
 }
 
-/// Carries out a plan and compares its cells: the rows of one class.
+/// Carries out a plan and compares its cells; returns the rows of one class.
 fn compared(bench: &Bench, plan: &str, class: &str) -> Vec<Value> {
     bench.write("plan.toml", plan);
     let output = bench.tcpexp("sweep plan.toml -o out --jobs 2");
@@ -102,19 +102,19 @@ fn a_single_flow_has_the_round_trip_times_and_fills_the_paths_that_were_publishe
     }
 }
 
-/// Round-trip times of the flow with data, in their order.
+/// Returns the round-trip times of the data flow in time order.
 fn data_rtts(table: &std::path::Path) -> Vec<f64> {
     let column = |name: &str| numbers(table, name);
     let (flows, rtts) = (column("flow_id"), column("rtt_ms"));
     let from_source = texts(table, "reference");
-    // iperf3's first connection only controls.
+    // The first connection of iperf3 is its control connection.
     let last = flows.iter().copied().fold(0.0, f64::max);
     let rows = flows.iter().zip(from_source).zip(rtts);
     let of_flow = rows.filter(|((flow, reference), _)| **flow >= last && reference == "src");
     of_flow.map(|(_, rtt)| rtt).collect()
 }
 
-/// The median of all rises that are more than what processing takes.
+/// Returns the median of all rises above the jitter of processing.
 fn step(rtts_ms: &[f64]) -> f64 {
     let rises = rtts_ms.windows(2).map(|pair| pair[1] - pair[0]);
     let mut rises: Vec<f64> = rises.filter(|rise| *rise > 0.1).collect();

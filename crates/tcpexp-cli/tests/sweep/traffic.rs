@@ -1,4 +1,4 @@
-//! All kinds of traffic side by side in the lab.
+//! All kinds of traffic, in parallel in the lab.
 
 use std::fs;
 use std::ops::RangeInclusive;
@@ -22,8 +22,8 @@ fn each_kind_of_traffic_leaves_what_the_plan_asks_for() {
     assert_eq!(record["status"], "complete", "{record}");
     let flows = Flows::read(&run);
 
-    // Two at the same time, each with its control connection. A segment has a header's timestamps
-    // in its 1000 bytes.
+    // Two concurrent flows, each with a control connection. The 1000 bytes of a segment include the
+    // timestamps option.
     for name in ["bulk-1", "bulk-2"] {
         flows.of(name).data_bytes(50_000..=2_000_000);
         assert_eq!(flows.of(name).largest_payload(), 988);
@@ -32,11 +32,12 @@ fn each_kind_of_traffic_leaves_what_the_plan_asks_for() {
     assert_eq!(flows.of("old").largest_payload(), 1_188);
     flows.of("old").data_bytes(50_000..=1_000_000);
     flows.of("sized").data_bytes(100_000..=100_000);
-    // iperf3 ends when the last byte is on its way, and does not wait for it.
+    // iperf3 ends after it has sent the last byte, without waiting for its arrival.
     flows.of("upload").data_bytes(50_000..=400_000);
-    // 80 kbit/s in packets of 200 bytes for two seconds, and what iperf says at its end.
+    // 80 kbit/s in packets of 200 bytes for two seconds, plus iperf's final report.
     flows.of("voice").data_bytes(20_000..=24_000);
-    // Twenty a second of 400 bytes, or fewer as losses hold them up; and as many as come back.
+    // Up to twenty requests of 400 bytes per second, fewer if losses delay them, and as many
+    // answers.
     flows.of("asks").data_bytes(1_200..=8_800);
     flows.of("asks-on").data_bytes(1_000..=1_000_000);
     flows.of("mirror").data_bytes(200_000..=201_000);
@@ -52,7 +53,7 @@ fn each_kind_of_traffic_leaves_what_the_plan_asks_for() {
     logs_are_read(&run);
 }
 
-/// The log has the time that each download took.
+/// The log has the duration of each download.
 fn downloads_are_timed(run: &Path) {
     let pages = csv(&run.join("logs/pages.txt"));
     let sizes: Vec<i64> = pages.iter().map(|page| page[0]).collect();
@@ -66,7 +67,7 @@ fn downloads_are_timed(run: &Path) {
     }
 }
 
-/// The rate falls to half after one second, and the delay grows half a second later.
+/// The rate is halved after one second, and the delay increases half a second later.
 fn changes_were_made(record: &Value) {
     let t0_ns = record["t0_ns"].as_i64().unwrap();
     for (change, (what, at_ms)) in [("rate 4mbit", 1_000), ("delay 15ms", 1_500)]
@@ -95,18 +96,18 @@ fn logs_are_read(run: &Path) {
         assert!(logs.contains(&name), "{log} is not in the table of logs");
     }
     let queues = numbers(&run.join("data/queue.parquet"), "time_s");
-    // Ten times a second over at least two.
+    // Ten samples per second over at least two seconds.
     assert!(queues.len() >= 20);
 }
 
-/// Rows of a log in CSV.
+/// Parses a log in CSV.
 fn csv(log: &Path) -> Vec<Vec<i64>> {
     let text = fs::read_to_string(log).unwrap();
     let row = |line: &str| line.split(',').map(|cell| cell.parse().unwrap()).collect();
     text.lines().skip(1).map(row).collect()
 }
 
-/// The table of flows: a row for each way of each.
+/// The table of flows: one row per flow and direction.
 #[derive(Clone)]
 struct Flows(Vec<Row>);
 
@@ -145,7 +146,7 @@ impl Flows {
         Self((0..unique.len()).map(row).collect())
     }
 
-    /// Those of one generator, of which there is at least one.
+    /// Returns the flows of one generator; fails if there are none.
     fn of(&self, traffic: &str) -> Self {
         let rows = self.0.iter().filter(|row| row.traffic == traffic);
         let rows: Vec<Row> = rows.cloned().collect();
@@ -153,7 +154,7 @@ impl Flows {
         Self(rows)
     }
 
-    /// The bytes of the way that has most; what was sent again counts once.
+    /// Checks the bytes of the direction with most; retransmitted bytes count once.
     fn data_bytes(&self, expected: RangeInclusive<u64>) {
         let bytes = self.0.iter().map(|row| row.unique_bytes).max().unwrap();
         let name = &self.0[0].traffic;

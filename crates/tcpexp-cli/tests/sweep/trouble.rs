@@ -1,5 +1,5 @@
-//! What goes wrong around a sweep: hosts that cannot take part or stop answering, somebody who ends
-//! it, a disk that is full.
+//! Trouble around a sweep: hosts that cannot take part or stop answering, interrupts, and a full
+//! disk.
 
 use crate::bench::{Bench, has_lab};
 use tcpexp_testkit::has_minutes;
