@@ -173,7 +173,7 @@ fn mpls(mut rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
             break;
         }
     }
-    // A first nibble of 0 is a pseudowire control word (RFC 4385); other values are undefined.
+    // A first nibble of 0 is a pseudowire control word (RFC 4385); only 4 and 6 are IP.
     Datagram::of_any_version(rest).map_err(|reason| match reason {
         Skipped::MalformedIp => Skipped::NotIp,
         other => other,
