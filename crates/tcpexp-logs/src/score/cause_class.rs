@@ -2,24 +2,25 @@
 
 use tcpexp_measure::sender::Cause;
 
-/// A retransmission by what a kernel's states tell of its cause.
+/// Cause of a retransmission, as coarse as a kernel's congestion states show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CauseClass {
-    /// In fast recovery: shown to be lost by ACKs, or by the reordering timer.
+    /// In fast recovery: ACKs or the reordering timer marked the data as lost.
     Fast,
-    /// When the retransmission timer expired, or in the recovery that followed.
+    /// At the expiry of the retransmission timer, or in the recovery that followed.
     Timeout,
-    /// In no recovery: a tail loss probe.
+    /// Outside a recovery: a tail loss probe.
     Probe,
-    /// Sent though the sender knew that it had arrived; no state of a kernel means that.
+    /// Retransmitted although the sender knew that the data had arrived. No kernel state
+    /// corresponds to it.
     Spurious,
 }
 
 impl CauseClass {
-    /// All of them.
+    /// All classes.
     pub const ALL: [Self; 4] = [Self::Fast, Self::Timeout, Self::Probe, Self::Spurious];
 
-    /// The name used in tables.
+    /// Returns the name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fast => "fast",
@@ -29,7 +30,7 @@ impl CauseClass {
         }
     }
 
-    /// What a cause counts as.
+    /// Returns the class of a cause.
     pub const fn of(cause: Cause) -> Self {
         match cause {
             Cause::FastRetransmit | Cause::ReorderingTimer => Self::Fast,

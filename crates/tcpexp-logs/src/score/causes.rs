@@ -1,4 +1,4 @@
-//! Why data was sent again, against the states that the kernel was in.
+//! Scores of the causes of retransmissions, against the kernel's congestion states.
 
 use std::collections::BTreeMap;
 
@@ -8,43 +8,43 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::cause_class::CauseClass;
 use super::record::{Epoch, RetransmittedAs, SenderRecord};
 
-/// A confusion matrix: retransmissions by what the kernel's states tell, and what they were taken
-/// for.
+/// Confusion matrix of the causes of retransmissions: the class in the kernel's log against the
+/// class in the reconstruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CauseScore {
     segments: BTreeMap<(CauseClass, CauseClass), u64>,
 }
 
 impl CauseScore {
-    /// Segments that were truly sent again as `truth`, and taken for `found`.
+    /// Number of segments of true class `truth` that the reconstruction classified as `found`.
     pub fn segments(&self, truth: CauseClass, found: CauseClass) -> u64 {
         self.segments.get(&(truth, found)).copied().unwrap_or(0)
     }
 
-    /// Segments that were truly sent again as `truth`.
+    /// Number of segments of true class `truth`.
     pub fn of_truth(&self, truth: CauseClass) -> u64 {
         let of = CauseClass::ALL.map(|found| self.segments(truth, found));
         of.iter().sum()
     }
 
-    /// Segments taken for what they are.
+    /// Number of correctly classified segments.
     pub fn right(&self) -> u64 {
         let right = CauseClass::ALL.map(|class| self.segments(class, class));
         right.iter().sum()
     }
 
-    /// All segments sent again.
+    /// Number of all retransmitted segments.
     pub fn all(&self) -> u64 {
         self.segments.values().sum()
     }
 
-    /// Share of the segments taken for what they are.
+    /// Share of the segments that are correctly classified; `None` if there are no segments.
     pub fn accuracy(&self) -> Option<f64> {
         let all = self.all();
         (all > 0).then(|| self.right() as f64 / all as f64)
     }
 
-    /// Nothing is compared where the truth does not tell its states, or for longer than it does.
+    /// Compares nothing if the truth has no congestion states, and nothing after its last row.
     pub(super) fn of(
         reconstructed: &SenderRecord,
         truth: &SenderRecord,
@@ -141,7 +141,7 @@ mod tests {
             (300, Probe),
             (450, Fast),
             (650, Fast),
-            (701, Probe), // The log is over.
+            (701, Probe), // After the end of the log.
         ]);
         let metrics = [
             "retransmission_cause_ratio",

@@ -7,42 +7,43 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::errors::{ErrorSum, Errors};
 
-/// Errors of an estimate of the window, and of the flight size taken for it.
+/// Errors of an estimate of the window, and of the flight size taken as the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Compared {
-    /// Of `cwnd_segments`.
+    /// Errors of `cwnd_segments`.
     pub estimate: Errors,
-    /// Of all that is sent and not acknowledged, in segments of SMSS: what is read off without a
-    /// reconstruction.
+    /// Errors of the flight size in segments of the SMSS, rounded up: the window that is readable
+    /// without a reconstruction.
     pub flight_size: Errors,
 }
 
-/// Errors of the estimates of one kind.
+/// Errors of the estimates from one source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SourceScore {
-    /// How these windows are known.
+    /// Source of these estimates.
     pub source: CwndSource,
-    /// Their errors; the truth is that which has a row of this kind.
+    /// Errors over the rows of the truth that are paired with a row of this source.
     pub errors: Compared,
 }
 
-/// How well the congestion window is known.
+/// Errors of the congestion window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CwndScore {
-    /// At each ACK of the truth; nothing is left out.
+    /// Errors at every ACK of the truth.
     pub all: Compared,
-    /// The same by how the window was estimated.
+    /// The same errors by the source of the estimate.
     pub by_source: Vec<SourceScore>,
-    /// Of these, where the application or the receiver limits the sender, so that the window cannot
-    /// be seen.
+    /// Errors where the application or the receiver limits the sender, so that packets do not show
+    /// the window.
     pub not_filled: Compared,
-    /// Mean window in each bin of one median round-trip time.
+    /// Errors of the mean window in each bin; a bin is as long as the median smoothed round-trip
+    /// time.
     pub binned_mean: Compared,
-    /// Largest window in each such bin.
+    /// Errors of the largest window in each of these bins.
     pub binned_max: Compared,
 }
 
-/// A row of the truth and the row of the reconstruction that speaks of the same state.
+/// A row of the truth and the row of the reconstruction for the same state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair<'a> {
     pub(super) truth: &'a SenderSample,
@@ -88,7 +89,7 @@ impl CwndScore {
     }
 }
 
-/// What one row of a reconstruction says of the window, in segments.
+/// Window estimate and flight size of one row of a reconstruction, in segments.
 #[derive(Clone, Copy, Debug, Default)]
 struct Windows {
     estimate: Option<f64>,
@@ -128,10 +129,10 @@ impl CompareSum {
     }
 }
 
-/// Mean and largest window of the two sides in bins of the truth's median SRTT.
+/// Compares the mean and the largest window of both sides in bins of the truth's median SRTT.
 ///
-/// Both sides are taken from the same rows, those that have an estimate; a bin without any counts
-/// as truth without estimate.
+/// Both sides use the rows that have an estimate; a bin without an estimate counts as a true value
+/// without one.
 fn binned(pairs: &[Pair<'_>]) -> [Compared; 2] {
     let (Some(width), Some(first)) = (median_srtt(pairs), pairs.first()) else {
         return [Compared::default(); 2];
@@ -155,7 +156,7 @@ fn binned(pairs: &[Pair<'_>]) -> [Compared; 2] {
     sums.map(|sum| sum.finish())
 }
 
-/// The round-trip time that half of the truth's rows are below.
+/// Returns the median of the truth's smoothed round-trip times.
 pub(super) fn median_srtt(pairs: &[Pair<'_>]) -> Option<TimeDelta> {
     let mut srtts: Vec<TimeDelta> = pairs.iter().filter_map(|pair| pair.truth.srtt).collect();
     srtts.sort_unstable();
@@ -187,7 +188,7 @@ impl Bin {
     fn compare(self, sums: &mut [CompareSum; 2], of: impl Fn(&mut CompareSum) -> &mut ErrorSum) {
         let [mean, max] = sums;
         if self.rows == 0 {
-            // Any truth would do: there is nothing to divide.
+            // Any true value works here: without an estimate, `add` only counts it.
             of(mean).add(None, 1.0);
             of(max).add(None, 1.0);
             return;

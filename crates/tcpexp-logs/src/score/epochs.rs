@@ -1,4 +1,4 @@
-//! Errors of recovery epochs, and of the threshold that each leaves.
+//! Errors of recovery epochs and of the slow start threshold after each.
 
 use std::collections::HashMap;
 
@@ -8,35 +8,36 @@ use tcpexp_units::TimeDelta;
 use super::errors::{ErrorSum, Errors};
 use super::record::{Epoch, SenderRecord};
 
-/// How well reductions of the window are found.
+/// Scores of the reductions of the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EpochScore {
-    /// Epochs of the truth that began while the reconstruction lasted.
+    /// Number of the truth's epochs that began during the reconstruction.
     pub truth: u64,
-    /// Epochs of the reconstruction that began while the truth lasted.
+    /// Number of the reconstruction's epochs that began during the truth.
     pub found: u64,
-    /// Whether the truth knows all epochs, so that one it does not know is none.
+    /// True if the truth has every epoch, so that an epoch missing from it did not occur.
     pub truth_is_complete: bool,
-    /// Pairs of the two that began at about the same time; each epoch is in one pair at most.
+    /// Number of pairs of epochs that began at about the same time; each epoch is in at most one
+    /// pair.
     pub matched: u64,
-    /// Of these, pairs of which both sides know the kind.
+    /// Number of these pairs where both sides know the kind.
     pub kind_known: u64,
-    /// Of these, pairs of the same kind.
+    /// Number of these pairs with the same kind.
     pub kind_right: u64,
-    /// Median of how far apart the beginnings of a pair are.
+    /// Median difference of the start times of a pair.
     pub began_error_median: Option<TimeDelta>,
-    /// Pairs of which both sides know the end.
+    /// Number of pairs where both sides know the end.
     pub end_known: u64,
-    /// Median of how far apart the ends of a pair are.
+    /// Median difference of the end times of a pair.
     pub ended_error_median: Option<TimeDelta>,
-    /// Of the threshold after fast recoveries, and after epochs of unknown kind.
+    /// Errors of the threshold after fast recoveries, window reductions and epochs of unknown kind.
     pub ssthresh: Errors,
-    /// Of the threshold after timeouts.
+    /// Errors of the threshold after timeouts.
     pub ssthresh_after_timeout: Errors,
 }
 
 impl EpochScore {
-    /// Share of the epochs found that are epochs of the truth; `None` if the truth may lack some.
+    /// Share of the epochs found that the truth has; `None` if the truth may lack epochs.
     pub fn precision(&self) -> Option<f64> {
         share(self.matched, self.found).filter(|_| self.truth_is_complete)
     }
@@ -46,7 +47,7 @@ impl EpochScore {
         share(self.matched, self.truth)
     }
 
-    /// Share of right kinds where both are known.
+    /// Share of correct kinds among the pairs where both sides know the kind.
     pub fn kind_accuracy(&self) -> Option<f64> {
         share(self.kind_right, self.kind_known)
     }
@@ -98,8 +99,8 @@ impl EpochScore {
     }
 }
 
-/// The epochs that began while the other side was there: what a log goes on to tell after the
-/// capture was over is not missing from it.
+/// Returns the epochs that began within the other side's time: epochs logged after the capture's
+/// end are not missing from the capture.
 fn common<'a>(
     record: &'a SenderRecord,
     other: &SenderRecord,
@@ -119,10 +120,10 @@ fn common<'a>(
     epochs.get(begin..end).unwrap_or_default()
 }
 
-/// For each epoch of the truth by its number, the number of the one that was found for it.
+/// Maps the index of each epoch of the truth to the index of its partner among `found`.
 ///
-/// The nearest beginnings are paired first, so that a spurious epoch next to a right one does not
-/// take its partner.
+/// The nearest start times are paired first, so that a spurious epoch next to a correct one does
+/// not take its partner.
 fn pairs(
     found: &[Epoch],
     truth: &[Epoch],
@@ -244,7 +245,7 @@ mod tests {
             score(&over(ours, 0, 1000), &over(theirs, 0, 1000)),
             [3, 3, 2]
         );
-        // The capture was over before the last of the truth, the log before the last of ours.
+        // The capture ends before the truth's last epoch, the log before the reconstruction's last.
         assert_eq!(
             score(&over(ours, 0, 650), &over(theirs, 0, 1000)),
             [2, 3, 2]

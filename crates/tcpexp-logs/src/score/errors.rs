@@ -1,21 +1,21 @@
-//! Relative errors, summed up.
+//! Relative errors and their sums.
 
 /// Errors of a quantity relative to its true value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Errors {
-    /// True values for which there is an estimate.
+    /// Number of true values with an estimate.
     pub matched: u64,
-    /// True values there are.
+    /// Number of true values.
     pub truth: u64,
-    /// Mean of `|estimate - truth| / truth` over those matched; 0.01 is one percent.
+    /// Mean of `|estimate - truth| / truth` over the matched values; 0.01 is one percent.
     pub mean: Option<f64>,
-    /// Share of those matched that are within 5 % of the truth.
+    /// Share of the matched values within 5 % of the truth.
     pub within_5_percent: Option<f64>,
-    /// Share of those matched that are within 10 % of the truth.
+    /// Share of the matched values within 10 % of the truth.
     pub within_10_percent: Option<f64>,
 }
 
-/// Adds up to [`Errors`].
+/// Sums from which [`Errors`] are computed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ErrorSum {
     matched: u64,
@@ -26,7 +26,8 @@ pub(super) struct ErrorSum {
 }
 
 impl ErrorSum {
-    /// Takes in a true value and what was estimated for it. To a truth of 0 no error is relative.
+    /// Adds a true value and its estimate. A true value of 0 counts as unmatched: it has no
+    /// relative error.
     pub(super) fn add(&mut self, estimate: Option<f64>, truth: f64) {
         self.truth += 1;
         let Some(estimate) = estimate.filter(|_| truth > 0.0) else {

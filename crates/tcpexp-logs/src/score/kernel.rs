@@ -1,4 +1,4 @@
-//! What kernels told, sender by sender.
+//! Records of senders from kernel logs.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -11,15 +11,18 @@ use super::named::NamedRecord;
 use super::record::{Epoch, SenderRecord, Totals};
 use crate::import::{Batch, CongestionState, ImportedFlow, StateChange};
 
-/// What the logs of one host tell of each sender; a log is all of its batches in one.
+/// Returns the record of each sender in the logs of one host. Each log is one batch that holds all
+/// of its rows.
 ///
-/// Epochs come from the states that the logs contain. A sender without states has no epochs: its
-/// threshold also falls without a reduction (CDG, Westwood), and stays through one (BBR, small
-/// windows). The threshold after an epoch is the first one known behind its end, or else the last
-/// within it. Where no totals are logged, retransmissions are counted one by one.
+/// Epochs come from the logged congestion states. A sender without states has no epochs, because
+/// the threshold alone does not show them: it also falls without a reduction (CDG, Westwood), and
+/// stays the same through one (BBR, small windows). The threshold after an epoch is the first one
+/// known after its end, or else the last one within it. Where no totals are logged, retransmission
+/// events are counted.
 ///
-/// Rows of a log that names no endpoints are about the only sender that the other logs name; where
-/// these name several or none, about one of their own. Its states are used if no other log tells any.
+/// Rows of a log without endpoints are assigned to the only sender that the other logs name. If
+/// these name several or none, the rows form a sender of their own. The states of a log without
+/// endpoints are used only if the other logs have none.
 pub fn kernel_records(logs: &[Batch]) -> Vec<NamedRecord> {
     let mut senders = Senders::default();
     for log in logs {
@@ -37,7 +40,7 @@ struct Senders {
     places: HashMap<Ends, usize>,
 }
 
-/// What was collected of one sender.
+/// Rows collected for one sender.
 struct Told {
     ends: Ends,
     record: SenderRecord,
@@ -108,7 +111,7 @@ impl Senders {
 impl Told {
     fn absorb(&mut self, mut other: Self) {
         self.record.samples.append(&mut other.record.samples);
-        // A poll may see a change before the event that tells it is stamped.
+        // Never mix the states of both: a poll may see a change before its event gets a timestamp.
         if self.states.is_empty() {
             self.states = other.states;
         }
@@ -139,8 +142,8 @@ impl Told {
     }
 }
 
-/// Totals of events, one per buffer that was sent again: fewer than segments where the host cuts
-/// buffers into segments late.
+/// Counts retransmission events. There is one event per retransmitted buffer, so the totals are
+/// below the number of segments where the host cuts buffers into segments late.
 fn counted(retransmits: &mut [Timestamp]) -> Vec<Totals> {
     retransmits.sort_unstable();
     let numbered = retransmits.iter().zip(1..);
@@ -154,11 +157,12 @@ fn counted(retransmits: &mut [Timestamp]) -> Vec<Totals> {
         .collect()
 }
 
-/// Each stay in a state that reduces is an epoch; a state set again goes on.
+/// Turns each stay in a window-reducing state into an epoch; a repeated entry for the same state
+/// continues the epoch.
 ///
-/// Disorder ends it: a sender that leaves a recovery for it has taken the reduction back, and the
-/// next recovery is a new reduction, even at the same ACK, as is found where nothing but duplicate
-/// ACKs tells of losses.
+/// Disorder ends an epoch: a sender that goes from a recovery to Disorder has undone the reduction,
+/// and its next recovery is a new reduction, even at the same ACK. This occurs where duplicate ACKs
+/// are the only sign of losses.
 fn from_states(states: &[StateChange]) -> Vec<Epoch> {
     let mut epochs: Vec<Epoch> = Vec::new();
     let mut current = None;

@@ -1,4 +1,4 @@
-//! Losses that two captures show, held against what the bottleneck between them logged.
+//! Scores of the losses found between two captures, against the drops that the bottleneck logged.
 
 use std::collections::BTreeMap;
 
@@ -7,34 +7,35 @@ use tcpexp_wire::SeqNum;
 use super::rows::ScoreRow;
 use crate::import::LoggedDrop;
 
-/// Data as it left its sender: one packet, or a super-packet that is cut up later.
+/// Data as its sender transmitted it: one packet, or a super-packet that is split into packets
+/// later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// Sequence number of its first byte.
+    /// Sequence number of the first byte.
     pub seq: SeqNum,
-    /// How many bytes of data.
+    /// Payload length in bytes.
     pub payload_bytes: u32,
-    /// How many of its packets were lost, as the captures show it.
+    /// Number of its packets that were lost between the captures.
     pub lost_packets: u64,
 }
 
-/// How many of the packets that a bottleneck dropped were found to be lost between two captures.
+/// Numbers of packets that the bottleneck dropped and that were found lost between two captures.
 ///
-/// Each transmission counts for itself: what was sent again and lost again is two losses. Drops of
-/// what the captures do not hold, as before they began or after the first of them ended, are left
-/// out.
+/// Each transmission counts separately: a lost packet and its lost retransmission are two losses.
+/// Drops of packets that the captures do not contain, as before the captures began or after the
+/// first of them ended, are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossScore {
-    /// Drops that are losses in the captures, too.
+    /// Number of drops that are also losses in the captures.
     pub matched: u64,
-    /// Losses in the captures.
+    /// Number of losses in the captures.
     pub found: u64,
-    /// Drops of what the captures hold.
+    /// Number of drops of packets that the captures contain.
     pub truth: u64,
 }
 
 impl LossScore {
-    /// Compares the transmissions that both captures can tell of with all drops.
+    /// Compares the transmissions that both captures cover with all logged drops.
     pub fn of(sent: &[Transmission], drops: &[LoggedDrop]) -> Self {
         let mut times = BTreeMap::new();
         for dropped in drops {
@@ -54,17 +55,17 @@ impl LossScore {
         score
     }
 
-    /// The share of the losses found that were drops.
+    /// Share of the losses found that are logged drops; `None` if no loss was found.
     pub fn precision(&self) -> Option<f64> {
         share(self.matched, self.found)
     }
 
-    /// The share of the drops that were found to be losses.
+    /// Share of the drops that were found as losses; `None` if there are no drops.
     pub fn recall(&self) -> Option<f64> {
         share(self.matched, self.truth)
     }
 
-    /// Its numbers one by one.
+    /// Returns the rows of the score for a table.
     pub fn rows(&self) -> Vec<ScoreRow> {
         let row = |metric, of, value| ScoreRow::new(metric, "all", self.matched, of, value);
         vec![
@@ -78,11 +79,12 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Transmissions by their first sequence number: how long they are, and how many of their packets
-/// may still be named.
+/// Transmissions by their first sequence number, each with its length in bytes and the number of
+/// its packets that may still match a drop.
 struct Copies(BTreeMap<u32, Vec<(u32, u64)>>);
 
-/// A super-packet is an IP packet, so it has fewer bytes.
+/// Upper bound on the payload of a super-packet, in bytes: it is an IP packet, whose length field
+/// has 16 bits.
 const MOST_BYTES: u32 = 1 << 16;
 
 impl Copies {
@@ -95,10 +97,11 @@ impl Copies {
         Self(copies)
     }
 
-    /// Takes packets that begin at `seq`, one of each transmission and `most` at the most; tells how
-    /// many there were.
+    /// Takes up to `most` packets that begin at `seq`, at most one from each transmission; returns
+    /// the number taken.
     fn take(&mut self, seq: u32, most: u64) -> u64 {
-        // A super-packet that goes on over the last number there is is found at its first packet only.
+        // The range does not wrap: in a super-packet that crosses sequence number 0, only the
+        // packets before 0 are found.
         let near = self.0.range_mut(seq.saturating_sub(MOST_BYTES)..=seq);
         let mut taken = 0;
         for (start, same) in near {
@@ -126,7 +129,7 @@ mod tests {
         }
     }
 
-    /// What matches, what is found, and what there is.
+    /// Returns `matched`, `found` and `truth`.
     fn score(sent: &[Transmission], drops: &[u32]) -> [u64; 3] {
         let dropped = |seq: &u32| LoggedDrop {
             seq: SeqNum(*seq),

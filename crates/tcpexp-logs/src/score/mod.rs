@@ -1,15 +1,16 @@
-//! How far a reconstructed sender state is from the truth.
+//! Errors of a reconstructed sender state against the true one.
 //!
-//! Truth is what a kernel logged ([`import`](mod@crate::import)). Both sides tell the state when an
-//! ACK arrives, before it is processed, so two rows of the same sequence numbers at the same time
-//! speak of the same state; where a reconstruction knows `snd_nxt` otherwise, those of the same
-//! `snd_una`. How many rows of the truth found their like is part of each score: what
-//! a reconstruction does not tell must not look like what it tells rightly.
+//! The truth is a kernel's log ([`import`](mod@crate::import)). Both sides record the state at the
+//! arrival of an ACK, before the ACK is processed. Two rows with the same `snd_una` and `snd_nxt`
+//! at about the same time therefore describe the same state; where the two sides disagree on
+//! `snd_nxt`, rows are paired by `snd_una` alone. Each score includes the number of rows of the
+//! truth that have a partner, so that states a reconstruction leaves out do not count as right.
 //!
-//! What two captures show to be lost is scored by itself, against the bottleneck's own log.
+//! Losses found between two captures are scored separately, against the drops that the bottleneck
+//! logged.
 //!
-//! The window that is read off by most tools, all bytes from `snd_una` to `snd_nxt`, is scored
-//! beside the estimate.
+//! The flight size (all bytes from `snd_una` to `snd_nxt`), which most tools report as the window,
+//! is scored beside the estimate.
 //!
 //! ```
 //! use tcpexp_logs::score::{Options, Score, SenderRecord};

@@ -1,34 +1,34 @@
-//! Which record of one side is about the same sender as which of the other.
+//! Pairs of records of the same sender, one from each side.
 
 use std::net::SocketAddr;
 
 use super::record::SenderRecord;
 use super::sum::{Options, Score};
 
-/// A record and whom it is about.
+/// A record and the endpoints of its sender.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NamedRecord {
-    /// Address and port of the sender and of the receiver; `None` where a log does not name them.
+    /// Address and port of the sender and of the receiver; `None` if the log does not name them.
     pub ends: Option<(SocketAddr, SocketAddr)>,
-    /// What is told.
+    /// The record.
     pub record: SenderRecord,
 }
 
 /// The score of one sender.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SenderScore {
-    /// Address and port of the sender and of the receiver, if one side names them.
+    /// Address and port of the sender and of the receiver; `None` if neither side names them.
     pub ends: Option<(SocketAddr, SocketAddr)>,
-    /// Whether there is a reconstruction of it at all.
+    /// True if there is a reconstruction of this sender.
     pub is_reconstructed: bool,
-    /// How good it is.
+    /// The score.
     pub score: Score,
 }
 
-/// Scores each sender of the truth; one that is not reconstructed matches nothing.
+/// Scores each sender of the truth; a sender without a reconstruction matches nothing.
 ///
-/// Senders are the same if their endpoints are. A truth without endpoints is about the only sender
-/// that is reconstructed; where there are several, it is about none.
+/// Senders are paired by their endpoints. A truth without endpoints is paired with the only
+/// reconstructed sender; if there are several, it has no partner.
 pub fn score_all(
     reconstructed: &[NamedRecord],
     truth: &[NamedRecord],

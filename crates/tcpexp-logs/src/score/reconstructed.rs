@@ -1,4 +1,4 @@
-//! What a reconstruction tells, sender by sender.
+//! Records of senders from a reconstruction.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,10 +13,10 @@ use super::cause_class::CauseClass;
 use super::named::NamedRecord;
 use super::record::{Epoch, RetransmittedAs, SenderRecord, Totals};
 
-/// Collects the rows of a reconstruction. Memory follows their number.
+/// Collects the rows of a reconstruction. Memory grows with the number of rows.
 #[derive(Clone, Debug, Default)]
 pub struct Reconstructed {
-    /// By flow and direction, for the order of the records.
+    /// Senders by flow and direction; sorted, because the records come out in this order.
     senders: BTreeMap<(FlowId, usize), Sender>,
 }
 
@@ -43,7 +43,7 @@ impl Reconstructed {
         let ends = [(initiator, responder), (responder, initiator)][direction.index()];
         let key = (flow, direction.index());
         if let SenderRow::Summary(summary) = row {
-            // It tells of no state: a sender without any was not reconstructed.
+            // A summary has no state: a sender with only a summary was not reconstructed.
             if let Some(sender) = self.senders.get_mut(&key) {
                 sender.lost_packets = summary.lost_packets;
             }
@@ -64,7 +64,7 @@ impl Reconstructed {
         }
     }
 
-    /// All senders.
+    /// Returns the records of all senders.
     pub fn finish(self) -> Vec<NamedRecord> {
         self.senders.into_values().map(Sender::finish).collect()
     }
@@ -72,7 +72,8 @@ impl Reconstructed {
 
 impl Sender {
     fn finish(mut self) -> NamedRecord {
-        // A recovery is told when it is over, and what a receiver saw is put in order later.
+        // Rows are not in order of time: a recovery is reported at its end, and rows from a
+        // receiver's capture are reordered later.
         self.samples.sort_by_key(|sample| sample.at);
         self.epochs.sort_by_key(|epoch| epoch.began);
         self.retransmitted
@@ -105,7 +106,7 @@ impl Sender {
     }
 }
 
-/// A capture may have several segments in one packet.
+/// Returns the number of segments in a retransmission: a captured packet may hold several.
 fn segments(retransmitted: &Retransmission, smss_bytes: Option<u32>) -> u64 {
     let bytes = u64::try_from(retransmitted.end.since(retransmitted.start)).unwrap_or(0);
     smss_bytes.map_or(1, |smss| bytes.div_ceil(u64::from(smss.max(1))))

@@ -1,72 +1,75 @@
-//! What one side tells of one sender.
+//! One side's record of one sender.
 
 use tcpexp_measure::sender::{Limit, Phase, SenderSample};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::cause_class::CauseClass;
 
-/// What a reconstruction, or a kernel, tells of one sender.
+/// The record of one sender, from a reconstruction or from a kernel's log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SenderRecord {
-    /// Its state at each ACK, in order of time. Rows without sequence numbers, as from polling, may
-    /// be among them; they are compared by time.
+    /// State at each ACK, in order of time. May include rows without sequence numbers, as from
+    /// polling; these are compared by time.
     pub samples: Vec<SenderSample>,
-    /// Its reductions of the window, in order of time.
+    /// Reductions of the window, in order of time.
     pub epochs: Vec<Epoch>,
-    /// Whether these are all. A log without states shows none of them.
+    /// True if `epochs` has every reduction. False for a log without congestion states.
     pub epochs_complete: bool,
-    /// What came together until then, in order of time.
+    /// Running totals, in order of time.
     pub totals: Vec<Totals>,
-    /// What it sent again and why, in order of time; of a kernel nothing, its epochs tell.
+    /// Retransmissions and their causes, in order of time. Empty for a kernel: its epochs show the
+    /// causes.
     pub retransmitted: Vec<RetransmittedAs>,
-    /// Segments lost on the way, retransmissions among them.
+    /// Number of segments lost on the path, including lost retransmissions.
     pub lost_segments: Option<u64>,
 }
 
-/// Data sent again.
+/// A retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetransmittedAs {
-    /// When.
+    /// Time of the retransmission.
     pub at: Timestamp,
-    /// Why, as far as can be told.
+    /// Class of its cause.
     pub class: CauseClass,
-    /// How many segments.
+    /// Number of segments.
     pub segments: u64,
 }
 
-/// What came together since a sender's first packet.
+/// Totals since a sender's first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
-    /// Until when.
+    /// Time at which the totals are taken.
     pub at: Timestamp,
-    /// Segments sent again, repeatedly lost ones counted each time.
+    /// Number of retransmitted segments; a segment that is retransmitted several times counts each
+    /// time.
     pub retransmitted_segments: Option<u64>,
-    /// Time with data outstanding or waiting to be sent.
+    /// Time during which data was outstanding or waiting to be sent.
     pub busy: Option<TimeDelta>,
-    /// Time in which the receiver's window kept it from sending.
+    /// Time during which the receiver's window stopped the sender.
     pub receiver_limited: Option<TimeDelta>,
 }
 
-/// One reduction of the window, and the repair of losses that goes with it.
+/// A reduction of the window, with the loss recovery that belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
-    /// When it began.
+    /// Start time.
     pub began: Timestamp,
-    /// When it was over; `None` if that is not known.
+    /// End time; `None` if unknown.
     pub ended: Option<Timestamp>,
-    /// What kind it is: one of the phases that reduce. `None` if that is not known.
+    /// Kind: one of the phases that reduce the window. `None` if unknown.
     pub kind: Option<Phase>,
-    /// The slow start threshold after it, in segments.
+    /// Slow start threshold after the epoch, in segments.
     pub ssthresh_segments: Option<u32>,
 }
 
 impl Totals {
-    /// Totals at each ACK of a reconstruction.
+    /// Computes the totals at each ACK of a reconstruction.
     ///
-    /// `retransmitted` is when data was sent again and in how many segments, in order of time. A sender is
-    /// busy between two ACKs if data was outstanding behind the first one; if none was, it is since
-    /// it sent what the second one acknowledges, a round-trip time before. It is limited by the
-    /// receiver between two ACKs if the second one found it so.
+    /// `retransmitted` has the time and the number of segments of each retransmission, in order of
+    /// time. A sender is busy for the whole interval between two ACKs if data was outstanding after
+    /// the first. Otherwise it is busy from the time it sent the data that the second ACK
+    /// acknowledges, one round-trip time before that ACK. The interval counts as limited by the
+    /// receiver if the row of the second ACK has that limit.
     pub fn at_acks(samples: &[SenderSample], retransmitted: &[(Timestamp, u64)]) -> Vec<Self> {
         let mut retransmitted = retransmitted.iter().copied().peekable();
         let mut segments = 0;
@@ -102,8 +105,8 @@ impl Totals {
         totals
     }
 
-    /// What came together until `at`: between two of `totals` the times run on evenly. None before
-    /// the first.
+    /// Returns the totals at `at`, with the times interpolated linearly between two of `totals`;
+    /// `None` before the first.
     pub(super) fn at(totals: &[Self], at: Timestamp) -> Option<Self> {
         let next = totals.partition_point(|totals| totals.at <= at);
         let last = totals[..next].last()?;
@@ -111,7 +114,8 @@ impl Totals {
             return Some(*last);
         };
         let nanos = |span: TimeDelta| i128::from(span.as_nanos());
-        // Not zero, as the next one is later.
+        // `whole` is not zero: `partition_point` puts the next totals after `at`, the last at or
+        // before it.
         let (part, whole) = (nanos(at - last.at), nanos(next.at - last.at));
         let run_on = |of: fn(&Self) -> Option<TimeDelta>| {
             let (from, to) = (of(last)?, of(next)?);
@@ -127,9 +131,9 @@ impl Totals {
     }
 }
 
-/// The round-trip time that the ACK of `row` measured, by what it did to the smoothed one: an
-/// eighth of the difference is added to it (RFC 6298, section 2.3). That itself, if it measured
-/// none.
+/// Returns the round-trip time that the ACK of `row` measured, from the change in the smoothed one:
+/// an eighth of the difference is added to it (RFC 6298, section 2.3). If the ACK measured none,
+/// this is the smoothed round-trip time itself.
 fn measured_rtt(row: &SenderSample, next: &SenderSample) -> Option<TimeDelta> {
     let (srtt, smoothed) = (row.srtt?, next.srtt?);
     let gain = (smoothed - srtt).as_nanos().checked_mul(8)?;
@@ -145,7 +149,7 @@ mod tests {
     fn a_sender_is_busy_while_data_is_outstanding() {
         let samples = [
             Row::at(0).seq(0, 1000).srtt(40).sample(),
-            Row::at(40).seq(500, 1500).srtt(40).sample(), // Acknowledges all.
+            Row::at(40).seq(500, 1500).srtt(40).sample(), // Acknowledges all data.
             Row::at(900).seq(1500, 2500).srtt(40).sample(),
         ];
         let at = |millis| Timestamp::from_nanos(0) + TimeDelta::from_millis(millis);

@@ -12,26 +12,26 @@ use super::sum::{Counts, Score, Share};
 /// One number of a [`Score`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScoreRow {
-    /// What is measured, with the unit last: `ratio` is a relative error or a share.
+    /// Name of the metric, ending in its unit; `ratio` is a relative error or a share.
     pub metric: &'static str,
-    /// Of which rows: `all`, or those whose window is known in one way; of a threshold, after what;
-    /// of retransmissions, what they were taken for.
+    /// Subset that the row covers: `all`; for the window, how the estimate is known; for the
+    /// threshold, the kind of epoch; for retransmissions, the class that the reconstruction found.
     pub subset: &'static str,
-    /// True values that an estimate was found for. Of a number of segments, the estimate itself.
+    /// Number of true values with an estimate. For a count of segments, the estimate itself.
     pub matched: u64,
-    /// True values there are. Of a number of segments, the truth itself; of a precision, the epochs
-    /// that were found.
+    /// Number of true values. For a count of segments, the true count; for a precision, the number
+    /// of epochs or losses found.
     pub truth: u64,
-    /// The score; `None` where nothing could be compared.
+    /// The score; `None` if nothing could be compared.
     pub value: Option<f64>,
-    /// True values that a flight size was found for; `None` where the flight size is no rival.
+    /// Number of true values with a flight size; `None` for metrics other than the window's.
     pub flight_size_matched: Option<u64>,
-    /// The same score of the flight size taken for the window.
+    /// The same score for the flight size taken as the window.
     pub flight_size_value: Option<f64>,
 }
 
 impl Score {
-    /// Its numbers one by one, in the order of a report.
+    /// Returns the rows of the score, in the order of a report.
     pub fn rows(&self) -> Vec<ScoreRow> {
         let cwnd = &self.cwnd;
         let mut rows = Vec::new();
@@ -110,8 +110,8 @@ impl EpochScore {
 }
 
 impl CauseScore {
-    /// The accuracy, and what is not zero of the confusion matrix: a metric for each true class, and
-    /// as the subset what the segments were taken for.
+    /// Adds the accuracy and the nonzero cells of the confusion matrix: the metric names the true
+    /// class, the subset the class that the reconstruction found.
     fn rows(&self, rows: &mut Vec<ScoreRow>) {
         if self.all() == 0 {
             return;
@@ -143,7 +143,7 @@ impl CauseScore {
 }
 
 impl ScoreRow {
-    /// A number that a flight size has no part in.
+    /// Creates a row without a score of the flight size.
     pub(super) const fn new(
         metric: &'static str,
         subset: &'static str,
@@ -163,7 +163,7 @@ impl ScoreRow {
     }
 }
 
-/// Names of the mean error, and of the shares within 5 % and 10 %.
+/// Names of the mean error and of the shares within 5 % and 10 %.
 type Names = [&'static str; 3];
 
 const CWND: Names = [
@@ -226,7 +226,7 @@ fn errors(rows: &mut Vec<ScoreRow>, names: Names, subset: &'static str, of: &Err
     }
 }
 
-/// A count that one side does not know gives no row: there is nothing to print for it.
+/// Adds no row if either side lacks the count.
 fn count(rows: &mut Vec<ScoreRow>, metric: &'static str, counts: Counts) {
     if let (Some(estimate), Some(truth)) = (counts.estimate, counts.truth) {
         let excess = counts.excess().map(|excess| excess as f64);

@@ -1,4 +1,4 @@
-//! Rows of two sides that speak of the same state.
+//! Pairs of rows that describe the same state, one from each side.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,16 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use tcpexp_measure::sender::SenderSample;
 
-/// Rows of one sender, found by the sequence numbers on the wire.
+/// Rows of one sender, indexed by their sequence numbers on the wire.
 ///
-/// By these and not by their order: where a host handles ACKs late, the kernel's rows shift
-/// against the capture's. Offsets may start from elsewhere, so only their wire part counts.
+/// Rows are not paired by their order: where a host processes ACKs late, the kernel's rows are
+/// shifted against the capture's. The two sides may count stream offsets from different origins, so
+/// only the 32-bit part on the wire is compared.
 ///
-/// What was sent when an ACK arrived is not always known: a receiver's capture does not tell what
-/// was lost on its way. There the row of the ACK with the same number is meant. To leave it out
-/// would count the windows of a receiver's capture only where they are easy to know.
+/// `snd_nxt` at the arrival of an ACK is not always known: a capture at the receiver does not
+/// contain packets that were lost before it. Rows without an exact match are therefore paired by
+/// `snd_una` alone. Leaving them out would score a receiver-side reconstruction only where the
+/// window is easy to know.
 pub(super) struct BySeq<'a> {
     places: HashMap<(u32, u32), Vec<&'a SenderSample>>,
     by_una: HashMap<u32, Vec<&'a SenderSample>>,
@@ -35,9 +37,9 @@ impl<'a> BySeq<'a> {
         Self { places, by_una }
     }
 
-    /// The row with the sequence numbers of `other` that is nearest to `at`, if it is within
-    /// `tolerance`; without such a row, the nearest with the same `snd_una`. Of two as near, the
-    /// earlier.
+    /// Returns the row with the sequence numbers of `other` that is nearest to `at` and within
+    /// `tolerance`; without one, the nearest row with the same `snd_una`. Of two equally near rows,
+    /// the earlier.
     pub(super) fn find(
         &self,
         other: &SenderSample,
@@ -64,17 +66,18 @@ fn nearest<'a>(
     ((nearest.at - at).abs() <= tolerance).then_some(nearest)
 }
 
-/// Rows from which a lag is read; fewer may agree by chance.
+/// Least number of rows with unique sequence numbers for a lag; fewer may agree by chance.
 const LEAST_IDENTIFIED: usize = 8;
-/// A kernel's jiffy. A lag below it does not keep any rows apart.
+/// Least lag: a kernel's jiffy at 250 Hz. A smaller lag does not keep rows from being paired.
 const LEAST_LAG: TimeDelta = TimeDelta::from_millis(4);
 
-/// How much later the reconstruction's rows are than those of the truth, beyond `clock_offset`.
+/// Returns how much later the reconstruction's rows are than those of the truth, beyond
+/// `clock_offset`.
 ///
-/// A reconstruction at the receiver has an ACK's time of departure, half a round trip or more before
-/// the sender's kernel logs it. So the lag is read from rows that their sequence numbers identify:
-/// those that occur once on either side. It is the median of their differences, and zero if it is
-/// less than a jiffy or such rows are few.
+/// A reconstruction at the receiver uses an ACK's departure time, half a round-trip time or more
+/// before the sender's kernel logs the ACK. The lag is the median time difference of the rows whose
+/// sequence numbers occur exactly once on each side. It is zero if the median is less than a jiffy,
+/// or if there are too few of these rows.
 pub(super) fn lag(
     reconstructed: &[SenderSample],
     truth: &[&SenderSample],
@@ -107,8 +110,9 @@ pub(super) fn lag(
         .unwrap_or_default()
 }
 
-/// The row that tells the state at `at`, between two ACKs: the next one, as it is from before its
-/// ACK was processed. None if that is further away than `tolerance`, for timers change states too.
+/// Returns the row with the state at `at`: the next row, which records the state before its ACK was
+/// processed. `None` if that row is more than `tolerance` away, because timers change the state
+/// too.
 pub(super) fn following(
     samples: &[SenderSample],
     at: Timestamp,

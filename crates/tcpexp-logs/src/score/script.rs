@@ -1,4 +1,4 @@
-//! For tests: records of a sender in few words.
+//! Short ways to write sender records in tests.
 
 use std::fmt::Write;
 
@@ -75,7 +75,7 @@ pub(super) fn record(rows: &[Row]) -> SenderRecord {
     }
 }
 
-/// The rows of one metric as text.
+/// Formats the rows of one metric as text.
 pub(super) fn rows(ours: &SenderRecord, truth: &SenderRecord, metric: &str) -> String {
     let score = Score::of(ours, truth, Options::default());
     let mut text = String::new();

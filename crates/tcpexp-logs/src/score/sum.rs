@@ -10,20 +10,21 @@ use super::errors::{ErrorSum, Errors};
 use super::record::{SenderRecord, Totals};
 use super::same_state::{BySeq, following, lag, wire};
 
-/// Beginnings of one epoch are this near at the most, where the round-trip time is short.
+/// Least tolerance between the start times of the same epoch on both sides. It applies where a
+/// quarter of the round-trip time is shorter.
 const EPOCH_TOLERANCE: TimeDelta = TimeDelta::from_millis(20);
 
-/// How to compare.
+/// Options of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// What to add to a time of the truth to get the reconstruction's: zero where one clock stamped
-    /// both. A lag that sequence numbers show is added to it.
+    /// Added to a time of the truth to get the reconstruction's time: zero where one clock stamped
+    /// both. A lag found from sequence numbers is added on top.
     pub clock_offset: TimeDelta,
-    /// How far apart two rows of the same state may be: 50 ms unless said otherwise. A host may
-    /// handle an ACK that late after it was captured.
+    /// Greatest time difference between two rows of the same state; 50 ms by default. A host may
+    /// process an ACK that late after its capture.
     pub tolerance: TimeDelta,
-    /// How far apart the beginnings of one epoch may be. Unless it is said: 20 ms, or a quarter of
-    /// the truth's median round-trip time if that is more.
+    /// Greatest time difference between the start times of the same epoch. If `None`: a quarter of
+    /// the truth's median smoothed round-trip time, but at least 20 ms.
     pub epoch_tolerance: Option<TimeDelta>,
 }
 
@@ -37,49 +38,50 @@ impl Default for Options {
     }
 }
 
-/// How far the reconstruction of one sender is from the truth.
+/// Errors of the reconstruction of one sender.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
-    /// Of the congestion window.
+    /// Errors of the congestion window.
     pub cwnd: CwndScore,
-    /// Of recovery epochs and the threshold after them.
+    /// Errors of recovery epochs and of the threshold after them.
     pub epochs: EpochScore,
-    /// Of the smoothed round-trip time, at each ACK of the truth, or each poll if it only polls.
+    /// Errors of the smoothed round-trip time: at each ACK of the truth, or at each poll if no ACK
+    /// has it.
     pub srtt: Errors,
-    /// Of the retransmission timeout, at each poll that tells it.
+    /// Errors of the retransmission timeout, at each poll that reports it.
     pub rto: Errors,
-    /// Segments sent again, until the truth's last totals.
+    /// Number of retransmitted segments up to the truth's last totals.
     pub retransmitted_segments: Counts,
-    /// Why they were sent again.
+    /// Causes of the retransmissions.
     pub causes: CauseScore,
-    /// Segments lost on the way.
+    /// Number of segments lost on the path.
     pub lost_segments: Counts,
-    /// Time with data outstanding.
+    /// Time during which data was outstanding or waiting to be sent.
     pub busy: Share,
-    /// Time in which the receiver's window kept the sender from sending.
+    /// Time during which the receiver's window stopped the sender.
     pub receiver_limited: Share,
 }
 
-/// One count of both sides.
+/// A count on both sides; `None` where a side does not have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// What the reconstruction counts.
+    /// Count in the reconstruction.
     pub estimate: Option<u64>,
-    /// What there was.
+    /// True count.
     pub truth: Option<u64>,
 }
 
-/// A time of both sides as a share of how long the truth lasts, until its last totals.
+/// A time on both sides, as a share of the time from the truth's first row to its last totals.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Share {
-    /// What the reconstruction says.
+    /// Share in the reconstruction.
     pub estimate: Option<f64>,
-    /// What it was.
+    /// True share.
     pub truth: Option<f64>,
 }
 
 impl Counts {
-    /// How many the reconstruction has too many; negative if it has too few.
+    /// Estimate minus truth; negative if the reconstruction has too few.
     pub fn excess(&self) -> Option<i64> {
         let count = |count: Option<u64>| i64::try_from(count?).ok();
         Some(count(self.estimate)? - count(self.truth)?)
@@ -87,7 +89,7 @@ impl Counts {
 }
 
 impl Share {
-    /// How far apart the two are.
+    /// Absolute difference of the two shares.
     pub fn error(&self) -> Option<f64> {
         Some((self.estimate? - self.truth?).abs())
     }
@@ -105,7 +107,7 @@ impl Share {
 }
 
 impl Score {
-    /// Compares what a reconstruction tells of a sender with what its kernel told.
+    /// Compares the reconstruction of a sender with its kernel's log.
     pub fn of(reconstructed: &SenderRecord, truth: &SenderRecord, options: Options) -> Self {
         let (acks, polls): (Vec<_>, Vec<_>) =
             truth.samples.iter().partition(|row| wire(row).is_some());
@@ -196,7 +198,7 @@ fn spans(pairs: &[Pair<'_>], of: impl Fn(&SenderSample) -> Option<TimeDelta>) ->
     sum.finish()
 }
 
-/// How long the truth lasts until its last totals.
+/// Returns the time from the truth's first row to its last totals.
 fn whole(truth: &SenderRecord, last: Option<&Totals>) -> Option<TimeDelta> {
     Some(last?.at - truth.samples.first()?.at)
 }

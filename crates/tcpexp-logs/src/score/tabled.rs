@@ -1,4 +1,4 @@
-//! What a table of sender state tells, sender by sender.
+//! Records of senders from a table of sender state.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -11,11 +11,13 @@ use super::named::NamedRecord;
 use super::record::Totals;
 use crate::import::{Batch, CongestionState, ImportedFlow, StateChange};
 
-/// The records of samples that were kept in a table, each with initiator and responder of its flow.
+/// Returns the records of samples read from a table. Each sample has the initiator and the
+/// responder of its flow.
 ///
-/// Epochs are told by the samples alone: one begins with the last ACK before the first row of the
-/// epoch, after a timeout a round-trip time before that row, and it ends with its last row. So a
-/// time is right to the distance of two ACKs. Retransmissions are not known.
+/// Epochs are read from the samples alone. An epoch begins at the last ACK before its first row;
+/// after a timeout, it begins one round-trip time before its first row, if that is later. It ends
+/// at its last row. Start and end are therefore accurate to the interval between two ACKs.
+/// Retransmissions are not known.
 pub fn tabled_records(
     samples: impl IntoIterator<Item = (Option<(SocketAddr, SocketAddr)>, SenderSample)>,
 ) -> Vec<NamedRecord> {
@@ -57,7 +59,7 @@ pub fn tabled_records(
     records
 }
 
-/// The states that the numbers of epochs tell; none where no row has one.
+/// Returns the changes of state that the epoch numbers imply; empty if no row has an epoch number.
 fn state_changes(samples: &[SenderSample]) -> Vec<StateChange> {
     let mut changes = Vec::new();
     if samples.iter().all(|sample| sample.recovery_epoch.is_none()) {
