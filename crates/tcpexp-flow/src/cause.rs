@@ -1,11 +1,11 @@
-//! Why a sender retransmitted: one rule for every reader of retransmissions.
+//! Causes of retransmissions, by one rule for every reader of retransmissions.
 //!
-//! A retransmission does not say what set it off. What the sender knew when it sent it does: which
-//! ACKs it had heard, how long it had waited, and what its timers were.
+//! A retransmission does not carry its cause. The cause follows from the sender's knowledge at the
+//! time: the ACKs it had received, the time it had waited, and its timers.
 
 use tcpexp_units::TimeDelta;
 
-/// What set a retransmission off.
+/// Cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// Duplicate or selective ACKs showed a loss (RFC 5681, section 3.2; RFC 6675; RFC 8985).
@@ -14,16 +14,16 @@ pub enum Cause {
     ReorderingTimer,
     /// The retransmission timer expired (RFC 6298, section 5).
     Timeout,
-    /// The recovery after a timeout repaired it.
+    /// The segment was retransmitted in the recovery after a timeout.
     AfterTimeout,
-    /// The last data sent was not acknowledged in time (RFC 8985, section 7).
+    /// Tail loss probe: the last data sent was not acknowledged in time (RFC 8985, section 7).
     TailLossProbe,
-    /// Nothing: the sender knew that the data had arrived.
+    /// No cause: the sender knew that the data had arrived.
     Spurious,
 }
 
 impl Cause {
-    /// All, in order of their [`index`](Self::index).
+    /// All causes, in order of their [`index`](Self::index).
     pub const ALL: [Self; 6] = [
         Self::FastRetransmit,
         Self::ReorderingTimer,
@@ -33,12 +33,12 @@ impl Cause {
         Self::Spurious,
     ];
 
-    /// For arrays with one place per cause.
+    /// Index into arrays with one element per cause.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The name used in tables.
+    /// Returns the name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::FastRetransmit => "fast_retransmit",
@@ -51,39 +51,39 @@ impl Cause {
     }
 }
 
-/// What a sender is repairing when it retransmits.
+/// Kind of recovery during which a sender retransmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// Losses that ACKs showed.
+    /// Repairs losses that ACKs showed.
     Losses,
-    /// What was outstanding when the retransmission timer expired.
+    /// Repairs the data that was outstanding at the expiry of the retransmission timer.
     Timeout,
 }
 
-/// What a sender knew when it retransmitted.
+/// A sender's knowledge at the time of a retransmission.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is an observation of its own"
 )]
 pub struct Evidence {
-    /// Whether the segment begins at `snd_una`.
+    /// True if the segment begins at `snd_una`.
     pub is_head: bool,
-    /// Whether it ends at `snd_nxt`.
+    /// True if the segment ends at `snd_nxt`.
     pub is_tail: bool,
-    /// Whether it left at once after an ACK.
+    /// True if the segment left immediately after an ACK.
     pub is_answer: bool,
-    /// Whether ACKs report that data behind `snd_una` has arrived.
+    /// True if ACKs report that data above `snd_una` has arrived.
     pub is_loss_reported: bool,
-    /// Whether a segment is known to be lost and was not retransmitted yet.
+    /// True if a segment is known to be lost and has not been retransmitted yet.
     pub owes: bool,
-    /// The recovery that is under way.
+    /// Recovery in progress; `None` outside a recovery.
     pub repair: Option<Repair>,
-    /// Whether the sender may send tail loss probes and has sent none since `snd_una` advanced.
+    /// True if the sender may send tail loss probes and has sent none since `snd_una` advanced.
     pub may_probe: bool,
-    /// Since the retransmission timer was last restarted (RFC 6298, section 5).
+    /// Time since the last restart of the retransmission timer (RFC 6298, section 5).
     pub waited: TimeDelta,
-    /// Since the sender last sent or heard anything.
+    /// Time since the sender last sent data or received an ACK.
     pub idle: TimeDelta,
     /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<TimeDelta>,
@@ -91,24 +91,27 @@ pub struct Evidence {
     pub rto: TimeDelta,
 }
 
-/// A timer may seem early by this share, in percent: the replayed RTO is up to a jiffy and some
-/// samples off the kernel's. Measured: 0.8 % at the median, up to a jiffy of 4 ms in 200 ms.
+/// Least wait for a timeout, in percent of the replayed RTO. The replay differs from the kernel's
+/// timer by up to a jiffy and some samples. Measured: 0.8 % at the median, up to a jiffy of 4 ms in
+/// 200 ms.
 const EARLIEST_TIMEOUT_PERCENT: i64 = 90;
-/// The probe timeout is two round trips (RFC 8985, section 7.2), less the same share.
+/// Least wait for a tail loss probe, in percent of the SRTT: two round-trip times (RFC 8985,
+/// section 7.2), less the same 10 %.
 const EARLIEST_PROBE_PERCENT: i64 = 180;
-/// Linux sends a tail loss probe when the retransmission timer would expire at the latest
-/// (`tcp_schedule_loss_probe`). Half of the timeout is left for the error of the replay.
+/// Greatest wait for a tail loss probe, in percent of the RTO. Linux sends the probe no later than
+/// the retransmission timer would expire (`tcp_schedule_loss_probe`); the other half allows for
+/// errors of the replay.
 const LATEST_PROBE_PERCENT: i64 = 150;
 
 impl Evidence {
-    /// The cause.
+    /// Returns the cause.
     pub fn cause(&self) -> Cause {
         let percent_of = |span: TimeDelta, of: TimeDelta| {
             span.as_nanos().saturating_mul(100) / of.as_nanos().max(1)
         };
         let waited = percent_of(self.waited, self.rto);
         let is_expired = waited >= EARLIEST_TIMEOUT_PERCENT;
-        // An ACK that shows losses sets off a fast retransmission, however late the ACK is.
+        // An ACK that shows losses causes a fast retransmission, however late the ACK is.
         if self.is_head && is_expired && !(self.is_answer && self.owes) {
             let is_probe = self.is_tail && self.repair.is_none() && self.may_probe;
             if !is_probe || waited > LATEST_PROBE_PERCENT {
@@ -133,24 +136,24 @@ impl Evidence {
     }
 }
 
-/// What the rule needs of the path and of a sender's timers, from the place of the capture.
+/// Times of the path and of a sender's timers, as seen at the capture point.
 #[derive(Clone, Copy, Debug)]
 pub struct PathTimes {
-    /// The shortest round-trip time between the two ends; `None` without a sample.
+    /// Minimum round-trip time between the two ends; `None` without a sample.
     pub shortest_rtt: Option<TimeDelta>,
-    /// The shortest time from the capture to the sender and back: that much later than an ACK is
-    /// captured, the sender's answer to it can be. About zero at the sender.
+    /// Minimum round-trip time from the capture point to the sender: the sender's response to an
+    /// ACK is captured at least this much later than the ACK. About zero at the sender.
     pub to_sender: TimeDelta,
     /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<TimeDelta>,
     /// Retransmission timeout.
     pub rto: TimeDelta,
-    /// Whether the sender may send tail loss probes: they need SACK (RFC 8985, section 3).
+    /// True if the sender may send tail loss probes, which need SACK (RFC 8985, section 3).
     pub may_probe: bool,
 }
 
 impl Default for PathTimes {
-    /// Of a path of which nothing was measured.
+    /// Times of a path without any measurement.
     fn default() -> Self {
         Self {
             shortest_rtt: None,
@@ -162,6 +165,6 @@ impl Default for PathTimes {
     }
 }
 
-/// The shortest timeout of Linux (`TCP_RTO_MIN`): assumed for a sender that has round-trip times of
-/// which the capture shows none.
+/// Minimum RTO of Linux (`TCP_RTO_MIN`): assumed for a sender whose round-trip times the capture
+/// does not show.
 pub const SHORTEST_TIMEOUT: TimeDelta = TimeDelta::from_millis(200);

@@ -1,9 +1,9 @@
 //! The class of a segment: new, retransmitted, reordered on the path, duplicated, or a probe.
 //!
-//! A sender's counters (IPv4 Identification, `TSval`) decide before time does. They show the order in
-//! which packets were sent, and so whether a segment behind its place was sent late (a retransmission)
-//! or arrived late (reordering). Time decides only where the counters do not, and for the cause of a
-//! retransmission, which no field carries.
+//! A sender's counters (IPv4 Identification, `TSval`) take precedence over time. They show the
+//! order of sending, and so whether a segment below the highest sequence number was sent late (a
+//! retransmission) or arrived late (reordering). Time decides only where the counters do not, and
+//! for the cause of a retransmission, which no field carries.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -11,101 +11,103 @@ use crate::cause::{Cause, Evidence, PathTimes, Repair};
 use crate::identity::{Identity, KnownBy, Order};
 use crate::{FirstCopies, Segment, StreamOffset};
 
-/// What a segment is in its stream.
+/// Class of a segment in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// It takes no sequence numbers.
+    /// Takes no sequence numbers.
     Empty,
-    /// It goes on where the stream stood, or leaves a gap.
+    /// Continues the stream, or leaves a gap.
     New,
-    /// It comes behind its place.
+    /// Starts below the highest sequence number captured so far.
     Behind(Behind),
-    /// The same packet was captured just before: the capture or the path copied it.
+    /// Duplicate of a packet captured just before, made by the capture or the path.
     Copy,
-    /// It asks whether the other end is still there (RFC 9293, section 3.8.4).
+    /// Keep-alive: probes whether the other end is still there (RFC 9293, section 3.8.4).
     KeepAlive,
-    /// It asks whether the other end's window is still closed (RFC 9293, section 3.8.6.1).
+    /// Probes whether the other end's window is still closed (RFC 9293, section 3.8.6.1).
     WindowProbe,
 }
 
-/// A segment behind its place. [`Behind::is_reordered`] decides between the two readings of it.
+/// A segment that starts below the highest sequence number captured so far.
+/// [`Behind::is_reordered`] decides between a reordered segment and a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Behind {
-    /// Whether it was sent before or after the segments that came before it.
+    /// Order of sending, relative to the segments captured before it.
     pub sent: Order,
-    /// How the order of sending is known.
+    /// Source of the order.
     pub known_by: KnownBy,
-    /// What set it off, if it is a retransmission.
+    /// Cause, if it is a retransmission.
     pub cause: Cause,
-    /// Whether the other end had acknowledged all of it already.
+    /// True if the other end had already acknowledged all of it.
     pub is_acknowledged: bool,
 }
 
 impl Behind {
-    /// Whether it was reordered on the path; otherwise it is a retransmission.
+    /// True if it was reordered on the path; false if it is a retransmission.
     ///
-    /// A host sends in order, so at its own interface nothing is ever reordered.
+    /// A host sends in order, so at the sender's own interface (`at_sender`) nothing is reordered.
     pub fn is_reordered(&self, at_sender: bool) -> bool {
         !at_sender && self.sent == Order::Earlier
     }
 }
 
-/// A transmission within this time after an ACK answers the ACK. Measured: 98.8 % of 411 recoveries
-/// began, by the first retransmission, within 1 ms of the kernel's change of state.
+/// A transmission within this time after an ACK is a response to the ACK. Measured: 98.8 % of 411
+/// recoveries began, by the first retransmission, within 1 ms of the kernel's change of state.
 const ANSWER: TimeDelta = TimeDelta::from_millis(1);
-/// A duplicate record of one packet follows within this.
+/// Greatest delay between a packet and its duplicate record.
 const COPY_DELAY: TimeDelta = TimeDelta::from_millis(2);
 
-/// Classifies each segment of one direction, from the segments of both directions.
+/// Classifies the segments of one direction, from the segments of both directions.
 #[derive(Clone, Debug, Default)]
 pub struct Classifier {
     copies: FirstCopies,
     sent: Option<Sent>,
     acked: Option<Acked>,
     identity: Identity,
-    /// Most streams never have any.
+    /// `None` for most streams: they have no gaps.
     disorder: Option<Box<Disorder>>,
 }
 
-/// How far the direction has come.
+/// Progress of the direction's data.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     /// One past the furthest sequence number seen.
     nxt: StreamOffset,
-    /// Start and time of the latest segment that was not overtaken.
+    /// Start and capture time of the latest segment in sending order.
     start: StreamOffset,
     at: Timestamp,
-    /// When the oldest segment was last sent, if `una` has not advanced since.
+    /// Time of the last transmission of the oldest outstanding segment, if `una` has not advanced
+    /// since.
     head_at: Timestamp,
 }
 
-/// How far the opposite direction has acknowledged it.
+/// Progress of the opposite direction's acknowledgments.
 #[derive(Clone, Copy, Debug)]
 struct Acked {
     una: StreamOffset,
     at: Timestamp,
-    /// When `una` last advanced.
+    /// Time of the last advance of `una`.
     advanced_at: Timestamp,
     window: u16,
     is_window_closed: bool,
-    /// Whether ACKs that came since `una` moved tell that something arrived above a gap.
+    /// True if an ACK since the last advance of `una` reports data above a gap.
     is_loss_reported: bool,
 }
 
 /// The state of a stream with gaps or segments behind their place.
 #[derive(Clone, Debug, Default)]
 struct Disorder {
-    /// When a gap was last left.
+    /// Time of the last segment that left a gap.
     gap_left: Option<Timestamp>,
     recovery: Option<Recovery>,
-    /// `una` when a tail loss probe was last sent.
+    /// `una` at the last tail loss probe.
     probed_at_una: Option<StreamOffset>,
-    /// One past a byte that was sent to probe a closed window. The stream goes on from before it
-    /// unless the receiver accepts the byte.
+    /// One past a byte that probed a closed window. The stream continues before this byte unless
+    /// the receiver accepts it.
     window_probe_end: Option<StreamOffset>,
 }
 
-/// Retransmitting until all is acknowledged that was sent before it began.
+/// A recovery: it lasts until all data sent before its start is acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Recovery {
     until: StreamOffset,
@@ -113,10 +115,10 @@ struct Recovery {
 }
 
 impl Classifier {
-    /// Takes in the direction's next segment; returns its class, and how many bytes of its payload
-    /// were never captured before.
+    /// Classifies the direction's next segment; returns its class and the number of its payload
+    /// bytes that were captured for the first time.
     ///
-    /// `times` is called only where time has to decide.
+    /// `times` is called only for segments that start below `nxt`.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -139,7 +141,7 @@ impl Classifier {
         (class, fresh_bytes)
     }
 
-    /// What a segment is that does not come behind its place.
+    /// Classifies a segment that does not start below `nxt`.
     #[inline]
     fn in_sequence(&mut self, sent: Option<Sent>, segment: &Segment) -> Class {
         let ahead = sent.map_or(0, |sent| segment.start.since(sent.nxt));
@@ -151,8 +153,8 @@ impl Classifier {
         }
         let is_next = sent.is_some() && ahead == 0;
         if is_next && segment.seen.payload_bytes == 1 && self.is_window_closed() {
-            // The receiver need not accept the byte, and then it is sent again, alone or with the
-            // data after it: neither is a retransmission.
+            // The receiver may drop the byte. The sender then transmits it again, alone or with the
+            // data after it; neither is a retransmission.
             self.disorder().window_probe_end = Some(segment.end());
             return Class::WindowProbe;
         }
@@ -163,8 +165,8 @@ impl Classifier {
         Class::New
     }
 
-    /// Takes in a segment of the opposite direction; returns whether it is a duplicate ACK
-    /// (RFC 5681, section 2; with SACK blocks a changed window is one too, RFC 6675, section 2).
+    /// Processes a segment of the opposite direction; returns true if it is a duplicate ACK (RFC
+    /// 5681, section 2; with SACK blocks, also if its window changed: RFC 6675, section 2).
     #[inline]
     pub fn acknowledge(&mut self, segment: &Segment) -> bool {
         let Some(ack) = segment.ack.filter(|_| !segment.flags.rst()) else {
@@ -214,14 +216,14 @@ impl Classifier {
         self.acked.is_some_and(|acked| acked.is_window_closed)
     }
 
-    /// Whether only a byte that probed a closed window lies between the stream so far and `start`.
+    /// True if an earlier window probe ends at `start`, so that there is no gap before `start`.
     #[cold]
     fn is_accepted_probe(&self, start: StreamOffset) -> bool {
         let disorder = self.disorder.as_deref();
         disorder.is_some_and(|disorder| disorder.window_probe_end == Some(start))
     }
 
-    /// The receiver has accepted all before `ack`, which may be a byte that probed its window.
+    /// Advances `nxt` over a window probe that `ack` shows to be accepted.
     #[cold]
     fn accept_window_probe(&mut self, ack: StreamOffset) {
         let disorder = self.disorder.as_deref_mut();
@@ -277,8 +279,8 @@ impl Classifier {
         let nxt = sent.nxt;
         let is_acknowledged = self.una().is_some_and(|una| segment.end() <= una);
         let is_last_byte = segment.seen.payload_bytes == 1 && segment.end() == nxt;
-        // The last byte once more is data if it was never acknowledged, or if it is pushed and was
-        // a segment of its own before, as in a remote shell.
+        // A second transmission of the last byte is data, not a probe, if the byte was never
+        // acknowledged, or if it has PSH and was a segment of its own before, as in a remote shell.
         let is_same = sent.start == segment.start && segment.flags.psh();
         if is_last_byte && is_acknowledged && !is_same && !segment.flags.fin() {
             return if self.is_window_closed() {
@@ -291,10 +293,10 @@ impl Classifier {
             return Class::Copy;
         }
         let (order, known_by) = match self.identity.out_of_order(segment) {
-            // A duplicate that the path made: a retransmission would have later numbers.
+            // A duplicate made by the path: a retransmission has a later Identification.
             (Order::Earlier, KnownBy::IpId) if fresh_bytes == 0 => return Class::Copy,
             _ if fresh_bytes == 0 => (Order::Later, KnownBy::Bytes),
-            // Bytes captured before, retransmitted together with new ones.
+            // Retransmitted bytes together with new ones.
             (Order::Unknown, _) if fresh_bytes < segment.seen.payload_bytes => {
                 (Order::Later, KnownBy::Bytes)
             }
@@ -343,10 +345,11 @@ impl Classifier {
         self.una().is_none_or(|una| segment.start <= una)
     }
 
-    /// Why the segment was sent, if it is a retransmission.
+    /// Returns the cause of the segment, if it is a retransmission.
     fn cause(&mut self, sent: Sent, segment: &Segment, times: &PathTimes) -> Cause {
         let (at, una, acked) = (segment.seen.at, self.una(), self.acked);
-        // What the sender hears of ACKs, on the clock of its data's arrival at the capture.
+        // Earliest capture times of data that responds to an ACK: `to_sender` is the round-trip
+        // time between capture point and sender.
         let heard_at = acked.map(|acked| acked.at + times.to_sender);
         let advanced_at = acked.map(|acked| acked.advanced_at + times.to_sender);
         let armed_at = advanced_at.map_or(sent.head_at, |advanced| advanced.max(sent.head_at));
@@ -370,7 +373,7 @@ impl Classifier {
             srtt: times.srtt,
             rto: times.rto,
         };
-        // A SYN has no other cause.
+        // Only the retransmission timer retransmits a SYN.
         let cause = if segment.flags.syn() {
             Cause::Timeout
         } else {
@@ -407,7 +410,8 @@ mod tests {
     use super::*;
     use crate::{Arrival, Direction, FlowPacket, FlowTable};
 
-    /// What each numbered segment and each probe of a script is; the round trip is 40 ms.
+    /// Formats the class of each numbered segment and each probe in a script; the round-trip time
+    /// is 40 ms.
     fn classes(text: &str) -> String {
         let mut table = FlowTable::default();
         let mut classifiers = [(); 2].map(|()| Classifier::default());
@@ -521,7 +525,7 @@ mod tests {
 
     #[test]
     fn counters_of_the_sender_tell_reordering_from_retransmission() {
-        // The receiver's view: 1001 was overtaken, 3001 was lost and sent again.
+        // The receiver's view: 1001 was overtaken, 3001 was lost and retransmitted.
         assert_snapshot!(classes("
             0.000 > 1:1001(1000) id 1 ts 10 1
             0.001 > 2001:3001(1000) id 3 ts 10 1

@@ -1,26 +1,27 @@
-//! Explicit congestion notification: which feedback two ends agreed on, and what it reports.
+//! Explicit congestion notification: the feedback mode that two ends negotiated, and the marks it
+//! reports.
 //!
-//! With RFC 3168 a receiver sets ECE from the first marked packet until the sender's CWR. With
-//! Accurate ECN (RFC 9768) the bits AE, CWR and ECE are a counter of marked packets, so ECE is set in
-//! half of all ACKs whether or not anything was marked.
+//! With RFC 3168, a receiver sets ECE from the first marked packet until the sender's CWR. With
+//! Accurate ECN (RFC 9768), the bits AE, CWR and ECE are a counter of marked packets, so ECE is set
+//! in half of all ACKs whether or not any packet was marked.
 
 use tcpexp_wire::TcpFlags;
 
 use crate::{Segment, StreamOffset};
 
-/// The feedback that two ends agreed on.
+/// Feedback mode that two ends negotiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EcnMode {
-    /// None: the flags mean nothing.
+    /// No ECN: the flags have no meaning.
     NotEcn,
-    /// ECE until CWR (RFC 3168, section 6.1).
+    /// RFC 3168: ECE until CWR (section 6.1).
     Classic,
     /// The ACE counter (RFC 9768, section 3.2.2).
     Accurate,
 }
 
 impl EcnMode {
-    /// The name used in tables.
+    /// Returns the name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NotEcn => "none",
@@ -30,34 +31,37 @@ impl EcnMode {
     }
 }
 
-/// AE, CWR and ECE as a number (RFC 9768, section 3.2.2).
+/// Returns AE, CWR and ECE as a number (RFC 9768, section 3.2.2).
 #[inline]
 pub fn ace(flags: TcpFlags) -> u8 {
     u8::from(flags.ae()) << 2 | u8::from(flags.cwr()) << 1 | u8::from(flags.ece())
 }
 
-/// The negotiation, from the flags of the SYN and its answer (RFC 9768, section 3.1, table 2).
+/// State of the negotiation, from the flags of the SYN and the SYN-ACK (RFC 9768, section 3.1,
+/// table 2).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EcnHandshake {
     has_asked: bool,
     asks_accurate: bool,
     asks_classic: bool,
-    /// `None` until the SYN is answered.
+    /// ACE field of the SYN-ACK; `None` before it.
     answer: Option<u8>,
 }
 
-/// A SYN that asks for Accurate ECN, and an answer by a host that only reflects the flags.
+/// ACE field of a SYN that requests Accurate ECN, and of a SYN-ACK from a host that reflects the
+/// flags.
 const ALL_SET: u8 = 0b111;
-/// A SYN that asks for RFC 3168.
+/// ACE field of a SYN that requests RFC 3168.
 const CLASSIC_SYN: u8 = 0b011;
-/// The answer of RFC 3168, and that of RFC 3540, whose nonce no one uses.
+/// ACE fields of a SYN-ACK that accepts RFC 3168, and of one that accepts RFC 3540, whose nonce no
+/// host uses.
 const CLASSIC_ANSWERS: [u8; 2] = [0b001, 0b101];
-/// Congestion experienced by the packet that a handshake segment answers.
+/// ACE field of a handshake segment that reports a CE mark on the packet it answers.
 const HANDSHAKE_CE: u8 = 0b110;
 
 impl EcnHandshake {
-    /// Takes in a SYN or its answer. A client that falls back sends another SYN without the flags
-    /// (RFC 9768, section 3.1.4): what the server answers counts.
+    /// Processes a SYN or a SYN-ACK. A client that falls back sends another SYN without the flags
+    /// (RFC 9768, section 3.1.4), so the SYN-ACK decides.
     pub fn observe(&mut self, flags: TcpFlags) {
         let ace = ace(flags);
         match (flags.syn(), flags.ack()) {
@@ -71,62 +75,64 @@ impl EcnHandshake {
         }
     }
 
-    /// What was agreed on; `None` unless a SYN and its answer were seen.
+    /// Returns the negotiated mode; `None` unless a SYN and its SYN-ACK were seen.
     pub fn mode(&self) -> Option<EcnMode> {
         let answer = self.answer.filter(|_| self.has_asked)?;
         let asks = self.asks_accurate || self.asks_classic;
         Some(match answer {
             _ if asks && CLASSIC_ANSWERS.contains(&answer) => EcnMode::Classic,
-            // 111 is a reflection of the SYN by a broken host.
+            // 111 is the SYN's own field, reflected by a broken host.
             1..ALL_SET if self.asks_accurate => EcnMode::Accurate,
             _ => EcnMode::NotEcn,
         })
     }
 
-    /// Whether the SYN arrived marked, as its answer reports. The server's counter then begins one
-    /// higher.
+    /// True if the SYN-ACK reports that the SYN arrived marked. The server's counter then starts
+    /// one higher.
     fn was_syn_marked(self) -> bool {
         self.answer == Some(HANDSHAKE_CE)
     }
 }
 
-/// The ACE counter at the beginning of a connection (RFC 9768, section 3.2.1).
+/// Initial value of the ACE counter (RFC 9768, section 3.2.1).
 const FIRST_COUNT: u8 = 5;
-/// Counts that three bits tell apart.
+/// Modulus of the three-bit ACE counter.
 const COUNTS: u32 = 8;
-/// Byte counters of the `AccECN` option have 24 bits (RFC 9768, section 3.2.3).
+/// Mask of the 24-bit byte counters in the `AccECN` option (RFC 9768, section 3.2.3).
 const BYTE_COUNTER_MASK: u32 = 0xff_ffff;
 
-/// Reads how many packets of one direction arrived marked, from the ACKs of the other direction.
+/// Counts the packets of one direction that arrived marked, from the ACKs of the other direction.
 #[derive(Clone, Debug)]
 pub struct CeFeedback {
     mode: EcnMode,
     smss_bytes: u32,
     state: Echo,
-    /// The latest counter of marked bytes.
+    /// Latest value of the marked-byte counter.
     echoed_bytes: Option<u32>,
     una: Option<StreamOffset>,
-    /// `TSval` of the latest ACK, to recognize one that was overtaken.
+    /// `TSval` of the latest ACK, to recognize reordered ACKs.
     stamp: Option<u32>,
     packets: u64,
     is_ambiguous: bool,
 }
 
-/// What the latest ACK echoed.
+/// ECN feedback of the latest ACK.
 #[derive(Clone, Copy, Debug)]
 enum Echo {
-    /// Nothing was read yet and the counter's beginning is not known.
+    /// No counter was read yet and its initial value is unknown.
     Unknown,
-    /// The next segment answers a SYN-ACK, which its flags describe instead of counting.
+    /// The next segment acknowledges the SYN-ACK: its flags report the codepoint of the SYN-ACK
+    /// instead of a count.
     Handshake,
-    /// Classic: whether ECE was set.
+    /// Classic: true if ECE was set.
     Ece(bool),
-    /// Accurate: the counter.
+    /// Accurate: value of the counter.
     Count(u8),
 }
 
 impl CeFeedback {
-    /// Feedback whose handshake was not captured, about segments of `smss_bytes`.
+    /// Creates feedback for a connection without a captured handshake; data segments have up to
+    /// `smss_bytes` bytes.
     pub fn from_the_middle(mode: EcnMode, smss_bytes: u32) -> Self {
         Self {
             mode,
@@ -143,13 +149,13 @@ impl CeFeedback {
         }
     }
 
-    /// Feedback of a connection with this handshake; `is_by_client` if the client gives it. `None`
-    /// unless the handshake was captured.
+    /// Creates feedback for a connection with this handshake; `is_by_client` is true if the client
+    /// sends the feedback. `None` unless the handshake was captured.
     pub fn new(handshake: &EcnHandshake, is_by_client: bool, smss_bytes: u32) -> Option<Self> {
         let mode = handshake.mode()?;
         let mut feedback = Self::from_the_middle(mode, smss_bytes);
         if mode == EcnMode::Accurate {
-            // Counters of bytes of marked packets begin at 0.
+            // The marked-byte counter starts at 0 here.
             feedback.echoed_bytes = Some(0);
             feedback.state = if is_by_client {
                 Echo::Handshake
@@ -160,8 +166,8 @@ impl CeFeedback {
         Some(feedback)
     }
 
-    /// Takes in an ACK; returns how many packets it newly reports as marked. With RFC 3168, which
-    /// counts none, 1 as long as ECE is set.
+    /// Processes an ACK; returns the number of packets that it newly reports as marked. RFC 3168
+    /// has no count: the result is 1 for each ACK with ECE.
     pub fn on_ack(&mut self, segment: &Segment) -> u64 {
         let Some(ack) = segment.ack.filter(|_| !segment.flags.rst()) else {
             return 0;
@@ -225,7 +231,7 @@ impl CeFeedback {
         marked
     }
 
-    /// The count of packets, `least` and any number of wraps more, that `bytes` are closest to.
+    /// Returns the packet count nearest to `bytes`, among `least` plus whole wraps of the counter.
     fn nearest(&self, least: u64, bytes: u64) -> u64 {
         let wrap = u64::from(COUNTS);
         let packets = bytes.div_ceil(u64::from(self.smss_bytes));
@@ -233,8 +239,9 @@ impl CeFeedback {
         least + (beyond + wrap / 2) / wrap * wrap
     }
 
-    /// Packets reported as marked. With RFC 3168, how often ECE was set anew: at least so many. `None`
-    /// where ACKs covered so many packets that the counter may have wrapped unseen.
+    /// Number of packets reported as marked. With RFC 3168, the number of times that ECE became
+    /// set: a lower bound. `None` if an ACK covered so many packets that the counter may have
+    /// wrapped unnoticed.
     pub fn packets(&self) -> Option<u64> {
         (!self.is_ambiguous).then_some(self.packets)
     }

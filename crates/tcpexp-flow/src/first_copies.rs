@@ -1,35 +1,36 @@
-//! Which bytes of a stream have not been seen before.
+//! Detection of stream bytes that are captured for the first time.
 
 use crate::StreamOffset;
 
-/// The most separate ranges that are kept; beyond them the lowest hole counts as filled.
+/// Upper bound on separate ranges; beyond it, the lowest hole counts as filled.
 const MAX_RANGES: usize = 1_024;
 
-/// The bytes of one direction that have been seen, to tell first copies from repeated ones.
+/// Byte ranges of one direction that were captured, to distinguish first transmissions from
+/// repeated ones.
 ///
-/// One range as long as nothing is missing. Each hole adds one until it is filled; of more than
-/// 1024 the lowest is given up, and a byte that comes for it after all does not count as new. So
-/// memory is bounded even where a capture misses packets for hours.
+/// A stream without holes is one range, and each open hole adds one. Beyond 1024 ranges the lowest
+/// hole is given up: a byte that fills it later does not count as new. Memory is therefore bounded
+/// even if a capture misses packets for hours.
 #[derive(Clone, Debug, Default)]
 pub struct FirstCopies {
-    /// The range that was last added to: most segments go on from it.
+    /// The range that grew last; most segments extend it.
     current: Option<(StreamOffset, StreamOffset)>,
-    /// All others. Most streams never have any.
+    /// All other ranges; `None` for most streams.
     others: Option<Box<Others>>,
 }
 
 /// The ranges beside the current one.
 #[derive(Clone, Debug, Default)]
 struct Others {
-    /// Where the next range above the current one starts, if there is one.
+    /// Start of the next range above the current one, if there is one.
     ceiling: Option<StreamOffset>,
-    /// In order; none touches another one, nor the current one.
+    /// Ranges in order; they touch neither each other nor the current one.
     ranges: Vec<(StreamOffset, StreamOffset)>,
 }
 
 impl FirstCopies {
-    /// Takes in one segment's bytes from `start` up to but not including `end`; returns how many of
-    /// them were not seen before; 0 if `end` is not behind `start`.
+    /// Adds a segment's bytes from `start` up to but not including `end`; returns the number of new
+    /// bytes. Returns 0 if `end` is not after `start`.
     #[inline]
     pub fn take(&mut self, start: StreamOffset, end: StreamOffset) -> u32 {
         if end <= start {
@@ -63,14 +64,14 @@ impl FirstCopies {
 }
 
 impl Others {
-    /// Whether none of those above the current range starts before `end` or at it.
+    /// True if no range above the current one starts at or before `end`.
     #[inline]
     fn are_above(&self, end: StreamOffset) -> bool {
         self.ceiling.is_none_or(|ceiling| end < ceiling)
     }
 
-    /// Makes the range from `start` to `end` the current one, with what it touches; tells how many
-    /// of its bytes were in none.
+    /// Adds the range from `start` to `end`, merges it with the ranges it touches and makes it the
+    /// current one; returns the number of new bytes.
     fn take(
         &mut self,
         current: &mut (StreamOffset, StreamOffset),
@@ -84,7 +85,7 @@ impl Others {
             ranges[1].0 = ranges[0].0;
             ranges.remove(0);
         }
-        // The ranges that overlap the new one or touch it become one with it.
+        // Merge the ranges that overlap or touch the new one.
         let from = ranges.partition_point(|range| range.1 < start);
         let to = ranges.partition_point(|range| range.0 <= end);
         let mut merged = (start, end);
@@ -99,7 +100,7 @@ impl Others {
     }
 }
 
-/// Bytes from `start` to `end`, which are parts of one segment.
+/// Number of bytes from `start` to `end`, within one segment.
 #[inline]
 fn length(start: StreamOffset, end: StreamOffset) -> u32 {
     u32::try_from(end.since(start)).unwrap_or(u32::MAX)
@@ -116,7 +117,7 @@ mod tests {
 
     const START: StreamOffset = StreamOffset::first(SeqNum(u32::MAX - 50));
 
-    /// How many bytes of each range, given as first byte and length, are new.
+    /// Returns the number of new bytes in each range, given as first byte and length.
     fn taken(ranges: &[(u32, u32)]) -> Vec<u32> {
         let mut copies = FirstCopies::default();
         let take = |&(start, bytes)| {

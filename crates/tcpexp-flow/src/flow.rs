@@ -1,4 +1,4 @@
-//! The state of one flow while it lives.
+//! State of a live flow.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use tcpexp_wire::{SeqNum, Tcp, TcpFlags};
 
 use crate::{Direction, End, FlowId, FlowKey, StreamOffset};
 
-/// The most sequence numbers that a SYN can take: its own and those of one IP packet's data.
+/// Upper bound on the sequence numbers that a SYN takes: its own and the data of one IP packet.
 const MAX_SYN_BYTES: u32 = 1 << 16;
 
 /// The fields of a segment's header that place it in the connection.
@@ -31,20 +31,20 @@ impl Numbers {
     }
 }
 
-/// How the initiator of a flow is known.
+/// Evidence for the initiator of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InitiatorKnown {
-    /// It sent the SYN.
+    /// The initiator sent the SYN.
     Syn,
-    /// The other end sent a SYN with ACK; the SYN itself was not captured.
+    /// The responder sent a SYN-ACK; the SYN itself was not captured.
     SynAck,
-    /// It sent the first packet captured, of a connection that was open already or of a protocol
-    /// that opens none. May be wrong.
+    /// The initiator sent the first captured packet, of a connection that was already open or of a
+    /// protocol without a handshake. May be wrong.
     FirstPacket,
 }
 
 impl InitiatorKnown {
-    /// The name used in tables.
+    /// Returns the name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Syn => "syn",
@@ -57,17 +57,17 @@ impl InitiatorKnown {
 /// One flow: a TCP connection, or the UDP datagrams between two endpoints.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
-    /// Its number in this capture.
+    /// Number of the flow in this capture.
     pub id: FlowId,
     /// Protocol and endpoints.
     pub key: FlowKey,
-    /// Which end opened it.
+    /// End that opened the flow.
     pub initiator: End,
-    /// How that is known.
+    /// Evidence for the initiator.
     pub initiator_known: InitiatorKnown,
-    /// Capture time of its first packet.
+    /// Capture time of the first packet.
     pub first_seen: Timestamp,
-    /// Capture time of its latest packet.
+    /// Capture time of the latest packet.
     pub last_seen: Timestamp,
     pub(crate) streams: [Stream; 2],
     pub(crate) reset: bool,
@@ -78,25 +78,25 @@ pub struct Flow {
 pub(crate) struct Stream {
     /// Sequence number of the SYN.
     isn: Option<SeqNum>,
-    /// One past the furthest byte seen; while none is seen, one past those that the other end
-    /// acknowledged.
+    /// One past the highest sequence number captured; before any is captured, the latest
+    /// acknowledgment by the other end.
     furthest: Option<StreamOffset>,
     heard: bool,
     finished: bool,
 }
 
 impl Flow {
-    /// Address and port of the initiator.
+    /// Returns the address and port of the initiator.
     pub fn initiator(&self) -> SocketAddr {
         self.key.endpoint(self.initiator)
     }
 
-    /// Address and port of the responder.
+    /// Returns the address and port of the responder.
     pub fn responder(&self) -> SocketAddr {
         self.key.endpoint(self.initiator.opposite())
     }
 
-    /// Which way a packet from `sender` goes.
+    /// Returns the direction of a packet from `sender`.
     pub fn direction(&self, sender: End) -> Direction {
         if sender == self.initiator {
             Direction::Forward
@@ -105,26 +105,27 @@ impl Flow {
         }
     }
 
-    /// Initial sequence number that `sender` chose, if its SYN was captured.
+    /// Returns the initial sequence number of `sender`, if its SYN was captured.
     pub fn isn(&self, sender: End) -> Option<SeqNum> {
         self.streams[sender as usize].isn
     }
 
-    /// Whether both ends sent a FIN, or one a RST.
+    /// True if both ends sent a FIN, or either sent a RST.
     pub fn is_closed(&self) -> bool {
         self.reset || self.streams.iter().all(|stream| stream.finished)
     }
 
-    /// Whether only one end of a connection has sent.
+    /// True if at most one end has sent.
     pub(crate) fn is_opening(&self) -> bool {
         !self.streams.iter().all(Stream::is_heard)
     }
 
-    /// Whether `tcp` from `sender` opens another connection between the same endpoints.
+    /// True if `tcp` from `sender` opens a new connection between the same endpoints.
     ///
-    /// Ports are reused (RFC 9293, section 3.4.1): a SYN with another initial sequence number than
-    /// the one seen is not a retransmission, and one in the middle of a connection is not part of
-    /// it. Where the other end has sent a bare SYN only, both may be opening at once (section 3.5).
+    /// Ports are reused (RFC 9293, section 3.4.1): a SYN with a different initial sequence number
+    /// than the one captured is not a retransmission, and a SYN in the middle of a connection does
+    /// not belong to it. If the other end has only sent a bare SYN, the two ends may open the
+    /// connection simultaneously (section 3.5).
     pub(crate) fn is_reused_by(&self, sender: End, tcp: &Numbers) -> bool {
         let own = &self.streams[sender as usize];
         let other = &self.streams[sender.opposite() as usize];
@@ -132,8 +133,8 @@ impl Flow {
             return false;
         }
         if tcp.flags.ack() {
-            // A server that keeps nothing of a SYN (RFC 4987, section 3.6) may answer the second
-            // copy of it with another number than the first.
+            // A server without state for a SYN (RFC 4987, section 3.6) may answer a retransmitted
+            // SYN with a different initial sequence number.
             own.is_heard() && !other.opened_for(tcp)
         } else {
             own.is_heard() || !other.has_only_opened()
@@ -142,12 +143,12 @@ impl Flow {
 }
 
 impl Stream {
-    /// Whether anything of it was captured.
+    /// True if any packet of the stream was captured.
     fn is_heard(&self) -> bool {
         self.heard
     }
 
-    /// Where `seq` lies in it.
+    /// Returns the offset of `seq` in the stream.
     #[inline]
     pub(crate) fn place(&self, seq: SeqNum) -> StreamOffset {
         match self.furthest {
@@ -156,8 +157,8 @@ impl Stream {
         }
     }
 
-    /// The other end acknowledges up to `ack`: all that tells where a stream stands of which no
-    /// packet passes the capture.
+    /// Processes an acknowledgment by the other end, the only source for the position of a stream
+    /// whose own packets are not captured.
     #[inline]
     pub(crate) fn acknowledge(&mut self, ack: SeqNum) {
         if !self.heard {
@@ -165,7 +166,7 @@ impl Stream {
         }
     }
 
-    /// Whether its SYN was captured and nothing behind it.
+    /// True if its SYN was captured and no sequence number after it.
     fn has_only_opened(&self) -> bool {
         self.heard
             && self.isn.is_some_and(|isn| {
@@ -173,27 +174,27 @@ impl Stream {
             })
     }
 
-    /// Whether `answer`, a SYN with ACK, acknowledges its SYN, perhaps with data that the SYN
+    /// True if the SYN-ACK `answer` acknowledges the stream's SYN, possibly with data that the SYN
     /// carried (RFC 7413).
     fn opened_for(&self, answer: &Numbers) -> bool {
         self.isn
             .is_some_and(|isn| (1..=MAX_SYN_BYTES).contains(&answer.ack.0.wrapping_sub(isn.0)))
     }
 
-    /// Takes in a segment; returns the offset of its first byte.
+    /// Processes a segment; returns the offset of its first byte.
     #[inline]
     pub(crate) fn advance(&mut self, tcp: &Numbers) -> StreamOffset {
         let flags = tcp.flags;
         let start = self.place(tcp.seq);
         if flags.rst() && self.is_heard() {
-            // Its number comes from the segment that it refuses, or is made up.
+            // The sequence number of a RST is copied from the segment it refuses, or forged.
             return start;
         }
         if flags.syn() {
             self.isn = Some(tcp.seq);
         }
         self.finished |= flags.fin();
-        // SYN and FIN take a sequence number each (RFC 9293, section 3.4).
+        // SYN and FIN take one sequence number each (RFC 9293, section 3.4).
         let numbered = u32::from(flags.syn()) + u32::from(flags.fin());
         let end = start.plus(tcp.payload_bytes).plus(numbered);
         if !self.heard || self.furthest.is_none_or(|furthest| end > furthest) {

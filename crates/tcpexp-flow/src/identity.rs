@@ -1,19 +1,19 @@
-//! The order in which a sender sent its packets, by the counters in them.
+//! Order in which a sender sent its packets, from the counters in them.
 
 use crate::Segment;
 
-/// When a segment was sent, compared with those captured before it.
+/// Order of sending of a segment, relative to the segments captured before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Before one of them: it was reordered on the path.
+    /// Sent before one of them: reordered on the path.
     Earlier,
-    /// After them.
+    /// Sent after them.
     Later,
     /// Unknown.
     Unknown,
 }
 
-/// By what the order of sending is known.
+/// Evidence for the order of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownBy {
     /// Its bytes were captured before, in another packet.
@@ -22,19 +22,20 @@ pub enum KnownBy {
     IpId,
     /// The sender's timestamp clock counts up.
     Timestamp,
-    /// The gap was open for less than a round trip, so nobody can have asked for it.
+    /// Time since the gap: less than a round-trip time means reordering, because no retransmission
+    /// request can have arrived yet.
     Time,
-    /// It is not known.
+    /// No evidence: the order is unknown.
     Nothing,
 }
 
-/// A step of the Identification that still counts as counting up: a sender's other connections may
-/// use the same counter.
+/// Greatest step of the Identification that still counts as counting up. Steps above 1 occur
+/// because a sender's other connections may share the counter.
 const MAX_ID_STEP: u16 = 1 << 12;
-/// Steps up per step down from which the Identification counts as a counter.
+/// The Identification counts as a counter if it has more than this many steps up per other step.
 const STEPS_PER_MISSTEP: u32 = 16;
 
-/// The furthest that one direction's counters have been seen.
+/// Latest counter values of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Identity {
     ip_id: Option<u16>,
@@ -44,7 +45,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Takes in a segment that is where it was expected.
+    /// Records the counters of a new segment.
     #[inline]
     pub(crate) fn in_order(&mut self, segment: &Segment) {
         if let (Some(id), Some(before)) = (segment.seen.ip_id, self.ip_id) {
@@ -60,7 +61,8 @@ impl Identity {
         }
     }
 
-    /// Takes in a segment behind its place; returns when it was sent.
+    /// Returns the order of sending of a segment that starts below `nxt`, and records its counters
+    /// if it was sent later.
     pub(crate) fn out_of_order(&mut self, segment: &Segment) -> (Order, KnownBy) {
         let by_id = self.by_ip_id(segment);
         let by_timestamp = self.by_timestamp(segment);
@@ -73,15 +75,15 @@ impl Identity {
         match (by_id, by_timestamp) {
             (Order::Unknown, Order::Unknown) => (Order::Unknown, KnownBy::Nothing),
             (Order::Unknown, order) => (order, KnownBy::Timestamp),
-            // A clock that has moved on cannot have been overtaken by a slower one.
+            // A segment with a newer timestamp cannot have been sent earlier.
             (Order::Earlier, Order::Later) => (Order::Later, KnownBy::Timestamp),
             (order, _) => (order, KnownBy::IpId),
         }
     }
 
-    /// Whether `segment` has the very numbers of the one taken in last.
+    /// True if `segment` has the same Identification and `TSval` as the last recorded segment.
     pub(crate) fn is_of(&self, segment: &Segment) -> bool {
-        // A stack that sends 0 in every packet identifies none.
+        // An Identification of 0 identifies no packet: some stacks send 0 in every packet.
         segment.seen.ip_id.is_some_and(|id| id != 0)
             && segment.seen.ip_id == self.ip_id
             && segment.timestamps.map(|(tsval, _)| tsval) == self.tsval

@@ -1,4 +1,4 @@
-//! Who talks to whom.
+//! Flow identity: protocol, endpoints and direction.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -7,7 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use foldhash::fast::FixedState;
 use tcpexp_wire::{Addresses, Packet, Transport};
 
-/// One connection or packet stream within one run; counts up from 0 in order of first appearance.
+/// Number of a connection or packet stream within one run; counts up from 0 in order of first
+/// appearance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
@@ -17,7 +18,7 @@ impl fmt::Display for FlowId {
     }
 }
 
-/// Which way a packet goes within its flow.
+/// Direction of a packet within its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the initiator to the responder.
@@ -27,10 +28,10 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both, in order of their [`index`](Self::index).
+    /// Both directions, in order of their [`index`](Self::index).
     pub const BOTH: [Self; 2] = [Self::Forward, Self::Reverse];
 
-    /// The other one.
+    /// Returns the opposite direction.
     #[must_use]
     pub const fn opposite(self) -> Self {
         match self {
@@ -39,12 +40,12 @@ impl Direction {
         }
     }
 
-    /// 0 or 1, for arrays with one place per direction.
+    /// Index, 0 or 1, into arrays with one element per direction.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The name used in tables.
+    /// Returns the name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forward => "forward",
@@ -59,7 +60,7 @@ impl fmt::Display for Direction {
     }
 }
 
-/// The transport protocols that make flows.
+/// Transport protocol of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// Transmission Control Protocol.
@@ -69,7 +70,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// The protocol of `packet`.
+    /// Returns the protocol of `packet`.
     pub const fn of(packet: &Packet<'_>) -> Self {
         match packet.transport {
             Transport::Tcp(_) => Self::Tcp,
@@ -77,7 +78,7 @@ impl Protocol {
         }
     }
 
-    /// The name used in tables.
+    /// Returns the name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
@@ -92,11 +93,12 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// A flow's protocol and two endpoints, the same for both directions: the lower endpoint is first.
-// Of one shape for both versions of IP: a key is made, hashed and compared for every packet.
+/// A flow's protocol and its two endpoints, lower endpoint first, so that both directions have the
+/// same key.
+// IPv4 and IPv6 share one layout, because a key is made, hashed and compared for every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowKey {
-    /// The two addresses as numbers, upper half first; the upper half of an IPv4 address is 0.
+    /// The two addresses as integers, upper half first; the upper half of an IPv4 address is 0.
     addresses: [[u64; 2]; 2],
     ports: [u16; 2],
     protocol: Protocol,
@@ -109,7 +111,7 @@ enum Version {
     V6,
 }
 
-/// Whole words at a time: every packet's key is hashed.
+/// Hashes whole words, because a key is hashed for every packet.
 impl Hash for FlowKey {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -130,14 +132,14 @@ impl Hash for FlowKey {
 /// One of the two endpoints of a [`FlowKey`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
-    /// The one with the smaller address and port.
+    /// The end with the smaller address and port.
     Low,
-    /// The other.
+    /// The other end.
     High,
 }
 
 impl End {
-    /// The other one.
+    /// Returns the other end.
     #[must_use]
     pub const fn opposite(self) -> Self {
         match self {
@@ -148,7 +150,7 @@ impl End {
 }
 
 impl FlowKey {
-    /// The key of `packet`'s flow and the end that sent it.
+    /// Returns the key of `packet`'s flow and the end that sent it.
     #[inline]
     pub fn of(packet: &Packet<'_>) -> (Self, End) {
         let (source, destination, version) = match packet.addresses {
@@ -181,12 +183,12 @@ impl FlowKey {
         (key, sender)
     }
 
-    /// Transport protocol.
+    /// Returns the transport protocol.
     pub const fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// Address and port of one end.
+    /// Returns the address and port of one end.
     pub fn endpoint(&self, end: End) -> SocketAddr {
         let [upper, lower] = self.addresses[end as usize];
         let address = match self.version {
@@ -199,14 +201,14 @@ impl FlowKey {
     }
 }
 
-/// The two halves of an address, upper one first.
+/// Splits an address into halves, upper half first.
 #[inline]
 fn halves(address: Ipv6Addr) -> [u64; 2] {
     let bits = address.to_bits();
     [(bits >> 64) as u64, (bits & 0xFFFF_FFFF_FFFF_FFFF) as u64]
 }
 
-// The state is fixed, so that the same capture is walked the same way every time.
+// The hasher's state is fixed, so that two runs over a capture iterate in the same order.
 #[inline]
 pub(crate) fn hash(key: &FlowKey) -> u64 {
     FixedState::default().hash_one(key)

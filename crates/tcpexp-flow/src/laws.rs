@@ -1,4 +1,4 @@
-//! What holds for every capture.
+//! Properties that hold for every capture.
 
 use std::collections::{HashMap, HashSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -10,7 +10,8 @@ use tcpexp_wire::{LinkType, Tunnels, decode};
 
 use crate::{FlowId, FlowTable, Slot, Tracked};
 
-/// A packet between few endpoints, so that flows meet, with fields that matter at their edges.
+/// Generates a packet between few endpoints, so that flows collide, with fields at the limits that
+/// matter.
 fn frame() -> impl Strategy<Value = FrameSpec> {
     let number = || prop_oneof![0..4_u32, u32::MAX - 3..=u32::MAX, any::<u32>()];
     let segment = (number(), number(), 0..0x200_u16).prop_map(|(seq, ack, flags)| Transport::Tcp {
@@ -43,7 +44,8 @@ fn frame() -> impl Strategy<Value = FrameSpec> {
     })
 }
 
-/// Capture times that mostly go on, by less than the timeouts, around them or by far too much.
+/// Generates capture times that mostly advance: by less than the timeouts, by about a timeout, or
+/// by far too much.
 fn step() -> impl Strategy<Value = i64> {
     const SECOND: i64 = 1_000_000_000;
     prop_oneof![
@@ -58,7 +60,8 @@ fn capture() -> impl Strategy<Value = Vec<(i64, FrameSpec)>> {
     prop::collection::vec((step(), frame()), 1..60)
 }
 
-/// What a table says of each packet; what ended is drained after every `drain_after` packets.
+/// Returns the table's answer for each packet; ended flows are drained after every `drain_after`
+/// packets.
 fn track(capture: &[(i64, FrameSpec)], drain_after: usize) -> (Vec<Tracked>, Vec<FlowId>) {
     let mut table = FlowTable::default();
     let mut ended = Vec::new();

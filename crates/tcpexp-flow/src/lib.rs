@@ -1,8 +1,8 @@
-//! Segments to flows: direction and unwrapped stream offsets.
+//! Assigns segments to flows, with direction and unwrapped stream offsets.
 //!
-//! A [`FlowTable`] takes a capture's packets one by one and returns for each which flow it belongs
-//! to, which way it goes and where in the byte stream it starts. After it there are no sequence
-//! numbers that wrap, only [`StreamOffset`]s.
+//! A [`FlowTable`] takes a capture's packets one by one. For each it returns the flow, the
+//! direction and the position in the byte stream. Later stages use [`StreamOffset`]s, which do not
+//! wrap, instead of sequence numbers.
 //!
 //! ```
 //! use tcpexp_flow::{Direction, FlowTable};
@@ -55,5 +55,5 @@ pub use slot::{Slot, Tracked};
 pub use table::FlowTable;
 pub use timeouts::Timeouts;
 
-// Offsets are made of it.
+// Re-exported because offsets are built from it.
 pub use tcpexp_wire::SeqNum;

@@ -6,29 +6,29 @@ use tcpexp_wire::SeqNum;
 
 /// A position in one direction's byte stream, in bytes; never wraps.
 ///
-/// The lower 32 bits are the sequence number on the wire. The upper 32 bits count its wraps from
-/// [`FIRST_WRAP`] on, so that segments before the first segment seen have an offset too. Only
-/// differences between offsets of one stream have a meaning.
+/// The lower 32 bits are the sequence number on the wire. The upper 32 bits count the wraps and
+/// start at [`FIRST_WRAP`], so that segments below the first captured one have an offset too. Only
+/// differences between offsets of the same stream have a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-// Never zero, so that an `Option` of it takes no more room.
+// Never zero, so that an `Option` takes no extra space.
 pub struct StreamOffset(NonZeroU64);
 
-/// The wrap count of the first sequence number seen.
+/// Wrap count of the first captured sequence number.
 ///
-/// Numbers 2^31 apart are equally near in both directions, and [`StreamOffset::nearest`] then goes
-/// back: a packet can lower the offset by at most half a wrap. From the middle of the range, either
-/// end is 2^31 packets away.
+/// A number 2^31 away is equally near in both directions, and [`StreamOffset::nearest`] then goes
+/// back: a packet lowers the offset by at most half a wrap. The start is in the middle of the
+/// range, so either end is 2^31 packets away.
 const FIRST_WRAP: u64 = 1 << 30;
 
 impl StreamOffset {
-    /// The offset of a stream's first sequence number seen.
+    /// Returns the offset of a stream's first captured sequence number.
     pub const fn first(seq: SeqNum) -> Self {
         Self::new(FIRST_WRAP << 32 | seq.0 as u64)
     }
 
-    /// The offset of `seq` that lies nearest to this one.
+    /// Returns the offset of `seq` nearest to this one.
     ///
-    /// Right as long as the two are less than 2 GiB apart (RFC 9293, section 3.4).
+    /// Correct if the two are less than 2 GiB apart (RFC 9293, section 3.4).
     #[must_use]
     #[inline]
     pub const fn nearest(self, seq: SeqNum) -> Self {
@@ -36,21 +36,21 @@ impl StreamOffset {
         self.moved(ahead as i64)
     }
 
-    /// The offset `bytes` further on.
+    /// Returns the offset `bytes` after this one.
     #[must_use]
     #[inline]
     pub const fn plus(self, bytes: u32) -> Self {
         self.moved(bytes as i64)
     }
 
-    /// The offset `bytes` further on, or back if that is negative.
+    /// Returns the offset `bytes` after this one, or before it if `bytes` is negative.
     #[must_use]
     #[inline]
     pub const fn moved(self, bytes: i64) -> Self {
         Self::new(self.0.get().wrapping_add_signed(bytes))
     }
 
-    /// Bytes from `earlier` to here; negative if `earlier` is in fact later.
+    /// Number of bytes from `earlier` to this offset; negative if `earlier` is after it.
     #[inline]
     pub const fn since(self, earlier: Self) -> i64 {
         self.0.get().wrapping_sub(earlier.0.get()).cast_signed()
@@ -60,12 +60,12 @@ impl StreamOffset {
     const fn new(offset: u64) -> Self {
         match NonZeroU64::new(offset) {
             Some(offset) => Self(offset),
-            // Out of reach in a real stream. The next wrap has the same sequence number.
+            // Unreachable in a real stream. The next wrap has the same sequence number.
             None => Self(NonZeroU64::MIN.saturating_add(u32::MAX as u64)),
         }
     }
 
-    /// The sequence number on the wire.
+    /// Returns the sequence number on the wire.
     pub const fn seq(self) -> SeqNum {
         SeqNum((self.0.get() & 0xFFFF_FFFF) as u32)
     }
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(after.nearest(SeqNum(u32::MAX)).since(after), -101);
     }
 
-    /// Each of these steps goes back by half a wrap.
+    /// Each step goes back by half a wrap.
     #[test]
     fn numbers_half_a_wrap_apart_keep_their_sequence_numbers() {
         let mut offset = StreamOffset::first(SeqNum(0));

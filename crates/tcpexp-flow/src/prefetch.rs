@@ -1,13 +1,12 @@
-//! Asking for memory ahead of its use.
+//! Memory prefetch.
 
-/// Bytes of a cache line on the processors that this is for.
+/// Size of a cache line on x86-64.
 const LINE_BYTES: usize = 64;
 
-/// Tells the processor that `value` will soon be read and written.
+/// Prefetches `value` into the cache.
 ///
-/// Where a hundred thousand flows are alive, the next packet's flow is in no cache, and waiting for
-/// it takes longer than all work on the packet. Does nothing where the processor has no such
-/// instruction.
+/// With a hundred thousand live flows, the next packet's flow is in no cache, and the cache miss
+/// takes longer than all work on the packet. Does nothing on processors other than x86-64.
 #[inline]
 #[expect(
     unsafe_code,
@@ -19,9 +18,9 @@ pub fn prefetch<T>(value: &T) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let start = std::ptr::from_ref(value).cast::<i8>();
         for line in 0..size_of::<T>().div_ceil(LINE_BYTES) {
-            // SAFETY: a prefetch reads nothing that the program can see and ignores addresses that
-            // cannot be read; these lie in `value` or in the line that its end is in. The
-            // instruction is part of every x86-64 processor (SSE).
+            // SAFETY: a prefetch has no visible effect and ignores unreadable addresses; these
+            // addresses lie in `value` or in the cache line of its end. The instruction is part of
+            // every x86-64 processor (SSE).
             unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line * LINE_BYTES)) };
         }
     }

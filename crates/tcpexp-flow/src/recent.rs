@@ -1,18 +1,18 @@
-//! Places of flows that were found lately.
+//! Cache of recently used slots.
 
 use std::fmt;
 
 use crate::slot::Slot;
 
-/// Where flows were found lately, by the last bits of their hashes.
+/// Slots of recently found flows, indexed by the low bits of their hashes.
 ///
-/// Of a hundred thousand flows alive some thousand are active: their places fit into a near cache,
-/// those of all do not.
+/// Of a hundred thousand live flows a few thousand are active: their slots fit into a near cache,
+/// the slots of all flows do not.
 pub(crate) struct Recent(Box<[Slot; RECENT]>);
 
-/// How many are remembered.
+/// Number of slots in the cache.
 const RECENT: usize = 16_384;
-/// No flow is kept there.
+/// Marks an empty entry: no flow has this slot.
 const NOWHERE: Slot = Slot(u32::MAX);
 
 impl Default for Recent {
@@ -29,7 +29,7 @@ impl fmt::Debug for Recent {
 }
 
 impl Recent {
-    /// The slot of the flow with this hash that was added last, or of another flow, or none.
+    /// Returns the slot cached for this hash: of its flow, of another flow, or none.
     #[inline]
     pub(crate) fn slot(&self, hash: u64) -> Slot {
         self.0[Self::place(hash)]

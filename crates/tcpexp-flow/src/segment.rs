@@ -8,10 +8,10 @@ use crate::key::hash;
 use crate::slot::Tracked;
 use crate::{Direction, End, FlowKey, StreamOffset};
 
-/// The most blocks that fit into the options of one TCP header (RFC 2018, section 3).
+/// Maximum number of SACK blocks in the options of one TCP header (RFC 2018, section 3).
 const MAX_SACK_BLOCKS: usize = 4;
 
-/// A packet reduced to what measuring needs; owns its parts.
+/// An owned packet with only the fields that measurements need.
 #[derive(Clone, Copy, Debug)]
 pub enum FlowPacket {
     /// A TCP segment.
@@ -25,7 +25,7 @@ pub enum FlowPacket {
 pub struct Seen {
     /// Record number in the capture, from 0.
     pub record: u64,
-    /// When it was captured, on the capture's clock.
+    /// Capture time, on the capture's clock.
     pub at: Timestamp,
     /// Bytes on the wire, link header included.
     pub wire_bytes: u32,
@@ -33,11 +33,11 @@ pub struct Seen {
     pub ip_bytes: u32,
     /// Bytes of transport payload.
     pub payload_bytes: u32,
-    /// IPv4 Identification, where there is one.
+    /// IPv4 Identification; `None` for IPv6.
     pub ip_id: Option<u16>,
     /// Traffic class: DSCP and ECN.
     pub traffic_class: u8,
-    /// Which way it goes in its flow.
+    /// Direction in its flow.
     pub direction: Direction,
 }
 
@@ -48,13 +48,13 @@ pub struct Datagram {
     pub seen: Seen,
 }
 
-/// One TCP segment, its numbers unwrapped.
+/// One TCP segment with unwrapped sequence numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
     /// Place and sizes.
     pub seen: Seen,
-    /// Offset of the first sequence number in its own direction's stream: that of the SYN if it
-    /// has one, else of the first payload byte.
+    /// Offset of the first sequence number in the segment's own stream: the SYN if it has one, else
+    /// the first payload byte.
     pub start: StreamOffset,
     /// Acknowledgment number, in the opposite direction's stream; `None` without the ACK flag.
     pub ack: Option<StreamOffset>,
@@ -64,39 +64,40 @@ pub struct Segment {
     pub flags: TcpFlags,
     /// `TSval` and `TSecr` (RFC 7323).
     pub timestamps: Option<(u32, u32)>,
-    /// Bytes of payload that arrived marked so far, modulo 2^24, by the `AccECN` option (RFC 9768,
-    /// section 3.2.3).
+    /// Number of payload bytes that have arrived marked so far, modulo 2^24, from the `AccECN`
+    /// option (RFC 9768, section 3.2.3).
     pub echoed_ce_bytes: Option<u32>,
-    /// What a SYN offers.
+    /// Options of a SYN; `None` for other segments.
     pub syn: Option<SynOptions>,
-    /// Whether part of the options was not captured, so that an absent option may have been sent.
+    /// True if the capture cut off part of the options, so that an absent option may have been
+    /// sent.
     pub options_cut: bool,
     sack: SackBlocks,
 }
 
-/// The options that stand on a SYN only.
+/// Options of a SYN segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynOptions {
     /// Maximum segment size in bytes.
     pub mss: Option<u16>,
     /// Window scale shift.
     pub window_scale: Option<u8>,
-    /// Whether selective acknowledgments are permitted.
+    /// True if selective acknowledgments are permitted.
     pub sack_permitted: bool,
-    /// Whether the timestamps option is there.
+    /// True if the timestamps option is present.
     pub timestamps: bool,
 }
 
-/// SACK blocks in bytes from the segment's acknowledgment number, in the order sent.
-// A third of the size of unwrapped offsets; a segment is copied once on its way.
+/// SACK blocks in the order sent, in bytes relative to the segment's acknowledgment number.
+// Relative edges are small, which matters because each segment is copied.
 #[derive(Clone, Copy, Debug, Default)]
 struct SackBlocks {
     edges: [(i32, i32); MAX_SACK_BLOCKS],
     count: u8,
 }
 
-/// A packet on its way to its flow. Until [`FlowTable::place`](crate::FlowTable::place) has given it
-/// its place, its numbers are those on the wire and its direction means nothing.
+/// A packet not yet assigned to its flow. Until [`FlowTable::place`](crate::FlowTable::place)
+/// assigns it, its sequence numbers are the wire's and its direction has no meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub(crate) key: FlowKey,
@@ -106,7 +107,8 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// The packet of record number `record`, `wire_bytes` long with its link header.
+    /// Creates the packet of record number `record`; `wire_bytes` is its length including the link
+    /// header.
     pub fn new(record: u64, at: Timestamp, wire_bytes: u32, packet: &Packet<'_>) -> Self {
         let seen = Seen::of(record, at, wire_bytes, packet);
         match &packet.transport {
@@ -119,7 +121,7 @@ impl Arrival {
         }
     }
 
-    /// The same, added to the end of `arrivals`: it is written where it stays.
+    /// Like [`new`](Self::new), but appends to `arrivals`, which saves a copy.
     #[inline]
     pub fn push(
         arrivals: &mut Vec<Self>,
@@ -158,14 +160,15 @@ impl Arrival {
         }
     }
 
-    /// The packet.
+    /// Returns the packet.
     #[inline]
     pub const fn packet(&self) -> &FlowPacket {
         &self.packet
     }
 }
 
-// Apart, or else the few fields that both kinds of packets have are gathered one by one.
+// Kept out of line: inlined, the compiler gathers the fields that both kinds of packets share one
+// by one.
 #[inline(never)]
 fn push_datagram(arrivals: &mut Vec<Arrival>, packet: &Packet<'_>, datagram: Datagram) {
     arrivals.push(Arrival::of(packet, FlowPacket::Udp(datagram)));
@@ -198,8 +201,8 @@ impl Seen {
 }
 
 impl Segment {
-    /// A segment as it is on the wire, not yet placed in its streams; of its options no more than
-    /// most segments have.
+    /// Creates a segment with the wire's numbers, not yet placed in its streams. Of its options,
+    /// only a lone timestamps option is read.
     #[inline]
     fn plain(seen: Seen, tcp: &Tcp<'_>) -> Self {
         Self {
@@ -216,13 +219,14 @@ impl Segment {
         }
     }
 
-    /// Whether that is all: it has the timestamps option or none.
+    /// True if `plain` has read all options: the segment is not a SYN and has only the timestamps
+    /// option, or no options.
     #[inline]
     fn is_plain(&self, tcp: &Tcp<'_>) -> bool {
         !tcp.flags.syn() && (self.timestamps.is_some() || tcp.options.raw().is_empty())
     }
 
-    /// Takes in whatever options there are.
+    /// Reads all options.
     #[inline(never)]
     fn take_options(&mut self, tcp: &Tcp<'_>) {
         let options = &tcp.options;
@@ -244,7 +248,7 @@ impl Segment {
         }
     }
 
-    /// The header fields that place it in the connection.
+    /// Returns the header fields that determine its place in the connection.
     #[inline]
     pub(crate) fn numbers(&self) -> Numbers {
         Numbers {
@@ -255,7 +259,7 @@ impl Segment {
         }
     }
 
-    /// Puts it where its flow has it.
+    /// Sets its direction and its unwrapped offsets.
     #[inline]
     pub(crate) fn place(&mut self, tracked: &Tracked, ack: impl Fn(SeqNum) -> StreamOffset) {
         self.seen.direction = tracked.direction;
@@ -263,7 +267,7 @@ impl Segment {
         self.ack = self.ack.map(|wire| ack(wire.seq()));
     }
 
-    /// One past the last sequence number it takes; SYN and FIN take one each (RFC 9293, section 3.4).
+    /// One past its last sequence number; SYN and FIN take one each (RFC 9293, section 3.4).
     #[inline]
     pub fn end(&self) -> StreamOffset {
         self.start
@@ -271,32 +275,32 @@ impl Segment {
             .plus(self.numbered())
     }
 
-    /// Sequence numbers that SYN and FIN take.
+    /// Number of sequence numbers that SYN and FIN take.
     #[inline]
     fn numbered(&self) -> u32 {
         u32::from(self.flags.syn()) + u32::from(self.flags.fin())
     }
 
-    /// Whether it takes sequence numbers: it has payload, a SYN or a FIN.
+    /// True if it takes sequence numbers: it has payload, a SYN or a FIN.
     #[inline]
     pub fn is_numbered(&self) -> bool {
         self.seen.payload_bytes > 0 || self.numbered() > 0
     }
 
-    /// Offset of its first payload byte.
+    /// Offset of the first payload byte.
     #[inline]
     pub fn payload_start(&self) -> StreamOffset {
         self.start.plus(u32::from(self.flags.syn()))
     }
 
-    /// How many SACK blocks it carries.
+    /// Number of SACK blocks.
     #[inline]
     pub fn sack_block_count(&self) -> usize {
         usize::from(self.sack.count)
     }
 
-    /// Its SACK blocks in the opposite direction's stream, first byte and the byte after the last,
-    /// in the order sent. A D-SACK block is the first (RFC 2883).
+    /// SACK blocks in the opposite direction's stream, as first byte and the byte after the last,
+    /// in the order sent. A D-SACK block comes first (RFC 2883).
     #[inline]
     pub fn sack_blocks(&self) -> impl Iterator<Item = (StreamOffset, StreamOffset)> + '_ {
         self.ack.into_iter().flat_map(move |ack| {

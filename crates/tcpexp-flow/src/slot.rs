@@ -1,13 +1,13 @@
-//! Where a flow table keeps its flows.
+//! Slots of a flow table.
 
 use crate::{Direction, FlowId, StreamOffset};
 
-/// Where a flow is kept in its [`FlowTable`](crate::FlowTable); used again once the flow has been drained.
+/// Index of a flow in its [`FlowTable`](crate::FlowTable); reused after the flow has been drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub u32);
 
 impl Slot {
-    /// For arrays with one place per slot.
+    /// Index into arrays with one element per slot.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -18,12 +18,12 @@ impl Slot {
 pub struct Tracked {
     /// The packet's flow.
     pub flow: FlowId,
-    /// Where the table keeps it.
+    /// Slot of the flow in the table.
     pub slot: Slot,
-    /// Which way the packet goes.
+    /// Direction of the packet.
     pub direction: Direction,
-    /// Whether it is the flow's first.
+    /// True for the flow's first packet.
     pub is_first: bool,
-    /// Offset of its first sequence number; `None` for UDP.
+    /// Offset of the packet's first sequence number; `None` for UDP.
     pub start: Option<StreamOffset>,
 }

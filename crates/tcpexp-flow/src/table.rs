@@ -1,4 +1,4 @@
-//! Which flow a packet belongs to.
+//! Assignment of packets to flows.
 
 use hashbrown::HashTable;
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -11,30 +11,30 @@ use crate::recent::Recent;
 use crate::slot::{Slot, Tracked};
 use crate::{Arrival, End, Flow, FlowId, FlowKey, FlowPacket, InitiatorKnown, Timeouts};
 
-/// A packet that seems to come so long after the one before it has a nonsense time, unless the next
-/// packet has one like it. Captures are silent for minutes or hours; a header that was overwritten
-/// or a clock that was never set is off by years.
+/// A jump ahead by more than this between two packets marks the second timestamp as invalid, unless
+/// the next packet confirms it. Captures are silent for minutes or hours; an overwritten header or
+/// an unset clock is off by years.
 const INCREDIBLE_SILENCE: TimeDelta = TimeDelta::from_seconds(86_400);
 
-/// Most flows that are alive at a time. A flow's state takes 0.9 kB in `flows` and 3.6 kB in `cwnd`,
-/// as a capture of a million SYNs measures them, so this many stay below 1 GB.
+/// Upper bound on live flows. A flow's state takes 0.9 kB in `flows` and 3.6 kB in `cwnd`, measured
+/// on a capture of a million SYNs, so the bound keeps memory below 1 GB.
 const MOST_FLOWS: usize = 1 << 18;
 
-/// The part of the flows that is shed together: the whole table is walked for it.
+/// One in this many live flows is shed at a time, because a shed walks the whole table.
 const SHED_PART: usize = 8;
 
-/// The flows that are alive at one point of one capture.
+/// The live flows at one point of a capture.
 ///
-/// Memory follows the live flows, of which there are at most 262,144: of more, the least active end
-/// early ([`flows_shed`](Self::flows_shed)). What is closed or idle leaves by capture time. Packets may be
-/// slightly out of order; time that goes backwards ends nothing, and neither does one packet with a
-/// nonsense time. It may still cut its own flow in two if it is less than a day ahead, where it
-/// looks like the end of a silence.
+/// Memory grows with the number of live flows, which is at most 262,144. Beyond that, the least
+/// active flows end early ([`flows_shed`](Self::flows_shed)). Closed and idle flows end by capture
+/// time. Packets may be slightly out of order: a timestamp that goes backwards ends no flow, and
+/// neither does a single packet with an invalid timestamp. A wrong timestamp less than a day ahead
+/// may still split its own flow, because it looks like the end of a silence.
 #[derive(Debug)]
 pub struct FlowTable {
     timeouts: Timeouts,
-    /// Live flows by key. The keys stay with the flows: a hundred thousand places fit into a cache,
-    /// as many keys do not.
+    /// Slots of the live flows, hashed by key. The keys stay in `flows`: a hundred thousand slots
+    /// fit into a cache, as many keys do not.
     slots: HashTable<Slot>,
     flows: Vec<Flow>,
     free: Vec<Slot>,
@@ -57,7 +57,7 @@ impl Default for FlowTable {
 }
 
 impl FlowTable {
-    /// An empty table.
+    /// Creates an empty table.
     pub fn new(timeouts: Timeouts) -> Self {
         let shortest = timeouts.shortest();
         Self {
@@ -70,7 +70,7 @@ impl FlowTable {
             next_id: FlowId(0),
             previous: Timestamp::MIN,
             swept: Timestamp::MIN,
-            // A flow stays that much too long at the most.
+            // An idle flow stays in the table at most this long after its timeout.
             sweep_interval: TimeDelta::from_nanos(shortest.as_nanos() / 4),
             shortest_timeout: shortest,
             tracked_since_sweep: 0,
@@ -79,7 +79,7 @@ impl FlowTable {
         }
     }
 
-    /// Takes in the capture's next packet; returns its flow.
+    /// Assigns the capture's next packet to its flow and returns its place there.
     #[inline]
     pub fn track(&mut self, at: Timestamp, packet: &Packet<'_>) -> Tracked {
         let (key, sender) = FlowKey::of(packet);
@@ -90,8 +90,8 @@ impl FlowTable {
         self.admit(at, &key, hash(&key), sender, numbers)
     }
 
-    /// Tells the processor that [`place`](Self::place) will soon be called for `arrival`; guesses
-    /// its slot, mostly rightly.
+    /// Prefetches the flow that `arrival` probably belongs to, ahead of [`place`](Self::place).
+    /// Returns its guessed slot, which is mostly right.
     #[inline]
     pub fn expect(&self, arrival: &Arrival) -> Option<Slot> {
         let slot = self.recent.slot(arrival.hash);
@@ -99,7 +99,7 @@ impl FlowTable {
         Some(slot)
     }
 
-    /// Takes in the capture's next packet and gives it its place in its flow.
+    /// Assigns the capture's next packet to its flow and fills in its direction and stream offsets.
     #[inline]
     pub fn place(&mut self, arrival: &mut Arrival) -> Tracked {
         let Arrival {
@@ -163,7 +163,7 @@ impl FlowTable {
         }
     }
 
-    /// The flow kept in `slot`.
+    /// Returns the flow in `slot`.
     ///
     /// # Panics
     ///
@@ -172,32 +172,34 @@ impl FlowTable {
         &self.flows[slot.index()]
     }
 
-    /// How many flows are alive.
+    /// Number of live flows.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether no flow is alive.
+    /// True if no flow is alive.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// How many flows there have been.
+    /// Number of flows so far, live or ended.
     pub fn flows_seen(&self) -> u32 {
         self.next_id.0
     }
 
-    /// How many flows ended early because too many were alive. Their later packets began new flows.
+    /// Number of flows that ended early because too many were alive. Later packets of a shed flow
+    /// start a new flow.
     pub fn flows_shed(&self) -> u32 {
         self.flows_shed
     }
 
-    /// Hands out the flows that ended since the last call; their slots may be used again after it.
+    /// Passes each flow that ended since the last call to `each`; their slots may be reused
+    /// afterwards.
     pub fn drain_ended(&mut self, each: impl FnMut(Slot, &Flow)) {
         self.drain_some(usize::MAX, each);
     }
 
-    /// Hands out at most `most` of the flows that ended; returns whether more are left.
+    /// Passes at most `most` of the ended flows to `each`; returns true if more are left.
     pub fn drain_some(&mut self, most: usize, mut each: impl FnMut(Slot, &Flow)) -> bool {
         let some = most.min(self.ended.len());
         for slot in self.ended.drain(..some) {
@@ -235,7 +237,7 @@ impl FlowTable {
     #[inline]
     fn is_over(&self, slot: Slot, now: Timestamp, sender: End, numbers: Option<Numbers>) -> bool {
         let flow = &self.flows[slot.index()];
-        // Nearly every packet is neither a SYN nor comes after a silence.
+        // Cheap checks first: nearly every packet is neither a SYN nor the first after a silence.
         (now - flow.last_seen > self.shortest_timeout && self.is_idle(flow, now))
             || numbers.is_some_and(|tcp| tcp.flags.syn() && flow.is_reused_by(sender, &tcp))
     }
@@ -244,7 +246,7 @@ impl FlowTable {
         now - flow.last_seen > self.timeouts.of(flow)
     }
 
-    /// Opens a flow, in place of the one between the same endpoints if there is one.
+    /// Opens a flow and ends the live flow between the same endpoints, if there is one.
     #[inline(never)]
     fn open(
         &mut self,
@@ -294,8 +296,8 @@ impl FlowTable {
         slot
     }
 
-    /// Ends the least active flows: those of which only one end was heard, then those that have been
-    /// silent longest.
+    /// Ends the least active flows: first flows where only one end has sent, then those that have
+    /// been silent longest.
     #[cold]
     fn shed(&mut self) {
         let of = |slot: &Slot| {
@@ -322,13 +324,13 @@ impl FlowTable {
         self.ended.push(slot);
     }
 
-    /// Lets time pass up to a packet captured at `at`; returns the time by which its own flow is to
-    /// be judged.
+    /// Advances the table's time to a packet captured at `at`; returns the time by which the
+    /// packet's own flow is checked for its timeout.
     #[inline]
     fn pass(&mut self, at: Timestamp) -> Timestamp {
         let before = std::mem::replace(&mut self.previous, at);
         self.tracked_since_sweep += 1;
-        // Most packets come a little after the one before.
+        // Fast path: most packets come shortly after the one before.
         if before <= at
             && at - before <= INCREDIBLE_SILENCE
             && self.swept <= before
@@ -341,11 +343,12 @@ impl FlowTable {
 
     #[inline(never)]
     fn pass_far(&mut self, before: Timestamp, at: Timestamp) -> Timestamp {
-        // Other flows are judged by the earlier of two packets, so that one of them may be wrong.
+        // Other flows are checked by the earlier of two successive timestamps, so that a single
+        // wrong one ends none.
         let certain = at.min(before);
         self.swept = self.swept.min(certain);
-        // The whole table is walked, so a few packets must have come since the last time for what
-        // is in it: else a file whose times jump to and fro would take for ever.
+        // A sweep walks the whole table, so it must be paid for by packets since the last one.
+        // Otherwise a file whose timestamps jump back and forth is swept at almost every packet.
         let is_affordable = self.tracked_since_sweep > self.len() / 4;
         if is_affordable && certain - self.swept > self.sweep_interval {
             self.sweep(certain);
@@ -387,15 +390,15 @@ mod tests {
         0.1 < S. 200 ack 101
     ";
 
-    /// Whether a segment of the client so many seconds after a script's last line is in a flow of
-    /// its own. Another flow shows every second that time passes.
+    /// Returns true if a client's segment starts a new flow when it comes `seconds` after the
+    /// script's last line, at `last`. A packet of another flow each second makes time pass.
     fn is_over_after(before: &str, last: u32, seconds: u32, segment: &str) -> bool {
         let second = |second| format!("{}.0 > udp 1 flow 9\n", last + second);
         let silence: String = (1..=seconds).map(second).collect();
         let end = last + seconds;
         let swept = flows(&format!("{before}\n{silence}\n{end}.0 > {segment}"));
         let is_first = swept.last() != Some(&0);
-        // Whether the flow was swept away or this packet tells that it is over makes no difference.
+        // A sweep and the check of this packet's own flow give the same answer.
         let direct = flows(&format!("{before}\n{end}.0 > {segment}"));
         assert_eq!(is_first, direct.last() != Some(&0));
         is_first
@@ -492,7 +495,7 @@ mod tests {
             tracked.iter().map(|tracked| tracked.slot.0).collect()
         };
         assert_eq!(slots(&mut table, "0 > S 1\n1 > S 2\n2 > S 3"), [0, 1, 2]);
-        // Those that ended can still be read.
+        // Ended flows are readable until they are drained.
         assert_eq!(table.flow(Slot(0)).id, FlowId(0));
         let mut drained = Vec::new();
         table.drain_ended(|slot, flow| drained.push((slot.0, flow.id.0)));
@@ -522,8 +525,8 @@ mod tests {
         let mut ended = 0;
         for number in 0..1_000_000_u32 {
             let at = Timestamp::from_nanos(i64::from(number) * 1_000_000);
-            // Each time another client is refused: behind the 14 bytes of Ethernet, the source
-            // address is at 12 and the destination address at 16.
+            // Each connection attempt has a new client address and is refused. After the 14 bytes
+            // of Ethernet, the source address is at offset 12 and the destination address at 16.
             for ((_, frame), address) in frames.iter_mut().zip([14 + 12, 14 + 16]) {
                 frame[address..address + 4].copy_from_slice(&number.to_be_bytes());
                 let packet = decode(LinkType::ETHERNET, frame, 54, Tunnels::Closed).unwrap();
@@ -532,7 +535,8 @@ mod tests {
             table.drain_ended(|_, _| ended += 1);
         }
         assert_eq!(ended + table.len(), 1_000_000);
-        // A minute, and a quarter of one until the next sweep.
+        // One minute of timeout and a quarter of a minute until the next sweep, at 1000 flows per
+        // second.
         assert!(table.flows.len() < 76_000, "{} places", table.flows.len());
     }
 

@@ -4,15 +4,16 @@ use tcpexp_units::TimeDelta;
 
 use crate::{Flow, Protocol};
 
-/// The idle time after which a flow is over, in capture time.
+/// Idle times after which a flow ends, in capture time.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// A TCP connection that is open. RFC 5382, section 5, has middleboxes keep one for two hours
-    /// and four minutes; a flow table that does the same never splits what still works.
+    /// An open TCP connection. Middleboxes must keep it for at least two hours and four minutes
+    /// (RFC 5382, section 5), so a table with this timeout does not split a connection that still
+    /// works.
     pub open: TimeDelta,
-    /// A TCP connection of which only one end has sent (RFC 5382, section 5: four minutes).
+    /// A TCP connection where only one end has sent (RFC 5382, section 5: four minutes).
     pub opening: TimeDelta,
-    /// A TCP connection that was closed or reset: late retransmissions still belong to it.
+    /// A closed or reset TCP connection: late retransmissions still belong to it.
     pub closed: TimeDelta,
     /// A UDP flow (RFC 4787, section 4.3, recommends five minutes).
     pub udp: TimeDelta,
@@ -30,7 +31,7 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// The one for what `flow` is now.
+    /// Returns the timeout for the present state of `flow`.
     pub(crate) fn of(&self, flow: &Flow) -> TimeDelta {
         match flow.key.protocol() {
             Protocol::Udp => self.udp,
@@ -40,7 +41,7 @@ impl Timeouts {
         }
     }
 
-    /// The least of all.
+    /// Returns the shortest timeout.
     pub(crate) fn shortest(&self) -> TimeDelta {
         let Self {
             open,

@@ -1,4 +1,4 @@
-//! For tests: what a table says of the packets of a script.
+//! Test helpers: a table's answers for the packets of a script.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use tcpexp_wire::{LinkType, Packet, Tunnels, decode};
 
 use crate::{Direction, FlowTable, StreamOffset, Tracked};
 
-/// Shows the packets of a script to `each`.
+/// Passes the packets of a script to `each`.
 pub(crate) fn packets(text: &str, mut each: impl FnMut(Timestamp, &Packet<'_>)) {
     for (at, frame) in script::packets(text) {
         let wire_bytes = u32::try_from(frame.len()).unwrap();
@@ -17,25 +17,25 @@ pub(crate) fn packets(text: &str, mut each: impl FnMut(Timestamp, &Packet<'_>)) 
     }
 }
 
-/// What `table` says of each packet of a script.
+/// Returns the answer of `table` for each packet of a script.
 pub(crate) fn track(table: &mut FlowTable, text: &str) -> Vec<Tracked> {
     let mut tracked = Vec::new();
     packets(text, |at, packet| tracked.push(table.track(at, packet)));
     tracked
 }
 
-/// The number of each packet's flow.
+/// Returns the flow number of each packet.
 pub(crate) fn numbers(tracked: &[Tracked]) -> Vec<u32> {
     tracked.iter().map(|tracked| tracked.flow.0).collect()
 }
 
-/// The number of the flow of each packet of a script.
+/// Returns the flow number of each packet of a script.
 pub(crate) fn flows(text: &str) -> Vec<u32> {
     numbers(&track(&mut FlowTable::default(), text))
 }
 
-/// One line a packet: its flow, its direction, and how far it starts behind the first packet of
-/// that flow and direction.
+/// Formats one line per packet: its flow, its direction, and the distance of its start from the
+/// first packet of the same flow and direction.
 pub(crate) fn table(text: &str) -> String {
     let mut firsts: Vec<(u32, Direction, StreamOffset)> = Vec::new();
     let mut lines = String::new();
@@ -57,7 +57,7 @@ pub(crate) fn table(text: &str) -> String {
     lines
 }
 
-/// One line a flow: who opened it, and how that is known.
+/// Formats one line per flow: its initiator and the evidence for it.
 pub(crate) fn initiators(text: &str) -> String {
     let mut flows = FlowTable::default();
     let mut lines = String::new();
