@@ -16,10 +16,10 @@ use crate::step::{Found, Search, Step};
 use crate::walk::Walk;
 use crate::{Compression, Damage, Error, Format, Interface, NoTime, Record};
 
-/// Bytes read at a time from a compressed stream.
+/// Number of bytes read at a time from a compressed stream.
 const COMPRESSED_BUFFER_BYTES: usize = 128 << 10;
 
-/// Bytes needed to recognise the compression or the capture format.
+/// Number of bytes needed to recognise the compression or the capture format.
 const MAGIC_BYTES: usize = 4;
 
 /// An open capture, read record by record.
@@ -33,7 +33,7 @@ pub struct Capture<'a> {
     compressed: Option<(Compression, Arc<AtomicU64>)>,
     total_bytes: Option<u64>,
     progress: Progress,
-    /// Whether records behind one may be read to judge its time.
+    /// True if later records may be read to check a record's timestamp.
     looks_ahead: bool,
 }
 
@@ -46,7 +46,7 @@ impl Capture<'static> {
     /// without mmap are read as streams.
     pub fn from_file(file: File) -> Result<Self, Error> {
         let metadata = file.metadata().map_err(|source| Error::Read { source })?;
-        // Files in /proc report a length of 0 and have content.
+        // Files in /proc have content although they report a length of 0.
         if !metadata.is_file() || metadata.len() == 0 {
             return Self::from_reader(file);
         }
@@ -63,9 +63,10 @@ impl Capture<'static> {
 
     /// Reads a stream: standard input, a pipe, a live capture.
     ///
-    /// A record is handed out as soon as its last byte has been read, but for the first one and one
-    /// more than a day from the record before it: the records behind decide whether its time is an
-    /// outlier. See [`without_look_ahead`](Self::without_look_ahead).
+    /// A record is returned as soon as its last byte has been read. The exceptions are the first
+    /// record and any record more than a day from the previous one: for these, the following
+    /// records decide whether the timestamp is an outlier. See
+    /// [`without_look_ahead`](Self::without_look_ahead).
     pub fn from_reader(reader: impl Read + Send + 'static) -> Result<Self, Error> {
         let mut source = Source::stream(Box::new(reader));
         source
@@ -94,19 +95,21 @@ impl<'a> Capture<'a> {
         .map(|capture| capture.of_total(bytes.len() as u64))
     }
 
-    /// Hands out every record as soon as its last byte has been read, whatever its time.
+    /// Makes [`next_record`](Self::next_record) return every record as soon as its last byte has
+    /// been read, whatever its timestamp.
     ///
-    /// For live captures: no time is reported as [`NoTime::Outlier`].
+    /// For live captures: no timestamp is reported as [`NoTime::Outlier`].
     #[must_use]
     pub fn without_look_ahead(mut self) -> Self {
         self.looks_ahead = false;
         self
     }
 
-    /// The next record; `None` at the end of the file, or at damage without a sound record behind it.
+    /// Returns the next record; `None` at the end of the file, or at damage without a sound record
+    /// after it.
     ///
-    /// After the first `None`, every call returns `None`; [`damage`](Self::damage) tells the two cases
-    /// apart.
+    /// After the first `None`, every call returns `None`; [`damage`](Self::damage) distinguishes
+    /// the two cases.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -159,7 +162,8 @@ impl<'a> Capture<'a> {
         None
     }
 
-    /// The time of the record that the window starts with, which does not follow the one before it.
+    /// Checks the timestamp of the record at the start of the window, which is not near the one
+    /// before.
     #[cold]
     fn judge(&mut self, at: Timestamp, record_bytes: usize) -> Result<Timestamp, NoTime> {
         let Self { source, walk, .. } = self;
@@ -177,7 +181,7 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// The first damage in the part of the file read so far.
+    /// Returns the first damage in the part of the file read so far.
     ///
     /// [`damaged_places`](Self::damaged_places) counts all damage.
     pub fn damage(&self) -> Option<&Damage> {
@@ -189,24 +193,24 @@ impl<'a> Capture<'a> {
         self.damaged_places
     }
 
-    /// Unusable bytes of the (decompressed) file that are followed by sound records.
+    /// Number of unusable bytes of the (decompressed) file that are followed by sound records.
     pub fn skipped_bytes(&self) -> u64 {
         self.skipped_bytes
     }
 
-    /// The format of the file.
+    /// Returns the format of the file.
     pub fn format(&self) -> Format {
         self.walk.format()
     }
 
-    /// How the file is compressed, if it is.
+    /// Returns the compression of the file, if any.
     pub fn compression(&self) -> Option<Compression> {
         self.compressed
             .as_ref()
             .map(|&(compression, _)| compression)
     }
 
-    /// The interfaces described so far, over all sections, in the order of the file.
+    /// Returns the interfaces described so far, over all sections, in the order of the file.
     ///
     /// A pcapng file describes its interfaces between its packets and their counters at its end, so
     /// call this after the last record. Every record's `interface` is an index into this slice.
@@ -214,7 +218,7 @@ impl<'a> Capture<'a> {
         self.walk.interfaces()
     }
 
-    /// Bytes of the stored file consumed so far, for progress displays.
+    /// Number of bytes of the stored file consumed so far, for progress displays.
     ///
     /// Counts compressed bytes of a compressed file, up to one buffer ahead of the records.
     pub fn position(&self) -> u64 {
@@ -302,7 +306,7 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Searches for the next sound record behind the damage `reason`.
+    /// Searches for the next sound record after the damage `reason`.
     fn find_next(&mut self, reason: Damage) {
         let offset = self.source.offset();
         self.source.consume(1);
@@ -372,7 +376,7 @@ impl fmt::Debug for Capture<'_> {
     }
 }
 
-/// Reads the file's header and nothing more: a live capture may not have any record yet.
+/// Reads only the file's header: a live capture may not have any record yet.
 fn read_header(source: &mut Source<'_>, compression: Option<Compression>) -> Result<Walk, Error> {
     let read = source
         .fill_to(MAGIC_BYTES)

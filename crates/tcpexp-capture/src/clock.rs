@@ -6,17 +6,17 @@ use tcpexp_units::Timestamp;
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
-/// The step of an interface's timestamps, in seconds.
+/// Resolution of an interface's timestamps, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// 10 to the power of minus this.
+    /// 10 to the power of minus this value.
     PowerOfTen(u8),
-    /// 2 to the power of minus this.
+    /// 2 to the power of minus this value.
     PowerOfTwo(u8),
 }
 
 impl Resolution {
-    /// Reads the `if_tsresol` option: the top bit says which base.
+    /// Decodes the `if_tsresol` option; the top bit selects the base.
     pub(crate) fn from_option(value: u8) -> Self {
         match value & 0x80 {
             0 => Self::PowerOfTen(value),
@@ -25,7 +25,7 @@ impl Resolution {
     }
 }
 
-/// Prints the unit that has a name, or the power: `microseconds`, `2^-20 s`.
+/// Prints the name of the unit if it has one, else the power: `microseconds`, `2^-20 s`.
 impl fmt::Display for Resolution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -53,7 +53,7 @@ enum Scale {
     Multiply(i128),
     Divide(i128),
     Shift(u8),
-    /// Units so small that 2^64 of them are less than a nanosecond.
+    /// Units so small that 2^64 of them are below one nanosecond.
     Nothing,
 }
 
@@ -65,7 +65,7 @@ impl Clock {
         offset_nanos: 0,
     };
 
-    /// Units of `resolution`, counted from `offset_seconds` after 1970.
+    /// Creates a clock with units of `resolution`, counted from `offset_seconds` after 1970.
     pub(crate) fn new(resolution: Resolution, offset_seconds: i64) -> Self {
         let scale = match resolution {
             Resolution::PowerOfTen(power @ 0..=9) => {
@@ -90,7 +90,8 @@ impl Clock {
         self.resolution
     }
 
-    /// The time of `units`; `None` if it is before 1677 or after 2262, outside of `i64` nanoseconds.
+    /// Returns the time of `units`; `None` if it is before 1677 or after 2262, outside the range of
+    /// `i64` nanoseconds.
     #[inline]
     pub(crate) fn at(&self, units: u64) -> Option<Timestamp> {
         let units = i128::from(units);

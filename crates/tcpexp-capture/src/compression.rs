@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::bufread::MultiGzDecoder;
 use lz4_flex::frame::FrameDecoder;
 
-/// How a file is compressed.
+/// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// gzip (RFC 1952), any number of members.
@@ -108,7 +108,7 @@ impl<R: Read> Read for EndSeen<R> {
     }
 }
 
-/// Publishes the number of bytes read, for progress displays.
+/// Counts the bytes read, for progress displays.
 pub(crate) struct Counted<R> {
     input: R,
     consumed: Arc<AtomicU64>,

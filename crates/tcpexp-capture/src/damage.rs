@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::Compression;
 
-/// Bytes behind a sound file header that are no records.
+/// Damage after a sound file header: bytes that are not records.
 ///
 /// All offsets count bytes of the decompressed file from its start. Everything before the offset
 /// was used.
@@ -17,9 +17,9 @@ pub enum Damage {
     RecordCut {
         /// Start of the record.
         offset: u64,
-        /// Its length with headers.
+        /// Length of the record with headers.
         claimed: u64,
-        /// Bytes from its start to the end of the file.
+        /// Number of bytes from its start to the end of the file.
         left: u64,
     },
     /// The file ends within the fixed part of a record's header.
@@ -27,19 +27,19 @@ pub enum Damage {
     HeaderCut {
         /// Start of the header.
         offset: u64,
-        /// Bytes of it that are there.
+        /// Number of header bytes that are there.
         left: u64,
     },
-    /// A record longer than any that is accepted.
+    /// A record longer than the accepted maximum.
     #[error(
         "record at byte {offset} claims {claimed} bytes, more than the {limit} a record can have"
     )]
     Oversized {
         /// Start of the record.
         offset: u64,
-        /// The length it claims.
+        /// Claimed length in bytes.
         claimed: u64,
-        /// The longest length that is accepted.
+        /// Longest accepted length in bytes.
         limit: u64,
     },
     /// More captured bytes than the packet had, and more than the file's snapshot length.
@@ -47,9 +47,9 @@ pub enum Damage {
     MoreThanThePacket {
         /// Start of the record.
         offset: u64,
-        /// Captured bytes it claims.
+        /// Claimed number of captured bytes.
         captured: u32,
-        /// Length of the packet it claims.
+        /// Claimed length of the packet.
         wire: u32,
     },
     /// A pcapng block too short to hold its own header.
@@ -57,7 +57,7 @@ pub enum Damage {
     BlockLength {
         /// Start of the block.
         offset: u64,
-        /// The length it claims.
+        /// Claimed length in bytes.
         length: u32,
     },
     /// A pcapng block whose two lengths differ.
@@ -77,9 +77,9 @@ pub enum Damage {
     BlockContent {
         /// Start of the block.
         offset: u64,
-        /// Bytes its content needs.
+        /// Number of bytes that its content needs.
         claimed: u64,
-        /// Bytes between its lengths.
+        /// Number of bytes between its two lengths.
         room: u64,
     },
     /// A packet of an interface without an Interface Description Block. Skipped.
@@ -87,15 +87,15 @@ pub enum Damage {
     UnknownInterface {
         /// Start of the block.
         offset: u64,
-        /// The interface it names, counted from its section's start.
+        /// Interface number, counted from the section's start.
         interface: u32,
     },
-    /// A pcapng interface beyond the number that is kept. Skipped, and so are its packets.
+    /// A pcapng interface beyond the maximum number. Skipped, and so are its packets.
     #[error("interface at byte {offset} is one more than the {limit} that a file may have")]
     TooManyInterfaces {
         /// Start of the block.
         offset: u64,
-        /// How many interfaces are kept.
+        /// Maximum number of interfaces.
         limit: usize,
     },
     /// A pcapng section header without a byte order.
@@ -114,12 +114,12 @@ pub enum Damage {
         /// Minor version.
         minor: u16,
     },
-    /// One of the errors above, with sound records behind it.
+    /// One of the errors above, with sound records after it.
     #[error("{reason}; skipped {} bytes to byte {resumed}", resumed - offset)]
     Skipped {
         /// First byte that was not used.
         offset: u64,
-        /// Where the next record was found.
+        /// Offset of the next sound record.
         resumed: u64,
         /// The error at the first of these bytes.
         reason: Box<Damage>,
@@ -127,9 +127,9 @@ pub enum Damage {
     /// The compressed data is cut or corrupt.
     #[error("the {compression} data breaks off after {offset} decompressed bytes")]
     Decompression {
-        /// Decompressed bytes that could be used.
+        /// Number of usable decompressed bytes.
         offset: u64,
-        /// How the file is compressed.
+        /// Compression of the file.
         compression: Compression,
         /// The decoder's error.
         source: io::Error,
@@ -137,7 +137,7 @@ pub enum Damage {
     /// Reading failed within the file.
     #[error("reading failed after byte {offset}")]
     Read {
-        /// Bytes read before the failure.
+        /// Number of bytes read before the failure.
         offset: u64,
         /// The system's error.
         source: io::Error,
@@ -145,7 +145,7 @@ pub enum Damage {
 }
 
 impl Damage {
-    /// First unusable byte of the decompressed file.
+    /// Returns the offset of the first unusable byte of the decompressed file.
     pub fn offset(&self) -> u64 {
         match *self {
             Self::RecordCut { offset, .. }

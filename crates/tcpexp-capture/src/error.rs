@@ -45,7 +45,7 @@ pub enum Error {
     /// The compressed data yields no byte.
     #[error("cannot decompress the {compression} data")]
     Decompress {
-        /// How the file is compressed.
+        /// Compression of the file.
         compression: Compression,
         /// The decoder's error.
         source: io::Error,
@@ -53,7 +53,7 @@ pub enum Error {
     /// The decompressed file is unusable.
     #[error("the {compression} file holds no capture")]
     Inside {
-        /// How the file is compressed.
+        /// Compression of the file.
         compression: Compression,
         /// The error of the decompressed bytes.
         source: Box<Error>,

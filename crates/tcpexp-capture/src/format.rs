@@ -35,12 +35,12 @@ impl ByteOrder {
         }
     }
 
-    /// The `u16` at byte `at`, if it is there.
+    /// Returns the `u16` at byte `at`, if it is there.
     pub(crate) fn u16_at(self, bytes: &[u8], at: usize) -> Option<u16> {
         Some(self.u16(*bytes.get(at..)?.first_chunk()?))
     }
 
-    /// The `u32` at byte `at`, if it is there.
+    /// Returns the `u32` at byte `at`, if it is there.
     #[inline]
     pub(crate) fn u32_at(self, bytes: &[u8], at: usize) -> Option<u32> {
         Some(self.u32(*bytes.get(at..)?.first_chunk()?))

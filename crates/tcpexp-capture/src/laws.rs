@@ -41,7 +41,7 @@ fn at_once(bytes: &[u8]) -> String {
     shown(Capture::from_bytes(bytes))
 }
 
-/// Whole records, each as a line.
+/// Returns the lines of whole records.
 fn records(shown: &str) -> Vec<&str> {
     shown
         .lines()
@@ -49,7 +49,7 @@ fn records(shown: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A valid file, and where each of its records ends.
+/// Generates a valid file and the end offsets of its records.
 fn valid(packet_bytes: Range<usize>) -> impl Strategy<Value = (Vec<u8>, Vec<usize>)> {
     let packets = vec((0..100_000_u32, vec(any::<u8>(), packet_bytes)), 0..12);
     (packets, any::<bool>(), 0..5_u8).prop_map(|(packets, swap, kind)| {
@@ -107,7 +107,8 @@ proptest! {
         ];
         let file = [&starts[start][..], &bytes].concat();
         let (at_once, dripped) = (at_once(&file), dripped(&file));
-        // Decoders keep back what they made of corrupt data, more of it when asked for more.
+        // The two may differ for corrupt compressed data: a decoder holds back output, and larger
+        // reads hold back more.
         if start < 5 {
             prop_assert_eq!(at_once, dripped);
         }
@@ -148,7 +149,7 @@ proptest! {
 
     #[test]
     fn garbage_between_records_loses_none_of_them(
-        // Empty packets prove nothing about themselves, so none is taken for a record.
+        // Packets are not empty: an empty packet gives no evidence that it is a record.
         (file, ends) in valid(1..80),
         garbage in vec(0xe0..=0xff_u8, 12..300),
     ) {

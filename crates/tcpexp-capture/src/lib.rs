@@ -1,4 +1,4 @@
-//! Bytes of a capture file to timestamped records, without copying.
+//! Reads the timestamped records of a capture file without copying.
 //!
 //! Reads pcap (micro- and nanoseconds, both byte orders, the "modified" variant, the swapped
 //! lengths of version 2.2) and pcapng (sections, interfaces, every packet block, drop counters),

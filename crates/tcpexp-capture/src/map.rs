@@ -12,21 +12,21 @@ use memmap2::Mmap;
 #[derive(Debug)]
 pub struct MappedFile(Mmap);
 
-/// Bytes whose pages are released together.
+/// Number of bytes whose pages are released together.
 const WINDOW_BYTES: usize = 4 << 20;
 
 /// Position of one pass over a [`MappedFile`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Passage {
-    /// One past the last byte whose pages were released.
+    /// One past the last released byte.
     given_back: usize,
-    /// Whether no later pass reads the same bytes.
+    /// True if no later pass reads the same bytes.
     is_last: bool,
 }
 
 impl Passage {
-    /// A pass from the first byte. The last pass releases the pages behind it, so that a file larger
-    /// than the memory does not evict other data.
+    /// Starts a pass at the first byte. The last pass releases the pages it has read, so that a
+    /// file larger than the memory does not evict other data.
     pub fn new(is_last: bool) -> Self {
         Self {
             is_last,
@@ -61,8 +61,8 @@ impl MappedFile {
         reason = "giving pages back is unsafe in general; see SAFETY"
     )]
     fn give_back(&self, start: usize, bytes: usize) {
-        // SAFETY: MADV_DONTNEED loses data only in private dirty pages. The mapping is of a file and
-        // read-only: a released page is read from the file again when it is touched.
+        // SAFETY: MADV_DONTNEED loses data only in private dirty pages. The mapping is read-only
+        // and backed by a file: the kernel reads a released page from the file on the next access.
         let _ = unsafe {
             self.0
                 .unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, bytes)
@@ -86,15 +86,15 @@ impl Deref for MappedFile {
     reason = "the file may change under a mapping; see SAFETY"
 )]
 pub(crate) fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the mapping is read-only, and lives as long as every slice of it (`Source` owns it
-    // and lends). What the type system cannot promise is that no other process writes the file
-    // meanwhile. If one does, bytes differ between reads: the walk decodes each header once, checks
-    // every length against the mapping's own length before it slices, and keeps no invariant in
-    // the file, so wrong bytes give a wrong or damaged record and nothing worse. If one shortens
-    // the file, touching the lost pages kills the process with SIGBUS, which is no memory error;
-    // `Capture::from_reader` is there for files that are being rotated.
+    // SAFETY: the mapping is read-only and outlives every slice of it (`Source` owns it and lends).
+    // The type system cannot guarantee that no other process writes the file meanwhile. If one
+    // does, bytes differ between reads: the walk decodes each header once, checks every length
+    // against the mapping's own length before it slices, and keeps no invariant in the file, so
+    // wrong bytes give a wrong or damaged record and nothing worse. If another process shortens the
+    // file, an access to the lost pages kills this process with SIGBUS, which is not a memory
+    // error; `Capture::from_reader` reads files that are being rotated.
     let map = unsafe { Mmap::map(file)? };
-    // Advice: without it the pages still come, a little later.
+    // Advice only: without it the reads are correct, but slower.
     #[cfg(unix)]
     let _ = map.advise(memmap2::Advice::Sequential);
     Ok(map)

@@ -1,31 +1,31 @@
-//! Timestamps that cannot be true: a record years away from the records around it.
+//! Detection of outlier timestamps: a record years away from the records around it.
 //!
-//! A clock that is set moves all records behind it, and captures that are joined go on at another
-//! time. A single record that stands alone in time is neither: its timestamp was damaged or written
-//! wrong, and one such record would stretch every duration, bin and clock estimate.
+//! A clock step moves all later records, and joined captures continue at another time. A single
+//! record that is alone in time is neither: its timestamp was damaged or miswritten, and would
+//! stretch every duration, bin and clock estimate.
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
-/// Neighbouring records this near each other need no second look: a day, the longest silence of a
-/// live link that the project's captures show.
+/// Greatest distance between neighbouring records that needs no check: a day, the longest silence
+/// of a live link in the project's captures.
 const NEAR: TimeDelta = TimeDelta::from_seconds(86_400);
-/// How many of the records that follow decide. Captures of two interfaces with different clocks
-/// alternate more often than that.
+/// Number of following records that decide. Two interfaces with different clocks alternate more
+/// often than this.
 const LOOK_AHEAD: usize = 8;
-/// At the end of a file nothing follows that could confirm a record. A capture may pause for days,
-/// but a last record a year after all others is an outlier.
+/// Limit for the last record of a file, which no later record can confirm. A capture may pause for
+/// days, but a last record a year after all others is an outlier.
 const NEVER: TimeDelta = TimeDelta::from_seconds(365 * 86_400);
 
-/// The time that a capture has come to.
+/// Position of a capture in time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
     latest: Option<Timestamp>,
-    /// The latest time before the last jump: two clocks in one file alternate.
+    /// Latest time before the last jump, because records of two clocks may alternate.
     before: Option<Timestamp>,
 }
 
 impl Progress {
-    /// Takes in a time if it follows the latest one closely; returns whether it does.
+    /// Returns true if `at` is within `NEAR` of the latest time, and then records it.
     #[inline]
     pub(crate) fn follows(&mut self, at: Timestamp) -> bool {
         let follows = self.latest.is_some_and(|latest| is_near(latest, at));
@@ -35,8 +35,8 @@ impl Progress {
         follows
     }
 
-    /// Decides on a time that does not follow the latest one; `next` gives the times of the records
-    /// behind it, as long as there are some.
+    /// Decides whether `at`, which is not near the latest time, is an outlier. `next` returns the
+    /// times of the following records, as long as there are any.
     #[cold]
     pub(crate) fn is_outlier(
         &mut self,
@@ -59,7 +59,8 @@ impl Progress {
             seen = Some(time);
         }
         let is_outlier = match (self.latest, seen) {
-            // The first record of a file: those behind it agree with each other.
+            // The first record of a file is an outlier if the records after it agree with each
+            // other.
             (None, _) => others_agree,
             (Some(latest), None) => !is_within(latest, at, NEVER),
             (Some(_), Some(_)) => returns,
@@ -67,7 +68,7 @@ impl Progress {
         is_outlier || self.accept(at)
     }
 
-    /// Goes on from `at`, which is no outlier: always false.
+    /// Continues from `at`, which is not an outlier; always returns false.
     pub(crate) fn accept(&mut self, at: Timestamp) -> bool {
         self.before = self.latest.replace(at);
         false
@@ -90,7 +91,7 @@ mod tests {
 
     const DAY: i64 = 86_400;
 
-    /// The places of the outliers among records at these seconds.
+    /// Returns the indices of the outliers among records at these seconds.
     fn outliers(seconds: &[i64]) -> Vec<usize> {
         let times: Vec<Timestamp> = seconds
             .iter()

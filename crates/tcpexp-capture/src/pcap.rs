@@ -14,7 +14,7 @@ use crate::{ByteOrder, Damage, Error, Format, Interface};
 /// only if the file's own snapshot length allows it.
 const USUAL_SNAPLEN: u32 = 256 << 10;
 
-/// Seconds that neighbouring records may be apart during resynchronisation.
+/// Greatest distance in seconds between neighbouring records during resynchronisation.
 const NEAR_SECONDS: u32 = 86_400;
 
 /// A walk over the records of a pcap file.
@@ -24,9 +24,9 @@ pub(crate) struct PcapWalk {
     layout: Layout,
     interface: Interface,
     nanos_per_fraction: i64,
-    /// Captured bytes up to which a record takes the fast path.
+    /// Greatest captured length, in bytes, that takes the fast path.
     usual: u32,
-    /// Most captured bytes that are accepted.
+    /// Greatest captured length that is accepted, in bytes.
     limit: u32,
     /// Whole seconds of the last record.
     last_seconds: Option<u32>,
@@ -50,7 +50,7 @@ enum Layout {
 enum Lengths {
     CapturedFirst,
     WireFirst,
-    /// Version 2.3 was written both ways; the smaller is the captured one.
+    /// Version 2.3 was written in both orders; the smaller length is the captured one.
     Either,
 }
 
@@ -78,7 +78,7 @@ impl From<LegacyPcapBlock<'_>> for Head {
 impl PcapWalk {
     pub(crate) const HEADER_BYTES: usize = 24;
 
-    /// Whether a file that starts like this is pcap.
+    /// True if a file that starts with these bytes is pcap.
     pub(crate) fn starts(start: &[u8]) -> bool {
         magic(start).is_some()
     }
@@ -149,7 +149,7 @@ impl PcapWalk {
         &self.interface
     }
 
-    /// The record at the start of the window, if it is complete and of the usual length.
+    /// Returns the record at the start of the window, if it is complete and of the usual length.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -174,7 +174,7 @@ impl PcapWalk {
         })
     }
 
-    /// What the window starts with, without stepping over it.
+    /// Returns the kind and size of what starts the window, without consuming it.
     pub(crate) fn peek(&self, window: &[u8]) -> Peek {
         let header_bytes = self.layout.header_bytes();
         match self.layout.head(window) {
@@ -188,7 +188,8 @@ impl PcapWalk {
 
     #[inline]
     fn time(&self, head: Head) -> Timestamp {
-        // Fits: 2^32 seconds are half the range, and 2^32 microseconds are hardly more than one.
+        // No overflow: 2^32 seconds are half the range, and 2^32 microseconds are little more than
+        // an hour.
         let nanos = i64::from(head.seconds) * 1_000_000_000
             + i64::from(head.fraction) * self.nanos_per_fraction;
         Timestamp::from_nanos(nanos)
@@ -236,8 +237,8 @@ impl PcapWalk {
                 search: true,
             };
         }
-        // Each alone is common: offload exceeds the snapshot length, and some writers leave the wire
-        // length at 0.
+        // Either condition alone is common: offload exceeds the snapshot length, and some writers
+        // leave the wire length at 0.
         if head.captured > self.usual && head.captured > head.wire {
             return Step::Broken {
                 damage: Damage::MoreThanThePacket {
@@ -260,7 +261,8 @@ impl PcapWalk {
                 claimed: record_bytes as u64,
                 left,
             },
-            // A sound record whose end is missing: the bytes that follow are its packet.
+            // If the header is plausible, only the record's end is missing: the remaining bytes are
+            // its packet.
             search: !self.plausible(head, self.last_seconds),
         }
     }
@@ -289,7 +291,7 @@ impl PcapWalk {
         }
     }
 
-    /// Whether no field contradicts another, nor the record before.
+    /// True if the fields contradict neither each other nor the previous record.
     fn plausible(&self, head: Head, near: Option<u32>) -> bool {
         let fractions = 1_000_000_000 / self.nanos_per_fraction;
         i64::from(head.fraction) < fractions
@@ -328,7 +330,7 @@ impl Layout {
         }
     }
 
-    /// The header of the record the window starts with, if the whole record is there.
+    /// Returns the header of the record at the start of the window, if the whole record is there.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as for `usual`, its only caller")]
     fn whole(self, window: &[u8]) -> Option<Head> {
@@ -344,7 +346,7 @@ impl Layout {
         parsed.ok().map(|(_, block)| Head::from(block))
     }
 
-    /// The header of the record the window starts with, if the header is there.
+    /// Returns the header of the record at the start of the window, if the whole header is there.
     fn head(self, window: &[u8]) -> Option<Head> {
         let (order, lengths) = match self {
             Self::Little | Self::LittleModified => (ByteOrder::Little, Lengths::CapturedFirst),
@@ -373,7 +375,7 @@ impl Layout {
     }
 }
 
-/// What the first four bytes of a pcap file say.
+/// Properties encoded in the first four bytes of a pcap file.
 #[derive(Clone, Copy)]
 struct Magic {
     byte_order: ByteOrder,

@@ -14,10 +14,10 @@ use crate::pcapng_search::BlockSearch;
 use crate::step::{Found, LONGEST_RECORD, Peek, Search, Step};
 use crate::{ByteOrder, Damage, Error, Format, Interface, NoTime};
 
-/// The least that is read of a block.
+/// Length of the shortest block: the least number of bytes read of a block.
 const SHORTEST_BLOCK_BYTES: usize = SHORTEST_BLOCK as usize;
 
-/// Most interfaces that are kept of one file, over all its sections. A machine with a network
+/// Upper bound on the interfaces kept for one file, over all its sections. A machine with a network
 /// interface for each of its containers has some thousands; a description of 32 bytes takes some
 /// hundred in memory.
 const MOST_INTERFACES: usize = 1 << 16;
@@ -31,7 +31,7 @@ pub(crate) struct NgWalk {
     /// Index in `interfaces` of the section's first interface.
     section_interfaces: usize,
     interfaces: Vec<Interface>,
-    /// Whether a section header or an interface was unreadable: interface numbers are unknown until
+    /// True if a section header or an interface was unreadable: interface numbers are unknown until
     /// the next section.
     section_lost: bool,
 }
@@ -42,7 +42,7 @@ struct Packet {
     time_units: Option<u64>,
     captured: u32,
     wire: u32,
-    /// Bytes of the body before the packet.
+    /// Number of bytes of the body before the packet.
     fixed_bytes: usize,
 }
 
@@ -50,7 +50,7 @@ impl NgWalk {
     /// Length of the shortest section header.
     pub(crate) const HEADER_BYTES: usize = SECTION_HEADER_BYTES;
 
-    /// Whether a file that starts like this is pcapng.
+    /// True if a file that starts with these bytes is pcapng.
     pub(crate) fn starts(start: &[u8]) -> bool {
         starts_section(start)
     }
@@ -109,7 +109,7 @@ impl NgWalk {
         self.other_block(window, at_end, offset)
     }
 
-    /// What the window starts with, without stepping over it.
+    /// Returns the kind and size of what starts the window, without consuming it.
     pub(crate) fn peek(&self, window: &[u8]) -> Peek {
         let order = self.order;
         let Some(head) = window.first_chunk::<SHORTEST_BLOCK_BYTES>() else {
@@ -131,7 +131,7 @@ impl NgWalk {
         let step = match kind {
             EPB_MAGIC => self.enhanced_packet(&block),
             OPB_MAGIC => self.old_packet(&block),
-            // What follows has other interfaces.
+            // Blocks after a section header have other interfaces.
             SHB_MAGIC | IDB_MAGIC => return Peek::Unknown,
             _ => return Peek::Pass(block.bytes),
         };
@@ -220,7 +220,8 @@ impl NgWalk {
                     claimed: length.into(),
                     left: window.len() as u64,
                 },
-                // A sound block whose end is missing: the bytes that follow are its content.
+                // If the header is plausible, only the block's end is missing: the remaining bytes
+                // are its content.
                 search: !sound_start(window, kind, length, order),
             },
         }
@@ -272,7 +273,7 @@ impl NgWalk {
         Step::Pass(block.bytes)
     }
 
-    /// Takes in interface statistics; those of an unknown interface are ignored.
+    /// Stores interface statistics; statistics of an unknown interface are ignored.
     fn statistics(&mut self, block: &Block<'_>) {
         let interface = self.order.u32_at(block.body, 0).and_then(|number| {
             self.interfaces
@@ -292,8 +293,8 @@ impl NgWalk {
         self.timed_packet(block, interface, fields)
     }
 
-    /// The obsolete Packet Block: as the Enhanced Packet Block, with a 16-bit interface and a drop
-    /// counter in one field.
+    /// Decodes the obsolete Packet Block: like the Enhanced Packet Block, with a 16-bit interface
+    /// and a drop counter in one field.
     fn old_packet(&self, block: &Block<'_>) -> Step {
         let Some(fields) = block.body.first_chunk::<20>() else {
             return block.cut_content(20);
@@ -317,8 +318,8 @@ impl NgWalk {
         self.packet(block, &packet)
     }
 
-    /// The Simple Packet Block: on the section's first interface, without a timestamp, cut to its
-    /// snapshot length.
+    /// Decodes the Simple Packet Block: on the section's first interface, without a timestamp, cut
+    /// to the interface's snapshot length.
     fn simple_packet(&self, block: &Block<'_>) -> Step {
         let Some(wire) = self.order.u32_at(block.body, 0) else {
             return block.cut_content(4);
@@ -368,7 +369,7 @@ impl NgWalk {
 
     #[cold]
     fn lost(&mut self, kind: u32, damage: Damage) -> Step {
-        // Interface numbers count from the section header on, so a missing block shifts them.
+        // Interface numbers count from the section header, so a missing block shifts them.
         self.section_lost |= matches!(kind, SHB_MAGIC | IDB_MAGIC);
         Step::Broken {
             damage,

@@ -1,4 +1,4 @@
-//! The frame of a pcapng block: type, length, body, length again.
+//! Framing of pcapng blocks: type, length, body, length again.
 
 use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, SHB_MAGIC, SPB_MAGIC};
 
@@ -8,10 +8,10 @@ use crate::{ByteOrder, Damage};
 /// The obsolete Packet Block (`pcapng` draft, appendix A).
 pub(crate) const OPB_MAGIC: u32 = 2;
 
-/// Block type and two lengths.
+/// Size of the frame: block type and two lengths.
 pub(crate) const SHORTEST_BLOCK: u32 = 12;
 
-/// Bytes of a block before its body.
+/// Number of bytes before a block's body.
 pub(crate) const BODY: usize = 8;
 
 /// Length of the shortest section header.
@@ -26,7 +26,7 @@ pub(crate) fn starts_section(start: &[u8]) -> bool {
 pub(crate) struct Block<'w> {
     pub(crate) kind: u32,
     pub(crate) body: &'w [u8],
-    /// Length with frame and padding.
+    /// Total length, with frame and padding.
     pub(crate) bytes: usize,
     pub(crate) offset: u64,
 }
@@ -46,9 +46,10 @@ impl Block<'_> {
     }
 }
 
-/// The block at the start of the window, if it is complete and both its lengths agree.
+/// Returns the block at the start of the window, if it is complete and its two lengths agree.
 ///
-/// Some writers do not count the padding in the length, and some of them do not write it either.
+/// Some writers leave the padding out of the length, and some of these also omit the padding
+/// itself.
 #[inline]
 pub(crate) fn whole_block(
     window: &[u8],
@@ -77,12 +78,12 @@ pub(crate) fn whole_block(
     })
 }
 
-/// Whether the start of a truncated block is plausible, so that only its end is missing.
+/// Returns true if the start of a truncated block is plausible, so that only its end is missing.
 pub(crate) fn sound_start(window: &[u8], kind: u32, length: u32, order: ByteOrder) -> bool {
-    // More than the options of a packet take: comments and hashes of some hundred bytes.
+    // Above the size of a packet's options: comments and hashes take some hundred bytes.
     const MUCH: u32 = 64 << 10;
     match kind {
-        // The captured length is at the same place in both.
+        // Both block types have the captured length at the same offset.
         EPB_MAGIC | OPB_MAGIC => order.u32_at(window, BODY + 12).is_none_or(|captured| {
             let fixed = length.checked_sub(32);
             fixed.is_some_and(|room| captured <= room && room - captured < MUCH)
@@ -95,7 +96,7 @@ pub(crate) fn sound_start(window: &[u8], kind: u32, length: u32, order: ByteOrde
     }
 }
 
-/// Byte order of the section whose header `block` starts with.
+/// Returns the byte order of the section whose header starts `block`.
 pub(crate) fn section_order(block: &[u8]) -> Option<ByteOrder> {
     match *block.get(8..)?.first_chunk()? {
         [0x4d, 0x3c, 0x2b, 0x1a] => Some(ByteOrder::Little),
@@ -104,7 +105,7 @@ pub(crate) fn section_order(block: &[u8]) -> Option<ByteOrder> {
     }
 }
 
-/// The version of the section whose header `block` starts with, if it is unsupported.
+/// Returns the version of the section whose header starts `block`, if it is unsupported.
 pub(crate) fn unsupported_version(block: &[u8], order: ByteOrder) -> Option<(u16, u16)> {
     let version = [order.u16_at(block, 12)?, order.u16_at(block, 14)?];
     (!supported(version)).then_some((version[0], version[1]))

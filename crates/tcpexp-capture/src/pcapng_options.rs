@@ -43,7 +43,7 @@ pub(crate) fn interface(body: &[u8], order: ByteOrder) -> Option<Interface> {
     })
 }
 
-/// Takes in the counters of an Interface Statistics Block; absent counters keep their value.
+/// Stores the counters of an Interface Statistics Block; absent counters keep their value.
 pub(crate) fn read_statistics(body: &[u8], order: ByteOrder, interface: &mut Interface) {
     let mut dropped = None;
     // Interface number and time come first.
@@ -67,7 +67,7 @@ pub(crate) fn read_statistics(body: &[u8], order: ByteOrder, interface: &mut Int
     interface.dropped = dropped.or(interface.dropped);
 }
 
-/// The options up to the end mark, or to the first option that exceeds the block.
+/// Returns the options up to the end mark, or up to the first option that exceeds the block.
 fn options(mut bytes: &[u8], order: ByteOrder) -> impl Iterator<Item = (u16, PcapNGOption<'_>)> {
     let parse = match order {
         ByteOrder::Little => parse_option_le::<PcapError<&[u8]>>,

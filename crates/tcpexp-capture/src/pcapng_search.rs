@@ -1,4 +1,4 @@
-//! Resynchronisation: the next sound block of a pcapng file behind garbage.
+//! Resynchronisation: the search for the next sound block of a pcapng file after garbage.
 
 use pcap_parser::pcapng::{
     CB_MAGIC, DCB_MAGIC, DSB_MAGIC, EPB_MAGIC, IDB_MAGIC, ISB_MAGIC, NRB_MAGIC, SHB_MAGIC,
@@ -99,7 +99,7 @@ impl BlockSearch {
         }
     }
 
-    /// Whether a packet fits into its block and names a known interface.
+    /// True if a packet fits into its block and names a known interface.
     fn fits(&self, kind: u32, block: &[u8], order: ByteOrder) -> bool {
         match kind {
             EPB_MAGIC => {

@@ -4,19 +4,20 @@ use std::io::{self, Read};
 
 use memmap2::Mmap;
 
-/// Size of a stream's buffer to begin with, in bytes.
+/// Initial size of a stream's buffer, in bytes.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// The bytes of a file and the position in them.
 pub(crate) struct Source<'a> {
     data: Data<'a>,
-    /// Consumed bytes of `data`.
+    /// Number of consumed bytes in `data`.
     used: usize,
-    /// Consumed bytes that are no longer in `data`.
+    /// Number of consumed bytes that are no longer in `data`.
     dropped: u64,
-    /// Whether `data` reaches to the end of the file.
+    /// True if `data` reaches the end of the file.
     at_end: bool,
-    /// Why the last [`fill_ahead`](Self::fill_ahead) failed, for the next [`fill`](Self::fill).
+    /// Error of the last [`fill_ahead`](Self::fill_ahead), returned by the next
+    /// [`fill`](Self::fill).
     failed_ahead: Option<io::Error>,
 }
 
@@ -30,7 +31,7 @@ enum Data<'a> {
 struct Stream<'a> {
     reader: Box<dyn Read + Send + 'a>,
     buffer: Vec<u8>,
-    /// Bytes of `buffer` that were read; the rest is room.
+    /// Number of bytes of `buffer` that hold data; the rest is free.
     filled: usize,
 }
 
@@ -62,7 +63,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// All buffered bytes, consumed or not.
+    /// Returns all buffered bytes, consumed or not.
     #[inline]
     fn bytes(&self) -> &[u8] {
         match &self.data {
@@ -72,7 +73,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The buffered bytes that are not consumed.
+    /// Returns the buffered bytes that are not consumed.
     #[inline]
     pub(crate) fn window(&self) -> &[u8] {
         &self.bytes()[self.used..]
@@ -94,13 +95,13 @@ impl<'a> Source<'a> {
         &self.bytes()[before..]
     }
 
-    /// Where the window starts, in bytes from the start of the file.
+    /// Returns the offset of the window from the start of the file, in bytes.
     #[inline]
     pub(crate) fn offset(&self) -> u64 {
         self.dropped + self.used as u64
     }
 
-    /// Whether the window reaches to the end of the file.
+    /// True if the window reaches the end of the file.
     #[inline]
     pub(crate) fn at_end(&self) -> bool {
         self.at_end
@@ -135,10 +136,10 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Reads until the window has `needed` bytes; returns whether it has.
+    /// Reads until the window has `needed` bytes; returns true on success.
     ///
-    /// A failure to read is kept for the next [`fill`](Self::fill): what is in the window can be
-    /// used before it.
+    /// A read error is kept for the next [`fill`](Self::fill), because the bytes in the window come
+    /// before it.
     pub(crate) fn fill_ahead(&mut self, needed: usize) -> bool {
         if self.failed_ahead.is_none() {
             self.failed_ahead = self.fill_to(needed).err();
@@ -154,7 +155,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Returns the stream as a reader that starts at the first byte again.
+    /// Turns the stream into a reader that starts at its first byte.
     pub(crate) fn into_reader(self) -> Box<dyn Read + Send + 'a> {
         match self.data {
             Data::Slice(bytes) => Box::new(bytes),

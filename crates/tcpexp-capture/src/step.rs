@@ -8,19 +8,19 @@ use tcpexp_units::Timestamp;
 use crate::{Damage, NoTime};
 
 /// Longest accepted record or block in bytes; a longer length is damage. Bounds a stream's buffer.
-/// A super-packet has 64 KiB, and pcapng blocks of other kinds (name resolution, secrets) stay below
-/// some megabytes.
+/// A super-packet has 64 KiB; other pcapng blocks (name resolution, secrets) stay below some
+/// megabytes.
 pub(crate) const LONGEST_RECORD: u32 = 64 << 20;
 
 /// Longest accepted record or block during resynchronisation: tcpdump's default snapshot length, so
 /// that a random length rarely passes.
 pub(crate) const LONGEST_IN_SEARCH: u32 = 256 << 10;
 
-/// Consecutive sound records that end a resynchronisation. Fewer suffice at the exact end of the
-/// file.
+/// Number of consecutive sound records that end a resynchronisation. Fewer suffice at the exact end
+/// of the file.
 pub(crate) const ROW: usize = 3;
 
-/// The start of the window.
+/// Content at the start of the window.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// A record.
@@ -31,7 +31,7 @@ pub(crate) enum Step {
     Skip(usize, Damage),
     /// Undecided: a window of at least this many bytes is needed.
     More(usize),
-    /// Unusable bytes; `search` tells whether sound records may follow.
+    /// Unusable bytes; `search` is true if sound records may follow.
     Broken { damage: Damage, search: bool },
     /// The end of the file, after whole records.
     End,
@@ -44,14 +44,14 @@ pub(crate) struct Found {
     pub(crate) link_type: u16,
     pub(crate) interface: u32,
     pub(crate) wire_bytes: u32,
-    /// Where the captured bytes start.
+    /// Offset of the captured bytes.
     pub(crate) captured_from: usize,
     pub(crate) captured_bytes: usize,
     /// Length of the record with headers and padding.
     pub(crate) record_bytes: usize,
 }
 
-/// What a window further on in the file starts with.
+/// Content at a later place in the file.
 #[derive(Debug)]
 pub(crate) enum Peek {
     /// A record of this many bytes, with its time.
@@ -60,22 +60,22 @@ pub(crate) enum Peek {
     Pass(usize),
     /// Unknown: a window of at least this many bytes is needed.
     More(usize),
-    /// Nothing that can be read without having read what is before it.
+    /// Unreadable without the bytes before it.
     Unknown,
 }
 
 /// Result of a search for the next sound record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Search {
-    /// At this byte.
+    /// A sound record at this byte.
     Found(usize),
-    /// Not before byte `from`; from there a window of `needed` bytes is needed.
+    /// No sound record before byte `from`; a window of `needed` bytes from there is needed.
     More { from: usize, needed: usize },
     /// No sound record up to the end of the file.
     Nowhere,
 }
 
-/// Whether a row of records starts somewhere.
+/// Result of the check for a row of records at one offset.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Row {
     Holds,

@@ -17,7 +17,7 @@ pub(crate) enum Walk {
 }
 
 impl Walk {
-    /// Bytes of the header of a file that starts with `start`, which has at least four bytes.
+    /// Returns the header length of a file that starts with `start`, which has at least four bytes.
     pub(crate) fn header_bytes(start: &[u8]) -> usize {
         if NgWalk::starts(start) {
             NgWalk::HEADER_BYTES
@@ -26,7 +26,7 @@ impl Walk {
         }
     }
 
-    /// Reads the header; also returns how many bytes to consume.
+    /// Reads the header; also returns the number of bytes to consume.
     pub(crate) fn open(start: &[u8]) -> Result<(Self, usize), Error> {
         if start.is_empty() {
             return Err(Error::Empty);
@@ -52,7 +52,7 @@ impl Walk {
         })
     }
 
-    /// The record at the start of the window, if it is complete and of the usual kind.
+    /// Returns the record at the start of the window, if it is complete and of the usual kind.
     #[inline]
     pub(crate) fn usual(&mut self, window: &[u8]) -> Option<Found> {
         match self {
@@ -69,7 +69,7 @@ impl Walk {
         }
     }
 
-    /// What the window starts with, without stepping over it.
+    /// Returns the kind and size of what starts the window, without consuming it.
     fn peek(&self, window: &[u8]) -> Peek {
         match self {
             Self::Pcap(walk) => walk.peek(window),
@@ -77,15 +77,16 @@ impl Walk {
         }
     }
 
-    /// The time of the next record from byte `from` of the window on, and `from` behind that record;
-    /// `None` if the rest cannot be read without stepping there.
+    /// Returns the time of the next record at or after byte `from` of the window, and moves `from`
+    /// past this record; `None` if the file cannot be read that far without consuming the bytes
+    /// before.
     pub(crate) fn time_ahead(
         &self,
         source: &mut Source<'_>,
         from: &mut usize,
     ) -> Option<Timestamp> {
         loop {
-            // A record may reach beyond the window.
+            // A record may extend past the window.
             if source.window().len() < *from && !source.fill_ahead(*from) {
                 return None;
             }

@@ -1,31 +1,32 @@
-//! Captures of other projects, if they are at hand next to this repository.
+//! Reads captures of other projects, if they are next to this repository.
 
 use std::fs::{self, File};
 use std::path::Path;
 
 use tcpexp_capture::Capture;
 
-/// Files whose inventory entry is not the number of records, with that number; `None` is refused.
+/// Files whose inventory entry differs from the number of records, with the true number; `None` if
+/// the file is refused.
 ///
-/// The inventory was made with a scanner that reads whatever follows a magic number.
+/// The inventory comes from a scanner that reads any file with a known magic number.
 const EXCEPTIONS: [(&str, Option<u64>); 10] = [
-    // Formats it counts as captures without packets.
+    // Formats that the scanner counts as captures without packets.
     (".snoop.gz", None),
     (".erf.gz", None),
     ("pcap-truncated-hdr-23~3d465d0b.pcap", None),
-    // Versions it does not look at: 1.4 and 2.5 of pcap, 0.1 and 1.1 of pcapng.
+    // Versions that the scanner does not check: 1.4 and 2.5 of pcap, 0.1 and 1.1 of pcapng.
     ("pcap-invalid-version-1.pcap", None),
     ("pcap-invalid-version-2.pcap", None),
     ("pcapng-invalid-vers-1.pcapng", None),
     ("pcapng-invalid-vers-2.pcapng", None),
-    // Version 2.2, whose lengths are swapped: it stops at the first.
+    // Version 2.2, with swapped lengths: the scanner stops at the first record.
     ("bad_ack_code~d8b4a4ad.dmp.gz", Some(40)),
     ("pcap_v2.2~2956b7dd.dmp.gz", Some(40)),
     // The section's two lengths differ, so nothing in it is certain.
     ("shb-option-too-long~f7739747.pcapng", Some(0)),
 ];
 
-/// Records of a file and whether it is damaged, or why it was refused.
+/// Returns the records of a file and whether it is damaged, or the reason of its refusal.
 fn count(path: &Path) -> Result<(u64, bool), String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut capture = Capture::from_file(file).map_err(|error| {

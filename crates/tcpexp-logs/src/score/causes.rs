@@ -73,7 +73,7 @@ impl CauseScore {
     }
 }
 
-/// What a sender with these epochs sends again at a time.
+/// Returns the class of a retransmission at `at` by a sender with these epochs.
 fn class_at(epochs: &[Epoch], at: Timestamp) -> CauseClass {
     let begun = epochs.partition_point(|epoch| epoch.began <= at);
     let running = epochs[..begun]

@@ -1,80 +1,81 @@
-//! What is compared: the name, unit and meaning of each number.
+//! Measures that are compared: name, unit and definition of each.
 
 use Measure as M;
 use tcpexp_units::TimeDelta;
 
-/// A number that each run has for each class of traffic.
+/// A number computed for each run and each class of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Measure {
-    /// Payload of the class per second.
+    /// Payload of the class that arrived for the first time, per second.
     Goodput,
-    /// The same of one of its senders.
+    /// Goodput of one sender of the class; the mean over several.
     FlowGoodput,
-    /// Share of the link.
+    /// Share of the bottleneck's capacity that the class used.
     Utilisation,
-    /// Smallest round-trip time between the hosts.
+    /// Minimum round-trip time between the hosts over the whole run.
     BaseRtt,
-    /// Smallest round-trip time.
+    /// Minimum round-trip time in the window.
     RttMin,
-    /// Median round-trip time.
+    /// Median round-trip time in the window.
     RttMedian,
-    /// Its 95th percentile.
+    /// 95th percentile of the round-trip times.
     RttP95,
-    /// Its 99th percentile.
+    /// 99th percentile of the round-trip times.
     RttP99,
-    /// Mean round-trip time.
+    /// Mean round-trip time in the window.
     RttMean,
-    /// Median of what queues add to it.
+    /// Median of the round-trip times less the base of the sender's path.
     InducedRttMedian,
-    /// The 95th percentile of that.
+    /// 95th percentile of the round-trip times less the base of the sender's path.
     InducedRttP95,
-    /// Share of packets lost.
+    /// Share of the sent packets that never arrived.
     LossRatio,
-    /// Share of bytes sent again.
+    /// Share of the sent payload bytes that are retransmissions.
     RetransmissionRatio,
-    /// Jain's index.
+    /// Jain's fairness index of the senders' goodputs.
     Jain,
-    /// The lowest of many windows.
+    /// Lowest of Jain's indices over short windows.
     JainWindowMin,
-    /// Their median.
+    /// Median of Jain's indices over short windows.
     JainWindowMedian,
-    /// Share of fair windows.
+    /// Share of the short windows with a Jain's index of 0.9 or more.
     JainWindowFairShare,
-    /// The largest goodput over the smallest.
+    /// Ratio of the largest to the smallest goodput of a sender.
     MaxMinRatio,
-    /// One less the smallest over the largest.
+    /// Smallest epsilon for which the goodputs are epsilon-fair: one minus smallest over largest.
     Epsilon,
-    /// Time until flows share.
+    /// Time from the last sender's start until all senders have nearly equal shares.
     Convergence,
-    /// How rates fall with round-trip times.
+    /// Exponent `a` for which goodputs fall as 1/RTT^a.
     RttUnfairness,
-    /// What a sender gets over what those of other classes get.
+    /// Mean goodput of the class's bulk senders over the mean of other classes' bulk senders.
     ShareRatio,
-    /// What a sender gets over what it gets in the baseline.
+    /// Goodput of one sender over its median in the baseline.
     Friendliness,
-    /// Share of the baseline's goodput that is lost.
+    /// Share of the baseline's goodput that the class loses.
     GoodputHarm,
-    /// Share of the round-trip time that was added to the baseline's.
+    /// Share of the median round-trip time that exceeds the baseline's.
     RttHarm,
-    /// Share of the completion time that was added to the baseline's.
+    /// Share of the median completion time that exceeds the baseline's.
     CompletionHarm,
-    /// Time until the rate follows a change.
+    /// Time from a change of the path until the total rate stays near the new capacity.
     RateResponse,
-    /// Time until the round-trip time follows a change.
+    /// Time from a change of the path until the round-trip time stays within twice its base.
     RttResponse,
-    /// Median completion time.
+    /// Median completion time of transfers.
     CompletionMedian,
-    /// Its 95th percentile.
+    /// 95th percentile of the transfers' completion times.
     CompletionP95,
-    /// Median slowdown.
+    /// Median slowdown: completion time over the least possible one.
     SlowdownMedian,
-    /// Its 95th percentile.
+    /// 95th percentile of the slowdowns.
     SlowdownP95,
-    /// Ideal over actual goodput.
+    /// TCP transfer time ratio: ideal over actual goodput (RFC 6349, section 4.1).
     TransferTimeRatio,
-    /// Share of bytes that were not sent again.
+    /// Share of the sent payload bytes that are not retransmissions (RFC 6349, section 4.2).
     TcpEfficiency,
-    /// How much longer than the base the mean round-trip time is.
+    /// Excess of the mean round-trip time over its base, relative to the base (RFC 6349, section
+    /// 4.3).
     BufferDelay,
 }
 
@@ -89,7 +90,8 @@ impl Default for Values {
 }
 
 impl Values {
-    /// The value; infinite if the run ended before it was reached.
+    /// Returns the value of a measure; infinite if the run ended before the measure's goal was
+    /// reached.
     pub fn value(&self, measure: Measure) -> Option<f64> {
         self.0[measure as usize]
     }
@@ -98,7 +100,7 @@ impl Values {
         self.0[measure as usize] = value;
     }
 
-    /// Sets one value for each measure, or none.
+    /// Sets the value of each measure, or clears all of them.
     pub(super) fn set_all<const N: usize>(
         &mut self,
         measures: [Measure; N],
@@ -110,13 +112,13 @@ impl Values {
     }
 }
 
-/// A time to reach as a value, in seconds.
+/// Converts a time to reach to a value in seconds; infinite for `None`.
 pub(super) fn reached(time: Option<TimeDelta>) -> f64 {
     time.map_or(f64::INFINITY, TimeDelta::as_seconds_f64)
 }
 
 impl Measure {
-    /// All of them, in the order of a table's columns, which is that of the declaration.
+    /// All measures, in the order of the declaration, which is also the order of a table's columns.
     pub const ALL: [Self; 35] = [
         M::Goodput,
         M::FlowGoodput,
@@ -155,29 +157,29 @@ impl Measure {
         M::BufferDelay,
     ];
 
-    /// Whether a run can end before it is reached. Such a run counts as one that takes longer than
-    /// any that reached it.
+    /// True for times that a run may end before reaching. Such a run counts as longer than any run
+    /// that reached the goal.
     pub const fn is_time_to_reach(self) -> bool {
         matches!(self, M::Convergence | M::RateResponse | M::RttResponse)
     }
 
-    /// The name of its column without the unit.
+    /// Returns the column name without the unit.
     pub const fn stem(self) -> &'static str {
         self.about().0
     }
 
-    /// The unit that the name of its column ends in; `None` for a pure number.
+    /// Returns the unit at the end of the column name; `None` for a pure number.
     pub const fn unit(self) -> Option<&'static str> {
         let unit = self.about().1;
         if unit.is_empty() { None } else { Some(unit) }
     }
 
-    /// What it is, with its source.
+    /// Returns the definition, with its source.
     pub const fn definition(self) -> &'static str {
         self.about().2
     }
 
-    /// Stem, unit and definition.
+    /// Returns stem, unit and definition.
     #[rustfmt::skip]
     const fn about(self) -> (&'static str, &'static str, &'static str) {
         match self {
