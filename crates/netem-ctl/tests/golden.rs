@@ -34,7 +34,7 @@ fn show(text: &mut String, plan: &netem_ctl::Plan) {
             writeln!(text, "{direction} queue: {packets} packets, {bytes} bytes").unwrap();
         }
     }
-    // What clears is the same for all, and the beginning of each.
+    // Leave out the clearing steps: they are the same in all plans and start each of them.
     for step in plan.apply.iter().filter(|step| !plan.clear.contains(step)) {
         writeln!(text, "{}", line(step)).unwrap();
     }

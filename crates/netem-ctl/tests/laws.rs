@@ -1,4 +1,4 @@
-//! What holds for every bottleneck.
+//! Properties that hold for every bottleneck.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
 use netem_ctl::{Bottleneck, Loss, Os, Path, Queue, Router, plan};

@@ -58,7 +58,7 @@ impl Namespace {
         (output.code, output.text() + &output.complaint())
     }
 
-    /// Everything that a bottleneck could leave behind.
+    /// All state that a bottleneck could leave on the router.
     fn state(&self) -> String {
         let (_, text) = self.says(
             "tc qdisc show; ip -o link show type ifb; ethtool -k r0 | grep -v fixed; \

@@ -1,7 +1,7 @@
 //! Text exchanged with hosts: words for a POSIX shell, and the JSON of `tc`.
 //!
-//! Everything that prints or reads such text uses this crate, so quoting and counters have one
-//! definition each. It opens nothing and runs nothing.
+//! All code that writes or reads this text uses this crate, so quoting and counters each have one
+//! definition. The crate opens no files and runs no programs.
 //!
 //! ```
 //! use tcpexp_host::{Qdisc, command_line};

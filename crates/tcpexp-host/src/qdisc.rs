@@ -4,45 +4,46 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Error, Value};
 
-/// A queueing discipline with its counters, which count from its creation.
+/// A queueing discipline with its counters since its creation.
 ///
-/// A counter is `None` where `tc` does not print it, as without `-s`.
+/// A counter is `None` if `tc` does not print it, as without `-s`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Qdisc {
-    /// Its kind: `htb`, `fq_codel`, `netem`.
+    /// Kind: `htb`, `fq_codel`, `netem`.
     pub kind: String,
-    /// Its handle, such as `1:`. Disciplines that the kernel created itself have `0:`.
+    /// Handle, such as `1:`. Disciplines that the kernel creates itself have `0:`.
     #[serde(default)]
     pub handle: String,
-    /// The device that it sends to. Older versions of `tc` leave it out if asked for one device.
+    /// Device that the discipline sends to. Older versions of `tc` leave it out if asked for a
+    /// single device.
     pub dev: Option<String>,
-    /// Whether it is the root of its device.
+    /// True for the root of its device.
     #[serde(default)]
     pub root: bool,
-    /// The class that it is attached to; `None` at the root.
+    /// Class that the discipline is attached to; `None` at the root.
     pub parent: Option<String>,
-    /// Its options, as `tc` prints them.
+    /// Options, as `tc` prints them.
     #[serde(default)]
     pub options: Value,
-    /// Bytes sent, with Ethernet headers.
+    /// Number of bytes sent, with Ethernet headers.
     pub bytes: Option<u64>,
-    /// Packets sent.
+    /// Number of packets sent.
     pub packets: Option<u64>,
-    /// Packets dropped.
+    /// Number of packets dropped.
     pub drops: Option<u64>,
-    /// How often the rate held a packet back.
+    /// Number of times that the rate limit delayed a packet.
     pub overlimits: Option<u64>,
-    /// Packets that the device did not take at once.
+    /// Number of packets that the device did not accept at once.
     pub requeues: Option<u64>,
-    /// Bytes queued.
+    /// Number of bytes in the queue.
     pub backlog: Option<u64>,
-    /// Packets queued.
+    /// Number of packets in the queue.
     pub qlen: Option<u64>,
     /// Marks of `codel`, `fq_codel`, `pie` and `fq_pie`.
     ecn_mark: Option<u64>,
     /// Marks of `red` and `choke`.
     marked: Option<u64>,
-    /// `cake` counts its marks in each of its tins.
+    /// Tins of `cake`, each with its own count of marks.
     #[serde(default)]
     tins: Vec<Tin>,
 }
@@ -52,43 +53,44 @@ struct Tin {
     ecn_mark: Option<u64>,
 }
 
-/// Kinds that sit beside the queue of a device and hold no packets.
+/// Kinds that are attached beside the queue of a device and hold no packets.
 const HOOKS: [&str; 2] = ["clsact", "ingress"];
 
 impl Qdisc {
-    /// Reads what `tc -s -j qdisc show` prints.
+    /// Parses the output of `tc -s -j qdisc show`.
     pub fn list(text: &str) -> Result<Vec<Self>, Error> {
         list(text)
     }
 
-    /// Packets marked instead of dropped, under whichever name its kind counts them. `None` if the
-    /// kind counts no marks.
+    /// Number of packets marked instead of dropped, from the counter of the discipline's kind.
+    /// `None` if the kind counts no marks.
     ///
-    /// Marks of `ce_threshold` are not among them: those packets were not to be dropped.
+    /// Marks of `ce_threshold` are left out, because these packets were not to be dropped.
     pub fn marks(&self) -> Option<u64> {
         let tins = self.tins.iter().map(|tin| tin.ecn_mark);
         let counted = [self.ecn_mark, self.marked].into_iter().chain(tins);
         counted.flatten().reduce(|sum, marks| sum + marks)
     }
 
-    /// Packets that passed `htb` unshaped, for lack of a class. `None` for other kinds.
+    /// Number of packets that passed `htb` unshaped, for lack of a class. `None` for other kinds.
     pub fn unshaped_packets(&self) -> Option<u64> {
         self.option("direct_packets_stat")?.as_u64()
     }
 
-    /// An option by its path: names with dots between, such as `delay.jitter`.
+    /// Returns an option by its path: names separated by dots, such as `delay.jitter`.
     pub fn option(&self, path: &str) -> Option<&Value> {
         path.split('.')
             .try_fold(&self.options, |value, name| value.get(name))
     }
 
-    /// Whether it only hooks into what enters or leaves a device, and queues nothing.
+    /// True if the discipline only attaches filters to a device's input or output and queues
+    /// nothing.
     pub fn is_hook(&self) -> bool {
         HOOKS.contains(&self.kind.as_str())
     }
 
-    /// The discipline that holds the queue of `device`: the innermost one, below the rate if there
-    /// is one.
+    /// Returns the discipline that holds the queue of `device`: the innermost one, below the rate
+    /// stage if there is one.
     pub fn queue_of<'a>(all: &'a [Self], device: &str) -> Option<&'a Self> {
         let is_here = |qdisc: &Self| qdisc.dev.as_deref().is_none_or(|dev| dev == device);
         let here = || {
@@ -101,7 +103,7 @@ impl Qdisc {
     }
 }
 
-/// Reads a JSON list of `tc`. Empty output is an empty list.
+/// Parses a JSON list of `tc`. Empty output is an empty list.
 pub fn list<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, Error> {
     let text = text.trim();
     if text.is_empty() {
@@ -110,8 +112,8 @@ pub fn list<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, Error> {
     from_values(serde_json::from_str(text)?)
 }
 
-/// Reads the items of a JSON list of `tc`, which holds an empty object for each item that a filter
-/// on the command line left out.
+/// Parses the items of a JSON list of `tc`, which has an empty object for each item that a filter
+/// on the command line leaves out.
 pub fn from_values<T: DeserializeOwned>(items: Vec<Value>) -> Result<Vec<T>, Error> {
     let is_empty = |item: &Value| item.as_object().is_some_and(serde_json::Map::is_empty);
     let items = items.into_iter().filter(|item| !is_empty(item));

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use tcpexp_units::TimeDelta;
 use thiserror::Error;
 
-/// How many flows of one direction can have a delay of their own: each takes a number of the range
-/// that the plan reserves on dummynet.
+/// Maximum number of flows per direction with a delay of their own: each takes a number of the
+/// range that the plan reserves on dummynet.
 pub(crate) const MOST_FLOWS: u32 = 30;
 
 /// Packets with a delay of their own that share the queue with all others.
@@ -30,7 +30,7 @@ pub struct FlowDelay {
     /// Destination port of TCP or UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destination_port: Option<u16>,
-    /// One-way delay. Jitter and loss are those of the path.
+    /// One-way delay. The path's jitter and loss apply too.
     pub delay: TimeDelta,
 }
 
@@ -61,7 +61,7 @@ impl FlowDelay {
 }
 
 impl Prefix {
-    /// Whether it is an IPv6 prefix.
+    /// True for an IPv6 prefix.
     pub const fn is_ipv6(&self) -> bool {
         self.address.is_ipv6()
     }

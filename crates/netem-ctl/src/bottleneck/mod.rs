@@ -1,4 +1,4 @@
-//! What a path is to be like, as a user writes it.
+//! The user's description of an emulated path.
 
 mod flow;
 mod loss;
@@ -12,7 +12,7 @@ pub use flow::{FlowDelay, Prefix, PrefixError};
 pub use loss::{GilbertElliott, Loss};
 pub use queue::{Distribution, Isolation, Queue};
 
-/// The emulated path of the traffic that crosses a router, each direction by itself.
+/// The emulated path of the traffic that crosses a router, separately for each direction.
 ///
 /// `forward` is from the router's left interface to its right one: from source to sink.
 ///
@@ -31,8 +31,8 @@ pub use queue::{Distribution, Isolation, Queue};
 pub struct Bottleneck {
     /// From left to right.
     pub forward: Path,
-    /// From right to left. Its delay and the delays of flows default to those of `forward`; nothing
-    /// else does.
+    /// From right to left. Only its delay and the delays of flows default to the values of
+    /// `forward`.
     #[serde(default)]
     pub reverse: Path,
 }
@@ -55,8 +55,8 @@ pub struct Path {
     /// Distribution of the jitter; uniform by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter_distribution: Option<Distribution>,
-    /// Whether jitter reorders packets. If not, a packet leaves no earlier than the one before it, which
-    /// lengthens the delays of packets closer together than the jitter.
+    /// True if jitter reorders packets. Otherwise a packet leaves no earlier than the packet before
+    /// it, which lengthens the delays of packets closer together than the jitter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub jitter_reorders: bool,
     /// Packets lost before the queue.
@@ -74,8 +74,8 @@ pub struct Path {
     /// The queue discipline; `pfifo` by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
-    /// Whether the queue marks packets with ECN instead of dropping them. Default: no; `cake` always
-    /// marks. Hosts negotiate ECN independently of this.
+    /// True if the queue marks packets with ECN instead of dropping them. Default: false; `cake`
+    /// always marks. Hosts negotiate ECN independently of this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
     /// Target queueing delay (`codel`, `fq_codel`, `pie`, `fq_pie`).
@@ -102,11 +102,11 @@ pub struct Path {
     /// Highest drop probability of `red`; 10 % by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub red_probability: Option<Share>,
-    /// How `cake` isolates flows.
+    /// Flow isolation of `cake`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// Flows with a delay of their own; they share the queue with all others. The default in reverse is
-    /// those of `forward` with source and destination exchanged.
+    /// Flows with a delay of their own; they share the queue with all others. In reverse, the
+    /// default is the flows of `forward` with source and destination exchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<FlowDelay>>,
 }
@@ -115,11 +115,11 @@ pub struct Path {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} ({text}): {message}")]
 pub struct ReadError {
-    /// Where, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// That line.
+    /// Text of the line.
     pub text: String,
-    /// What was found, and what was expected.
+    /// The fault and the expected form.
     pub message: String,
 }
 

@@ -24,7 +24,7 @@ pub enum Queue {
     FqPie,
     /// Shaper and queues in one; it replaces the rate stage.
     Cake,
-    /// Stochastic fair queueing. One flow gets 127 packets of room at the most.
+    /// Stochastic fair queueing. One flow gets at most 127 packets of room.
     Sfq,
 }
 
@@ -65,7 +65,7 @@ pub enum Isolation {
 }
 
 impl Queue {
-    /// All of them.
+    /// All queues.
     pub const ALL: [Self; 9] = [
         Self::Pfifo,
         Self::Bfifo,

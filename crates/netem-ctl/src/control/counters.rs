@@ -50,7 +50,7 @@ pub(crate) fn commands(plan: &Plan) -> Vec<Vec<String>> {
     devices.map(|(_, argv)| argv.to_vec()).collect()
 }
 
-/// Adds up what the commands printed. `None` if one of them printed no counters.
+/// Adds up the counters that the commands printed. `None` if one of them printed no counters.
 pub(crate) fn read(plan: &Plan, sections: &[(&str, &str)]) -> Option<Counters> {
     let mut all = Counters {
         forward: None,

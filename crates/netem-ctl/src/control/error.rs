@@ -68,7 +68,7 @@ pub enum ControlError {
     Unfit {
         /// The host.
         host: String,
-        /// The reason, and what to do about it.
+        /// The reason and the remedy.
         problem: String,
     },
     /// Another owner holds the router.
@@ -76,7 +76,7 @@ pub enum ControlError {
     Held {
         /// The host.
         host: String,
-        /// The owner, and since when.
+        /// The owner and the start of its lease.
         holder: String,
     },
     /// A command failed.
@@ -95,7 +95,7 @@ pub enum ControlError {
         /// The differences.
         wrong: Vec<Mismatch>,
     },
-    /// Clearing left something behind.
+    /// Clearing did not remove everything.
     #[error("{host}: not cleared: {what}")]
     Left {
         /// The host.

@@ -63,20 +63,21 @@ pub struct Shown {
     pub text: String,
 }
 
-/// How long a script may take. A router changes in about a second; this allows for slow ones.
+/// Time limit of a script. A router changes in about a second; this allows for slow ones.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How far in the future a change may be scheduled.
+/// Longest time ahead for which a change may be scheduled.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
-/// The name of an owner as leases have it: one word, other characters replaced by `_`.
+/// Returns the name of an owner as it stands in leases: one word, other characters replaced by `_`.
 pub fn owner_name(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.:@-/+".contains(c);
     text.replace(|c: char| !is_plain(c), "_")
 }
 
-/// The script that changes `from` into `to` in place, now or at a time on the router's clock. It
-/// prints when: see [`Changed::parse`]. It fails unless `owner` holds the router.
+/// Returns the script that changes `from` into `to` in place, now or at a time on the router's
+/// clock. Its output has the time of the change: see [`Changed::parse`]. It fails unless `owner`
+/// holds the router.
 pub fn change_script(
     from: &Plan,
     to: &Plan,
@@ -89,7 +90,7 @@ pub fn change_script(
 }
 
 impl Changed {
-    /// Reads the output of a [`change_script`].
+    /// Parses the output of a [`change_script`].
     pub fn parse(output: &str) -> Self {
         let mut times = output.lines().filter_map(|line| line.strip_prefix("time "));
         let mut time = || Some(Timestamp::from_nanos(times.next()?.trim().parse().ok()?));
@@ -101,8 +102,8 @@ impl Changed {
 }
 
 impl<'a> Control<'a> {
-    /// Controls the router that `runner` reaches. `owner` must be the same whenever the owner comes
-    /// back, such as `user@host`; see [`owner_name`].
+    /// Controls the router that `runner` reaches. An owner must use the same name, such as
+    /// `user@host`, each time; see [`owner_name`].
     pub fn new(runner: &'a dyn Runner, owner: &str) -> Self {
         let owner = owner_name(owner);
         Self { runner, owner }

@@ -1,4 +1,4 @@
-//! Whether a router may be changed, from what its preflight script prints.
+//! Decides from the output of the preflight script whether a router may be changed.
 
 use tcpexp_host::Qdisc;
 
@@ -13,7 +13,7 @@ use crate::router::{Interface, Os, Router};
 pub struct Holder {
     /// The owner's name.
     pub owner: String,
-    /// Begin of the lease, in seconds since 1970 on the router's clock.
+    /// Start of the lease, in seconds since 1970 on the router's clock.
     pub since_s: Option<i64>,
     /// The bottleneck that it applied.
     pub bottleneck: Option<Bottleneck>,
@@ -21,7 +21,7 @@ pub struct Holder {
     pub router: Option<Router>,
 }
 
-/// Judges the output of the preflight script.
+/// Evaluates the output of the preflight script; returns the holder of the router, if any.
 pub(crate) fn judge(
     host: &str,
     router: &Router,

@@ -1,8 +1,8 @@
-//! The scripts for a router. The programs are the files of `src/sh`; what is added here are the
-//! values and steps of a plan.
+//! Scripts for a router. The programs are the files of `src/sh`; this module adds the values and
+//! steps of a plan.
 //!
-//! Every script calls its one function in its last line, so that a connection that breaks while the
-//! script is sent runs nothing.
+//! Every script calls its single function in its last line: if the connection breaks during the
+//! transfer of the script, nothing runs.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::plan::{
 };
 use crate::router::{Os, Router};
 
-/// Shell functions for the clock of a host and for leases on it: see the head of the file.
+/// Shell functions for the clock of a host and for its leases, documented at the head of the file.
 ///
 /// The variable `lease` must be set before.
 pub const HOST_SH: &str = include_str!("../sh/host.sh");
@@ -24,7 +24,7 @@ const LINUX_SH: &str = include_str!("../sh/linux.sh");
 const FREEBSD_SH: &str = include_str!("../sh/freebsd.sh");
 const ROUTER_SH: &str = include_str!("../sh/router.sh");
 
-/// Exit code if another owner holds the router.
+/// Exit code of a script if another owner holds the router.
 pub(crate) const HELD: i32 = 96;
 /// Exit code if something could not be cleared.
 pub(crate) const LEFT: i32 = 95;
@@ -59,7 +59,7 @@ pub(crate) fn apply(plan: &Plan, owner: &str, options: ApplyOptions) -> String {
     ])
 }
 
-/// Changes the bottleneck in place and prints when.
+/// Changes the bottleneck in place and prints the time of the change.
 pub(crate) fn change(to: &Plan, owner: &str, steps: &[Step], at: Option<Timestamp>) -> String {
     let at = at.map_or(String::new(), |at| at.as_nanos().to_string());
     let mut draft = Draft::new(to.router.os);
@@ -80,7 +80,7 @@ pub(crate) fn clear(os: Os) -> String {
 
 fn clearing(os: Os) -> Draft {
     let mut draft = Draft::new(os);
-    // Without a lease, Linux finds by itself what there is to clear.
+    // On Linux, the script finds the parts to clear itself, without a lease.
     if os == Os::FreeBsd {
         draft.steps("steps_to_clear", &plan::clear_freebsd());
     }
@@ -167,8 +167,8 @@ fn library(os: Os) -> String {
     values.concat() + system + HOST_SH + ROUTER_SH
 }
 
-/// Steps as lines for `eval`. Successive deletions by `tc` become one call of it, since most of them
-/// find nothing to delete.
+/// Formats steps as lines for `eval`. Successive deletions by `tc` become one call of `tc`, because
+/// most of them find nothing to delete.
 fn lines(steps: &[Step]) -> String {
     let is_deletion = |step: &Step| step.may_fail && step.argv[0] == "tc";
     let groups = steps.chunk_by(|one, next| is_deletion(one) && is_deletion(next));

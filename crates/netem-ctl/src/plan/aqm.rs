@@ -15,9 +15,9 @@ pub(crate) struct Leaf {
     pub(crate) options: String,
     /// The options that can change in place.
     pub(crate) changeable: String,
-    /// The others.
+    /// The other options.
     pub(crate) fixed: String,
-    /// What reading back must find.
+    /// Options that the read-back must find.
     pub(crate) facts: Vec<OptionFact>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn leaf(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf 
 }
 
 impl Leaf {
-    /// A queue all of whose options can be changed.
+    /// Creates a queue whose options can all change in place.
     fn flexible(options: String, facts: Vec<OptionFact>) -> Self {
         Self {
             changeable: options.clone(),

@@ -59,7 +59,7 @@ pub enum Must {
         name: String,
         /// Its value, or the least value unless `exact`.
         value: u64,
-        /// Whether a larger value is a mismatch.
+        /// True if a larger value is a mismatch.
         exact: bool,
     },
 }
@@ -69,7 +69,7 @@ pub enum Must {
 pub struct QdiscFact {
     /// The host.
     pub device: String,
-    /// What kind.
+    /// Kind of discipline.
     pub kind: String,
     /// Its number.
     pub handle: String,
@@ -84,7 +84,7 @@ pub struct QdiscFact {
 pub struct OptionFact {
     /// Its path in the JSON options, separated by dots.
     pub path: &'static str,
-    /// What it is.
+    /// Expected value.
     pub value: OptionValue,
 }
 
@@ -145,7 +145,7 @@ impl fmt::Display for OptionValue {
 }
 
 impl OptionFact {
-    /// A whole number, which is stored exactly.
+    /// Creates an option with a whole number, which the router stores exactly.
     pub(crate) fn count(path: &'static str, value: u64) -> Self {
         Self::number(path, value as f64, 0.0)
     }

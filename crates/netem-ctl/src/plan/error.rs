@@ -17,7 +17,7 @@ pub enum PlanError {
         direction: &'static str,
         /// The key.
         key: &'static str,
-        /// What is missing.
+        /// The missing key.
         needs: &'static str,
     },
     /// A key does not apply to the queue.
@@ -63,7 +63,7 @@ pub enum PlanError {
         key: &'static str,
         /// The system.
         os: &'static str,
-        /// What the system supports instead.
+        /// The supported alternative.
         instead: &'static str,
     },
 }

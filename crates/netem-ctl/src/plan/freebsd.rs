@@ -1,8 +1,8 @@
 //! FreeBSD: `ipfw` rules that send packets through dummynet's pipes.
 //!
-//! Packets pass the rules when they leave: first the pipe with the delay, then the one with rate and
-//! queue. Both match `out` only, because a forwarded packet passes the rules twice. All rules are in
-//! one set of ours, so clearing never flushes other rules.
+//! Packets pass the rules on their way out: first the pipe with the delay, then the pipe with rate
+//! and queue. Both rules match `out` only, because a forwarded packet passes the rules on input and
+//! on output. All rules are in one set of ours, so clearing never flushes other rules.
 
 use tcpexp_units::{BitRate, TimeDelta};
 
@@ -16,8 +16,8 @@ use crate::router::{Interface, Router};
 /// The set of all our rules.
 pub(crate) const SET: u32 = 17;
 
-/// Numbers of one direction: pipe, queue and scheduler of the bottleneck, the delay pipe just
-/// above it, those of flows above that; the same for the rules.
+/// Dummynet numbers of one direction: pipe, queue and scheduler of the bottleneck at `base`, then
+/// the delay pipe, then the delay pipes of flows. The rules use the same numbers.
 struct Own {
     direction: &'static str,
     base: u32,
@@ -34,7 +34,7 @@ const DIRECTIONS: [Own; 2] = [
     },
 ];
 
-/// How many numbers a direction uses.
+/// Size of the number range of a direction.
 const SPAN: u32 = 200;
 
 /// Slots of a delay pipe. It has no rate, so no packets queue in it.
@@ -44,7 +44,7 @@ const DELAY_SLOTS: u64 = 10_000;
 const SLOT_LIMIT: u64 = 20_000;
 const BYTE_LIMIT: u64 = 32 << 20;
 
-/// Refuses what dummynet cannot emulate.
+/// Refuses paths that dummynet cannot emulate.
 pub(crate) fn check(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     let refuse = |key, instead| {
         Err(PlanError::Unsupported {
@@ -284,7 +284,7 @@ impl Draft {
         self.object(&format!("the pipe {number}"), config, fixed);
     }
 
-    /// Configuring a part again changes it in place.
+    /// Dummynet changes an existing part in place when it is configured again.
     fn object(&mut self, name: &str, config: &str, fixed: String) {
         let step = Step::of(config);
         self.pipes.push(step.clone());

@@ -1,5 +1,5 @@
-//! The commands that make a bottleneck, and the checks of what a router prints of it. Pure: nothing
-//! here touches a host.
+//! Commands that create a bottleneck, and checks of a router's output. Pure: nothing here touches a
+//! host.
 
 mod aqm;
 mod check;
@@ -36,11 +36,11 @@ pub struct Plan {
     pub router: Router,
     /// The description with all defaults filled in.
     pub bottleneck: Bottleneck,
-    /// Makes the bottleneck. Clears our parts first, so it can be repeated.
+    /// Steps that create the bottleneck. They clear our parts first, so they can be repeated.
     pub apply: Vec<Step>,
-    /// Reads the state back, with the expected values.
+    /// Commands that read the state back, with the expected values.
     pub verify: Vec<Check>,
-    /// Clears the bottleneck. The steps depend on the router only, so they clear any plan.
+    /// Steps that clear the bottleneck. They depend on the router only, so they clear any plan.
     pub clear: Vec<Step>,
     /// Size of the queue in each direction, forward first; `None` without a rate or buffer.
     pub queues: [Option<QueueSize>; 2],
@@ -53,7 +53,7 @@ pub struct Plan {
 pub struct Step {
     /// The program and its arguments, unquoted.
     pub argv: Vec<String>,
-    /// Whether it may fail, as when there is nothing to delete.
+    /// True if it may fail, as when there is nothing to delete.
     pub may_fail: bool,
 }
 
@@ -94,7 +94,8 @@ pub(crate) fn clear_freebsd() -> Vec<Step> {
 impl Plan {
     /// Computes the commands that turn this bottleneck into `next` in place.
     ///
-    /// A decrease of the delay reorders packets: later ones overtake those already delayed.
+    /// A decrease of the delay reorders packets: later packets overtake the packets already in the
+    /// delay stage.
     pub fn change_to(&self, next: &Self) -> Result<Vec<Step>, ChangeError> {
         if self.router != next.router {
             return Err(ChangeError::Router);

@@ -138,7 +138,8 @@ pub(crate) fn netem_fixed(path: &Path) -> Vec<String> {
     vec![format!("{jitter:?} {:?}", path.jitter_distribution)]
 }
 
-/// Whether the path needs a delay stage. A loss of 0 % needs one too, because a change may raise it.
+/// True if the path needs a delay stage. A loss of 0 % needs one too, because a change may raise
+/// it.
 pub(crate) fn needs_netem(path: &Path) -> bool {
     let delay = path.delay.unwrap_or_default();
     let happens = [path.duplicate, path.reorder];

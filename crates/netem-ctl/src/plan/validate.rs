@@ -1,4 +1,4 @@
-//! Refuses bottlenecks that make no sense, whatever the router's system.
+//! Refuses contradictory bottlenecks, on any system of the router.
 
 use tcpexp_units::TimeDelta;
 
@@ -138,7 +138,7 @@ const CODELS: &[Queue] = &[Queue::Codel, Queue::FqCodel];
 const PIES: &[Queue] = &[Queue::Pie, Queue::FqPie];
 const HASHING: &[Queue] = &[Queue::FqCodel, Queue::FqPie, Queue::Sfq];
 
-/// The keys of queues: name, whether it is set, and the queues that take it.
+/// Returns the keys of queues: name, true if the key is set, and the queues that take it.
 fn queue_keys(path: &Path) -> [(&'static str, bool, &'static [Queue]); 12] {
     [
         ("buffer", path.buffer.is_some(), ALL),

@@ -1,4 +1,4 @@
-//! Runs scripts on this machine, or in a network namespace of it.
+//! Runs scripts on this machine, or in one of its network namespaces.
 
 use std::fs::{self, File};
 use std::io;

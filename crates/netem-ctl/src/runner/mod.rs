@@ -24,7 +24,7 @@ pub trait Runner: Send + Sync {
     /// Name of the host in messages.
     fn host(&self) -> &str;
 
-    /// Whether scripts do not really run, so their output means nothing.
+    /// True if scripts do not really run, so that their output has no meaning.
     fn is_dry(&self) -> bool {
         false
     }

@@ -14,19 +14,19 @@ use tcpexp_units::Timestamp;
 use super::error::RunError;
 use super::script::Output;
 
-/// Where standard output goes.
+/// Destination of standard output.
 pub(crate) enum Sink {
     Memory,
     File(File),
 }
 
-/// What standard input is.
+/// Source of standard input.
 pub(crate) enum Source {
     Text(String),
     File(File),
 }
 
-/// How long to read a pipe after its process ended, as a background process may hold it open.
+/// Time limit for reading a pipe after its process ended: a background process may hold it open.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Runs `command` for at most `timeout`. `host` is its name in messages.
@@ -47,7 +47,7 @@ pub(crate) fn run(
         Sink::Memory => Stdio::piped(),
         Sink::File(file) => Stdio::from(file),
     };
-    // In its own process group: Ctrl-C must not end it, as clearing up needs such processes.
+    // In its own process group, because Ctrl-C must not end it: clearing needs these processes.
     command.process_group(0).stdin(stdin).stdout(stdout);
     let mut child = command
         .stderr(Stdio::piped())
@@ -58,7 +58,8 @@ pub(crate) fn run(
             source,
         })?;
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), text) {
-        // If the script ends before it was read, its exit code tells.
+        // Ignore a write error: if the script ends before it is read, its exit code shows the
+        // failure.
         thread::spawn(move || pipe.write_all(text.as_bytes()));
     }
     let stdout = child.stdout.take().map(Collector::of);

@@ -10,14 +10,14 @@ use tcpexp_units::Timestamp;
 pub struct Script {
     /// The commands. They reach the shell on standard input, without another level of quoting.
     pub text: String,
-    /// Whether they run as root, by `sudo -n` if the user is not root.
+    /// True to run as root, by `sudo -n` if the user is not root.
     pub as_root: bool,
-    /// Time limit. At its end the script is killed, with all processes it started that have no session
-    /// of their own.
+    /// Time limit. At its end the script is killed, with all processes it started that are in its
+    /// session.
     pub timeout: Duration,
 }
 
-/// The end of a script.
+/// Result of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// Exit code; 128 plus the signal's number if a signal ended it.
@@ -28,12 +28,12 @@ pub struct Output {
     pub stderr: Vec<u8>,
     /// Time of sending the script, on this machine's clock.
     pub started: Timestamp,
-    /// Time at which its end was known, on this machine's clock.
+    /// Time at which the end of the script was known, on this machine's clock.
     pub finished: Timestamp,
 }
 
 impl Script {
-    /// A script with a time limit of 30 s, not as root.
+    /// Creates a script with a time limit of 30 s, not as root.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -42,19 +42,19 @@ impl Script {
         }
     }
 
-    /// A script of one command. Quotes its words.
+    /// Creates a script of one command, with its words quoted.
     pub fn command<W: AsRef<str>>(argv: &[W]) -> Self {
         Self::new(command_line(argv) + "\n")
     }
 
-    /// The same as root.
+    /// Returns the script, to run as root.
     #[must_use]
     pub fn as_root(mut self) -> Self {
         self.as_root = true;
         self
     }
 
-    /// The same with another time limit.
+    /// Returns the script with another time limit.
     #[must_use]
     pub const fn within(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -63,7 +63,7 @@ impl Script {
 }
 
 impl Output {
-    /// Whether it succeeded.
+    /// True if the exit code is 0.
     pub const fn is_success(&self) -> bool {
         self.code == 0
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::RunError;
 use super::script::{Output, Script};
 
-/// How much longer than the host's time limit the local one is.
+/// Excess of the local time limit over the host's, so that the host's expires first.
 pub(crate) const MARGIN: Duration = Duration::from_secs(4);
 
 /// Source of the commands.
@@ -20,9 +20,9 @@ const NO_SUDO: &str = "there is no sudo, and the user is not root";
 const SUDO_ASKS: &str = "sudo wants a password (sudo -n does not work), and the user is not root";
 const REFUSED: i32 = 97;
 
-/// A line without single quotes that runs `script` with the rights and the time it asks for.
+/// Returns a line without single quotes that runs `script` with its rights and its time limit.
 ///
-/// The time limit holds on the host too: a script does not outlive a lost connection by much.
+/// The time limit also applies on the host, so a script ends soon after a lost connection.
 pub(crate) fn line(script: &Script, input: &Input) -> String {
     let seconds = script.timeout.as_secs().max(1);
     let shell = match input {
@@ -44,7 +44,7 @@ pub(crate) fn line(script: &Script, input: &Input) -> String {
     format!("{paths}; {limit}; {root}exec $t {shell}")
 }
 
-/// Separates failures of the line itself from those of the script.
+/// Turns failures of the shell line into errors; failures of the script stay in its output.
 pub(crate) fn judge(output: Output, host: &str, script: &Script) -> Result<Output, RunError> {
     let host = || host.to_owned();
     if output.code == REFUSED && script.as_root {

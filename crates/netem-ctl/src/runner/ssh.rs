@@ -1,8 +1,8 @@
 //! A host reached by the system's `ssh`.
 //!
-//! The program and not a library, so that agents, jump hosts, hardware keys and `~/.ssh/config`
-//! work as they do by hand; driven here and not by a crate, since all of those bring an
-//! asynchronous runtime along that nothing else would use.
+//! Uses the program rather than a library, so that agents, jump hosts, hardware keys and
+//! `~/.ssh/config` work as they do by hand. Calls the program directly rather than through a crate,
+//! because the crates for it need an asynchronous runtime that nothing else here uses.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -67,7 +67,7 @@ impl Ssh {
         })
     }
 
-    /// The `ssh` command that runs `line` in a POSIX shell, whatever the login shell is.
+    /// Returns the `ssh` command that runs `line` in a POSIX shell, for any login shell.
     fn command(&self, line: &str) -> Command {
         let seconds = self.options.patience.as_secs().max(3);
         let mut command = Command::new("ssh");

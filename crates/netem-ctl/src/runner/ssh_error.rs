@@ -55,7 +55,7 @@ impl SshProblem {
             Self::Closed
         } else {
             let last = said.lines().rfind(|line| !line.trim().is_empty());
-            // A session of a shared connection prints nothing when the connection breaks.
+            // A session of a shared connection prints nothing if the connection breaks.
             last.map_or(Self::Closed, |line| Self::Other(line.trim().to_owned()))
         }
     }

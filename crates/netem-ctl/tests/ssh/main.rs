@@ -1,4 +1,4 @@
-//! The SSH runner with a real sshd on this machine, and with what may be there instead of one.
+//! Tests of the SSH runner with a real sshd on this machine, and with faulty replacements of it.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
 mod server;
@@ -91,7 +91,7 @@ fn a_connection_that_breaks_is_an_error_and_the_next_script_connects_anew() {
     );
 }
 
-/// What `run` says of a host, and how `netem-ctl` tells the same.
+/// Returns the error of `run` on a host.
 fn refusal(config: &std::path::Path, patience: Duration) -> String {
     let error = reach(config, patience)
         .run(&Script::new("true\n").as_root())
@@ -182,7 +182,7 @@ fn a_user_without_root_and_sudo_is_told_in_one_line() {
         "rtr: sudo wants a password (sudo -n does not work), and the user is not root",
     ];
     assert!(expected.contains(&said.as_str()), "{said}");
-    // What needs no root works.
+    // Scripts without root work.
     let output = server.ssh().run_ok(&Script::new("echo here\n"));
     assert_eq!(output.unwrap().text(), "here\n");
 }

@@ -20,7 +20,7 @@ pub(crate) struct Server {
     process: Child,
 }
 
-/// What is unusual about a server or about what the client knows of it.
+/// Peculiarity of a server, or of the client's knowledge of the server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Odd {
     Nothing,
@@ -134,7 +134,7 @@ pub(crate) fn reach(config: &Path, patience: Duration) -> Ssh {
     Ssh::new("rtr".parse().unwrap(), options).unwrap()
 }
 
-/// A client configuration for whatever is at `port`.
+/// Returns a client configuration for the server at `port`.
 pub(crate) fn client(folder: &Path, port: u16) -> String {
     let at = |name: &str| folder.join(name).display().to_string();
     format!(

@@ -1,4 +1,4 @@
-//! The traps of path emulation, each with the test that keeps us out of it.
+//! Pitfalls of path emulation, with a test for each.
 #![expect(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 
 mod dummynet;
@@ -35,7 +35,7 @@ fn made(plan: &Plan, word: &str) -> Vec<String> {
         .collect()
 }
 
-/// The number behind a word.
+/// Returns the number after a word.
 fn number(line: &str, word: &str) -> u64 {
     let mut words = line.split(' ').skip_while(|found| *found != word);
     words.nth(1).unwrap().parse().unwrap()
@@ -98,7 +98,7 @@ fn everything_is_emulated_on_the_router_and_what_delays_never_sits_where_packets
 #[test]
 fn netem_has_room_for_far_more_than_its_default_of_1000_where_that_is_needed() {
     let long = planned("[forward]\nrate = '1gbit'\ndelay = '100ms'\nbuffer = '1bdp'");
-    // 1.5 times what a link of 10 Gbit/s brings in 100 ms in packets of 84 bytes.
+    // 1.5 times the packets of 84 bytes that a link of 10 Gbit/s delivers in 100 ms.
     assert_eq!(number(&made(&long, "netem")[0], "limit"), 2_232_143);
     let short = planned("[forward]\nrate = '1mbit'\ndelay = '10us'\nbuffer = '9p'");
     assert_eq!(number(&made(&short, "netem")[0], "limit"), 1_000);

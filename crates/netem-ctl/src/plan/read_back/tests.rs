@@ -1,9 +1,9 @@
-//! The outputs are those of iproute2 6.1 on Linux 6.1 and of FreeBSD's ipfw.
+//! Tests with the output of iproute2 6.1 on Linux 6.1 and of FreeBSD's ipfw.
 
 use super::*;
 use crate::plan::check::OptionFact;
 
-/// What `tc -j -s qdisc show dev r1` says of a rate stage and a queue.
+/// Output of `tc -j -s qdisc show dev r1` with a rate stage and a queue.
 const QUEUES: &str = r#"[{"kind":"htb","handle":"7b1:","root":true,"refcnt":2,"options":{"r2q":10,"default":"0x10","direct_packets_stat":0,"direct_qlen":1000},"bytes":0,"packets":0,"drops":0,"overlimits":0,"requeues":0,"backlog":0,"qlen":0},{"kind":"codel","handle":"7c1:","parent":"7b1:10","options":{"limit":1000,"target":4999,"interval":99999,"ecn":true},"bytes":0,"packets":0,"drops":0,"overlimits":0,"requeues":0,"backlog":0,"qlen":0,"count":0,"lastcount":0,"ldelay":0,"drop_next":0,"maxpacket":0,"ecn_mark":0,"drop_overlimit":0}]"#;
 
 fn codel(options: Vec<OptionFact>) -> Must {
