@@ -73,7 +73,7 @@ pub(crate) fn forget_abandoned(folder: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Removes all entries of `folder` except the `most` newest ones and those in use.
+/// Removes all entries of `folder` except the `most` newest ones and entries in use.
 pub(crate) fn forget_oldest(folder: &Path, most: usize) -> Result<(), LabError> {
     let is_old = |used: SystemTime| used.elapsed().is_ok_and(|age| age > IN_USE);
     let things = by_age(folder, |name| !name.starts_with(MAKING))?;
@@ -87,7 +87,7 @@ pub(crate) fn forget_oldest(folder: &Path, most: usize) -> Result<(), LabError> 
 
 /// Marks an entry as used now.
 pub(crate) fn refresh(path: &Path) {
-    // Fails in a cache of another user, where the entry keeps its age.
+    // Ignore errors: in another user's cache, the entry keeps its age.
     drop(fs::File::open(path).and_then(|thing| thing.set_modified(SystemTime::now())));
 }
 

@@ -1,4 +1,4 @@
-//! The archive that a kernel unpacks into its first file system: cpio, "new ASCII" format.
+//! Writes the archive that a kernel unpacks into its initial file system: cpio, "new ASCII" format.
 //!
 //! The format is in the kernel's `Documentation/driver-api/early-userspace/buffer-format.rst`.
 //! All entries have root as their owner and time zero, so that the same files give the same bytes.
@@ -98,8 +98,8 @@ impl<W: Write> Archive<W> {
                 "an entry holds less than 4 GiB",
             )
         })?;
-        // Number, mode, owner, group, links, time, size, device of the file, device it stands
-        // for, length of the name with its zero, checksum (unused).
+        // Inode number, mode, owner, group, links, time, size, device of the file, device that the
+        // file represents, length of the name with its zero, checksum (unused).
         let fields = [
             self.entries,
             mode,

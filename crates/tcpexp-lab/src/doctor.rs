@@ -12,16 +12,16 @@ use crate::programs::{self, DEPMOD, Need, Program, QEMU, XZ};
 /// One requirement of the lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Its name.
+    /// Name of the requirement.
     pub what: String,
-    /// What was found.
+    /// Result of the check.
     pub state: State,
 }
 
-/// What was found.
+/// Result of the check of a requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Found: its path or version.
+    /// Found, with its path or version.
     Found(String),
     /// Missing, with the consequence.
     Absent(String),
@@ -111,7 +111,7 @@ fn kernel(cache: &Cache) -> Finding {
 }
 
 impl Finding {
-    /// Whether the requirement is met.
+    /// True if the requirement is met.
     pub fn is_fine(&self) -> bool {
         !matches!(self.state, State::Missing(_))
     }

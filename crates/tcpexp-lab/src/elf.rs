@@ -1,8 +1,9 @@
 //! Removes debugging information from programs.
 //!
 //! An unoptimised build of `tcpexp` has a third of a gigabyte of debugging information, which a
-//! guest would have to unpack into its memory. A kernel and the dynamic linker read a program's
-//! segments only (System V ABI, chapter 5), and the debugging information lies behind the last one.
+//! guest would have to unpack into its memory. A kernel and the dynamic linker read only a
+//! program's segments (System V ABI, chapter 5), and the debugging information follows the last
+//! segment.
 
 /// Offsets in the header of a 64-bit file (System V ABI, figure 4-3).
 const SEGMENTS_AT: usize = 32;
@@ -13,7 +14,8 @@ const SECTION_COUNT: usize = 60;
 const SECTION_NAMES: usize = 62;
 const HEADER_BYTES: usize = 64;
 
-/// The bytes of a program up to the end of its last segment, with no sections in its header.
+/// Returns the bytes of a program up to the end of its last segment, with no sections in its
+/// header.
 ///
 /// Other files than 64-bit little-endian ELF, such as scripts, are returned unchanged.
 pub(crate) fn without_sections(file: &[u8]) -> Vec<u8> {
@@ -37,7 +39,8 @@ fn end_of_segments(file: &[u8]) -> Option<usize> {
     let count = usize::try_from(number(file, SEGMENT_COUNT, 2)?).ok()?;
     let mut end = table.checked_add(size.checked_mul(count)?)?;
     for segment in 0..count {
-        // In a segment's header: its place in the file at 8, its bytes in the file at 32.
+        // A segment's header has the segment's offset in the file at 8 and its length in the file
+        // at 32.
         let header = table + segment * size;
         let offset = number(file, header + 8, 8)?;
         let bytes = number(file, header + 32, 8)?;
@@ -79,8 +82,8 @@ mod tests {
         let bytes = folder.path().join("bytes");
         std::fs::write(&bytes, bare).unwrap();
         make_executable(&bytes);
-        // A file cannot be run that is open for writing, and what another test starts at the same
-        // time would hold ours open. So another process writes it.
+        // A file that is open for writing cannot be executed, and a process that another test
+        // starts at the same time would inherit our open file. So another process writes the file.
         let path = folder.path().join("program");
         assert!(
             Command::new("cp")

@@ -290,7 +290,7 @@ impl Ingredients {
     }
 }
 
-/// The path of a file in a guest, whose `/lib` and `/lib64` are links.
+/// Returns the path of a file in a guest, where `/lib` and `/lib64` are links.
 pub(crate) fn place_in_guest(path: &Path) -> String {
     let path = path.to_string_lossy();
     let path = path.trim_start_matches('/');

@@ -53,7 +53,7 @@ impl Job {
     /// Seed of a machine until it receives its orders.
     pub(crate) const FIRST_SEED: u64 = 1;
 
-    /// Writes the archive of the setting, which follows that of the image.
+    /// Writes the archive of the setting, which follows the image's archive.
     fn write_setting(&self, orders: Orders, out: impl Write, name: &Path) -> Result<(), LabError> {
         let mut archive = Archive::new(out);
         let mut add = |path: &str, kind, content: &[u8]| {
@@ -130,7 +130,7 @@ impl Job {
         Ok(files)
     }
 
-    /// The files that the guest's first process reads before its orders.
+    /// Returns the files that the guest's first process reads before its orders.
     pub(crate) fn setting(&self) -> [(&'static str, String); 4] {
         let hosts = self.shape.hosts();
         let topology = Topology::new(self.shape);
@@ -188,7 +188,7 @@ fn hosts_file(hosts: &[Host]) -> String {
     format!("127.0.0.1 localhost\n{}", lines.collect::<String>())
 }
 
-/// When a guest receives its orders.
+/// Time at which a guest receives its orders.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Orders {
     /// At boot.

@@ -176,7 +176,8 @@ fn unpack(package: &Path, folder: &Path) -> Result<(), LabError> {
         .spawn()
         .map_err(cannot_run("dpkg-deb"))?;
     let bytes = archive.stdout.take().map_or_else(Stdio::null, Stdio::from);
-    // tar fails if a pattern matches nothing. Missing files are noticed later, when they are used.
+    // Ignore tar's exit code: tar fails if a pattern matches nothing. Missing files are reported
+    // later, at their use.
     let output = Command::new("tar")
         .args(["-x", "--wildcards", "-C"])
         .arg(folder)

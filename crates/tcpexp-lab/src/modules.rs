@@ -22,7 +22,7 @@ const NEEDED: [&str; 11] = [
     "virtio_pci",
 ];
 
-/// Modules for experiments: queues, filters, congestion controls, and those for `ss`.
+/// Modules for experiments: queues, filters, congestion controls, and the modules that `ss` needs.
 const WANTED: [&str; 42] = [
     "act_police",
     "cls_flower",
@@ -68,11 +68,12 @@ const WANTED: [&str; 42] = [
     "sch_etf",
 ];
 
-/// Modules loaded late: those for copying results out, because no device may depend on the real machine
-/// before that; and the one for the orders, which looks for them only when it is loaded.
+/// Modules loaded after the start. The modules that copy results out load late, because before that
+/// no device may depend on the real machine. The module for the orders loads late, because it looks
+/// for them only at loading.
 const LOADED_LATER: [&str; 4] = ["9p", "9pnet_virtio", "qemu_fw_cfg", "virtio_pci"];
 
-/// The module files, and the names of those loaded at the start.
+/// The module files, and the names of the modules loaded at the start.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Modules {
     /// Paths below the folder of the modules.

@@ -88,7 +88,7 @@ impl Monitor {
 mod tests {
     use super::*;
 
-    /// What a monitor reads from a QEMU that sends `lines` regardless of its input.
+    /// Returns a monitor of a QEMU that sends `lines` regardless of its input.
     fn hearing(lines: &str) -> Monitor {
         let (ours, mut qemus) = UnixStream::pair().unwrap();
         qemus.write_all(lines.as_bytes()).unwrap();

@@ -90,7 +90,7 @@ impl Process {
             Streams::Monitored(line) => Some(line),
         };
         if let Some(input) = input {
-            // In its own process group, so that Ctrl-C does not end it.
+            // In its own process group, so that Ctrl-C does not reach it.
             command
                 .stdin(input)
                 .stdout(Stdio::piped())

@@ -1,4 +1,4 @@
-//! The programs of this machine that a guest contains, and those that run it.
+//! Programs of this machine that a guest contains, and programs that run the guest.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub(crate) struct Program {
     pub(crate) need: Need,
 }
 
-/// What needs a program.
+/// Purpose of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     /// Every lab.
@@ -184,7 +184,7 @@ pub(crate) fn copied() -> Vec<Program> {
 }
 
 impl Program {
-    /// Its file on this machine, with links resolved.
+    /// Returns the program's file on this machine, with links resolved.
     pub(crate) fn path(self) -> Option<PathBuf> {
         FOLDERS
             .iter()

@@ -18,16 +18,16 @@ pub(crate) struct Machine<'a> {
     pub(crate) begin: Begin<'a>,
 }
 
-/// How a machine starts.
+/// Start mode of a machine.
 #[derive(Clone, Copy)]
 pub(crate) enum Begin<'a> {
-    /// It boots with its orders; the first serial line is the terminal.
+    /// Boots with its orders; the first serial line is the terminal.
     Terminal { root: &'a Path },
-    /// It boots with its orders.
+    /// Boots with its orders.
     Boot { root: &'a Path },
-    /// It boots, and stops when it is ready for orders.
+    /// Boots, and stops when it is ready for orders.
     BootAndStop { root: &'a Path },
-    /// It resumes from a saved state.
+    /// Resumes from a saved state.
     GoOn { state: &'a Path, orders: &'a Path },
 }
 
@@ -38,17 +38,18 @@ const KERNEL_OPTIONS: &str = "console=ttyS0 quiet panic=-1 mitigations=off nokas
                               nolapic_timer";
 
 impl Machine<'_> {
-    /// The arguments.
+    /// Returns QEMU's arguments.
     ///
     /// The guest's clock counts instructions, one per nanosecond, and jumps when the guest is idle
     /// (`-icount shift=0,sleep=off`). It starts at the same date each time. Writes to serial lines block,
     /// so the guest and its clock wait for a slow reader. On a terminal the clock does not jump, because
     /// the user types in real time.
     ///
-    /// Two threads advance the clock: one adds executed instructions at a halt, the other jumps. On a
-    /// busy machine the jump may come first and be some instructions too long. QEMU prevents that with a
-    /// lock that it takes only when it records (`rr=record`), so guests record, to no file. A machine
-    /// that is saved does not record, as saving takes no lock and would fail.
+    /// Two threads advance the clock: one adds executed instructions at a halt, the other makes the
+    /// jump. On a busy machine the jump may come first and be some instructions too long. QEMU
+    /// prevents this with a lock that it takes only while recording (`rr=record`), so guests
+    /// record, to no file. A machine that is to be saved does not record, because saving takes no
+    /// lock and would fail.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |words: &str| arguments.extend(words.split_whitespace().map(OsString::from));

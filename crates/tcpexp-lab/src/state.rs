@@ -1,10 +1,11 @@
 //! Saved states of booted machines.
 //!
-//! Booting takes a software CPU ten seconds, so a machine is booted once, saved when it is ready for
-//! orders, and all guests resume from there. The guest signals that it is ready by writing to the panic
-//! device, at which QEMU stops the machine between two instructions. The clock does not stop as
-//! exactly: an idle machine may jump by an amount that depends on real time. Guests are equal to the
-//! bit only if they resume from the same state, so an existing state is never replaced.
+//! A software CPU takes ten seconds to boot. A machine is therefore booted once and saved when it
+//! is ready for orders, and all guests resume from the saved state. The guest signals readiness by
+//! writing to the panic device, at which QEMU stops the machine between two instructions. The clock
+//! does not stop as exactly: an idle machine may jump by an amount that depends on real time.
+//! Guests are bit-identical only if they resume from the same state, so an existing state is never
+//! replaced.
 
 use std::fs;
 use std::io::{self, Read};
@@ -28,7 +29,7 @@ use crate::process::{Place, Process};
 use crate::programs::{QEMU, find};
 use crate::qemu::{Begin, Machine};
 
-/// The event of QEMU when the guest writes to the panic device.
+/// QEMU's event for a write of the guest to the panic device.
 const READY: &str = "GUEST_PANICKED";
 
 /// Largest number of states of one image. A state has the size of the memory that the guest uses.
@@ -36,7 +37,8 @@ const MOST_STATES: usize = 3;
 
 static TURN: Mutex<()> = Mutex::new(());
 
-/// The saved state of a machine of `image` with the setting of `job`. Boots one if there is none.
+/// Returns the saved state of a machine of `image` with the setting of `job`. Boots a machine if
+/// there is none.
 pub(crate) fn ensure(image: &Image, job: &Job) -> Result<PathBuf, LabError> {
     // Threads that need the same state wait for the first one.
     let _one_at_a_time = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,7 +93,7 @@ fn save(image: &Image, job: &Job, state: &Path) -> Result<(), LabError> {
     let verdict = place.folder().join("verdict");
     let arguments = machine(&image.kernel, job, &root, &verdict, place.folder());
     let (mut process, mut monitor) = Process::monitored(place, arguments)?;
-    // Its output is shown only if it fails.
+    // The machine's output is shown only if it fails.
     let console = process.machine.stderr.take();
     let said = thread::spawn(move || {
         let mut said = String::new();
@@ -107,8 +109,8 @@ fn save(image: &Image, job: &Job, state: &Path) -> Result<(), LabError> {
     })
 }
 
-/// The arguments for a machine that stops when it is ready. It has a folder for results, so that the
-/// guests that resume have the same devices.
+/// Returns the arguments for a machine that stops when it is ready. It has a folder for results, so
+/// that guests resumed from it have the same devices.
 fn machine(
     kernel: &Path,
     job: &Job,
@@ -129,9 +131,9 @@ fn machine(
 
 /// Waits until the machine is ready and stopped at a point where a recording guest can resume.
 ///
-/// A resumed guest records, and QEMU counts all instructions before the state as one step, whose length
-/// it stores in a signed integer of 32 bits. QEMU fails if it is negative, so the machine continues
-/// until it is not; it stops again soon.
+/// A resumed guest records, and QEMU counts all instructions before the state as one step, whose
+/// length it stores in a signed integer of 32 bits. QEMU fails if the length is negative, so the
+/// machine continues until it is not; each continuation is short.
 fn stop(monitor: &mut Monitor) -> io::Result<()> {
     const SIGN: u64 = 1 << 31;
     loop {

@@ -1,4 +1,4 @@
-//! Commands as lists of words, and scripts of them.
+//! Commands as lists of words, and scripts of commands.
 
 use tcpexp_host::command_line;
 
@@ -7,12 +7,12 @@ use tcpexp_host::command_line;
 pub struct Step {
     /// The words, the program first.
     pub argv: Vec<String>,
-    /// Whether it may fail, as when there is nothing to remove.
+    /// True if it may fail, as when there is nothing to remove.
     pub may_fail: bool,
 }
 
 impl Step {
-    /// A command from words separated by blanks.
+    /// Creates a command from words separated by blanks.
     pub(crate) fn new(words: &str) -> Self {
         Self {
             argv: words.split_whitespace().map(str::to_owned).collect(),

@@ -5,10 +5,10 @@
 //! src2 data ─┴─ bridge ─ left  rtr  right ─ bridge ─┴─ data dst2
 //! ```
 //!
-//! All sources are behind the router's interface `left` and all sinks behind `right`, so that one
-//! queue on `right` serves everything that flows from sources to sinks. A side with one host has
-//! no bridge. The data networks carry packets of the experiment only: neighbours and bridge ports are
-//! fixed, so no packet waits for ARP or is flooded, and IPv6 is off.
+//! All sources are on the side of the router's interface `left` and all sinks on the side of
+//! `right`, so that one queue on `right` serves all traffic from sources to sinks. A side with one
+//! host has no bridge. The data networks carry packets of the experiment only: neighbours and
+//! bridge ports are fixed, so no packet waits for ARP or is flooded, and IPv6 is off.
 
 use crate::shape::{DRIVER, Host, Interface, LEFT, RIGHT, Role, Shape};
 use crate::step::Step;
@@ -51,12 +51,13 @@ const ROUTER_SETTINGS: [&str; 5] = [
 const OFFLOADS: &str = "tso off gso off gro off tx off rx off";
 
 impl Topology {
-    /// The networks of a virtual machine, whose namespaces have the names of the hosts.
+    /// Creates the networks of a virtual machine; its namespaces have the names of the hosts.
     pub fn new(shape: Shape) -> Self {
         Self::with_prefix(shape, "")
     }
 
-    /// The networks of a machine with other namespaces: the names of ours begin with `prefix`.
+    /// Creates the networks of a machine with other namespaces: the names of ours begin with
+    /// `prefix`.
     pub fn with_prefix(shape: Shape, prefix: &str) -> Self {
         Self {
             shape,
@@ -128,7 +129,7 @@ impl Topology {
         steps
     }
 
-    /// The router's two interfaces and the hosts behind each.
+    /// Returns the router's two interfaces, each with the hosts on its side.
     fn sides(&self) -> [(Interface, Vec<Host>); 2] {
         let (name, address) = ("left", LEFT);
         let left = Interface { name, address };

@@ -74,7 +74,7 @@ fn through(command: &mut Command, bytes: &[u8]) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Whether a kernel has the Xen note with the PVH entry point.
+/// True if a kernel has the Xen note with the PVH entry point.
 fn has_pvh_entry(kernel: &[u8]) -> bool {
     // Length of the name, of the content (which has 4 or 8 bytes), type, name.
     [4_u8, 8].into_iter().any(|content| {

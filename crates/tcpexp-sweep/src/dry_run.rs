@@ -113,7 +113,7 @@ fn commands(run: &Planned<'_>) -> Result<String, DryRunError> {
     Ok(text)
 }
 
-/// A script without its common first lines.
+/// Returns a script without its common first lines.
 fn body(script: &str) -> String {
     let lines = script.lines().filter(|line| {
         !line.is_empty() && !line.starts_with("dir=") && *line != ". \"$dir/run.sh\""

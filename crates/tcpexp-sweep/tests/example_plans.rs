@@ -24,7 +24,7 @@ fn collect(folder: &Path, plans: &mut Vec<PathBuf>) {
         if path.is_dir() {
             collect(&path, plans);
         } else if path.extension().is_some_and(|ending| ending == "toml")
-            // What was published, not a plan.
+            // Published results of a study, not a plan.
             && !path.ends_with("study.toml")
         {
             plans.push(path);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource, LabError, Shape, Topology, script};
 
-/// The image of this machine, or what the machine lacks to make one.
+/// The image of this machine, or the requirement that the machine lacks.
 static IMAGE: LazyLock<Result<Image, String>> = LazyLock::new(|| {
     let cache = Cache::at(Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab"));
     Image::ensure(&cache, &KernelSource::Distribution).map_err(|missing| missing.to_string())
@@ -16,7 +16,7 @@ static IMAGE: LazyLock<Result<Image, String>> = LazyLock::new(|| {
 
 const LIMIT: Option<Duration> = Some(Duration::from_secs(600));
 
-/// What a guest printed and how it ended.
+/// Output and outcome of a guest.
 struct Ended {
     output: String,
     errors: String,
@@ -110,7 +110,8 @@ fn hosts_of_a_guest_reach_each_other_and_their_results_come_out() {
     );
 }
 
-/// As on a machine with other namespaces: made, used, removed twice; then what of it is left.
+/// On a machine with other namespaces: creates the lab's namespaces, uses them, removes them twice,
+/// and lists the remains.
 const NAMESPACES_COME_AND_GO: &str = "
     set -e
     ls /sys/class/net | sort >/tmp/before
@@ -190,7 +191,7 @@ fn guests_do_the_same_with_the_same_seed() {
     );
 }
 
-/// When it wakes from ten thousand short sleeps; the clock jumps at each.
+/// Prints the times of waking from ten thousand short sleeps; the clock jumps at each.
 const SLEEPS: &str = "
     exec bash -c '
         exec 3<> <(:)

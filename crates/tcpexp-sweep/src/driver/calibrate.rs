@@ -15,7 +15,7 @@ use crate::site::{self, Counters};
 pub(super) enum Verdict {
     /// The path is as planned.
     Good,
-    /// The path differs, and how.
+    /// The path differs from the plan; the text has the difference.
     Invalid(String),
 }
 
@@ -25,7 +25,7 @@ const PING_BYTES: i64 = 98;
 const LOAD_BYTES: u64 = 1_512;
 /// UDP payload of the load, which fits an MTU of 1500: the default of iperf 2.
 const LOAD_PAYLOAD: u64 = 1_470;
-/// Packets of load that the measurement needs: one packet more or less is 0.5 % of the rate.
+/// Number of load packets that the measurement needs: one packet more or less is 0.5 % of the rate.
 const LOAD_PACKETS: u64 = 200;
 /// Port of the load.
 const LOAD_PORT: u16 = 5_199;
@@ -81,7 +81,8 @@ fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict
             PING_BYTES * 8_000_000_000 / i64::try_from(rate.as_bps()).unwrap_or(i64::MAX).max(1)
         })
         .sum();
-    // An idle shaper of Linux passes a small packet at once. Others add its transmission time.
+    // On Linux, an idle shaper passes a small packet at once. Other systems add its transmission
+    // time.
     let base = run.cell.setup.path.base_rtt();
     let [least, most] = [base, base + TimeDelta::from_nanos(sending)];
     let [least, most, within] =
@@ -116,7 +117,7 @@ fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibr
     }
 }
 
-/// Whether calibration loads the path and this host receives the load.
+/// True if calibration loads the path and this host receives the load.
 fn is_loaded(setup: &Setup, name: &str) -> bool {
     let can_tell = |(_, router): (_, &Host)| router.os == Os::Linux;
     setup.calibration.enabled

@@ -1,4 +1,4 @@
-//! One run in the making: what all its phases share.
+//! State of one run that all its phases share.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::plan::{Cell, Host};
 use crate::schedule::Planned;
 use crate::site::{self, Generator};
 
-/// What all runs of a sweep share.
+/// State that all runs of a sweep share.
 pub(super) struct Around<'a> {
     pub(super) plan_hash: &'a str,
     pub(super) varied: &'a [String],
@@ -28,10 +28,10 @@ pub(super) struct Around<'a> {
     pub(super) phase: &'a (dyn Fn(&str) + Sync),
 }
 
-/// How much longer than its duration a generator may take, for handshakes and reports.
+/// Time that a generator may take beyond its duration, for handshakes and reports.
 pub(super) const GRACE: Duration = Duration::from_secs(15);
 
-/// A run in the making.
+/// A run in progress.
 pub(super) struct Run<'a> {
     pub(super) cell: &'a Cell,
     pub(super) generators: Vec<Generator>,

@@ -67,9 +67,9 @@ pub enum SweepError {
     /// A file of the directory cannot be written.
     #[error("cannot write {}", path.display())]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// The record of a run cannot be written.
@@ -87,14 +87,14 @@ pub enum SweepError {
     /// A run failed, and the plan stops at failures.
     #[error("run {run} failed: {reason}")]
     Failed {
-        /// Which.
+        /// Name of the run.
         run: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
-/// An error and its causes on one line.
+/// Formats an error and its causes on one line.
 pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! Facts of hosts before a run, the ends of its processes, and its files.
+//! Reads facts of hosts before a run, the exit of its processes, and its files.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -140,7 +140,7 @@ pub(super) fn ends(crew: &Crew<'_>, generators: &[Generator]) -> Result<Ends, Tr
     judge_ends(&said, generators)
 }
 
-/// The same, from what hosts printed before they ended the other processes.
+/// Like `ends`, but from output that the hosts printed before the other processes were stopped.
 pub(super) fn judge_ends(
     said: &[(String, String)],
     generators: &[Generator],
@@ -217,7 +217,7 @@ fn fetch_all(run: &mut Run<'_>, ends: &Ends, gathered: &[(String, String)]) -> R
             return Err(Trouble::Process(text));
         }
         let said = said.get(&format!("logs/{}.err", site::capture_name(capture)));
-        // tcpdump reports at its end; one that was killed may not have written all packets.
+        // tcpdump prints its report on exit; a killed tcpdump may not have written all packets.
         let missing = || format!("the capture on {} did not end as it must", capture.host);
         let counts = said.and_then(|text| CaptureCounts::parse(text));
         let counts = counts.ok_or_else(|| Trouble::Process(missing()))?;
@@ -274,25 +274,27 @@ fn unpack(run: &Run<'_>, host: &str) -> Result<(), Trouble> {
     )))
 }
 
-/// Whether a directory has less room than the archive needs.
+/// True if the directory has less room than the archive needs.
 fn is_too_large(archive: &Path, dir: &Path) -> io::Result<bool> {
     let room = rustix::fs::statvfs(dir)?;
     Ok(room.f_bavail * room.f_frsize < fs::metadata(archive)?.len())
 }
 
-/// What `tcpdump` reports at its end.
+/// Counters that `tcpdump` prints on exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CaptureCounts {
-    /// Packets written to the file.
+    /// Number of packets written to the file.
     captured: u64,
-    /// Packets that passed the filter in the kernel, including those dropped for lack of room.
+    /// Number of packets that passed the filter in the kernel, including packets dropped for lack
+    /// of room.
     received: u64,
-    /// Packets dropped by the kernel's buffer and by the interface.
+    /// Number of packets dropped by the kernel's buffer and by the interface.
     dropped: u64,
 }
 
 impl CaptureCounts {
-    /// Reads standard error of `tcpdump`: the last report, as there may be some on request before.
+    /// Parses standard error of `tcpdump`. Uses the last report, because earlier ones may have been
+    /// requested.
     fn parse(text: &str) -> Option<Self> {
         let count = |what: &str| {
             let line = text.lines().rfind(|line| line.contains(what))?;

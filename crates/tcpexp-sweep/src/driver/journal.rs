@@ -33,7 +33,7 @@ impl Journal {
             entry.insert("event".to_owned(), what.into());
         }
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        // Ignore a full disk: it fails the run when files are fetched, and undo must go on.
+        // Ignore a full disk: the later fetch of files fails the run, and undo must continue.
         drop(file.write_all(format!("{entry}\n").as_bytes()));
     }
 

@@ -21,5 +21,5 @@ pub use options::{Analysis, CarryOut, Event, On, Options};
 pub use sweep::{Summary, sweep};
 pub(crate) use sweep::{describe, estimate};
 
-/// Asks whether the sweep is to end.
+/// Returns true if the sweep must end.
 pub type Interrupt<'a> = &'a (dyn Fn() -> bool + Sync);

@@ -1,4 +1,4 @@
-//! How a sweep runs, and the events that it reports.
+//! Options of a sweep, and the events that it reports.
 
 use std::path::Path;
 
@@ -11,17 +11,17 @@ use crate::schedule::Planned;
 /// Analyses the complete run in a directory. An error is a message for the user.
 pub type Analysis<'a> = &'a (dyn Fn(&Path) -> Result<(), String> + Sync);
 
-/// How a sweep runs.
+/// Options of a sweep.
 pub struct Options<'a> {
     /// The directory for all results.
     pub dir: &'a Path,
-    /// Whether to continue the sweep that is in the directory.
+    /// Continue the sweep in the directory.
     pub resume: bool,
-    /// Runs only these, by name; all of the plan if `None`.
+    /// Names of the runs to run; all runs of the plan if `None`.
     pub only: Option<&'a [String]>,
-    /// Where the runs run.
+    /// Place of the runs.
     pub on: On<'a>,
-    /// Asks whether the sweep is to end.
+    /// Returns true if the sweep must end.
     pub interrupt: Interrupt<'a>,
     /// Analyses each complete run while the next one runs.
     pub analyze: Option<Analysis<'a>>,
@@ -29,21 +29,21 @@ pub struct Options<'a> {
     pub tell: &'a (dyn Fn(&Event<'_>) + Sync),
 }
 
-/// Where the runs run.
+/// Place of the runs.
 #[derive(Clone, Copy)]
 pub enum On<'a> {
     /// On these hosts, one run at a time.
     Hosts(Reach<'a>),
-    /// Each on its own testbed, several at a time.
+    /// On testbeds, one for each run, several at a time.
     Testbeds {
-        /// How many run at the same time.
+        /// Number of runs at the same time.
         jobs: usize,
         /// Carries out one run.
         carry_out: CarryOut<'a>,
     },
 }
 
-/// Carries out one run on a testbed, and leaves the directory of a sweep in the given one.
+/// Carries out one run on a testbed, and leaves its sweep directory in the given directory.
 pub type CarryOut<'a> = &'a (dyn Fn(&Planned<'_>, &Path) -> Result<(), String> + Sync);
 
 /// An event of a sweep.
@@ -58,26 +58,26 @@ pub enum Event<'a> {
     },
     /// A run begins.
     Begins {
-        /// Its name.
+        /// Name of the run.
         run: &'a str,
-        /// Its varied parameters, as text.
+        /// Varied parameters of the run, as text.
         what: &'a str,
     },
     /// A run enters a phase.
     Phase {
-        /// Its name.
+        /// Name of the run.
         run: &'a str,
         /// The phase.
         phase: &'a str,
     },
     /// A run ended.
     Ends {
-        /// Its record.
+        /// Record of the run.
         record: &'a RunRecord,
     },
     /// The analysis of a run ended.
     Analyzed {
-        /// Its name.
+        /// Name of the run.
         run: &'a str,
         /// The error, if it failed.
         failure: Option<&'a str>,

@@ -19,7 +19,7 @@ use crate::plan::{self, Cell, Host, Os};
 use crate::schedule::Planned;
 use crate::site::{self, Counters, Generator};
 
-/// How long after the planned end of a run the hosts restore themselves.
+/// Time after the planned end of a run at which the hosts restore themselves.
 const MARGIN: Duration = Duration::from_secs(90);
 
 /// Runs one run in the empty directory `dir`, and writes its record there.
@@ -145,7 +145,7 @@ impl Run<'_> {
         Counters::parse(text)
     }
 
-    /// Judges whether the run is valid.
+    /// Decides whether the run is valid.
     fn judge(
         &mut self,
         before: Option<&Counters>,
@@ -232,8 +232,8 @@ impl Run<'_> {
     }
 }
 
-/// Checks all hosts. Returns by how much each clock is ahead of ours; 0 if the difference is within
-/// the error of the measurement.
+/// Checks all hosts. Returns each clock's lead over ours; 0 if the difference is within the error
+/// of the measurement.
 pub(super) fn preflight(
     crew: &Crew<'_>,
     cell: &Cell,
@@ -248,11 +248,11 @@ pub(super) fn preflight(
     }
 }
 
-/// Packets that a capture should have and has not: dropped by the kernel, or not read before its end.
+/// Number of packets missing from a capture: dropped by the kernel, or unread at its end.
 fn missing_packets(capture: &CaptureRecord) -> u64 {
     let dropped = capture.packets_dropped.unwrap_or(0);
     let unread = |received: u64| received.checked_sub(capture.packets_captured?);
-    // The kernel counts what it drops as received.
+    // The kernel counts dropped packets as received.
     let unread = capture.packets_received.and_then(unread).unwrap_or(0);
     dropped.max(unread)
 }

@@ -24,13 +24,13 @@ use crate::site;
 /// Number of runs by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// As planned.
+    /// Runs that ran as planned.
     pub complete: usize,
-    /// On a path that was not what the plan says.
+    /// Runs on a path that differed from the plan.
     pub invalid: usize,
-    /// Not at all.
+    /// Runs that failed.
     pub failed: usize,
-    /// Complete, but their analysis failed.
+    /// Complete runs whose analysis failed.
     pub not_analyzed: usize,
 }
 

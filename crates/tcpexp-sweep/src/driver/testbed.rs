@@ -1,4 +1,4 @@
-//! A run on a testbed of its own, whose results are moved into the sweep.
+//! Runs a run on a testbed of its own and moves its results into the sweep.
 
 use std::fs;
 use std::io;

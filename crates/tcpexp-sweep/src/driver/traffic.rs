@@ -87,8 +87,8 @@ impl Run<'_> {
         self.crew.at(&router, "changes", &script).map(drop)
     }
 
-    /// Notes when the changes were made, which the fetched logs of their processes say, and reads
-    /// back what the last one made. A change whose time had not come has no log.
+    /// Records the times of the changes from the fetched logs of their processes, and reads back
+    /// the state after the last change. A change whose time was not reached has no log.
     pub(super) fn note_changes(&mut self) -> Result<(), Trouble> {
         let mut last = None;
         for (index, change) in self.record.changes.iter_mut().enumerate() {

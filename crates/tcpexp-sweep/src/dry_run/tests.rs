@@ -140,7 +140,7 @@ fn each_kind_of_traffic_has_its_commands() {
     spawn pages pages.txt 0 download 172.16.10.3 5208 0.2 10000 50000
     spawn mirror mirror.txt 0 pull_with_rsync 172.16.10.3 5209
     ");
-    // iperf chooses for itself; the rest sends with what is its host's own.
+    // iperf sets its own congestion control; the other tools use their host's default.
     assert_snapshot!(part(&text, "src1: prepare"), @"
     offloads_off data
     set_sysctl net.ipv4.tcp_no_metrics_save 1

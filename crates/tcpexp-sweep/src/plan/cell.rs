@@ -19,7 +19,7 @@ use crate::hash;
 /// One cell of the grid.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Hash of the setup and its changes, in hex. Seeds are not part of it.
+    /// Hash of the setup and its changes, in hex. Does not include seeds.
     pub hash: String,
     /// Parameters by the names of their columns.
     pub parameters: BTreeMap<String, Option<Parameter>>,

@@ -1,11 +1,11 @@
-//! The command lines of the traffic tools, by what a plan asks of them.
+//! Command lines of the traffic tools, from the parameters in a plan.
 
 use std::net::IpAddr;
 
 use tcpexp_units::{BitRate, ByteCount, TimeDelta};
 
-/// What a plan asks of a tool: the keys of `[[traffic]]` that not all tools take. `None` if the plan
-/// leaves a key out.
+/// A tool's parameters in a plan: the keys of `[[traffic]]` that not all tools take. `None` if the
+/// plan leaves a key out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parameters<'a> {
     pub(crate) duration: Option<TimeDelta>,
@@ -52,14 +52,14 @@ impl Parameters<'_> {
 pub(crate) struct Ends<'a> {
     pub(crate) from: Option<IpAddr>,
     pub(crate) to: Option<IpAddr>,
-    /// The name under which `ssh` knows the host that receives the data.
+    /// Name for `ssh` of the host that receives the data.
     pub(crate) receiver: &'a str,
     /// The port of the server; 0 for tools without one.
     pub(crate) port: u16,
 }
 
 impl Ends<'_> {
-    /// The option for IPv6 addresses, which `iperf` needs.
+    /// Returns the option that `iperf` needs for IPv6 addresses.
     fn family(&self) -> Option<&'static str> {
         self.to.filter(IpAddr::is_ipv6).map(|_| "-V")
     }
@@ -74,7 +74,7 @@ pub(crate) fn text(address: Option<IpAddr>) -> String {
 /// The words of a command.
 struct Words(Vec<String>);
 
-/// The command of the client, and that of the server if the tool has one.
+/// The client's command, and the server's if the tool has one.
 pub(crate) type Commands = (Vec<String>, Option<Vec<String>>);
 
 impl Words {
@@ -99,7 +99,7 @@ impl Words {
 pub(crate) fn iperf3(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     let (to, port) = (text(at.to), at.port.to_string());
     let client = Words::new(&["iperf3", "-c", &to, "-p", &port, "--json"]);
-    // The client tells its server the size of the socket buffers.
+    // The client sends the size of the socket buffers to its server.
     let server = Words::new(&["iperf3", "-s", "-1", "-p", &port]);
     (bulk(client, asked, "-C").0, Some(server.0))
 }

@@ -29,7 +29,7 @@ pub enum PlanError {
         line: usize,
         /// The key, followed by a colon; empty if the text is not TOML.
         key: String,
-        /// The fault, and what was expected.
+        /// The fault and the expected form.
         message: String,
     },
 }

@@ -27,7 +27,7 @@ pub struct Host {
     pub left: Option<String>,
     /// Router: the interface towards the sinks.
     pub right: Option<String>,
-    /// Kernel settings during a run, in addition to those of `[prepare]`.
+    /// Kernel settings during a run, in addition to the settings of `[prepare]`.
     #[serde(default)]
     pub sysctl: BTreeMap<String, String>,
 }
@@ -107,7 +107,7 @@ impl Host {
     }
 }
 
-/// What is wrong with kernel settings, if anything is: they stand in a script as they are.
+/// Returns the fault of kernel settings, if any. They are written to a script unquoted.
 pub(super) fn sysctl_fault(settings: &BTreeMap<String, String>) -> Option<String> {
     let is_value = |value: &str| {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-+/, ".contains(&byte);

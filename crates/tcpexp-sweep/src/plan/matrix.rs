@@ -36,7 +36,7 @@ pub(super) struct Setting<'i> {
     pub(super) value: Spanned<DeValue<'i>>,
 }
 
-/// All settings of one cell, those of the first axis first.
+/// All settings of one cell, in the order of the axes.
 pub(super) type Settings<'i> = Vec<Setting<'i>>;
 
 /// One list of the matrix, with the settings of each entry.
@@ -62,8 +62,8 @@ pub(super) struct CellText<'i> {
     pub(super) settings: Settings<'i>,
 }
 
-/// The cells of a matrix: the product of its lists, the last one varying fastest, then the included
-/// cells.
+/// Returns the cells of a matrix: the product of its lists, the last list varying fastest, then the
+/// included cells.
 pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<CellText<'i>>, Fault> {
     let Some(matrix) = matrix else {
         return Ok(vec![CellText {
@@ -259,7 +259,7 @@ impl<'i> CellText<'i> {
     }
 }
 
-/// Whether two values have the same text.
+/// True if two values have the same text.
 fn is_same(a: &DeValue<'_>, b: &DeValue<'_>) -> bool {
     match (a, b) {
         (DeValue::String(a), DeValue::String(b)) => a == b,

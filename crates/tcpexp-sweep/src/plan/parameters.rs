@@ -19,7 +19,7 @@ pub(super) fn of(setup: &Setup) -> Parameters {
     let path = setup.path.resolved();
     of_path(&mut all, "", &path.forward);
     let reverse = Path {
-        // By default the same as forward, and then no parameter of its own.
+        // A reverse delay equal to the forward one, which is its default, is not a parameter.
         delay: path
             .reverse
             .delay

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 /// The keys that lead to a parameter.
 ///
-/// In an array of tables, a key is the `name` of one of them, or `*` for all.
+/// In an array of tables, a key is the `name` of a table, or `*` for all tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place(pub(super) Vec<String>);
 
@@ -101,7 +101,7 @@ fn set_in_array<'i>(
     }
 }
 
-/// Whether the tool of an entry takes the parameter at `place`.
+/// True if the tool of an entry takes the parameter at `place`.
 fn takes(generator: &DeTable<'_>, place: &[String]) -> bool {
     let [key] = place else { return true };
     let tool = text(generator, "tool").unwrap_or_default();
@@ -112,7 +112,7 @@ fn text<'a>(table: &'a DeTable<'_>, key: &str) -> Option<&'a str> {
     table.get(key)?.get_ref().as_str()
 }
 
-/// Span of the value at `keys`, or of the nearest enclosing one.
+/// Returns the span of the value at `keys`, or of its nearest enclosing value.
 pub(super) fn span(root: &Spanned<DeTable<'_>>, keys: &[&str]) -> Range<usize> {
     let mut here = root.span();
     let mut table = root.get_ref();
@@ -143,14 +143,14 @@ pub(super) fn span(root: &Spanned<DeTable<'_>>, keys: &[&str]) -> Range<usize> {
     here
 }
 
-/// The dotted key at `span`, or whose value is there.
+/// Returns the dotted key at `span`, or the key of the value at `span`.
 pub(super) fn key_at(table: &DeTable<'_>, span: &Range<usize>) -> Option<String> {
     for (key, value) in table {
         let name = key.get_ref();
         if contains(&key.span(), span) {
             return Some(name.to_string());
         }
-        // The span of a table is its header only, so search its values in any case.
+        // The span of a table covers only its header, so always search its values.
         if let Some(inner) = key_in(value, span) {
             return Some(if inner.is_empty() {
                 name.to_string()

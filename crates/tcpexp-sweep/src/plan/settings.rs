@@ -13,7 +13,7 @@ pub struct Capture {
     pub snaplen: u32,
     /// Filter expression of `tcpdump`.
     pub filter: String,
-    /// Whether to capture at both interfaces of the router too.
+    /// Also capture at both interfaces of the router.
     pub router: bool,
     /// Size of the kernel's capture buffer, in KiB.
     pub buffer_kib: u32,
@@ -50,8 +50,8 @@ pub struct Loggers {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prepare {
-    /// Whether to keep segmentation and receive offloads. By default they are turned off, so that a
-    /// packet in a queue or capture is a packet on the wire.
+    /// Keep segmentation and receive offloads. By default they are turned off, so that a packet in
+    /// a queue or capture is a packet on the wire.
     pub keep_offloads: bool,
     /// Kernel settings of sources and sinks.
     pub sysctl: BTreeMap<String, String>,
@@ -61,7 +61,7 @@ pub struct Prepare {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Calibrate {
-    /// Whether to calibrate.
+    /// Calibrate the path before each run.
     pub enabled: bool,
     /// Largest difference of the idle round-trip time from the plan.
     pub rtt_within: TimeDelta,
@@ -90,19 +90,19 @@ pub struct RunSettings {
     pub repetitions: u32,
     /// Seed of the order and of the start jitter.
     pub seed: u64,
-    /// Whether to shuffle the cells in each repetition, rather than keep the order of the grid.
+    /// Shuffle the cells in each repetition, rather than keep the order of the grid.
     pub shuffle: bool,
     /// Largest random delay of the start of each generator.
     pub start_jitter: TimeDelta,
     /// Pause after each run.
     pub cooldown: TimeDelta,
-    /// How often to retry a failed run.
+    /// Number of retries of a failed run.
     pub retries: u32,
-    /// What to do when the retries failed too.
+    /// Action after all retries failed.
     pub on_failure: OnFailure,
     /// Time limit for traffic without a duration.
     pub timeout: TimeDelta,
-    /// Largest difference between clocks of hosts and ours.
+    /// Largest difference between a host's clock and ours.
     pub clock_within: TimeDelta,
 }
 
@@ -122,7 +122,7 @@ impl Default for RunSettings {
     }
 }
 
-/// What to do when a run fails.
+/// Action after a failed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnFailure {

@@ -10,7 +10,7 @@ use super::{Host, Lab, Os, Setup};
 /// Largest number of hosts on one side: the topology of the lab has room for as many.
 pub(crate) const MOST_HOSTS: u8 = 64;
 
-/// Replaces the hosts of a plan by those of the testbed, keeping their names.
+/// Replaces the hosts of a plan by the testbed's hosts, keeping their names.
 pub(crate) fn take_place(setup: &mut Setup) {
     if setup.hosts.is_empty() {
         setup.hosts = hosts(setup.lab);

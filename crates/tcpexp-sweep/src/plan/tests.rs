@@ -37,7 +37,7 @@ fn refusal_of(old: &str, new: &str) -> String {
     refusal(&PLAN.replace(old, new))
 }
 
-/// What varies in each cell.
+/// Returns the varied parameters of each cell.
 fn cells(plan: &Plan) -> String {
     let value = |cell: &Cell, name: &String| match &cell.parameters.get(name).cloned().flatten() {
         Some(Parameter::Text(text)) => text.clone(),

@@ -3,7 +3,7 @@
 use super::tool::CcChoice;
 use super::{Setup, Traffic};
 
-/// The first entry in conflict with another one: its index, the key and the message.
+/// Returns the first entry in conflict with another entry: its index, the key and the message.
 pub(super) fn fault(setup: &Setup) -> Option<(usize, &'static str, String)> {
     let runs = |(_, traffic): &(usize, &Traffic)| traffic.count > 0;
     let all = || setup.traffic.iter().enumerate().filter(runs);

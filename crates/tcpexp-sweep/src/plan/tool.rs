@@ -14,43 +14,44 @@ pub struct Tool(&'static ToolSpec);
 /// Alternatives: one of these keys must be set.
 pub(super) type OneOf = &'static [&'static str];
 
-/// A key of `[[traffic]]` and what is wrong with it.
+/// A key of `[[traffic]]` and its fault.
 pub(super) type Fault = (&'static str, String);
 
-/// All that differs between tools.
+/// The properties in which tools differ.
 pub(crate) struct ToolSpec {
-    /// Its name in plans and in records.
+    /// Name in plans and in records.
     name: &'static str,
-    /// The keys that it takes beside those that all tools take.
+    /// Keys that the tool takes in addition to the common ones.
     keys: &'static [&'static str],
     /// The keys that must be set.
     needs: &'static [OneOf],
-    /// How the sender gets its congestion control.
+    /// Source of the sender's congestion control.
     cc: CcChoice,
-    /// Whether the host that receives the data runs the client.
+    /// True if the host that receives the data runs the client.
     is_pulled: bool,
-    /// The port of its server.
+    /// Port of the server.
     port: ServerPort,
     /// The program of the client.
     client: Program,
     /// The program of the server.
     server: Program,
-    /// Extension of the log that its client writes.
+    /// File extension of the client's log.
     log: &'static str,
     /// The command lines.
     commands: fn(&Parameters<'_>, &Ends<'_>) -> Commands,
-    /// What is wrong with a combination of its keys.
+    /// Checks the combination of keys; returns a fault, if any.
     fault: fn(&Parameters<'_>) -> Option<Fault>,
 }
 
-/// How a sender gets its congestion control.
+/// Source of a sender's congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CcChoice {
     /// The tool chooses it for each connection.
     Tool,
-    /// Its host's own is set for the time of a run.
+    /// The host's default, which is set for the time of a run.
     Host,
-    /// Its host's own is set if the plan names one. Whether it is used is unknown.
+    /// The host's default, which is set if the plan names one. It is unknown whether the tool uses
+    /// it.
     Unknown,
     /// The tool sends without congestion control.
     Nothing,
@@ -61,24 +62,24 @@ pub(crate) enum CcChoice {
 pub(crate) enum ServerPort {
     /// The tool has no port.
     Nothing,
-    /// Each server has its own.
+    /// Each server has a port of its own.
     Own,
-    /// A server that is there anyway has it, unless the plan names another one.
+    /// The port of a server that is already running, unless the plan names another port.
     Shared(u16),
 }
 
 /// The program that must be installed on a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// This one.
+    /// The named program.
     Named(&'static str),
     /// The first word of the command.
     FirstWord,
-    /// Whichever of several there is, or none.
+    /// Any of several programs, or none.
     Any,
 }
 
-/// Where `sshd` listens.
+/// Port of `sshd`.
 const SSH_PORT: u16 = 22;
 
 /// A TCP tool with a server of its own, for the fields that most tools share.
@@ -215,17 +216,17 @@ static NAMES: [&str; TOOLS.len()] = {
 const COMMON_KEYS: [&str; 7] = ["name", "tool", "from", "to", "start", "count", "stagger"];
 
 impl Tool {
-    /// The tool of a name.
+    /// Returns the tool with this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         TOOLS.iter().find(|spec| spec.name == name).map(Self)
     }
 
-    /// Its name.
+    /// Returns the tool's name.
     pub const fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// The program of its client, if it is always the same.
+    /// Returns the client's program, if it is always the same.
     pub const fn client(self) -> Option<&'static str> {
         match self.0.client {
             Program::Named(program) => Some(program),
@@ -233,13 +234,13 @@ impl Tool {
         }
     }
 
-    /// Whether it chooses the congestion control of each connection itself. For other tools their
-    /// host's own is set for the time of the run.
+    /// True if the tool sets the congestion control of each connection itself. For other tools, the
+    /// host's default is set for the time of the run.
     pub fn sets_cc(self) -> bool {
         self.0.cc == CcChoice::Tool
     }
 
-    /// Whether the host that receives the data runs the client.
+    /// True if the host that receives the data runs the client.
     pub(crate) const fn is_pulled(self) -> bool {
         self.0.is_pulled
     }
@@ -252,22 +253,22 @@ impl Tool {
         self.0.port
     }
 
-    /// The programs of client and server.
+    /// Returns the programs of client and server.
     pub(crate) const fn programs(self) -> [Program; 2] {
         [self.0.client, self.0.server]
     }
 
-    /// Extension of its client's log.
+    /// Returns the file extension of the client's log.
     pub(crate) const fn log(self) -> &'static str {
         self.0.log
     }
 
-    /// Whether it takes a key.
+    /// True if the tool takes this key.
     pub(super) fn takes(self, key: &str) -> bool {
         COMMON_KEYS.contains(&key) || self.0.keys.contains(&key)
     }
 
-    /// The first thing wrong with what a plan asks of it.
+    /// Returns the first fault of a plan's parameters for this tool.
     pub(super) fn fault(self, asked: &Parameters<'_>) -> Option<Fault> {
         let (spec, set) = (self.0, asked.keys());
         if let Some(key) = set.iter().find(|key| !self.takes(key)) {
@@ -283,7 +284,7 @@ impl Tool {
         (spec.fault)(asked)
     }
 
-    /// The command lines of both ends.
+    /// Returns the command lines of both ends.
     pub(crate) fn commands(self, asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
         (self.0.commands)(asked, at)
     }

@@ -98,7 +98,7 @@ impl Traffic {
             .then(|| ("cc", "expected a name such as \"cubic\"".to_owned()))
     }
 
-    /// What it asks of its tool.
+    /// Returns the parameters of its tool.
     pub(crate) fn parameters(&self) -> Parameters<'_> {
         Parameters {
             duration: self.duration,
@@ -118,7 +118,7 @@ impl Traffic {
         }
     }
 
-    /// The last port that its servers take, if the plan names the first one.
+    /// Returns the last port of its servers, if the plan names the first one.
     fn last_port(&self) -> u32 {
         match (self.tool.port(), self.port) {
             (ServerPort::Own, Some(first)) => u32::from(first) + self.count.saturating_sub(1),
@@ -126,7 +126,7 @@ impl Traffic {
         }
     }
 
-    /// The ports that its servers take by the plan.
+    /// Returns the ports of its servers that the plan sets.
     pub(crate) fn ports(&self) -> impl Iterator<Item = u16> + use<> {
         let is_own = self.tool.port() == ServerPort::Own;
         let first = self.port.filter(|_| is_own);

@@ -7,12 +7,12 @@ use tcpexp_runs::record::Parameter;
 use super::cell::Cell;
 use super::parameters::BASE_RTT;
 
-/// The names of the columns, those of the matrix's first list first.
+/// Returns the names of the varied columns, in the order of the matrix's lists.
 pub(super) fn varied(cells: &[Cell]) -> Vec<String> {
     let mut found = Vec::new();
     let lists = cells.iter().map(|cell| cell.point.len()).max().unwrap_or(0);
     for list in 0..lists {
-        // Compare each cell with the first one that differs from it in this list only.
+        // Compare each cell with the first cell that differs from it in this list only.
         let mut firsts: HashMap<Vec<usize>, &Cell> = HashMap::new();
         for cell in cells.iter().filter(|cell| !cell.point.is_empty()) {
             let mut others = cell.point.clone();

@@ -1,4 +1,4 @@
-//! Counters of a router's queues, and what they counted between two reads.
+//! Counters of a router's queues, and their differences between two reads.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use tcpexp_runs::record::QueueCounters;
 /// The queues of a Linux router at one time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
-    /// When they were read, on the router's clock.
+    /// Time of the read, on the router's clock.
     pub(crate) at_ns: i64,
     queues: Vec<Qdisc>,
 }
@@ -28,7 +28,7 @@ impl Counters {
         })
     }
 
-    /// What the queue towards `interface` counted since `earlier`.
+    /// Returns the increase of the counters of the queue towards `interface` since `earlier`.
     pub(crate) fn since(&self, earlier: &Self, interface: &str) -> Option<QueueCounters> {
         let (now, then) = (self.queue(interface)?, earlier.queue(interface)?);
         Some(QueueCounters {
@@ -38,7 +38,8 @@ impl Counters {
         })
     }
 
-    /// The rate at which the queue towards `interface` sent since `earlier`, in bits per second.
+    /// Returns the rate at which the queue towards `interface` sent since `earlier`, in bits per
+    /// second.
     pub(crate) fn rate_bps(&self, earlier: &Self, interface: &str) -> Option<f64> {
         let (now, then) = (self.queue(interface)?, earlier.queue(interface)?);
         let bits = difference(now.bytes, then.bytes)? * 8;
@@ -46,7 +47,7 @@ impl Counters {
         (nanos > 0).then(|| bits as f64 * 1e9 / nanos as f64)
     }
 
-    /// Drops since `earlier`, by queue. Queues without drops are left out.
+    /// Returns the drops since `earlier`, by queue. Queues without drops are left out.
     pub(crate) fn drops(&self, earlier: &Self) -> BTreeMap<String, u64> {
         let mut all = BTreeMap::new();
         for queue in &self.queues {
@@ -58,7 +59,7 @@ impl Counters {
         all
     }
 
-    /// Packets towards `interface` that bypassed its rate since `earlier`.
+    /// Returns the number of packets towards `interface` that bypassed its rate since `earlier`.
     pub(crate) fn unshaped(&self, earlier: &Self, interface: &str) -> u64 {
         let here = |queue: &&Qdisc| queue.dev.as_deref() == Some(interface);
         let since = |queue: &Qdisc| {

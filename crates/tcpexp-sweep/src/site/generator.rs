@@ -131,17 +131,17 @@ impl Generator {
         .collect()
     }
 
-    /// Name of its log.
+    /// Returns the name of its log.
     pub(crate) fn log_file(&self) -> String {
         format!("{}.{}", self.record.name, self.log)
     }
 
-    /// Name of its server's process.
+    /// Returns the name of its server's process.
     pub(crate) fn server_name(&self) -> String {
         format!("{}-server", self.record.name)
     }
 
-    /// Its end; `None` if it depends on the path.
+    /// Returns the planned end; `None` if it depends on the path.
     pub(crate) fn end(&self) -> Option<TimeDelta> {
         Some(self.start + self.duration?)
     }

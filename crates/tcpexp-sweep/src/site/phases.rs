@@ -16,8 +16,8 @@ pub(crate) const RUN_SH: &str = include_str!("run.sh");
 /// A host of the plan and its name there.
 pub(crate) type Named<'a> = (&'a str, &'a Host);
 
-/// The directory of a run on a host, and the lease of its sweep there. Hosts may be namespaces that
-/// share their files.
+/// Returns the directory of a run on a host, which is also the lease of its sweep. Its name
+/// contains the host's, because hosts may be namespaces with the same files.
 pub(crate) fn dir(host: &str) -> String {
     format!("/tmp/tcpexp-{host}")
 }
@@ -28,8 +28,8 @@ fn start(host: &str) -> String {
     format!("dir={dir} lease={dir}\n. \"$dir/run.sh\"\n")
 }
 
-/// Takes the lease of a host: clears what an earlier run of the same owner, or of an expired lease,
-/// left there, and makes the run's directory. The host clears itself after `keep_s` seconds.
+/// Takes the lease of a host. Clears the remains of an earlier run of the same owner or of an
+/// expired lease, and creates the run's directory. The host clears itself after `keep_s` seconds.
 pub(crate) fn begin(host: &str, owner: &str, keep_s: u64) -> String {
     let dir = dir(host);
     let keep_s = keep_s.to_string();
@@ -229,7 +229,7 @@ pub(crate) fn servers(host: &str, generators: &[Generator]) -> String {
     script
 }
 
-/// Starts the clients of a host, each of which waits for its start after `t0_ns` on the host's clock.
+/// Starts the clients of a host; each client waits for its start after `t0_ns` on the host's clock.
 pub(crate) fn clients(host: &str, generators: &[Generator], t0_ns: i64) -> String {
     let mut script = start(host);
     for generator in generators
@@ -254,24 +254,24 @@ pub(crate) fn status(host: &str) -> String {
     start(host) + "ended\n"
 }
 
-/// Ends all that still runs, and packs what the run recorded.
+/// Stops all remaining processes and packs the files of the run.
 pub(crate) fn gather(host: &str) -> String {
     start(host) + "gather\n"
 }
 
-/// Undoes all that a run of this owner did on a host. Another owner's run is left alone.
+/// Undoes all changes that a run of this owner made to a host. Another owner's run is left alone.
 pub(crate) fn undo(host: &str, owner: &str) -> String {
     let library = netem_ctl::HOST_SH;
     let release = command_line(["lease_release", owner]);
     format!("lease={}\n{library}{release}\n", dir(host))
 }
 
-/// Ends one process that is no part of what the run records.
+/// Stops a process that is not part of the run's record.
 pub(crate) fn forget(host: &str, process: &str) -> String {
     start(host) + &command_line(["forget", process]) + "\n"
 }
 
-/// The name of the process that makes the change with this index, from 0.
+/// Returns the name of the process that makes the change with this index, from 0.
 pub(crate) fn change_name(index: usize) -> String {
     format!("change-{}", index + 1)
 }
