@@ -257,7 +257,7 @@ fn a_bottleneck_that_the_kernel_cannot_make_leaves_nothing() {
         refused.contains("there is no interface r7; there are "),
         "{refused}"
     );
-    // A limit of nothing is refused by the kernel in the middle of the script.
+    // The kernel refuses a `limit` without a number, in the middle of the script.
     let mut broken = planned(SLOW);
     let last = broken.apply.len() - 1;
     broken.apply[last].argv.push("limit".into());

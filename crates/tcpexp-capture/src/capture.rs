@@ -545,7 +545,8 @@ mod tests {
     fn a_live_record_comes_as_soon_as_its_bytes_do() {
         let (send, receive) = mpsc::channel();
         let bytes = file();
-        // Nothing more is sent before the record is asked for: waiting for it would hang.
+        // The channel sends no further message before the record is requested: a reader that waited
+        // for one would hang.
         send.send(bytes[..24].to_vec()).unwrap();
         let mut capture = Capture::from_reader(Live(receive))
             .unwrap()

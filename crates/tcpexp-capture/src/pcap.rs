@@ -174,7 +174,7 @@ impl PcapWalk {
         })
     }
 
-    /// Returns the kind and size of what starts the window, without consuming it.
+    /// Returns the content at the start of the window, without consuming it.
     pub(crate) fn peek(&self, window: &[u8]) -> Peek {
         let header_bytes = self.layout.header_bytes();
         match self.layout.head(window) {

@@ -109,7 +109,7 @@ impl NgWalk {
         self.other_block(window, at_end, offset)
     }
 
-    /// Returns the kind and size of what starts the window, without consuming it.
+    /// Returns the content at the start of the window, without consuming it.
     pub(crate) fn peek(&self, window: &[u8]) -> Peek {
         let order = self.order;
         let Some(head) = window.first_chunk::<SHORTEST_BLOCK_BYTES>() else {

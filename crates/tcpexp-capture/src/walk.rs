@@ -69,7 +69,7 @@ impl Walk {
         }
     }
 
-    /// Returns the kind and size of what starts the window, without consuming it.
+    /// Returns the content at the start of the window, without consuming it.
     fn peek(&self, window: &[u8]) -> Peek {
         match self {
             Self::Pcap(walk) => walk.peek(window),

@@ -94,7 +94,7 @@ struct Acked {
     is_loss_reported: bool,
 }
 
-/// The state of a stream with gaps or segments behind their place.
+/// State of a stream with gaps or with segments that start below `nxt`.
 #[derive(Clone, Debug, Default)]
 struct Disorder {
     /// Time of the last segment that left a gap.

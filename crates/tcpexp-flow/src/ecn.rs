@@ -53,8 +53,7 @@ pub struct EcnHandshake {
 const ALL_SET: u8 = 0b111;
 /// ACE field of a SYN that requests RFC 3168.
 const CLASSIC_SYN: u8 = 0b011;
-/// ACE fields of a SYN-ACK that accepts RFC 3168, and of one that accepts RFC 3540, whose nonce no
-/// host uses.
+/// ACE fields of SYN-ACKs that accept RFC 3168 and RFC 3540; no host uses the nonce of the latter.
 const CLASSIC_ANSWERS: [u8; 2] = [0b001, 0b101];
 /// ACE field of a handshake segment that reports a CE mark on the packet it answers.
 const HANDSHAKE_CE: u8 = 0b110;

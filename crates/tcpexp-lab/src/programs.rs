@@ -193,7 +193,7 @@ impl Program {
     }
 }
 
-/// Finds the programs that are on this machine. A missing one that every lab needs is an error.
+/// Finds the programs that are on this machine. A missing program that every lab needs is an error.
 pub(crate) fn find(programs: &[Program]) -> Result<Vec<(Program, PathBuf)>, LabError> {
     let mut found = Vec::new();
     let mut missing = Vec::new();

@@ -14,11 +14,11 @@ pub struct Shape {
 /// The role of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Sends data; behind the router's interface `left`.
+    /// Sends data; connected to the router's interface `left`.
     Source,
     /// Forwards; its interfaces are `left` and `right`.
     Router,
-    /// Receives data; behind the router's interface `right`.
+    /// Receives data; connected to the router's interface `right`.
     Sink,
 }
 

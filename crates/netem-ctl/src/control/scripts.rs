@@ -122,7 +122,7 @@ impl Draft {
         self.printer(name, &lines(steps));
     }
 
-    /// The plan's description, for readers who have nothing but the router.
+    /// Adds the plan's description, for readers who have only the router.
     fn describe(&mut self, plan: &Plan) {
         // Structures of strings and numbers always have a JSON text.
         let json = |value: serde_json::Result<String>| value.unwrap_or_default() + "\n";

@@ -48,8 +48,8 @@ pub(crate) const GROUP: u32 = 7_700;
 /// Priorities of our filters: IPv4 flows, IPv6 flows, everything.
 pub(crate) const PRIORITIES: [u32; 3] = [7_101, 7_102, 7_103];
 
-/// Offloads that merge or split packets: the name for `ethtool -K`, and the one that `ethtool -k`
-/// prints.
+/// Offloads that merge or split packets: the name for `ethtool -K`, and the name in the output of
+/// `ethtool -k`.
 pub(crate) const OFFLOADS: [(&str, &str); 5] = [
     ("tso", "tcp-segmentation-offload"),
     ("gso", "generic-segmentation-offload"),
@@ -149,9 +149,9 @@ pub(crate) fn needs_netem(path: &Path) -> bool {
         || path.flows.iter().flatten().next().is_some()
 }
 
-/// Limit of a delay stage in packets: 1.5 times the smallest packets that arrive during the delay, at
-/// ten times the rate of the bottleneck or 1 Gbit/s, whichever is more. An unused limit costs nothing,
-/// and a drop here would look like loss on the path.
+/// Limit of a delay stage in packets: 1.5 times the number of smallest packets that arrive during
+/// the delay, at ten times the rate of the bottleneck or 1 Gbit/s, whichever is more. An unused
+/// limit has no cost, and a drop here would look like loss on the path.
 fn room(path: &Path, delay: TimeDelta) -> u64 {
     let rate = path.rate.map_or(0, |rate| rate.as_bps().saturating_mul(10));
     let arriving = u128::from(rate.max(1_000_000_000));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tcpexp_host::command_line;
 use tcpexp_units::Timestamp;
 
-/// Commands for a POSIX shell that stops at the first one that fails (`sh -eu`).
+/// Commands for a POSIX shell that stops at the first failure (`sh -eu`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     /// The commands. They reach the shell on standard input, without another level of quoting.

@@ -71,8 +71,7 @@ const LEAST_IDENTIFIED: usize = 8;
 /// Least lag: a kernel's jiffy at 250 Hz. A smaller lag does not keep rows from being paired.
 const LEAST_LAG: TimeDelta = TimeDelta::from_millis(4);
 
-/// Returns how much later the reconstruction's rows are than those of the truth, beyond
-/// `clock_offset`.
+/// Returns the delay of the reconstruction's rows after the truth's rows, beyond `clock_offset`.
 ///
 /// A reconstruction at the receiver uses an ACK's departure time, half a round-trip time or more
 /// before the sender's kernel logs the ACK. The lag is the median time difference of the rows whose

@@ -102,7 +102,7 @@ fn analyze_rest(
     summary
 }
 
-/// Carries out the runs that are left, as many at a time as there is room for.
+/// Carries out the remaining runs, as many at a time as `options` allow.
 fn all(
     plan: &Plan,
     left: &[&Planned<'_>],

@@ -7,7 +7,7 @@ use tcpexp_runs::record::Role;
 
 use super::{Host, Lab, Os, Setup};
 
-/// Largest number of hosts on one side: the topology of the lab has room for as many.
+/// Largest number of hosts on one side: the limit of the lab's topology.
 pub(crate) const MOST_HOSTS: u8 = 64;
 
 /// Replaces the hosts of a plan by the testbed's hosts, keeping their names.
