@@ -71,7 +71,7 @@ pub struct Classifier {
 /// Progress of the direction's data.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    /// One past the furthest sequence number seen.
+    /// One past the highest sequence number captured.
     nxt: StreamOffset,
     /// Start and capture time of the latest segment in sending order.
     start: StreamOffset,
@@ -202,7 +202,7 @@ impl Classifier {
         is_duplicate
     }
 
-    /// One past the furthest sequence number seen.
+    /// One past the highest sequence number captured.
     #[inline]
     pub fn nxt(&self) -> Option<StreamOffset> {
         self.sent.map(|sent| sent.nxt)
