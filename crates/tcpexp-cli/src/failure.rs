@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use tcpexp_sweep::SweepError;
+
 use crate::lab::Ended;
 use crate::shown;
 
@@ -41,7 +43,17 @@ fn print_usage(wrong: &clap::Error) {
 
 /// Prints an error and its causes.
 pub(crate) fn report(error: &anyhow::Error) {
-    tell(&chain(error));
+    let Some(SweepError::Hosts(problems)) = error.downcast_ref() else {
+        return tell(&chain(error));
+    };
+    // Each host that fails its checks has a line.
+    for (number, problem) in problems.iter().enumerate() {
+        if number == 0 {
+            tell(problem);
+        } else {
+            drop(writeln!(io::stderr(), "{}", shown::line(problem)));
+        }
+    }
 }
 
 /// Returns an error and its causes as one line.

@@ -7,7 +7,7 @@ use tcpexp_wire::SeqNum;
 /// A position in one direction's byte stream, in bytes; never wraps.
 ///
 /// The lower 32 bits are the sequence number on the wire. The upper 32 bits count the wraps and
-/// start at [`FIRST_WRAP`], so that segments below the first captured one have an offset too. Only
+/// start at `FIRST_WRAP`, so that segments below the first captured one have an offset too. Only
 /// differences between offsets of the same stream have a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 // Never zero, so that an `Option` takes no extra space.

@@ -18,7 +18,7 @@ pub struct PairedFlow {
     pub responder: SocketAddr,
     /// Initiator and responder at the destination point; `None` if nothing is translated.
     pub translated: Option<(SocketAddr, SocketAddr)>,
-    /// The flow in each capture, by [`Point::index`].
+    /// The flow in each capture, by [`Point::index`](crate::spp::Point::index).
     pub local: [LocalFlow; 2],
 }
 
@@ -41,7 +41,8 @@ pub(in crate::spp) struct Found {
     /// True if the addresses determine `way`; false if it is inferred from the point that saw the
     /// flow first.
     pub(in crate::spp) way_is_known: bool,
-    /// True if the point captured the SYN, by [`Point::index`]: no earlier packet left unseen.
+    /// True if the point captured the SYN, by [`Point::index`](crate::spp::Point::index): no earlier
+    /// packet left unseen.
     pub(in crate::spp) began: [bool; 2],
     /// Packets dropped before the flow was linked, by point and direction.
     pub(in crate::spp) dropped: [[u64; 2]; 2],
