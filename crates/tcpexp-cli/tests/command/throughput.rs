@@ -159,8 +159,9 @@ fn packet_out_of_order_is_sorted_into_its_bin() {
     assert!(warnings.contains("out of order in time"), "{warnings}");
     assert!(!warnings.contains("in no bin"), "{warnings}");
     let rows = String::from_utf8(rows).unwrap();
-    let second = rows.lines().filter(|row| row.contains(",142,"));
-    assert_eq!(second.count(), 4, "{rows}");
+    // The bin from 1 s to 2 s has the packet of 142 bytes that the capture holds last but one.
+    let row = "forward,1000000000,1000000000,1,142,";
+    assert!(rows.contains(row), "{rows}");
 }
 
 #[test]
