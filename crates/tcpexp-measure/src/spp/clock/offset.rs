@@ -56,7 +56,7 @@ pub struct Offset {
 /// Sources of error of delays on the timeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::spp) struct DelayError {
-    /// Resolution of each clock, by [`Point::index`](crate::spp::Point::index)(crate::spp::Point::index).
+    /// Resolution of each clock, by [`Point::index`](crate::spp::Point::index).
     pub(in crate::spp) ticks: [TimeDelta; 2],
     /// Drift between the first and the last packet that the uncertainty of a detected skew allows,
     /// plus the errors of the clock steps.
