@@ -33,7 +33,7 @@ pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
 fn print_usage(wrong: &clap::Error) {
     let text = wrong.to_string();
     let shown = shown::lines(&text);
-    // Standard error may be closed, as in `tell`.
+    // Writing fails if standard error is closed; no other place can show the error.
     drop(if wrong.use_stderr() && shown != text {
         write!(io::stderr(), "{shown}")
     } else {

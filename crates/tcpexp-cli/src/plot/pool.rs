@@ -7,7 +7,7 @@ use tcpexp_chart::RUN_COLUMNS;
 use tcpexp_metrics::pooling::{Lane, PooledDirection, PooledFlows, Pooling};
 use tcpexp_table::{Cell, Frame};
 
-/// Columns that tell which direction of which flow a row is about, and where it was measured.
+/// Columns that identify the flow, the direction and the measurement point of a row.
 const OF_LANE: [&str; 6] = [
     "flow_id",
     "direction",
