@@ -7,8 +7,8 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput};
 use tcpexp::{Error, Recording, RttOptions, rtt};
 use tcpexp_benches::{FEW, FULL, LOSSY, Load, MANY};
-use tcpexp_measure::Packets;
-use tcpexp_measure::spp::Survey;
+use tcpexp_flow::Packets;
+use tcpexp_pair::spp::Survey;
 use tcpexp_wire::Tunnels;
 
 fn main() {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use tcpexp::{Error, PathOptions, PathReport, Recording, path};
-use tcpexp_measure::path::PathPacket;
-use tcpexp_measure::spp::{Fate, Point, RttSample};
+use tcpexp_pair::path::PathPacket;
+use tcpexp_pair::spp::{Fate, Point, RttSample};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::clock::Clock;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use tcpexp::spp_pairs;
-use tcpexp_measure::compat::{Columns, FieldMask};
+use tcpexp_pair::compat::{Columns, FieldMask};
 
 use crate::output::Output;
 use crate::progress::Progress;

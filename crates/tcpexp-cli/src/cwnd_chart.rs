@@ -8,7 +8,7 @@ use tcpexp_chart::{CwndSeries, FigureSize, cwnd_figure};
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_logs::score::NamedRecord;
 use tcpexp_measure::sender::{RecoveryEpoch, SenderRow};
-use tcpexp_measure::spp::Point;
+use tcpexp_pair::spp::Point;
 use tcpexp_table::SenderLabel;
 
 use crate::output::Output;

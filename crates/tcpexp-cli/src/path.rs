@@ -9,8 +9,8 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use tcpexp::{PathOptions, PathReport, path};
 use tcpexp_chart::queueing_figure;
 use tcpexp_flow::FlowId;
-use tcpexp_measure::path::{PathBatch, PathFlow, PathPacket};
-use tcpexp_measure::spp::{Fate, PairedFlow};
+use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket};
+use tcpexp_pair::spp::{Fate, PairedFlow};
 use tcpexp_table::{
     FLOW_TABLE_WIDTH, FlowLabel, Labelled, PathFlowRow, TopPath, path_columns, path_flow_columns,
 };

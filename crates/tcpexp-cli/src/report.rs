@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use tcpexp::{CaptureInfo, PathReport, RttReport};
-use tcpexp_measure::path::{CaptureLoss, PathTotals};
-use tcpexp_measure::spp::{ClockModel, FlowSummary, Identification, Point, RttSample, Totals};
+use tcpexp_pair::path::{CaptureLoss, PathTotals};
+use tcpexp_pair::spp::{ClockModel, FlowSummary, Identification, Point, RttSample, Totals};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tally;
 

@@ -8,8 +8,8 @@ use anyhow::{Context, bail};
 use tcpexp::RttReport;
 use tcpexp_chart::rtt_figure;
 use tcpexp_flow::{Direction, FlowId};
-use tcpexp_measure::compat::{Columns, Pair};
-use tcpexp_measure::spp::{Batch, Point, RttSample};
+use tcpexp_pair::compat::{Columns, Pair};
+use tcpexp_pair::spp::{Batch, Point, RttSample};
 use tcpexp_table::{FLOW_TABLE_WIDTH, RttFlowRow, RttWriter, TopFlows, rtt_flow_columns};
 use tcpexp_units::TimeDelta;
 

@@ -7,16 +7,16 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate, after all crates that it may use, with the workspace crates that it may use.
-const MAY_USE: [(&str, &[&str]); 17] = [
+const MAY_USE: [(&str, &[&str]); 18] = [
     ("tcpexp-units", &[]),
     ("tcpexp-host", &[]),
     ("tcpexp-capture", &["tcpexp-units"]),
     ("tcpexp-wire", &[]),
-    (TESTKIT, &["tcpexp-units", "tcpexp-wire"]),
     ("tcpexp-flow", &["tcpexp-units", "tcpexp-wire"]),
+    (TESTKIT, &["tcpexp-units", "tcpexp-wire", "tcpexp-flow"]),
     ("tcpexp-metrics", &["tcpexp-units"]),
     (
-        "tcpexp-measure",
+        "tcpexp-pair",
         &[
             "tcpexp-units",
             "tcpexp-wire",
@@ -25,11 +25,22 @@ const MAY_USE: [(&str, &[&str]); 17] = [
         ],
     ),
     (
+        "tcpexp-measure",
+        &[
+            "tcpexp-units",
+            "tcpexp-wire",
+            "tcpexp-flow",
+            "tcpexp-metrics",
+            "tcpexp-pair",
+        ],
+    ),
+    (
         "tcpexp-logs",
         &[
             "tcpexp-units",
             "tcpexp-wire",
             "tcpexp-flow",
+            "tcpexp-pair",
             "tcpexp-measure",
         ],
     ),
@@ -39,6 +50,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
             "tcpexp-units",
             "tcpexp-flow",
             "tcpexp-metrics",
+            "tcpexp-pair",
             "tcpexp-measure",
             "tcpexp-logs",
         ],
@@ -48,6 +60,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
         &[
             "tcpexp-units",
             "tcpexp-metrics",
+            "tcpexp-pair",
             "tcpexp-measure",
             "tcpexp-table",
         ],
@@ -70,6 +83,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
             "tcpexp-wire",
             "tcpexp-flow",
             "tcpexp-metrics",
+            "tcpexp-pair",
             "tcpexp-measure",
             "tcpexp-logs",
             "tcpexp-table",
@@ -86,6 +100,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
             "tcpexp-wire",
             "tcpexp-flow",
             "tcpexp-metrics",
+            "tcpexp-pair",
             "tcpexp-measure",
             "tcpexp-logs",
             "tcpexp-table",

@@ -8,7 +8,7 @@ use std::path::Path;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree};
 
-/// The module of `tcpexp-measure` whose folders are layers.
+/// The module of `tcpexp-pair` whose folders are layers.
 const SPP: &str = "spp";
 /// Its layers, each of which may use those before it.
 const LAYERS: [&str; 8] = [
@@ -231,7 +231,7 @@ fn crates() -> std::path::PathBuf {
 
 #[test]
 fn layers_between_two_captures_import_only_lower_layers() {
-    let imports = Crate::read(&crates().join("tcpexp-measure/src")).imports();
+    let imports = Crate::read(&crates().join("tcpexp-pair/src")).imports();
     let layers = &imports[&vec![SPP.to_owned()]];
     for (layer, others) in layers {
         let place = |name: &String| LAYERS.iter().position(|known| known == name);

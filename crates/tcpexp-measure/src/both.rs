@@ -55,7 +55,7 @@ mod tests {
     use crate::flows::Connection;
     use crate::meter;
     use crate::rtt::SingleRttMeter;
-    use crate::scripted::Scripted;
+    use tcpexp_testkit::scripted::Scripted;
 
     const TRACE: &str = "
         0.000 > S mss 1460

@@ -2,8 +2,8 @@
 
 use tcpexp_flow::{Arrival, Flow, FlowPacket, FlowTable, Slot, prefetch};
 
-use crate::Packets;
 use crate::metered::Metered;
+use tcpexp_flow::Packets;
 
 /// Number of shards that flows are spread over, independent of the number of threads.
 pub(crate) const SHARDS: usize = 16;

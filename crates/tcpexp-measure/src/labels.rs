@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tcpexp_flow::{FlowId, Protocol};
 
-use crate::spp::Point;
+use tcpexp_pair::spp::Point;
 
 /// The flow of a sender's row, from a capture or from a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

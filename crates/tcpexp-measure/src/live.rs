@@ -2,7 +2,8 @@
 
 use tcpexp_flow::{Flow, FlowPacket, FlowTable};
 
-use crate::{Meter, Metered, Packets};
+use crate::{Meter, Metered};
+use tcpexp_flow::Packets;
 
 /// Measures each flow with its own meter, like [`meter`](crate::meter), and passes each row to
 /// `sink` before it waits for the next packet.

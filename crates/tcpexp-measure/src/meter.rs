@@ -5,10 +5,10 @@ use std::thread;
 
 use tcpexp_flow::{Datagram, Flow, FlowPacket, Segment, Slot};
 
-use crate::Packets;
 use crate::chunk::{Arrivals, Chunk, Part, Places, SHARDS, expect};
 use crate::metered::Metered;
 use crate::ring::Stage;
+use tcpexp_flow::Packets;
 
 /// Maximum number of threads per capture: reading the file is sequential, so more threads would
 /// wait for it.

@@ -1,6 +1,6 @@
 //! A tee: passes packets to a second listener.
 
-use crate::{Packets, Sighted};
+use tcpexp_flow::{Packets, Sighted};
 
 /// Calls `listener` with each packet before the packet is shown, for a second measurement in the
 /// same pass.
@@ -29,7 +29,7 @@ impl<P: Packets, L: FnMut(&Sighted<'_>) + Send> Packets for Overheard<'_, P, L> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scripted::Scripted;
+    use tcpexp_testkit::scripted::Scripted;
 
     #[test]
     fn listener_and_reader_see_the_same_packets() {

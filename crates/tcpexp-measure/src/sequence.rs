@@ -165,7 +165,7 @@ mod tests {
 
     use super::*;
     use crate::meter;
-    use crate::scripted::Scripted;
+    use tcpexp_testkit::scripted::Scripted;
 
     /// The marks of the client's data, one per line.
     fn marks(script: &str) -> String {

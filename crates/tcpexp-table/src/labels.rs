@@ -2,7 +2,7 @@
 
 use tcpexp_flow::{Flow, FlowId, Protocol};
 pub use tcpexp_measure::SenderLabel;
-use tcpexp_measure::spp::{PairedFlow, Point};
+use tcpexp_pair::spp::{PairedFlow, Point};
 
 use crate::columns::Builder;
 

@@ -5,7 +5,7 @@
 //! the same bytes, regardless of their division into calls.
 //!
 //! ```
-//! use tcpexp_measure::spp::{PairedFlow, RttSample};
+//! use tcpexp_pair::spp::{PairedFlow, RttSample};
 //! use tcpexp_table::{Error, Format, RttWriter};
 //!
 //! fn csv(flow: &PairedFlow, samples: &[RttSample]) -> Result<Vec<u8>, Error> {

@@ -1,6 +1,6 @@
 //! The table of `tcpexp path`: a row per packet.
 
-use tcpexp_measure::path::PathPacket;
+use tcpexp_pair::path::PathPacket;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::columns::{Builder, Columns};

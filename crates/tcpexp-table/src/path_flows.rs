@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tcpexp_flow::Direction;
-use tcpexp_measure::path::{DelaySummary, PathFlow, PathSummary};
-use tcpexp_measure::spp::{PairedFlow, Way};
+use tcpexp_pair::path::{DelaySummary, PathFlow, PathSummary};
+use tcpexp_pair::spp::{PairedFlow, Way};
 use tcpexp_units::TimeDelta;
 
 use crate::columns::{Builder, Columns};

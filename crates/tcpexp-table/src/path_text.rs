@@ -1,14 +1,14 @@
 //! Packet fates and delays on a path, as text for a terminal.
 
 use tcpexp_flow::Direction;
-use tcpexp_measure::path::{PathFlow, PathSummary};
+use tcpexp_pair::path::{PathFlow, PathSummary};
 use tcpexp_units::{RateUnit, TimeDelta};
 
 use crate::cells::{NO_VALUE, Unit, count, percent, show_rate, wrapped};
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
-/// Names of the lines for all flows together, by [`Way::index`](tcpexp_measure::spp::Way::index).
+/// Names of the lines for all flows together, by [`Way::index`](tcpexp_pair::spp::Way::index).
 const WAYS: [&str; 2] = ["src > dst", "dst > src"];
 
 /// The flows with the most packets on the path.
@@ -258,8 +258,8 @@ fn delays_row(name: &str, cells: [&str; 8]) -> String {
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
-    use tcpexp_measure::path::LossRuns;
-    use tcpexp_measure::spp::{DirectionCounts, Way};
+    use tcpexp_pair::path::LossRuns;
+    use tcpexp_pair::spp::{DirectionCounts, Way};
 
     use super::*;
     use crate::testdata::{acks, bulk, rtt_micros};

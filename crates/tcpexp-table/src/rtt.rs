@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use tcpexp_measure::spp::{PairedFlow, RttSample};
+use tcpexp_pair::spp::{PairedFlow, RttSample};
 
 use crate::Error;
 use crate::columns::Columns;

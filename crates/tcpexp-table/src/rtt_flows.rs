@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tcpexp_flow::Direction;
-use tcpexp_measure::spp::{DirectionCounts, FlowSummary};
 use tcpexp_metrics::RttSummary;
+use tcpexp_pair::spp::{DirectionCounts, FlowSummary};
 use tcpexp_units::TimeDelta;
 
 use crate::columns::{Builder, Columns};

@@ -16,7 +16,7 @@ use arrow::record_batch::RecordBatch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tcpexp_flow::{Direction, FlowId, Protocol, SeqNum, StreamOffset};
 use tcpexp_measure::sender::{CwndSource, Limit, Phase, SenderSample};
-use tcpexp_measure::spp::Point;
+use tcpexp_pair::spp::Point;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::labels::{Labelled, SenderLabel};

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use tcpexp_flow::{Direction, FlowId, Protocol};
-use tcpexp_measure::spp::{DirectionCounts, FlowSummary, LocalFlow, PairedFlow, Point, RttSample};
 use tcpexp_metrics::RttSummary;
+use tcpexp_pair::spp::{DirectionCounts, FlowSummary, LocalFlow, PairedFlow, Point, RttSample};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 pub(crate) fn flow(id: u32, protocol: Protocol, initiator: &str, responder: &str) -> PairedFlow {

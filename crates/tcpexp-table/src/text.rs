@@ -1,7 +1,7 @@
 //! The flow table as text for a terminal.
 
 use tcpexp_flow::Direction;
-use tcpexp_measure::spp::{DirectionCounts, FlowSummary};
+use tcpexp_pair::spp::{DirectionCounts, FlowSummary};
 
 use crate::cells::{NO_VALUE, Unit, count, wrapped};
 

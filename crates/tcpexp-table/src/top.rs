@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use tcpexp_flow::FlowId;
-use tcpexp_measure::spp::FlowSummary;
+use tcpexp_pair::spp::FlowSummary;
 
 use crate::text::{RestOfFlows, flow_table};
 

@@ -3,6 +3,7 @@
 //! - [`script`] turns lines of text into packets, for tests of a few packets.
 //! - [`simulate`] sends TCP flows and UDP streams over a path with two measurement points. It
 //!   returns both captures and the true history of every packet.
+//! - [`scripted`] shows the packets of a script to code that reads captures.
 //! - [`skip`] and its relatives skip a test on a machine that lacks a program or a privilege.
 //! - [`FrameSpec`] and [`CaptureWriter`] build single frames and capture files of every kind.
 //!
@@ -39,6 +40,7 @@ mod options;
 mod payload;
 mod prng;
 pub mod script;
+pub mod scripted;
 mod simulator;
 mod writer;
 

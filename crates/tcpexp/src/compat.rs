@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use tcpexp_measure::compat::{FieldMask, Options, Pair, Spp};
-use tcpexp_measure::spp::Point;
+use tcpexp_pair::compat::{FieldMask, Options, Pair, Spp};
+use tcpexp_pair::spp::Point;
 use tcpexp_wire::{LinkType, Tunnels, ip_bytes};
 
 use crate::rtt::align;

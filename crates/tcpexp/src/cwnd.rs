@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tcpexp_flow::{Direction, FlowId, Protocol};
 use tcpexp_measure::sender::{Hindsight, SenderOptions, SenderRow, sender_state};
-use tcpexp_measure::spp::Point;
 use tcpexp_measure::{Labelled, Metered, Position, SenderLabel};
+use tcpexp_pair::spp::Point;
 use tcpexp_wire::Tunnels;
 
 use crate::fates::fates;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use tcpexp_measure::spp::NothingInCommon;
+use tcpexp_pair::spp::NothingInCommon;
 use thiserror::Error;
 
 /// An error of a measurement, an analysis or an input file.

@@ -1,8 +1,8 @@
 //! Fates of the data in two captures: delivered or lost on the path.
 
-use tcpexp_measure::path::{self, FirstPass, PathBatch};
 use tcpexp_measure::sender::DataFates;
-use tcpexp_measure::spp::{self, Point};
+use tcpexp_pair::path::{self, FirstPass, PathBatch};
+use tcpexp_pair::spp::{self, Point};
 use tcpexp_wire::Tunnels;
 
 use crate::rtt::align;

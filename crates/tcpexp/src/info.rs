@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use tcpexp_capture::{Compression, Format, Interface};
-use tcpexp_measure::Packets;
+use tcpexp_flow::Packets;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels};
 

@@ -112,12 +112,12 @@ pub use walk::Walk;
 pub use tcpexp_flow::{Direction, Flow, FlowId, Protocol};
 pub use tcpexp_measure::Position;
 pub use tcpexp_measure::flows::ConnectionSummary;
-pub use tcpexp_measure::path::{PathBatch, PathFlow, PathPacket, PathTotals};
 pub use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
 pub use tcpexp_measure::sender::{CwndSource, Phase, Profile, SenderRow, SenderSample};
-pub use tcpexp_measure::spp::{
+pub use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputOptions, ThroughputRow};
+pub use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket, PathTotals};
+pub use tcpexp_pair::spp::{
     Batch, ClockModel, Fate, FlowSummary, Identification, PairedFlow, Point, RttSample, Totals,
 };
-pub use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputOptions, ThroughputRow};
 pub use tcpexp_units::{TimeDelta, Timestamp};
 pub use tcpexp_wire::Tunnels;

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use tcpexp_flow::Packets;
 use tcpexp_logs::import::{self, LoggedDrop};
 use tcpexp_logs::score::{LossScore, Transmission};
-use tcpexp_measure::Packets;
-use tcpexp_measure::path::PathPacket;
-use tcpexp_measure::spp::{Fate, Way};
+use tcpexp_pair::path::PathPacket;
+use tcpexp_pair::spp::{Fate, Way};
 use tcpexp_wire::{Transport, Tunnels};
 
 use crate::{CaptureInfo, Error, LogFile, Recording, fates};

@@ -1,7 +1,8 @@
 //! Options of the measurements.
 
+use tcpexp_measure::Position;
 use tcpexp_measure::sender::{Profile, SenderOptions};
-use tcpexp_measure::{Position, spp};
+use tcpexp_pair::spp;
 use tcpexp_units::TimeDelta;
 use tcpexp_wire::Tunnels;
 

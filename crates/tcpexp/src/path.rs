@@ -1,7 +1,7 @@
 //! Fate and delay of each packet between two captures.
 
-use tcpexp_measure::path::{self, PathBatch, PathTotals};
-use tcpexp_measure::spp::{ClockModel, Identification};
+use tcpexp_pair::path::{self, PathBatch, PathTotals};
+use tcpexp_pair::spp::{ClockModel, Identification};
 
 use crate::rtt::align;
 use crate::{CaptureInfo, Error, PathOptions, Recording};
@@ -16,7 +16,7 @@ pub struct PathReport {
     /// Packets of the first pass's sample found in both captures.
     pub common_packets: u64,
     /// Offset, skew and steps of the clocks. The error of the offset bounds the error of each
-    /// one-way delay: see [`Offset::error`](tcpexp_measure::spp::Offset::error).
+    /// one-way delay: see [`Offset::error`](tcpexp_pair::spp::Offset::error).
     pub clock: ClockModel,
     /// Totals over all flows, and counts of unused packets.
     pub totals: PathTotals,

@@ -1,7 +1,7 @@
 //! Round-trip times between two captures.
 
-use tcpexp_measure::Packets;
-use tcpexp_measure::spp::{self, Alignment, Batch, ClockModel, Identification, Survey, Totals};
+use tcpexp_flow::Packets;
+use tcpexp_pair::spp::{self, Alignment, Batch, ClockModel, Identification, Survey, Totals};
 use tcpexp_wire::Tunnels;
 
 use crate::{CaptureInfo, Error, Recording, RttOptions};

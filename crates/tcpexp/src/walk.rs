@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tcpexp_capture::{Capture, Damage, MappedFile, NoTime, Passage};
-use tcpexp_measure::{Packets, Sighted};
+use tcpexp_flow::{Packets, Sighted};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
 

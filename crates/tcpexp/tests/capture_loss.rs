@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use common::path::Measurement;
 use common::retime::{Records, records};
 use common::{captures_in, fixture, spooled};
-use tcpexp_measure::spp::{Fate, Way};
+use tcpexp_pair::spp::{Fate, Way};
 use tcpexp_units::TimeDelta;
 
 const FIXTURES: [&str; 4] = [

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use common::{Measured, captures_in, fixture, shared, spooled};
 use rayon::prelude::*;
 use tcpexp::{Error, Recording};
-use tcpexp_measure::spp::NothingInCommon;
+use tcpexp_pair::spp::NothingInCommon;
 use tcpexp_testkit::{Direction, Scenario, TcpLoad, UdpLoad, simulate};
 use tcpexp_units::TimeDelta;
 

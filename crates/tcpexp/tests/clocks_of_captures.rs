@@ -7,7 +7,7 @@ mod common;
 use common::retime::{Clock, retimed};
 use common::{Measured, captures_in, fixture, spooled};
 use tcpexp::Recording;
-use tcpexp_measure::spp::{Point, RttSample};
+use tcpexp_pair::spp::{Point, RttSample};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 const FIXTURES: [&str; 3] = [

@@ -9,7 +9,7 @@ use std::io::Read;
 
 use common::{captures_in, fixture};
 use tcpexp::{Recording, spp_pairs};
-use tcpexp_measure::compat::{Columns, FieldMask};
+use tcpexp_pair::compat::{Columns, FieldMask};
 
 #[test]
 fn fixtures_give_the_lines_that_the_original_printed() {

@@ -17,8 +17,8 @@ use tcpexp::{
     Recording, analyze, cwnd, path, single_rtt, throughput,
 };
 use tcpexp_measure::sender::SenderRow;
-use tcpexp_measure::spp::Fate;
 use tcpexp_measure::throughput::{BinWidth, ThroughputOptions, ThroughputRow};
+use tcpexp_pair::spp::Fate;
 use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp_units::TimeDelta;
 use tcpexp_wire::Tunnels;

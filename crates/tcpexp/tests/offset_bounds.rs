@@ -11,7 +11,7 @@ use common::retime::{Records, records};
 use common::{captures_in, fixture, shared, spooled};
 use rayon::prelude::*;
 use tcpexp::{Error, PathOptions, Recording, RttOptions, path, rtt};
-use tcpexp_measure::spp::Offset;
+use tcpexp_pair::spp::Offset;
 use tcpexp_units::TimeDelta;
 
 /// Captures whose two points share one clock: the true offset is zero.

@@ -15,8 +15,8 @@ use common::retime::{Clock, retimed};
 use common::{Measured, captures_in, fixture, known_drops, shared, spooled};
 use rayon::prelude::*;
 use tcpexp::Recording;
-use tcpexp_measure::path::PathPacket;
-use tcpexp_measure::spp::Way;
+use tcpexp_pair::path::PathPacket;
+use tcpexp_pair::spp::Way;
 use tcpexp_units::TimeDelta;
 
 const FIXTURES: [&str; 5] = [

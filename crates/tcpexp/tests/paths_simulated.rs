@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 
 use common::path::Measurement;
 use common::spooled;
-use tcpexp_measure::path::PathPacket;
-use tcpexp_measure::spp::{Fate, Way};
+use tcpexp_pair::path::PathPacket;
+use tcpexp_pair::spp::{Fate, Way};
 use tcpexp_testkit::{
     CaptureSpec, Path as SimulatedPath, Point, Scenario, TcpLoad, Truth, UdpLoad, simulate,
 };

@@ -12,7 +12,7 @@ use common::packets::{Ends, Same, Seen, read, same, same_bytes};
 use common::{Measured, captures_in, fixture, known_drops, shared};
 use rayon::prelude::*;
 use tcpexp_flow::Direction;
-use tcpexp_measure::spp::{Point, RttSample};
+use tcpexp_pair::spp::{Point, RttSample};
 use tcpexp_units::Timestamp;
 
 const FIXTURES: [&str; 5] = [

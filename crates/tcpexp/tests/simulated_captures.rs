@@ -5,7 +5,7 @@ mod common;
 use common::truth::{assert_complete, assert_true, check, mixed};
 use common::{Measured, spooled};
 use tcpexp::{Error, RttOptions, rtt};
-use tcpexp_measure::spp::{DirectionCounts, Options, RttSample};
+use tcpexp_pair::spp::{DirectionCounts, Options, RttSample};
 use tcpexp_testkit::{
     CaptureSpec, Container, Endian, Framing, IpId, IpVersion, Resolution, Scenario, TcpLoad,
     UdpLoad, UdpPayload, simulate,

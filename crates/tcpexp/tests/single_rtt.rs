@@ -15,7 +15,7 @@ use common::{captures_in, fixture, shared, spooled};
 use flate2::read::MultiGzDecoder;
 use tcpexp::{Error, Recording, live_rtt, single_rtt};
 use tcpexp_flow::Direction;
-use tcpexp_measure::Packets;
+use tcpexp_flow::Packets;
 use tcpexp_measure::rtt::{RttMethod, SingleRttFlow, SingleRttRow, SingleRttSample};
 use tcpexp_metrics::RttSummary;
 use tcpexp_testkit::script;

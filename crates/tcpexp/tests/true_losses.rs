@@ -14,7 +14,7 @@ use tcpexp::{CwndOptions, Error, Recording, cwnd, logged_drops, loss_score};
 use tcpexp_measure::sender::{
     EarlierCopy, RecoveryEpoch, Retransmission, SenderRow, SenderSummary,
 };
-use tcpexp_measure::spp::{Fate, Way};
+use tcpexp_pair::spp::{Fate, Way};
 use tcpexp_wire::Tunnels;
 
 /// All rows about the senders of two captures.

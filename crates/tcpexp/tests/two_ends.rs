@@ -7,7 +7,7 @@ use std::fmt::Write;
 use tcpexp::{CwndOptions, Error, Recording, cwnd};
 use tcpexp_flow::Direction;
 use tcpexp_measure::sender::SenderRow;
-use tcpexp_measure::spp::Point;
+use tcpexp_pair::spp::Point;
 use tcpexp_testkit::script;
 
 /// Script of a download of ten segments over a 40 ms path, one per round trip, as captured at the

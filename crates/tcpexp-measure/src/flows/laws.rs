@@ -8,8 +8,8 @@ use tcpexp_units::Timestamp;
 
 use super::{Connection, ConnectionSummary, DirectionSummary};
 use crate::rtt::{SingleRttMeter, SingleRttRow};
-use crate::scripted::Scripted;
 use crate::{Meter, meter, meter_live};
+use tcpexp_testkit::scripted::Scripted;
 
 type Capture = Vec<(i64, FrameSpec)>;
 

@@ -260,7 +260,7 @@ mod tests {
     use std::fmt::Write;
 
     use super::*;
-    use crate::scripted::segments;
+    use tcpexp_testkit::scripted::segments;
 
     /// `count` segments of 10 bytes, a millisecond apart.
     fn upload(count: u32) -> Vec<Segment> {

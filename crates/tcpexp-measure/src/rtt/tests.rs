@@ -8,7 +8,7 @@ use tcpexp_flow::StreamOffset;
 
 use super::*;
 use crate::meter_live;
-use crate::scripted::Scripted;
+use tcpexp_testkit::scripted::Scripted;
 
 /// All rows of a trace.
 pub(super) fn rows(trace: &str) -> Vec<SingleRttRow> {

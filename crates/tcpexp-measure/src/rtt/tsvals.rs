@@ -150,7 +150,7 @@ mod tests {
     use std::fmt::Write;
 
     use super::*;
-    use crate::scripted::segments;
+    use tcpexp_testkit::scripted::segments;
 
     #[test]
     fn few_timestamps_are_kept_where_nothing_is_echoed() {

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::FixedState;
 use tcpexp_flow::FlowId;
 
-use crate::path::PathPacket;
-use crate::spp::Fate;
+use tcpexp_pair::path::PathPacket;
+use tcpexp_pair::spp::Fate;
 
 /// The fates of the data packets of one capture, from a capture at the other end.
 ///

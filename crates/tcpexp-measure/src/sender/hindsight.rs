@@ -18,7 +18,8 @@ use super::pacing::Pacing;
 use super::retransmissions::{Again, Retransmissions};
 use super::scale::{WindowScale, WindowScaleSearch};
 use super::stamps::{Echoes, Heard, TickSearch};
-use crate::{Both, Either, Meter, Packets, Position, Vantage, meter};
+use crate::{Both, Either, Meter, Position, Vantage, meter};
+use tcpexp_flow::Packets;
 
 /// Minimum number of data segments of a direction: with fewer, the window is not worth
 /// reconstructing.

@@ -18,7 +18,7 @@
 //! necessary, and each recovery reports how many lost packets it repaired.
 //!
 //! ```
-//! use tcpexp_measure::Packets;
+//! use tcpexp_flow::Packets;
 //! use tcpexp_measure::sender::{Hindsight, SenderOptions, SenderRow, sender_state};
 //!
 //! /// Prints the windows of all senders in a capture; `open` starts at its first packet.
@@ -90,7 +90,8 @@ pub use tcpexp_flow::Cause;
 
 use tcpexp_flow::Flow;
 
-use crate::{Both, Either, Meter, Metered, Packets, meter};
+use crate::{Both, Either, Meter, Metered, meter};
+use tcpexp_flow::Packets;
 
 /// Reconstructs the state of all TCP senders of a capture.
 ///

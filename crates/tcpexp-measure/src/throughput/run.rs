@@ -13,7 +13,7 @@ use super::series::{Both, Series};
 use super::{
     BinWidth, Origin, ThroughputBin, ThroughputFlow, ThroughputRow, ThroughputTotals, Volume,
 };
-use crate::{Packets, Sighted};
+use tcpexp_flow::{Packets, Sighted};
 
 /// Options of the measurement.
 #[derive(Clone, Copy, Debug)]
@@ -304,7 +304,7 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
-    use crate::scripted::Scripted;
+    use tcpexp_testkit::scripted::Scripted;
 
     #[test]
     fn bins_that_are_open_follow_the_tolerance_and_not_the_capture() {

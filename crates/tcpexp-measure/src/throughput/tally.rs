@@ -31,8 +31,8 @@ mod tests {
     use tcpexp_units::TimeDelta;
 
     use super::*;
-    use crate::scripted::Scripted;
     use crate::throughput::{BinWidth, ThroughputOptions, ThroughputRow, throughput};
+    use tcpexp_testkit::scripted::Scripted;
 
     #[test]
     fn empty_bins_are_counted_and_the_fullest_one_is_the_peak() {

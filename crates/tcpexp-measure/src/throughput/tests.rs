@@ -11,7 +11,7 @@ use tcpexp_testkit::script;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::*;
-use crate::scripted::Scripted;
+use tcpexp_testkit::scripted::Scripted;
 
 fn run(
     frames: Vec<(Timestamp, Vec<u8>)>,

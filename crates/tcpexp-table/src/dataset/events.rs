@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tcpexp_flow::Direction;
-use tcpexp_measure::spp::Point;
+use tcpexp_pair::spp::Point;
 use tcpexp_units::Timestamp;
 
 use super::flow::{DatasetFlow, maybe_flow_part, time_part};

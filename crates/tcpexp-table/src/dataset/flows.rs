@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tcpexp_flow::{Direction, EcnMode, Protocol};
 use tcpexp_measure::Vantage;
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
-use tcpexp_measure::path::{PathFlow, PathSummary};
 use tcpexp_measure::sender::{CongestionFamily, SenderSummary};
-use tcpexp_measure::spp::{Point, Way};
+use tcpexp_pair::path::{PathFlow, PathSummary};
+use tcpexp_pair::spp::{Point, Way};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::flow::{DatasetFlow, flow_part, time_part};

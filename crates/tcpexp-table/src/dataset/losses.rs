@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tcpexp_measure::path::PathPacket;
+use tcpexp_pair::path::PathPacket;
 use tcpexp_units::Timestamp;
 
 use super::flow::{DatasetFlow, flow_part, time_part};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tcpexp_measure::spp::Way;
+use tcpexp_pair::spp::Way;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::flow::time_part;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tcpexp_flow::Direction;
 use tcpexp_measure::rtt::SingleRttSample;
-use tcpexp_measure::spp::{Point, RttSample};
+use tcpexp_pair::spp::{Point, RttSample};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::flow::{DatasetFlow, flow_part, time_part};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tcpexp_measure::sender::SenderSample;
-use tcpexp_measure::spp::Point;
+use tcpexp_pair::spp::Point;
 use tcpexp_units::Timestamp;
 
 use super::flow::{DatasetFlow, flow_part, time_part};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tcpexp_measure::spp::Point;
 use tcpexp_measure::throughput::ThroughputBin;
+use tcpexp_pair::spp::Point;
 use tcpexp_units::Timestamp;
 
 use super::flow::{DatasetFlow, maybe_flow_part, time_part};

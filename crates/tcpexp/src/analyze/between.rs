@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use tcpexp_flow::FlowId;
-use tcpexp_measure::path::{self, PathBatch, PathFlow, PathPacket, PathSummary, PathTotals};
 use tcpexp_measure::sender::DataFates;
-use tcpexp_measure::spp::{self, Alignment, ClockModel, Fate, Point, RttSample};
+use tcpexp_pair::path::{self, PathBatch, PathFlow, PathPacket, PathSummary, PathTotals};
+use tcpexp_pair::spp::{self, Alignment, ClockModel, Fate, Point, RttSample};
 use tcpexp_table::dataset::{LossRow, OwdRow, RttRow, RttSource};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tunnels;

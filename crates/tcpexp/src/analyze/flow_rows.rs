@@ -6,8 +6,8 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::flows::ConnectionSummary;
-use tcpexp_measure::path::PathFlow;
-use tcpexp_measure::spp::{Point, Way};
+use tcpexp_pair::path::PathFlow;
+use tcpexp_pair::spp::{Point, Way};
 use tcpexp_table::dataset::{DatasetFlow, FlowRow};
 use tcpexp_units::Timestamp;
 

@@ -33,10 +33,10 @@ pub use traffic::Traffic;
 
 use std::sync::Arc;
 
-use tcpexp_measure::Packets;
+use tcpexp_flow::Packets;
 use tcpexp_measure::sender::SenderOptions;
-use tcpexp_measure::spp::{self, Alignment, Identification, Point};
 use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputOptions};
+use tcpexp_pair::spp::{self, Alignment, Identification, Point};
 use tcpexp_table::dataset::{EventRow, Layout, RunColumns, RunEvent};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tunnels;

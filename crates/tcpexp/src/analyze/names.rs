@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::flows::ConnectionSummary;
-use tcpexp_measure::spp::{PairedFlow, Point};
+use tcpexp_pair::spp::{PairedFlow, Point};
 use tcpexp_table::dataset::DatasetFlow;
 
 use super::traffic::TrafficNames;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tcpexp_measure::path::PathPacket;
-use tcpexp_measure::spp::Way;
 use tcpexp_measure::throughput::BinWidth;
+use tcpexp_pair::path::PathPacket;
+use tcpexp_pair::spp::Way;
 use tcpexp_table::dataset::{QueueRow, QueueSource};
 use tcpexp_units::{TimeDelta, Timestamp};
 

@@ -7,11 +7,11 @@ use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::rtt::{SingleRttMeter, SingleRttRow};
 use tcpexp_measure::sender::{SenderOptions, SenderRow, SenderSummary, sender_state_along_with};
-use tcpexp_measure::spp::Point;
 use tcpexp_measure::throughput::{
     ThroughputBin, ThroughputCounter, ThroughputOptions, ThroughputRow, ThroughputTotals,
 };
 use tcpexp_measure::{Either, Overheard, Position};
+use tcpexp_pair::spp::Point;
 use tcpexp_table::SenderEvent;
 use tcpexp_table::dataset::{
     EventRow, RttRow, RttSource, RunEvent, SenderStateRow, ThroughputBinRow,

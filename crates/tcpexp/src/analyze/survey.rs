@@ -3,7 +3,7 @@
 use tcpexp_measure::Overheard;
 use tcpexp_measure::flows::{Connection, ConnectionSummary};
 use tcpexp_measure::sender::Hindsight;
-use tcpexp_measure::spp::Survey;
+use tcpexp_pair::spp::Survey;
 use tcpexp_wire::Tunnels;
 
 use crate::{CaptureInfo, Error, Recording};

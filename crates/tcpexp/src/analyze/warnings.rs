@@ -1,7 +1,7 @@
 //! Warnings about the input of a dataset.
 
-use tcpexp_measure::path::{CaptureLoss, PathTotals};
-use tcpexp_measure::spp::Point;
+use tcpexp_pair::path::{CaptureLoss, PathTotals};
+use tcpexp_pair::spp::Point;
 use tcpexp_units::TimeDelta;
 
 use super::between::Between;

@@ -13,9 +13,7 @@ use std::path::{Path, PathBuf};
 
 use tcpexp::{Error, Recording, RttOptions, RttReport, rtt};
 use tcpexp_flow::{Direction, FlowId};
-use tcpexp_measure::spp::{
-    DirectionCounts, Fate, FlowSummary, PacketOutcome, PairedFlow, RttSample,
-};
+use tcpexp_pair::spp::{DirectionCounts, Fate, FlowSummary, PacketOutcome, PairedFlow, RttSample};
 
 /// Minimum number of packets of a flow that are held back until the flow is found at the other
 /// point.

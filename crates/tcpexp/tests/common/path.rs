@@ -5,8 +5,8 @@ use std::path::Path;
 
 use tcpexp::{Error, PathOptions, PathReport, Recording, path};
 use tcpexp_flow::{Direction, FlowId};
-use tcpexp_measure::path::{PathFlow, PathPacket, PathSummary};
-use tcpexp_measure::spp::{DirectionCounts, Fate, PairedFlow, Way};
+use tcpexp_pair::path::{PathFlow, PathPacket, PathSummary};
+use tcpexp_pair::spp::{DirectionCounts, Fate, PairedFlow, Way};
 use tcpexp_units::TimeDelta;
 
 /// All results of a path measurement.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use tcpexp::Error;
 use tcpexp_flow::{Direction as FlowDirection, Protocol};
-use tcpexp_measure::spp::{Point as At, RttSample};
+use tcpexp_pair::spp::{Point as At, RttSample};
 use tcpexp_testkit::{
     Congestion, Direction, PacketId, PacketTruth, Point, Resolution, Scenario, Sightings, TcpLoad,
     Truth, TwoCaptures, UdpLoad, simulate,

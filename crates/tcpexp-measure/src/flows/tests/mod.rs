@@ -6,7 +6,7 @@ use tcpexp_flow::{Cause, Direction, EcnMode};
 
 use super::{Connection, ConnectionSummary, DirectionSummary};
 use crate::meter;
-use crate::scripted::Scripted;
+use tcpexp_testkit::scripted::Scripted;
 
 mod connection;
 mod ecn;

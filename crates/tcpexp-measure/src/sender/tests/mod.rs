@@ -8,7 +8,7 @@ use tcpexp_flow::Direction;
 
 use super::*;
 use crate::Position;
-use crate::scripted::Scripted;
+use tcpexp_testkit::scripted::Scripted;
 
 mod ecn;
 mod partial;

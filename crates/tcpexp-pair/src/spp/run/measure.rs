@@ -2,7 +2,6 @@
 
 use super::reader::{CHUNK, Chunk, Reader};
 use super::shard::{SHARDS, Shard, Yield};
-use crate::Packets;
 use crate::spp::alignment::Alignment;
 use crate::spp::linking::{Event, Found, Linker, Listener, Marker, PairedFlow, Unpaired};
 use crate::spp::matching::{PacketOutcome, Setting, widen};
@@ -10,6 +9,7 @@ use crate::spp::pairing::{FlowSummary, RttSample};
 use crate::spp::point::Point;
 use rayon::prelude::*;
 use tcpexp_flow::FlowId;
+use tcpexp_flow::Packets;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Options of a measurement.

@@ -6,7 +6,7 @@
 //! uniform sample, and memory is bounded.
 
 use super::fields::FieldValues;
-use crate::Sighted;
+use tcpexp_flow::Sighted;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Two identical packets closer than this are two records of one packet, in the sample and in

@@ -11,11 +11,11 @@ use super::losses::{LossCounter, LossRuns};
 use super::reordering::Reordering;
 use super::summary::Tally;
 use super::{PathFlow, PathPacket, PathSummary};
-use crate::Packets;
 use crate::spp::{
     self, Alignment, Batch, DirectionCounts, Fate, FlowSummary, Options, PacketOutcome, PairedFlow,
     Passing, RttSample, Totals, Way,
 };
+use tcpexp_flow::Packets;
 
 /// The minimum one-way delay of each way, indexed by [`Way::index`]; `None` without packets.
 pub type LeastDelays = [Option<TimeDelta>; 2];

@@ -9,8 +9,8 @@
 //! ```
 //! use std::net::Ipv4Addr;
 //!
-//! use tcpexp_measure::compat::{Columns, Options, Spp};
-//! use tcpexp_measure::spp::Point;
+//! use tcpexp_pair::compat::{Columns, Options, Spp};
+//! use tcpexp_pair::spp::Point;
 //! use tcpexp_units::Timestamp;
 //!
 //! let near = Ipv4Addr::new(10, 0, 0, 1);

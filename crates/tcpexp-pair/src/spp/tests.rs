@@ -8,8 +8,8 @@ use insta::assert_snapshot;
 use tcpexp_units::Timestamp;
 
 use super::*;
-use crate::Packets;
-use crate::scripted::Scripted;
+use tcpexp_flow::Packets;
+use tcpexp_testkit::scripted::Scripted;
 
 /// Time range of the packets whose outcomes a test reports.
 const TOLD_NS: Range<i64> = 1_000_000_000..2_000_000_000;

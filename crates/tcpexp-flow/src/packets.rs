@@ -1,8 +1,9 @@
 //! The source of packets.
 
-use tcpexp_flow::Arrival;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::Packet;
+
+use crate::Arrival;
 
 /// One packet and its place in the capture.
 #[derive(Clone, Copy, Debug)]

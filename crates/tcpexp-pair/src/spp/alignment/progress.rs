@@ -91,9 +91,9 @@ impl Front {
 mod tests {
 
     use super::*;
-    use crate::Packets;
-    use crate::scripted::Scripted;
     use crate::spp::Survey;
+    use tcpexp_flow::Packets;
+    use tcpexp_testkit::scripted::Scripted;
 
     /// Number of advancing segments of a connection that was already open, each delayed by 20 ms.
     /// With `sent_again`, retransmissions of the same data replace new data.

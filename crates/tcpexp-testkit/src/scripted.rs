@@ -1,24 +1,25 @@
 //! Test source of packets: a script or a capture in memory.
 
-use tcpexp_flow::{FlowPacket, FlowTable, Segment};
-use tcpexp_testkit::script;
+use tcpexp_flow::{FlowPacket, FlowTable, Packets, Segment, Sighted};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Tunnels, decode};
 
-use crate::{Packets, Sighted};
+use crate::script;
 
 /// Frames with their capture times.
-pub(crate) struct Scripted {
+pub struct Scripted {
     frames: std::vec::IntoIter<(Timestamp, Vec<u8>)>,
     record: u64,
 }
 
 impl Scripted {
-    pub(crate) fn new(text: &str) -> Self {
+    /// The packets of a script.
+    pub fn new(text: &str) -> Self {
         Self::of(script::packets(text))
     }
 
-    pub(crate) fn of(frames: Vec<(Timestamp, Vec<u8>)>) -> Self {
+    /// Frames of Ethernet with their capture times.
+    pub fn of(frames: Vec<(Timestamp, Vec<u8>)>) -> Self {
         Self {
             frames: frames.into_iter(),
             record: 0,
@@ -27,7 +28,7 @@ impl Scripted {
 }
 
 /// The TCP segments of a script.
-pub(crate) fn segments(text: &str) -> Vec<Segment> {
+pub fn segments(text: &str) -> Vec<Segment> {
     let mut table = FlowTable::default();
     let mut segments = Vec::new();
     Scripted::new(text).show(usize::MAX, |sighted| {

@@ -4,10 +4,10 @@ use tcpexp_flow::{Flow, FlowTable, Slot};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::Packet;
 
-use crate::Packets;
 use crate::spp::clock::TimelineReader;
 use crate::spp::linking::{Linker, Listener, Marker, Sighting, low_half};
 use crate::spp::point::Point;
+use tcpexp_flow::Packets;
 
 /// Number of packets read from a capture at a time.
 pub(in crate::spp) const CHUNK: usize = 8_192;

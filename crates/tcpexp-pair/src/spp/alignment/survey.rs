@@ -8,8 +8,8 @@ use super::fields::{FieldValues, content_hash, with_endpoints};
 use super::repeats::Repeats;
 use super::sketch::Sketch;
 use super::twins::Twins;
-use crate::Sighted;
 use crate::spp::clock::TickMeter;
+use tcpexp_flow::Sighted;
 
 /// Sample size of packets identified by addresses, ports and content: enough to estimate the clocks
 /// to one microsecond.
