@@ -183,14 +183,19 @@ impl Judge<'_> {
                 _ => {}
             }
         }
-        let ways = &self.report.totals.ways;
-        verdict.bottleneck_bps = [ways[0].bottleneck_bps, ways[1].bottleneck_bps];
-        for (way, (found, truth)) in verdict.bottleneck_bps.into_iter().zip(rates).enumerate() {
+        let path_directions = &self.report.totals.path_directions;
+        verdict.bottleneck_bps = [
+            path_directions[0].bottleneck_bps,
+            path_directions[1].bottleneck_bps,
+        ];
+        for (path_direction, (found, truth)) in
+            verdict.bottleneck_bps.into_iter().zip(rates).enumerate()
+        {
             if let (Some(found), Some(truth)) = (found, truth)
                 && found.abs_diff(truth) > truth / 100 * RATE_PERCENT
             {
                 verdict.blame(Fault::WrongRate, || {
-                    format!("{found} bit/s instead of {truth}, way {way}")
+                    format!("{found} bit/s instead of {truth}, direction {path_direction}")
                 });
             }
         }
@@ -211,7 +216,7 @@ impl Judge<'_> {
         let first = packets
             .iter()
             .filter_map(|packet| Some((packet, packet.sent_record?, packet.received_record?)))
-            .filter_map(|(packet, sent, _)| self.record(packet.way.upstream(), sent))
+            .filter_map(|(packet, sent, _)| self.record(packet.path_direction.upstream(), sent))
             .min_by_key(|record| record.true_at);
         if let Some(first) = first {
             let truth = self.clocks[1].ahead(first.true_at) - self.clocks[0].ahead(first.true_at);
@@ -242,7 +247,7 @@ impl Judge<'_> {
     }
 
     fn packet(&self, verdict: &mut Verdict, packet: &PathPacket) {
-        let upstream = packet.way.upstream();
+        let upstream = packet.path_direction.upstream();
         let sent = packet
             .sent_record
             .and_then(|record| self.record(upstream, record));
@@ -349,7 +354,7 @@ impl Judge<'_> {
             sent.true_at.as_nanos(),
             packet.received_record,
             received.true_at.as_nanos(),
-            packet.way.name(),
+            packet.path_direction.name(),
         )
     }
 }

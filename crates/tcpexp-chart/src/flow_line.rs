@@ -124,7 +124,9 @@ fn flow_name(frame: &Frame, row: usize, has_ways: bool) -> String {
     let name = name.or_else(|| (!queue.is_empty()).then(|| format!("queue {}", queue.join(" "))));
     let name = name.or_else(|| text("file")).unwrap_or_default();
     match text("direction") {
-        Some(way) if way == "reverse" && has_ways => format!("{name} (reverse)"),
+        Some(direction) if direction == "reverse" && has_ways => {
+            format!("{name} (reverse)")
+        }
         _ => name,
     }
 }

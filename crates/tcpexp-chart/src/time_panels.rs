@@ -280,11 +280,11 @@ mod tests {
 
     #[test]
     fn what_a_kernel_logged_of_receivers_is_not_drawn_beside_senders() {
-        let ways = |ways: [&str; 2]| Series::texts(ways.map(Some));
+        let directions = |directions: [&str; 2]| Series::texts(directions.map(Some));
         let table = |of: [&str; 2]| {
             Frame::of(vec![
                 ("flow_id".into(), whole(&[1, 1])),
-                ("direction".into(), ways(of)),
+                ("direction".into(), directions(of)),
                 ("time_ns".into(), whole(&[0, 10])),
                 ("cwnd_segments".into(), whole(&[10, 20])),
             ])

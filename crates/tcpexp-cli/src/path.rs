@@ -186,7 +186,7 @@ impl Results {
     /// Completes all files, then renames them to their final names.
     fn finish(self, report: &PathReport, quiet: bool) -> anyhow::Result<()> {
         let is_offset_known = report.clock.offset().error().is_some();
-        let ways = &report.totals.ways;
+        let ways = &report.totals.path_directions;
         let mut text = self
             .table
             .into_text(ways, is_offset_known, FLOW_TABLE_WIDTH);

@@ -93,9 +93,12 @@ impl SequenceMeter {
         if segment.flags.syn() {
             return Some(0);
         }
-        let syn = |way: Direction| self.streams[way.index()].syn;
-        let way = segment.seen.direction;
-        let (own, other) = (syn(way)?.window_scale, syn(way.opposite())?.window_scale);
+        let syn = |direction: Direction| self.streams[direction.index()].syn;
+        let direction = segment.seen.direction;
+        let (own, other) = (
+            syn(direction)?.window_scale,
+            syn(direction.opposite())?.window_scale,
+        );
         // Windows are scaled only if both ends offer it.
         Some(other.and(own).unwrap_or(0).min(MOST))
     }
@@ -120,12 +123,12 @@ impl Meter for SequenceMeter {
         if segment.flags.rst() {
             return;
         }
-        let (at, way) = (segment.seen.at, segment.seen.direction);
+        let (at, direction) = (segment.seen.at, segment.seen.direction);
         if segment.syn.is_some() {
-            self.streams[way.index()].syn = segment.syn;
+            self.streams[direction.index()].syn = segment.syn;
         }
         if let Some(ack) = segment.ack {
-            let data = way.opposite();
+            let data = direction.opposite();
             let origin = *self.streams[data.index()].origin.get_or_insert(ack);
             let shift = self.shift(segment);
             let acknowledged = ack.since(origin);
@@ -140,7 +143,7 @@ impl Meter for SequenceMeter {
                 self.row(data, at, SequenceMark::Selected { start, end })
             }));
         }
-        let stream = &mut self.streams[way.index()];
+        let stream = &mut self.streams[direction.index()];
         let (start, length) = (segment.payload_start(), segment.seen.payload_bytes);
         let origin = *stream.origin.get_or_insert(start);
         if length > 0 {
@@ -152,7 +155,7 @@ impl Meter for SequenceMeter {
                 end: end.since(origin),
                 is_behind,
             };
-            rows.extend([self.row(way, at, mark)]);
+            rows.extend([self.row(direction, at, mark)]);
         }
     }
 

@@ -13,7 +13,7 @@ pub fn path_columns() -> Columns<Labelled<PathPacket>> {
         |row: &Labelled<PathPacket>| &row.flow,
     )
         .text("direction", "Which way the packet went within its flow: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
-        .text("way", "Which way it went between the points: out (first capture to second) or back.", |row| row.row.way.name())
+        .text("way", "Which way it went between the points: out (first capture to second) or back.", |row| row.row.path_direction.name())
         .text("fate", "What became of it: delivered (seen at both points), lost (it left and never arrived, though that capture was running), missed (it arrived, as its acknowledgment shows, and the capture there missed it), lost_or_missed (one or the other: that capture is known to miss packets, or of several packets with the same bytes one arrived unseen), ambiguous (like another one in every field that identifies a packet), outside (the other capture may not have been running), copy (a second record of it where it left), duplicate (it arrived once more) or unseen (it arrived and was not seen leaving).", |row| row.row.fate.name());
     let columns = delays(places(columns));
     reordering(columns)

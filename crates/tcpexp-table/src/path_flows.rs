@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tcpexp_flow::Direction;
 use tcpexp_pair::path::{DelaySummary, PathFlow, PathSummary};
-use tcpexp_pair::spp::{PairedFlow, Way};
+use tcpexp_pair::spp::{PairedFlow, PathDirection};
 use tcpexp_units::TimeDelta;
 
 use crate::columns::{Builder, Columns};
@@ -41,7 +41,7 @@ pub fn path_flow_columns() -> Columns<PathFlowRow> {
     let columns = pair_columns(Columns::named("path_flows"), PathFlowRow::pair)
         .span("duration_ns", "Time from the flow's first packet to its last, either direction, in nanoseconds on the source point's clock.", |row| row.flow.summary.duration)
         .text("direction", "The direction that this row is about: forward (initiator to responder) or reverse.", |row| row.direction.name())
-        .maybe_text("way", "Which way that goes between the points: out (first capture to second) or back. Null if no packet showed it.", |row| row.flow.way(row.direction).map(Way::name));
+        .maybe_text("way", "Which way that goes between the points: out (first capture to second) or back. Null if no packet showed it.", |row| row.flow.path_direction(row.direction).map(PathDirection::name));
     let columns = delay(
         counts(columns),
         "one_way_delay",

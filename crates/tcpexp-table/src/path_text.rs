@@ -8,7 +8,7 @@ use crate::cells::{NO_VALUE, Unit, count, percent, show_rate, wrapped};
 use crate::text::FLOW_TABLE_WIDTH;
 use crate::top::{Rest, Top};
 
-/// Names of the lines for all flows together, by [`Way::index`](tcpexp_pair::spp::Way::index).
+/// Names of the lines for all flows together, by [`PathDirection::index`](tcpexp_pair::spp::PathDirection::index).
 const WAYS: [&str; 2] = ["src > dst", "dst > src"];
 
 /// The flows with the most packets on the path.
@@ -45,13 +45,18 @@ impl TopPath {
     /// The flows with the most packets come first, one line sums up the rest, and `ways` gives the
     /// totals of all flows. The share of lost packets refers to packets with a known fate. One-way
     /// delays are omitted if the error of the clock offset is unbounded.
-    pub fn into_text(self, ways: &[PathSummary; 2], is_offset_known: bool, width: usize) -> String {
+    pub fn into_text(
+        self,
+        path_directions: &[PathSummary; 2],
+        is_offset_known: bool,
+        width: usize,
+    ) -> String {
         let (flows, rest) = self.top.into_rows();
         let width = width.max(FLOW_TABLE_WIDTH);
         let sections: Vec<Section> = flows
             .iter()
             .map(|flow| Section::of(flow, width))
-            .chain((self.flows > 1).then(|| Section::of_all(self.flows, ways)))
+            .chain((self.flows > 1).then(|| Section::of_all(self.flows, path_directions)))
             .collect();
         let units = Units::of(&sections);
         let mut packets = vec![packets_header()];
@@ -97,10 +102,10 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn of_all(flows: u64, ways: &'a [PathSummary; 2]) -> Self {
+    fn of_all(flows: u64, path_directions: &'a [PathSummary; 2]) -> Self {
         Self {
             title: vec![format!("all {} flows", count(flows, usize::MAX))],
-            lines: with_packets(WAYS, ways),
+            lines: with_packets(WAYS, path_directions),
         }
     }
 }
@@ -259,7 +264,7 @@ fn delays_row(name: &str, cells: [&str; 8]) -> String {
 mod tests {
     use insta::assert_snapshot;
     use tcpexp_pair::path::LossRuns;
-    use tcpexp_pair::spp::{DirectionCounts, Way};
+    use tcpexp_pair::spp::{DirectionCounts, PathDirection};
 
     use super::*;
     use crate::testdata::{acks, bulk, rtt_micros};
@@ -270,7 +275,7 @@ mod tests {
         let [data, acks] = summary.counts;
         PathFlow {
             summary,
-            forward: Some(Way::Out),
+            forward: Some(PathDirection::Out),
             directions: [queued(data), straight(acks)],
         }
     }
@@ -307,12 +312,12 @@ mod tests {
 
     fn table(flows: Vec<PathFlow>, most: usize, is_offset_known: bool) -> String {
         let mut top = TopPath::new(most);
-        let ways = flows[0].directions.clone();
+        let path_directions = flows[0].directions.clone();
         for flow in flows {
             top.count();
             top.add(flow);
         }
-        top.into_text(&ways, is_offset_known, 80)
+        top.into_text(&path_directions, is_offset_known, 80)
     }
 
     #[test]

@@ -38,7 +38,7 @@ struct FlowRates {
 struct AllRates {
     flows: u64,
     span: Option<(Timestamp, Timestamp)>,
-    ways: [Rates; 3],
+    rates: [Rates; 3],
 }
 
 /// Volume and bins of one way.
@@ -64,15 +64,15 @@ impl TopThroughput {
 
     /// Adds a bin of one flow, or of all flows together.
     pub fn bin(&mut self, bin: &ThroughputBin) {
-        let way = bin.direction.map(Direction::index);
+        let direction = bin.direction.map(Direction::index);
         match bin.flow {
             Some(flow) => {
                 let live = self.live.entry(flow).or_default();
-                if let Some(tally) = way.and_then(|way| live.get_mut(way)) {
+                if let Some(tally) = direction.and_then(|direction| live.get_mut(direction)) {
                     tally.add(bin);
                 }
             }
-            None => self.all.ways[way.unwrap_or(2)].bins.add(bin),
+            None => self.all.rates[direction.unwrap_or(2)].bins.add(bin),
         }
     }
 
@@ -110,7 +110,7 @@ impl TopThroughput {
         let (kept, rest) = self.top.into_rows();
         let text = Text {
             link_rate_bps: self.link_rate_bps,
-            unit: RateUnit::of(self.all.ways[2].bins.peak_wire_rate_bps),
+            unit: RateUnit::of(self.all.rates[2].bins.peak_wire_rate_bps),
         };
         let mut lines = vec![text.header()];
         for flow in &kept {
@@ -131,9 +131,9 @@ impl AllRates {
             None => (first, last),
             Some((earliest, latest)) => (earliest.min(first), latest.max(last)),
         });
-        for (way, volume) in directions.into_iter().enumerate() {
-            self.ways[way].volume += volume;
-            self.ways[2].volume += volume;
+        for (direction, volume) in directions.into_iter().enumerate() {
+            self.rates[direction].volume += volume;
+            self.rates[2].volume += volume;
         }
     }
 }
@@ -206,8 +206,8 @@ impl Text {
         };
         let mut lines = vec![format!("{flows}  {duration:.1}")];
         let names = ["forward", "reverse", BOTH].into_iter();
-        let is_one_way = all.ways[..2].iter().any(|way| way.volume.packets == 0);
-        let shown = names.zip(all.ways).take(if is_one_way { 2 } else { 3 });
+        let is_one_way = all.rates[..2].iter().any(|rates| rates.volume.packets == 0);
+        let shown = names.zip(all.rates).take(if is_one_way { 2 } else { 3 });
         lines.extend(self.lines(shown, duration));
         lines
     }
@@ -269,18 +269,18 @@ mod tests {
         for second in 0..seconds {
             let mut all = [Volume::default(); 3];
             for (number, bytes) in flows.iter().enumerate() {
-                for way in Direction::BOTH {
-                    let sent = volume(bytes[way.index()] * u64::from(second % 4 < 3));
-                    totals[number][way.index()] += sent;
-                    all[way.index()] += sent;
+                for direction in Direction::BOTH {
+                    let sent = volume(bytes[direction.index()] * u64::from(second % 4 < 3));
+                    totals[number][direction.index()] += sent;
+                    all[direction.index()] += sent;
                     all[2] += sent;
                     let flow = FlowId(u32::try_from(number).unwrap());
-                    table.bin(&bin(second, Some(flow), Some(way), sent));
+                    table.bin(&bin(second, Some(flow), Some(direction), sent));
                 }
             }
-            for (way, sent) in all.into_iter().enumerate() {
-                let way = Direction::BOTH.get(way).copied();
-                table.bin(&bin(second, None, way, sent));
+            for (number, sent) in all.into_iter().enumerate() {
+                let direction = Direction::BOTH.get(number).copied();
+                table.bin(&bin(second, None, direction, sent));
             }
         }
         for (number, directions) in totals.into_iter().enumerate() {
@@ -371,8 +371,8 @@ mod tests {
         let mut table = TopThroughput::new(20, Some(1_000_000));
         let at = Timestamp::from_nanos(5);
         let forward = Some(Direction::Forward);
-        for (flow, way) in [(Some(FlowId(0)), forward), (None, forward), (None, None)] {
-            table.bin(&bin(0, flow, way, volume(60)));
+        for (flow, direction) in [(Some(FlowId(0)), forward), (None, forward), (None, None)] {
+            table.bin(&bin(0, flow, direction, volume(60)));
         }
         table.close(label(FlowId(0)), (at, at), [volume(60), Volume::default()]);
         assert_snapshot!(table.into_text(80), @r"

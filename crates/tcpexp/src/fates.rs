@@ -52,6 +52,6 @@ pub(crate) fn collect(fates: &mut [DataFates; 2], batch: &PathBatch) {
         }
     }
     for packet in &batch.packets {
-        fates[packet.way.upstream().index()].add(packet);
+        fates[packet.path_direction.upstream().index()].add(packet);
     }
 }

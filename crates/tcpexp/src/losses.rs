@@ -7,7 +7,7 @@ use tcpexp_flow::Packets;
 use tcpexp_logs::import::{self, LoggedDrop};
 use tcpexp_logs::score::{LossScore, Transmission};
 use tcpexp_pair::path::PathPacket;
-use tcpexp_pair::spp::{Fate, Way};
+use tcpexp_pair::spp::{Fate, PathDirection};
 use tcpexp_wire::{Transport, Tunnels};
 
 use crate::{CaptureInfo, Error, LogFile, Recording, fates};
@@ -72,5 +72,5 @@ fn is_known(packet: &PathPacket) -> bool {
         packet.fate,
         Fate::Delivered | Fate::Missed | Fate::Lost | Fate::Ambiguous | Fate::Duplicate
     );
-    is_one && packet.way == Way::Out && packet.payload_bytes > 0
+    is_one && packet.path_direction == PathDirection::Out && packet.payload_bytes > 0
 }

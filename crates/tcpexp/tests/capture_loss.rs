@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use common::path::Measurement;
 use common::retime::{Records, records};
 use common::{captures_in, fixture, spooled};
-use tcpexp_pair::spp::{Fate, Way};
+use tcpexp_pair::spp::{Fate, PathDirection};
 use tcpexp_units::TimeDelta;
 
 const FIXTURES: [&str; 4] = [
@@ -52,10 +52,10 @@ fn assert_no_false_loss(name: &str, src: &Records, dst: &Records, parts: [&Part;
     };
     let truth = measure([&all(src), &all(dst)]);
     let fates = truth.packets.iter().filter_map(|packet| {
-        let key = (packet.way, packet.sent_record?);
+        let key = (packet.path_direction, packet.sent_record?);
         Some((key, packet.fate))
     });
-    let mut arrived: HashMap<(Way, u64), bool> = HashMap::new();
+    let mut arrived: HashMap<(PathDirection, u64), bool> = HashMap::new();
     for (key, fate) in fates {
         *arrived.entry(key).or_default() |= fate == Fate::Delivered;
     }
@@ -65,9 +65,9 @@ fn assert_no_false_loss(name: &str, src: &Records, dst: &Records, parts: [&Part;
         let Some(record) = packet.sent_record else {
             continue;
         };
-        let sender = usize::from(packet.way == Way::Back);
+        let sender = usize::from(packet.path_direction == PathDirection::Back);
         let record = parts[sender].kept[usize::try_from(record).unwrap()];
-        let arrived = arrived.get(&(packet.way, record)).copied();
+        let arrived = arrived.get(&(packet.path_direction, record)).copied();
         match packet.fate {
             // A super-packet may be lost in part.
             Fate::Lost if !found.report.identification.recut => {

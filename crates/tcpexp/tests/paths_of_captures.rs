@@ -16,7 +16,7 @@ use common::{Measured, captures_in, fixture, known_drops, shared, spooled};
 use rayon::prelude::*;
 use tcpexp::Recording;
 use tcpexp_pair::path::PathPacket;
-use tcpexp_pair::spp::Way;
+use tcpexp_pair::spp::PathDirection;
 use tcpexp_units::TimeDelta;
 
 const FIXTURES: [&str; 5] = [
@@ -50,7 +50,8 @@ fn assert_losses_are_true(folder: &Path) {
     let counts: Vec<_> = found.ended.iter().map(|f| f.summary.counts).collect();
     let expected: Vec<_> = measured.ended.iter().map(|f| f.counts).collect();
     assert_eq!(counts, expected, "{}", folder.display());
-    let lost = Way::BOTH.map(|way| found.way(way).lost());
+    let lost =
+        PathDirection::BOTH.map(|path_direction| found.path_direction(path_direction).lost());
     if let Some(known) = known_drops(folder) {
         assert_eq!(lost, [known, 0], "{}", folder.display());
     }
@@ -69,12 +70,13 @@ fn assert_delays_are_true(folder: &Path) {
     let captures = [read(&src), read(&dst)];
     let client = captures[0][0].ends.0.ip();
     let [src, dst] = &captures;
-    for way in Way::BOTH {
-        let (mut expected, offset) = match way {
-            Way::Out => (same(src, dst), clock.offset().middle),
-            Way::Back => (same(dst, src), -clock.offset().middle),
+    for path_direction in PathDirection::BOTH {
+        let (mut expected, offset) = match path_direction {
+            PathDirection::Out => (same(src, dst), clock.offset().middle),
+            PathDirection::Back => (same(dst, src), -clock.offset().middle),
         };
-        expected.retain(|same| (same.ends.0.ip() == client) == (way == Way::Out));
+        expected
+            .retain(|same| (same.ends.0.ip() == client) == (path_direction == PathDirection::Out));
         let expected: HashMap<_, _> = expected
             .iter()
             .map(|same| {
@@ -83,15 +85,15 @@ fn assert_delays_are_true(folder: &Path) {
             })
             .collect();
         let least = found
-            .delivered(way)
+            .delivered(path_direction)
             .filter_map(|row| row.one_way_delay)
             .min();
         let mut times = HashSet::new();
-        for row in found.delivered(way) {
+        for row in found.delivered(path_direction) {
             let owd = row.one_way_delay.unwrap() + offset;
-            let (sent, received) = match way {
-                Way::Out => (row.sent_at.unwrap(), row.received_at.unwrap() + offset),
-                Way::Back => (row.sent_at.unwrap() - offset, row.received_at.unwrap()),
+            let (sent, received) = match path_direction {
+                PathDirection::Out => (row.sent_at.unwrap(), row.received_at.unwrap() + offset),
+                PathDirection::Back => (row.sent_at.unwrap() - offset, row.received_at.unwrap()),
             };
             let key = (found.ports(row), sent, received);
             let same = expected.get(&key).unwrap_or_else(|| panic!("{row:?}"));
@@ -102,7 +104,7 @@ fn assert_delays_are_true(folder: &Path) {
         // The measurement may leave packets undecided that the reference matcher identifies.
         let missed = expected.len() - times.len();
         assert!(
-            missed as u64 <= found.way(way).unknown(),
+            missed as u64 <= found.path_direction(path_direction).unknown(),
             "{}",
             folder.display()
         );
@@ -132,7 +134,14 @@ fn measured_by(folder: &Path, clock: Clock) -> Measurement {
 
 /// Returns the largest error of a queueing delay.
 fn worst_error(truth: &Measurement, found: &Measurement) -> TimeDelta {
-    let key = |row: &PathPacket| (row.way, row.sent_record, row.received_record, row.fate);
+    let key = |row: &PathPacket| {
+        (
+            row.path_direction,
+            row.sent_record,
+            row.received_record,
+            row.fate,
+        )
+    };
     let truth = truth
         .packets
         .iter()
@@ -190,8 +199,11 @@ fn reordered_is_what_the_path_held_back() {
     let mut log = flate2::read::GzDecoder::new(log);
     log.read_to_string(&mut lines).unwrap();
     let held_back = lines.lines().filter(|line| line.starts_with('o')).count();
-    assert_eq!(found.way(Way::Out).reordered, held_back as u64);
-    assert_eq!(found.way(Way::Back).reordered, 0);
+    assert_eq!(
+        found.path_direction(PathDirection::Out).reordered,
+        held_back as u64
+    );
+    assert_eq!(found.path_direction(PathDirection::Back).reordered, 0);
 }
 
 #[test]
@@ -200,7 +212,13 @@ fn set_up_of_a_bottleneck_comes_out_of_its_captures() {
     let found = Measurement::of_files(&src, &dst);
     let millis = |delay: TimeDelta| delay.as_nanos() as f64 / 1e6;
     // 20 ms each way.
-    let least = Way::BOTH.map(|way| found.way(way).one_way_delay.unwrap().min);
+    let least = PathDirection::BOTH.map(|path_direction| {
+        found
+            .path_direction(path_direction)
+            .one_way_delay
+            .unwrap()
+            .min
+    });
     let base_rtt = millis(least[0] + least[1]);
     assert!((base_rtt - 40.0).abs() < 0.05, "{base_rtt}");
     assert_eq!(
@@ -208,14 +226,17 @@ fn set_up_of_a_bottleneck_comes_out_of_its_captures() {
         Some(TimeDelta::from_nanos((least[0] + least[1]).as_nanos() / 2))
     );
     // The rate is 2 Mbit/s of Ethernet frames, which are 14 bytes longer than their IP packets.
-    let rate = found.way(Way::Out).bottleneck_bps.unwrap() as f64;
+    let rate = found
+        .path_direction(PathDirection::Out)
+        .bottleneck_bps
+        .unwrap() as f64;
     assert!(
         (rate / (2e6 * 1500.0 / 1514.0) - 1.0).abs() < 0.001,
         "{rate}"
     );
     // Each packet directly behind another one waits 6 ms longer.
     let full: Vec<_> = found
-        .delivered(Way::Out)
+        .delivered(PathDirection::Out)
         .filter(|p| p.ip_bytes == 1500)
         .collect();
     let mut steps: Vec<f64> = Vec::new();
@@ -232,6 +253,12 @@ fn set_up_of_a_bottleneck_comes_out_of_its_captures() {
     let wrong = steps.iter().filter(|step| (*step - 6.056).abs() > 0.05);
     assert!(wrong.count() <= steps.len() / 1000);
     // A full queue holds 50 packets.
-    let full_queue = millis(found.way(Way::Out).queueing_delay.unwrap().max);
+    let full_queue = millis(
+        found
+            .path_direction(PathDirection::Out)
+            .queueing_delay
+            .unwrap()
+            .max,
+    );
     assert!((full_queue - 300.0).abs() < 3.0, "{full_queue}");
 }

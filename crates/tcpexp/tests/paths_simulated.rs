@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use common::path::Measurement;
 use common::spooled;
 use tcpexp_pair::path::PathPacket;
-use tcpexp_pair::spp::{Fate, Way};
+use tcpexp_pair::spp::{Fate, PathDirection};
 use tcpexp_testkit::{
     CaptureSpec, Path as SimulatedPath, Point, Scenario, TcpLoad, Truth, UdpLoad, simulate,
 };
@@ -29,18 +29,18 @@ fn assert_simulated(scenario: &Scenario) -> Measurement {
 
 /// Returns the packets in the upstream record of a row.
 fn sent<'a>(truth: &'a Truth, row: &PathPacket) -> Option<&'a [u64]> {
-    let point = match row.way {
-        Way::Out => Point::Src,
-        Way::Back => Point::Dst,
+    let point = match row.path_direction {
+        PathDirection::Out => Point::Src,
+        PathDirection::Back => Point::Dst,
     };
     let record = usize::try_from(row.sent_record?).unwrap();
     Some(truth.sightings(point).packets(record))
 }
 
 fn received<'a>(truth: &'a Truth, row: &PathPacket) -> Option<&'a [u64]> {
-    let point = match row.way {
-        Way::Out => Point::Dst,
-        Way::Back => Point::Src,
+    let point = match row.path_direction {
+        PathDirection::Out => Point::Dst,
+        PathDirection::Back => Point::Src,
     };
     let record = usize::try_from(row.received_record?).unwrap();
     Some(truth.sightings(point).packets(record))
@@ -97,21 +97,21 @@ fn assert_fates_are_true(truth: &Truth, found: &Measurement) {
 
 /// Checks the queueing delays, within the resolution of the captures and the error of the skew.
 fn assert_delays_are_simulated(truth: &Truth, found: &Measurement) {
-    for way in Way::BOTH {
+    for path_direction in PathDirection::BOTH {
         let true_owd = |row: &PathPacket| {
-            let [upstream, downstream] = match way {
-                Way::Out => [Point::Src, Point::Dst],
-                Way::Back => [Point::Dst, Point::Src],
+            let [upstream, downstream] = match path_direction {
+                PathDirection::Out => [Point::Src, Point::Dst],
+                PathDirection::Back => [Point::Dst, Point::Src],
             };
             let at = |point, record: Option<u64>| {
                 truth.sightings(point).records()[usize::try_from(record.unwrap()).unwrap()].at
             };
             at(downstream, row.received_record) - at(upstream, row.sent_record)
         };
-        let Some(least) = found.delivered(way).map(true_owd).min() else {
+        let Some(least) = found.delivered(path_direction).map(true_owd).min() else {
             continue;
         };
-        for row in found.delivered(way) {
+        for row in found.delivered(path_direction) {
             let off = row.queueing_delay.unwrap() - (true_owd(row) - least);
             assert!(off.abs() <= TimeDelta::from_micros(20), "{off} in {row:?}");
         }
@@ -124,14 +124,14 @@ fn assert_order_is_true(truth: &Truth, found: &Measurement) {
     if found.report.identification.recut {
         return;
     }
-    let mut arrived: HashMap<(u32, Way), Vec<(u64, &PathPacket)>> = HashMap::new();
+    let mut arrived: HashMap<(u32, PathDirection), Vec<(u64, &PathPacket)>> = HashMap::new();
     for row in found
         .packets
         .iter()
         .filter(|row| row.fate == Fate::Delivered)
     {
         let id = truth.original(received(truth, row).unwrap()[0]);
-        let key = (truth.packet(id).flow, row.way);
+        let key = (truth.packet(id).flow, row.path_direction);
         arrived.entry(key).or_default().push((id, row));
     }
     for arrivals in arrived.values_mut() {
@@ -163,7 +163,7 @@ fn rough() -> Scenario {
 #[test]
 fn simulated_packets_are_lost_doubled_and_reordered_as_the_path_did() {
     let found = assert_simulated(&rough());
-    let out = found.way(Way::Out);
+    let out = found.path_direction(PathDirection::Out);
     assert!(
         out.lost() > 10 && out.duplicated() > 3 && out.reordered > 10,
         "{out:?}"
@@ -197,7 +197,7 @@ fn so_are_pieces_of_super_packets() {
         ..Scenario::default()
     });
     assert!(found.report.identification.recut);
-    assert!(found.way(Way::Out).lost() > 5);
+    assert!(found.path_direction(PathDirection::Out).lost() > 5);
 }
 
 #[test]
@@ -215,9 +215,15 @@ fn rate_of_the_simulated_bottleneck_is_found_each_way() {
         }),
         ..Scenario::default()
     });
-    let rate = found.way(Way::Out).bottleneck_bps.unwrap();
+    let rate = found
+        .path_direction(PathDirection::Out)
+        .bottleneck_bps
+        .unwrap();
     assert!(rate.abs_diff(5_000_000) < 100_000, "{rate}");
-    assert_eq!(found.way(Way::Back).bottleneck_bps, None);
+    assert_eq!(
+        found.path_direction(PathDirection::Back).bottleneck_bps,
+        None
+    );
 }
 
 #[test]

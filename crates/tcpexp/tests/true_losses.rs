@@ -14,7 +14,7 @@ use tcpexp::{CwndOptions, Error, Recording, cwnd, logged_drops, loss_score};
 use tcpexp_measure::sender::{
     EarlierCopy, RecoveryEpoch, Retransmission, SenderRow, SenderSummary,
 };
-use tcpexp_pair::spp::{Fate, Way};
+use tcpexp_pair::spp::{Fate, PathDirection};
 use tcpexp_wire::Tunnels;
 
 /// All rows about the senders of two captures.
@@ -86,7 +86,10 @@ fn lost_data(folder: &Path) -> u64 {
     let lost = found.packets.iter().filter(|packet| {
         let ports = found.ports(packet);
         let is_tcp = !folder.ends_with("adsl-udp-upload") || ports.contains(&5201);
-        packet.fate == Fate::Lost && packet.way == Way::Out && packet.payload_bytes > 0 && is_tcp
+        packet.fate == Fate::Lost
+            && packet.path_direction == PathDirection::Out
+            && packet.payload_bytes > 0
+            && is_tcp
     });
     lost.map(|packet| packet.packets).sum()
 }

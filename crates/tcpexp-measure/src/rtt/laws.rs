@@ -20,7 +20,7 @@ fn lines() -> impl Strategy<Value = Vec<String>> {
     let stamps = prop::option::of((0_u32..20, 0_u32..20));
     let line = (any::<bool>(), numbers, stamps, 0_u8..12).prop_map(
         |(forward, (start, length, ack, sack), stamps, kind)| {
-            let way = if forward { '>' } else { '<' };
+            let arrow = if forward { '>' } else { '<' };
             let kind = match kind {
                 0 => "S.",
                 1 => "F",
@@ -28,7 +28,10 @@ fn lines() -> impl Strategy<Value = Vec<String>> {
                 _ => "",
             };
             let (start, bytes, ack) = (start * 10, length * 10, ack * 10);
-            let mut line = format!("{way} {kind} {start}:{}({bytes}) ack {ack}", start + bytes);
+            let mut line = format!(
+                "{arrow} {kind} {start}:{}({bytes}) ack {ack}",
+                start + bytes
+            );
             if let Some((left, right)) = sack {
                 write!(line, " sack {}:{}", left * 10, (left + right) * 10).unwrap();
             }

@@ -42,13 +42,13 @@ impl Meter for SingleRttMeter {
             // The sequence numbers of a reset may be forged (RFC 5961), and it answers nothing.
             return;
         }
-        let way = segment.seen.direction;
-        self.heard[way.index()] = true;
+        let direction = segment.seen.direction;
+        self.heard[direction.index()] = true;
         // Process the ACK first: data in the same packet may be due to it.
         if let Some(ack) = segment.ack {
-            paths[way.opposite().index()].answer(segment, ack, flow.id, rows);
+            paths[direction.opposite().index()].answer(segment, ack, flow.id, rows);
         }
-        paths[way.index()].send(segment, self.heard[way.opposite().index()]);
+        paths[direction.index()].send(segment, self.heard[direction.opposite().index()]);
     }
 
     fn end(&mut self, flow: &Flow, rows: &mut impl Extend<SingleRttRow>) {

@@ -50,7 +50,7 @@ fn summaries(trace: &str) -> String {
     let mut lines = String::new();
     for row in rows(trace) {
         if let SingleRttRow::Ended(flow) = row {
-            for (way, direction) in ["forward", "reverse"].iter().zip(flow.directions) {
+            for (name, direction) in ["forward", "reverse"].iter().zip(flow.directions) {
                 let count =
                     |rtt: Option<tcpexp_metrics::RttSummary>| rtt.map_or(0, |rtt| rtt.samples);
                 let [sequence, timestamps, unasked] = [
@@ -61,7 +61,7 @@ fn summaries(trace: &str) -> String {
                 .map(count);
                 write!(
                     lines,
-                    "{way}: {sequence} by sequence, {timestamps} by timestamps, "
+                    "{name}: {sequence} by sequence, {timestamps} by timestamps, "
                 )
                 .unwrap();
                 write!(

@@ -280,7 +280,8 @@ impl<'a, S> Rows<'a, S> {
     {
         let [mut sum, reverse] = *both;
         sum += reverse;
-        let directions = Direction::BOTH.map(|way| (Some(way), both[way.index()]));
+        let directions =
+            Direction::BOTH.map(|direction| (Some(direction), both[direction.index()]));
         let total = flow.is_none().then_some((None, sum));
         for (direction, volume) in directions.into_iter().chain(total) {
             let width = self.grid.width();

@@ -285,10 +285,10 @@ fn traffic() -> impl Strategy<Value = Vec<(u16, bool, u32, u16, u32)>> {
 
 fn frames(packets: &[(u16, bool, u32, u16, u32)]) -> Vec<(Timestamp, Vec<u8>)> {
     let line = |&(flow, forward, start, bytes, micros): &(u16, bool, u32, u16, u32)| {
-        let way = if forward { '>' } else { '<' };
+        let arrow = if forward { '>' } else { '<' };
         let end = start + u32::from(bytes);
         let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
-        format!("{seconds}.{fraction:06} {way} {start}:{end}({bytes}) ack 1 flow {flow}\n")
+        format!("{seconds}.{fraction:06} {arrow} {start}:{end}({bytes}) ack 1 flow {flow}\n")
     };
     script::packets(&packets.iter().map(line).collect::<String>())
 }
@@ -317,7 +317,7 @@ proptest! {
         prop_assert_eq!(in_bins[&(None, None)], totals.binned);
         for direction in Direction::BOTH {
             let mut flows = Volume::default();
-            for (_, volume) in in_bins.iter().filter(|((flow, way), _)| flow.is_some() && *way == Some(direction)) {
+            for (_, volume) in in_bins.iter().filter(|((flow, of), _)| flow.is_some() && *of == Some(direction)) {
                 flows += *volume;
             }
             prop_assert_eq!(flows, in_bins[&(None, Some(direction))]);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::PathTotals;
-use crate::spp::{Point, Way};
+use crate::spp::{PathDirection, Point};
 
 /// The packets missed by the capture at one point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,15 +24,15 @@ impl CaptureLoss {
     pub fn of(totals: &PathTotals) -> [Self; 2] {
         Point::BOTH.map(|point| {
             let towards = match point {
-                Point::Src => Way::Back,
-                Point::Dst => Way::Out,
+                Point::Src => PathDirection::Back,
+                Point::Dst => PathDirection::Out,
             };
-            let way = &totals.ways[towards.index()];
+            let path_direction = &totals.path_directions[towards.index()];
             Self {
                 point,
-                missed: totals.totals.unseen[point.index()] + way.missed(),
-                lost_or_missed: way.lost_or_missed(),
-                lost: way.lost(),
+                missed: totals.totals.unseen[point.index()] + path_direction.missed(),
+                lost_or_missed: path_direction.lost_or_missed(),
+                lost: path_direction.lost(),
             }
         })
     }

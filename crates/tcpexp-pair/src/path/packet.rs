@@ -4,7 +4,7 @@ use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::reordering::Order;
-use crate::spp::{Fate, PacketOutcome, Way};
+use crate::spp::{Fate, PacketOutcome, PathDirection};
 
 /// One packet on the path between the source and the destination capture.
 ///
@@ -18,7 +18,7 @@ pub struct PathPacket {
     /// Direction within the flow.
     pub direction: Direction,
     /// Direction between the points.
-    pub way: Way,
+    pub path_direction: PathDirection,
     /// Fate of the packet.
     pub fate: Fate,
     /// Departure index among the flow's packets of this direction, from 0: see
@@ -72,7 +72,7 @@ impl PathPacket {
         Self {
             flow: outcome.flow,
             direction: outcome.direction,
-            way: outcome.way,
+            path_direction: outcome.path_direction,
             fate: outcome.fate,
             number: outcome.number,
             sent_record: outcome.sent.map(|sent| sent.record),

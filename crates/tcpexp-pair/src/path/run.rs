@@ -13,11 +13,11 @@ use super::summary::Tally;
 use super::{PathFlow, PathPacket, PathSummary};
 use crate::spp::{
     self, Alignment, Batch, DirectionCounts, Fate, FlowSummary, Options, PacketOutcome, PairedFlow,
-    Passing, RttSample, Totals, Way,
+    Passing, PathDirection, RttSample, Totals,
 };
 use tcpexp_flow::Packets;
 
-/// The minimum one-way delay of each way, indexed by [`Way::index`]; `None` without packets.
+/// The minimum one-way delay of each way, indexed by [`PathDirection::index`]; `None` without packets.
 pub type LeastDelays = [Option<TimeDelta>; 2];
 
 /// Minimum number of missing packets that shows that a capture misses packets: a middlebox behind
@@ -61,8 +61,8 @@ pub struct PathBatch {
 pub struct PathTotals {
     /// Flows seen at one point only, and packets not usable because of a clock step.
     pub totals: Totals,
-    /// Summaries over all flows found at both points, indexed by [`Way::index`].
-    pub ways: [PathSummary; 2],
+    /// Summaries over all flows found at both points, indexed by [`PathDirection::index`].
+    pub path_directions: [PathSummary; 2],
 }
 
 /// Reads both captures for the minimum delays and for packets that a capture missed.
@@ -107,13 +107,13 @@ pub fn measure<E: Send>(
     let mut books = Books {
         moved,
         least,
-        resolutions: Way::BOTH.map(|way| Resolution {
+        resolutions: PathDirection::BOTH.map(|path_direction| Resolution {
             coarseness: clock.coarseness(),
-            tick: clock.ticks()[way.upstream().opposite().index()],
+            tick: clock.ticks()[path_direction.upstream().opposite().index()],
         }),
         longest: options.max_owd,
         flows: HashMap::default(),
-        ways: Default::default(),
+        path_directions: Default::default(),
     };
     let options = Options {
         outcomes: true,
@@ -123,10 +123,10 @@ pub fn measure<E: Send>(
     let totals = spp::measure(src, dst, alignment, options, |batch| {
         sink(books.enter(batch))
     })?;
-    let [out, back] = books.ways;
+    let [out, back] = books.path_directions;
     Ok(PathTotals {
         totals,
-        ways: [out.close(least[0]), back.close(least[1])],
+        path_directions: [out.close(least[0]), back.close(least[1])],
     })
 }
 
@@ -135,18 +135,18 @@ struct Books {
     /// Correction of the clock offset that the matching assumed.
     moved: TimeDelta,
     least: LeastDelays,
-    /// Resolution of the clocks that measure spacings, indexed by [`Way::index`].
+    /// Resolution of the clocks that measure spacings, indexed by [`PathDirection::index`].
     resolutions: [Resolution; 2],
     longest: TimeDelta,
     flows: HashMap<FlowId, FlowBook, FixedState>,
-    /// Indexed by [`Way::index`].
-    ways: [WayBook; 2],
+    /// Indexed by [`PathDirection::index`].
+    path_directions: [WayBook; 2],
 }
 
 #[derive(Default)]
 struct FlowBook {
     /// Way of the forward direction, once a packet has shown it.
-    way: Option<Way>,
+    path_direction: Option<PathDirection>,
     /// Indexed by [`Direction::index`].
     directions: [DirectionBook; 2],
 }
@@ -189,13 +189,13 @@ impl Books {
             at: passing.at - self.moved,
             ..passing
         };
-        match outcome.way {
-            Way::Out => PacketOutcome {
+        match outcome.path_direction {
+            PathDirection::Out => PacketOutcome {
                 received: outcome.received.map(at_dst),
                 one_way_delay: outcome.one_way_delay.map(|owd| owd - self.moved),
                 ..outcome
             },
-            Way::Back => PacketOutcome {
+            PathDirection::Back => PacketOutcome {
                 sent: outcome.sent.map(at_dst),
                 one_way_delay: outcome.one_way_delay.map(|owd| owd + self.moved),
                 ..outcome
@@ -204,14 +204,14 @@ impl Books {
     }
 
     fn packet(&mut self, outcome: &PacketOutcome) -> PathPacket {
-        let least = self.least[outcome.way.index()];
+        let least = self.least[outcome.path_direction.index()];
         let flow = self.flows.entry(outcome.flow).or_default();
-        flow.way = Some(match outcome.direction {
-            Direction::Forward => outcome.way,
-            Direction::Reverse => outcome.way.opposite(),
+        flow.path_direction = Some(match outcome.direction {
+            Direction::Forward => outcome.path_direction,
+            Direction::Reverse => outcome.path_direction.opposite(),
         });
         let direction = &mut flow.directions[outcome.direction.index()];
-        let way = &mut self.ways[outcome.way.index()];
+        let path_direction = &mut self.path_directions[outcome.path_direction.index()];
         if outcome.fate == Fate::Lost {
             direction.losses.lose(outcome.number, outcome.packets);
         }
@@ -225,16 +225,19 @@ impl Books {
         let packet = PathPacket::new(outcome, least, order);
         if let Some(order) = order {
             direction.tally.arrive(packet.queueing_delay, order);
-            way.tally.arrive(packet.queueing_delay, order);
+            path_direction.tally.arrive(packet.queueing_delay, order);
         }
         if packet.received_at.is_some() {
-            let before = std::mem::replace(&mut way.latest, Arrival::of(&packet));
-            let resolution = self.resolutions[outcome.way.index()];
+            let before = std::mem::replace(&mut path_direction.latest, Arrival::of(&packet));
+            let resolution = self.resolutions[outcome.path_direction.index()];
             let spacing = before
-                .zip(way.latest)
+                .zip(path_direction.latest)
                 .zip(least)
                 .and_then(|((before, this), least)| before.spacing_to(&this, least, resolution));
-            for bottleneck in [&mut direction.tally.bottleneck, &mut way.tally.bottleneck] {
+            for bottleneck in [
+                &mut direction.tally.bottleneck,
+                &mut path_direction.tally.bottleneck,
+            ] {
                 match spacing {
                     Some(spacing) => bottleneck.add(packet.ip_bytes, spacing, resolution.tick),
                     // With a microsecond clock, the error of each spacing is small.
@@ -248,21 +251,24 @@ impl Books {
 
     fn close(&mut self, summary: FlowSummary) -> PathFlow {
         let flow = self.flows.remove(&summary.flow.flow).unwrap_or_default();
-        let forward = flow.way.unwrap_or(Way::Out);
-        let ways = [forward, forward.opposite()];
+        let forward = flow.path_direction.unwrap_or(PathDirection::Out);
+        let path_directions = [forward, forward.opposite()];
         let [there, back] = flow.directions;
-        let directions = [(there, ways[0], 0), (back, ways[1], 1)];
-        let directions = directions.map(|(book, way, direction)| {
+        let directions = [
+            (there, path_directions[0], 0),
+            (back, path_directions[1], 1),
+        ];
+        let directions = directions.map(|(book, path_direction, direction)| {
             let (counts, losses) = (summary.counts[direction], book.losses.found());
-            let total = &mut self.ways[way.index()];
+            let total = &mut self.path_directions[path_direction.index()];
             total.counts += counts;
             total.losses.add(&losses);
-            let least = self.least[way.index()];
+            let least = self.least[path_direction.index()];
             book.tally.close(counts, losses, least)
         });
         PathFlow {
             summary,
-            forward: flow.way,
+            forward: flow.path_direction,
             directions,
         }
     }

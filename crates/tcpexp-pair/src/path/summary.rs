@@ -7,7 +7,7 @@ use tcpexp_units::TimeDelta;
 use super::bottleneck::Bottleneck;
 use super::losses::LossRuns;
 use super::reordering::Order;
-use crate::spp::{DirectionCounts, FlowSummary, Way};
+use crate::spp::{DirectionCounts, FlowSummary, PathDirection};
 
 /// Quantiles of a delay.
 pub type DelaySummary = RttSummary;
@@ -18,7 +18,7 @@ pub struct PathFlow {
     /// The flow with its round-trip times and packet counts.
     pub summary: FlowSummary,
     /// Way of the forward direction between the points; `None` if no packet showed it.
-    pub forward: Option<Way>,
+    pub forward: Option<PathDirection>,
     /// Path summaries, indexed by [`Direction::index`](tcpexp_flow::Direction::index).
     pub directions: [PathSummary; 2],
 }
@@ -45,10 +45,10 @@ pub struct PathSummary {
 
 impl PathFlow {
     /// Way of `direction` between the points; `None` if no packet showed it.
-    pub fn way(&self, direction: Direction) -> Option<Way> {
+    pub fn path_direction(&self, direction: Direction) -> Option<PathDirection> {
         match direction {
             Direction::Forward => self.forward,
-            Direction::Reverse => self.forward.map(Way::opposite),
+            Direction::Reverse => self.forward.map(PathDirection::opposite),
         }
     }
 }

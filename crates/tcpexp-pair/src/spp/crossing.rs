@@ -5,18 +5,18 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Direction of a packet between the measurement points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Way {
+pub enum PathDirection {
     /// From the source point to the destination point.
     Out,
     /// From the destination point to the source point.
     Back,
 }
 
-impl Way {
-    /// Both ways, in order of [`index`](Self::index).
+impl PathDirection {
+    /// Both directions, in order of [`index`](Self::index).
     pub const BOTH: [Self; 2] = [Self::Out, Self::Back];
 
-    /// The opposite way.
+    /// The opposite direction.
     #[must_use]
     pub const fn opposite(self) -> Self {
         match self {
@@ -25,12 +25,12 @@ impl Way {
         }
     }
 
-    /// 0 or 1: the array index of this way.
+    /// 0 or 1: the array index of this direction.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// Name of the way in tables.
+    /// Name of the direction in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Out => "out",
@@ -38,7 +38,7 @@ impl Way {
         }
     }
 
-    /// The point that a packet going this way passes first.
+    /// The point that a packet in this direction passes first.
     pub const fn upstream(self) -> Point {
         match self {
             Self::Out => Point::Src,
@@ -51,7 +51,7 @@ impl Way {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crossing {
     /// Way the packet went.
-    pub way: Way,
+    pub path_direction: PathDirection,
     /// Record number in the source capture, from 0.
     pub src_record: u64,
     /// Record number in the destination capture, from 0.
@@ -63,17 +63,17 @@ pub struct Crossing {
 }
 
 impl Crossing {
-    /// Destination time minus source time: clock offset plus one-way delay for [`Way::Out`], clock
-    /// offset minus one-way delay for [`Way::Back`].
+    /// Destination time minus source time: clock offset plus one-way delay for [`PathDirection::Out`], clock
+    /// offset minus one-way delay for [`PathDirection::Back`].
     pub fn difference(&self) -> TimeDelta {
         clock_difference(self.src_time, self.dst_time)
     }
 
     /// One-way delay, clock offset included.
     pub fn raw_owd(&self) -> TimeDelta {
-        match self.way {
-            Way::Out => self.difference(),
-            Way::Back => -self.difference(),
+        match self.path_direction {
+            PathDirection::Out => self.difference(),
+            PathDirection::Back => -self.difference(),
         }
     }
 }

@@ -33,7 +33,7 @@ mod tests;
 
 pub use alignment::{Alignment, Field, FieldKept, Identification, NothingInCommon, Survey};
 pub use clock::{ClockModel, ClockStep, Offset, Placed, SkewEstimate, TimelineReader};
-pub use crossing::{Crossing, Way};
+pub use crossing::{Crossing, PathDirection};
 pub use linking::{LocalFlow, PairedFlow, Unpaired};
 pub use matching::{DirectionCounts, Fate, PacketOutcome, Passing};
 pub use pairing::{FlowSummary, RttSample};

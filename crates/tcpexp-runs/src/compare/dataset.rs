@@ -28,8 +28,8 @@ pub(super) fn read(
     };
     let flows = flows::read(data)?;
     let lanes: HashMap<Lane, &FlowRow> = flows.iter().map(|flow| (flow.lane, flow)).collect();
-    let mut links = ["forward", "reverse"].map(|way| Link {
-        capacity: capacity(record, way, origin),
+    let mut links = ["forward", "reverse"].map(|direction| Link {
+        capacity: capacity(record, direction, origin),
         arrived: Vec::new(),
     });
     let tables = Tables {
@@ -38,8 +38,8 @@ pub(super) fn read(
         retransmissions: retransmissions(data, &lanes)?,
         fates: fates(data, &lanes)?,
     };
-    for (way, link) in links.iter_mut().enumerate() {
-        let through = flows.iter().filter(|flow| flow.link == way);
+    for (direction, link) in links.iter_mut().enumerate() {
+        let through = flows.iter().filter(|flow| flow.link == direction);
         link.arrived = tables.bins.arrived(through);
     }
     let echoes = echoes(data)?;
@@ -179,8 +179,12 @@ fn share_bases(senders: &mut [Sender], record: &RunRecord) {
 }
 
 /// The capacity of a direction over time.
-fn capacity(record: &RunRecord, way: &str, origin: Timestamp) -> Vec<(Timestamp, Option<u64>)> {
-    let place = format!("/{way}/rate");
+fn capacity(
+    record: &RunRecord,
+    direction: &str,
+    origin: Timestamp,
+) -> Vec<(Timestamp, Option<u64>)> {
+    let place = format!("/{direction}/rate");
     let rate = |path: &Value| -> Option<u64> {
         let rate: BitRate = path.pointer(&place)?.as_str()?.parse().ok()?;
         Some(rate.as_bps())

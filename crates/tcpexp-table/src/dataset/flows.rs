@@ -7,7 +7,7 @@ use tcpexp_measure::Vantage;
 use tcpexp_measure::flows::{ConnectionSummary, DirectionSummary};
 use tcpexp_measure::sender::{CongestionFamily, SenderSummary};
 use tcpexp_pair::path::{PathFlow, PathSummary};
-use tcpexp_pair::spp::{Point, Way};
+use tcpexp_pair::spp::{PathDirection, Point};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::flow::{DatasetFlow, flow_part, time_part};
@@ -84,8 +84,8 @@ impl FlowRow {
         Some(&self.path.as_ref()?.directions[self.direction.index()])
     }
 
-    fn way(&self) -> Option<Way> {
-        self.path.as_ref()?.way(self.direction)
+    fn path_direction(&self) -> Option<PathDirection> {
+        self.path.as_ref()?.path_direction(self.direction)
     }
 
     fn rtt(&self) -> Option<tcpexp_metrics::RttSummary> {
@@ -181,7 +181,7 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
             |path| path.reordered,
         ),
     ];
-    let columns = columns.maybe_text("way", "Which way this direction goes between the points: out (first capture to second) or back. Null if no packet showed it, and with one capture.", |row: &FlowRow| row.way().map(Way::name));
+    let columns = columns.maybe_text("way", "Which way this direction goes between the points: out (first capture to second) or back. Null if no packet showed it, and with one capture.", |row: &FlowRow| row.path_direction().map(PathDirection::name));
     let columns = counts
         .into_iter()
         .fold(columns, |columns, (name, what, of)| {

@@ -29,7 +29,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<OwdRow> {
     .text(
         "way",
         "Which way it went between the points: out (first capture to second) or back.",
-        |row| row.packet.way.name(),
+        |row| row.packet.path_direction.name(),
     );
     let columns = time_part(
         columns,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tcpexp_pair::spp::Way;
+use tcpexp_pair::spp::PathDirection;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::flow::time_part;
@@ -30,7 +30,7 @@ pub enum QueueSource {
     /// The queueing delays of the packets that passed in a bin.
     Packets {
         /// Way of the packets.
-        way: Way,
+        path_direction: PathDirection,
         /// Length of the bin.
         width: TimeDelta,
         /// Number of packets that left in the bin and arrived.
@@ -199,7 +199,7 @@ fn delays(columns: Builder<QueueRow>) -> Builder<QueueRow> {
         .maybe_text(
             "way",
             &format!("Which way the packets went between the points: out or back. {NULL}"),
-            |row| Some(row.bin()?.way.name()),
+            |row| Some(row.bin()?.path_direction.name()),
         )
         .maybe_count(
             "packets",
@@ -217,7 +217,7 @@ fn delays(columns: Builder<QueueRow>) -> Builder<QueueRow> {
 
 /// The values of a bin.
 struct Bin {
-    way: Way,
+    path_direction: PathDirection,
     width: TimeDelta,
     packets: u64,
     min: TimeDelta,
@@ -243,14 +243,14 @@ impl QueueRow {
     const fn bin(&self) -> Option<Bin> {
         match self.source {
             QueueSource::Packets {
-                way,
+                path_direction,
                 width,
                 packets,
                 min,
                 mean,
                 max,
             } => Some(Bin {
-                way,
+                path_direction,
                 width,
                 packets,
                 min,

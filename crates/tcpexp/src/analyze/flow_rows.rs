@@ -7,7 +7,7 @@ use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_pair::path::PathFlow;
-use tcpexp_pair::spp::{Point, Way};
+use tcpexp_pair::spp::{PathDirection, Point};
 use tcpexp_table::dataset::{DatasetFlow, FlowRow};
 use tcpexp_units::Timestamp;
 
@@ -71,8 +71,8 @@ impl Flows<'_> {
     fn row(&self, known: &Known, direction: Direction) -> Option<FlowRow> {
         let flow = &known.flow;
         let path = self.paths.get(&flow.flow);
-        let way = path.and_then(|path| path.way(direction));
-        let first = way.map_or(Point::Src, Way::upstream);
+        let path_direction = path.and_then(|path| path.path_direction(direction));
+        let first = path_direction.map_or(Point::Src, PathDirection::upstream);
         let capture = match known.at[first.index()] {
             Some(_) => first,
             None => first.opposite(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tcpexp_measure::throughput::BinWidth;
 use tcpexp_pair::path::PathPacket;
-use tcpexp_pair::spp::Way;
+use tcpexp_pair::spp::PathDirection;
 use tcpexp_table::dataset::{QueueRow, QueueSource};
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -20,7 +20,7 @@ pub(super) struct QueueBins {
     width: TimeDelta,
     /// Time in flight after which a packet counts as lost.
     longest: TimeDelta,
-    /// Open bins by bin number and [`Way::index`].
+    /// Open bins by bin number and [`PathDirection::index`].
     open: BTreeMap<(i64, usize), Bin>,
 }
 
@@ -50,7 +50,7 @@ impl QueueBins {
         let (Some(at), Some(delay)) = (packet.sent_at, packet.queueing_delay) else {
             return Ok(());
         };
-        let key = (self.number(at), packet.way.index());
+        let key = (self.number(at), packet.path_direction.index());
         if let Some(bin) = self.open.get_mut(&key) {
             bin.add(delay);
             return Ok(());
@@ -79,12 +79,12 @@ impl QueueBins {
             .div_euclid(self.width.as_nanos())
     }
 
-    fn row(&self, (number, way): (i64, usize), bin: &Bin) -> QueueRow {
+    fn row(&self, (number, path_direction): (i64, usize), bin: &Bin) -> QueueRow {
         let mean = bin.sum / i128::from(bin.packets);
         QueueRow {
             at: self.origin + TimeDelta::from_nanos(number.saturating_mul(self.width.as_nanos())),
             source: QueueSource::Packets {
-                way: Way::BOTH[way],
+                path_direction: PathDirection::BOTH[path_direction],
                 width: self.width,
                 packets: bin.packets,
                 min: bin.min,

@@ -6,7 +6,7 @@ use std::path::Path;
 use tcpexp::{Error, PathOptions, PathReport, Recording, path};
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_pair::path::{PathFlow, PathPacket, PathSummary};
-use tcpexp_pair::spp::{DirectionCounts, Fate, PairedFlow, Way};
+use tcpexp_pair::spp::{DirectionCounts, Fate, PairedFlow, PathDirection};
 use tcpexp_units::TimeDelta;
 
 /// All results of a path measurement.
@@ -53,12 +53,16 @@ impl Measurement {
         }
     }
 
-    pub(crate) fn way(&self, way: Way) -> &PathSummary {
-        &self.report.totals.ways[way.index()]
+    pub(crate) fn path_direction(&self, path_direction: PathDirection) -> &PathSummary {
+        &self.report.totals.path_directions[path_direction.index()]
     }
 
-    pub(crate) fn delivered(&self, way: Way) -> impl Iterator<Item = &PathPacket> {
-        let is_delivered = move |p: &&PathPacket| p.fate == Fate::Delivered && p.way == way;
+    pub(crate) fn delivered(
+        &self,
+        path_direction: PathDirection,
+    ) -> impl Iterator<Item = &PathPacket> {
+        let is_delivered =
+            move |p: &&PathPacket| p.fate == Fate::Delivered && p.path_direction == path_direction;
         self.packets.iter().filter(is_delivered)
     }
 
@@ -78,19 +82,23 @@ impl Measurement {
             }
         }
         assert!(rows.is_empty(), "each flow ends");
-        let ways = Way::BOTH.map(|way| self.way(way));
-        for sums in ways {
+        let path_directions =
+            PathDirection::BOTH.map(|path_direction| self.path_direction(path_direction));
+        for sums in path_directions {
             assert_eq!(
                 sums.sent(),
                 sums.delivered() + sums.missed() + sums.lost() + sums.unknown()
             );
         }
-        let mut both = ways[0].counts;
-        both += ways[1].counts;
+        let mut both = path_directions[0].counts;
+        both += path_directions[1].counts;
         assert_eq!(both, counts);
-        for way in Way::BOTH {
-            let least = self.delivered(way).filter_map(|p| p.one_way_delay).min();
-            let sums = self.way(way);
+        for path_direction in PathDirection::BOTH {
+            let least = self
+                .delivered(path_direction)
+                .filter_map(|p| p.one_way_delay)
+                .min();
+            let sums = self.path_direction(path_direction);
             assert_eq!(sums.one_way_delay.map(|delay| delay.min), least);
             let queued = sums.queueing_delay.map(|delay| delay.min);
             assert_eq!(queued, least.map(|_| TimeDelta::ZERO));

@@ -76,7 +76,7 @@ impl Checked {
         let summary = &self.truth.summary;
         [summary.forward, summary.reverse]
             .iter()
-            .map(|way| way.lost + way.dropped)
+            .map(|direction| direction.lost + direction.dropped)
             .sum()
     }
 
@@ -182,20 +182,26 @@ impl<'a> Records<'a> {
     }
 
     fn assert_true(&self, measured: &Measured, sample: &RttSample) {
-        let (flow, way) = self.flow(measured, sample);
+        let (flow, direction) = self.flow(measured, sample);
         let near = match sample.reference {
             At::Src => Point::Src,
             At::Dst => Point::Dst,
         };
         assert_eq!(
-            way.upstream(),
+            direction.upstream(),
             near,
             "{sample:?} goes out from the reference"
         );
         let arrived = sample.time + sample.owd_out;
-        let out = self.owd(flow, way, sample.time, arrived, sample);
+        let out = self.owd(flow, direction, sample.time, arrived, sample);
         let left = arrived + sample.turnaround;
-        let back = self.owd(flow, way.opposite(), left, left + sample.owd_back, sample);
+        let back = self.owd(
+            flow,
+            direction.opposite(),
+            left,
+            left + sample.owd_back,
+            sample,
+        );
         let mut expected = out + back;
         if near == Point::Dst {
             let gained = i128::from(expected.as_nanos()) * i128::from(self.scenario.skew.as_ppt());
@@ -224,21 +230,26 @@ impl<'a> Records<'a> {
     fn owd(
         &self,
         flow: u32,
-        way: Direction,
+        direction: Direction,
         departed: Timestamp,
         arrived: Timestamp,
         sample: &RttSample,
     ) -> TimeDelta {
         let at = |point, time| {
-            let found = self.by_time.get(&(point, flow, way, time));
-            found.unwrap_or_else(|| panic!("{point:?} captured no {way:?} at {time:?}: {sample:?}"))
+            let found = self.by_time.get(&(point, flow, direction, time));
+            found.unwrap_or_else(|| {
+                panic!("{point:?} captured no {direction:?} at {time:?}: {sample:?}")
+            })
         };
-        let (departures, arrivals) = (at(way.upstream(), departed), at(way.downstream(), arrived));
+        let (departures, arrivals) = (
+            at(direction.upstream(), departed),
+            at(direction.downstream(), arrived),
+        );
         let mut pairs = departures
             .iter()
             .flat_map(|d| arrivals.iter().map(move |a| (*d, *a)));
         let [upstream, downstream] =
-            [way.upstream(), way.downstream()].map(|point| self.truth.sightings(point));
+            [direction.upstream(), direction.downstream()].map(|point| self.truth.sightings(point));
         // If a record holds several packets, the last one in the stream identifies it.
         let last = |ordinal: usize| *downstream.packets(ordinal).last().unwrap();
         let is_same = |(departure, arrival): &(usize, usize)| {

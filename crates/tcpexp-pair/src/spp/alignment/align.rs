@@ -14,7 +14,7 @@ use super::sides::Sides;
 use super::sketch::Sketched;
 use super::survey::Survey;
 use crate::spp::clock::ClockModel;
-use crate::spp::crossing::{Crossing, Way};
+use crate::spp::crossing::{Crossing, PathDirection};
 use crate::spp::point::Point;
 
 /// Minimum number of proven packets of each way to estimate the clocks from: three in a row confirm
@@ -160,9 +160,9 @@ fn busiest_hosts(common: &[(Sketched, Sketched)], sides: &Sides) -> Option<[Ipv4
     for (packet, _) in common {
         let fields = &packet.fields;
         let (sender, receiver) = (fields.source_address, fields.destination_address);
-        let hosts = match sides.way(sender, receiver)? {
-            Way::Out => [sender, receiver],
-            Way::Back => [receiver, sender],
+        let hosts = match sides.path_direction(sender, receiver)? {
+            PathDirection::Out => [sender, receiver],
+            PathDirection::Back => [receiver, sender],
         };
         if let [Ok(src), Ok(dst)] = hosts.map(u32::try_from) {
             *packets.entry([src, dst]).or_default() += 1;
@@ -211,14 +211,16 @@ fn beyond_doubt(
 /// Learns the side of each address; the flag is true if `proven` has enough packets.
 fn learn_sides(common: &[(Sketched, Sketched)], proven: &[(Sketched, Sketched)]) -> (Sides, bool) {
     let sides = Sides::learn(common);
-    let count = |packets, way| {
+    let count = |packets, path_direction| {
         let crossings = crossings(packets, &sides);
-        let of_way = crossings.iter().filter(|crossing| crossing.way == way);
+        let of_way = crossings
+            .iter()
+            .filter(|crossing| crossing.path_direction == path_direction);
         of_way.count()
     };
-    let is_proven = Way::BOTH
-        .into_iter()
-        .all(|way| count(proven, way) >= LEAST_PROVEN.min(count(common, way)));
+    let is_proven = PathDirection::BOTH.into_iter().all(|path_direction| {
+        count(proven, path_direction) >= LEAST_PROVEN.min(count(common, path_direction))
+    });
     if is_proven {
         (Sides::learn(proven), true)
     } else {
@@ -233,9 +235,10 @@ fn crossings(common: &[(Sketched, Sketched)], sides: &Sides) -> Vec<Crossing> {
 }
 
 fn placed(a: &Sketched, b: &Sketched, sides: &Sides) -> Option<Crossing> {
-    let way = sides.way(a.fields.source_address, a.fields.destination_address)?;
+    let path_direction =
+        sides.path_direction(a.fields.source_address, a.fields.destination_address)?;
     Some(Crossing {
-        way,
+        path_direction,
         src_record: a.record,
         dst_record: b.record,
         src_time: a.time,
@@ -258,14 +261,18 @@ fn longest_owds(
             ..*crossing
         })
         .collect();
-    let of = |way: Way| placed.iter().filter(move |crossing| crossing.way == way);
+    let of = |path_direction: PathDirection| {
+        placed
+            .iter()
+            .filter(move |crossing| crossing.path_direction == path_direction)
+    };
     // An arrival after the end of the upstream capture may be an identical later packet that this
     // capture missed; its delay would be far too long.
-    Way::BOTH.map(|way| {
-        let (_, last) = spans[way.upstream().index()];
-        let in_time = of(way).filter(|crossing| match way {
-            Way::Out => crossing.dst_time <= last,
-            Way::Back => crossing.src_time <= last,
+    PathDirection::BOTH.map(|path_direction| {
+        let (_, last) = spans[path_direction.upstream().index()];
+        let in_time = of(path_direction).filter(|crossing| match path_direction {
+            PathDirection::Out => crossing.dst_time <= last,
+            PathDirection::Back => crossing.src_time <= last,
         });
         in_time.map(Crossing::raw_owd).max()
     })

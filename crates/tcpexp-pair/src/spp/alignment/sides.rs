@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 
 use super::sketch::Sketched;
-use crate::spp::crossing::Way;
+use crate::spp::crossing::PathDirection;
 
 /// Maps each address to the way its packets go.
 ///
@@ -16,7 +16,7 @@ use crate::spp::crossing::Way;
 /// packet with the larger difference goes out.
 #[derive(Clone, Debug, Default)]
 pub(in crate::spp) struct Sides {
-    ways_by_sender: HashMap<u64, Way, FixedState>,
+    ways_by_sender: HashMap<u64, PathDirection, FixedState>,
 }
 
 impl Sides {
@@ -59,9 +59,9 @@ impl Sides {
                 (
                     address,
                     if half == first_half_is_out {
-                        Way::Back
+                        PathDirection::Back
                     } else {
-                        Way::Out
+                        PathDirection::Out
                     },
                 )
             })
@@ -71,8 +71,16 @@ impl Sides {
 
     /// Way of packets from address number `sender` to address number `receiver`; `None` if both are
     /// unknown.
-    pub(in crate::spp) fn way(&self, sender: u64, receiver: u64) -> Option<Way> {
-        let of_receiver = || self.ways_by_sender.get(&receiver).map(|way| way.opposite());
+    pub(in crate::spp) fn path_direction(
+        &self,
+        sender: u64,
+        receiver: u64,
+    ) -> Option<PathDirection> {
+        let of_receiver = || {
+            self.ways_by_sender
+                .get(&receiver)
+                .map(|path_direction| path_direction.opposite())
+        };
         self.ways_by_sender
             .get(&sender)
             .copied()

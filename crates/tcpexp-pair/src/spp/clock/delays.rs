@@ -7,7 +7,7 @@ use super::jump::Jump;
 use super::offset::{Offset, fewest_mistaken};
 use super::skew::{self, SkewEstimate};
 use super::timeline::{Rate, TRILLION, TimelineReader};
-use crate::spp::crossing::{Crossing, Way};
+use crate::spp::crossing::{Crossing, PathDirection};
 
 /// Round trips down to minus this are not a contradiction: four timestamps are rounded, and the
 /// skew is accurate to some ppm.
@@ -23,8 +23,8 @@ pub(super) struct Delays {
     pub(super) start: Timestamp,
     /// Clock difference of the first crossing: subtracted from delays out, added to delays back.
     difference: TimeDelta,
-    /// Delays by [`Way::index`].
-    ways: [Vec<Delay>; 2],
+    /// Delays by [`PathDirection::index`].
+    path_directions: [Vec<Delay>; 2],
 }
 
 impl Delays {
@@ -43,18 +43,18 @@ impl Delays {
         };
         let first = unstep(first);
         let (start, difference) = (first.src_time, first.difference());
-        let ways = Way::BOTH.map(|way| {
+        let path_directions = PathDirection::BOTH.map(|path_direction| {
             let mut delays: Vec<Delay> = crossings
                 .iter()
-                .filter(|crossing| crossing.way == way)
+                .filter(|crossing| crossing.path_direction == path_direction)
                 .map(|crossing| {
                     let crossing = unstep(crossing);
                     let ahead = crossing.difference() - difference;
                     Delay {
                         at_ns: (crossing.src_time - start).as_nanos(),
-                        owd_ns: match way {
-                            Way::Out => ahead.as_nanos(),
-                            Way::Back => (-ahead).as_nanos(),
+                        owd_ns: match path_direction {
+                            PathDirection::Out => ahead.as_nanos(),
+                            PathDirection::Back => (-ahead).as_nanos(),
                         },
                     }
                 })
@@ -65,18 +65,21 @@ impl Delays {
         Self {
             start,
             difference,
-            ways,
+            path_directions,
         }
     }
 
     pub(super) fn skew(&self, jumps: &[Jump]) -> SkewEstimate {
         let step_error_ns = jumps.iter().map(|jump| jump.error.as_nanos() as f64).sum();
-        skew::estimate(&self.ways, step_error_ns)
+        skew::estimate(&self.path_directions, step_error_ns)
     }
 
     /// Drift between the first and the last packet that the uncertainty of a detected skew allows.
     pub(super) fn drift_error(&self, skew: SkewEstimate) -> TimeDelta {
-        let ends = self.ways.iter().filter_map(|way| way.last());
+        let ends = self
+            .path_directions
+            .iter()
+            .filter_map(|path_direction| path_direction.last());
         let span_ns = ends.map(|delay| delay.at_ns).max().unwrap_or(0);
         match skew.uncertainty {
             Some(uncertainty) if skew.detected => {
@@ -89,14 +92,14 @@ impl Delays {
 
     pub(super) fn offset(&self, skew: Skew, coarseness: TimeDelta) -> (Offset, bool) {
         let rate = Rate::of(skew.as_ppt(), TRILLION);
-        let owds_ns = Way::BOTH.map(|way| {
-            let level: Vec<Delay> = self.ways[way.index()]
+        let owds_ns = PathDirection::BOTH.map(|path_direction| {
+            let level: Vec<Delay> = self.path_directions[path_direction.index()]
                 .iter()
                 .map(|delay| {
                     let drifted = rate.share(TimeDelta::from_nanos(delay.at_ns)).as_nanos();
-                    let owd_ns = match way {
-                        Way::Out => delay.owd_ns.saturating_sub(drifted),
-                        Way::Back => delay.owd_ns.saturating_add(drifted),
+                    let owd_ns = match path_direction {
+                        PathDirection::Out => delay.owd_ns.saturating_sub(drifted),
+                        PathDirection::Back => delay.owd_ns.saturating_add(drifted),
                     };
                     Delay { owd_ns, ..*delay }
                 })
@@ -107,8 +110,8 @@ impl Delays {
             owds_ns
         });
         let mistaken = fewest_mistaken(&owds_ns, coarseness);
-        let [out, back] = Way::BOTH.map(|way| {
-            let smallest = owds_ns[way.index()].get(mistaken[way.index()]);
+        let [out, back] = PathDirection::BOTH.map(|path_direction| {
+            let smallest = owds_ns[path_direction.index()].get(mistaken[path_direction.index()]);
             smallest.map(|&owd_ns| TimeDelta::from_nanos(owd_ns))
         });
         let counted: usize = owds_ns.iter().map(Vec::len).sum();

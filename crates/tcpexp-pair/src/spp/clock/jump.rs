@@ -1,7 +1,7 @@
 //! One clock step, measured on the packets around it.
 
 use super::delay::{Delay, confirmed};
-use crate::spp::crossing::{Crossing, Way};
+use crate::spp::crossing::{Crossing, PathDirection};
 use crate::spp::point::Point;
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -48,7 +48,7 @@ struct Floor {
 /// Increase of the smallest delays of a way after a step, with its sources of error.
 #[derive(Clone, Copy)]
 struct MeasuredShift {
-    way: Way,
+    path_direction: PathDirection,
     longer: TimeDelta,
     varies: TimeDelta,
     drifts: TimeDelta,
@@ -68,12 +68,12 @@ impl Jump {
     /// Uses the smallest delays before and after the step, on the way where they vary less.
     pub(in crate::spp) fn measure(&mut self, crossings: &[Crossing], drift: f64) {
         let [few, many] = Self::SIDES;
-        let shift = |way: Way, count: usize| {
-            let before = self.floor(crossings, drift, way, 0, count)?;
-            let after = self.floor(crossings, drift, way, 1, count)?;
+        let shift = |path_direction: PathDirection, count: usize| {
+            let before = self.floor(crossings, drift, path_direction, 0, count)?;
+            let after = self.floor(crossings, drift, path_direction, 1, count)?;
             let lag = after.at - before.at;
             Some(MeasuredShift {
-                way,
+                path_direction,
                 longer: after.owd - before.owd,
                 varies: before.varies.max(after.varies),
                 drifts: TimeDelta::from_nanos(lag.as_nanos() / Self::UNKNOWN_DRIFT),
@@ -81,15 +81,18 @@ impl Jump {
         };
         // In a full queue a few packets in a row can have similar delays too, so compare the ways
         // on many.
-        let ways = Way::BOTH.into_iter().filter_map(|way| shift(way, many));
-        let Some(calmer) = ways.min_by_key(|shift| shift.varies) else {
+        let path_directions = PathDirection::BOTH
+            .into_iter()
+            .filter_map(|path_direction| shift(path_direction, many));
+        let Some(calmer) = path_directions.min_by_key(|shift| shift.varies) else {
             return;
         };
-        let measured = [shift(calmer.way, few).unwrap_or(calmer), calmer]
+        let measured = [shift(calmer.path_direction, few).unwrap_or(calmer), calmer]
             .into_iter()
             .min_by_key(|shift| shift.varies + shift.drifts)
             .unwrap_or(calmer);
-        let forwards = (measured.way == Way::Out) == (self.point == Point::Dst);
+        let forwards =
+            (measured.path_direction == PathDirection::Out) == (self.point == Point::Dst);
         self.size = if forwards {
             measured.longer
         } else {
@@ -103,11 +106,11 @@ impl Jump {
         &self,
         crossings: &[Crossing],
         drift: f64,
-        way: Way,
+        path_direction: PathDirection,
         side: usize,
         count: usize,
     ) -> Option<Floor> {
-        let nearest = &self.sides[way.index()][side];
+        let nearest = &self.sides[path_direction.index()][side];
         if nearest.is_empty() {
             return None;
         }
@@ -124,9 +127,9 @@ impl Jump {
                 let crossing = &crossings[index];
                 let at_ns = (time_at(crossing, steady) - start).as_nanos();
                 let drifted = TimeDelta::from_nanos(whole_nanos(at_ns as f64 * drift));
-                let owd = match way {
-                    Way::Out => crossing.raw_owd() - drifted,
-                    Way::Back => crossing.raw_owd() + drifted,
+                let owd = match path_direction {
+                    PathDirection::Out => crossing.raw_owd() - drifted,
+                    PathDirection::Back => crossing.raw_owd() + drifted,
                 };
                 Delay {
                     at_ns,

@@ -106,7 +106,7 @@ impl ClockModel {
     }
 
     /// Returns the model with the offset that the fastest packets show. `least` holds their delays
-    /// on this timeline, by [`Way::index`](crate::spp::Way::index). [`Offset`] derives the bound.
+    /// on this timeline, by [`PathDirection::index`](crate::spp::PathDirection::index). [`Offset`] derives the bound.
     ///
     /// With `symmetric` the fastest packets of both ways are assumed to have equal delays.
     #[must_use]
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::spp::clock::offset::fewest_mistaken;
     use crate::spp::clock::seams::seen_at;
-    use crate::spp::crossing::Way;
+    use crate::spp::crossing::PathDirection;
 
     /// Clocks with nanosecond resolution.
     const FINE: [TimeDelta; 2] = [TimeDelta::from_nanos(1); 2];
@@ -240,27 +240,35 @@ mod tests {
     }
 
     /// 20 ms plus up to 5 µs.
-    fn clean(_way: Way, sent_ns: i64) -> i64 {
+    fn clean(_way: PathDirection, sent_ns: i64) -> i64 {
         20 * MS + random_below(sent_ns, 5_000)
     }
 
     /// A queue of up to 180 ms towards the destination that is empty for half a second in every
     /// five.
-    fn queue_out(way: Way, sent_ns: i64) -> i64 {
+    fn queue_out(path_direction: PathDirection, sent_ns: i64) -> i64 {
         let full = (sent_ns % (5 * SECOND) - SECOND / 2).max(0) / 25;
-        clean(way, sent_ns) + if way == Way::Out { full } else { 0 }
+        clean(path_direction, sent_ns)
+            + if path_direction == PathDirection::Out {
+                full
+            } else {
+                0
+            }
     }
 
     /// Bursts of cross traffic both ways that take up to 90 ms of each 100 ms to drain.
-    fn bursts(way: Way, sent_ns: i64) -> i64 {
+    fn bursts(path_direction: PathDirection, sent_ns: i64) -> i64 {
         let slot = sent_ns / (100 * MS);
-        let burst = random_below(2 * slot + i64::from(way == Way::Out), 90 * MS);
-        clean(way, sent_ns) + (burst - sent_ns % (100 * MS)).max(0)
+        let burst = random_below(
+            2 * slot + i64::from(path_direction == PathDirection::Out),
+            90 * MS,
+        );
+        clean(path_direction, sent_ns) + (burst - sent_ns % (100 * MS)).max(0)
     }
 
     /// Up to 30 ms of extra delay per packet, both ways.
-    fn noise(way: Way, sent_ns: i64) -> i64 {
-        clean(way, sent_ns) + random_below(sent_ns + 1, 30 * MS)
+    fn noise(path_direction: PathDirection, sent_ns: i64) -> i64 {
+        clean(path_direction, sent_ns) + random_below(sent_ns + 1, 30 * MS)
     }
 
     impl Scene {
@@ -278,12 +286,15 @@ mod tests {
         }
 
         /// Returns the crossings, and the true times of each packet at the two points.
-        fn run(&self, owd_ns: impl Fn(Way, i64) -> i64) -> (Vec<Crossing>, Vec<[i64; 2]>) {
+        fn run(
+            &self,
+            owd_ns: impl Fn(PathDirection, i64) -> i64,
+        ) -> (Vec<Crossing>, Vec<[i64; 2]>) {
             let mut passages = Vec::new();
-            for way in Way::BOTH {
-                for i in 0..self.seconds * self.rates[way.index()] {
-                    let sent = i * SECOND / self.rates[way.index()];
-                    let mut arrived = sent + owd_ns(way, sent);
+            for path_direction in PathDirection::BOTH {
+                for i in 0..self.seconds * self.rates[path_direction.index()] {
+                    let sent = i * SECOND / self.rates[path_direction.index()];
+                    let mut arrived = sent + owd_ns(path_direction, sent);
                     let dice = random(sent.unsigned_abs() + 7);
                     if self
                         .wrong_every
@@ -291,11 +302,11 @@ mod tests {
                     {
                         arrived += random_below(sent + 9, 2 * SECOND) - SECOND;
                     }
-                    let [src, dst] = match way {
-                        Way::Out => [sent, arrived],
-                        Way::Back => [arrived, sent],
+                    let [src, dst] = match path_direction {
+                        PathDirection::Out => [sent, arrived],
+                        PathDirection::Back => [arrived, sent],
                     };
-                    passages.push((way, [src, dst]));
+                    passages.push((path_direction, [src, dst]));
                 }
             }
             let mut records = vec![[0; 2]; passages.len()];
@@ -310,9 +321,9 @@ mod tests {
             let mut all: Vec<(Crossing, [i64; 2])> = passages
                 .iter()
                 .zip(records)
-                .map(|(&(way, times), [src_record, dst_record])| {
+                .map(|(&(path_direction, times), [src_record, dst_record])| {
                     let crossing = Crossing {
-                        way,
+                        path_direction,
                         src_record,
                         dst_record,
                         src_time: self.clock(Point::Src, times[0]),
@@ -325,12 +336,12 @@ mod tests {
             all.into_iter().unzip()
         }
 
-        fn model(&self, owd_ns: impl Fn(Way, i64) -> i64) -> ClockModel {
+        fn model(&self, owd_ns: impl Fn(PathDirection, i64) -> i64) -> ClockModel {
             ClockModel::estimate(&self.run(owd_ns).0, FINE).unwrap()
         }
     }
 
-    fn skew_error_ppm(scene: &Scene, owd_ns: impl Fn(Way, i64) -> i64) -> f64 {
+    fn skew_error_ppm(scene: &Scene, owd_ns: impl Fn(PathDirection, i64) -> i64) -> f64 {
         let skew = scene.model(owd_ns).skew();
         assert!(skew.detected, "{skew:?}");
         let error = skew.skew.as_ppm_f64() - scene.skew_ppm as f64;
@@ -506,10 +517,14 @@ mod tests {
 
     #[test]
     fn longer_route_is_no_step() {
-        for ways in [&[Way::Out][..], &[Way::Back], &Way::BOTH] {
-            let model = Scene::default().model(|way, sent_ns| {
-                let longer = ways.contains(&way) && sent_ns > 12 * SECOND;
-                clean(way, sent_ns) + if longer { 40 * MS } else { 0 }
+        for path_directions in [
+            &[PathDirection::Out][..],
+            &[PathDirection::Back],
+            &PathDirection::BOTH,
+        ] {
+            let model = Scene::default().model(|path_direction, sent_ns| {
+                let longer = path_directions.contains(&path_direction) && sent_ns > 12 * SECOND;
+                clean(path_direction, sent_ns) + if longer { 40 * MS } else { 0 }
             });
             assert!(model.steps().is_empty(), "{:?}", model.steps());
             assert!(!model.skew().detected, "{:?}", model.skew());
@@ -518,8 +533,8 @@ mod tests {
 
     #[test]
     fn link_that_stalls_both_ways_is_no_step() {
-        let model = Scene::default().model(|way, sent_ns| {
-            let arrived = sent_ns + clean(way, sent_ns);
+        let model = Scene::default().model(|path_direction, sent_ns| {
+            let arrived = sent_ns + clean(path_direction, sent_ns);
             let stalled = 12_000 * MS..12_100 * MS;
             if stalled.contains(&arrived) {
                 stalled.end - sent_ns + (arrived - stalled.start) / 1_000
@@ -650,7 +665,11 @@ mod tests {
             any_time(),
         )
             .prop_map(|(out, src_record, dst_record, src_ns, dst_ns)| Crossing {
-                way: if out { Way::Out } else { Way::Back },
+                path_direction: if out {
+                    PathDirection::Out
+                } else {
+                    PathDirection::Back
+                },
                 src_record,
                 dst_record,
                 src_time: Timestamp::from_nanos(src_ns),
@@ -679,9 +698,9 @@ mod tests {
 
         #[test]
         fn noise_alone_is_neither_skew_nor_step(seed in 0..1_000_000_i64, seconds in 1..10_i64) {
-            let model = Scene { seconds, ..Scene::default() }.model(|way, sent_ns| {
+            let model = Scene { seconds, ..Scene::default() }.model(|path_direction, sent_ns| {
                 let delay = if seed % 2 == 0 { noise } else { bursts };
-                delay(way, sent_ns + seed * SECOND)
+                delay(path_direction, sent_ns + seed * SECOND)
             });
             prop_assert!(!model.skew().detected, "{:?}", model.skew());
             prop_assert!(model.steps().is_empty(), "{:?}", model.steps());

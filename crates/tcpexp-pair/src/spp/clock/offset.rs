@@ -104,7 +104,7 @@ impl Offset {
     /// Returns the offset that the fastest packets show.
     ///
     /// `least` holds their delays on the timeline of this offset, by
-    /// [`Way::index`](crate::spp::Way::index). With `symmetric` the fastest packets of both ways
+    /// [`PathDirection::index`](crate::spp::PathDirection::index). With `symmetric` the fastest packets of both ways
     /// are assumed to have equal delays, so only the resolution of the clocks and their drift limit
     /// the result.
     #[must_use]

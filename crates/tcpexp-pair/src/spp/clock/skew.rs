@@ -14,7 +14,7 @@
 use tcpexp_units::Skew;
 
 use super::delay::{Delay, LEAST_PACKETS, confirmed};
-use crate::spp::crossing::Way;
+use crate::spp::crossing::PathDirection;
 
 /// Most captures have microsecond timestamps, so the difference of two has an error of two.
 const RESOLUTION_NS: f64 = 2_000.0;
@@ -71,11 +71,12 @@ struct Shown {
     between_parts: Vec<f64>,
 }
 
-/// Estimates the skew from the delays of both ways, by [`Way::index`] and in order of time.
+/// Estimates the skew from the delays of both ways, by [`PathDirection::index`] and in order of time.
 ///
 /// `step_error_ns` is the error of the delays from removed clock steps.
 pub(in crate::spp) fn estimate(delays: &[Vec<Delay>; 2], step_error_ns: f64) -> SkewEstimate {
-    let [out, back] = Way::BOTH.map(|way| shown(&delays[way.index()], step_error_ns));
+    let [out, back] = PathDirection::BOTH
+        .map(|path_direction| shown(&delays[path_direction.index()], step_error_ns));
     // With a faster destination clock, delays out seem to grow and delays back seem to shrink.
     let mut asked: Vec<Shown> = out.into_iter().chain(back.map(Shown::turned)).collect();
     let uncertainties = asked.iter().map(|shown| shown.slope.uncertainty);
@@ -225,8 +226,10 @@ fn lowest_but(below: usize, delays: impl Iterator<Item = Above>) -> Option<Above
 ///
 /// Delays that vary by more than a clock can are queueing, and only the lowest of them are
 /// significant.
-fn steadied(edges: Slope, ways: &[Shown]) -> Slope {
-    let slopes = ways.iter().flat_map(|shown| &shown.between_parts);
+fn steadied(edges: Slope, path_directions: &[Shown]) -> Slope {
+    let slopes = path_directions
+        .iter()
+        .flat_map(|shown| &shown.between_parts);
     match quantile(slopes.copied(), 1, 2) {
         Some(rate)
             if edges.uncertainty < PLAUSIBLE && (rate - edges.rate).abs() <= edges.uncertainty =>

@@ -5,7 +5,7 @@
 
 use super::jump::{Jump, SMALLEST_NS};
 use super::walk::Walk;
-use crate::spp::crossing::{Crossing, Way};
+use crate::spp::crossing::{Crossing, PathDirection};
 use crate::spp::point::Point;
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -60,8 +60,8 @@ fn part(jumps: &mut [Jump], crossings: &[Crossing]) {
     let all = jumps.to_vec();
     for (number, jump) in jumps.iter_mut().enumerate() {
         for (side, next) in [jump.before, jump.after].into_iter().enumerate() {
-            for way in Way::BOTH {
-                jump.sides[way.index()][side].retain(|&index| {
+            for path_direction in PathDirection::BOTH {
+                jump.sides[path_direction.index()][side].retain(|&index| {
                     all.iter().enumerate().all(|(other, step)| {
                         let is_past = |index: usize| step.is_before(&crossings[index], crossings);
                         other == number || is_past(index) == is_past(next)

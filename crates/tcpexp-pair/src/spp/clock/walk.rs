@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use tcpexp_units::TimeDelta;
 
 use super::jump::{Jump, SMALLEST_NS, elapsed, spread};
-use crate::spp::crossing::{Crossing, Way};
+use crate::spp::crossing::{Crossing, PathDirection};
 use crate::spp::point::Point;
 
 /// Number of packets of one way that are compared on each side of a step.
@@ -41,7 +41,7 @@ pub(in crate::spp) struct Walk<'a> {
 
 /// The crossings of one way on a walk.
 struct Track {
-    way: Way,
+    path_direction: PathDirection,
     /// Positions of the crossings in the order of the walk.
     positions: Vec<usize>,
     /// Shift between the few crossings before and after each crossing.
@@ -61,7 +61,7 @@ struct Shift {
 /// A position on a walk where a step may be.
 struct Candidate {
     position: usize,
-    /// Number of crossings before it, by [`Way::index`].
+    /// Number of crossings before it, by [`PathDirection::index`].
     passed: [usize; 2],
     size_ns: i64,
     kind: Kind,
@@ -104,7 +104,8 @@ impl<'a> Walk<'a> {
             Point::Src => crossings[index].src_record,
             Point::Dst => crossings[index].dst_record,
         });
-        let tracks = Way::BOTH.map(|way| Track::new(crossings, &order, way));
+        let tracks =
+            PathDirection::BOTH.map(|path_direction| Track::new(crossings, &order, path_direction));
         Self {
             crossings,
             point,
@@ -171,7 +172,7 @@ impl<'a> Walk<'a> {
         let mut passed = [0; 2];
         let mut candidates = Vec::new();
         for position in 1..self.order.len() {
-            passed[self.crossing(position - 1).way.index()] += 1;
+            passed[self.crossing(position - 1).path_direction.index()] += 1;
             if let Some((size_ns, kind)) = self.shift_of_both(passed) {
                 candidates.push(Candidate {
                     position,
@@ -187,9 +188,13 @@ impl<'a> Walk<'a> {
     /// Returns the shift after `passed` crossings if both ways show it, or if one way shows it and
     /// the other has no packets or none that could contradict it.
     fn shift_of_both(&self, passed: [usize; 2]) -> Option<(i64, Kind)> {
-        let [out, back] = Way::BOTH.map(|way| {
-            let way = way.index();
-            self.tracks[way].fine.get(passed[way]).copied().flatten()
+        let [out, back] = PathDirection::BOTH.map(|path_direction| {
+            let path_direction = path_direction.index();
+            self.tracks[path_direction]
+                .fine
+                .get(passed[path_direction])
+                .copied()
+                .flatten()
         });
         let is_clear = |shift: &Shift| shift.is_clear(self.smallest_ns);
         let (clear, other) = match (out, back) {
@@ -198,8 +203,8 @@ impl<'a> Walk<'a> {
             }
             (Some(out), Some(back)) => match (is_clear(&out), is_clear(&back)) {
                 (true, true) => (out, back),
-                (true, false) => (out, self.coarse(Way::Back, passed, &[])?),
-                (false, true) => (back, self.coarse(Way::Out, passed, &[])?),
+                (true, false) => (out, self.coarse(PathDirection::Back, passed, &[])?),
+                (false, true) => (back, self.coarse(PathDirection::Out, passed, &[])?),
                 (false, false) => return None,
             },
             _ => return None,
@@ -215,9 +220,14 @@ impl<'a> Walk<'a> {
 
     /// Shift of a way's smaller delays over many packets, limited by the neighbouring steps at
     /// `places`.
-    fn coarse(&self, way: Way, passed: [usize; 2], places: &[usize]) -> Option<Shift> {
-        let track = &self.tracks[way.index()];
-        let [mut before, mut after] = track.around(passed[way.index()], COARSE);
+    fn coarse(
+        &self,
+        path_direction: PathDirection,
+        passed: [usize; 2],
+        places: &[usize],
+    ) -> Option<Shift> {
+        let track = &self.tracks[path_direction.index()];
+        let [mut before, mut after] = track.around(passed[path_direction.index()], COARSE);
         let here = *after.first()?;
         for &place in places {
             if place <= here {
@@ -241,9 +251,9 @@ impl<'a> Walk<'a> {
         });
         let longer = TimeDelta::from_nanos(after.0.saturating_sub(before.0));
         Some(Shift {
-            size: match way {
-                Way::Out => longer,
-                Way::Back => -longer,
+            size: match path_direction {
+                PathDirection::Out => longer,
+                PathDirection::Back => -longer,
             },
             spread: TimeDelta::from_nanos(before.1.max(after.1)),
             lag: lag(before.2, after.2),
@@ -257,7 +267,9 @@ impl<'a> Walk<'a> {
     /// The ways that show a step clearly.
     fn clear(&self, candidate: &Candidate) -> Vec<&Track> {
         let shows = |track: &&Track| {
-            let shift = track.fine.get(candidate.passed[track.way.index()]);
+            let shift = track
+                .fine
+                .get(candidate.passed[track.path_direction.index()]);
             shift.is_some_and(|shift| shift.is_some_and(|shift| shift.is_clear(self.smallest_ns)))
         };
         self.tracks.iter().filter(shows).collect()
@@ -267,8 +279,9 @@ impl<'a> Walk<'a> {
     /// waiting packets of both ways at once.
     fn lasts(&self, place: usize, kind: Kind, clear: &[&Track], places: &[usize]) -> bool {
         clearest(clear, place).is_some_and(|(track, shift)| {
-            let passed = Way::BOTH.map(|way| self.tracks[way.index()].before(place));
-            let lasting = self.coarse(track.way, passed, places);
+            let passed = PathDirection::BOTH
+                .map(|path_direction| self.tracks[path_direction.index()].before(place));
+            let lasting = self.coarse(track.path_direction, passed, places);
             shift.is_clear(self.smallest_ns)
                 && lasting.is_some_and(|lasting| {
                     // Over many packets, the skew of the clocks shifts a way's delays like a step.
@@ -285,16 +298,17 @@ impl<'a> Walk<'a> {
     /// the level after it. For packets of the other way in between, the largest leap of the clock's
     /// own time decides.
     fn place(&self, candidate: &Candidate, clear: &[&Track]) -> Option<usize> {
-        let levels: Vec<(Way, [i64; 2])> = clear
+        let levels: Vec<(PathDirection, [i64; 2])> = clear
             .iter()
             .map(|track| {
-                let sides = track.around(candidate.passed[track.way.index()], FINE);
-                (track.way, sides.map(|side| self.middle(side)))
+                let sides = track.around(candidate.passed[track.path_direction.index()], FINE);
+                (track.path_direction, sides.map(|side| self.middle(side)))
             })
             .collect();
         let (mut from, mut to) = (candidate.position, candidate.position);
         for track in clear {
-            let [before, after] = track.around(candidate.passed[track.way.index()], FINE / 2 + 1);
+            let [before, after] =
+                track.around(candidate.passed[track.path_direction.index()], FINE / 2 + 1);
             from = from.min(*before.first()?);
             to = to.max(*after.last()?);
         }
@@ -310,7 +324,10 @@ impl<'a> Walk<'a> {
         let mut best: Option<(i128, Reverse<i64>, usize)> = None;
         for position in from + 1..=to {
             let moved = self.crossing(position - 1);
-            if let Some((_, [before, after])) = levels.iter().find(|(way, _)| *way == moved.way) {
+            if let Some((_, [before, after])) = levels
+                .iter()
+                .find(|(path_direction, _)| *path_direction == moved.path_direction)
+            {
                 let off = |level: i64| {
                     (i128::from(moved.difference().as_nanos()) - i128::from(level)).abs()
                 };
@@ -327,8 +344,8 @@ impl<'a> Walk<'a> {
         let (_, shift) = clearest(clear, position)?;
         let around = position.saturating_sub(REACH)..(position + REACH).min(self.order.len());
         let extent = &self.order[around];
-        let sides = Way::BOTH.map(|way| {
-            let track = &self.tracks[way.index()];
+        let sides = PathDirection::BOTH.map(|path_direction| {
+            let track = &self.tracks[path_direction.index()];
             let sides = track.around(track.before(position), Jump::SIDES[1]);
             sides.map(|side| side.iter().map(|&at| self.order[at]).collect())
         });
@@ -368,7 +385,9 @@ impl<'a> Walk<'a> {
 impl Candidate {
     /// True if both candidates may be one step.
     fn is_near(&self, other: &Self) -> bool {
-        let [out, back] = [0, 1].map(|way: usize| self.passed[way].abs_diff(other.passed[way]));
+        let [out, back] = [0, 1].map(|path_direction: usize| {
+            self.passed[path_direction].abs_diff(other.passed[path_direction])
+        });
         if self.kind == Kind::Alone || other.kind == Kind::Alone {
             return self.position.abs_diff(other.position) < 2 * FINE;
         }
@@ -377,9 +396,9 @@ impl Candidate {
 }
 
 impl Track {
-    fn new(crossings: &[Crossing], order: &[usize], way: Way) -> Self {
+    fn new(crossings: &[Crossing], order: &[usize], path_direction: PathDirection) -> Self {
         let positions: Vec<usize> = (0..order.len())
-            .filter(|&position| crossings[order[position]].way == way)
+            .filter(|&position| crossings[order[position]].path_direction == path_direction)
             .collect();
         let differences: Vec<i64> = positions
             .iter()
@@ -408,7 +427,7 @@ impl Track {
             })
             .collect();
         Self {
-            way,
+            path_direction,
             positions,
             fine,
         }

@@ -245,11 +245,11 @@ impl Linker {
         let forward_is = names(locals, same_initiator);
         let endpoints = Point::BOTH.map(|p| locals[p.index()].endpoints(forward_is[p.index()]));
         let (initiator, responder) = endpoints[0];
-        let known = self.sides.way(
+        let known = self.sides.path_direction(
             address_number(initiator.ip()),
             address_number(responder.ip()),
         );
-        let way = known.unwrap_or_else(|| way_by_time(&waiting, forward_is));
+        let path_direction = known.unwrap_or_else(|| way_by_time(&waiting, forward_is));
         let began = locals.map(|local| local.initiator_known == InitiatorKnown::Syn);
         let flow = self.next;
         self.next = FlowId(flow.0 + 1);
@@ -270,7 +270,7 @@ impl Linker {
         });
         out.found(Found {
             flow: paired,
-            way,
+            path_direction,
             way_is_known: known.is_some(),
             began,
             dropped,
@@ -279,7 +279,7 @@ impl Linker {
             let linked = Linked {
                 flow,
                 forward_is: forward_is[point.index()],
-                way,
+                path_direction,
                 partner: Some(slots[point.opposite().index()]),
             };
             self.flows[point.index()][slots[point.index()].index()].state = State::Linked(linked);

@@ -8,7 +8,7 @@ use tcpexp_wire::SeqNum;
 
 use super::mark::Mark;
 use super::sighting::{Event, Sighting};
-use crate::spp::crossing::Way;
+use crate::spp::crossing::PathDirection;
 use crate::spp::point::Point;
 
 /// One point's view of a flow, reduced to what linking needs: there may be millions.
@@ -105,7 +105,7 @@ pub(in crate::spp) struct Linked {
     /// The pair's direction that this point calls forward.
     pub(in crate::spp) forward_is: Direction,
     /// Way of the pair's forward direction.
-    pub(in crate::spp) way: Way,
+    pub(in crate::spp) path_direction: PathDirection,
     /// Slot at the other point, until the flow ends there.
     pub(in crate::spp) partner: Option<Slot>,
 }
@@ -114,14 +114,14 @@ impl Linked {
     #[inline]
     pub(in crate::spp) fn event(&self, sighting: Sighting) -> Event {
         let direction = relative(sighting.direction, self.forward_is);
-        let way = match direction {
-            Direction::Forward => self.way,
-            Direction::Reverse => self.way.opposite(),
+        let path_direction = match direction {
+            Direction::Forward => self.path_direction,
+            Direction::Reverse => self.path_direction.opposite(),
         };
         Event {
             flow: self.flow,
             direction,
-            way,
+            path_direction,
             sighting,
         }
     }
@@ -152,19 +152,22 @@ pub(in crate::spp) fn relative(direction: Direction, forward_is: Direction) -> D
 }
 
 /// Way of the forward direction, inferred from the point that saw the flow first.
-pub(in crate::spp) fn way_by_time(waiting: &[Waiting; 2], forward_is: [Direction; 2]) -> Way {
+pub(in crate::spp) fn way_by_time(
+    waiting: &[Waiting; 2],
+    forward_is: [Direction; 2],
+) -> PathDirection {
     let first = Point::BOTH.map(|p| waiting[p.index()].held.front());
-    let way_of = |sighting: &Sighting, point: Point, way: Way| match relative(
+    let way_of = |sighting: &Sighting, point: Point, path_direction: PathDirection| match relative(
         sighting.direction,
         forward_is[point.index()],
     ) {
-        Direction::Forward => way,
-        Direction::Reverse => way.opposite(),
+        Direction::Forward => path_direction,
+        Direction::Reverse => path_direction.opposite(),
     };
     match first {
-        [Some(src), Some(dst)] if dst.at < src.at => way_of(dst, Point::Dst, Way::Back),
-        [Some(src), _] => way_of(src, Point::Src, Way::Out),
-        [None, Some(dst)] => way_of(dst, Point::Dst, Way::Back),
-        [None, None] => Way::Out,
+        [Some(src), Some(dst)] if dst.at < src.at => way_of(dst, Point::Dst, PathDirection::Back),
+        [Some(src), _] => way_of(src, Point::Src, PathDirection::Out),
+        [None, Some(dst)] => way_of(dst, Point::Dst, PathDirection::Back),
+        [None, None] => PathDirection::Out,
     }
 }

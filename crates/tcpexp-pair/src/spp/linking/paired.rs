@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::spp::crossing::Way;
+use crate::spp::crossing::PathDirection;
 use tcpexp_flow::{Direction, FlowId, Protocol};
 
 /// A flow found at both points.
@@ -37,7 +37,7 @@ pub struct LocalFlow {
 pub(in crate::spp) struct Found {
     pub(in crate::spp) flow: PairedFlow,
     /// Way of the forward direction.
-    pub(in crate::spp) way: Way,
+    pub(in crate::spp) path_direction: PathDirection,
     /// True if the addresses determine `way`; false if it is inferred from the point that saw the
     /// flow first.
     pub(in crate::spp) way_is_known: bool,

@@ -4,7 +4,7 @@ use tcpexp_flow::{Direction, FlowId, Slot};
 use tcpexp_units::Timestamp;
 
 use super::mark::Mark;
-use crate::spp::crossing::Way;
+use crate::spp::crossing::PathDirection;
 
 /// One packet at one point, reduced to what matching needs.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ pub(in crate::spp) struct Sighting {
 pub(in crate::spp) struct Event {
     pub(in crate::spp) flow: FlowId,
     pub(in crate::spp) direction: Direction,
-    pub(in crate::spp) way: Way,
+    pub(in crate::spp) path_direction: PathDirection,
     pub(in crate::spp) sighting: Sighting,
 }
 

@@ -7,7 +7,7 @@ use tcpexp_units::Timestamp;
 use tcpexp_wire::SeqNum;
 
 use crate::spp::alignment::COPY_GAP;
-use crate::spp::crossing::Way;
+use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, low_half};
 
 /// A flow and the 128-bit hash of a mark, half as large as the mark. Even in a capture of 10^12
@@ -41,7 +41,7 @@ impl Hash for Identity {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Departure {
     pub(in crate::spp) direction: Direction,
-    pub(in crate::spp) way: Way,
+    pub(in crate::spp) path_direction: PathDirection,
     pub(in crate::spp) at: Timestamp,
     pub(in crate::spp) time: Timestamp,
     /// Number of clock steps before the packet; there are few.
@@ -64,7 +64,7 @@ impl Departure {
     pub(in crate::spp) fn of(event: &Event, number: u64) -> Self {
         Self {
             direction: event.direction,
-            way: event.way,
+            path_direction: event.path_direction,
             at: event.sighting.at,
             time: event.sighting.time,
             piece: event.sighting.piece,

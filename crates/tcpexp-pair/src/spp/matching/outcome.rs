@@ -3,7 +3,7 @@
 use super::departure::Departure;
 use super::ranges::Settled;
 use super::setting::Setting;
-use crate::spp::crossing::Way;
+use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, whole};
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -89,7 +89,7 @@ pub struct PacketOutcome {
     /// Direction within the flow.
     pub direction: Direction,
     /// Way between the points.
-    pub way: Way,
+    pub path_direction: PathDirection,
     /// Fate of the packet.
     pub fate: Fate,
     /// Number of the packet among the departures of its flow and direction, from 0. `None` for
@@ -123,12 +123,12 @@ impl PacketOutcome {
         setting: &Setting,
     ) -> Self {
         let sighting = &event.sighting;
-        let downstream = event.way.upstream().opposite();
+        let downstream = event.path_direction.upstream().opposite();
         let payload_bytes = u64::from(sighting.mark.length);
         Self {
             flow: event.flow,
             direction: event.direction,
-            way: event.way,
+            path_direction: event.path_direction,
             fate,
             number: departure.map(|(departure, departed)| whole(departure.number, departed)),
             sent: departure.map(|(departure, _)| departure.passing(setting)),
@@ -152,7 +152,7 @@ impl PacketOutcome {
         Self {
             flow,
             direction: departure.direction,
-            way: departure.way,
+            path_direction: departure.path_direction,
             fate: Fate::Copy,
             number: None,
             sent: Some(departure.passing(setting)),
@@ -195,7 +195,7 @@ impl PacketOutcome {
 impl Departure {
     fn passing(&self, setting: &Setting) -> Passing {
         Passing {
-            record: setting.record(self.way.upstream(), self.record),
+            record: setting.record(self.path_direction.upstream(), self.record),
             time: self.time,
             at: self.at,
         }

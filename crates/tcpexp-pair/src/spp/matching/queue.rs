@@ -107,17 +107,17 @@ mod tests {
     use tcpexp_wire::SeqNum;
 
     use super::*;
-    use crate::spp::crossing::Way;
+    use crate::spp::crossing::PathDirection;
 
     fn packet(number: u64) -> (Identity, Departure) {
         let at = Timestamp::from_nanos(number.cast_signed());
         let identity = Identity::new(FlowId(0), [number % 7, number]);
-        let (direction, way) = (Direction::Forward, Way::Out);
+        let (direction, path_direction) = (Direction::Forward, PathDirection::Out);
         (
             identity,
             Departure {
                 direction,
-                way,
+                path_direction,
                 at,
                 time: at,
                 piece: 0,

@@ -3,7 +3,7 @@
 use super::stream::{Stream, UsualOwds};
 use crate::spp::alignment::{Alignment, Field, Recurrences, address_number};
 use crate::spp::clock::{ClockModel, DISORDER};
-use crate::spp::crossing::Way;
+use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Found, PairedFlow, whole};
 use crate::spp::point::Point;
 use tcpexp_flow::{Direction, Protocol};
@@ -20,7 +20,7 @@ pub(in crate::spp) struct Setting {
     coarseness: TimeDelta,
     /// Time of the first and the last packet of each capture on the common timeline.
     pub(in crate::spp) spans: [(Timestamp, Timestamp); 2],
-    /// Largest sampled one-way delay on the common timeline, by [`Way::index`]; without samples,
+    /// Largest sampled one-way delay on the common timeline, by [`PathDirection::index`]; without samples,
     /// the longest delay allowed.
     pub(in crate::spp) max_owd: [TimeDelta; 2],
     /// True if the capture records each packet twice, by [`Point::index`](Point::index).
@@ -33,7 +33,7 @@ pub(in crate::spp) struct Setting {
     keeps_checksums: bool,
     /// Time in flight after which a packet is given up.
     pub(in crate::spp) horizon: TimeDelta,
-    /// First and last departure time among matched packets, by [`Way::index`]: both captures were
+    /// First and last departure time among matched packets, by [`PathDirection::index`]: both captures were
     /// running between them.
     pub(in crate::spp) proven: [Option<(Timestamp, Timestamp)>; 2],
     /// Record number in each capture after all processed records, by
@@ -62,13 +62,18 @@ impl Setting {
     /// True if a packet that left at `at` and did not arrive may have passed the other point before
     /// its capture began or after it ended. A packet that left between two matched packets is not
     /// outside, whatever its delay.
-    pub(in crate::spp) fn may_be_outside(&self, way: Way, at: Timestamp) -> bool {
-        let (first, last) = self.spans[way.upstream().opposite().index()];
+    pub(in crate::spp) fn may_be_outside(
+        &self,
+        path_direction: PathDirection,
+        at: Timestamp,
+    ) -> bool {
+        let (first, last) = self.spans[path_direction.upstream().opposite().index()];
         // A coarse clock may show the same time for earlier and later departures.
         let off = self.coarseness;
         let is_proven = |(from, to)| from + off <= at && at + off <= to;
-        let is_covered = first + off <= at && at + self.max_owd[way.index()] + off <= last;
-        !is_covered && !self.proven[way.index()].is_some_and(is_proven)
+        let is_covered =
+            first + off <= at && at + self.max_owd[path_direction.index()] + off <= last;
+        !is_covered && !self.proven[path_direction.index()].is_some_and(is_proven)
     }
 
     /// How much earlier than its departure a packet may seem to arrive on the timeline. The
@@ -87,12 +92,12 @@ impl Setting {
     /// Initial state of a flow's directions, by [`Direction::index`].
     pub(in crate::spp) fn streams(&self, found: &Found) -> [Stream; 2] {
         Direction::BOTH.map(|direction| {
-            let way = match direction {
-                Direction::Forward => found.way,
-                Direction::Reverse => found.way.opposite(),
+            let path_direction = match direction {
+                Direction::Forward => found.path_direction,
+                Direction::Reverse => found.path_direction.opposite(),
             };
-            let upstream = way.upstream().index();
-            let longest = self.max_owd[way.index()];
+            let upstream = path_direction.upstream().index();
+            let longest = self.max_owd[path_direction.index()];
             let is_tcp = found.flow.protocol == Protocol::Tcp;
             // The sample may not include the longest delay, and TCP retransmits.
             let again = if is_tcp { longest } else { TimeDelta::ZERO };
@@ -124,18 +129,22 @@ impl Setting {
 
     /// True if a packet of a `stream` with recurring datagrams is the only identical one that can
     /// arrive at its time.
-    pub(in crate::spp) fn tells_apart(&self, way: Way, stream: &Stream) -> bool {
+    pub(in crate::spp) fn tells_apart(
+        &self,
+        path_direction: PathDirection,
+        stream: &Stream,
+    ) -> bool {
         let Some(period) = stream.period() else {
             return true;
         };
-        let longest = self.longest_of_recurring(way);
+        let longest = self.longest_of_recurring(path_direction);
         self.clock.offset_is_sure() && period > longest + longest + self.slack()
     }
 
     /// Longest delay of a packet that may be mistaken for an identical one a period earlier: twice
     /// the largest sample, since the sample may not include the longest delay.
-    fn longest_of_recurring(&self, way: Way) -> TimeDelta {
-        let longest = self.max_owd[way.index()].max(TimeDelta::ZERO);
+    fn longest_of_recurring(&self, path_direction: PathDirection) -> TimeDelta {
+        let longest = self.max_owd[path_direction.index()].max(TimeDelta::ZERO);
         longest + longest + self.slack()
     }
 
@@ -146,8 +155,13 @@ impl Setting {
     /// margin is `LITTLE`. No delay is plausible if an identical packet may have left before the
     /// upstream capture began or after it ended.
     #[inline]
-    pub(in crate::spp) fn usual_owds(&self, way: Way, at: Timestamp, stream: &Stream) -> UsualOwds {
-        let (_, last) = self.spans[way.upstream().index()];
+    pub(in crate::spp) fn usual_owds(
+        &self,
+        path_direction: PathDirection,
+        at: Timestamp,
+        stream: &Stream,
+    ) -> UsualOwds {
+        let (_, last) = self.spans[path_direction.upstream().index()];
         let offset = self.clock.offset();
         let (smallest, round_trip) = match (offset.lower, offset.upper) {
             (Some(lower), Some(upper)) => {
@@ -159,10 +173,10 @@ impl Setting {
         };
         let smallest = smallest - self.coarseness;
         if stream.period().is_some() {
-            let is_any = self.tells_apart(way, stream);
+            let is_any = self.tells_apart(path_direction, stream);
             return UsualOwds::of_recurring(
                 smallest,
-                self.longest_of_recurring(way),
+                self.longest_of_recurring(path_direction),
                 self.slack(),
                 is_any,
             );
@@ -179,9 +193,13 @@ impl Setting {
 
     /// True if a packet that arrived at `at` may have passed the first point before its capture
     /// began or after it ended.
-    pub(in crate::spp) fn may_have_left_outside(&self, way: Way, at: Timestamp) -> bool {
-        let (first, last) = self.spans[way.upstream().index()];
-        at - self.max_owd[way.index()] < first || at - DISORDER - self.coarseness > last
+    pub(in crate::spp) fn may_have_left_outside(
+        &self,
+        path_direction: PathDirection,
+        at: Timestamp,
+    ) -> bool {
+        let (first, last) = self.spans[path_direction.upstream().index()];
+        at - self.max_owd[path_direction.index()] < first || at - DISORDER - self.coarseness > last
     }
 
     /// Restores a record number from its lower half.

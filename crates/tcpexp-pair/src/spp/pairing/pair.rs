@@ -3,7 +3,7 @@
 use super::partners::{Crossed, Pairing};
 use super::sample::{FlowSummary, RttSample};
 
-use crate::spp::crossing::Way;
+use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, Found, PairedFlow, Sighting};
 use crate::spp::matching::{
     Absence, Departure, DirectionCounts, Evidence, Outcome, PacketOutcome, Ranges, Setting, Stream,
@@ -40,11 +40,12 @@ impl Pair {
         for point in Point::BOTH {
             for direction in Direction::BOTH {
                 let dropped = found.dropped[point.index()][direction.index()];
-                let way = match direction {
-                    Direction::Forward => found.way,
-                    Direction::Reverse => found.way.opposite(),
+                let path_direction = match direction {
+                    Direction::Forward => found.path_direction,
+                    Direction::Reverse => found.path_direction.opposite(),
                 };
-                counts[direction.index()].drop_before_found(way.upstream() == point, dropped);
+                counts[direction.index()]
+                    .drop_before_found(path_direction.upstream() == point, dropped);
             }
         }
         let streams = setting.streams(&found);
@@ -91,7 +92,7 @@ impl Pair {
 
     /// Reason why a packet was not captured downstream.
     pub(in crate::spp) fn absence(&self, departure: &Departure, setting: &Setting) -> Absence {
-        let misses = setting.misses[departure.way.upstream().opposite().index()];
+        let misses = setting.misses[departure.path_direction.upstream().opposite().index()];
         absence(self.evidence.as_deref(), departure, misses)
     }
 
@@ -130,8 +131,8 @@ impl Pair {
     ) -> RttSample {
         let far = reference.opposite();
         let out = match reference {
-            Point::Src => Way::Out,
-            Point::Dst => Way::Back,
+            Point::Src => PathDirection::Out,
+            Point::Dst => PathDirection::Back,
         };
         let turnaround = homeward.time_at(far) - outward.time_at(far);
         let elapsed = homeward.time_at(reference) - outward.time_at(reference);
@@ -163,8 +164,8 @@ impl Pair {
         let each = ranges.iter_mut().zip(&mut self.counts).zip(self.departed);
         for ((ranges, counts), departed) in each {
             ranges.expire(horizon, |settled, departure| {
-                let outside = setting.may_be_outside(departure.way, departure.at);
-                let misses = setting.misses[departure.way.upstream().opposite().index()];
+                let outside = setting.may_be_outside(departure.path_direction, departure.at);
+                let misses = setting.misses[departure.path_direction.upstream().opposite().index()];
                 let absence = absence(self.evidence.as_deref(), departure, misses);
                 let fate = counts.settle_missing(settled, outside, absence);
                 if let Some(outcomes) = outcomes

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::spp::crossing::{Way, clock_difference};
+use crate::spp::crossing::{PathDirection, clock_difference};
 use crate::spp::matching::Departure;
 use crate::spp::point::Point;
 use tcpexp_units::{TimeDelta, Timestamp};
@@ -43,9 +43,9 @@ impl Crossed {
     /// Combines a `departure` with its arrival: `arrived` on the timeline, `time` on the clock of
     /// that point.
     pub(in crate::spp) fn new(departure: &Departure, arrived: Timestamp, time: Timestamp) -> Self {
-        let times = match departure.way {
-            Way::Out => [departure.time, time],
-            Way::Back => [time, departure.time],
+        let times = match departure.path_direction {
+            PathDirection::Out => [departure.time, time],
+            PathDirection::Back => [time, departure.time],
         };
         let (departed, piece) = (departure.at, departure.piece);
         Self {
@@ -62,11 +62,11 @@ impl Crossed {
     }
 
     /// One-way delay of a packet that went this `way`, clock offset included.
-    pub(in crate::spp) fn raw_owd(&self, way: Way) -> TimeDelta {
+    pub(in crate::spp) fn raw_owd(&self, path_direction: PathDirection) -> TimeDelta {
         let difference = clock_difference(self.times[0], self.times[1]);
-        match way {
-            Way::Out => difference,
-            Way::Back => -difference,
+        match path_direction {
+            PathDirection::Out => difference,
+            PathDirection::Back => -difference,
         }
     }
 }

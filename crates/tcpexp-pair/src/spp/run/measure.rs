@@ -62,7 +62,7 @@ pub struct Totals {
     /// Number of packets and pairs not used because a clock step lies between their timestamps.
     pub across_steps: u64,
     /// Smallest one-way delay of all packets on the timeline, by
-    /// [`Way::index`](crate::spp::Way::index); `None` without matched packets.
+    /// [`PathDirection::index`](crate::spp::PathDirection::index); `None` without matched packets.
     pub least_owd: [Option<TimeDelta>; 2],
     /// Number of packets that the upstream capture missed while it was running, by
     /// [`Point::index`].

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::spp::crossing::Way;
+use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, Found};
 use crate::spp::matching::{
     Departure, Expired, Fate, InFlight, Outcome, PacketOutcome, Setting, Settled, widen,
@@ -24,7 +24,7 @@ const RECENT: usize = 64;
 pub(in crate::spp) struct Shard {
     /// Sightings of this round at the upstream point.
     departures: Vec<Event>,
-    /// Sightings at the downstream point, by [`Way::index`]; late sightings stay for the next
+    /// Sightings at the downstream point, by [`PathDirection::index`]; late sightings stay for the next
     /// round.
     arrivals: [VecDeque<Event>; 2],
     pairs: Pairs,
@@ -48,12 +48,12 @@ pub(in crate::spp) struct Yield {
     pub(in crate::spp) ended: Vec<FlowSummary>,
     /// Number of packets and pairs not used because a clock step lies between their timestamps.
     pub(in crate::spp) across_steps: u64,
-    /// First and last departure time among matched packets, by [`Way::index`].
+    /// First and last departure time among matched packets, by [`PathDirection::index`].
     pub(in crate::spp) proven: [Option<(Timestamp, Timestamp)>; 2],
     /// Number of packets that arrived but were not captured upstream, by [`Point::index`] of the
     /// upstream point.
     pub(super) unseen: [u64; 2],
-    /// Smallest one-way delay, by [`Way::index`].
+    /// Smallest one-way delay, by [`PathDirection::index`].
     pub(in crate::spp) least_owd: [Option<TimeDelta>; 2],
 }
 
@@ -106,10 +106,10 @@ impl Shard {
 
     #[inline]
     pub(in crate::spp) fn see(&mut self, point: Point, event: Event) {
-        if event.way.upstream() == point {
+        if event.path_direction.upstream() == point {
             self.departures.push(event);
         } else {
-            self.arrivals[event.way.index()].push_back(event);
+            self.arrivals[event.path_direction.index()].push_back(event);
         }
     }
 
@@ -129,7 +129,8 @@ impl Shard {
         self.departures = departures;
         // Forward pairs need outward arrivals first, reverse pairs need homeward arrivals first:
         // match both ways, then form the pairs.
-        let crossed = Way::BOTH.map(|way| self.match_arrivals(way, now, setting));
+        let crossed = PathDirection::BOTH
+            .map(|path_direction| self.match_arrivals(path_direction, now, setting));
         self.settled = Some(now - setting.slack());
         let [out, back] = &crossed;
         self.pair(Point::Src, out, back, setting);
@@ -162,7 +163,7 @@ impl Shard {
             return;
         };
         let sighting = &event.sighting;
-        let upstream = event.way.upstream();
+        let upstream = event.path_direction.upstream();
         pair.pass(upstream, sighting.at);
         let departed = &mut pair.departed[event.direction.index()];
         let number = *departed;
@@ -179,7 +180,7 @@ impl Shard {
             let ranges = pair.ranges(event.direction);
             ranges.depart(sighting, Departure::of(event, number), doubles)
         } else {
-            self.in_flight[event.way.index()].depart(event, number, doubles)
+            self.in_flight[event.path_direction.index()].depart(event, number, doubles)
         };
         if !is_new {
             let counts = &mut pair.counts[event.direction.index()];
@@ -194,8 +195,13 @@ impl Shard {
         }
     }
 
-    fn match_arrivals(&mut self, way: Way, now: Timestamp, setting: &Setting) -> Vec<Passage> {
-        let mut arrivals = std::mem::take(&mut self.arrivals[way.index()]);
+    fn match_arrivals(
+        &mut self,
+        path_direction: PathDirection,
+        now: Timestamp,
+        setting: &Setting,
+    ) -> Vec<Passage> {
+        let mut arrivals = std::mem::take(&mut self.arrivals[path_direction.index()]);
         let is_due =
             |event: &&Event| now == Timestamp::MAX || event.sighting.at <= now - setting.slack();
         let due = arrivals.iter().take_while(is_due).count();
@@ -204,13 +210,16 @@ impl Shard {
             let Some(departure) = self.arrive(event, setting) else {
                 continue;
             };
-            widen(&mut self.yields.proven[way.index()], departure.at);
+            widen(
+                &mut self.yields.proven[path_direction.index()],
+                departure.at,
+            );
             // Timestamps on both sides of a clock step cannot be subtracted.
             if departure.piece != event.sighting.piece {
                 self.yields.across_steps += 1;
                 continue;
             }
-            let least_owd = &mut self.yields.least_owd[way.index()];
+            let least_owd = &mut self.yields.least_owd[path_direction.index()];
             let owd = event.sighting.at - departure.at;
             *least_owd = Some(least_owd.map_or(owd, |least| least.min(owd)));
             passages.push(Passage {
@@ -220,28 +229,28 @@ impl Shard {
             });
         }
         arrivals.drain(..due);
-        self.arrivals[way.index()] = arrivals;
+        self.arrivals[path_direction.index()] = arrivals;
         passages
     }
 
     fn arrive(&mut self, event: &Event, setting: &Setting) -> Option<Departure> {
         let pair = self.pairs.get(event.flow)?;
         let sighting = &event.sighting;
-        let way = event.way.index();
-        pair.pass(event.way.upstream().opposite(), sighting.at);
+        let path_direction = event.path_direction.index();
+        pair.pass(event.path_direction.upstream().opposite(), sighting.at);
         if self.outcomes.is_some() {
             pair.weigh(event, false);
         }
-        let recent = &mut self.recent[way];
+        let recent = &mut self.recent[path_direction];
         let identity = (event.flow, sighting.mark.digest);
         let stream = &pair.streams[event.direction.index()];
         let recurs = stream.period().is_some();
-        let usual = setting.usual_owds(event.way, sighting.at, stream);
+        let usual = setting.usual_owds(event.path_direction, sighting.at, stream);
         let (outcome, packets) = if sighting.mark.by_range {
             let is_copy = recent.contains(&identity);
             pair.arrive_by_range(event.direction, sighting, &usual, is_copy)
         } else {
-            (self.in_flight[way].arrive(event, &usual), 1)
+            (self.in_flight[path_direction].arrive(event, &usual), 1)
         };
         let counts = &mut pair.counts[event.direction.index()];
         counts.arrived += packets;
@@ -278,13 +287,15 @@ impl Shard {
                 counts.arrivals_copies += packets;
                 Fate::Duplicate
             }
-            Outcome::Unknown if setting.may_have_left_outside(event.way, sighting.at) => {
+            Outcome::Unknown
+                if setting.may_have_left_outside(event.path_direction, sighting.at) =>
+            {
                 counts.arrivals_outside += packets;
                 Fate::Outside
             }
             Outcome::Unknown => {
                 counts.unseen_upstream += packets;
-                self.yields.unseen[event.way.upstream().index()] += packets;
+                self.yields.unseen[event.path_direction.upstream().index()] += packets;
                 Fate::Unseen
             }
         };
@@ -328,9 +339,10 @@ impl Shard {
     }
 
     fn sweep(&mut self, now: Timestamp, setting: &Setting) {
-        for way in Way::BOTH {
-            let longest = setting.max_owd[way.index()];
-            self.in_flight[way.index()].set_apart(now - longest - longest - setting.slack());
+        for path_direction in PathDirection::BOTH {
+            let longest = setting.max_owd[path_direction.index()];
+            self.in_flight[path_direction.index()]
+                .set_apart(now - longest - longest - setting.slack());
         }
         // Sweep once per quarter of the horizon, so that each packet in flight is visited at most
         // four times.
@@ -358,8 +370,8 @@ impl Shard {
             ..
         } = self;
         let told = outcomes.as_ref().map_or(0, Vec::len);
-        for way in Way::BOTH {
-            in_flight[way.index()].expire(horizon, |expired| {
+        for path_direction in PathDirection::BOTH {
+            in_flight[path_direction.index()].expire(horizon, |expired| {
                 let Expired {
                     flow,
                     departure,
@@ -368,7 +380,7 @@ impl Shard {
                 } = expired;
                 if let Some(pair) = pairs.get(flow) {
                     let stream = &pair.streams[departure.direction.index()];
-                    let ambiguous = ambiguous || !setting.tells_apart(way, stream);
+                    let ambiguous = ambiguous || !setting.tells_apart(path_direction, stream);
                     let settled = Settled {
                         packets,
                         missing: packets,
@@ -377,7 +389,7 @@ impl Shard {
                     };
                     let absence = pair.absence(&departure, setting);
                     let counts = &mut pair.counts[departure.direction.index()];
-                    let outside = setting.may_be_outside(way, departure.at);
+                    let outside = setting.may_be_outside(path_direction, departure.at);
                     let fate = counts.settle_missing(settled, outside, absence);
                     if let Some(outcomes) = outcomes {
                         let departed = pair.departed[departure.direction.index()];
