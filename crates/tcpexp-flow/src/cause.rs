@@ -73,6 +73,8 @@ pub struct Evidence {
     pub is_tail: bool,
     /// True if the segment left immediately after an ACK.
     pub is_answer: bool,
+    /// True if the sender's incoming ACKs are known; false in a capture of one direction.
+    pub has_acks: bool,
     /// True if ACKs report that data above `snd_una` has arrived.
     pub is_loss_reported: bool,
     /// True if a segment is known to be lost and has not been retransmitted yet.
@@ -118,15 +120,27 @@ impl Evidence {
                 return Cause::Timeout;
             }
         }
+        let srtt = self.srtt.unwrap_or_default();
+        let is_idle =
+            srtt <= TimeDelta::ZERO || percent_of(self.idle, srtt) >= EARLIEST_PROBE_PERCENT;
+        let is_probe = self.is_tail
+            && !self.is_answer
+            && !self.is_loss_reported
+            && self.repair.is_none()
+            && is_idle;
+        // Without an ACK that shows a loss, only a timer retransmits, and the reordering timer needs
+        // such an ACK too: the sender's retransmission timeout is shorter than the replayed one.
+        let is_unreported =
+            self.has_acks && !self.is_answer && !self.is_loss_reported && !self.owes;
+        if self.is_head && is_unreported && !is_probe {
+            return Cause::Timeout;
+        }
         match self.repair {
             Some(Repair::Timeout) => return Cause::AfterTimeout,
             Some(Repair::Losses) => return Cause::FastRetransmit,
             None => {}
         }
-        let srtt = self.srtt.unwrap_or_default();
-        let is_idle =
-            srtt <= TimeDelta::ZERO || percent_of(self.idle, srtt) >= EARLIEST_PROBE_PERCENT;
-        if self.is_tail && !self.is_answer && !self.is_loss_reported && is_idle {
+        if is_probe {
             Cause::TailLossProbe
         } else if self.is_answer {
             Cause::FastRetransmit

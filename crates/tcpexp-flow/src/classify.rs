@@ -364,6 +364,7 @@ impl Classifier {
             is_head,
             is_tail: segment.end() == sent.nxt,
             is_answer: heard_at.is_some_and(|heard| at - heard < ANSWER),
+            has_acks: acked.is_some(),
             is_loss_reported,
             owes: is_loss_reported || repair.is_some(),
             repair,
@@ -504,6 +505,25 @@ mod tests {
         0.240 > sent Later by Bytes, Timeout
         0.280 > sent Later by Bytes, AfterTimeout
         0.321 > New
+        ");
+    }
+
+    #[test]
+    fn timer_shorter_than_the_replayed_one_is_a_timeout_if_no_ack_shows_a_loss() {
+        assert_snapshot!(classes("
+            0.000 > 1:1001(1000)
+            0.040 < ack 1001
+            0.041 > 1001:2001(1000)
+            0.042 > 2001:3001(1000)
+            0.190 > 1001:2001(1000)
+            0.230 < ack 2001
+            0.230 > 2001:3001(1000)
+        "), @r"
+        0.000 > New
+        0.041 > New
+        0.042 > New
+        0.190 > sent Later by Bytes, Timeout
+        0.230 > sent Later by Bytes, AfterTimeout
         ");
     }
 

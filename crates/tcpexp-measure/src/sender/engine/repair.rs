@@ -85,6 +85,7 @@ impl Engine<'_> {
             is_head: first.start == stream.una,
             is_tail: last.end == stream.nxt,
             is_answer: sent.at - heard < ANSWER,
+            has_acks: true,
             is_loss_reported: self.board.has_sacked(),
             owes: self.board.owes(),
             repair,
