@@ -138,7 +138,8 @@ struct Books {
     /// Resolution of the clocks that measure spacings, indexed by [`PathDirection::index`].
     resolutions: [Resolution; 2],
     longest: TimeDelta,
-    flows: HashMap<FlowId, FlowBook, FixedState>,
+    /// Boxed, because the map doubles its room when it grows.
+    flows: HashMap<FlowId, Box<FlowBook>, FixedState>,
     /// Indexed by [`PathDirection::index`].
     path_directions: [WayBook; 2],
 }
@@ -148,7 +149,7 @@ struct FlowBook {
     /// Way of the forward direction, once a packet has shown it.
     path_direction: Option<PathDirection>,
     /// Indexed by [`Direction::index`].
-    directions: [DirectionBook; 2],
+    directions: [Option<Box<DirectionBook>>; 2],
 }
 
 #[derive(Default)]
@@ -169,7 +170,7 @@ struct WayBook {
 impl Books {
     fn enter(&mut self, batch: Batch) -> PathBatch {
         for flow in &batch.flows {
-            self.flows.insert(flow.flow, FlowBook::default());
+            self.flows.insert(flow.flow, Box::default());
         }
         PathBatch {
             packets: batch
@@ -210,7 +211,7 @@ impl Books {
             Direction::Forward => outcome.path_direction,
             Direction::Reverse => outcome.path_direction.opposite(),
         });
-        let direction = &mut flow.directions[outcome.direction.index()];
+        let direction = flow.directions[outcome.direction.index()].get_or_insert_default();
         let path_direction = &mut self.path_directions[outcome.path_direction.index()];
         if outcome.fate == Fate::Lost {
             direction.losses.lose(outcome.number, outcome.packets);
@@ -259,6 +260,7 @@ impl Books {
             (back, path_directions[1], 1),
         ];
         let directions = directions.map(|(book, path_direction, direction)| {
+            let book = *book.unwrap_or_default();
             let (counts, losses) = (summary.counts[direction], book.losses.found());
             let total = &mut self.path_directions[path_direction.index()];
             total.counts += counts;

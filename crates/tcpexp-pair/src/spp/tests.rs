@@ -2,14 +2,16 @@
 
 use std::convert::Infallible;
 use std::fmt::Write;
+use std::net::Ipv4Addr;
 use std::ops::Range;
 
 use insta::assert_snapshot;
-use tcpexp_units::Timestamp;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::*;
 use tcpexp_flow::Packets;
 use tcpexp_testkit::scripted::Scripted;
+use tcpexp_testkit::{FrameSpec, TcpOptions, Transport, flag};
 
 /// Time range of the packets whose outcomes a test reports.
 const TOLD_NS: Range<i64> = 1_000_000_000..2_000_000_000;
@@ -325,4 +327,49 @@ fn segments_that_are_like_but_for_their_ip_id_are_common() {
         }
     }
     assert_eq!(aligned(&text).unwrap().common_packets, 20);
+}
+
+/// `count` SYNs of one flow each, 0.1 ms apart, and another one 400 s later; captured `delay` later.
+fn syns(count: u32, delay: TimeDelta) -> Scripted {
+    let syn = |number: u32| FrameSpec {
+        src: Ipv4Addr::from(0x0a00_0001 + number / 50_000).into(),
+        src_port: 1024 + (number % 50_000) as u16,
+        ip_id: (number % 0xFFFF) as u16,
+        transport: Transport::Tcp {
+            seq: number.wrapping_mul(0x9E37_79B1),
+            ack: 0,
+            flags: flag::SYN,
+            window: 65_535,
+            options: TcpOptions::NONE,
+        },
+        ..FrameSpec::default()
+    };
+    let frame = |number: u32| {
+        let idle_ns = if number == count { 400_000_000_000 } else { 0 };
+        let at = Timestamp::from_nanos(i64::from(number) * 100_000 + idle_ns);
+        (at + delay, syn(number).to_bytes())
+    };
+    Scripted::of((0..=count).map(frame).collect())
+}
+
+#[test]
+fn many_flows_that_end_at_once_keep_all_their_packets() {
+    const FLOWS: u32 = 80_000;
+    let captures = || [0, 10].map(|millis| syns(FLOWS, TimeDelta::from_millis(millis)));
+    let alignment = {
+        let [src, dst] = captures();
+        Alignment::between(survey(src), survey(dst)).unwrap()
+    };
+    let [mut src, mut dst] = captures();
+    let mut matched = vec![0; FLOWS as usize + 1];
+    let options = Options::default();
+    let Ok(totals) = measure(&mut src, &mut dst, alignment, options, |batch| {
+        for flow in batch.ended {
+            matched[flow.flow.flow.0 as usize] += flow.counts[0].matched;
+        }
+        Ok::<(), Infallible>(())
+    });
+    assert_eq!(totals.flows_shed, [0, 0]);
+    // Without packets of the other direction, those sent in the first 10 ms may be outside.
+    assert!(matched[100..].iter().all(|&packets| packets == 1));
 }

@@ -24,6 +24,9 @@ pub(in crate::spp) struct Pair {
     pub(in crate::spp) counts: [DirectionCounts; 2],
     /// Number of departures, each counted once, by [`Direction::index`].
     pub(in crate::spp) departed: [u64; 2],
+    /// Number of packets dropped upstream before the flow was found at the other point, by
+    /// [`Direction::index`].
+    unfollowed: [u64; 2],
     /// Data in flight, by [`Direction::index`]; only if segments are recut.
     pub(in crate::spp) ranges: Option<Box<[Ranges; 2]>>,
     /// By [`Direction::index`] of the data; only for TCP, and only if outcomes are requested.
@@ -49,11 +52,13 @@ impl Pair {
             }
         }
         let streams = setting.streams(&found);
+        let unfollowed = counts.map(|counts| counts.seen);
         Self {
             flow: found.flow,
             streams,
             counts,
             departed: [0; 2],
+            unfollowed,
             ranges: None,
             evidence: None,
             pairings: Default::default(),
@@ -94,6 +99,15 @@ impl Pair {
     pub(in crate::spp) fn absence(&self, departure: &Departure, setting: &Setting) -> Absence {
         let misses = setting.misses[departure.path_direction.upstream().opposite().index()];
         absence(self.evidence.as_deref(), departure, misses)
+    }
+
+    /// True if each departed packet has a fate. Data in segments that are recut counts as in flight.
+    pub(in crate::spp) fn is_settled(&self) -> bool {
+        let is_settled = |direction: Direction| {
+            let (counts, index) = (&self.counts[direction.index()], direction.index());
+            counts.seen - counts.copies == self.departed[index] + self.unfollowed[index]
+        };
+        self.ranges.is_none() && Direction::BOTH.into_iter().all(is_settled)
     }
 
     /// Data in flight in `direction`.

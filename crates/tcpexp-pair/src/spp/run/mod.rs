@@ -3,5 +3,6 @@
 mod measure;
 mod reader;
 mod shard;
+mod sweep;
 
 pub use measure::{Batch, Options, Totals, measure};

@@ -4,9 +4,7 @@ use std::collections::VecDeque;
 
 use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, Found};
-use crate::spp::matching::{
-    Departure, Expired, Fate, InFlight, Outcome, PacketOutcome, Setting, Settled, widen,
-};
+use crate::spp::matching::{Departure, Fate, InFlight, Outcome, PacketOutcome, Setting, widen};
 use crate::spp::pairing::{Crossed, FlowSummary, Pair, RttSample};
 use crate::spp::point::Point;
 use tcpexp_flow::{Direction, FlowId};
@@ -27,16 +25,18 @@ pub(in crate::spp) struct Shard {
     /// Sightings at the downstream point, by [`PathDirection::index`]; late sightings stay for the next
     /// round.
     arrivals: [VecDeque<Event>; 2],
-    pairs: Pairs,
-    ending: VecDeque<(Timestamp, FlowId)>,
-    in_flight: [InFlight; 2],
+    pub(super) pairs: Pairs,
+    pub(super) ending: VecDeque<(Timestamp, FlowId)>,
+    /// Number of ending flows left by the last [`shed`](Self::shed).
+    pub(super) kept: usize,
+    pub(super) in_flight: [InFlight; 2],
     recent: [VecDeque<(FlowId, [u64; 2])>; 2],
     /// Time up to which arrivals have been processed.
     settled: Option<Timestamp>,
-    swept: Timestamp,
-    yields: Yield,
+    pub(super) swept: Timestamp,
+    pub(super) yields: Yield,
     /// Packet outcomes of this round, if requested.
-    outcomes: Option<Vec<PacketOutcome>>,
+    pub(super) outcomes: Option<Vec<PacketOutcome>>,
 }
 
 /// Results of a round.
@@ -66,11 +66,11 @@ struct Passage {
 
 /// The flows of the shard, indexed by flow number.
 #[derive(Debug, Default)]
-struct Pairs(Vec<Option<Box<Pair>>>);
+pub(super) struct Pairs(Vec<Option<Box<Pair>>>);
 
 impl Pairs {
     #[inline]
-    fn get(&mut self, flow: FlowId) -> Option<&mut Pair> {
+    pub(super) fn get(&mut self, flow: FlowId) -> Option<&mut Pair> {
         self.0.get_mut(flow.0 as usize / SHARDS)?.as_deref_mut()
     }
 
@@ -82,7 +82,11 @@ impl Pairs {
         self.0[place] = Some(Box::new(pair));
     }
 
-    fn remove(&mut self, flow: FlowId) -> Option<Pair> {
+    pub(super) fn each(&mut self) -> impl Iterator<Item = &mut Pair> {
+        self.0.iter_mut().flatten().map(|pair| &mut **pair)
+    }
+
+    pub(super) fn remove(&mut self, flow: FlowId) -> Option<Pair> {
         self.0
             .get_mut(flow.0 as usize / SHARDS)?
             .take()
@@ -335,77 +339,6 @@ impl Shard {
             let direction = direction.opposite();
             let sample = pair.sample(direction, reference, &outward, homeward, setting);
             self.yields.samples.push((homeward.arrived, sample));
-        }
-    }
-
-    fn sweep(&mut self, now: Timestamp, setting: &Setting) {
-        for path_direction in PathDirection::BOTH {
-            let longest = setting.max_owd[path_direction.index()];
-            self.in_flight[path_direction.index()]
-                .set_apart(now - longest - longest - setting.slack());
-        }
-        // Sweep once per quarter of the horizon, so that each packet in flight is visited at most
-        // four times.
-        if now == Timestamp::MAX || (now - self.swept).as_nanos() < setting.horizon.as_nanos() / 4 {
-            return;
-        }
-        self.swept = now;
-        self.give_up(now - setting.horizon, setting);
-        while let Some((at, flow)) = self.ending.front().copied() {
-            if at > now {
-                break;
-            }
-            self.ending.pop_front();
-            let summary = self.close(flow);
-            self.yields.ended.extend(summary);
-        }
-    }
-
-    /// Counts packets that left before `horizon` and did not arrive.
-    fn give_up(&mut self, horizon: Timestamp, setting: &Setting) {
-        let Self {
-            pairs,
-            in_flight,
-            outcomes,
-            ..
-        } = self;
-        let told = outcomes.as_ref().map_or(0, Vec::len);
-        for path_direction in PathDirection::BOTH {
-            in_flight[path_direction.index()].expire(horizon, |expired| {
-                let Expired {
-                    flow,
-                    departure,
-                    packets,
-                    ambiguous,
-                } = expired;
-                if let Some(pair) = pairs.get(flow) {
-                    let stream = &pair.streams[departure.direction.index()];
-                    let ambiguous = ambiguous || !setting.tells_apart(path_direction, stream);
-                    let settled = Settled {
-                        packets,
-                        missing: packets,
-                        missing_bytes: packets * u64::from(departure.payload_bytes),
-                        ambiguous,
-                    };
-                    let absence = pair.absence(&departure, setting);
-                    let counts = &mut pair.counts[departure.direction.index()];
-                    let outside = setting.may_be_outside(path_direction, departure.at);
-                    let fate = counts.settle_missing(settled, outside, absence);
-                    if let Some(outcomes) = outcomes {
-                        let departed = pair.departed[departure.direction.index()];
-                        outcomes.push(PacketOutcome::of_missing(
-                            flow, &departure, &settled, departed, fate, setting,
-                        ));
-                    }
-                }
-            });
-        }
-        for pair in pairs.0.iter_mut().flatten() {
-            pair.give_up(horizon, setting, outcomes);
-        }
-        // A hash map has no order.
-        if let Some(outcomes) = outcomes {
-            outcomes[told..].sort_by_key(|o| (o.known_at(), o.flow, o.direction, o.number));
         }
     }
 }
