@@ -18,7 +18,7 @@ pub(crate) const TIMES: [&str; 3] = ["time_ns", "start_ns", "sent_ns"];
 /// omitted.
 ///
 /// With [`LINE_COLUMN`], the same divisor applies to the points of the longest line.
-pub(crate) const LEAST_HEARD: usize = 50;
+pub(crate) const MIN_SHARE_DIVISOR: usize = 50;
 
 /// A quantity of one flow and direction over time.
 pub(crate) struct FlowLine {
@@ -76,7 +76,7 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
     lines.retain(|line| !line.points.is_empty());
     if frame.column(LINE_COLUMN).is_some() {
         let most = lines.iter().map(|line| line.points.len()).max();
-        lines.retain(|line| line.points.len() >= most.unwrap_or(0) / LEAST_HEARD);
+        lines.retain(|line| line.points.len() >= most.unwrap_or(0) / MIN_SHARE_DIVISOR);
     }
     for line in &mut lines {
         line.points.sort_by_key(|point| point.0);

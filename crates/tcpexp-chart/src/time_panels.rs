@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use tcpexp_table::{Cell, Frame, Series};
 use tcpexp_units::Timestamp;
 
-use crate::flow_line::{FlowLine, LEAST_HEARD, lines_of, time_column};
+use crate::flow_line::{FlowLine, MIN_SHARE_DIVISOR, lines_of, time_column};
 use crate::theme::SERIES;
 use crate::{Error, LineKind, Quantity, TimeLine, TimePanel, TimeSpan};
 
@@ -131,7 +131,7 @@ pub fn window_panel(
     }
     windows.sort_by_key(|line| Reverse(line.points.len()));
     let most = windows.first().map_or(0, |line| line.points.len());
-    windows.retain(|line| line.points.len() >= most / LEAST_HEARD);
+    windows.retain(|line| line.points.len() >= most / MIN_SHARE_DIVISOR);
     if !windows.is_empty() {
         // Hosts that share a kernel log their receivers too.
         measured.retain(|line| windows.iter().any(|window| window.name == line.name));
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn recoveries_are_those_of_the_sender_that_is_drawn() {
-        let busy_for = 2 * i64::try_from(LEAST_HEARD).unwrap();
+        let busy_for = 2 * i64::try_from(MIN_SHARE_DIVISOR).unwrap();
         let times: Vec<i64> = (0..=busy_for).collect();
         // The last sender receives hardly any ACKs.
         let flows: Vec<i64> = times.iter().map(|time| time / busy_for).collect();

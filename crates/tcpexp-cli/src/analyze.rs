@@ -50,7 +50,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     for warning in &manifest.warnings {
-        failure::tell(&format!("warning: {warning}"));
+        failure::print_line(&format!("warning: {warning}"));
     }
     output::print(&written(output, &manifest))
 }

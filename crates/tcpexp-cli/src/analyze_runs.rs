@@ -65,13 +65,13 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         match made {
             Ok(manifest) => {
                 for warning in manifest.warnings.iter().filter(|_| !args.quiet) {
-                    failure::tell(&format!("warning: {run}: {warning}"));
+                    failure::print_line(&format!("warning: {run}: {warning}"));
                 }
                 manifests.push(manifest);
             }
             Err(error) => {
                 failed += 1;
-                failure::tell(&format!("{run}: {}", failure::chain(&error)));
+                failure::print_line(&format!("{run}: {}", failure::chain(&error)));
             }
         }
     }

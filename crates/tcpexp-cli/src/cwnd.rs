@@ -60,7 +60,7 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
         );
     }
     if args.dst.is_some() && !results.knows_losses {
-        failure::tell(
+        failure::print_line(
             "warning: no data of these senders passes from one capture to the other, so losses on the \
              path are unknown",
         );

@@ -44,12 +44,12 @@ fn print_usage(wrong: &clap::Error) {
 /// Prints an error and its causes.
 pub(crate) fn report(error: &anyhow::Error) {
     let Some(SweepError::Hosts(problems)) = error.downcast_ref() else {
-        return tell(&chain(error));
+        return print_line(&chain(error));
     };
     // Each host that fails its checks has a line.
     for (number, problem) in problems.iter().enumerate() {
         if number == 0 {
-            tell(problem);
+            print_line(problem);
         } else {
             drop(writeln!(io::stderr(), "{}", shown::line(problem)));
         }
@@ -63,7 +63,7 @@ pub(crate) fn chain(error: &anyhow::Error) -> String {
 }
 
 /// Prints one line to standard error.
-pub(crate) fn tell(line: &str) {
+pub(crate) fn print_line(line: &str) {
     // `eprintln!` panics if standard error is closed or its disk is full.
     drop(writeln!(io::stderr(), "tcpexp: {}", shown::line(line)));
 }

@@ -114,6 +114,6 @@ fn wants(args: &FlowsArgs, connection: &ConnectionSummary) -> bool {
 /// Prints the warnings about a capture.
 pub(crate) fn warn(info: &CaptureInfo, path: &Path) {
     for warning in report::capture_warnings(info, path) {
-        failure::tell(&format!("warning: {warning}"));
+        failure::print_line(&format!("warning: {warning}"));
     }
 }

@@ -142,7 +142,7 @@ impl Labels {
 /// Prints the warnings about a log.
 pub(crate) fn warn(report: &LogReport, name: &str) {
     if report.breaks_off {
-        failure::tell(&format!(
+        failure::print_line(&format!(
             "warning: {name}: compressed data ends early, after line {}; the lines before it were used",
             report.lines.lines
         ));

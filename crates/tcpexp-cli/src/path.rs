@@ -90,7 +90,7 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
     let report = path(&src, &dst, &options, |batch| results.take(args, batch))?;
     drop(progress);
     for warning in report::warnings(&(&report).into(), &results.seen, [src.name(), dst.name()]) {
-        failure::tell(&format!("warning: {warning}"));
+        failure::print_line(&format!("warning: {warning}"));
     }
     if results.seen.flows == 0 {
         let why = if args.select.flow.is_empty() {

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     let report = rtt(&src, &dst, &options, |batch| results.take(batch))?;
     drop(progress);
     for warning in report::warnings(&(&report).into(), results.seen(), [src.name(), dst.name()]) {
-        failure::tell(&format!("warning: {warning}"));
+        failure::print_line(&format!("warning: {warning}"));
     }
     if let Some(why) = results.why_empty(&report) {
         bail!(

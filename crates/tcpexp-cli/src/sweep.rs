@@ -109,7 +109,7 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
             on,
             interrupt: &interrupt,
             analyze,
-            tell: &|event| progress.tell(event),
+            on_event: &|event| progress.show(event),
         };
         sweep(&plan, &options)
     };

@@ -64,11 +64,11 @@ impl Testbeds {
         job.command = words.map(str::to_owned).to_vec();
         job.seed = planned.seed;
         job.out = Some(out.to_owned());
-        let mut said = Vec::new();
+        let mut stderr = Vec::new();
         let guest = Guest::spawn(&self.image, &job).map_err(chain)?;
-        match guest.wait(&mut std::io::sink(), &mut said, Some(LIMIT)) {
+        match guest.wait(&mut std::io::sink(), &mut stderr, Some(LIMIT)) {
             Ok(0) => Ok(()),
-            Ok(code) => Err(last_line(&said).unwrap_or_else(|| format!("ended with {code}"))),
+            Ok(code) => Err(last_line(&stderr).unwrap_or_else(|| format!("ended with {code}"))),
             Err(error) => Err(chain(error)),
         }
     }
@@ -87,8 +87,8 @@ fn chain(error: impl Into<anyhow::Error>) -> String {
     format!("{:#}", error.into())
 }
 
-fn last_line(said: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(said);
+fn last_line(stderr: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(stderr);
     let line = text.lines().rfind(|line| line.starts_with("tcpexp: "))?;
     Some(line.trim_start_matches("tcpexp: ").to_owned())
 }

@@ -48,7 +48,7 @@ impl Progress {
     }
 
     /// Shows an event.
-    pub(crate) fn tell(&self, event: &Event<'_>) {
+    pub(crate) fn show(&self, event: &Event<'_>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             Event::Planned { left, all } => {
@@ -56,9 +56,11 @@ impl Progress {
                 if let Some(bar) = &self.bar {
                     bar.set_length(*left as u64);
                 }
-                self.say(&format!("{left} of {all} runs remain"));
+                self.print(&format!("{left} of {all} runs remain"));
             }
-            Event::Begins { run, what } if self.bar.is_none() => self.say(&format!("{run} {what}")),
+            Event::Begins { run, what } if self.bar.is_none() => {
+                self.print(&format!("{run} {what}"));
+            }
             Event::Phase { run, phase } => {
                 if let Some(bar) = &self.bar {
                     let left = state
@@ -91,13 +93,13 @@ impl Progress {
         let reason = record.reason.as_deref().unwrap_or_default();
         let run = &record.run;
         match record.status {
-            Status::Complete => self.say(&format!("{run} complete{left}")),
+            Status::Complete => self.print(&format!("{run} complete{left}")),
             Status::Invalid => self.warn(&format!("{run} invalid: {reason}")),
             Status::Failed => self.warn(&format!("{run} failed: {reason}")),
         }
     }
 
-    fn say(&self, text: &str) {
+    fn print(&self, text: &str) {
         if !self.is_quiet && self.bar.is_none() {
             line(text);
         }

@@ -350,7 +350,7 @@ impl Classifier {
         let (at, una, acked) = (segment.seen.at, self.una(), self.acked);
         // Earliest capture times of data that responds to an ACK: `to_sender` is the round-trip
         // time between capture point and sender.
-        let heard_at = acked.map(|acked| acked.at + times.to_sender);
+        let earliest_response_at = acked.map(|acked| acked.at + times.to_sender);
         let advanced_at = acked.map(|acked| acked.advanced_at + times.to_sender);
         let armed_at = advanced_at.map_or(sent.head_at, |advanced| advanced.max(sent.head_at));
         let is_head = self.is_head(segment);
@@ -363,14 +363,14 @@ impl Classifier {
         let evidence = Evidence {
             is_head,
             is_tail: segment.end() == sent.nxt,
-            is_answer: heard_at.is_some_and(|heard| at - heard < ANSWER),
+            is_answer: earliest_response_at.is_some_and(|earliest| at - earliest < ANSWER),
             has_acks: acked.is_some(),
             is_loss_reported,
             owes: is_loss_reported || repair.is_some(),
             repair,
             may_probe: times.may_probe && (una.is_none() || disorder.probed_at_una != una),
             waited: at - armed_at,
-            idle: at - heard_at.map_or(sent.at, |heard| heard.max(sent.at)),
+            idle: at - earliest_response_at.map_or(sent.at, |earliest| earliest.max(sent.at)),
             srtt: times.srtt,
             rto: times.rto,
         };

@@ -81,7 +81,7 @@ pub(crate) struct Stream {
     /// One past the highest sequence number captured; before any is captured, the latest
     /// acknowledgment by the other end.
     furthest: Option<StreamOffset>,
-    heard: bool,
+    captured: bool,
     finished: bool,
 }
 
@@ -117,7 +117,7 @@ impl Flow {
 
     /// True if at most one end has sent.
     pub(crate) fn is_opening(&self) -> bool {
-        !self.streams.iter().all(Stream::is_heard)
+        !self.streams.iter().all(Stream::is_captured)
     }
 
     /// True if `tcp` from `sender` opens a new connection between the same endpoints.
@@ -135,17 +135,17 @@ impl Flow {
         if tcp.flags.ack() {
             // A server without state for a SYN (RFC 4987, section 3.6) may answer a retransmitted
             // SYN with a different initial sequence number.
-            own.is_heard() && !other.opened_for(tcp)
+            own.is_captured() && !other.opened_for(tcp)
         } else {
-            own.is_heard() || !other.has_only_opened()
+            own.is_captured() || !other.has_only_opened()
         }
     }
 }
 
 impl Stream {
     /// True if any packet of the stream was captured.
-    fn is_heard(&self) -> bool {
-        self.heard
+    fn is_captured(&self) -> bool {
+        self.captured
     }
 
     /// Returns the offset of `seq` in the stream.
@@ -161,14 +161,14 @@ impl Stream {
     /// whose own packets are not captured.
     #[inline]
     pub(crate) fn acknowledge(&mut self, ack: SeqNum) {
-        if !self.heard {
+        if !self.captured {
             self.furthest = Some(self.place(ack));
         }
     }
 
     /// True if its SYN was captured and no sequence number after it.
     fn has_only_opened(&self) -> bool {
-        self.heard
+        self.captured
             && self.isn.is_some_and(|isn| {
                 self.furthest.map(StreamOffset::seq) == Some(SeqNum(isn.0.wrapping_add(1)))
             })
@@ -186,7 +186,7 @@ impl Stream {
     pub(crate) fn advance(&mut self, tcp: &Numbers) -> StreamOffset {
         let flags = tcp.flags;
         let start = self.place(tcp.seq);
-        if flags.rst() && self.is_heard() {
+        if flags.rst() && self.is_captured() {
             // The sequence number of a RST is copied from the segment it refuses, or forged.
             return start;
         }
@@ -197,10 +197,10 @@ impl Stream {
         // SYN and FIN take one sequence number each (RFC 9293, section 3.4).
         let numbered = u32::from(flags.syn()) + u32::from(flags.fin());
         let end = start.plus(tcp.payload_bytes).plus(numbered);
-        if !self.heard || self.furthest.is_none_or(|furthest| end > furthest) {
+        if !self.captured || self.furthest.is_none_or(|furthest| end > furthest) {
             self.furthest = Some(end);
         }
-        self.heard = true;
+        self.captured = true;
         start
     }
 }
@@ -355,10 +355,10 @@ mod tests {
 
     #[test]
     fn syn_in_the_middle_of_a_connection_is_another_one() {
-        let from_who_was_heard = flows("0 > 1:11(10)\n1 > S 900\n2 < S. 0 ack 901");
-        assert_eq!(from_who_was_heard, [0, 1, 1]);
-        let from_who_was_not = flows("0 > 1:11(10)\n1 < S 900\n2 > S. 0 ack 901");
-        assert_eq!(from_who_was_not, [0, 1, 1]);
+        let from_captured_end = flows("0 > 1:11(10)\n1 > S 900\n2 < S. 0 ack 901");
+        assert_eq!(from_captured_end, [0, 1, 1]);
+        let from_silent_end = flows("0 > 1:11(10)\n1 < S 900\n2 > S. 0 ack 901");
+        assert_eq!(from_silent_end, [0, 1, 1]);
         let answered_only = flows("0 < 1:11(10)\n1 < S. 900 ack 7\n2 > . 7 ack 901");
         assert_eq!(answered_only, [0, 1, 1]);
     }

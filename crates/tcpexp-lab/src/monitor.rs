@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     /// Returns a monitor of a QEMU that sends `lines` regardless of its input.
-    fn hearing(lines: &str) -> Monitor {
+    fn monitor_of(lines: &str) -> Monitor {
         let (ours, mut qemus) = UnixStream::pair().unwrap();
         qemus.write_all(lines.as_bytes()).unwrap();
         // Shut down for writing only: our end may still send.
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn answer_is_found_among_events() {
         let mut monitor =
-            hearing("{\"event\": \"STOP\"}\n{\"return\": {\"status\": \"paused\"}}\n");
+            monitor_of("{\"event\": \"STOP\"}\n{\"return\": {\"status\": \"paused\"}}\n");
         let answer = monitor.execute("query-status", &json!({})).unwrap();
         assert_eq!(answer["status"], "paused");
         monitor.await_event("STOP").unwrap();
@@ -113,13 +113,13 @@ mod tests {
     #[test]
     fn refusal_is_an_error_with_its_reason() {
         let mut monitor =
-            hearing("{\"error\": {\"class\": \"GenericError\", \"desc\": \"not now\"}}\n");
+            monitor_of("{\"error\": {\"class\": \"GenericError\", \"desc\": \"not now\"}}\n");
         let error = monitor.execute("cont", &json!({})).unwrap_err();
         assert_eq!(error.to_string(), "cont: not now");
     }
 
     #[test]
     fn end_of_the_line_is_an_error() {
-        assert!(hearing("").await_event("STOP").is_err());
+        assert!(monitor_of("").await_event("STOP").is_err());
     }
 }

@@ -60,7 +60,7 @@ impl Place {
         self.folder.path()
     }
 
-    fn tell(&mut self, line: &str) -> io::Result<()> {
+    fn write_line(&mut self, line: &str) -> io::Result<()> {
         let mut pipe = self.guard.stdin.as_ref();
         pipe.as_mut()
             .map_or(Ok(()), |pipe| writeln!(pipe, "{line}"))
@@ -70,7 +70,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         // Waiting closes the pipe, which also ends a guard without a machine.
-        drop(self.tell("ended"));
+        drop(self.write_line("ended"));
         drop(self.guard.wait());
     }
 }
@@ -99,7 +99,7 @@ impl Process {
         }
         let machine = command.spawn().map_err(cannot_run(QEMU.name))?;
         let number = machine.id().to_string();
-        place.tell(&number).map_err(cannot_run("sh"))?;
+        place.write_line(&number).map_err(cannot_run("sh"))?;
         Ok(Self {
             machine,
             _place: place,

@@ -57,24 +57,24 @@ mod tests {
 
     #[test]
     fn threads_go_through_a_stage_in_turn() {
-        let (told, heard) = sync_channel(100);
+        let (sender, receiver) = sync_channel(100);
         thread::scope(|scope| {
             for (number, stage) in Stage::ring(3, 0).enumerate() {
-                let told = told.clone();
+                let sender = sender.clone();
                 scope.spawn(move || {
                     for _ in 0..4 {
                         stage.turn(|turns| {
-                            told.send((*turns, number)).unwrap();
+                            sender.send((*turns, number)).unwrap();
                             *turns += 1;
                         });
                     }
                 });
             }
         });
-        drop(told);
-        let heard: Vec<(usize, usize)> = heard.iter().collect();
+        drop(sender);
+        let received: Vec<(usize, usize)> = receiver.iter().collect();
         let expected: Vec<_> = (0..12).map(|turn| (turn, turn % 3)).collect();
-        assert_eq!(heard, expected);
+        assert_eq!(received, expected);
     }
 
     #[test]

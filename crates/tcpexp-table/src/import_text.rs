@@ -132,7 +132,7 @@ impl Sender {
     fn line(&self, srtt: Option<TimeDelta>, unit: &Unit) -> String {
         let span = self.times.map(|(first, last)| last - first);
         let [min, median, max] = [0, 50, 100].map(|percent| number(self.cwnd.quantile(percent)));
-        let told = |count_of: Option<u64>| count_of.map_or(NO_VALUE.to_owned(), |n| count(n, 6));
+        let cell = |count_of: Option<u64>| count_of.map_or(NO_VALUE.to_owned(), |n| count(n, 6));
         row(
             self.direction.name(),
             [
@@ -143,8 +143,8 @@ impl Sender {
                 max,
                 number(self.ssthresh.quantile(50)),
                 srtt.map_or(NO_VALUE.to_owned(), |srtt| unit.show(srtt)),
-                told(self.retransmitted.or(self.retransmits)),
-                told(self.changes),
+                cell(self.retransmitted.or(self.retransmits)),
+                cell(self.changes),
             ],
         )
     }

@@ -114,7 +114,7 @@ impl IntervalTable {
 impl Stream {
     fn line(&self, srtt: Option<TimeDelta>, unit: &Unit) -> String {
         let span = self.times.map(|(first, last)| last - first);
-        let told = |n: Option<u64>, width| n.map_or(NO_VALUE.to_owned(), |n| count(n, width));
+        let cell = |n: Option<u64>, width| n.map_or(NO_VALUE.to_owned(), |n| count(n, width));
         let rate = |bps: Option<u64>| bps.map_or(NO_VALUE.to_owned(), |bps| mega(bps, 8));
         let mean = self.bytes.zip(span).and_then(|(bytes, span)| {
             let nanos = u128::try_from(span.as_nanos()).ok()?;
@@ -125,11 +125,11 @@ impl Stream {
             [
                 count(self.intervals, 9),
                 span.map_or(NO_VALUE.to_owned(), |span| format!("{span:.1}")),
-                told(self.bytes, 13),
+                cell(self.bytes, 13),
                 rate(mean),
                 rate(self.slowest_bps),
                 rate(self.fastest_bps),
-                told(self.retransmitted, 7),
+                cell(self.retransmitted, 7),
                 srtt.map_or(NO_VALUE.to_owned(), |srtt| unit.show(srtt)),
             ],
         )

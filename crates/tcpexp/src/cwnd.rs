@@ -138,21 +138,21 @@ fn choose(at_src: &Hindsight, at_dst: Option<&Hindsight>) -> [Chosen; 2] {
         next_new += u32::from(partner.is_none());
         for direction in Direction::BOTH {
             let is_turned = partner.is_some_and(|partner| partner.ends != captured.ends);
-            let told = if is_turned {
+            let labelled_direction = if is_turned {
                 direction.opposite()
             } else {
                 direction
             };
             if let Some(partner) = partner {
                 let is_better = at_dst.position(captured.flow, direction) == Some(Position::Sender)
-                    && at_src.position(partner.flow, told) != Some(Position::Sender);
-                if !is_better && at_src.has_sender(partner.flow, told) {
+                    && at_src.position(partner.flow, labelled_direction) != Some(Position::Sender);
+                if !is_better && at_src.has_sender(partner.flow, labelled_direction) {
                     continue;
                 }
-                from_src.remove(&(partner.flow, told));
+                from_src.remove(&(partner.flow, labelled_direction));
             }
             let key = (captured.flow, direction);
-            from_dst.insert(key, (Arc::clone(&label), told));
+            from_dst.insert(key, (Arc::clone(&label), labelled_direction));
         }
     }
     [from_src, from_dst]
@@ -170,8 +170,8 @@ fn replay<E: From<Error> + Send>(
     sender_state(&mut walk, hindsight, options, |rows| {
         let labelled = rows.into_iter().filter_map(|mut row| {
             let (flow, direction) = of(&mut row);
-            let (label, told) = chosen.get(&(*flow, *direction))?;
-            (*flow, *direction) = (label.flow, *told);
+            let (label, labelled_direction) = chosen.get(&(*flow, *direction))?;
+            (*flow, *direction) = (label.flow, *labelled_direction);
             Some(Labelled {
                 flow: Arc::clone(label),
                 row,

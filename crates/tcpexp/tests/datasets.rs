@@ -123,10 +123,10 @@ fn tables_of_a_pair_are_what_each_measurement_tells_by_itself() {
             Ok::<(), Error>(())
         })
         .unwrap();
-        let mut told = nanos(&dataset.table(DatasetTable::Rtt), "rtt_ns");
-        told.sort_unstable();
+        let mut reported = nanos(&dataset.table(DatasetTable::Rtt), "rtt_ns");
+        reported.sort_unstable();
         rtts.sort_unstable();
-        assert_eq!(told, rtts, "{folder}");
+        assert_eq!(reported, rtts, "{folder}");
         assert_eq!(
             dataset.table(DatasetTable::Owd).num_rows(),
             arrived,
@@ -181,11 +181,11 @@ fn bins_are_those_of_throughput_and_add_up_to_the_flows() {
             let captures = texts(&table, "capture");
             let flows = column(&table, "flow_id");
             let bytes = column(&table, "goodput_bytes").as_primitive::<UInt64Type>();
-            let told: u64 = (0..table.num_rows())
+            let reported: u64 = (0..table.num_rows())
                 .filter(|&row| captures[row] == Some(point) && flows.is_valid(row))
                 .map(|row| bytes.value(row))
                 .sum();
-            assert_eq!(told, goodput, "{folder} {point}");
+            assert_eq!(reported, goodput, "{folder} {point}");
         }
     }
 }

@@ -260,10 +260,10 @@ fn name(folder: &Path) -> String {
 fn reordering_is_told_from_retransmission_at_the_receiver() {
     println!(
         "{:25} | {:24} | {:24} | unknown  filled",
-        "", "sent again, said to be", "overtaken, said to be"
+        "", "retransmitted, found as", "overtaken, found as"
     );
-    let said = "resent reord undec other";
-    println!("{:25} | {said} | {said} |          place", "");
+    let columns = "resent reord undec other";
+    println!("{:25} | {columns} | {columns} |          place", "");
     let mut all = Score::default();
     let scores: Vec<_> = folders()
         .into_par_iter()
@@ -332,34 +332,34 @@ fn retransmissions_at_the_sender_are_exact() {
 }
 
 /// Times of the kernel's retransmission events, by the sender's port.
-fn told_by_kernel(folder: &Path) -> Option<HashMap<u16, Vec<Timestamp>>> {
+fn retransmissions_of_kernel(folder: &Path) -> Option<HashMap<u16, Vec<Timestamp>>> {
     let read = |name: &str| {
         let mut text = String::new();
         let file = File::open(folder.join(name)).ok()?;
         MultiGzDecoder::new(file).read_to_string(&mut text).unwrap();
         Some(text)
     };
-    let mut told: HashMap<u16, Vec<Timestamp>> = HashMap::new();
-    let mut tell = |seconds: &str, port: &str| {
+    let mut logged: HashMap<u16, Vec<Timestamp>> = HashMap::new();
+    let mut add = |seconds: &str, port: &str| {
         // The kernel prints six decimals.
         let micros: i64 = seconds.replace('.', "").parse().unwrap();
         let at = Timestamp::from_nanos(micros * 1000);
-        told.entry(port.parse().unwrap()).or_default().push(at);
+        logged.entry(port.parse().unwrap()).or_default().push(at);
     };
     if let Some(table) = read("retransmit.csv.gz") {
         for line in table.lines().skip(1) {
             let mut cells = line.split(',');
-            tell(cells.next()?, cells.next()?);
+            add(cells.next()?, cells.next()?);
         }
     } else {
         for line in read("trace.txt.gz")?.lines() {
             if let Some((before, event)) = line.split_once(": tcp_retransmit_skb: ") {
                 let port = event.split_once(" sport=")?.1.split(' ').next()?;
-                tell(before.rsplit(' ').next()?, port);
+                add(before.rsplit(' ').next()?, port);
             }
         }
     }
-    Some(told)
+    Some(logged)
 }
 
 /// Maximum time between a kernel event and the capture of its packet.
@@ -369,7 +369,7 @@ const ON_THE_WAY: TimeDelta = TimeDelta::from_millis(1);
 fn kernel_tells_of_each_retransmission_at_the_sender() {
     let mut total = 0;
     for folder in shared_folders() {
-        let Some(told) = told_by_kernel(&folder) else {
+        let Some(logged) = retransmissions_of_kernel(&folder) else {
             continue;
         };
         let (at_sender, _) = captures_in(&folder).unwrap();
@@ -379,26 +379,26 @@ fn kernel_tells_of_each_retransmission_at_the_sender() {
             let Some(sent) = departures.get(&(from, to)) else {
                 continue;
             };
-            let told = told.get(&from.port()).map_or(&[][..], Vec::as_slice);
+            let logged = logged.get(&from.port()).map_or(&[][..], Vec::as_slice);
             let again: Vec<_> = sent
                 .iter()
                 .filter(|departure| departure.is_retransmission)
                 .map(|departure| departure.at)
                 .collect();
-            let is_one = |told: Timestamp, at: Timestamp| (at - told).abs() <= ON_THE_WAY;
+            let is_one = |logged: Timestamp, at: Timestamp| (at - logged).abs() <= ON_THE_WAY;
             // One kernel event may cover several packets, and the log begins before the capture and
             // ends after it.
             let capture = sent[0].at..=sent[sent.len() - 1].at;
             for at in &again {
                 assert!(
-                    told.iter().any(|told| is_one(*told, *at)),
+                    logged.iter().any(|logged| is_one(*logged, *at)),
                     "{folder:?}: {at:?}"
                 );
             }
-            for told in told.iter().filter(|told| capture.contains(told)) {
+            for logged in logged.iter().filter(|logged| capture.contains(logged)) {
                 assert!(
-                    again.iter().any(|at| is_one(*told, *at)),
-                    "{folder:?}: {told:?}"
+                    again.iter().any(|at| is_one(*logged, *at)),
+                    "{folder:?}: {logged:?}"
                 );
             }
             total += again.len();

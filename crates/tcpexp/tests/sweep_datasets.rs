@@ -264,13 +264,13 @@ fn a_page_lists_a_run_that_was_cut_short_beside_those_that_ended() {
     let sweep = Sweep::new();
     fs::create_dir_all(sweep.0.path().join("runs/0003")).unwrap();
     let page = tcpexp::report(sweep.0.path()).unwrap();
-    let told: Vec<_> = page
+    let runs: Vec<_> = page
         .runs
         .iter()
         .map(|run| (run.name.as_str(), run.status.as_str()))
         .collect();
     assert_eq!(
-        told,
+        runs,
         [
             ("0001", "not analyzed"),
             ("0002", "not analyzed"),

@@ -19,52 +19,52 @@ use tcpexp_wire::Tunnels;
 
 /// All rows about the senders of two captures.
 #[derive(Default)]
-struct Told {
-    resent: Vec<Retransmission>,
+struct Senders {
+    retransmissions: Vec<Retransmission>,
     recoveries: Vec<RecoveryEpoch>,
     summaries: Vec<SenderSummary>,
 }
 
-impl Told {
+impl Senders {
     fn of(folder: &Path) -> Self {
         let (src, dst) = captures_in(folder).unwrap();
         let [src, dst] = [src, dst].map(|path| Recording::open(&path).unwrap());
-        let mut told = Self::default();
+        let mut senders = Self::default();
         let options = CwndOptions::default();
         cwnd(&src, Some(&dst), &options, |rows| {
             for row in rows {
                 match row.row {
-                    SenderRow::Retransmission(resent) => told.resent.push(resent),
-                    SenderRow::Recovery(recovery) => told.recoveries.push(recovery),
-                    SenderRow::Summary(summary) => told.summaries.push(summary),
+                    SenderRow::Retransmission(row) => senders.retransmissions.push(row),
+                    SenderRow::Recovery(recovery) => senders.recoveries.push(recovery),
+                    SenderRow::Summary(summary) => senders.summaries.push(summary),
                     SenderRow::Sample(_) => {}
                 }
             }
             Ok::<(), Error>(())
         })
         .unwrap();
-        told
+        senders
     }
 
     fn lost(&self) -> u64 {
         self.summaries.iter().filter_map(|s| s.lost_packets).sum()
     }
 
-    fn resent(&self) -> BTreeMap<Option<EarlierCopy>, usize> {
+    fn earlier_copies(&self) -> BTreeMap<Option<EarlierCopy>, usize> {
         let mut counts = BTreeMap::new();
-        for resent in &self.resent {
-            *counts.entry(resent.earlier_copy).or_default() += 1;
+        for retransmission in &self.retransmissions {
+            *counts.entry(retransmission.earlier_copy).or_default() += 1;
         }
         counts
     }
 }
 
-static ALL: LazyLock<Vec<(PathBuf, Told)>> = LazyLock::new(|| {
-    let told = |folder: PathBuf| {
-        let told = Told::of(&folder);
-        (folder, told)
+static ALL: LazyLock<Vec<(PathBuf, Senders)>> = LazyLock::new(|| {
+    let senders = |folder: PathBuf| {
+        let senders = Senders::of(&folder);
+        (folder, senders)
     };
-    folders().into_iter().map(told).collect()
+    folders().into_iter().map(senders).collect()
 });
 
 fn folders() -> Vec<PathBuf> {
@@ -96,12 +96,12 @@ fn lost_data(folder: &Path) -> u64 {
 
 #[test]
 fn senders_lose_what_the_path_dropped() {
-    for (folder, told) in &*ALL {
-        assert_eq!(told.lost(), lost_data(folder), "{}", folder.display());
+    for (folder, senders) in &*ALL {
+        assert_eq!(senders.lost(), lost_data(folder), "{}", folder.display());
         if let Some(known) = known_drops(folder)
             && !folder.ends_with("adsl-udp-upload")
         {
-            assert_eq!(told.lost(), known, "{}", folder.display());
+            assert_eq!(senders.lost(), known, "{}", folder.display());
         }
     }
 }
@@ -109,9 +109,9 @@ fn senders_lose_what_the_path_dropped() {
 /// No data stays lost: a necessary retransmission follows each loss.
 #[test]
 fn each_loss_that_is_repaired_is_sent_again_for_it() {
-    for (folder, told) in &*ALL {
+    for (folder, senders) in &*ALL {
         let name = folder.display();
-        let (counts, lost) = (told.resent(), told.lost());
+        let (counts, lost) = (senders.earlier_copies(), senders.lost());
         let for_a_loss = counts.get(&Some(EarlierCopy::Lost)).copied().unwrap_or(0) as u64;
         println!("{name}: {lost} lost, sent again {counts:?}");
         // Each lost packet is retransmitted as one packet, unless super-packets contain several.
@@ -120,9 +120,13 @@ fn each_loss_that_is_repaired_is_sent_again_for_it() {
         if !has_offload {
             assert!(for_a_loss <= lost, "{name}: {counts:?}");
         }
-        let in_recoveries: u64 = told.recoveries.iter().filter_map(|r| r.lost_packets).sum();
+        let in_recoveries: u64 = senders
+            .recoveries
+            .iter()
+            .filter_map(|r| r.lost_packets)
+            .sum();
         assert!(in_recoveries <= lost, "{name}");
-        for recovery in &told.recoveries {
+        for recovery in &senders.recoveries {
             assert!(recovery.lost_packets.is_some(), "{name}: {recovery:?}");
         }
     }
@@ -163,7 +167,7 @@ fn one_capture_tells_nothing_of_true_losses() {
     assert!(rows.iter().any(|row| matches!(row, SenderRow::Recovery(_))));
     for row in rows {
         match row {
-            SenderRow::Retransmission(resent) => assert_eq!(resent.earlier_copy, None),
+            SenderRow::Retransmission(row) => assert_eq!(row.earlier_copy, None),
             SenderRow::Recovery(recovery) => assert_eq!(recovery.lost_packets, None),
             SenderRow::Summary(summary) => assert_eq!(summary.lost_packets, None),
             SenderRow::Sample(_) => {}

@@ -47,7 +47,7 @@ const HANDSHAKE: &str = "
 ";
 
 /// Flow number, initiator's port, direction and capture of each reconstructed sender.
-fn told(src: &str, dst: Option<&str>) -> BTreeSet<(u32, u16, &'static str, &'static str)> {
+fn senders_of(src: &str, dst: Option<&str>) -> BTreeSet<(u32, u16, &'static str, &'static str)> {
     let recording =
         |text: &str| Recording::spool("capture".into(), script::capture(text).as_slice()).unwrap();
     let (src, dst) = (recording(src), dst.map(recording));
@@ -73,17 +73,17 @@ fn a_sender_is_told_by_the_capture_where_it_sends() {
     let dst = download(true, 0);
     let reverse = Direction::Reverse.name();
     assert_eq!(
-        told(&src, None),
+        senders_of(&src, None),
         BTreeSet::from([(0, 40_000, reverse, "src")])
     );
     // This capture lacks the handshake and takes the server for the initiator. The other capture
     // shows the true roles.
     assert_eq!(
-        told(&dst, None),
+        senders_of(&dst, None),
         BTreeSet::from([(0, 80, "forward", "src")])
     );
     assert_eq!(
-        told(&src, Some(&dst)),
+        senders_of(&src, Some(&dst)),
         BTreeSet::from([(0, 40_000, reverse, "dst")])
     );
 }
@@ -93,7 +93,7 @@ fn a_flow_at_one_end_only_is_told_with_a_number_of_its_own() {
     let src = format!("{HANDSHAKE}{}", download(false, 0));
     let dst = download(true, 1);
     assert_eq!(
-        told(&src, Some(&dst)),
+        senders_of(&src, Some(&dst)),
         BTreeSet::from([(0, 40_000, "reverse", "src"), (1, 80, "forward", "dst")])
     );
 }

@@ -85,7 +85,7 @@ fn apply(args: &ApplyArgs, out: &mut dyn Write) -> Result<(), CliError> {
         },
     )?;
     args.at
-        .tell(out, runner.as_ref(), "applied and read back")?;
+        .report(out, runner.as_ref(), "applied and read back")?;
     if !args.at.dry_run {
         describe(out, &plan)?;
     }
@@ -123,7 +123,7 @@ fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<(), CliError> {
         (_, None) => return Ok(()),
     };
     control.verify(&plan)?;
-    args.at.tell(out, runner.as_ref(), "as it must be")
+    args.at.report(out, runner.as_ref(), "as it must be")
 }
 
 fn change(args: &ChangeArgs, out: &mut dyn Write) -> Result<(), CliError> {
@@ -146,7 +146,7 @@ fn change(args: &ChangeArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let to = planned(&args.config, &from.router)?;
     control.change(&from, &to, None)?;
     args.at
-        .tell(out, runner.as_ref(), "changed and read back")?;
+        .report(out, runner.as_ref(), "changed and read back")?;
     if !args.at.dry_run {
         describe(out, &to)?;
     }
@@ -156,11 +156,11 @@ fn change(args: &ChangeArgs, out: &mut dyn Write) -> Result<(), CliError> {
 fn clear(args: &ClearArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let runner = args.at.runner()?;
     let control = Control::new(runner.as_ref(), &args.at.owner());
-    let said = match control.clear(args.at.os.into())?.owner {
+    let outcome = match control.clear(args.at.os.into())?.owner {
         None => "nothing to clear".to_owned(),
         Some(owner) => format!("cleared; it was held by {owner}"),
     };
-    args.at.tell(out, runner.as_ref(), &said)
+    args.at.report(out, runner.as_ref(), &outcome)
 }
 
 /// The plan of the bottleneck on the router; `None` in a dry run, which does not ask it.
@@ -252,7 +252,7 @@ impl Target {
         })
     }
 
-    fn tell(&self, out: &mut dyn Write, runner: &dyn Runner, what: &str) -> Result<(), CliError> {
+    fn report(&self, out: &mut dyn Write, runner: &dyn Runner, what: &str) -> Result<(), CliError> {
         if !self.dry_run {
             writeln!(out, "{}: {what}", runner.host())?;
         }

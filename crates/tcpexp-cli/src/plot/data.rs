@@ -12,7 +12,7 @@ use crate::failure;
 use crate::shared_args::wrong_usage;
 
 /// Maximum number of excluded runs with a warning each.
-const MOST_TOLD: usize = 3;
+const MAX_EXCLUSION_WARNINGS: usize = 3;
 /// Maximum number of groups that a reader can distinguish in one chart.
 const MOST_GROUPS: usize = 49;
 
@@ -62,12 +62,12 @@ impl DataArgs {
     pub(crate) fn open(&self) -> anyhow::Result<Data<'_>> {
         let tables = Tables::find(&self.data)?;
         let left_out = &tables.left_out;
-        for (run, reason) in left_out.iter().take(MOST_TOLD) {
-            failure::tell(&format!("warning: run {run} is left out: {reason}"));
+        for (run, reason) in left_out.iter().take(MAX_EXCLUSION_WARNINGS) {
+            failure::print_line(&format!("warning: run {run} is left out: {reason}"));
         }
-        if left_out.len() > MOST_TOLD {
-            let more = left_out.len() - MOST_TOLD;
-            failure::tell(&format!("warning: {more} more runs are left out"));
+        if left_out.len() > MAX_EXCLUSION_WARNINGS {
+            let more = left_out.len() - MAX_EXCLUSION_WARNINGS;
+            failure::print_line(&format!("warning: {more} more runs are left out"));
         }
         Ok(Data {
             args: self,
@@ -314,7 +314,7 @@ impl Data<'_> {
     pub(crate) fn warn_of_others(&self, rows: &Grouped) {
         for path in self.tables.files_beside(&rows.table) {
             let (path, column) = (path.display(), &rows.column);
-            failure::tell(&format!(
+            failure::print_line(&format!(
                 "warning: {path} is left out: it is no table of {column}"
             ));
         }

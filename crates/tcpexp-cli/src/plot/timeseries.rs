@@ -91,7 +91,7 @@ pub(crate) fn run(args: &TimeseriesArgs) -> anyhow::Result<()> {
     flows.name_lines(&mut panels);
     if flows.left_out > 0 {
         let left_out = flows.left_out;
-        failure::tell(&format!(
+        failure::print_line(&format!(
             "warning: left out for want of colours: {left_out} of the lines; choose with --flow or --filter"
         ));
     }

@@ -139,9 +139,9 @@ fn one_query_groups_all_runs_of_a_sweep_by_their_parameters() {
     let middle = [rtts[(rtts.len() - 1) / 2], rtts[rtts.len() / 2]];
     let median = middle.map(|nanos| nanos as f64 / 1e6).iter().sum::<f64>() / 2.0;
     let sql = "SELECT cc, rate_mbps, median(rtt_ms) FROM 'sweep/**/rtt.parquet' GROUP BY ALL";
-    let told = query(&python, &desk, &format!("{sql} ORDER BY ALL"));
+    let rows = query(&python, &desk, &format!("{sql} ORDER BY ALL"));
     assert_eq!(
-        told,
+        rows,
         format!("[('cubic', 10.0, {median}), ('reno', 2.5, {median})]")
     );
     // The row counts of every table also agree.

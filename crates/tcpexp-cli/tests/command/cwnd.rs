@@ -30,17 +30,17 @@ fn what_is_sent_from_the_other_end_is_told_by_the_capture_there() {
     let desk = Desk::new();
     let [src, dst] = ["src", "dst"].map(|at| fixture(&format!("reno-2mbit-40ms-50p/{at}.pcap.gz")));
     let rows = desk.text(&format!("cwnd {src} {dst} --format csv"));
-    let told = |direction: &str, capture: &str| {
+    let count = |direction: &str, capture: &str| {
         let is_so = |row: &&str| {
             let cells: Vec<&str> = row.split(',').collect();
             cells[4] == capture && cells[5] == direction
         };
         rows.lines().filter(is_so).count()
     };
-    assert!(told("forward", "src") > 2_000);
-    assert_eq!(told("forward", "dst"), 0);
-    assert!(told("reverse", "dst") > 10);
-    assert_eq!(told("reverse", "src"), 0);
+    assert!(count("forward", "src") > 2_000);
+    assert_eq!(count("forward", "dst"), 0);
+    assert!(count("reverse", "dst") > 10);
+    assert_eq!(count("reverse", "src"), 0);
     // The first flow of the capture has this number in the rows of both captures.
     assert!(
         rows.lines()
@@ -184,8 +184,8 @@ fn the_kernels_own_window_is_drawn_and_scored_beside_the_estimate() {
     ");
     assert!(text(&desk.get("cwnd.svg")).contains("cwnd, measured"));
     desk.bytes("import tcp_probe probe.csv -q -o truth.parquet");
-    let told = "cwnd src.pcap --flow 1 --truth probe.csv --truth-format tcp_probe";
-    assert_eq!(desk.text(told), table);
+    let line = "cwnd src.pcap --flow 1 --truth probe.csv --truth-format tcp_probe";
+    assert_eq!(desk.text(line), table);
     assert_eq!(
         desk.text("cwnd src.pcap --flow 1 --truth truth.parquet"),
         table
@@ -209,16 +209,16 @@ fn captures_of_different_data_do_not_tell_what_was_lost() {
     let desk = Desk::new();
     let src = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
     let foreign = fixture("short-cubic-reordering/rcv.pcap.gz");
-    let told = |line: &str| {
+    let warnings = |line: &str| {
         let output = desk.run(line);
         assert!(output.status.success());
         assert!(!text(&output.stdout).contains("lost  "));
         text(&output.stderr)
     };
     let warning = "so losses on the path are unknown";
-    assert!(told(&format!("cwnd {src} {foreign}")).contains(warning));
+    assert!(warnings(&format!("cwnd {src} {foreign}")).contains(warning));
     // With one capture there is no warning.
-    assert!(!told(&format!("cwnd {src}")).contains(warning));
+    assert!(!warnings(&format!("cwnd {src}")).contains(warning));
 }
 
 #[test]

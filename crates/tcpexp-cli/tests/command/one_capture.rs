@@ -100,13 +100,13 @@ fn a_row_of_flows_has_all_that_is_known_of_a_direction() {
     let desk = Desk::new();
     let capture = fixture("short-cubic-reordering/rcv.pcap.gz");
     let rows = csv(&desk.bytes(&format!("flows {capture} --format csv")));
-    let told: Vec<String> = (1..rows[0].len())
+    let lines: Vec<String> = (1..rows[0].len())
         .map(|column| {
             let [name, forward, reverse] = [0, 1, 2].map(|row| rows[row][column].as_str());
             format!("{name}: {forward} | {reverse}")
         })
         .collect();
-    assert_snapshot!(told.join("\n"));
+    assert_snapshot!(lines.join("\n"));
 }
 
 #[test]

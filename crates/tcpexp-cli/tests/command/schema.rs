@@ -15,9 +15,9 @@ fn all_tables_are_listed() {
 #[test]
 fn a_table_is_told_column_by_column() {
     let desk = Desk::new();
-    let told = desk.text("schema loss");
-    assert_snapshot!(told);
-    assert!(told.lines().all(|line| line.chars().count() <= 80));
+    let text = desk.text("schema loss");
+    assert_snapshot!(text);
+    assert!(text.lines().all(|line| line.chars().count() <= 80));
     assert_eq!(
         desk.failure("schema losses"),
         "no table losses: tcpexp schema lists all tables"

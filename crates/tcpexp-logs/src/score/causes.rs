@@ -150,8 +150,8 @@ mod tests {
             "probe_retransmission_ratio",
         ];
         let all = metrics.map(|metric| {
-            let told = rows(&found, &truth(true), metric);
-            format!("{metric}\n{told}")
+            let shown = rows(&found, &truth(true), metric);
+            format!("{metric}\n{shown}")
         });
         let all = all.concat();
         insta::assert_snapshot!(all, @r"

@@ -29,19 +29,23 @@ pub fn kernel_records(logs: &[Batch]) -> Vec<NamedRecord> {
         senders.collect(log);
     }
     senders.give_unnamed();
-    senders.told.into_iter().map(Told::finish).collect()
+    senders
+        .senders
+        .into_iter()
+        .map(LoggedSender::finish)
+        .collect()
 }
 
 type Ends = Option<(SocketAddr, SocketAddr)>;
 
 #[derive(Default)]
 struct Senders {
-    told: Vec<Told>,
+    senders: Vec<LoggedSender>,
     places: HashMap<Ends, usize>,
 }
 
 /// Rows collected for one sender.
-struct Told {
+struct LoggedSender {
     ends: Ends,
     record: SenderRecord,
     states: Vec<StateChange>,
@@ -61,16 +65,16 @@ impl Senders {
             })
         };
         for row in &log.samples {
-            let told = self.sender(ends(row.flow, row.direction));
-            told.record.samples.push(*row);
+            let sender = self.sender(ends(row.flow, row.direction));
+            sender.record.samples.push(*row);
         }
         for row in &log.state_changes {
-            let told = self.sender(ends(row.flow, row.direction));
-            told.states.push(*row);
+            let sender = self.sender(ends(row.flow, row.direction));
+            sender.states.push(*row);
         }
         for row in &log.counters {
-            let told = self.sender(ends(row.flow, row.direction));
-            told.record.totals.push(Totals {
+            let sender = self.sender(ends(row.flow, row.direction));
+            sender.record.totals.push(Totals {
                 at: row.at,
                 retransmitted_segments: row.retransmitted_segments,
                 busy: row.busy,
@@ -78,37 +82,37 @@ impl Senders {
             });
         }
         for row in &log.retransmits {
-            let told = self.sender(ends(row.flow, row.direction));
-            told.retransmits.push(row.at);
+            let sender = self.sender(ends(row.flow, row.direction));
+            sender.retransmits.push(row.at);
         }
     }
 
-    fn sender(&mut self, ends: Ends) -> &mut Told {
+    fn sender(&mut self, ends: Ends) -> &mut LoggedSender {
         let place = *self.places.entry(ends).or_insert_with(|| {
-            self.told.push(Told {
+            self.senders.push(LoggedSender {
                 ends,
                 record: SenderRecord::default(),
                 states: Vec::new(),
                 retransmits: Vec::new(),
             });
-            self.told.len() - 1
+            self.senders.len() - 1
         });
-        &mut self.told[place]
+        &mut self.senders[place]
     }
 
     fn give_unnamed(&mut self) {
         let Some(place) = self.places.get(&None).copied() else {
             return;
         };
-        if self.told.len() != 2 {
+        if self.senders.len() != 2 {
             return;
         }
-        let unnamed = self.told.swap_remove(place);
-        self.told[0].absorb(unnamed);
+        let unnamed = self.senders.swap_remove(place);
+        self.senders[0].absorb(unnamed);
     }
 }
 
-impl Told {
+impl LoggedSender {
     fn absorb(&mut self, mut other: Self) {
         self.record.samples.append(&mut other.record.samples);
         // Never mix the states of both: a poll may see a change before its event gets a timestamp.
@@ -233,7 +237,7 @@ mod tests {
         whole
     }
 
-    fn told(records: &[NamedRecord]) -> String {
+    fn rendered(records: &[NamedRecord]) -> String {
         let mut lines = Vec::new();
         for NamedRecord { ends, record } in records {
             lines.push(ends.map_or("unnamed".to_owned(), |(from, to)| format!("{from} to {to}")));
@@ -288,7 +292,7 @@ mod tests {
             set(8, 4),
             probe(8, 3, 1, 7),
         ];
-        assert_snapshot!(told(&kernel_records(&[batch(Format::TcpProbe, &log.concat())])), @r"
+        assert_snapshot!(rendered(&kernel_records(&[batch(Format::TcpProbe, &log.concat())])), @r"
         10.0.0.1:4 to 10.0.0.2:5
         fast_recovery at 2 to Some(3), threshold Some(14)
         fast_recovery at 4 to Some(5), threshold Some(14)
@@ -312,12 +316,12 @@ mod tests {
             4.6,0,244000,10,0,0,0,41883,5,10,3,4000,0,0,1,0
         ",
         );
-        assert_snapshot!(told(&kernel_records(&[trace.clone(), polls.clone()])), @r"
+        assert_snapshot!(rendered(&kernel_records(&[trace.clone(), polls.clone()])), @r"
         10.0.0.1:4 to 10.0.0.2:5
         fast_recovery at 2 to Some(4), threshold Some(5)
         4 samples, Some(3) again
         ");
-        assert_snapshot!(told(&kernel_records(&[polls])), @r"
+        assert_snapshot!(rendered(&kernel_records(&[polls])), @r"
         unnamed
         fast_recovery at 2 to Some(4), threshold Some(5)
         3 samples, Some(3) again

@@ -184,16 +184,16 @@ mod tests {
                 busy: Some(TimeDelta::from_millis(busy)),
                 receiver_limited: None,
             });
-        let told = [-1, 0, 50, 100, 150, 300].map(|millis| {
-            let told = Totals::at(&totals, at(millis))?;
-            assert_eq!(told.receiver_limited, None);
+        let totals_then = [-1, 0, 50, 100, 150, 300].map(|millis| {
+            let then = Totals::at(&totals, at(millis))?;
+            assert_eq!(then.receiver_limited, None);
             Some((
-                told.retransmitted_segments?,
-                told.busy?.as_nanos() / 1_000_000,
+                then.retransmitted_segments?,
+                then.busy?.as_nanos() / 1_000_000,
             ))
         });
         assert_eq!(
-            told,
+            totals_then,
             [
                 None,
                 Some((1, 0)),

@@ -68,8 +68,8 @@ fn state_changes(samples: &[SenderSample]) -> Vec<StateChange> {
     let mut current: Option<(u32, CongestionState)> = None;
     let mut before: Option<&SenderSample> = None;
     for sample in samples {
-        let told = sample.recovery_epoch.zip(sample.phase.and_then(state));
-        if told != current {
+        let logged = sample.recovery_epoch.zip(sample.phase.and_then(state));
+        if logged != current {
             let answered = before.map_or(sample.at, |before| before.at);
             let set = |at, state| StateChange {
                 at,
@@ -80,7 +80,7 @@ fn state_changes(samples: &[SenderSample]) -> Vec<StateChange> {
             if current.is_some() {
                 changes.push(set(answered, CongestionState::Open));
             }
-            if let Some((_, state)) = told {
+            if let Some((_, state)) = logged {
                 let is_timeout = state == CongestionState::Loss;
                 let expired = sample
                     .srtt
@@ -89,7 +89,7 @@ fn state_changes(samples: &[SenderSample]) -> Vec<StateChange> {
                 changes.push(set(expired.map_or(answered, |at| at.max(answered)), state));
             }
         }
-        current = told;
+        current = logged;
         before = Some(sample);
     }
     changes

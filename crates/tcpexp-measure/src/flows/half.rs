@@ -87,7 +87,7 @@ impl Half {
         if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
             self.rare().zero_windows += 1;
         }
-        if segment.sack_block_count() > 0 && tells_of_duplicate(segment) {
+        if segment.sack_block_count() > 0 && reports_duplicate(segment) {
             self.rare().duplicate_sacks += 1;
         }
         let nxt = self.classifier.nxt();
@@ -208,7 +208,7 @@ fn with_timer(timer: &LinuxRto, path: PathTimes) -> PathTimes {
 
 /// True if the first SACK block reports duplicate bytes (RFC 2883, section 4).
 #[cold]
-fn tells_of_duplicate(segment: &Segment) -> bool {
+fn reports_duplicate(segment: &Segment) -> bool {
     let mut blocks = segment.sack_blocks();
     let (Some((left, right)), Some(ack)) = (blocks.next(), segment.ack) else {
         return false;

@@ -40,12 +40,12 @@ struct Timers {
 
 impl HalfPath {
     /// Records a packet towards the receiver.
-    pub(super) fn send(&mut self, segment: &Segment, is_other_end_heard: bool) {
+    pub(super) fn send(&mut self, segment: &Segment, is_other_end_captured: bool) {
         if segment.is_numbered() {
-            self.in_flight.send(segment, is_other_end_heard);
+            self.in_flight.send(segment, is_other_end_captured);
         }
         if let Some((value, _)) = segment.timestamps {
-            self.tsvals.send(value, segment, is_other_end_heard);
+            self.tsvals.send(value, segment, is_other_end_captured);
         }
     }
 

@@ -14,7 +14,7 @@ const EXPIRY: TimeDelta = TimeDelta::from_seconds(120);
 const MAX_SEGMENTS: usize = 1 << 18;
 /// Maximum number of stored segments before the first packet of the other end, which may never
 /// come.
-const MAX_SEGMENTS_UNHEARD: usize = 1 << 10;
+const MAX_SEGMENTS_ONE_WAY: usize = 1 << 10;
 
 /// The segments of one direction that are not acknowledged yet.
 ///
@@ -63,7 +63,7 @@ pub(super) struct Acked {
 
 impl InFlight {
     /// Records a segment that takes sequence numbers.
-    pub(super) fn send(&mut self, segment: &Segment, is_other_end_heard: bool) {
+    pub(super) fn send(&mut self, segment: &Segment, is_other_end_captured: bool) {
         let start = self
             .floor
             .map_or(segment.start, |floor| segment.start.max(floor));
@@ -87,10 +87,10 @@ impl InFlight {
             Some(last) if start < last.end => self.send_out_of_order(sent),
             _ => self.segments.push_back(sent),
         }
-        let most = if is_other_end_heard {
+        let most = if is_other_end_captured {
             MAX_SEGMENTS
         } else {
-            MAX_SEGMENTS_UNHEARD
+            MAX_SEGMENTS_ONE_WAY
         };
         self.give_up_old(segment.seen.at, most);
     }
@@ -291,7 +291,7 @@ mod tests {
         let mut in_flight = InFlight::default();
         for segment in upload(3_000) {
             in_flight.send(&segment, false);
-            assert!(in_flight.segments.len() <= MAX_SEGMENTS_UNHEARD);
+            assert!(in_flight.segments.len() <= MAX_SEGMENTS_ONE_WAY);
         }
     }
 

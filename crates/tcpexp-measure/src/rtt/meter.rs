@@ -15,7 +15,7 @@ pub struct SingleRttMeter {
     flow: Flow,
     /// By direction of the data, from the first segment on.
     paths: Option<Box<[HalfPath; 2]>>,
-    heard: [bool; 2],
+    captured: [bool; 2],
 }
 
 impl SingleRttMeter {
@@ -24,7 +24,7 @@ impl SingleRttMeter {
         Self {
             flow: *flow,
             paths: None,
-            heard: [false; 2],
+            captured: [false; 2],
         }
     }
 }
@@ -43,12 +43,12 @@ impl Meter for SingleRttMeter {
             return;
         }
         let direction = segment.seen.direction;
-        self.heard[direction.index()] = true;
+        self.captured[direction.index()] = true;
         // Process the ACK first: data in the same packet may be due to it.
         if let Some(ack) = segment.ack {
             paths[direction.opposite().index()].answer(segment, ack, flow.id, rows);
         }
-        paths[direction.index()].send(segment, self.heard[direction.opposite().index()]);
+        paths[direction.index()].send(segment, self.captured[direction.opposite().index()]);
     }
 
     fn end(&mut self, flow: &Flow, rows: &mut impl Extend<SingleRttRow>) {

@@ -11,7 +11,7 @@ const EXPIRY: TimeDelta = TimeDelta::from_seconds(120);
 const MAX_TSVALS: usize = 120_000;
 /// Maximum number of stored timestamps before the first packet of the other end, which may never
 /// come.
-const MAX_TSVALS_UNHEARD: usize = 1 << 10;
+const MAX_TSVALS_ONE_WAY: usize = 1 << 10;
 
 /// The `TSval`s of one direction, from the latest echoed `TSval` on (RFC 7323, section 3.2).
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ pub(super) struct Echo {
 
 impl Tsvals {
     /// Records a packet with a timestamp.
-    pub(super) fn send(&mut self, value: u32, segment: &Segment, is_other_end_heard: bool) {
+    pub(super) fn send(&mut self, value: u32, segment: &Segment, is_other_end_captured: bool) {
         let sight = Sight {
             at: segment.seen.at,
             offset: segment.start,
@@ -70,10 +70,10 @@ impl Tsvals {
             None if self.gone.is_some_and(|gone| !is_after(value, gone)) => {}
             _ => self.sent.push_back(tsval),
         }
-        let most = if is_other_end_heard {
+        let most = if is_other_end_captured {
             MAX_TSVALS
         } else {
-            MAX_TSVALS_UNHEARD
+            MAX_TSVALS_ONE_WAY
         };
         self.give_up_old(sight.at, most);
     }
@@ -163,7 +163,7 @@ mod tests {
         for segment in segments(&trace) {
             let (value, _) = segment.timestamps.unwrap();
             tsvals.send(value, &segment, false);
-            assert!(tsvals.sent.len() <= MAX_TSVALS_UNHEARD);
+            assert!(tsvals.sent.len() <= MAX_TSVALS_ONE_WAY);
         }
         for segment in segments(&trace) {
             let (value, _) = segment.timestamps.unwrap();

@@ -13,13 +13,13 @@ use tcpexp_pair::spp::Fate;
 /// Memory grows with the number of lost and reordered packets, not with the number of packets.
 #[derive(Clone, Debug, Default)]
 pub struct DataFates {
-    packets: HashMap<u64, Told, FixedState>,
+    packets: HashMap<u64, RecordFate, FixedState>,
     flows: HashSet<FlowId, FixedState>,
 }
 
 /// The fate of one record that was lost, reordered or ambiguous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct RecordFate {
     /// Number of lost packets and their payload bytes.
     pub(super) lost_packets: u64,
     pub(super) lost_bytes: u64,
@@ -45,25 +45,25 @@ impl DataFates {
         if packet.payload_bytes == 0 || arrived || packet.fate == Fate::Copy {
             return;
         }
-        let told = self.packets.entry(record).or_default();
-        told.was_overtaken |= was_overtaken;
+        let fate = self.packets.entry(record).or_default();
+        fate.was_overtaken |= was_overtaken;
         match packet.fate {
             Fate::Lost => {
-                told.lost_packets += packet.packets;
-                told.lost_bytes += packet.payload_bytes;
+                fate.lost_packets += packet.packets;
+                fate.lost_bytes += packet.payload_bytes;
             }
-            Fate::LostOrMissed | Fate::Ambiguous | Fate::Outside => told.is_unknown = true,
+            Fate::LostOrMissed | Fate::Ambiguous | Fate::Outside => fate.is_unknown = true,
             Fate::Delivered | Fate::Missed | Fate::Copy | Fate::Duplicate | Fate::Unseen => {}
         }
     }
 
     /// True if the flow was found in both captures.
-    pub(super) fn tells_of(&self, flow: FlowId) -> bool {
+    pub(super) fn covers(&self, flow: FlowId) -> bool {
         self.flows.contains(&flow)
     }
 
     /// The fate of a record; the default if the record arrived in order.
-    pub(super) fn of(&self, record: u64) -> Told {
+    pub(super) fn of(&self, record: u64) -> RecordFate {
         self.packets.get(&record).copied().unwrap_or_default()
     }
 }

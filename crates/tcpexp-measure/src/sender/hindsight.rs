@@ -17,7 +17,7 @@ use super::losses::Losses;
 use super::pacing::Pacing;
 use super::retransmissions::{Again, Retransmissions};
 use super::scale::{WindowScale, WindowScaleSearch};
-use super::stamps::{Echoes, Heard, TickSearch};
+use super::stamps::{Echoes, ReceivedAcks, TickSearch};
 use crate::{Both, Either, Meter, Position, Vantage, meter};
 use tcpexp_flow::Packets;
 
@@ -123,8 +123,8 @@ impl Hindsight {
     /// The fates of the data in `direction`; `None` without a second capture.
     pub(super) fn losses(&self, flow: FlowId, direction: Direction) -> Option<Losses<'_>> {
         let side = self.side(flow, direction)?;
-        let is_told = self.fates.tells_of(flow);
-        is_told.then(|| Losses::new(&self.fates, &side.retransmissions))
+        let is_covered = self.fates.covers(flow);
+        is_covered.then(|| Losses::new(&self.fates, &side.retransmissions))
     }
 
     /// All flows with the addresses and ports of initiator and responder, in no particular order.
@@ -186,7 +186,7 @@ struct SideSurvey {
     ticks: TickSearch,
     pacing: Pacing,
     /// ACKs from the other end, and which of them this end is known to have received.
-    heard: Heard,
+    received_acks: ReceivedAcks,
     drains: Drains,
     ecn: EcnSigns,
 }
@@ -365,8 +365,11 @@ impl SideSurvey {
             Class::New => {
                 self.pacing.send(segment.seen.at);
                 self.scale.send(end);
-                if let Some(heard) = self.heard.by(segment.timestamps.map(|(_, echo)| echo)) {
-                    self.drains.send(segment.seen.at, end.since(heard));
+                if let Some(acked) = self
+                    .received_acks
+                    .known_at(segment.timestamps.map(|(_, echo)| echo))
+                {
+                    self.drains.send(segment.seen.at, end.since(acked));
                 }
                 self.has_stamps = segment.timestamps.is_some();
             }
@@ -381,7 +384,7 @@ impl SideSurvey {
         }
         self.pacing.on_ack(segment.seen.at);
         let stamp = segment.timestamps.map(|(stamp, _)| stamp);
-        self.heard.push(stamp, ack);
+        self.received_acks.push(stamp, ack);
         if segment.syn.is_none() {
             self.scale.on_ack(ack, segment.window);
         }

@@ -44,28 +44,28 @@ impl<'a> Losses<'a> {
     pub(super) fn send(&mut self, sent: &Sent, nxt: StreamOffset) -> Option<EarlierCopy> {
         let again = sent.end.min(nxt);
         let earlier = self.earlier(sent.start, again);
-        let told = self.fates.of(sent.record);
-        if told.lost_packets > 0 {
-            self.lost_packets += told.lost_packets;
-            self.unrepaired.push((sent.start, told.lost_packets));
+        let fate = self.fates.of(sent.record);
+        if fate.lost_packets > 0 {
+            self.lost_packets += fate.lost_packets;
+            self.unrepaired.push((sent.start, fate.lost_packets));
         }
         let bytes = u64::try_from(sent.end.since(sent.start)).unwrap_or(0);
         let new = sent.start.max(nxt);
-        let was_lost = told.lost_bytes > 0;
-        if was_lost && told.lost_bytes >= bytes {
+        let was_lost = fate.lost_bytes > 0;
+        if was_lost && fate.lost_bytes >= bytes {
             self.open(new, sent.end, Some(EarlierCopy::Lost));
             return earlier;
         }
         let closed = self.close(sent.start, again);
-        if told.is_unknown || was_lost && sent.start < nxt {
+        if fate.is_unknown || was_lost && sent.start < nxt {
             for part in closed {
                 let has_arrived = part.copy == Some(EarlierCopy::Overtaken);
                 self.open(part.start, part.end, part.copy.filter(|_| has_arrived));
             }
             self.open(new, sent.end, None);
         } else if was_lost {
-            self.open_part(sent, told.lost_bytes);
-        } else if told.was_overtaken {
+            self.open_part(sent, fate.lost_bytes);
+        } else if fate.was_overtaken {
             let new = [(new, sent.end)].into_iter();
             for (start, end) in closed.iter().map(|part| (part.start, part.end)).chain(new) {
                 self.open(start, end, Some(EarlierCopy::Overtaken));

@@ -12,7 +12,7 @@ const LEAST_PACKETS: u64 = 200;
 /// Counts bursts sent in response to an ACK, and other bursts.
 #[derive(Debug, Default)]
 pub(super) struct Pacing {
-    heard: Option<Timestamp>,
+    acked_at: Option<Timestamp>,
     sent: Option<Timestamp>,
     answers: u64,
     unasked: u64,
@@ -21,14 +21,14 @@ pub(super) struct Pacing {
 impl Pacing {
     #[inline]
     pub(super) fn on_ack(&mut self, at: Timestamp) {
-        self.heard = Some(at);
+        self.acked_at = Some(at);
     }
 
     #[inline]
     pub(super) fn send(&mut self, at: Timestamp) {
         let is_burst = self.sent.is_some_and(|sent| at - sent < BURST);
         if !is_burst {
-            if self.heard.is_some_and(|heard| at - heard < ANSWER) {
+            if self.acked_at.is_some_and(|acked_at| at - acked_at < ANSWER) {
                 self.answers += 1;
             } else {
                 self.unasked += 1;

@@ -52,12 +52,12 @@ impl Echoes {
 
 /// ACKs on their way to a sender, not yet echoed by the sender's data.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct ReceivedAcks {
     departed: VecDeque<(u32, StreamOffset)>,
     ack: Option<StreamOffset>,
 }
 
-impl Heard {
+impl ReceivedAcks {
     /// Records an ACK. An ACK without a timestamp counts as received at once.
     #[inline]
     pub(super) fn push(&mut self, stamp: Option<u32>, ack: StreamOffset) {
@@ -74,7 +74,7 @@ impl Heard {
 
     /// The acknowledgment number known to the sender when it sent data that echoes `echo`.
     #[inline]
-    pub(super) fn by(&mut self, echo: Option<u32>) -> Option<StreamOffset> {
+    pub(super) fn known_at(&mut self, echo: Option<u32>) -> Option<StreamOffset> {
         while let Some(&(stamp, ack)) = self.departed.front()
             && echo.is_some_and(|echo| !is_after(stamp, echo))
         {
@@ -155,8 +155,8 @@ impl TickSearch {
         let ticks = i64::from(latest.wrapping_sub(first).cast_signed());
         let span = (ended - began).as_nanos();
         let tick = TICKS.into_iter().find(|tick| {
-            let told = ticks.saturating_mul(*tick);
-            ticks >= 50 && (told - span).abs() < span / 20
+            let elapsed = ticks.saturating_mul(*tick);
+            ticks >= 50 && (elapsed - span).abs() < span / 20
         });
         tick.map(TimeDelta::from_nanos)
     }

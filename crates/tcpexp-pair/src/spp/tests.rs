@@ -14,7 +14,7 @@ use tcpexp_testkit::scripted::Scripted;
 use tcpexp_testkit::{FrameSpec, TcpOptions, Transport, flag};
 
 /// Time range of the packets whose outcomes a test reports.
-const TOLD_NS: Range<i64> = 1_000_000_000..2_000_000_000;
+const REPORTED_NS: Range<i64> = 1_000_000_000..2_000_000_000;
 
 /// A connection with its SYN and traffic both ways before a test begins, and another connection
 /// that extends both captures beyond the test.
@@ -86,7 +86,7 @@ fn fates(text: &str) -> String {
     let millis = |passing: Option<Passing>| {
         let time: Option<Timestamp> = passing.map(|passing| passing.time);
         time.map_or("-".to_owned(), |time| {
-            let nanos = time.as_nanos() - TOLD_NS.start;
+            let nanos = time.as_nanos() - REPORTED_NS.start;
             format!("{}.{}", nanos / 1_000_000, nanos / 100_000 % 10)
         })
     };
@@ -94,7 +94,7 @@ fn fates(text: &str) -> String {
     for outcome in outcomes {
         let passings = [outcome.sent, outcome.received];
         let mut times = passings.iter().flatten().map(|passing| passing.time);
-        if times.all(|time| TOLD_NS.contains(&time.as_nanos())) {
+        if times.all(|time| REPORTED_NS.contains(&time.as_nanos())) {
             let [sent, received] = passings.map(millis);
             writeln!(lines, "{} {sent} {received}", outcome.fate.name()).unwrap();
         }
@@ -208,7 +208,7 @@ fn bytes_that_may_have_come_in_two_packets_are_credited_to_neither() {
 
 /// Ten segments without IP ID and timestamps, captured at the source from one second on and at the
 /// destination somewhat later, with their acknowledgments.
-fn segments_that_say_nothing() -> String {
+fn segments_without_identification() -> String {
     let mut text = String::new();
     for segment in 0..10_u32 {
         let (start, end) = (501 + segment * 1000, 1501 + segment * 1000);
@@ -225,14 +225,14 @@ fn segments_that_say_nothing() -> String {
 fn what_left_before_the_capture_is_not_taken_for_its_retransmission() {
     // The departures may be retransmissions and the arrivals their originals. The clock offset does
     // not help, since it is estimated from the same packets.
-    let fates = fates(&segments_that_say_nothing());
+    let fates = fates(&segments_without_identification());
     assert!(!fates.contains("delivered"), "{fates}");
     assert!(fates.contains("ambiguous"), "{fates}");
 }
 
 #[test]
 fn what_left_after_the_syn_was_seen_needs_no_further_proof() {
-    let fates = fates_within_connection(&segments_that_say_nothing());
+    let fates = fates_within_connection(&segments_without_identification());
     // The first two delays exceed the earlier ones by more than a round trip, as those of
     // retransmissions do; after them the path has become longer.
     assert_eq!(fates.matches("delivered").count(), 18, "{fates}");

@@ -119,10 +119,10 @@ fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibr
 
 /// True if calibration loads the path and this host receives the load.
 fn is_loaded(setup: &Setup, name: &str) -> bool {
-    let can_tell = |(_, router): (_, &Host)| router.os == Os::Linux;
+    let reports_queues = |(_, router): (_, &Host)| router.os == Os::Linux;
     setup.calibration.enabled
         && setup.path.forward.rate.is_some()
-        && setup.first(Role::Router).is_some_and(can_tell)
+        && setup.first(Role::Router).is_some_and(reports_queues)
         && setup
             .first(Role::Sink)
             .is_some_and(|(sink, _)| sink == name)

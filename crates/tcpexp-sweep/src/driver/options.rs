@@ -26,7 +26,7 @@ pub struct Options<'a> {
     /// Analyses each complete run while the next one runs.
     pub analyze: Option<Analysis<'a>>,
     /// Receives the events.
-    pub tell: &'a (dyn Fn(&Event<'_>) + Sync),
+    pub on_event: &'a (dyn Fn(&Event<'_>) + Sync),
 }
 
 /// Place of the runs.

@@ -51,7 +51,7 @@ pub fn sweep(plan: &Plan, options: &Options<'_>) -> Result<Summary, SweepError> 
             None => left.push(run),
         }
     }
-    (options.tell)(&Event::Planned {
+    (options.on_event)(&Event::Planned {
         left: left.len(),
         all: runs.len(),
     });
@@ -81,8 +81,8 @@ pub fn sweep(plan: &Plan, options: &Options<'_>) -> Result<Summary, SweepError> 
         result
     });
     summary.add(result?);
-    let told = json!({"summary": format!("{summary:?}")});
-    place.journal.note("end", told);
+    let fields = json!({"summary": format!("{summary:?}")});
+    place.journal.note("end", fields);
     Ok(summary)
 }
 
@@ -126,7 +126,7 @@ fn all(
                 return Err(SweepError::Interrupted);
             }
             let record = with_retries(plan, run, place, options)?;
-            (options.tell)(&Event::Ends { record: &record });
+            (options.on_event)(&Event::Ends { record: &record });
             summary.count(record.status);
             if record.status == Status::Complete {
                 drop(done.send(record.clone()));
@@ -173,7 +173,7 @@ fn with_retries(
 ) -> Result<RunRecord, SweepError> {
     let name = run.name();
     let what = describe(plan, run);
-    (options.tell)(&Event::Begins {
+    (options.on_event)(&Event::Begins {
         run: &name,
         what: &what,
     });
@@ -185,7 +185,7 @@ fn with_retries(
             .note("run", json!({"run": name, "what": what}));
         let record = match options.on {
             On::Hosts(reach) => {
-                let phase = |phase: &str| (options.tell)(&Event::Phase { run: &name, phase });
+                let phase = |phase: &str| (options.on_event)(&Event::Phase { run: &name, phase });
                 let around = Around {
                     plan_hash: &plan.hash,
                     varied: &plan.varied,
@@ -264,14 +264,14 @@ fn analyze(place: &Place, options: &Options<'_>, record: &RunRecord) -> bool {
         return true;
     }
     let failure = analyze(&dir).err();
-    let told = failure.as_deref();
-    (options.tell)(&Event::Analyzed {
+    let reason = failure.as_deref();
+    (options.on_event)(&Event::Analyzed {
         run: &record.run,
-        failure: told,
+        failure: reason,
     });
     place
         .journal
-        .note("analyzed", json!({"run": record.run, "failure": told}));
+        .note("analyzed", json!({"run": record.run, "failure": reason}));
     failure.is_none()
 }
 

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use super::dry_run;
 use crate::plan::Plan;
 
-fn told(plan: &str) -> String {
+fn dry_run_of(plan: &str) -> String {
     let plan = Plan::parse(Path::new("plan.toml"), plan).unwrap_or_else(|error| panic!("{error}"));
     dry_run(&plan).unwrap()
 }
@@ -100,7 +100,7 @@ duration = "1s"
 
 #[test]
 fn each_kind_of_traffic_has_its_commands() {
-    let text = told(KINDS);
+    let text = dry_run_of(KINDS);
     assert_snapshot!(part(&text, "dst1: servers"), @"
     spawn bulk-1-server bulk-1-server.txt 0 iperf3 -s -1 -p 5201
     await_server bulk-1-server 5201
@@ -160,7 +160,7 @@ fn each_kind_of_traffic_has_its_commands() {
 
 #[test]
 fn iperf_is_told_that_addresses_are_ipv6() {
-    let text = told(
+    let text = dry_run_of(
         r#"
         [hosts]
         a = { role = "source", interface = "eth1", address = "fd00:1::1" }
@@ -226,7 +226,7 @@ queue = "500ms"
 
 #[test]
 fn hosts_with_freebsd_have_commands_of_their_own() {
-    let text = told(FREEBSD);
+    let text = dry_run_of(FREEBSD);
     let (_, commands) = text.split_once("# ").unwrap();
     assert_snapshot!(commands, @"
     alice: preflight

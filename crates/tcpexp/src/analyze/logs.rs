@@ -121,10 +121,10 @@ impl<'a> Logs<'a> {
                 Ok(read) => self.outcome.read.push(read),
                 Err(error @ (Error::Write { .. } | Error::Encode { .. })) => return Err(error),
                 Err(error) if log.is_optional => {
-                    let told = super::warnings::chain(&error);
+                    let reason = super::warnings::chain(&error);
                     self.outcome
                         .warnings
-                        .push(format!("{told}; the log is left out"));
+                        .push(format!("{reason}; the log is left out"));
                 }
                 Err(error) => return Err(error),
             }

@@ -50,7 +50,7 @@ mod tests {
             {"kind":"fq_codel","handle":"10:","parent":"1:1","bytes":1500,"packets":1,"drops":2,
              "overlimits":0,"requeues":0,"backlog":4500,"qlen":3,"ecn_mark":7}]}"#;
         let states = states(line).unwrap();
-        let told: Vec<_> = states
+        let lines: Vec<_> = states
             .iter()
             .map(|(at, state)| {
                 let text =
@@ -67,7 +67,7 @@ mod tests {
                 )
             })
             .collect();
-        insta::assert_snapshot!(told.join("\n"), @"
+        insta::assert_snapshot!(lines.join("\n"), @"
         1767225609000000001 right htb under -: Some(0) packets, Some(0) dropped, None marked
         1767225609000000001 right fq_codel under 1:1: Some(3) packets, Some(2) dropped, Some(7) marked
         ");

@@ -10,7 +10,7 @@ use tcpexp_measure::sender::{SenderOptions, SenderRow, SenderSummary, sender_sta
 use tcpexp_measure::throughput::{
     ThroughputBin, ThroughputCounter, ThroughputOptions, ThroughputRow, ThroughputTotals,
 };
-use tcpexp_measure::{Either, Overheard, Position};
+use tcpexp_measure::{Either, Position, Tee};
 use tcpexp_pair::spp::Point;
 use tcpexp_table::SenderEvent;
 use tcpexp_table::dataset::{
@@ -69,7 +69,7 @@ impl Replay<'_> {
         let mut walk = self.recording.walk_once(self.tunnels)?;
         let mut counter = ThroughputCounter::new(self.throughput);
         let mut outcome = Ok(());
-        let mut packets = Overheard::new(&mut walk, |sighted| {
+        let mut packets = Tee::new(&mut walk, |sighted| {
             if outcome.is_ok() {
                 outcome = counter.take(sighted, &mut |row| self.bin(&row, throughput));
             }

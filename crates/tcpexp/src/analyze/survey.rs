@@ -1,6 +1,6 @@
 //! The first pass over a capture, which collects the prerequisites of all rows.
 
-use tcpexp_measure::Overheard;
+use tcpexp_measure::Tee;
 use tcpexp_measure::flows::{Connection, ConnectionSummary};
 use tcpexp_measure::sender::Hindsight;
 use tcpexp_pair::spp::Survey;
@@ -30,7 +30,7 @@ impl Surveyed {
         let mut walk = recording.walk_once(tunnels)?;
         let mut sample = Survey::default();
         let mut connections = Vec::new();
-        let mut packets = Overheard::new(&mut walk, |sighted| {
+        let mut packets = Tee::new(&mut walk, |sighted| {
             if has_other {
                 sample.observe(sighted);
             }

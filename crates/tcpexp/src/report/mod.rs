@@ -49,7 +49,7 @@ pub fn report(dir: &Path) -> Result<Page, Error> {
         .collect();
     let (pages, rows): (Vec<PageRun>, Vec<_>) = pages?.into_iter().unzip();
     let flows = flow_table(rows.into_iter().flatten().collect());
-    let cells_told = is_sweep.then(|| cell_table(dir)).transpose()?;
+    let cells_table = is_sweep.then(|| cell_table(dir)).transpose()?;
     let cells: BTreeSet<_> = pages.iter().filter_map(|run| run.cell.as_ref()).collect();
     let summary = match (pages.len(), cells.len()) {
         (1, _) => "One run.".to_owned(),
@@ -61,7 +61,7 @@ pub fn report(dir: &Path) -> Result<Page, Error> {
         parameters: parameters(records.iter().flatten()),
         panels: [RTT, WINDOW, GOODPUT, QUEUE].map(axis).into(),
         distributions: vec![axis(RTT)],
-        tables: cells_told.into_iter().chain([flows]).collect(),
+        tables: cells_table.into_iter().chain([flows]).collect(),
         runs: pages,
     })
 }

@@ -164,16 +164,17 @@ impl Measured {
                 if !recut {
                     counted.push((at(&sent, Fate::Delivered), c.matched));
                 }
-                for (told, counted) in counted {
-                    assert_eq!(told, counted, "{direction} {summary:#?}");
+                for (reported, counted) in counted {
+                    assert_eq!(reported, counted, "{direction} {summary:#?}");
                 }
                 // Packets not held back until the flow was found appear in the counts only.
-                let told = [at(&sent, Fate::Outside), at(&received, Fate::Outside)];
-                for (told, counted) in told.into_iter().zip([c.outside, c.arrivals_outside]) {
+                let reported = [at(&sent, Fate::Outside), at(&received, Fate::Outside)];
+                for (reported, counted) in reported.into_iter().zip([c.outside, c.arrivals_outside])
+                {
                     let all_held = c.seen.max(c.arrived) <= HELD;
                     assert!(
-                        told == counted || (told < counted && !all_held),
-                        "{told} of {counted}, {direction} {summary:#?}"
+                        reported == counted || (reported < counted && !all_held),
+                        "{reported} of {counted}, {direction} {summary:#?}"
                     );
                 }
             }

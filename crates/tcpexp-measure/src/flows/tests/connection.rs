@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn whole_connection_is_told_in_three_lines() {
-    assert_snapshot!(told("
+    assert_snapshot!(rendered("
         0.000 > S sackok ts 1 0 mss 1460 wscale 7
         0.040 < S. sackok ts 9 1 mss 1400 wscale 2
         0.041 > . ts 42 9
@@ -85,17 +85,17 @@ fn ecn_is_agreed_by_its_two_different_requests() {
 
 #[test]
 fn handshake_gives_the_whole_round_trip_wherever_it_is_captured() {
-    assert_snapshot!(told(AT_INITIATOR), @r"
+    assert_snapshot!(rendered(AT_INITIATOR), @r"
     tcp open 40 ms, at initiator, handshake 40 ms
     forward: 2 sent, RTT 40 ms..40 ms
     reverse: 1 sent, RTT 0 ns..0 ns
     ");
-    assert_snapshot!(told(AT_RESPONDER), @r"
+    assert_snapshot!(rendered(AT_RESPONDER), @r"
     tcp open 40 ms, at responder, handshake 40 ms
     forward: 2 sent, RTT 0 ns..0 ns
     reverse: 1 sent, RTT 40 ms..40 ms
     ");
-    assert_snapshot!(told("
+    assert_snapshot!(rendered("
         0.000 > S
         0.025 < S.
         0.040 > .
@@ -108,7 +108,7 @@ fn handshake_gives_the_whole_round_trip_wherever_it_is_captured() {
 
 #[test]
 fn handshake_of_which_a_part_was_sent_twice_gives_no_round_trip() {
-    assert_snapshot!(told("
+    assert_snapshot!(rendered("
         0.000 > S
         1.000 > S
         1.040 < S.
@@ -118,7 +118,7 @@ fn handshake_of_which_a_part_was_sent_twice_gives_no_round_trip() {
     forward: 3 sent, 1 by timeout
     reverse: 1 sent, RTT 0 ns..0 ns
     ");
-    assert_snapshot!(told("
+    assert_snapshot!(rendered("
         0.000 > S
         0.040 < S.
         1.040 < S. 0
@@ -132,7 +132,7 @@ fn handshake_of_which_a_part_was_sent_twice_gives_no_round_trip() {
 
 #[test]
 fn vantage_is_told_by_data_and_acks_where_the_handshake_was_not_captured() {
-    assert_snapshot!(told("
+    assert_snapshot!(rendered("
         0.000 > 1:101(100)
         0.040 < 1:101(100)
         0.041 > .
@@ -141,7 +141,7 @@ fn vantage_is_told_by_data_and_acks_where_the_handshake_was_not_captured() {
     forward: 2 sent, 1 with data, 100 bytes, 100 unique, RTT 40 ms..40 ms
     reverse: 1 sent, 1 with data, 100 bytes, 100 unique, RTT 1 ms..1 ms
     ");
-    assert_snapshot!(told("
+    assert_snapshot!(rendered("
         0.000 > 1:101(100)
         0.001 < 1:101(100)
         0.041 > .
@@ -190,7 +190,7 @@ fn one_way_of_a_connection_that_works_is_open() {
 
 #[test]
 fn datagrams_are_counted_and_nothing_else_is_told_of_them() {
-    assert_snapshot!(told("
+    assert_snapshot!(rendered("
         0.000 > udp 100
         0.010 > udp 100 tos 3
         0.020 < udp 20
@@ -216,7 +216,7 @@ fn bytes_of_each_layer_are_counted() {
 
 #[test]
 fn connections_side_by_side_do_not_mix() {
-    assert_snapshot!(told("
+    assert_snapshot!(rendered("
         0.000 > S flow 1
         0.001 > S flow 2
         0.040 < S. flow 1

@@ -40,7 +40,7 @@ fn connections(text: &str) -> Vec<ConnectionSummary> {
 }
 
 /// One line per connection and one per direction; values not seen are left out.
-fn told(text: &str) -> String {
+fn rendered(text: &str) -> String {
     let mut lines = String::new();
     for connection in connections(text) {
         writeln!(lines, "{}", about(&connection)).unwrap();

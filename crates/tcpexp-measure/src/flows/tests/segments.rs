@@ -94,7 +94,7 @@ fn at_the_receiver_counters_tell_what_was_overtaken_from_what_was_sent_again() {
 #[test]
 fn what_nothing_tells_about_is_undecided() {
     // No identification, no timestamps, no round trip.
-    assert_snapshot!(told("
+    assert_snapshot!(rendered("
         0.100 > 1:1001(1000) id 0
         0.101 > 2001:3001(1000) id 0
         0.102 > 1001:2001(1000) id 0

@@ -71,7 +71,7 @@ impl Engine<'_> {
             return Cause::Spurious;
         };
         let last = missing.last().unwrap_or(first);
-        let heard = self.exchange.last_acked().unwrap_or(first.sent);
+        let acked_at = self.exchange.last_acked().unwrap_or(first.sent);
         let armed = self
             .exchange
             .last_advance()
@@ -84,14 +84,18 @@ impl Engine<'_> {
         let evidence = Evidence {
             is_head: first.start == stream.una,
             is_tail: last.end == stream.nxt,
-            is_answer: sent.at - heard < ANSWER,
+            is_answer: sent.at - acked_at < ANSWER,
             has_acks: true,
             is_loss_reported: self.board.has_sacked(),
             owes: self.board.owes(),
             repair,
             may_probe: self.timer.is_linux() && self.state.is_open() && !self.exchange.has_probed,
             waited: sent.at - armed,
-            idle: sent.at - self.exchange.last_sent().map_or(heard, |at| at.max(heard)),
+            idle: sent.at
+                - self
+                    .exchange
+                    .last_sent()
+                    .map_or(acked_at, |at| at.max(acked_at)),
             srtt: self.timer.srtt(),
             rto: self.timer.rto(),
         };

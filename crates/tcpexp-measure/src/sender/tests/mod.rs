@@ -28,8 +28,8 @@ fn rows(text: &str, options: SenderOptions) -> Vec<SenderRow> {
 
 /// Rows of a capture taken at the client, which sends; samples as
 /// `una+flight pipe cwnd source phase`, counted in bytes from the first byte and in segments.
-fn told(text: &str) -> String {
-    tell(rows(
+fn replay(text: &str) -> String {
+    render(rows(
         text,
         SenderOptions {
             position: Some(Position::Sender),
@@ -38,7 +38,7 @@ fn told(text: &str) -> String {
     ))
 }
 
-fn tell(rows: Vec<SenderRow>) -> String {
+fn render(rows: Vec<SenderRow>) -> String {
     let mut lines = String::new();
     let mut first = None;
     for row in rows {
@@ -112,7 +112,7 @@ fn window_shows_in_what_is_in_the_network_while_acks_are_answered() {
         0.125000 < ack 8893 ts 984 84
         "
     );
-    assert_snapshot!(told(&text), @r"
+    assert_snapshot!(replay(&text), @r"
     0+3952 pipe 4 cwnd 10 application_limited slow_start
     988+4940 pipe 5 cwnd 10 application_limited slow_start
     1976+4940 pipe 5 cwnd 10 application_limited slow_start
@@ -123,7 +123,7 @@ fn window_shows_in_what_is_in_the_network_while_acks_are_answered() {
 
 #[test]
 fn selective_acknowledgments_begin_a_recovery_that_reduces_the_window() {
-    assert_snapshot!(told(&lossy("")), @r"
+    assert_snapshot!(replay(&lossy("")), @r"
     0+4940 pipe 5 cwnd 10 application_limited slow_start
     0+4940 pipe 4 cwnd 10 application_limited slow_start
     0+4940 pipe 3 cwnd 10 application_limited slow_start
@@ -176,7 +176,7 @@ fn what_is_sent_after_a_silence_is_no_threshold_of_the_recovery_before() {
         1.166000 < ack 6917 ts 2025 1125
         "
     );
-    assert_snapshot!(told(&text), @r"
+    assert_snapshot!(replay(&text), @r"
     0+4940 pipe 5 cwnd 10 application_limited slow_start
     0+4940 pipe 4 cwnd 10 application_limited slow_start
     0+4940 pipe 3 cwnd 10 application_limited slow_start
@@ -196,9 +196,9 @@ fn a_probe_beyond_the_window_is_no_threshold_of_the_recovery_before() {
         0.286000 <",
     );
     assert!(
-        told(&text).contains("recovery 0 fast to Some(3)"),
+        replay(&text).contains("recovery 0 fast to Some(3)"),
         "{}",
-        told(&text)
+        replay(&text)
     );
 }
 
@@ -212,7 +212,7 @@ fn a_loss_in_a_recovery_begins_the_next_one_where_it_ends() {
         0.125000 <",
     );
     let text = text.replace("0.125010 > 5929:6917", "0.125010 > 6917:7905");
-    assert_snapshot!(told(&text), @r"
+    assert_snapshot!(replay(&text), @r"
     0+4940 pipe 5 cwnd 10 application_limited slow_start
     0+4940 pipe 4 cwnd 10 application_limited slow_start
     0+4940 pipe 3 cwnd 10 application_limited slow_start
@@ -245,7 +245,7 @@ fn timeout_backs_off_and_leaves_one_segment_in_the_network() {
         0.910000 < ack 4941 ts 1780 870
         "
     );
-    assert_snapshot!(told(&text), @r"
+    assert_snapshot!(replay(&text), @r"
     retransmitted timeout
     retransmitted timeout
     0+3952 pipe 1 cwnd 1 recovery loss_recovery
@@ -271,7 +271,7 @@ fn probe_of_the_tail_is_no_recovery() {
         0.209000 < ack 3953 ts 1068 169
         "
     );
-    assert_snapshot!(told(&text), @r"
+    assert_snapshot!(replay(&text), @r"
     0+3952 pipe 4 cwnd 10 application_limited slow_start
     retransmitted tail_loss_probe
     2964+988 pipe 1 cwnd 10 application_limited slow_start
@@ -296,7 +296,7 @@ fn reduction_is_taken_back_when_the_original_turns_out_to_have_arrived() {
         0.126000 < ack 5929 sack 1:989 ts 985 85
         "
     );
-    assert_snapshot!(told(&text), @r"
+    assert_snapshot!(replay(&text), @r"
     0+4940 pipe 5 cwnd 10 application_limited slow_start
     0+4940 pipe 4 cwnd 10 application_limited slow_start
     0+4940 pipe 3 cwnd 10 application_limited slow_start
@@ -321,7 +321,7 @@ fn offsets_go_on_when_sequence_numbers_wrap() {
         0.081 < ack 0
         0.082 < ack 2000
     ";
-    assert_snapshot!(told(wrapping), @r"
+    assert_snapshot!(replay(wrapping), @r"
     0+4000 pipe 4 cwnd 10 application_limited slow_start
     1000+3000 pipe 3 cwnd 10 application_limited slow_start
     2000+2000 pipe 2 cwnd 10 application_limited slow_start
@@ -351,7 +351,7 @@ fn without_sack_each_duplicate_ack_stands_for_a_segment() {
         0.166010 > 6001:7001(1000)
         0.206000 < ack 7001
     ";
-    assert_snapshot!(told(text), @r"
+    assert_snapshot!(replay(text), @r"
     0+6000 pipe 6 cwnd 10 application_limited slow_start
     0+6000 pipe 5 cwnd 10 application_limited slow_start
     0+6000 pipe 4 cwnd 10 application_limited slow_start

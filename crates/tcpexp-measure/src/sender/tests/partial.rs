@@ -22,7 +22,7 @@ fn nothing_is_claimed_of_a_window_before_the_first_captured_data_is_acknowledged
         1.043 > 16001:17001(1000)
         1.044 < ack 15001
     ";
-    assert_snapshot!(told(text), @r"
+    assert_snapshot!(replay(text), @r"
     0+1000 pipe 1 cwnd - warm_up slow_start
     0+2000 pipe 2 cwnd - warm_up slow_start
     0+3000 pipe 3 cwnd - warm_up slow_start
@@ -62,7 +62,7 @@ fn gap_of_a_gigabyte_starts_the_state_anew() {
         1.082 > 1000002001:1000003001(1000)
         1.121 < ack 1000003001
     ";
-    assert_snapshot!(told(text), @r"
+    assert_snapshot!(replay(text), @r"
     0+2000 pipe 2 cwnd - warm_up slow_start
     1000000000+2000 pipe 2 cwnd - warm_up slow_start
     1000002000+1000 pipe 1 cwnd 4 application_limited slow_start
@@ -95,7 +95,7 @@ fn what_the_capture_missed_was_sent_all_the_same() {
         0.121000 < ack 6917 ts 980 81
         "
     );
-    assert_snapshot!(told(&text), @r"
+    assert_snapshot!(replay(&text), @r"
     0+5928 pipe 6 cwnd 10 application_limited slow_start
     5928+988 pipe 1 cwnd 16 application_limited slow_start
     ");
@@ -113,8 +113,8 @@ fn at_a_receiver_without_timestamps_nothing_is_claimed() {
         0.041003 > 3001:4001(1000)
         0.041010 < ack 4001
     ";
-    let told = tell(rows(text, SenderOptions::default()));
-    assert_snapshot!(told, @"0+4000 pipe - cwnd - not_seen -");
+    let rendered = render(rows(text, SenderOptions::default()));
+    assert_snapshot!(rendered, @"0+4000 pipe - cwnd - not_seen -");
 }
 
 #[test]
@@ -133,8 +133,8 @@ fn at_a_receiver_timestamps_tell_what_the_sender_knew() {
         0.082000 > 4941:5929(988) ts 82 942
         0.082010 < ack 5929 ts 982 82
     ";
-    let told = tell(rows(text, SenderOptions::default()));
-    assert_snapshot!(told, @r"
+    let rendered = render(rows(text, SenderOptions::default()));
+    assert_snapshot!(rendered, @r"
     0+3952 pipe 4 cwnd 10 application_limited slow_start
     988+3952 pipe 4 cwnd 10 application_limited slow_start
     1976+3952 pipe 4 cwnd 10 application_limited slow_start

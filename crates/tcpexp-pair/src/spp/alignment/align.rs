@@ -100,7 +100,7 @@ impl Alignment {
         let found = common.len() as u64;
         let recurrences = [&src.repeats.found, &dst.repeats.found];
         common.retain(|(a, b)| {
-            a.fields.is_tcp || Recurrences::tell_apart(recurrences, [&a.fields, &b.fields])
+            a.fields.is_tcp || Recurrences::is_distinguishable(recurrences, [&a.fields, &b.fields])
         });
         let alike = alike + found - common.len() as u64;
         let common = Identification::without_sent_again(common);

@@ -183,7 +183,7 @@ impl Recurrences {
     }
 
     /// True if a datagram in both captures is distinguishable from all others of its flow.
-    pub(super) fn tell_apart(captures: [&Self; 2], [a, b]: [&FieldValues; 2]) -> bool {
+    pub(super) fn is_distinguishable(captures: [&Self; 2], [a, b]: [&FieldValues; 2]) -> bool {
         let same_payload = a.checksum == b.checksum && a.checksum != 0;
         Self::period_between(captures, [a.ends(), b.ends()], same_payload).is_none()
     }

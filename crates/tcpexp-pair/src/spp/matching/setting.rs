@@ -129,7 +129,7 @@ impl Setting {
 
     /// True if a packet of a `stream` with recurring datagrams is the only identical one that can
     /// arrive at its time.
-    pub(in crate::spp) fn tells_apart(
+    pub(in crate::spp) fn is_unambiguous(
         &self,
         path_direction: PathDirection,
         stream: &Stream,
@@ -173,7 +173,7 @@ impl Setting {
         };
         let smallest = smallest - self.coarseness;
         if stream.period().is_some() {
-            let is_any = self.tells_apart(path_direction, stream);
+            let is_any = self.is_unambiguous(path_direction, stream);
             return UsualOwds::of_recurring(
                 smallest,
                 self.longest_of_recurring(path_direction),

@@ -61,7 +61,7 @@ impl Shard {
             outcomes,
             ..
         } = self;
-        let told = outcomes.as_ref().map_or(0, Vec::len);
+        let reported = outcomes.as_ref().map_or(0, Vec::len);
         for path_direction in PathDirection::BOTH {
             in_flight[path_direction.index()].expire(horizon, |expired| {
                 let Expired {
@@ -97,7 +97,7 @@ impl Shard {
         }
         // A hash map has no order.
         if let Some(outcomes) = outcomes {
-            outcomes[told..].sort_by_key(|o| (o.known_at(), o.flow, o.direction, o.number));
+            outcomes[reported..].sort_by_key(|o| (o.known_at(), o.flow, o.direction, o.number));
         }
     }
 }

@@ -4,19 +4,19 @@ use tcpexp_flow::{Packets, Sighted};
 
 /// Calls `listener` with each packet before the packet is shown, for a second measurement in the
 /// same pass.
-pub struct Overheard<'a, P, L> {
+pub struct Tee<'a, P, L> {
     packets: &'a mut P,
     listener: L,
 }
 
-impl<'a, P: Packets, L: FnMut(&Sighted<'_>) + Send> Overheard<'a, P, L> {
+impl<'a, P: Packets, L: FnMut(&Sighted<'_>) + Send> Tee<'a, P, L> {
     /// Creates a tee of `packets` for `listener`.
     pub fn new(packets: &'a mut P, listener: L) -> Self {
         Self { packets, listener }
     }
 }
 
-impl<P: Packets, L: FnMut(&Sighted<'_>) + Send> Packets for Overheard<'_, P, L> {
+impl<P: Packets, L: FnMut(&Sighted<'_>) + Send> Packets for Tee<'_, P, L> {
     fn show(&mut self, count: usize, mut each: impl FnMut(&Sighted<'_>)) -> usize {
         let listener = &mut self.listener;
         self.packets.show(count, |sighted| {
@@ -34,9 +34,9 @@ mod tests {
     #[test]
     fn listener_and_reader_see_the_same_packets() {
         let mut packets = Scripted::new("0.1 > udp 1\n0.2 > udp 2\n0.3 > udp 3");
-        let (mut heard, mut seen) = (Vec::new(), Vec::new());
-        let mut overheard = Overheard::new(&mut packets, |sighted| heard.push(sighted.at));
-        while overheard.show(2, |sighted| seen.push(sighted.at)) > 0 {}
-        assert_eq!((heard.len(), heard), (3, seen));
+        let (mut teed, mut seen) = (Vec::new(), Vec::new());
+        let mut tee = Tee::new(&mut packets, |sighted| teed.push(sighted.at));
+        while tee.show(2, |sighted| seen.push(sighted.at)) > 0 {}
+        assert_eq!((teed.len(), teed), (3, seen));
     }
 }
