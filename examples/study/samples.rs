@@ -21,7 +21,7 @@ pub enum Sample {
 
 /// Threshold of a rise in milliseconds: smaller rises are processing time, not another queued
 /// packet.
-const LEAST_STEP_MS: f64 = 0.1;
+const MIN_STEP_MS: f64 = 0.1;
 
 impl Sample {
     /// Returns the statistic with this name.
@@ -40,7 +40,7 @@ impl Sample {
             Self::Max => rtts_ms.iter().copied().reduce(f64::max),
             Self::Step => {
                 let rises = rtts_ms.windows(2).map(|pair| pair[1] - pair[0]);
-                median(rises.filter(|rise| *rise > LEAST_STEP_MS).collect())
+                median(rises.filter(|rise| *rise > MIN_STEP_MS).collect())
             }
             Self::Ping => median(rtts_ms.to_vec()),
         }

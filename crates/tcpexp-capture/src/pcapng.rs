@@ -20,7 +20,7 @@ const SHORTEST_BLOCK_BYTES: usize = SHORTEST_BLOCK as usize;
 /// Upper bound on the interfaces kept for one file, over all its sections. A machine with a network
 /// interface for each of its containers has some thousands; a description of 32 bytes takes some
 /// hundred in memory.
-const MOST_INTERFACES: usize = 1 << 16;
+const MAX_INTERFACES: usize = 1 << 16;
 
 /// A walk over the blocks of a pcapng file.
 #[derive(Debug)]
@@ -233,10 +233,10 @@ impl NgWalk {
             OPB_MAGIC => return self.old_packet(block),
             SPB_MAGIC => return self.simple_packet(block),
             SHB_MAGIC => return self.section(block, order),
-            IDB_MAGIC if self.interfaces.len() == MOST_INTERFACES => {
+            IDB_MAGIC if self.interfaces.len() == MAX_INTERFACES => {
                 let damage = Damage::TooManyInterfaces {
                     offset: block.offset,
-                    limit: MOST_INTERFACES,
+                    limit: MAX_INTERFACES,
                 };
                 return Step::Skip(block.bytes, damage);
             }
@@ -720,10 +720,10 @@ mod tests {
     #[test]
     fn interfaces_beyond_the_limit_are_skipped_with_their_packets() {
         let mut bytes = little().section();
-        for _ in 0..=MOST_INTERFACES {
+        for _ in 0..=MAX_INTERFACES {
             bytes = bytes.interface(1, 0, &[]);
         }
-        let limit = u32::try_from(MOST_INTERFACES).unwrap();
+        let limit = u32::try_from(MAX_INTERFACES).unwrap();
         let file = bytes
             .packet(limit - 1, 1, 1, &[1])
             .packet(limit, 2, 1, &[2])
@@ -733,7 +733,7 @@ mod tests {
         assert!(capture.next_record().is_none());
         assert_eq!(
             (capture.interfaces().len(), capture.damaged_places()),
-            (MOST_INTERFACES, 2)
+            (MAX_INTERFACES, 2)
         );
         assert_snapshot!(capture.damage().unwrap(), @"interface at byte 1572892 is one more than the 65536 that a file may have");
     }

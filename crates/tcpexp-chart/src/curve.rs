@@ -17,11 +17,11 @@ use crate::{DelaySeries, Error};
 
 /// Maximum number of bins in a drawn series, of up to four samples each: more than seven per
 /// millimetre.
-const MOST_BINS: usize = 700;
+const MAX_BINS: usize = 700;
 /// Maximum number of steps in a drawn distribution: more than ten per millimetre.
 const STEPS: u64 = 500;
 /// Series with fewer samples are drawn as dots: a line would suggest samples in between.
-const LEAST_JOINED: u64 = 200;
+const MIN_JOINED: u64 = 200;
 /// A series with its colour.
 pub(crate) struct Curve {
     ink: Ink,
@@ -81,13 +81,13 @@ impl Curve {
             .lost_at
             .times()
             .map_or((first, last), |lost| (first.min(lost.0), last.max(lost.1)));
-        let lost_at = series.lost_at.points(MOST_BINS).into_iter();
+        let lost_at = series.lost_at.points(MAX_BINS).into_iter();
         Some(Self {
             ink,
             label: series.label.clone(),
             times,
             delay,
-            over_time: series.over_time.points(MOST_BINS),
+            over_time: series.over_time.points(MAX_BINS),
             lost_at: lost_at.map(|(time, ())| time).collect(),
             lost: series.lost,
             distribution,
@@ -119,7 +119,7 @@ impl Curve {
                 (x, shown.value(nanos(delay)))
             })
             .collect();
-        let join = if self.delay.samples < LEAST_JOINED {
+        let join = if self.delay.samples < MIN_JOINED {
             Join::Never
         } else {
             Join::Straight

@@ -27,7 +27,7 @@ pub(crate) const MEASURED_WIDTH: u32 = 9;
 
 /// Maximum number of bins in a drawn line, of up to four samples each: more than four per
 /// millimetre.
-const MOST_BINS: usize = 700;
+const MAX_BINS: usize = 700;
 
 /// The windows of one sender over time, in bounded memory except for the recoveries.
 #[derive(Clone, Debug, Default)]
@@ -236,7 +236,7 @@ impl<'a> Figure<'a> {
             (&series.cwnd, ESTIMATE, 3),
         ] {
             let points: Vec<Point> = line
-                .points(MOST_BINS)
+                .points(MAX_BINS)
                 .into_iter()
                 .map(|(at, segments)| (seconds(at), f64::from(segments)))
                 // A log may start before the capture, and a threshold may be above all windows.

@@ -11,7 +11,7 @@ use crate::stroke::{Marker, Stroke};
 use crate::theme::Ink;
 
 /// Minimum width of a shade: a fifth of a millimetre.
-const LEAST_SHADE: i32 = 2;
+const MIN_SHADE: i32 = 2;
 /// The whole panel, in fractions of its axes.
 const ALL: Window = Window {
     x: (0.0, 1.0),
@@ -178,7 +178,7 @@ fn draw_shade(
     let across = |x: f64| panel.place(panel.fraction((x, panel.y.low))).0;
     let Frame { top, bottom, .. } = panel.frame;
     let (left, right) = (across(start), across(end));
-    canvas.area((left, top), (right.max(left + LEAST_SHADE), bottom), ink)
+    canvas.area((left, top), (right.max(left + MIN_SHADE), bottom), ink)
 }
 
 /// Removes points that do not change the picture.

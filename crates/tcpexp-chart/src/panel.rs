@@ -19,9 +19,9 @@ const ROW: i32 = TEXT_HEIGHT + GAP;
 const TICK_ROOM: (i32, i32) = (110, 70);
 
 /// Maximum number of lines of a wrapped tick label.
-const MOST_LINES: usize = 3;
+const MAX_LINES: usize = 3;
 /// Maximum height of an upright label: 26 mm, half of a panel at the default size.
-const MOST_UPRIGHT: i32 = 260;
+const MAX_UPRIGHT: i32 = 260;
 
 /// Length of a mark. A mark shows the time of an event; its length has no meaning.
 const MARK_LENGTH: i32 = 20;
@@ -289,7 +289,7 @@ impl Labels {
                 room: ROW + more * (TEXT_HEIGHT + 2),
             };
         }
-        let fits = |text: &str| canvas.text_width(text) <= MOST_UPRIGHT;
+        let fits = |text: &str| canvas.text_width(text) <= MAX_UPRIGHT;
         let lines: Vec<Vec<String>> = names()
             .map(|name| vec![shortened_inside(name, fits)])
             .collect();
@@ -306,7 +306,7 @@ impl Labels {
     }
 }
 
-/// Wraps `text` into at most [`MOST_LINES`] lines that fit; `None` if a word is too long or the
+/// Wraps `text` into at most [`MAX_LINES`] lines that fit; `None` if a word is too long or the
 /// text needs more lines.
 pub(crate) fn wrapped(text: &str, fits: impl Fn(&str) -> bool) -> Option<Vec<String>> {
     let mut lines: Vec<String> = Vec::new();
@@ -318,7 +318,7 @@ pub(crate) fn wrapped(text: &str, fits: impl Fn(&str) -> bool) -> Option<Vec<Str
             None => return None,
         }
     }
-    (lines.len() <= MOST_LINES).then_some(lines)
+    (lines.len() <= MAX_LINES).then_some(lines)
 }
 
 /// Height of the rows of band names.

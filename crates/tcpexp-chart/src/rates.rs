@@ -17,12 +17,12 @@ use crate::{Error, Style, Svg, Thinned};
 /// Maximum number of coloured flows: the palette's black is reserved for the link.
 const COLOURED: usize = SERIES - 1;
 /// Maximum number of groups of bins in a drawn line, of up to four bins each: five per millimetre.
-const MOST_BINS: usize = 800;
+const MAX_BINS: usize = 800;
 /// If a line has more corners than this, all lines are thin: five corners per millimetre.
 const MANY_CORNERS: usize = 800;
 /// Flows with a peak below 1/50 of the highest flow's peak are omitted: their lines would stay
 /// within a millimetre of the axis.
-const LEAST_SEEN: u64 = 50;
+const MIN_SEEN: u64 = 50;
 /// Extra width of totals over the lines on them, so that both are visible where they coincide.
 const WIDER: u32 = 4;
 
@@ -78,7 +78,7 @@ impl RateSeries {
     /// The corners of the stepped line, in seconds since `start`.
     fn steps(&self, start: Timestamp, unit: RateUnit) -> Vec<Point> {
         let seconds = |time: Timestamp| (time - start).as_seconds_f64();
-        let points = self.over_time.points(MOST_BINS).into_iter();
+        let points = self.over_time.points(MAX_BINS).into_iter();
         let mut points: Vec<Point> = points
             .map(|(time, rate_bps)| (seconds(time), unit.value(rate_bps)))
             .collect();
@@ -125,7 +125,7 @@ impl<'a> Figure<'a> {
     ) -> Option<Self> {
         let highest_flow = flows.iter().map(|series| series.highest_bps).max();
         let is_seen = |series: &RateSeries| {
-            highest_flow.is_some_and(|highest| series.highest_bps >= highest / LEAST_SEEN)
+            highest_flow.is_some_and(|highest| series.highest_bps >= highest / MIN_SEEN)
         };
         let mut most: Vec<usize> = (0..flows.len()).filter(|&i| is_seen(&flows[i])).collect();
         most.sort_by_key(|&index| Reverse(flows[index].sum_bps));
@@ -315,7 +315,7 @@ mod tests {
         let rates: Vec<u64> = (0..100_000).map(|n| n * 7919 % 1_000_003).collect();
         let flow = series("noise", 0, &rates);
         let steps = flow.steps(Timestamp::from_nanos(0), RateUnit::of(1_000_003));
-        assert!(steps.len() < 8 * MOST_BINS);
+        assert!(steps.len() < 8 * MAX_BINS);
         let highest = steps.iter().map(|(_, y)| *y).fold(0.0, f64::max);
         let most = rates.iter().max().copied().unwrap();
         assert!((highest - RateUnit::of(1_000_003).value(most)).abs() < 1e-9);

@@ -15,7 +15,7 @@ const BETWEEN: (i32, i32) = (40, 14);
 /// Height of a title above a panel.
 const TITLE: i32 = TEXT_HEIGHT + 14;
 /// Minimum width and height of a panel's data area; a figure with less room is an error.
-const LEAST_INSIDE: i32 = 120;
+const MIN_INSIDE: i32 = 120;
 /// Target height of the data area in a figure that may grow: 30 mm for a single panel, 20 mm for
 /// each of several.
 ///
@@ -244,7 +244,7 @@ impl Scene {
 
     fn check_room(&self, panels: &[Vec<Panel>], size: FigureSize) -> Result<(), Error> {
         let least = panels.iter().flatten().map(Panel::room).min();
-        if least.is_some_and(|room| room >= LEAST_INSIDE) {
+        if least.is_some_and(|room| room >= MIN_INSIDE) {
             return Ok(());
         }
         Err(Error::TooSmall {

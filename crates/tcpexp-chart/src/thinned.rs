@@ -3,7 +3,7 @@
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Maximum number of bins: several per printed dot of a chart.
-const MOST_BINS: usize = 4096;
+const MAX_BINS: usize = 4096;
 /// Width of the initial bins as a power of two of nanoseconds: about a microsecond.
 const FIRST_SHIFT: u32 = 10;
 
@@ -46,7 +46,7 @@ impl<V: Copy + Ord> Thinned<V> {
     /// Adds one sample.
     pub fn add(&mut self, time: Timestamp, value: V) {
         self.absorb(Bin::of((time, value)));
-        self.widen(MOST_BINS);
+        self.widen(MAX_BINS);
     }
 
     /// Adds all samples that `other` kept.
@@ -57,7 +57,7 @@ impl<V: Copy + Ord> Thinned<V> {
         for &bin in &other.bins {
             self.absorb(bin);
         }
-        self.widen(MOST_BINS);
+        self.widen(MAX_BINS);
     }
 
     /// The kept samples in order of time, thinned to at most `most_bins` bins of up to four
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn few_samples_are_all_kept() {
         let samples: Vec<_> = (0..4000).map(|n| (n * 2_000, n * n % 97)).collect();
-        let kept = thinned(samples.iter().copied()).points(MOST_BINS);
+        let kept = thinned(samples.iter().copied()).points(MAX_BINS);
         let kept: Vec<_> = kept
             .iter()
             .map(|(t, v)| (t.as_nanos(), v.as_nanos()))
@@ -198,7 +198,7 @@ mod tests {
         #[test]
         fn extremes_survive_in_bounded_memory(samples in any_samples(), most_bins in 2_usize..100) {
             let thinned = thinned(samples.iter().copied());
-            prop_assert!(thinned.bins.len() <= MOST_BINS);
+            prop_assert!(thinned.bins.len() <= MAX_BINS);
             let points = thinned.points(most_bins);
             prop_assert!(points.len() <= 4 * most_bins);
             prop_assert!(points.is_sorted_by_key(|point| point.0));

@@ -10,7 +10,7 @@ use crate::theme::SERIES;
 use crate::{Error, LineKind, Quantity, TimeLine, TimePanel, TimeSpan};
 
 /// Lines whose peak is below 1/50 of the panel's peak are omitted, as they coincide with the axis.
-const LEAST_SEEN: f64 = 50.0;
+const MIN_SEEN: f64 = 50.0;
 
 /// The drawn lines by name, with the same number in all panels.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,7 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
             |points: &[(Timestamp, f64)]| points.iter().map(|point| point.1).fold(0.0, f64::max);
         let most = lines.iter().map(|line| highest(&line.points));
         let most = most.fold(0.0, f64::max);
-        lines.retain(|line| highest(&line.points) >= most / LEAST_SEEN);
+        lines.retain(|line| highest(&line.points) >= most / MIN_SEEN);
     }
     let mut panel = TimePanel {
         quantity: Quantity::of_column(column),

@@ -17,7 +17,7 @@ use crate::theme::Ink;
 use crate::{Error, Quantity, Style, Svg};
 
 /// Lines with fewer points are drawn as dots: a line would suggest values in between.
-const LEAST_JOINED: usize = 30;
+const MIN_JOINED: usize = 30;
 
 /// One panel: a quantity over time.
 #[derive(Clone, Debug, PartialEq)]
@@ -226,7 +226,7 @@ impl TimeLine {
             points.push((2.0 * last.0 - before.0, last.1));
         }
         let join = match self.kind {
-            LineKind::Samples(_) if points.len() < LEAST_JOINED => Join::Never,
+            LineKind::Samples(_) if points.len() < MIN_JOINED => Join::Never,
             LineKind::Samples(_) => Join::Straight,
             LineKind::Bins(_) => Join::Bins,
             _ => Join::Steps,

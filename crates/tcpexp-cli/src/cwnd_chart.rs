@@ -15,10 +15,10 @@ use crate::output::Output;
 use crate::picture::{Blank, FOLLOWED, Picture, with_direction};
 
 /// Maximum number of panels in one figure: as many as fit on a page.
-const MOST_PANELS: usize = 4;
+const MAX_PANELS: usize = 4;
 /// A sender is omitted if its samples (one per ACK) are fewer than those of the busiest sender
 /// divided by this number.
-const LEAST_PART: u64 = 50;
+const MIN_PART: u64 = 50;
 /// Height of the first panel with the legend, and of each further one.
 const HEIGHTS_MM: [u32; 2] = [75, 60];
 
@@ -98,8 +98,8 @@ impl CwndChart {
             .collect();
         series.sort_by_key(|series| Reverse(series.samples()));
         let most = series.first().map_or(0, CwndSeries::samples);
-        series.retain(|series| series.samples() >= most / LEAST_PART);
-        series.truncate(MOST_PANELS);
+        series.retain(|series| series.samples() >= most / MIN_PART);
+        series.truncate(MAX_PANELS);
         let further = u32::try_from(series.len()).unwrap_or(1).saturating_sub(1);
         let size = FigureSize {
             height_mm: HEIGHTS_MM[0] + further * HEIGHTS_MM[1],

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Subcommand;
 use tcpexp_lab::doctor::{self, Finding};
-use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource, MOST_HOSTS, Shape};
+use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource, MAX_HOSTS, Shape};
 
 use crate::shown;
 
@@ -116,12 +116,12 @@ struct ImageArgs {
 struct GuestArgs {
     /// Number of sources: src1, src2, …
     #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_HOSTS)))]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_HOSTS)))]
     sources: u8,
 
     /// Number of sinks: dst1, dst2, …
     #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_HOSTS)))]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_HOSTS)))]
     sinks: u8,
 
     /// Memory of the guest, which also holds its files

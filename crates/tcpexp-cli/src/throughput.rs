@@ -24,9 +24,9 @@ use crate::sheet::Sheet;
 use crate::values::{parse_origin, parse_rate, parse_time};
 
 /// Number of empty rows (about 500 MB of CSV) above which a nearly empty capture is rejected.
-const MOST_EMPTY_ROWS: u64 = 5_000_000;
+const MAX_EMPTY_ROWS: u64 = 5_000_000;
 /// A capture is nearly empty if it has more than this many empty rows per row with packets.
-const MOST_EMPTY_PER_ROW: u64 = 100;
+const MAX_EMPTY_PER_ROW: u64 = 100;
 
 /// Measure wire rate, throughput and goodput in time bins
 ///
@@ -141,9 +141,7 @@ impl Results {
             ThroughputRow::Bin(bin) => {
                 self.rows[usize::from(bin.volume.packets == 0)] += 1;
                 let [filled, empty] = self.rows;
-                if !args.empty_bins
-                    && empty > MOST_EMPTY_ROWS
-                    && empty / MOST_EMPTY_PER_ROW > filled
+                if !args.empty_bins && empty > MAX_EMPTY_ROWS && empty / MAX_EMPTY_PER_ROW > filled
                 {
                     bail!(
                         "{empty} rows of empty bins for {filled} rows with packets, and more to \

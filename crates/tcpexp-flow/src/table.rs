@@ -18,7 +18,7 @@ const INCREDIBLE_SILENCE: TimeDelta = TimeDelta::from_seconds(86_400);
 
 /// Upper bound on live flows. A flow's state takes 0.9 kB in `flows` and 3.6 kB in `cwnd`, measured
 /// on a capture of a million SYNs, so the bound keeps memory below 1 GB.
-const MOST_FLOWS: usize = 1 << 18;
+const MAX_FLOWS: usize = 1 << 18;
 
 /// One in this many live flows is shed at a time, because a shed walks the whole table.
 const SHED_PART: usize = 8;
@@ -74,7 +74,7 @@ impl FlowTable {
             sweep_interval: TimeDelta::from_nanos(shortest.as_nanos() / 4),
             shortest_timeout: shortest,
             tracked_since_sweep: 0,
-            most_flows: MOST_FLOWS,
+            most_flows: MAX_FLOWS,
             flows_shed: 0,
         }
     }

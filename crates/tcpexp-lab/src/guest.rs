@@ -50,7 +50,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 
 /// Largest orders for a resumed machine. The device transfers single bytes, so larger orders are part
 /// of the boot.
-const MOST_ORDERS: usize = 128 * 1024;
+const MAX_ORDERS: usize = 128 * 1024;
 
 impl Guest {
     /// Starts a guest.
@@ -83,7 +83,7 @@ impl Guest {
             write_root(image, job, Orders::Included, &root)?;
             let arguments = machine(Begin::Terminal { root: &root });
             (Process::start(place, arguments, Streams::Inherited)?, None)
-        } else if orders.len() > MOST_ORDERS {
+        } else if orders.len() > MAX_ORDERS {
             write_root(image, job, Orders::Included, &root)?;
             let arguments = machine(Begin::Boot { root: &root });
             (Process::start(place, arguments, Streams::Pipes)?, None)

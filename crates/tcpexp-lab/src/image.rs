@@ -28,7 +28,7 @@ pub struct Image {
 }
 
 /// Largest number of images in a cache. A guest that runs an older one has read it already.
-const MOST_IMAGES: usize = 2;
+const MAX_IMAGES: usize = 2;
 
 /// Our own files in the guest.
 const ASSETS: [(&str, Kind, &str); 9] = [
@@ -131,7 +131,7 @@ impl Image {
             let made = cache.workplace()?;
             ingredients.build(made.path())?;
             cache::keep(made, &folder)?;
-            cache::forget_oldest(&cache.images(), MOST_IMAGES)?;
+            cache::forget_oldest(&cache.images(), MAX_IMAGES)?;
         }
         Ok(Self {
             kernel: folder.join("kernel"),

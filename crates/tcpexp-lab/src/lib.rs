@@ -43,6 +43,6 @@ pub use guest::{Guest, Stopper};
 pub use image::Image;
 pub use job::Job;
 pub use kernel::KernelSource;
-pub use shape::{DRIVER, Host, Interface, LEFT, MOST_HOSTS, RIGHT, Role, Shape};
+pub use shape::{DRIVER, Host, Interface, LEFT, MAX_HOSTS, RIGHT, Role, Shape};
 pub use step::{Step, script};
 pub use topology::Topology;

@@ -52,19 +52,19 @@ pub const RIGHT: Ipv4Addr = Ipv4Addr::new(172, 16, 11, 1);
 pub const DRIVER: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 1);
 
 /// Largest number of hosts on one side.
-pub const MOST_HOSTS: u8 = 64;
+pub const MAX_HOSTS: u8 = 64;
 
 impl Shape {
-    /// A lab with this number of sources and of sinks, each 1 to [`MOST_HOSTS`].
+    /// A lab with this number of sources and of sinks, each 1 to [`MAX_HOSTS`].
     pub fn new(sources: usize, sinks: usize) -> Result<Self, LabError> {
         let checked = |hosts, asked| {
             u8::try_from(asked)
                 .ok()
-                .filter(|count| (1..=MOST_HOSTS).contains(count))
+                .filter(|count| (1..=MAX_HOSTS).contains(count))
                 .ok_or(LabError::Hosts {
                     hosts,
                     asked,
-                    most: MOST_HOSTS.into(),
+                    most: MAX_HOSTS.into(),
                 })
         };
         Ok(Self {
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn every_host_of_the_largest_lab_has_its_own_addresses() {
-        let most = usize::from(MOST_HOSTS);
+        let most = usize::from(MAX_HOSTS);
         let hosts = Shape::new(most, most).unwrap().hosts();
         let addresses: BTreeSet<Ipv4Addr> = hosts
             .iter()

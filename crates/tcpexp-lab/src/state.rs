@@ -33,7 +33,7 @@ use crate::qemu::{Begin, Machine};
 const READY: &str = "GUEST_PANICKED";
 
 /// Largest number of states of one image. A state has the size of the memory that the guest uses.
-const MOST_STATES: usize = 3;
+const MAX_STATES: usize = 3;
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -66,7 +66,7 @@ pub(crate) fn ensure(image: &Image, job: &Job) -> Result<PathBuf, LabError> {
             });
         }
     }
-    cache::forget_oldest(&folder, MOST_STATES)?;
+    cache::forget_oldest(&folder, MAX_STATES)?;
     Ok(state)
 }
 

@@ -12,7 +12,7 @@ use tcpexp_flow::Packets;
 
 /// Maximum number of threads per capture: reading the file is sequential, so more threads would
 /// wait for it.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 /// Number of shards passed between threads as one stage.
 const SHARDS_TOGETHER: usize = 4;
 /// Prefetch distance for meters, in flows.
@@ -75,7 +75,7 @@ pub fn meter<M: Meter, E: Send>(
     begin: impl Fn(&Flow) -> M + Sync,
     sink: impl FnMut(Vec<M::Row>) -> Result<(), E> + Send,
 ) -> Result<Metered, E> {
-    let threads = rayon::current_num_threads().min(MOST_THREADS);
+    let threads = rayon::current_num_threads().min(MAX_THREADS);
     let mut workers = Worker::ring(threads, packets, sink);
     let own = workers.pop();
     thread::scope(|scope| {

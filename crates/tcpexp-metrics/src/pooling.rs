@@ -3,7 +3,7 @@
 //! Charts, comparisons and reports share one rule. A **run** is one experiment: each run is reduced
 //! to one number, and all runs weigh the same. Of each run count the **flows** that carry the load:
 //! the `bulk` class of the run's plan; all its classes but `control` where none is called `bulk`;
-//! without a plan the flows with at least [`LEAST_SHARE`] of the run's payload. Of each flow counts
+//! without a plan the flows with at least [`MIN_SHARE`] of the run's payload. Of each flow counts
 //! the **direction** with more payload: the other one carries acknowledgments and requests.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ pub const BULK: &str = "bulk";
 ///
 /// iperf3's control connection carries about 2 kB: less than 1 % of any load above 200 kB. A hundred
 /// equal flows still count.
-pub const LEAST_SHARE: f64 = 0.01;
+pub const MIN_SHARE: f64 = 0.01;
 
 /// Which flows count.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -183,7 +183,7 @@ impl Rule {
                     .filter(|class| *class != CONTROL);
                 let classes: BTreeSet<String> = classes.map(str::to_owned).collect();
                 if classes.is_empty() {
-                    Self::Share(LEAST_SHARE)
+                    Self::Share(MIN_SHARE)
                 } else if classes.contains(BULK) {
                     Self::Classes([BULK.to_owned()].into())
                 } else {

@@ -23,7 +23,7 @@ pub struct ScoredPath {
 }
 
 /// Senders with fewer true windows than this are omitted from the text.
-const LEAST_ACKS: u64 = 100;
+const MIN_ACKS: u64 = 100;
 /// Width of the name column in the table of several senders.
 const NAME: usize = 27;
 
@@ -33,7 +33,7 @@ const NAME: usize = 27;
 pub fn score_text(scored: &[ScoredSender]) -> String {
     let (mut shown, mut few): (Vec<_>, Vec<_>) = scored
         .iter()
-        .partition(|sender| acks(&sender.score.score) >= LEAST_ACKS);
+        .partition(|sender| acks(&sender.score.score) >= MIN_ACKS);
     if shown.is_empty() {
         std::mem::swap(&mut shown, &mut few);
     }
@@ -45,7 +45,7 @@ pub fn score_text(scored: &[ScoredSender]) -> String {
     if !few.is_empty() {
         let senders = if few.len() == 1 { "sender" } else { "senders" };
         lines.push(format!(
-            "and {} {senders} of whom the truth has less than {LEAST_ACKS} windows",
+            "and {} {senders} of whom the truth has less than {MIN_ACKS} windows",
             few.len()
         ));
     }

@@ -17,7 +17,7 @@ use tcpexp_measure::sender::{CongestionFamily, SenderRow, SenderSummary};
 use tcpexp_units::TimeDelta;
 
 /// Minimum number of ACKs of a scored sender. Control connections have fewer.
-const LEAST_ACKS: u64 = 100;
+const MIN_ACKS: u64 = 100;
 /// The two start times of a matched epoch differ by at most this tolerance.
 const OPTIONS: fn() -> Options = || Options {
     epoch_tolerance: Some(TimeDelta::from_millis(20)),
@@ -165,7 +165,7 @@ impl Scored {
         let scores = score_all(&found, &experiment.truth(), OPTIONS());
         let scores = scores.into_iter().map(|sender| sender.score);
         let scores: Vec<Score> = scores
-            .filter(|score| score.cwnd.all.estimate.truth > LEAST_ACKS)
+            .filter(|score| score.cwnd.all.estimate.truth > MIN_ACKS)
             .collect();
         assert!(!scores.is_empty(), "{}", experiment.name);
         Self { experiment, scores }

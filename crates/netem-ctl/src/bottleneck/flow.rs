@@ -10,7 +10,7 @@ use thiserror::Error;
 
 /// Maximum number of flows per direction with a delay of their own: each takes a number of the
 /// range that the plan reserves on dummynet.
-pub(crate) const MOST_FLOWS: u32 = 30;
+pub(crate) const MAX_FLOWS: u32 = 30;
 
 /// Packets with a delay of their own that share the queue with all others.
 ///

@@ -7,7 +7,7 @@ mod queue;
 use serde::{Deserialize, Serialize};
 use tcpexp_units::{BitRate, Buffer, ByteCount, Share, TimeDelta};
 
-pub(crate) use flow::MOST_FLOWS;
+pub(crate) use flow::MAX_FLOWS;
 pub use flow::{FlowDelay, Prefix, PrefixError};
 pub use loss::{GilbertElliott, Loss};
 pub use queue::{Distribution, Isolation, Queue};

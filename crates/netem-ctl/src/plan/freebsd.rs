@@ -10,7 +10,7 @@ use super::check::{Check, Must};
 use super::dummynet::{flow_queue_words, queue_words, shown_queue};
 use super::size::QueueSize;
 use super::{Object, Plan, PlanError, Step};
-use crate::bottleneck::{Bottleneck, FlowDelay, Loss, MOST_FLOWS, Path, Prefix, Queue};
+use crate::bottleneck::{Bottleneck, FlowDelay, Loss, MAX_FLOWS, Path, Prefix, Queue};
 use crate::router::{Interface, Router};
 
 /// The set of all our rules.
@@ -129,7 +129,7 @@ pub(crate) fn clear() -> Vec<Step> {
     let mut steps = vec![Step::may_fail(&format!("ipfw -q delete set {SET}"))];
     for own in &DIRECTIONS {
         let number = own.base + 1;
-        let delays = own.base + 10..=own.base + 10 + MOST_FLOWS;
+        let delays = own.base + 10..=own.base + 10 + MAX_FLOWS;
         let delays: Vec<String> = delays.map(|number| number.to_string()).collect();
         steps.extend([
             Step::may_fail(&format!("ipfw -q queue delete {number}")),

@@ -63,7 +63,7 @@ pub(crate) const OFFLOADS: [(&str, &str); 5] = [
 const ORDERING_RATE: &str = "100gbit";
 
 /// Smallest limit of a delay stage, in packets: netem's default.
-const LEAST_ROOM: u64 = 1_000;
+const MIN_ROOM: u64 = 1_000;
 
 /// Bytes of the smallest Ethernet frame on the wire: 64, 8 of preamble and 12 of gap (IEEE 802.3).
 const SMALL_FRAME: u128 = 84;
@@ -161,7 +161,7 @@ fn room(path: &Path, delay: TimeDelta) -> u64 {
     // 3/2 · arriving · waiting / (8 · 84 · 10⁹)
     let packets = (3 * arriving * waiting).div_ceil(2 * 8 * SMALL_FRAME * 1_000_000_000);
     let packets = u64::try_from(packets).unwrap_or(u64::MAX);
-    packets.clamp(LEAST_ROOM, u64::from(u32::MAX / 2))
+    packets.clamp(MIN_ROOM, u64::from(u32::MAX / 2))
 }
 
 /// Seconds. `tc` prints whole microseconds and six digits.

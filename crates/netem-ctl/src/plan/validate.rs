@@ -3,7 +3,7 @@
 use tcpexp_units::TimeDelta;
 
 use super::error::PlanError;
-use crate::bottleneck::{Bottleneck, FlowDelay, MOST_FLOWS, Path, Queue};
+use crate::bottleneck::{Bottleneck, FlowDelay, MAX_FLOWS, Path, Queue};
 use crate::router::{Os, Router};
 
 /// The longest delay. dummynet accepts no longer one; netem's timers would overflow only much later.
@@ -23,7 +23,7 @@ pub(crate) fn check(all: &Bottleneck, router: &Router) -> Result<(), PlanError> 
         for (index, flow) in path.flows.iter().flatten().enumerate() {
             check_flow(direction, index, flow)?;
         }
-        if path.flows.iter().flatten().count() > MOST_FLOWS as usize {
+        if path.flows.iter().flatten().count() > MAX_FLOWS as usize {
             return Err(PlanError::Value {
                 direction,
                 key: "flows",

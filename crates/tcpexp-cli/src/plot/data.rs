@@ -14,7 +14,7 @@ use crate::shared_args::wrong_usage;
 /// Maximum number of excluded runs with a warning each.
 const MAX_EXCLUSION_WARNINGS: usize = 3;
 /// Maximum number of groups that a reader can distinguish in one chart.
-const MOST_GROUPS: usize = 49;
+const MAX_GROUPS: usize = 49;
 
 #[derive(Clone, clap::Args)]
 pub(crate) struct DataArgs {
@@ -382,7 +382,7 @@ pub(crate) fn sample_note(rows: &Grouped) -> Option<String> {
 /// Groups rows by columns; fails if the groups are too many for one chart.
 pub(crate) fn levels(frame: &Frame, columns: &[String]) -> anyhow::Result<Levels> {
     let levels = Levels::of(frame, columns);
-    if levels.len() > MOST_GROUPS {
+    if levels.len() > MAX_GROUPS {
         bail!(
             "{} groups by {} are too many for one chart: choose some with --filter",
             levels.len(),

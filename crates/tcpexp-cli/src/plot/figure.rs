@@ -10,7 +10,7 @@ use crate::picture::{Blank, Picture};
 const COLUMN_MM: u32 = 85;
 const PAGE_MM: u32 = 178;
 /// Upper limit in millimetres; larger than any paper.
-const MOST_MM: u32 = 5_000;
+const MAX_MM: u32 = 5_000;
 
 #[derive(clap::Args)]
 pub(crate) struct FigureArgs {
@@ -150,7 +150,7 @@ fn parse_width(text: &str) -> Result<u32, String> {
         _ => {
             let digits = text.strip_suffix("mm").unwrap_or(text).trim();
             let width: u32 = digits.parse().map_err(|_| wrong())?;
-            if (1..MOST_MM).contains(&width) {
+            if (1..MAX_MM).contains(&width) {
                 Ok(width)
             } else {
                 Err(wrong())

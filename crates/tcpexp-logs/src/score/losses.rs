@@ -85,7 +85,7 @@ struct Copies(BTreeMap<u32, Vec<(u32, u64)>>);
 
 /// Upper bound on the payload of a super-packet, in bytes: it is an IP packet, whose length field
 /// has 16 bits.
-const MOST_BYTES: u32 = 1 << 16;
+const MAX_BYTES: u32 = 1 << 16;
 
 impl Copies {
     fn of(sent: &[Transmission], packets: impl Fn(&Transmission) -> u64) -> Self {
@@ -102,7 +102,7 @@ impl Copies {
     fn take(&mut self, seq: u32, most: u64) -> u64 {
         // The range does not wrap: in a super-packet that crosses sequence number 0, only the
         // packets before 0 are found.
-        let near = self.0.range_mut(seq.saturating_sub(MOST_BYTES)..=seq);
+        let near = self.0.range_mut(seq.saturating_sub(MAX_BYTES)..=seq);
         let mut taken = 0;
         for (start, same) in near {
             for (bytes, left) in same {

@@ -67,9 +67,9 @@ fn nearest<'a>(
 }
 
 /// Least number of rows with unique sequence numbers for a lag; fewer may agree by chance.
-const LEAST_IDENTIFIED: usize = 8;
+const MIN_IDENTIFIED: usize = 8;
 /// Least lag: a kernel's jiffy at 250 Hz. A smaller lag does not keep rows from being paired.
-const LEAST_LAG: TimeDelta = TimeDelta::from_millis(4);
+const MIN_LAG: TimeDelta = TimeDelta::from_millis(4);
 
 /// Returns the delay of the reconstruction's rows after the truth's rows, beyond `clock_offset`.
 ///
@@ -105,7 +105,7 @@ pub(super) fn lag(
     differences.sort_unstable();
     let median = differences.get(differences.len() / 2).copied();
     median
-        .filter(|lag| differences.len() >= LEAST_IDENTIFIED && lag.abs() >= LEAST_LAG)
+        .filter(|lag| differences.len() >= MIN_IDENTIFIED && lag.abs() >= MIN_LAG)
         .unwrap_or_default()
 }
 

@@ -5,9 +5,9 @@ use super::reduction::{Factor, scaled};
 
 /// Minimum window in segments for learning a factor: below it, rounding to whole segments changes
 /// the factor by more than an eighth.
-const LEAST_FACTORED: u32 = 8;
+const MIN_FACTORED: u32 = 8;
 /// Minimum threshold in segments (RFC 5681, equation 4).
-const LEAST_THRESHOLD: u32 = 2;
+const MIN_THRESHOLD: u32 = 2;
 /// Maximum difference in segments between the threshold and the pipe right after a recovery: the
 /// ACK that ends the recovery may let the window grow, or show one more segment to be lost.
 const SLACK: u32 = 1;
@@ -23,7 +23,7 @@ pub(super) struct Backoff {
 impl Backoff {
     /// Learns from a reduction of an observed window of `before` segments to about `after`.
     pub(super) fn see(&mut self, before: u32, after: u32) {
-        if before < LEAST_FACTORED || after >= before {
+        if before < MIN_FACTORED || after >= before {
             return;
         }
         let fits = |slack| {
@@ -54,7 +54,7 @@ impl Backoff {
 }
 
 fn threshold(before: u32, factor: Factor) -> u32 {
-    scaled(before, factor).max(LEAST_THRESHOLD)
+    scaled(before, factor).max(MIN_THRESHOLD)
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@ const EMPTY_BYTES: i64 = 5 * 1_460;
 const FULL: i64 = 3;
 /// Minimum duration of a drain. `PROBE_RTT` lasts at least 200 ms, part of which passes before the
 /// path is empty.
-const LEAST_SPAN: TimeDelta = TimeDelta::from_millis(120);
+const MIN_SPAN: TimeDelta = TimeDelta::from_millis(120);
 /// Longest gap between segments during a drain; an idle application leaves longer gaps.
 const LONGEST_GAP: TimeDelta = TimeDelta::from_millis(150);
 /// Minimum number of segments during a drain; fewer are no steady stream.
-const LEAST_SEGMENTS: u32 = 6;
+const MIN_SEGMENTS: u32 = 6;
 /// Maximum time from a full path to the drain, and from the drain to a full path.
 const MEMORY: TimeDelta = TimeDelta::from_seconds(1);
 
@@ -53,8 +53,8 @@ impl Drains {
             _ => (at, 1),
         };
         self.empty = Some((began, at, segments));
-        if at - began >= LEAST_SPAN
-            && segments >= LEAST_SEGMENTS
+        if at - began >= MIN_SPAN
+            && segments >= MIN_SEGMENTS
             && let Some((full, before)) = self.full
             && began - full < MEMORY
         {

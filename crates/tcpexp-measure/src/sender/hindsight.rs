@@ -23,7 +23,7 @@ use tcpexp_flow::Packets;
 
 /// Minimum number of data segments of a direction: with fewer, the window is not worth
 /// reconstructing.
-const LEAST_DATA_SEGMENTS: u64 = 4;
+const MIN_DATA_SEGMENTS: u64 = 4;
 
 /// The results of the first pass, by flow.
 ///
@@ -391,7 +391,7 @@ impl SideSurvey {
     }
 
     fn side(&self, other: &Self, position: Option<Position>) -> Option<Side> {
-        if self.data_segments < LEAST_DATA_SEGMENTS {
+        if self.data_segments < MIN_DATA_SEGMENTS {
             return None;
         }
         let both = self.syn.zip(other.syn);

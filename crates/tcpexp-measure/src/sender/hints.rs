@@ -5,17 +5,17 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::control::{CongestionFamily, REDUCTION_RULES};
 
 /// Minimum number of reductions for a hint.
-const LEAST_REDUCTIONS: usize = 2;
+const MIN_REDUCTIONS: usize = 2;
 /// Minimum window in segments for a reduction factor: below it, rounding changes the factor too
 /// much.
-const LEAST_WINDOW: u32 = 8;
+const MIN_WINDOW: u32 = 8;
 /// Minimum number of round trips without loss and with hardly any growth that hints at a
 /// delay-based congestion control.
-const LEAST_STEADY_ROUNDS: u32 = 50;
+const MIN_STEADY_ROUNDS: u32 = 50;
 /// Minimum number of reductions without loss that hints at a delay-based congestion control.
-const LEAST_LOSSLESS: u32 = 4;
+const MIN_LOSSLESS: u32 = 4;
 /// Minimum number of round trips between two losses to judge the shape of the growth.
-const LEAST_SHAPED_ROUNDS: usize = 8;
+const MIN_SHAPED_ROUNDS: usize = 8;
 /// Maximum number of round trips stored per epoch; bounds memory.
 const KEPT_ROUNDS: usize = 4_096;
 /// Maximum number of reductions stored per flow; bounds memory.
@@ -94,7 +94,7 @@ impl Hints {
         self.steady_rounds = 0;
         self.losses += 1;
         let rounds = &self.epoch;
-        if rounds.len() >= LEAST_SHAPED_ROUNDS
+        if rounds.len() >= MIN_SHAPED_ROUNDS
             && let (Some(&first), Some(&last)) = (rounds.first(), rounds.last())
             && last >= first + 4
             && self.halves.len() < KEPT_REDUCTIONS
@@ -107,7 +107,7 @@ impl Hints {
 
     /// Records a recovery that reduced a filled window.
     pub(super) fn reduced(&mut self, before: u32, after: u32) {
-        if before >= LEAST_WINDOW && self.factors.len() < KEPT_REDUCTIONS {
+        if before >= MIN_WINDOW && self.factors.len() < KEPT_REDUCTIONS {
             // The kernel rounds windows down, so add half a segment.
             let percent = (u64::from(after) * 200 + 100) / (u64::from(before) * 2);
             self.factors
@@ -139,12 +139,12 @@ impl Hints {
             return Some(CongestionFamily::ModelBased);
         }
         let is_still = self.growth.abs() * 5 < i64::from(self.rounds);
-        let holds = reductions == 0 && self.steady_rounds >= LEAST_STEADY_ROUNDS && is_still;
-        let reduces = self.lossless >= LEAST_LOSSLESS && self.lossless / 2 > self.losses;
+        let holds = reductions == 0 && self.steady_rounds >= MIN_STEADY_ROUNDS && is_still;
+        let reduces = self.lossless >= MIN_LOSSLESS && self.lossless / 2 > self.losses;
         if holds || reduces {
             return Some(CongestionFamily::DelayBased);
         }
-        let percent = percent.filter(|_| reductions >= LEAST_REDUCTIONS)?;
+        let percent = percent.filter(|_| reductions >= MIN_REDUCTIONS)?;
         let rule = REDUCTION_RULES
             .iter()
             .find(|rule| rule.percents.contains(&percent))?;

@@ -7,7 +7,7 @@ const COMMON_PERCENT: u64 = 2;
 /// Longest payload of a single segment on Ethernet, with jumbo frames.
 const LONGEST_SINGLE_BYTES: u32 = 8_960;
 /// Default MSS (RFC 9293, section 3.7.1); shorter segments are not full.
-const LEAST_SMSS_BYTES: u32 = 536;
+const MIN_SMSS_BYTES: u32 = 536;
 /// SMSS without evidence: an Ethernet segment with timestamps.
 const USUAL_SMSS_BYTES: u32 = 1_448;
 
@@ -57,7 +57,7 @@ impl Lengths {
         let longest = self.counts.iter().filter(common).map(|&(length, _)| length);
         let single = longest
             .clone()
-            .filter(|&length| (LEAST_SMSS_BYTES..=limit).contains(&length))
+            .filter(|&length| (MIN_SMSS_BYTES..=limit).contains(&length))
             .max();
         match (allowed, single) {
             // Super-packets merge the full segments; shorter payloads are the ends of writes.

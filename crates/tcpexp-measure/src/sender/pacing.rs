@@ -7,7 +7,7 @@ const ANSWER: TimeDelta = TimeDelta::from_micros(300);
 /// Packets less than this apart are one burst.
 const BURST: TimeDelta = TimeDelta::from_micros(100);
 /// Minimum number of bursts for a decision.
-const LEAST_PACKETS: u64 = 200;
+const MIN_PACKETS: u64 = 200;
 
 /// Counts bursts sent in response to an ACK, and other bursts.
 #[derive(Debug, Default)]
@@ -39,6 +39,6 @@ impl Pacing {
 
     pub(super) fn is_paced(&self) -> bool {
         let total = self.answers + self.unasked;
-        total >= LEAST_PACKETS && self.unasked * 2 > total
+        total >= MIN_PACKETS && self.unasked * 2 > total
     }
 }

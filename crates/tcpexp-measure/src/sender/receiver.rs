@@ -14,7 +14,7 @@ use super::row::SenderRow;
 use super::stamps::{Ticks, is_after};
 
 /// Maximum number of ACKs that wait for an echo.
-const MOST_DEPARTED: usize = 1 << 16;
+const MAX_DEPARTED: usize = 1 << 16;
 
 /// ACKs that left the receiver and are not echoed yet.
 ///
@@ -44,7 +44,7 @@ impl Replay {
 
     /// Records an ACK that leaves the receiver.
     pub(super) fn depart(&mut self, stamp: u32, acked: Acked) {
-        if self.departed.len() == MOST_DEPARTED {
+        if self.departed.len() == MAX_DEPARTED {
             // A later ACK covers the same data.
             self.departed.pop_front();
         }

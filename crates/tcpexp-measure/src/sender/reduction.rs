@@ -1,10 +1,10 @@
 //! Replay of proportional rate reduction (RFC 6937; `tcp_cwnd_reduction`).
 
 /// Minimum number of delivered segments for reading the sender's rate of reduction.
-const LEAST_DELIVERED: u32 = 16;
+const MIN_DELIVERED: u32 = 16;
 /// Number of consecutive ACKs with an unfilled window after which the application or the receiver
 /// counts as the sender's limit.
-const LEAST_SHORT: u32 = 8;
+const MIN_SHORT: u32 = 8;
 
 /// The window during a recovery.
 ///
@@ -46,7 +46,7 @@ impl Reduction {
         self.short = if is_short { self.short + 1 } else { 0 };
         // A closed receiver window breaks the proportion of sent to delivered segments.
         self.is_proportional &= !is_closed;
-        self.latest = if is_short && (is_closed || self.short >= LEAST_SHORT) {
+        self.latest = if is_short && (is_closed || self.short >= MIN_SHORT) {
             self.cwnd
         } else {
             pipe
@@ -84,7 +84,7 @@ impl Reduction {
 
     /// During the proportional part `sent / delivered = ssthresh / prior_cwnd` (RFC 6937, section 3).
     fn read_threshold(&mut self, pipe: u32) {
-        if !self.is_proportional || self.delivered < LEAST_DELIVERED {
+        if !self.is_proportional || self.delivered < MIN_DELIVERED {
             return;
         }
         let threshold = scaled(self.prior, (self.sent, self.delivered));
@@ -97,7 +97,7 @@ impl Reduction {
 
     /// The threshold, if something other than the window limited the sender.
     pub(super) fn unreached(&self) -> Option<u32> {
-        self.threshold.filter(|_| self.short >= LEAST_SHORT)
+        self.threshold.filter(|_| self.short >= MIN_SHORT)
     }
 }
 

@@ -12,7 +12,7 @@ use super::sample::CwndSource;
 /// senders' kernels logged cwnd.
 const JUDGED: usize = 8;
 /// Minimum number of ACKs for this decision.
-const LEAST_JUDGED: usize = 3;
+const MIN_JUDGED: usize = 3;
 
 /// The sender's reaction to the previous ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl Window {
     /// True if the sender answered at least 70 % of the latest ACKs.
     fn is_filling(&self) -> bool {
         let filled = self.judged.iter().filter(|(filled, _)| *filled).count();
-        self.judged.len() >= LEAST_JUDGED && filled * 10 >= self.judged.len() * 7
+        self.judged.len() >= MIN_JUDGED && filled * 10 >= self.judged.len() * 7
     }
 
     /// Raises the window to the pipe: all data sent fits into the window.
@@ -264,7 +264,7 @@ impl Window {
         self.count = 0;
         self.forget();
         // A sender that repairs losses has more data than the window allows.
-        self.judged.extend([(true, self.cwnd); LEAST_JUDGED]);
+        self.judged.extend([(true, self.cwnd); MIN_JUDGED]);
     }
 
     /// Ends a timeout's recovery: the window grows from the pipe to `threshold`, if known.

@@ -11,7 +11,7 @@ use crate::response::{delay_response, rate_response};
 /// The RTT has settled once the queueing delay is at most the base RTT, i.e. the RTT is at most twice
 /// the base: a queue of one bandwidth-delay product, the buffer that a single Reno flow needs
 /// (Villamizar, Song 1994).
-const MOST_BASE_RTTS: f64 = 2.0;
+const MAX_BASE_RTTS: f64 = 2.0;
 
 pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
     let windows = after_changes(group);
@@ -57,7 +57,7 @@ fn link_response(group: &Group<'_>, window: Window) -> Option<f64> {
 fn rtt_response(group: &Group<'_>, window: Window) -> Option<f64> {
     let samples = || group.senders.iter().flat_map(|sender| &sender.rtts);
     let bases = group.senders.iter().filter_map(|sender| sender.base_rtt);
-    let bound = bases.min()?.as_millis_f64() * MOST_BASE_RTTS;
+    let bound = bases.min()?.as_millis_f64() * MAX_BASE_RTTS;
     let in_part = |part: Window| {
         let inside = samples().filter(|(at, _)| part.holds(*at));
         let rtts: Vec<f64> = inside.map(|(_, rtt)| rtt.as_millis_f64()).collect();

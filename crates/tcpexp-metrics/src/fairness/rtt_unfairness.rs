@@ -2,7 +2,7 @@
 
 /// Smallest ratio of the largest to the smallest round-trip time for which an exponent is computed.
 /// Below it, differences in queueing delay weigh as much as the paths do.
-pub const LEAST_RTT_RATIO: f64 = 1.1;
+pub const MIN_RTT_RATIO: f64 = 1.1;
 
 /// The exponent `a` of rate ~ 1/RTT^a, from pairs of a flow's round-trip time and its rate.
 ///
@@ -10,7 +10,7 @@ pub const LEAST_RTT_RATIO: f64 = 1.1;
 /// slope through the logarithms. 0 means no unfairness. Standard TCP has an exponent near 2 with
 /// synchronised losses and near 1 with independent losses (Lakshman, Madhow 1997).
 ///
-/// `None` for fewer than two flows, for round-trip times within a factor of [`LEAST_RTT_RATIO`], or
+/// `None` for fewer than two flows, for round-trip times within a factor of [`MIN_RTT_RATIO`], or
 /// if a flow has a rate of zero.
 pub fn rtt_unfairness_exponent(flows: &[(f64, f64)]) -> Option<f64> {
     if flows.iter().any(|(rtt, rate)| *rtt <= 0.0 || *rate <= 0.0) {
@@ -18,7 +18,7 @@ pub fn rtt_unfairness_exponent(flows: &[(f64, f64)]) -> Option<f64> {
     }
     let rtts = flows.iter().map(|(rtt, _)| *rtt);
     let ratio = rtts.clone().reduce(f64::max)? / rtts.reduce(f64::min)?;
-    if ratio < LEAST_RTT_RATIO {
+    if ratio < MIN_RTT_RATIO {
         return None;
     }
     let logs: Vec<(f64, f64)> = flows

@@ -9,9 +9,9 @@ use tcpexp_metrics::Quantiles;
 const SPACINGS: u32 = 8;
 /// Minimum number of estimates: a stalled host releases some hundred packets at once, whose spacing
 /// shows the speed of the host.
-const LEAST_ESTIMATES: u64 = 32;
+const MIN_ESTIMATES: u64 = 32;
 /// Minimum duration of an estimate in clock ticks, for a precision of 10 %.
-const LEAST_TICKS: i64 = 10;
+const MIN_TICKS: i64 = 10;
 /// The interquartile range is at most this fraction of the median; otherwise there is no single
 /// rate.
 const AGREED: i64 = 4;
@@ -79,7 +79,7 @@ impl Bottleneck {
         self.bytes += ip_bytes;
         self.time += spacing;
         self.spacings += 1;
-        let is_long = self.time.as_nanos() / LEAST_TICKS >= tick.as_nanos();
+        let is_long = self.time.as_nanos() / MIN_TICKS >= tick.as_nanos();
         if self.spacings >= SPACINGS && is_long {
             let nanos = i128::from(self.time.as_nanos()) * MEGABYTE / i128::from(self.bytes.max(1));
             let nanos = i64::try_from(nanos).unwrap_or(i64::MAX);
@@ -104,7 +104,7 @@ impl Bottleneck {
         let agrees = (three_quarters - quarter).as_nanos() <= median.as_nanos() / AGREED;
         let bits_and_nanos = 8 * MEGABYTE * 1_000_000_000;
         let rate = bits_and_nanos.checked_div(i128::from(median.as_nanos()))?;
-        let is_known = agrees && self.estimates.count() >= LEAST_ESTIMATES;
+        let is_known = agrees && self.estimates.count() >= MIN_ESTIMATES;
         u64::try_from(rate).ok().filter(|_| is_known)
     }
 }

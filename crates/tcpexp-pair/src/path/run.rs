@@ -22,7 +22,7 @@ pub type LeastDelays = [Option<TimeDelta>; 2];
 
 /// Minimum number of missing packets that shows that a capture misses packets: a middlebox behind
 /// the capture may have injected one, such as a reset.
-const LEAST_MISSED: u64 = 2;
+const MIN_MISSED: u64 = 2;
 
 /// Results of the first pass over both captures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub fn measure<E: Send>(
     };
     let options = Options {
         outcomes: true,
-        misses: first.missed.map(|missed| missed >= LEAST_MISSED),
+        misses: first.missed.map(|missed| missed >= MIN_MISSED),
         ..options
     };
     let totals = spp::measure(src, dst, alignment, options, |batch| {

@@ -26,7 +26,7 @@ const INCLUDE: &str = "include";
 const LABEL: &str = "name";
 
 /// Largest number of cells. A run takes some seconds at least, so this many take weeks.
-const MOST_CELLS: usize = 100_000;
+const MAX_CELLS: usize = 100_000;
 
 /// A value for one place of the plan.
 #[derive(Clone, Debug)]
@@ -88,8 +88,8 @@ pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<Cel
         .iter()
         .try_fold(1_usize, |count, axis| count.checked_mul(axis.points.len()));
     let count = count.unwrap_or(usize::MAX).saturating_add(included.len());
-    if count > MOST_CELLS {
-        let message = format!("expected at most {MOST_CELLS} cells, and the lists make {count}");
+    if count > MAX_CELLS {
+        let message = format!("expected at most {MAX_CELLS} cells, and the lists make {count}");
         return Err(Fault::new(matrix.span(), message));
     }
     let mut cells = product(&axes);

@@ -8,7 +8,7 @@ use tcpexp_runs::record::Role;
 use super::{Host, Lab, Os, Setup};
 
 /// Largest number of hosts on one side: the limit of the lab's topology.
-pub(crate) const MOST_HOSTS: u8 = 64;
+pub(crate) const MAX_HOSTS: u8 = 64;
 
 /// Replaces the hosts of a plan by the testbed's hosts, keeping their names.
 pub(crate) fn take_place(setup: &mut Setup) {
@@ -46,8 +46,8 @@ fn hosts(lab: Lab) -> BTreeMap<String, Host> {
         };
         (name, host)
     };
-    let sources = 1..=lab.sources.min(MOST_HOSTS);
-    let sinks = 1..=lab.sinks.min(MOST_HOSTS);
+    let sources = 1..=lab.sources.min(MAX_HOSTS);
+    let sinks = 1..=lab.sinks.min(MAX_HOSTS);
     let mut hosts: BTreeMap<_, _> = sources
         .map(|number| {
             end(

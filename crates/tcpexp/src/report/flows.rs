@@ -20,7 +20,7 @@ pub(super) const GOODPUT: (&str, &str, &str) = ("goodput", "Goodput", "goodput (
 pub(super) const QUEUE: (&str, &str, &str) = ("queue", "Queue", "queue (packets)");
 
 /// Maximum number of flows drawn per run.
-const MOST_FLOWS: usize = 8;
+const MAX_FLOWS: usize = 8;
 /// Maximum number of samples per thinned bin: first, smallest, largest and last.
 const BIN_POINTS: usize = 4;
 
@@ -217,7 +217,7 @@ fn chosen(flows: &Frame) -> Vec<Chosen> {
     let counted = all.into_iter().zip(counts).filter(|(_, counts)| *counts);
     let mut counted: Vec<Chosen> = counted.map(|(chosen, _)| chosen).collect();
     counted.sort_by_key(|chosen| (-chosen.bytes, chosen.flow));
-    counted.truncate(MOST_FLOWS);
+    counted.truncate(MAX_FLOWS);
     counted
 }
 

@@ -17,7 +17,7 @@ use cells::cell_table;
 use flows::{GOODPUT, NUMBERS, QUEUE, RTT, WINDOW, flows_of};
 
 /// Maximum number of points per page, so that a browser can open the page of a large sweep.
-const MOST_POINTS: usize = 1_000_000;
+const MAX_POINTS: usize = 1_000_000;
 /// Maximum number of points per line: enough to draw the same line as all points.
 const LINE_POINTS: usize = 4_000;
 
@@ -38,7 +38,7 @@ pub fn report(dir: &Path) -> Result<Page, Error> {
     let records: Result<Vec<Option<RunRecord>>, Error> =
         runs.iter().map(|run| record(run)).collect();
     let records = records?;
-    let most_points = (MOST_POINTS / (4 * runs.len().max(1))).clamp(200, LINE_POINTS);
+    let most_points = (MAX_POINTS / (4 * runs.len().max(1))).clamp(200, LINE_POINTS);
     let pages: Result<Vec<_>, Error> = runs
         .par_iter()
         .zip(&records)

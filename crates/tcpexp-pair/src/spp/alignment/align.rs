@@ -19,7 +19,7 @@ use crate::spp::point::Point;
 
 /// Minimum number of proven packets of each way to estimate the clocks from: three in a row confirm
 /// each other's delay, and one more may be a false match.
-const LEAST_PROVEN: usize = 4;
+const MIN_PROVEN: usize = 4;
 /// Below this many packets that occur once in both samples, packets that only their IP ID
 /// distinguishes are used too.
 const FEW_COMMON: usize = 16;
@@ -219,7 +219,7 @@ fn learn_sides(common: &[(Sketched, Sketched)], proven: &[(Sketched, Sketched)])
         of_way.count()
     };
     let is_proven = PathDirection::BOTH.into_iter().all(|path_direction| {
-        count(proven, path_direction) >= LEAST_PROVEN.min(count(common, path_direction))
+        count(proven, path_direction) >= MIN_PROVEN.min(count(common, path_direction))
     });
     if is_proven {
         (Sides::learn(proven), true)

@@ -15,7 +15,7 @@ use super::sketch::Sketched;
 /// the initial timeout of RFC 6298, section 2.1, approximates this time.
 const SETTLED_AFTER: TimeDelta = TimeDelta::from_seconds(1);
 /// Fewer advancing segments than this show no steady progress.
-const LEAST_ADVANCING: usize = 16;
+const MIN_ADVANCING: usize = 16;
 
 /// Returns the segments of `common` that advance their direction at both points after both captures
 /// have settled. `common` is in order of the source records; `begins` holds the first packet time
@@ -42,7 +42,7 @@ pub(super) fn advancing(
     }
     advancing.retain(|(a, _)| {
         let front = fronts.get(&a.fields.ends());
-        front.is_some_and(|front| front.segments >= LEAST_ADVANCING)
+        front.is_some_and(|front| front.segments >= MIN_ADVANCING)
     });
     advancing
 }

@@ -1,7 +1,7 @@
 //! One-way delays of one way, in order of time.
 
 /// Minimum number of packets to estimate a slope.
-pub(super) const LEAST_PACKETS: usize = 8;
+pub(super) const MIN_PACKETS: usize = 8;
 
 /// One packet's delay.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +18,8 @@ pub(in crate::spp) struct Delay {
 /// fast. Delays smaller than those of both neighbours are lost too.
 pub(in crate::spp) fn confirmed(delays: &[Delay]) -> Vec<Delay> {
     let in_a_row = match delays.len() {
-        0..LEAST_PACKETS => 1,
-        LEAST_PACKETS..64 => 2,
+        0..MIN_PACKETS => 1,
+        MIN_PACKETS..64 => 2,
         _ => 3,
     };
     delays

@@ -14,7 +14,7 @@ use crate::spp::crossing::{Crossing, PathDirection};
 const ROUNDING: TimeDelta = TimeDelta::from_micros(100);
 
 /// Below this many, every match may be false, as after a retransmitted handshake.
-const LEAST_COUNTED: usize = 8;
+const MIN_COUNTED: usize = 8;
 
 /// Delays of both ways in order of source time, with clock steps removed.
 #[derive(Debug, Default)]
@@ -121,7 +121,7 @@ impl Delays {
         let contradict = lower
             .zip(upper)
             .is_some_and(|(lower, upper)| lower - upper > ROUNDING + coarseness);
-        let is_sure = counted >= LEAST_COUNTED && mistaken * 4 <= counted && !contradict;
+        let is_sure = counted >= MIN_COUNTED && mistaken * 4 <= counted && !contradict;
         let offset = Offset::between(lower, upper);
         (offset, is_sure)
     }

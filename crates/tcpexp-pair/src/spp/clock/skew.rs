@@ -13,7 +13,7 @@
 
 use tcpexp_units::Skew;
 
-use super::delay::{Delay, LEAST_PACKETS, confirmed};
+use super::delay::{Delay, MIN_PACKETS, confirmed};
 use crate::spp::crossing::PathDirection;
 
 /// Most captures have microsecond timestamps, so the difference of two has an error of two.
@@ -152,7 +152,7 @@ fn combine(out: Slope, back: Slope) -> (Slope, Option<bool>) {
 /// A queue that never empties after the start bends the line; then one quarter alone supports it. A
 /// queue that grows evenly throughout is indistinguishable from skew on one way.
 fn shown(delays: &[Delay], step_error_ns: f64) -> Option<Shown> {
-    if delays.len() < LEAST_PACKETS {
+    if delays.len() < MIN_PACKETS {
         return None;
     }
     let delays: Vec<Delay> = delays

@@ -9,13 +9,13 @@ pub(super) const TICK_OF_CAPTURES: TimeDelta = TimeDelta::from_micros(1);
 const GAPS: usize = 1_024;
 /// Minimum number of gaps: the greatest common divisor of fewer is large by chance. For three
 /// random numbers it is 10 or more in one case of two hundred.
-const LEAST_GAPS: usize = 3;
+const MIN_GAPS: usize = 3;
 /// A clock's rate correction stretches its tick by less than one part in this many (NTP corrects up
 /// to 500 ppm).
 const STRETCH: i64 = 1_000;
 /// Smallest stretched tick that is searched for: in a file of whole microseconds, smaller ticks
 /// have too many chance multiples.
-const LEAST_STRETCHED: TimeDelta = TimeDelta::from_micros(100);
+const MIN_STRETCHED: TimeDelta = TimeDelta::from_micros(100);
 /// At least one gap in this many is zero if a clock is too coarse for the traffic.
 const ZERO_GAPS: u64 = 8;
 /// More packets than this per distinct time prove a coarse clock: a host hands the 64 packets of
@@ -57,7 +57,7 @@ impl TickMeter {
     /// Tick of the clock; not smaller than that of the file format as far as the gaps show it.
     pub(in crate::spp) fn tick(&self) -> TimeDelta {
         // If all other packets of a capture show the same time, a single gap is no coincidence.
-        let is_little = self.gaps_ns.len() < LEAST_GAPS && !self.is_crowded();
+        let is_little = self.gaps_ns.len() < MIN_GAPS && !self.is_crowded();
         if is_little || self.is_periodic() || self.gaps_ns.is_empty() {
             return TICK_OF_CAPTURES;
         }
@@ -90,7 +90,7 @@ impl TickMeter {
         };
         let off = gaps.iter().filter(|gap| !is_multiple(gap)).count();
         let is_coarse = self.zero_gaps * ZERO_GAPS > gaps.len() as u64;
-        let is_clear = tick >= LEAST_STRETCHED.as_nanos();
+        let is_clear = tick >= MIN_STRETCHED.as_nanos();
         (is_coarse && is_clear && off <= 2 * odd).then_some(tick)
     }
 }
