@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn checksums_stay_right_when_an_address_and_a_sequence_number_change() {
+    fn checksums_stay_valid_when_an_address_and_a_sequence_number_change() {
         let mut frame = FrameSpec::default().to_bytes();
         let headers = Headers::find(ETHERNET, &frame).unwrap();
         let [source, _] = headers.addresses();

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn no_result_is_wrong_but_those_on_the_list() {
+    fn only_listed_results_are_wrong() {
         let bases = bases();
         for base in &bases {
             assert!(base.clean.faults.is_empty(), "{}", table::clean(&bases));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_makes_the_same_files_each_time() {
+    fn the_same_seed_makes_the_same_files() {
         let bases = vec![Base::new(bases::simulated().swap_remove(4).pair)];
         let kinds: Vec<u64> = (0..Torment::KINDS).collect();
         for seed in 0..8 {

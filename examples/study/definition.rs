@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_study_has_two_grids_what_was_published_and_places_for_results() {
+    fn every_study_has_two_grids_published_values_and_result_tables() {
         let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("studies");
         let folders = fs::read_dir(studies).unwrap();
         let folders = folders.map(|entry| entry.unwrap().path());

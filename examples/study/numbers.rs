@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_that_of_the_only_cell_with_all_values() {
+    fn a_number_comes_from_the_only_cell_with_all_values() {
         let known = Number::Known {
             value: 5.0,
             interval: Some((4.0, 6.0)),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_without_runs_that_count_has_a_reason_and_no_number() {
+    fn a_cell_without_valid_runs_has_a_reason_and_no_number() {
         let why = "0002 invalid (slow)".to_owned();
         assert_eq!(number("cc = 'cubic'").unwrap(), Number::Invalid(why));
     }

@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_between_the_marks_is_written() {
+    fn only_text_between_the_marks_is_replaced() {
         let readme = "# A\n<!-- short -->\nold\n<!-- /short -->\nb\n";
         let once = filled(readme, "short", "new\n").unwrap();
         assert_eq!(once, "# A\n<!-- short -->\n\nnew\n\n<!-- /short -->\nb\n");

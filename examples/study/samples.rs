@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_the_usual_rise() {
+    fn a_step_is_the_typical_increase() {
         let rtts = [40.0, 46.0, 46.0, 46.05, 52.0, 58.0, 41.0, 53.0];
         assert_eq!(Sample::Step.of(&rtts), Some(6.0));
         assert_eq!(Sample::Max.of(&rtts), Some(58.0));

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn our_numbers_stand_beside_the_published_ones() {
+    fn measured_numbers_appear_beside_published_ones() {
         assert_snapshot!(tables("
             [[table]]
             title = 'Goodput'
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_ascend_and_does_not_is_told() {
+    fn values_out_of_order_are_reported() {
         assert_snapshot!(tables("
             [[table]]
             title = 'RTT'

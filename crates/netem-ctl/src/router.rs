@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn interface_names_mean_nothing_else_to_a_shell_or_to_tc() {
+    fn interface_names_have_no_special_meaning_to_a_shell_or_to_tc() {
         for name in ["eth0", "enp3s0f1", "br-lan", "eth0.100", "vtnet0", "a"] {
             assert!(Interface::from_str(name).is_ok(), "{name}");
         }

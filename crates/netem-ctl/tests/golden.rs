@@ -57,7 +57,7 @@ fn bottlenecks() -> Vec<PathBuf> {
 }
 
 #[test]
-fn description_in_the_guide_can_be_made() {
+fn bottleneck_of_the_guide_is_valid() {
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tcpexp/src/guide/bottlenecks.md");
     let guide = fs::read_to_string(guide).unwrap();
     let (_, rest) = guide.split_once("[forward]").unwrap();
@@ -73,7 +73,7 @@ fn description_in_the_guide_can_be_made() {
 }
 
 #[test]
-fn clearing_takes_away_what_is_ours_by_name_and_number_only() {
+fn clearing_deletes_only_our_own_names_and_numbers() {
     let router = |os| Router {
         os,
         left: "eth1".parse().unwrap(),

@@ -63,7 +63,7 @@ proptest! {
     }
 
     #[test]
-    fn a_plan_is_refused_or_needs_no_quotes_and_no_change_to_itself(
+    fn an_accepted_plan_needs_no_quotes_and_no_change_to_itself(
         forward in path(),
         reverse in path(),
         freebsd in any::<bool>(),
@@ -87,7 +87,7 @@ proptest! {
     }
 
     #[test]
-    fn no_output_panics_a_check(text in ".{0,200}") {
+    fn no_output_makes_a_check_panic(text in ".{0,200}") {
         let toml = "[forward]\nrate = '10mbit'\ndelay = '20ms'\nbuffer = '9p'";
         for os in [Os::Linux, Os::FreeBsd] {
             let router = Router {

@@ -93,7 +93,7 @@ fn plainly() -> ApplyOptions {
 }
 
 #[test]
-fn applied_twice_and_cleared_twice_leaves_what_was_there() {
+fn applying_twice_and_clearing_twice_restores_the_router() {
     let Some(here) = Namespace::new() else { return };
     let before = here.state();
     let runner = here.runner();
@@ -136,7 +136,7 @@ fn a_change_is_made_in_place_and_read_back() {
 }
 
 #[test]
-fn a_router_is_held_by_one_and_can_be_taken_over() {
+fn a_router_has_one_holder_and_can_be_taken_over() {
     let Some(here) = Namespace::new() else { return };
     let before = here.state();
     let runner = here.runner();
@@ -171,7 +171,7 @@ fn a_router_is_held_by_one_and_can_be_taken_over() {
 }
 
 #[test]
-fn the_router_clears_itself_when_nobody_comes_back() {
+fn the_router_clears_itself_when_the_lease_expires() {
     let Some(here) = Namespace::new() else { return };
     let before = here.state();
     let runner = here.runner();
@@ -194,7 +194,7 @@ fn the_router_clears_itself_when_nobody_comes_back() {
 }
 
 #[test]
-fn what_a_crash_leaves_is_cleared_even_if_the_router_forgot() {
+fn remains_of_a_crash_are_cleared_even_without_saved_state() {
     let Some(here) = Namespace::new() else { return };
     let before = here.state();
     let runner = here.runner();
@@ -214,7 +214,7 @@ fn what_a_crash_leaves_is_cleared_even_if_the_router_forgot() {
 }
 
 #[test]
-fn a_queue_that_is_not_ours_is_left_alone() {
+fn a_foreign_queue_is_left_unchanged() {
     let Some(here) = Namespace::new() else { return };
     assert_eq!(
         here.says("tc qdisc add dev r1 root handle 5: pfifo limit 7")
@@ -241,7 +241,7 @@ fn a_queue_that_is_not_ours_is_left_alone() {
 }
 
 #[test]
-fn a_bottleneck_that_the_kernel_cannot_make_leaves_nothing() {
+fn a_bottleneck_refused_by_the_kernel_leaves_nothing_behind() {
     let Some(here) = Namespace::new() else { return };
     let before = here.state();
     let runner = here.runner();

@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compressed_file_gives_the_records_of_the_plain_one() {
+    fn a_compressed_file_yields_the_records_of_the_plain_file() {
         let plain = file();
         let expected = walk(Capture::from_bytes(&plain).unwrap());
         for (compress, shown) in [
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_compressed_data_gives_what_came_out() {
+    fn truncated_compressed_data_yields_the_decompressed_part() {
         for (compress, damage) in [
             (
                 gzip as fn(&[u8]) -> Vec<u8>,
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn compressed_data_without_a_capture_says_what_is_inside() {
+    fn error_for_compressed_data_without_a_capture_names_the_content() {
         let inside = Capture::from_bytes(&gzip(b"time,rtt\n")).unwrap_err();
         assert_snapshot!(inside, @"the gzip file holds no capture");
         assert_snapshot!(std::error::Error::source(&inside).unwrap(), @r#"not a capture: it starts with 74 69 6d 65 2c 72 74 74 ("time,rtt")"#);
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapped_file_gives_the_records_of_its_bytes() {
+    fn a_mapped_file_yields_the_records_of_its_bytes() {
         let bytes = file();
         let (path, file) = on_disk("mapped", &bytes);
         let mut capture = Capture::from_file(file).unwrap();
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_longer_than_its_buffer_loses_nothing() {
+    fn a_stream_longer_than_its_buffer_loses_no_record() {
         let packets = (0..900_u32).fold(little().section().interface(1, 0, &[]), |bytes, i| {
             bytes.packet(0, i.into(), 9_000, &vec![0; (i * 37 % 1_500) as usize])
         });
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn a_live_record_comes_as_soon_as_its_bytes_do() {
+    fn a_live_record_is_yielded_as_soon_as_its_bytes_arrive() {
         let (send, receive) = mpsc::channel();
         let bytes = file();
         // The channel sends no further message before the record is requested: a reader that waited
@@ -562,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lying_length_in_a_stream_takes_no_memory() {
+    fn a_false_length_in_a_stream_allocates_no_memory() {
         let bytes = little()
             .u32(0xa1b2_c3d4)
             .u16(2)

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn units_become_nanoseconds_exactly() {
+    fn units_convert_to_nanoseconds_exactly() {
         assert_eq!(
             nanos(6, 0, 1_700_000_000_123_456),
             Some(1_700_000_000_123_456_000)
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_cannot_be_told_is_unknown() {
+    fn a_time_out_of_range_is_unknown() {
         assert_eq!(nanos(6, 0, u64::MAX), None);
         assert_eq!(nanos(9, i64::MAX, u64::MAX), None);
         assert_eq!(nanos(6, i64::MIN, 0), None);

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_compressed_stays_as_it_is() {
+    fn uncompressed_data_is_unchanged() {
         for text in ["", "abc", "time,src,dst"] {
             for file in [
                 text.as_bytes().to_vec(),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_file_is_never_taken_for_complete() {
+    fn a_truncated_file_is_never_taken_for_complete() {
         let text: Vec<u8> = (0..200_000_u32)
             .flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes())
             .collect();

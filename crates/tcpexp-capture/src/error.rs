@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_bytes_show_text_only_where_there_is_text() {
+    fn first_bytes_are_shown_as_text_only_if_printable() {
         assert_eq!(
             FirstBytes::of(b"Date,RTT\n").to_string(),
             "44 61 74 65 2c 52 54 54 (\"Date,RTT\")"

@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn every_cut_gives_all_whole_records_before_it((file, ends) in valid(0..80)) {
+    fn every_truncation_yields_all_whole_records_before_it((file, ends) in valid(0..80)) {
         let whole = at_once(&file);
         prop_assert_eq!(records(&whole).len(), ends.len());
         prop_assert_eq!(records(&whole).len(), whole.lines().count());
@@ -140,7 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn compression_changes_nothing((file, _) in valid(0..80)) {
+    fn compression_changes_no_record((file, _) in valid(0..80)) {
         for compress in [gzip, zstd, lz4] {
             prop_assert_eq!(at_once(&compress(&file)), at_once(&file));
             prop_assert_eq!(dripped(&compress(&file)), at_once(&file));
@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_between_records_loses_none_of_them(
+    fn garbage_between_records_loses_no_record(
         // Packets are not empty: an empty packet gives no evidence that it is a record.
         (file, ends) in valid(1..80),
         garbage in vec(0xe0..=0xff_u8, 12..300),

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_alone_in_time_is_an_outlier_wherever_it_stands() {
+    fn a_record_alone_in_time_is_an_outlier_at_any_position() {
         let far = 40 * 365 * DAY;
         assert_eq!(outliers(&[1, 2, far, 3, 4]), [2]);
         assert_eq!(outliers(&[far, 1, 2, 3]), [0]);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_and_a_long_pause_are_no_outliers() {
+    fn a_clock_step_and_a_long_pause_are_not_outliers() {
         assert_eq!(outliers(&[1, 2, 9 * DAY, 9 * DAY + 1]), []);
         assert_eq!(outliers(&[9 * DAY, 9 * DAY + 1, 1, 2]), []);
         assert_eq!(outliers(&[0, 2 * DAY, 4 * DAY, 6 * DAY]), []);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn two_clocks_in_one_file_make_no_outliers() {
+    fn two_clocks_in_one_file_yield_no_outliers() {
         let other = 400 * DAY;
         assert_eq!(outliers(&[1, other, 2, other + 1, 3, other + 2, 4]), []);
     }

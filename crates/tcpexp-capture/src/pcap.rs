@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn both_byte_orders_and_both_units_give_the_same_packets() {
+    fn both_byte_orders_and_both_units_yield_the_same_packets() {
         let file = three(little().pcap(MICROS, 4));
         assert_snapshot!(format(&file), @"pcap, microseconds, little-endian");
         assert_snapshot!(read(&file), @"
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_swapped_before_version_2_3_and_either_way_in_it() {
+    fn lengths_are_swapped_before_version_2_3_and_in_either_order_in_it() {
         let swapped = |minor| {
             big()
                 .pcap(MICROS, minor)
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn the_upper_half_of_the_link_type_is_not_the_link_type() {
+    fn the_upper_half_of_the_link_type_field_is_ignored() {
         let file = little()
             .u32(MICROS)
             .u16(2)
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn times_no_clock_shows_are_read_as_written() {
+    fn impossible_times_are_read_as_written() {
         let file = little()
             .pcap(MICROS, 4)
             .record(0, 0, 1, &[1])
@@ -526,12 +526,12 @@ mod tests {
     }
 
     #[test]
-    fn a_header_and_nothing_else_is_a_capture_without_records() {
+    fn a_header_alone_is_a_capture_without_records() {
         assert_eq!(read(&little().pcap(MICROS, 4).out), "");
     }
 
     #[test]
-    fn more_than_the_snapshot_length_is_read_if_the_packet_was_that_long() {
+    fn a_record_longer_than_the_snapshot_length_is_read_if_its_packet_was_that_long() {
         let file = little()
             .pcap(MICROS, 4)
             .record(1, 2, 80_000, &vec![7; 80_000])
@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_opened_says_why() {
+    fn error_of_an_unreadable_file_names_the_reason() {
         let header = little().pcap(MICROS, 4).out;
         assert_snapshot!(read(b""), @"error: the file is empty");
         assert_snapshot!(read(&header[..2]), @"error: the file ends after 2 of the 24 bytes of its header");
@@ -553,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_record_is_damage_and_the_ones_before_are_used() {
+    fn a_truncated_record_is_damage_and_earlier_records_are_used() {
         let file = three(little().pcap(MICROS, 4));
         assert_snapshot!(read(&file[..file.len() - 1]), @"
         24: 100000001000 ns, link 1, interface 0, 60 of 60 bytes [01, 01, 01, 01]
@@ -568,13 +568,13 @@ mod tests {
     }
 
     #[test]
-    fn a_header_and_garbage_is_damage_without_records() {
+    fn a_header_before_garbage_is_damage_without_records() {
         let file = little().pcap(MICROS, 4).raw(&[0xee; 100]).out;
         assert_snapshot!(read(&file), @"record at byte 24 claims 4008636158 bytes, more than the 262160 a record can have");
     }
 
     #[test]
-    fn records_are_found_again_behind_garbage() {
+    fn records_after_garbage_are_found() {
         let file = little()
             .pcap(MICROS, 4)
             .record(100, 1, 60, &[1; 60])
@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lying_length_does_not_swallow_the_records_behind_it() {
+    fn a_false_length_does_not_hide_the_records_after_it() {
         let mut file = three(little().pcap(MICROS, 4));
         // The captured length of the first record: 60 + 2^17, longer than the file.
         file[24 + 8 + 2] = 2;

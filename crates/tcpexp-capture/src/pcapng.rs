@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_statistics_count() {
+    fn the_last_statistics_block_counts() {
         let statistics = |bytes: Bytes, received: u64, dropped: u64| {
             let (received, dropped) = (received.to_be_bytes(), dropped.to_be_bytes());
             bytes.block(5, |body| {
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn other_blocks_and_packet_options_are_passed_over() {
+    fn other_blocks_and_packet_options_are_ignored() {
         let file = little()
             .section()
             .block(4, |body| body.u32(0))
@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_without_padding_is_read_whether_the_padding_is_there_or_not() {
+    fn a_length_without_padding_is_read_with_or_without_padding() {
         let packet = |bytes: Bytes, padding: &[u8]| {
             bytes
                 .u32(6)
@@ -576,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_opened_says_why() {
+    fn error_of_an_unreadable_file_names_the_reason() {
         let section = |bom: u32, major| {
             little()
                 .block(SHB_MAGIC, |body| body.u32(bom).u16(major).u16(0).u64(0))
@@ -616,7 +616,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_block_is_damage_and_the_ones_before_are_used() {
+    fn a_truncated_block_is_damage_and_earlier_blocks_are_used() {
         let file = two(little(), &[]);
         assert_snapshot!(read(&file[..file.len() - 1]), @"
         52: 1000001000 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
@@ -629,7 +629,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_found_again_behind_garbage() {
+    fn blocks_after_garbage_are_found() {
         let mut file = two(little(), &[]);
         let whole = read(&file);
         let garbage_from = file.len();
@@ -648,7 +648,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_section_is_found_behind_garbage() {
+    fn a_new_section_after_garbage_is_found() {
         let mut file = two(little(), &[]);
         file.extend([0xee; 101]);
         file.extend(two(big(), &[]));
@@ -662,7 +662,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_a_section_without_its_header_are_not_guessed_at() {
+    fn blocks_of_a_section_without_a_header_are_not_read() {
         let mut file = two(little(), &[]);
         let mut other = two(little(), &[]);
         other[8] ^= 1; // its byte order mark

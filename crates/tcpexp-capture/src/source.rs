@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_buffer_does_not_grow_for_a_claim_without_bytes() {
+    fn the_buffer_does_not_grow_for_a_claimed_length_without_bytes() {
         let mut source = Source::stream(Box::new(&[7; 1_000][..]));
         while !source.at_end() {
             source.fill(60 << 20).unwrap();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_buffer_grows_for_bytes_that_are_there() {
+    fn the_buffer_grows_for_bytes_that_exist() {
         let mut source = Source::stream(Box::new(io::repeat(7).take(3 << 20)));
         source.fill_to(2 << 20).unwrap();
         assert!(source.window().len() >= 2 << 20);

@@ -51,7 +51,7 @@ fn count(path: &Path) -> Result<(u64, bool), String> {
 }
 
 #[test]
-fn every_file_of_the_corpus_is_read_as_its_inventory_says_or_refused() {
+fn every_file_of_the_corpus_is_refused_or_matches_its_inventory() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let Ok(inventory) = fs::read_to_string(corpus.join("INVENTORY.md")) else {
         return;

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_one_size_have_an_axis() {
+    fn equal_values_have_an_axis() {
         assert_eq!(range(40.0, 40.0), (0.0, 42.0));
         assert_eq!(range(-40.0, -40.0), (-42.0, 0.0));
         assert_eq!(range(0.0, 0.0), (0.0, 1.0));

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bin_has_the_median_of_its_own_flow() {
+    fn a_bin_has_the_median_of_its_flow() {
         let flows = |flows: &[&str]| Series::texts(flows.iter().map(Some));
         let rates = Frame::of(vec![
             ("flow".into(), flows(&["a", "a", "a", "b"])),

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_named_in_bands_and_colours_in_the_legend() {
+    fn bands_name_slots_and_the_legend_names_colours() {
         let [boxes, violins] = [Shape::Box, Shape::Violin].map(|shape| figure(shape, &SIZE.into()));
         assert_snapshot!(boxes.texts(), @r"cubic | vegas | 50 | 180 | 50 | 180 | 0 | 100 | 200 | 300 | delay 20 ms | delay 100 ms | buffer (packets) | RTT (ms)");
         assert_eq!(boxes.texts(), violins.texts());
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_figure_is_this_drawing() {
+    fn a_small_figure_matches_its_snapshot() {
         let frame = Frame::of(vec![(
             "value".into(),
             Series::Whole([1, 2, 3, 4, 5, 6, 7, 8, 30].map(Some).to_vec()),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn no_values_are_an_error_that_says_so() {
+    fn missing_values_are_a_named_error() {
         let frame = Frame::of(vec![("rtt_ms".into(), Series::Real(vec![None, None]))]);
         let all = Levels::of(&frame, &[]);
         let rtt = Quantity::of_column("rtt_ms");

@@ -146,7 +146,7 @@ mod tests {
     };
 
     #[test]
-    fn a_line_that_leaves_and_returns_is_two() {
+    fn a_line_that_leaves_and_returns_becomes_two_lines() {
         let zigzag = [(-1.0, 0.5), (0.5, 0.5), (0.5, 2.0), (0.8, 2.0), (0.8, 0.5)];
         assert_eq!(
             UNIT.line(&zigzag),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_area_keeps_the_corner_of_the_frame_that_it_covers() {
+    fn an_area_keeps_the_frame_corner_that_it_covers() {
         let square = [(0.5, 0.5), (2.0, 0.5), (2.0, 2.0), (0.5, 2.0)];
         assert_eq!(
             UNIT.area(&square),
@@ -169,7 +169,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_sticks_out_and_what_is_inside_stays(
+        fn clipping_removes_the_outside_and_keeps_the_inside(
             points in prop::collection::vec((-3.0..3.0, -3.0..3.0), 1..20)
         ) {
             let parts = UNIT.line(&points);

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_says_what_its_lines_and_shades_are() {
+    fn the_legend_names_lines_and_shades() {
         let mut series = sawtooth("10.0.0.1:4 > 10.0.0.2:5", 0);
         series.add_measured(&sample(5_000, Some(25), 0));
         assert_snapshot!(texts(&cwnd_figure(&[series], SIZE).unwrap()), @"cwnd, measured | cwnd, estimated | ssthresh | flight size | fast recovery | recovery after a timeout | 10.0.0.1:4 &gt; 10.0.0.2:5 | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 0 | 10 | 20 | 30 | 40 | time (s) | segments");
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_of_the_capture_is_not_drawn() {
+    fn values_outside_the_capture_are_not_drawn() {
         let mut series = sawtooth("10.0.0.1:4 > 10.0.0.2:5", 0);
         let plain = cwnd_figure(&[series.clone()], SIZE).unwrap();
         series.add_recovery(&recovery(-5_000, Some(-4_000), RecoveryKind::Fast));
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_draw_and_no_room_are_errors_that_say_so() {
+    fn missing_values_and_missing_room_are_named_errors() {
         let nothing = [CwndSeries::new("idle", 0)];
         let error = cwnd_figure(&nothing, SIZE).unwrap_err();
         assert_eq!(error.to_string(), "there are no congestion windows to draw");
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn any_times_and_windows_make_a_picture() {
+    fn any_times_and_windows_can_be_drawn() {
         let mut series = CwndSeries::new("nonsense \u{1}", 0);
         for nanos in [i64::MIN, -1, 0, i64::MAX] {
             let mut odd = sample(0, Some(u32::MAX), u64::MAX / 2000);

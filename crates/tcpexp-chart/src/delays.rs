@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_have_quantities_and_units_and_the_legend_has_medians() {
+    fn axes_name_quantity_and_unit_and_the_legend_names_medians() {
         let series = [
             sawtooth("cubic 5201", 40_000, 3000),
             sawtooth("bbr <5202>", 41_000, 1000),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_are_marks_and_a_number_in_the_legend() {
+    fn losses_are_marked_and_counted_in_the_legend() {
         let mut series = sawtooth("upload", 0, 1000);
         let start = Timestamp::from_nanos(1_767_225_609_778_130_000);
         for (second, packets) in [(2, 1), (3, 5), (11, 2)] {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_no_path_has_are_drawn_too() {
+    fn implausible_round_trip_times_are_drawn() {
         let mut series = DelaySeries::new("nonsense");
         for nanos in [i64::MIN, -1, 0, i64::MAX] {
             series.add(Timestamp::from_nanos(nanos), TimeDelta::from_nanos(nanos));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn no_samples_are_an_error_that_says_so() {
+    fn missing_samples_are_a_named_error() {
         for series in [&[][..], &[DelaySeries::new("idle")]] {
             let error = rtt_figure(series, SIZE).unwrap_err();
             assert_eq!(error.to_string(), "there are no delays to draw");

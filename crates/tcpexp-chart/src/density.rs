@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_density_has_its_peak_where_most_values_are() {
+    fn a_density_peaks_where_most_values_are() {
         let values: Vec<f64> = (0..1000)
             .map(|n| f64::from(n % 10) * f64::from(n % 7))
             .collect();
@@ -115,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_density_ends_with_the_values_and_is_a_share(
+        fn a_density_spans_the_values_and_peaks_at_one(
             values in prop::collection::vec(-1e3..1e3, 2..300)
         ) {
             let density = Density::of(&values).unwrap();

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_legend_has_medians_and_the_axes_have_units() {
+    fn the_legend_names_medians_and_the_axes_name_units() {
         let groups = [
             group("cubic", (0..=100).map(|n| 40e6 + f64::from(n) * 1e6)),
             group("vegas", [41e6, 42e6]),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_figure_is_this_drawing() {
+    fn a_small_figure_matches_its_snapshot() {
         let groups = [group("a", [1.0, 2.0, 4.0]), group("b", [2.0, 3.0])];
         let size = FigureSize {
             width_mm: 45,
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_draw_is_an_error_that_says_so() {
+    fn missing_data_is_a_named_error() {
         let error = ecdf_figure(
             &Quantity::plain("x"),
             &[group("idle", [])],

@@ -78,7 +78,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_corner_is_one_standard_deviation_away(
+        fn each_vertex_is_one_standard_deviation_away(
             points in prop::collection::vec((-100.0..100.0, -100.0..100.0), 4..50)
         ) {
             let scatter = Scatter::of(&points).unwrap();

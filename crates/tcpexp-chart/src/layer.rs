@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_of_points_becomes_four() {
+    fn thinning_reduces_a_column_of_points_to_four() {
         let path = [(0, 5), (1, 3), (1, 9), (1, 4), (1, 1), (1, 2), (2, 2)];
         assert_eq!(
             thinned(path),

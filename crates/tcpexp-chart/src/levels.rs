@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_in_order_and_say_what_they_are() {
+    fn groups_are_sorted_and_named() {
         assert_snapshot!(labels(&["cc"]), @r"cubic | reno | no congestion control");
         assert_snapshot!(labels(&["delay_ms"]), @r"delay 2.5 ms | delay 20 ms | delay 100 ms");
         assert_snapshot!(labels(&["cc", "buffer_packets"]), @r"cubic, buffer 90 packets | reno, buffer 50 packets | reno, buffer 180 packets | no congestion control, buffer 50 packets");

@@ -74,7 +74,7 @@ mod tests {
     use crate::theme::Ink;
 
     #[test]
-    fn what_is_far_apart_is_not_joined() {
+    fn distant_points_are_not_joined() {
         let points = [(0.0, 1.0), (0.1, 2.0), (5.0, 3.0)];
         let stroke = Stroke::solid(Ink::Black, 1);
         let [Layer::Line(line, _), Layer::Points(lonely, ..)] =

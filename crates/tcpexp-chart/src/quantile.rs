@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_that_are_no_finite_number_are_left_out() {
+    fn values_that_are_not_finite_are_omitted() {
         let sorted = Sorted::of(&[4.0, 1.0, f64::NAN, 3.0, 2.0]);
         assert_eq!(sorted.quantile(0.5), Some(2.5));
         assert_eq!(Sorted::of(&[f64::INFINITY]).quantile(0.5), None);
@@ -69,7 +69,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn thinned_steps_are_on_the_distribution_and_keep_its_ends(
+        fn thinned_steps_lie_on_the_distribution_and_keep_its_ends(
             values in prop::collection::vec(-1e3..1e3, 1..500),
             most in 1_usize..50,
         ) {

@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_columns_name_tells_quantity_and_unit() {
+    fn a_column_name_yields_quantity_and_unit() {
         let named = |column: &str, least: f64, most: f64| {
             let quantity = Quantity::of_column(column);
             let shown = quantity.shown(least, most);

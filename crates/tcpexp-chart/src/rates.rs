@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_have_quantities_and_units_and_all_lines_a_name() {
+    fn axes_name_quantity_and_unit_and_all_lines_are_named() {
         let flows = [
             series("cubic 5201", 0, &[9_800_000; 40]),
             series("bbr <5202>", 5, &[2_500_000; 20]),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bin_is_a_step_and_what_lies_between_bins_is_zero() {
+    fn a_bin_is_a_step_and_gaps_between_bins_are_zero() {
         let mut flow = series("on and off", 0, &[1_000_000, 3_000_000]);
         flow.add(Timestamp::from_nanos(2_000_000_000), WIDTH, 2_000_000);
         let steps = flow.steps(Timestamp::from_nanos(0), RateUnit::of(3_000_000));
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_would_lie_on_the_axis_is_not_drawn() {
+    fn a_flow_with_a_negligible_rate_is_not_drawn() {
         let flows = [
             series("ACKs", 0, &[199_999; 4]),
             series("control", 0, &[200_000; 4]),
@@ -282,14 +282,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_zeros_has_a_figure_and_no_bins_have_none() {
+    fn zero_rates_have_a_figure_and_missing_bins_have_none() {
         rate_figure(&[series("idle", 0, &[0])], &[], None, SIZE).unwrap();
         let error = rate_figure(&[], &[], Some(1_000), SIZE).unwrap_err();
         assert_eq!(error.to_string(), "there are no rates to draw");
     }
 
     #[test]
-    fn times_that_no_capture_has_are_drawn_too() {
+    fn implausible_times_are_drawn() {
         let mut flow = RateSeries::new("nonsense");
         for nanos in [i64::MIN, -1, i64::MAX] {
             flow.add(Timestamp::from_nanos(nanos), WIDTH, u64::MAX);

@@ -100,7 +100,7 @@ mod tests {
     use crate::FigureSize;
 
     #[test]
-    fn a_group_is_points_with_a_middle_and_an_ellipse() {
+    fn a_group_has_points_a_centre_and_an_ellipse() {
         let frame = Frame::of(vec![
             (
                 "cc".into(),

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_line_is_in_the_legend() {
+    fn the_legend_names_each_kind_of_line() {
         let drawn = figure(&[
             (0, sent(0, false)),
             (1, sent(1460, false)),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgments_alone_are_nothing_to_draw() {
+    fn acknowledgments_alone_are_not_drawn() {
         let ack = SequenceMark::Acknowledged {
             ack: 0,
             window_end: None,

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_dashes_goes_around_corners() {
+    fn a_dashed_line_follows_corners() {
         let pieces = dashed(&[(0, 0), (30, 0), (30, 30)], &[20, 5]);
         assert_eq!(
             pieces,
@@ -189,7 +189,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn dashes_and_gaps_share_the_path(
+        fn dashes_and_gaps_cover_the_path(
             path in prop::collection::vec((0..500, 0..500), 2..9),
             number in 1_usize..7,
         ) {

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_series_stand_out_from_their_paper() {
+    fn text_and_series_contrast_with_the_background() {
         for theme in Theme::ALL {
             let paper = theme.colour(Ink::Paper);
             assert!(contrast(theme.colour(Ink::Black), paper) > 7.0);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_readable_on_each_place_of_a_heat_map() {
+    fn text_contrasts_with_each_heat_map_colour() {
         for theme in Theme::ALL {
             for step in 0..=100 {
                 let ink = Ink::Heat(f64::from(step) / 100.0);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn heat_goes_from_dark_to_light() {
+    fn heat_map_colours_go_from_dark_to_light() {
         assert_eq!(Theme::Paper.colour(Ink::Heat(0.0)), rgb(0x44_01_54));
         assert_eq!(Theme::Paper.colour(Ink::Heat(1.0)), rgb(0xFD_E7_25));
         assert_eq!(Theme::Paper.colour(Ink::Heat(f64::NAN)), rgb(0x44_01_54));

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn few_samples_are_all_kept() {
+    fn a_small_series_keeps_all_samples() {
         let samples: Vec<_> = (0..4000).map(|n| (n * 2_000, n * n % 97)).collect();
         let kept = thinned(samples.iter().copied()).points(MAX_BINS);
         let kept: Vec<_> = kept
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_added_has_no_times_and_no_extremes() {
+    fn an_empty_series_has_no_times_and_no_extremes() {
         let nothing: Thinned = Thinned::default();
         assert_eq!((nothing.times(), nothing.extremes()), (None, None));
         assert_eq!(nothing.points(10), []);

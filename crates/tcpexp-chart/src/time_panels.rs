@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_of_a_queue_is_a_line() {
+    fn each_direction_of_a_queue_is_a_line() {
         let frame = Frame::of(vec![
             (
                 "way".into(),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_of_packet_pairs_are_one_path_and_those_of_answers_are_two() {
+    fn packet_pairs_share_one_line_and_single_point_samples_have_two() {
         let rtts = |method: &str| {
             let texts = |text: [&str; 2]| Series::texts(text.map(Some));
             Frame::of(vec![
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_logged_of_receivers_is_not_drawn_beside_senders() {
+    fn logged_windows_of_receivers_are_not_drawn() {
         let directions = |directions: [&str; 2]| Series::texts(directions.map(Some));
         let table = |of: [&str; 2]| {
             Frame::of(vec![
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn recoveries_are_those_of_the_sender_that_is_drawn() {
+    fn only_recoveries_of_the_drawn_sender_are_shown() {
         let busy_for = 2 * i64::try_from(MIN_SHARE_DIVISOR).unwrap();
         let times: Vec<i64> = (0..=busy_for).collect();
         // The last sender receives hardly any ACKs.
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_named_by_groups_and_a_connection_that_only_controls_is_none() {
+    fn lines_are_named_by_group_and_control_connections_are_omitted() {
         let rows = 100;
         let flows: Vec<i64> = (0..rows).map(|row| i64::from(row > 0)).collect();
         let mut frame = Frame::of(vec![
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_a_flow_are_about_all_and_not_a_line() {
+    fn rows_without_a_flow_are_totals_and_not_a_line() {
         let frame = Frame::of(vec![
             ("flow_id".into(), Series::Whole(vec![None, Some(1)])),
             ("start_ns".into(), whole(&[0, 0])),

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn time_begins_where_it_is_said_to() {
+    fn the_time_axis_starts_at_the_given_origin() {
         let figure = timeseries_figure(&two_panels(), Some(at(-10_000)), &SIZE.into()).unwrap();
         assert!(figure.texts().contains("| 20 |"), "{}", figure.texts());
     }
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_draw_is_an_error_that_says_so() {
+    fn missing_data_is_a_named_error() {
         let error = timeseries_figure(&[panel("rtt_ns", Vec::new())], None, &SIZE.into());
         assert_eq!(error.unwrap_err().to_string(), "there is nothing to draw");
     }

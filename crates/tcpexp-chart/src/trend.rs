@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn fairness_is_a_number_of_each_run() {
+    fn fairness_is_computed_per_run() {
         let size = FigureSize {
             width_mm: 85,
             height_mm: 60,
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_that_of_the_smallest_to_the_largest() {
+    fn the_ratio_is_smallest_over_largest() {
         assert_eq!(Share::Ratio.of(&[4.0, 1.0, 2.0]), Some(0.25));
         assert_eq!(Share::Ratio.of(&[0.0, 0.0]), None);
         assert_eq!(Share::Jain.of(&[1.0, 1.0]), Some(1.0));

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whiskers_end_at_the_last_value_within_the_fences() {
+    fn whiskers_end_at_the_most_extreme_value_within_the_fences() {
         let tukey = Tukey::of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 30.0]).unwrap();
         assert_eq!(
             tukey,
@@ -74,7 +74,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_box_is_in_order_and_its_parts_are_all_values(
+        fn box_limits_are_ordered_and_occur_in_the_data(
             values in prop::collection::vec(prop_oneof![-10.0..10.0, -1e6..1e6], 1..200)
         ) {
             let tukey = Tukey::of(&values).unwrap();

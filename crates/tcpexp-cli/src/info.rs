@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_shown_in_the_calendar() {
+    fn times_are_shown_as_dates() {
         let shown = [0, -1, 951_782_400_000_000_000, 1_767_225_612_799_459_000];
         let shown = shown.map(|nanos| utc(Timestamp::from_nanos(nanos)));
         assert_eq!(

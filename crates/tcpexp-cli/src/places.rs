@@ -118,7 +118,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_argument_that_is_a_path_is_known() {
+    fn every_path_argument_is_declared() {
         let mut commands: Vec<Command> = vec![Args::command()];
         let mut seen = 0;
         while let Some(command) = commands.pop() {

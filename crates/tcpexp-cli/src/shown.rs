@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_acts_on_a_terminal_is_shown_as_an_escape() {
+    fn terminal_control_characters_are_escaped() {
         assert_eq!(line("plain µs"), "plain µs");
         assert_eq!(line("a\x1b[31mb\nc\td\u{7f}"), "a\\x1b[31mb\\nc\\td\\x7f");
         assert_eq!(line("\u{9b}31m\u{202e}x"), "\\u{9b}31m\\u{202e}x");
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn controls_in_bytes_are_found() {
+    fn control_bytes_are_found() {
         assert_eq!(first_control("a,µ\r\n".as_bytes()), None);
         assert_eq!(first_control(b"ab\x1b[0m"), Some(2));
         assert_eq!(first_control("ab\u{9b}".as_bytes()), Some(2));

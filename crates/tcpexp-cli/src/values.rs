@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_is_the_first_packet_or_a_time_that_keeps_its_nanoseconds() {
+    fn an_origin_is_the_first_packet_or_a_time_with_nanoseconds() {
         assert_eq!(parse_origin("first"), Ok(Origin::FirstPacket));
         let at = |nanos| Ok(Origin::At(Timestamp::from_nanos(nanos)));
         assert_eq!(parse_origin("0"), at(0));

@@ -126,7 +126,7 @@ struct Use {
 }
 
 #[test]
-fn crates_use_only_what_the_table_lets_them() {
+fn crates_import_only_allowed_crates() {
     let (crates, uses) = manifests();
     let mut breaches: Vec<String> = uses.iter().filter_map(Use::breach).collect();
     for name in &crates {

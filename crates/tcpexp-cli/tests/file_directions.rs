@@ -249,7 +249,7 @@ fn layers_between_two_captures_import_only_lower_layers() {
 }
 
 #[test]
-fn no_file_imports_itself_through_its_neighbours() {
+fn imports_within_a_folder_have_no_cycle() {
     let mut cycles = Vec::new();
     for entry in fs::read_dir(crates()).unwrap() {
         let path = entry.unwrap().path();

@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn third_duplicate_ack_sets_off_a_fast_retransmission() {
+    fn third_duplicate_ack_triggers_a_fast_retransmission() {
         assert_snapshot!(classes("
             0.000 > 1:1001(1000)
             0.001 > 1001:2001(1000)
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn timeout_begins_a_recovery_and_names_what_follows_in_it() {
+    fn timeout_starts_a_recovery_and_classifies_its_retransmissions() {
         assert_snapshot!(classes("
             0.000 > 1:1001(1000)
             0.001 > 1001:2001(1000)
@@ -544,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_of_the_sender_tell_reordering_from_retransmission() {
+    fn ip_ids_distinguish_reordering_from_retransmission() {
         // The receiver's view: 1001 was overtaken, 3001 was lost and retransmitted.
         assert_snapshot!(classes("
             0.000 > 1:1001(1000) id 1 ts 10 1
@@ -562,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamps_tell_where_the_identification_does_not_count() {
+    fn timestamps_decide_without_ip_ids() {
         assert_snapshot!(classes("
             0.000 > 1:1001(1000) id 0 ts 10 1
             0.001 > 2001:3001(1000) id 0 ts 12 1
@@ -579,7 +579,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_asked_last() {
+    fn time_decides_without_ip_ids_and_timestamps() {
         assert_snapshot!(classes("
             0.000 > 1:1001(1000) id 0
             0.001 > 2001:3001(1000) id 0
@@ -596,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_captured_before_that_come_with_others_were_sent_again() {
+    fn captured_bytes_repeated_with_new_ones_are_retransmitted() {
         assert_snapshot!(classes("
             0.000 > 1:1001(1000) id 0
             0.001 > 2001:3001(1000) id 0
@@ -609,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn packet_captured_twice_was_not_sent_twice() {
+    fn packet_captured_twice_is_not_a_retransmission() {
         assert_snapshot!(classes("
             0.000 > 1:1001(1000) id 7
             0.001 > 1001:2001(1000) id 8
@@ -626,7 +626,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_were_acknowledged_are_sent_again_spuriously() {
+    fn retransmission_of_acknowledged_bytes_is_spurious() {
         assert_snapshot!(classes("
             0.000 > 1:1001(1000)
             0.001 > 1001:2001(1000)
@@ -658,7 +658,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_that_probes_a_closed_window_again_and_again_is_never_a_retransmission() {
+    fn repeated_zero_window_probe_is_never_a_retransmission() {
         assert_snapshot!(classes("
             0.000 > 1:1001(1000)
             0.040 < ack 1001 win 0
@@ -688,7 +688,7 @@ mod tests {
     }
 
     #[test]
-    fn last_byte_sent_again_unacknowledged_is_data() {
+    fn repeated_unacknowledged_last_byte_is_a_retransmission() {
         assert_snapshot!(classes("
             0.000 > 1:2(1)
             0.300 > 1:2(1)
@@ -702,7 +702,7 @@ mod tests {
     }
 
     #[test]
-    fn handshake_is_sent_again_by_timeout() {
+    fn handshake_is_retransmitted_by_timeout() {
         assert_snapshot!(classes("
             0.000 > S 0
             1.000 > S 0

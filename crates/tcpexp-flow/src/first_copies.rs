@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_sent_again_are_not_new() {
+    fn retransmitted_bytes_are_not_new() {
         assert_eq!(taken(&[(0, 100), (0, 100), (50, 100)]), [100, 0, 50]);
         assert_eq!(
             taken(&[(100, 10), (120, 10), (90, 60), (90, 60)]),
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_new_bytes() {
+    fn empty_segment_has_no_new_bytes() {
         assert_eq!(taken(&[(0, 0), (0, 5), (3, 0)]), [0, 5, 0]);
         let mut copies = FirstCopies::default();
         assert_eq!(copies.take(START.plus(9), START), 0);
     }
 
     #[test]
-    fn memory_is_bounded_where_every_other_segment_is_missing() {
+    fn memory_is_bounded_if_every_other_segment_is_missing() {
         let mut copies = FirstCopies::default();
         for number in 0..10_000 {
             let start = START.plus(number * 20);
@@ -190,7 +190,7 @@ mod tests {
         }
 
         #[test]
-        fn ranges_stay_apart_and_in_order(ranges in prop::collection::vec((0_u32..3000, 1_u32..20), 0..200)) {
+        fn ranges_stay_disjoint_and_sorted(ranges in prop::collection::vec((0_u32..3000, 1_u32..20), 0..200)) {
             let mut copies = FirstCopies::default();
             for (start, bytes) in ranges {
                 copies.take(START.plus(start), START.plus(start + bytes));

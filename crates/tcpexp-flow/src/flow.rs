@@ -212,7 +212,7 @@ mod tests {
     use crate::trace::{flows, initiators, table};
 
     #[test]
-    fn who_sent_the_syn_is_the_initiator() {
+    fn sender_of_the_syn_is_the_initiator() {
         let handshake = "
             0.000 > S
             0.010 < S.
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn who_the_syn_ack_goes_to_is_the_initiator() {
+    fn receiver_of_the_syn_ack_is_the_initiator() {
         let answer = "
             0.010 < S. 0 ack 1
             0.020 > 1:101(100)
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_handshake_who_is_seen_first_is_the_initiator() {
+    fn without_a_handshake_the_first_sender_is_the_initiator() {
         let middle = "
             0.000 < 1:101(100)
             0.010 > ack 101
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_behind_its_syn_ack_changes_nothing() {
+    fn a_syn_after_its_syn_ack_changes_nothing() {
         let swapped = "
             0.010 < S. 0 ack 1
             0.011 > S 0
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn handshake_sent_again_stays_in_its_flow() {
+    fn retransmitted_handshake_stays_in_its_flow() {
         let flows = flows(
             "
             0.000 > S 700
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_flows_are_flows_of_their_own() {
+    fn ipv6_flows_are_separate_flows() {
         let text = "
             0.000 > S
             0.000 > S v6
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn another_initial_sequence_number_is_another_connection() {
+    fn a_different_initial_sequence_number_is_a_new_connection() {
         let open = "
             0.000 > S 100
             0.010 < S. 200 ack 101
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_are_reused_by_the_other_end_too() {
+    fn ports_may_be_reused_by_the_other_end() {
         let flows = flows(
             "
             0.000 > S 100
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn syn_in_the_middle_of_a_connection_is_another_one() {
+    fn syn_in_the_middle_of_a_connection_starts_a_new_one() {
         let from_captured_end = flows("0 > 1:11(10)\n1 > S 900\n2 < S. 0 ack 901");
         assert_eq!(from_captured_end, [0, 1, 1]);
         let from_silent_end = flows("0 > 1:11(10)\n1 < S 900\n2 > S. 0 ack 901");
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn second_answer_to_one_syn_stays_in_the_flow_whatever_its_number() {
+    fn second_syn_ack_with_any_sequence_number_stays_in_the_flow() {
         let cookies = "
             0.000 > S 100
             0.001 < S. 200 ack 101
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn stream_goes_on_when_sequence_numbers_wrap() {
+    fn offsets_increase_when_sequence_numbers_wrap() {
         assert_snapshot!(table("
             0.000 > 4294966296:460(1460)
             0.001 > 460:1920(1460)
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_from_before_the_first_one_seen_have_a_place() {
+    fn segments_before_the_first_captured_one_have_an_offset() {
         assert_snapshot!(table("
             0.000 > 1000:2000(1000)
             0.001 > 0:1000(1000)
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn number_of_a_reset_does_not_move_the_stream() {
+    fn sequence_number_of_a_reset_does_not_advance_the_stream() {
         assert_snapshot!(table("
             0.000 > 1:1001(1000)
             0.001 > R 2000000000        // made up by someone who wants to cut the connection
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_have_no_place_in_a_stream() {
+    fn datagrams_have_no_stream_offset() {
         assert_snapshot!(table("
             0.000 > udp 100
             0.001 < udp 100

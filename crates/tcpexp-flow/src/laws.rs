@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn draining_changes_places_but_not_flows(capture in capture(), drain_after in 1..20_usize) {
+    fn draining_changes_slots_but_not_flows(capture in capture(), drain_after in 1..20_usize) {
         let identity = |tracked: Tracked| (tracked.flow, tracked.direction, tracked.start);
         let (often, _) = track(&capture, drain_after);
         let (never, _) = track(&capture, usize::MAX);

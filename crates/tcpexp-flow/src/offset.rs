@@ -77,7 +77,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_stream_that_wraps_goes_on_upwards() {
+    fn offsets_of_a_wrapping_stream_increase() {
         let before = StreamOffset::first(SeqNum(u32::MAX - 99));
         let after = before.nearest(SeqNum(100));
         assert_eq!(after.since(before), 200);

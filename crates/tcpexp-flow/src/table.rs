@@ -405,19 +405,19 @@ mod tests {
     }
 
     #[test]
-    fn open_connection_may_be_silent_for_two_hours() {
+    fn open_connection_times_out_after_two_hours() {
         assert!(!is_over_after(SHAKE, 0, 7440, "101:111(10)"));
         assert!(is_over_after(SHAKE, 0, 7442, "101:111(10)"));
     }
 
     #[test]
-    fn connection_of_which_one_end_is_heard_may_be_silent_for_four_minutes() {
+    fn connection_with_one_captured_end_times_out_after_four_minutes() {
         assert!(!is_over_after("0.0 > S 100", 0, 240, "S 100"));
         assert!(is_over_after("0.0 > S 100", 0, 241, "S 100"));
     }
 
     #[test]
-    fn closed_connection_has_a_minute_for_what_is_late() {
+    fn closed_connection_accepts_late_packets_for_a_minute() {
         let fins = format!("{SHAKE}\n1.0 > F 101 ack 201\n2.0 < F 201 ack 102");
         assert!(!is_over_after(&fins, 2, 60, ". 102 ack 202"));
         assert!(is_over_after(&fins, 2, 61, ". 102 ack 202"));
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_may_be_five_minutes_apart() {
+    fn udp_flow_times_out_after_five_minutes() {
         assert!(!is_over_after("0.0 > udp 10", 0, 300, "udp 10"));
         assert!(is_over_after("0.0 > udp 10", 0, 301, "udp 10"));
     }
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_runs_backwards_ends_nothing() {
+    fn time_that_runs_backwards_ends_no_flow() {
         let flows = flows(
             "
             50000 > udp 1
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn one_packet_with_a_nonsense_time_ends_nothing() {
+    fn one_packet_with_an_implausible_time_ends_no_flow() {
         for nonsense in ["0", "1000", "99000", "5000000", "9000000000"] {
             let flows = flows(&format!(
                 "
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_time_far_off_does_not_cut_its_own_flow() {
+    fn implausible_time_does_not_split_its_own_flow() {
         for nonsense in ["0", "1000", "5000000", "9000000000"] {
             let flows = flows(&format!(
                 "90000 > udp 1\n{nonsense} > udp 1\n90001 > udp 1\n90002 > udp 1"
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_used_again_only_after_draining() {
+    fn slots_are_reused_only_after_draining() {
         let mut table = FlowTable::default();
         let slots = |table: &mut FlowTable, script: &str| -> Vec<u32> {
             let tracked = track(table, script);
@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_alive_ends_with_the_capture() {
+    fn all_open_flows_end_with_the_capture() {
         let mut table = FlowTable::default();
         track(&mut table, "0 > S 1\n1 > S 2 flow 1\n2 > udp 5");
         table.end_all();
@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn table_stays_small_however_many_flows_pass() {
+    fn table_stays_small_for_any_number_of_flows() {
         let mut frames = script::packets("0 > S 100\n0 < R. 0 ack 101");
         let mut table = FlowTable::default();
         let mut ended = 0;
@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_jump_to_and_fro_do_not_take_for_ever() {
+    fn times_that_jump_back_and_forth_take_bounded_work() {
         let mut table = FlowTable::default();
         let mut steps = 0;
         let line = |number| format!("{} > udp 1 flow {number}\n", 3600 * (number / 2 % 2));
@@ -557,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_flows_shed_those_that_were_never_answered() {
+    fn full_table_evicts_unanswered_flows() {
         let syn = |flow| format!("0.{} > S 100 flow {flow}", 100 + flow);
         let syns: Vec<String> = (0..20).map(syn).collect();
         let syns = syns.join("\n");

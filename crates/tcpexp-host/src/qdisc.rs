@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_each_kind_are_found_under_its_own_name() {
+    fn marks_of_each_qdisc_are_read_from_its_own_field() {
         assert_eq!(marks(r#""pfifo","drops":1"#), None);
         assert_eq!(marks(r#""fq_codel","ecn_mark":7"#), Some(7));
         assert_eq!(marks(r#""pie","ecn_mark":8"#), Some(8));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn queue_below_the_rate_is_the_queue_of_the_device() {
+    fn queue_below_the_rate_limiter_is_the_queue_of_the_device() {
         let all = Qdisc::list(
             r#"[{"kind":"noqueue","dev":"lo","handle":"0:","root":true},
                 {"kind":"htb","dev":"right","handle":"1:","root":true},
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_output_and_empty_objects_are_no_disciplines() {
+    fn empty_output_and_empty_objects_yield_no_qdiscs() {
         assert_eq!(Qdisc::list("\n").unwrap(), []);
         assert_eq!(Qdisc::list("[{},{}]").unwrap(), []);
         assert!(Qdisc::list("qdisc noqueue 0: dev lo").is_err());

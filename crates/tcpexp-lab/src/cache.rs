@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn newest_things_stay_and_so_does_what_is_in_the_making() {
+    fn newest_and_unfinished_entries_stay() {
         let folder = tempfile::tempdir().unwrap();
         let age = |name: &str, days: u64| {
             let file = fs::File::create(folder.path().join(name)).unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn things_in_use_stay_however_many_they_are() {
+    fn entries_in_use_stay_beyond_the_limit() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["a", "b", "c"] {
             fs::File::create(folder.path().join(name)).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn second_of_two_that_make_the_same_keeps_the_first() {
+    fn concurrent_creation_keeps_the_first_entry() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().join("cache"));
         let name = cache.images().join("key");

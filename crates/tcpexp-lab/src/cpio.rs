@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_stand_once_and_before_what_is_in_them() {
+    fn folders_appear_once_and_before_their_files() {
         let text = archive(&[
             ("a/b/c", Kind::File, "hello"),
             ("a/b/d", Kind::Program, ""),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn console_is_a_device() {
+    fn console_is_a_device_node() {
         let text = archive(&[("dev/console", Kind::Console, "")]);
         assert!(
             text.contains("00000005000000010000000C00000000dev/console"),

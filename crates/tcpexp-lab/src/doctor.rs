@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn line_says_what_to_install_or_what_is_lost() {
+    fn line_names_the_package_to_install_or_the_lost_function() {
         let lines: Vec<String> = [
             finding(
                 "tools",

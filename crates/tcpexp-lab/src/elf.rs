@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn program_runs_without_its_sections() {
+    fn program_runs_without_its_section_table() {
         // This test itself is a program with debugging information.
         let whole = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let bare = without_sections(&whole);
@@ -95,7 +95,7 @@ mod tests {
         let output = Command::new(&path).arg("--list").output().unwrap();
         let listed = String::from_utf8(output.stdout).unwrap();
         assert!(
-            listed.contains("program_runs_without_its_sections"),
+            listed.contains("program_runs_without_its_section_table"),
             "{listed}"
         );
     }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn script_stays_as_it_is() {
+    fn script_is_unchanged() {
         assert_eq!(without_sections(b"#!/bin/sh\n"), b"#!/bin/sh\n");
     }
 

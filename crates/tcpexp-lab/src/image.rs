@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_have_one_place_in_a_guest() {
+    fn each_library_has_one_path_in_a_guest() {
         let place = |path: &str| place_in_guest(Path::new(path));
         assert_eq!(place("/lib64/ld.so.2"), "usr/lib64/ld.so.2");
         assert_eq!(

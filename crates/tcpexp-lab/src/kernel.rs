@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn newest_kernel_is_what_apt_says_it_is() {
+    fn newest_kernel_matches_the_order_of_apt() {
         let depends = "linux-image-amd64\n  Depends: linux-image-6.1.0-56-amd64\n";
         assert_eq!(dependency(depends).unwrap(), "linux-image-6.1.0-56-amd64");
         let policy = "linux-image-6.1.0-56-amd64:\n  Installed: (none)\n  Candidate: 6.1.192-2\n";

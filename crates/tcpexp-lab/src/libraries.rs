@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_are_those_that_the_linker_found() {
+    fn libraries_are_those_the_linker_found() {
         let listing = "/bin/ls:\n\tlinux-vdso.so.1 (0x00007ffc)\n\
                        \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f1a)\n\
                        \t/lib64/ld-linux-x86-64.so.2 (0x00007f1b)\n\

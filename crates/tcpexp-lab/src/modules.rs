@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_bring_those_that_they_need() {
+    fn modules_include_their_dependencies() {
         let mut index = index_of(&NEEDED[2..]);
         index +=
             "fs/9p.ko.xz: net/9pnet.ko.xz fs/netfs.ko.xz\nnet/9pnet-virtio.ko: net/9pnet.ko.xz\n";
@@ -175,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn kernel_may_have_what_is_needed_without_modules() {
+    fn kernel_with_built_in_features_needs_no_modules() {
         let builtin = index_of(&NEEDED[5..]).replace(':', "");
         let modules = from_index(&index_of(&NEEDED[..5]), &builtin).unwrap();
         assert_eq!(modules.files.len(), 5);
     }
 
     #[test]
-    fn kernel_without_what_is_needed_is_refused() {
+    fn kernel_without_a_required_feature_is_refused() {
         let error = from_index(&index_of(&NEEDED[..8]), "").unwrap_err();
         insta::assert_snapshot!(error, @"no kernel for the guest: it has no modules sch_netem, veth, virtio_pci; name one with --kernel and --modules");
     }

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn refusal_is_an_error_with_its_reason() {
+    fn error_reply_is_an_error_with_its_reason() {
         let mut monitor =
             monitor_of("{\"error\": {\"class\": \"GenericError\", \"desc\": \"not now\"}}\n");
         let error = monitor.execute("cont", &json!({})).unwrap_err();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn end_of_the_line_is_an_error() {
+    fn closed_connection_is_an_error() {
         assert!(monitor_of("").await_event("STOP").is_err());
     }
 }

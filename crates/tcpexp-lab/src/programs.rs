@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_told_with_its_packages() {
+    fn error_names_missing_programs_and_their_packages() {
         let nowhere = |name, package| lab(name, package);
         let error = find(&[
             nowhere("no-such-a", "tools"),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn experiment_does_without_what_only_some_need() {
+    fn optional_programs_may_be_missing() {
         let netperf = Program {
             name: "no-such",
             package: "none",

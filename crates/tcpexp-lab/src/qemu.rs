@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn guest_goes_on_with_the_devices_it_was_stopped_with() {
+    fn resumed_guest_has_the_devices_of_the_saved_one() {
         let devices = |text: String| {
             let lines = text.lines().filter(|line| {
                 [
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn guest_at_a_terminal_waits_for_who_types() {
+    fn interactive_guest_waits_for_input() {
         let text = called(Begin::Terminal {
             root: Path::new("root.cpio"),
         });

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn side_with_several_hosts_has_a_bridge_that_knows_them() {
+    fn side_with_several_hosts_has_a_bridge_with_static_entries() {
         let shape = Shape::new(2, 1).unwrap();
         let text = typed(&Topology::with_prefix(shape, "lab-").create());
         let bridge = text.lines().filter(|line| line.contains("lab-switch"));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_removed_and_may_be_gone_already() {
+    fn everything_created_is_removed_and_may_be_missing() {
         for hosts in [1, 2] {
             let shape = Shape::new(hosts, hosts).unwrap();
             let topology = Topology::with_prefix(shape, "lab-");

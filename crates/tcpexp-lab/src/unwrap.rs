@@ -104,13 +104,13 @@ mod tests {
     const KERNEL: &[u8] = b"\x7fELF \x04\0\0\0\x08\0\0\0\x12\0\0\0Xen\0";
 
     #[test]
-    fn packed_kernel_with_an_entry_point_comes_out() {
+    fn compressed_kernel_with_an_entry_point_is_unpacked() {
         let packed = zstd::encode_all(KERNEL, 1).unwrap();
         assert_eq!(unwrapped(&wrapped(&packed)).unwrap(), KERNEL);
     }
 
     #[test]
-    fn kernel_that_could_not_be_booted_so_stays_in_its_wrapping() {
+    fn kernel_without_a_known_entry_point_stays_packed() {
         let packed = zstd::encode_all(&KERNEL[..20], 1).unwrap();
         assert_eq!(unwrapped(&wrapped(&packed)), None);
         assert_eq!(unwrapped(&wrapped(b"packed in an unknown way")), None);

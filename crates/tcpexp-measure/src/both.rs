@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn each_of_two_meters_yields_the_rows_that_it_yields_alone() {
+    fn two_meters_yield_the_same_rows_as_each_alone() {
         let both = rows(|flow| Both(Connection::default(), SingleRttMeter::new(flow)));
         let (mut connections, mut times) = (Vec::new(), Vec::new());
         for row in both {

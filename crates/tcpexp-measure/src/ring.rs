@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_go_through_a_stage_in_turn() {
+    fn threads_pass_a_stage_in_turn() {
         let (sender, receiver) = sync_channel(100);
         thread::scope(|scope| {
             for (number, stage) in Stage::ring(3, 0).enumerate() {
@@ -72,20 +72,20 @@ mod tests {
             }
         });
         drop(sender);
-        let received: Vec<(usize, usize)> = receiver.iter().collect();
+        let turns: Vec<(usize, usize)> = receiver.iter().collect();
         let expected: Vec<_> = (0..12).map(|turn| (turn, turn % 3)).collect();
-        assert_eq!(received, expected);
+        assert_eq!(turns, expected);
     }
 
     #[test]
-    fn one_thread_alone_always_has_its_turn() {
+    fn a_single_thread_always_has_its_turn() {
         let stage = Stage::ring(1, 0).next().unwrap();
         let turns = [(); 3].map(|()| stage.turn(|turns| std::mem::replace(turns, *turns + 1)));
         assert_eq!(turns, [Some(0), Some(1), Some(2)]);
     }
 
     #[test]
-    fn a_stage_is_lost_with_the_thread_that_ends_in_its_turn() {
+    fn a_thread_that_ends_in_its_turn_closes_the_stage() {
         let mut ends = Stage::ring(2, ());
         let (first, second) = (ends.next().unwrap(), ends.next().unwrap());
         first.turn(|()| ()).unwrap();

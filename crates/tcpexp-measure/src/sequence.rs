@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_sent_acknowledged_selected_and_sent_again() {
+    fn points_are_data_acks_sack_blocks_and_retransmissions() {
         assert_snapshot!(marks("
             0.000 > S wscale 3
             0.040 < S wscale 7 win 65535
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_whose_scale_was_not_captured_is_not_known() {
+    fn a_window_of_unknown_scale_is_unknown() {
         assert_snapshot!(marks("
             0.000 > 5000:6460(1460)
             0.040 < ack 6460 win 500

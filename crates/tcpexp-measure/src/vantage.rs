@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn capture_is_at_the_end_that_answers_at_once() {
+    fn capture_is_at_the_end_that_answers_immediately() {
         assert_eq!(vantage(50, 40_000), Some(Vantage::Initiator));
         assert_eq!(vantage(40_000, 50), Some(Vantage::Responder));
         assert_eq!(vantage(10_000, 30_000), Some(Vantage::Between));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_at_the_initiator_is_where_the_forward_data_is_sent() {
+    fn a_capture_at_the_initiator_is_at_the_forward_sender() {
         let at_initiator = Direction::BOTH.map(|direction| Vantage::Initiator.of(direction));
         assert_eq!(at_initiator, [Position::Sender, Position::Receiver]);
         let at_responder = Direction::BOTH.map(|direction| Vantage::Responder.of(direction));

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_of_other_names_all_count_but_control() {
+    fn all_other_classes_except_control_count() {
         let lanes = [
             lane(0, true, Some(CONTROL), 300),
             lane(1, true, Some("cubic"), 1_000),

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_added_has_no_summary() {
+    fn an_empty_set_has_no_summary() {
         assert_eq!(summary_of([]), None);
     }
 

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shares_of_medians_drawn_are_those_that_probability_gives() {
+    fn shares_of_resampled_medians_match_their_probability() {
         // Three runs, two of the draws or all being the smallest: 7/27.
         let runs = [1.0, 2.0, 3.0];
         let end = |confidence| {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_most_runs_did_not_reach_has_no_finite_median() {
+    fn value_missed_by_most_runs_has_no_finite_median() {
         let most = [1.0, f64::INFINITY, f64::INFINITY];
         let estimate = Bootstrap::default().estimate(&most).unwrap();
         assert!(estimate.median.is_infinite());
@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_interval_holds_the_median_and_lies_among_the_runs(
+        fn the_interval_contains_the_median_and_lies_within_the_runs(
             runs in prop::collection::vec(0.0..1e9_f64, 2..20),
             seed in any::<u64>(),
         ) {

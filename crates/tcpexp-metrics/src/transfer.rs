@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn division_by_zero_gives_no_figure() {
+    fn division_by_zero_yields_no_figure() {
         assert_eq!(transfer_time_ratio(1e6, 0.0), None);
         assert_eq!(tcp_efficiency_percent(0, 0), None);
         assert_eq!(buffer_delay_percent(1.0, 0.0), None);

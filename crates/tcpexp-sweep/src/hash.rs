@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hash_is_the_published_one() {
+    fn hash_matches_published_values() {
         // Test vectors of draft-eastlake-fnv.
         assert_eq!(hex(b""), "cbf29ce484222325");
         assert_eq!(hex(b"foobar"), "85944171f73967e8");

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_none_or_all_only_if_it_is() {
+    fn a_share_prints_0_or_100_only_if_exact() {
         let shares = [
             (0, 7),
             (7, 7),

@@ -392,7 +392,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_stays_with_its_unit_where_a_remark_is_wrapped() {
+    fn wrapping_keeps_a_number_with_its_unit() {
         let lines = remark(
             "busy",
             "284.0 ms; cwnd-limited 11.3 %, rwnd-limited 0 %",

@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_column_is_defined_and_says_what_null_means() {
+    fn every_column_has_a_definition_and_the_meaning_of_null() {
         let tables = described_tables();
         let names: BTreeSet<_> = tables.iter().map(|table| table.name.clone()).collect();
         assert_eq!(names.len(), tables.len());

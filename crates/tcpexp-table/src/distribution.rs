@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_lie_between_numbers_that_occurred() {
+    fn quantiles_lie_between_observed_values() {
         let mut distribution = Distribution::default();
         assert_eq!(distribution.quantile(50), None);
         for segments in [10, 40, 20, 30] {

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_kept_that_meet_all_conditions() {
+    fn filter_keeps_rows_that_meet_all_conditions() {
         assert_eq!(kept(&[]), [0, 1, 2, 3]);
         assert_eq!(kept(&["cc=reno,cubic"]), [0, 1]);
         assert_eq!(kept(&["cc != reno"]), [1, 2]);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_is_shown_as_it_is_typed() {
+    fn a_filter_prints_as_typed() {
         let shown = |text: &str| text.parse::<Filter>().unwrap().to_string();
         assert_eq!(shown("delay_ms >= 20"), "delay_ms>=20");
         assert_eq!(

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_several_tables_are_one_below_the_other() {
+    fn rows_of_several_tables_are_concatenated() {
         let mut all = frame("cc", Series::texts([Some("reno"), None]));
         all.add("rtt_ns", Series::Whole(vec![Some(5), Some(6)]));
         let mut more = frame("cc", Series::texts([Some("cubic"), Some("reno")]));
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_numbers_are_no_one_column() {
+    fn texts_and_numbers_are_not_joined_into_one_column() {
         let mut numbers = frame("rate", Series::Whole(vec![Some(10)]));
         let error = numbers.append(frame("rate", Series::texts([Some("10mbit")])));
         assert_eq!(

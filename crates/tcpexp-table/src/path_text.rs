@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn all_flows_are_told_by_the_way_they_go_and_those_beyond_the_limit_are_one_line() {
+    fn totals_are_per_direction_and_flows_beyond_the_limit_are_one_line() {
         assert_snapshot!(table(vec![upload(0), upload(1), upload(2)], 1, true), @r"
         packets         sent received unknown    lost         reordered   dup. loss run
         0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  30.1 s
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn without_packets_back_one_way_delays_are_not_known_and_queueing_delays_are() {
+    fn without_reverse_packets_only_queueing_delays_are_known() {
         let mut flow = upload(0);
         flow.directions[1] = straight(DirectionCounts::default());
         assert_snapshot!(table(vec![flow], 10, false), @r"
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_unknown_fate_is_neither_lost_nor_received() {
+    fn packets_of_unknown_fate_are_neither_lost_nor_received() {
         let mut flow = upload(0);
         flow.directions[1].counts = DirectionCounts {
             seen: 100,
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_wider_than_a_terminal() {
+    fn every_line_fits_a_terminal() {
         let mut flow = upload(u32::MAX);
         for path in &mut flow.directions {
             path.counts = acks(u64::MAX / 4);

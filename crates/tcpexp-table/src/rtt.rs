@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_samples_still_tells_its_columns() {
+    fn a_table_without_samples_has_its_columns() {
         let names: Vec<_> = rtt_columns()
             .schema()
             .fields()
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_do_not_depend_on_how_samples_were_cut_into_calls() {
+    fn bytes_do_not_depend_on_batch_sizes() {
         let samples = many_samples();
         for format in Format::ALL {
             let whole = table(format, &samples, samples.len());
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_is_told_apart_in_every_format() {
+    fn a_closed_pipe_is_recognised_in_every_format() {
         for format in Format::ALL {
             let written = RttWriter::new(format, ClosedPipe).and_then(|mut table| {
                 table.flow(&flow(0, Protocol::Tcp, "10.0.0.1:1", "10.0.0.2:2"));

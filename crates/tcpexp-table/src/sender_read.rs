@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_from_each_format() {
+    fn written_rows_read_back_from_each_format() {
         for format in Format::ALL {
             let mut table = RowsWriter::new(format, sender_columns(), Vec::new()).unwrap();
             table.write(rows()).unwrap();
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_no_tables_of_senders() {
+    fn other_files_are_refused() {
         assert_eq!(table_format(b"time,src,dst,snd_nxt"), None);
         let message = |format, bytes: &[u8]| {
             let error = read_senders(format, file(bytes)).unwrap_err();

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_read_back_by_name_from_each_format() {
+    fn columns_read_back_by_name_from_each_format() {
         for format in Format::ALL {
             let table = TableFile::open(written(format, &batch(7))).unwrap();
             assert_eq!(table.columns().len(), 5, "{format}");
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_the_range_of_whole_ones_are_not_lost() {
+    fn numbers_beyond_the_integer_range_are_kept() {
         let table = TableFile::open(written(Format::Parquet, &batch(u64::MAX))).unwrap();
         let frame = table.read(&["bytes"]).unwrap();
         let bytes = frame.column("bytes").unwrap().number(0);
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_told_so() {
+    fn a_file_that_is_not_a_table_is_refused() {
         for bytes in [&b""[..], &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0]] {
             let error = TableFile::open(file(bytes)).err().unwrap();
             assert_eq!(

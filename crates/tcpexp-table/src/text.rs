@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn no_flow_is_said_in_words() {
+    fn no_flow_is_stated_in_words() {
         assert_eq!(shown(&[]), "no flows\n");
     }
 
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_translated_flow_tells_both_pairs_of_endpoints() {
+    fn a_translated_flow_shows_both_pairs_of_endpoints() {
         let mut summary = bulk(0);
         summary.flow.translated = Some((address("203.0.113.7:62001"), address("172.16.11.2:5201")));
         summary.counts[0].outside = summary.counts[0].seen;
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn more_flows_than_wanted_are_one_line() {
+    fn flows_beyond_the_limit_are_one_line() {
         let flows: Vec<_> = (0..5)
             .map(|id| {
                 let mut summary = bulk(id);

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_has_a_line_a_direction_and_all_flows_have_both_together() {
+    fn a_flow_has_a_line_per_direction_and_the_total_has_both() {
         assert_snapshot!(table(&[[1_250_000, 30_000]], 8, Some(10_000_000), 20), @r"
         Mbit/s       packets      wire throughput   goodput      peak   empty  of link
         0 tcp 172.16.10.3:47652 > 172.16.11.2:5201  8.0 s
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_beyond_the_limit_are_one_line_and_still_in_the_total() {
+    fn flows_beyond_the_limit_are_one_line_and_count_in_the_total() {
         assert_snapshot!(table(&[[60_000, 3_000], [99_000_000_000, 1_500], [70_000, 1_500]], 4, Some(1_000_000_000), 1), @r"
         Gbit/s       packets      wire throughput   goodput      peak   empty  of link
         1 tcp 172.16.10.3:47653 > 172.16.11.2:5201  4.0 s

@@ -362,7 +362,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_checksum_is_what_a_receiver_expects(
+        fn every_checksum_is_valid(
             stream in any::<u32>(), len in 0..2000_u16, number in any::<Option<u64>>(),
             udp in any::<bool>(), v6 in any::<bool>(), ip_id in any::<u16>(),
             framing in prop::sample::select(vec![
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snaplen_cuts_the_frame_and_keeps_its_wire_length() {
+    fn a_snaplen_truncates_the_frame_and_keeps_its_wire_length() {
         let frame = FrameSpec {
             payload: Payload::new(0, 0, 1460),
             ..FrameSpec::default()

@@ -118,7 +118,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_quick_sum_equals_the_sum_of_the_bytes(
+        fn the_fast_checksum_equals_the_sum_of_the_bytes(
             stream in any::<u32>(), position in 0..u64::from(u32::MAX), len in 0..3000_u16,
             number in any::<Option<u64>>(),
         ) {
@@ -129,7 +129,7 @@ mod tests {
         }
 
         #[test]
-        fn a_stream_cut_in_two_has_the_same_bytes(position in 0..200_000_u64, cut in 1..1459_u16) {
+        fn a_stream_split_in_two_has_the_same_bytes(position in 0..200_000_u64, cut in 1..1459_u16) {
             let mut parts = bytes(Payload::new(3, position, cut));
             parts.extend(bytes(Payload::new(3, position + u64::from(cut), 1460 - cut)));
             prop_assert_eq!(parts, bytes(Payload::new(3, position, 1460)));

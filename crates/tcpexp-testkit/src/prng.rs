@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chance_is_met_within_a_tenth() {
+    fn the_frequency_matches_the_probability_within_a_tenth() {
         let mut prng = Prng::new(7);
         let hits = (0..1_000_000).filter(|_| prng.chance_ppm(10_000)).count();
         assert!((9_000..11_000).contains(&hits), "{hits}");

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_line_leaves_out_follows_from_the_lines_before() {
+    fn omitted_fields_follow_from_earlier_lines() {
         let headers = headers(
             "
             0.000 > S mss 1460
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn payload_goes_on_across_the_end_of_the_sequence_space() {
+    fn payload_continues_across_a_sequence_number_wrap() {
         let whole = frames("0 > 4294967290:10(16)")[0].1.to_bytes();
         let parts = frames("0 > 4294967290:0(6)\n0 > 0:10(10)");
         let payload = |bytes: &[u8]| bytes[54..].to_vec();

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn classic_pcap_comes_back_in_both_orders_and_resolutions() {
+    fn classic_pcap_reads_back_in_both_byte_orders_and_resolutions() {
         for (resolution, magic, fraction) in [
             (Resolution::Micros, 0xA1B2_C3D4, 123_456),
             (Resolution::Nanos, 0xA1B2_3C4D, 123_456_789),
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn pcapng_comes_back_with_each_interface_in_its_own_resolution() {
+    fn pcapng_reads_back_with_each_interface_in_its_own_resolution() {
         let second = Interface {
             link_type: 101,
             resolution: Resolution::Binary(20),

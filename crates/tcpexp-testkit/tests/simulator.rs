@@ -171,24 +171,24 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_sent_arrives_or_is_lost_and_every_flow_ends_well(scenario in any_scenario()) {
+    fn every_packet_arrives_or_is_lost_and_every_flow_completes(scenario in any_scenario()) {
         assert_fates(&scenario)?;
     }
 
     #[test]
-    fn every_record_is_in_order_valid_and_holds_the_packets_the_truth_says(scenario in any_scenario()) {
+    fn every_record_is_ordered_valid_and_matches_the_truth(scenario in any_scenario()) {
         assert_records(&scenario)?;
     }
 
     #[test]
-    fn pieces_carry_exactly_the_bytes_of_their_super_segment(scenario in any_scenario()) {
+    fn segments_carry_exactly_the_bytes_of_their_super_segment(scenario in any_scenario()) {
         assert_pieces(&scenario)?;
     }
 }
 
 /// Scenarios of earlier random failures of the simulator.
 #[test]
-fn the_laws_hold_where_they_once_did_not() {
+fn the_laws_hold_for_past_counterexamples() {
     let plain = |seed, ip| {
         let mut scenario = Scenario { seed, ..mixed() };
         for load in &mut scenario.tcp {
@@ -281,7 +281,7 @@ fn a_super_segment_becomes_packets_with_counting_ids_and_one_push() {
 }
 
 #[test]
-fn lost_segments_are_sent_again_with_the_same_bytes() {
+fn lost_segments_are_retransmitted_with_the_same_bytes() {
     for sack in [true, false] {
         for congestion in [Congestion::Aimd, Congestion::Fixed(40)] {
             let load = TcpLoad {
@@ -317,7 +317,7 @@ fn lost_segments_are_sent_again_with_the_same_bytes() {
 }
 
 #[test]
-fn stamps_tell_true_time_but_for_the_clock_that_was_asked_for() {
+fn record_times_differ_from_true_time_only_by_the_configured_clock() {
     let scenario = Scenario {
         offset: TimeDelta::from_seconds(3 * 3600),
         skew: Skew::from_ppt(50_000_000),
@@ -354,7 +354,7 @@ fn translation_changes_the_client_and_nothing_else() {
 }
 
 #[test]
-fn a_capture_may_begin_late_end_early_and_see_all_twice() {
+fn a_capture_may_start_late_end_early_and_duplicate_records() {
     let whole = simulate(&Scenario::default());
     let partial = CaptureSpec {
         starts_after: TimeDelta::from_millis(50),
@@ -387,7 +387,7 @@ fn a_capture_may_begin_late_end_early_and_see_all_twice() {
 }
 
 #[test]
-fn identification_is_filled_as_asked() {
+fn ip_id_follows_its_configuration() {
     let ids = |ip_id| -> Vec<u16> {
         let captures = simulate(&Scenario {
             ip_id,
@@ -407,7 +407,7 @@ fn identification_is_filled_as_asked() {
 }
 
 #[test]
-fn constant_datagrams_are_all_the_same_and_numbered_ones_are_not() {
+fn constant_datagrams_are_identical_and_numbered_ones_are_not() {
     let distinct = |payload| {
         let load = UdpLoad {
             payload,
@@ -436,7 +436,7 @@ fn constant_datagrams_are_all_the_same_and_numbered_ones_are_not() {
 }
 
 #[test]
-fn silence_after_so_many_packets_lets_the_rest_arrive() {
+fn silence_after_n_packets_lets_the_rest_arrive() {
     let scenario = Scenario {
         max_packets: Some(300),
         ..mixed()

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stands_still_gains_nothing_that_can_be_told() {
+    fn a_stopped_clock_gains_nothing() {
         assert_eq!(
             Skew::from_ppt(-1_000_000_000_000).gained(TimeDelta::from_seconds(1)),
             TimeDelta::ZERO

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_is_told_what_was_expected() {
+    fn error_for_an_invalid_rate_names_the_expected_form() {
         for wrong in [
             "",
             "10",
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_end_at_the_whole() {
+    fn shares_are_percentages_up_to_100() {
         assert_eq!(parsed("1%"), Ok(Share(10_000_000)));
         assert_eq!(parsed("0.0000001%"), Ok(Share(1)));
         assert_eq!(parsed("100%"), Ok(Share::ALL));
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_keeps_the_unit_it_was_asked_for_in() {
+    fn a_buffer_keeps_its_unit() {
         let kib = Buffer::Bytes(ByteCount::new(65_536));
         for (text, buffer, shown) in [
             ("90p", Buffer::Packets(90), "90p"),
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn rate_and_time_give_bytes_and_bytes_give_time_back() {
+    fn rate_and_time_yield_bytes_and_bytes_yield_the_time() {
         let rate = BitRate::from_bps(10_000_000);
         let bdp = rate.bytes_in(TimeDelta::from_millis(40));
         assert_eq!(bdp, ByteCount::new(50_000));
@@ -413,7 +413,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_reads_back(value in any::<u64>(), nanos in any::<i64>()) {
+        fn printed_values_read_back(value in any::<u64>(), nanos in any::<i64>()) {
             let rate = BitRate::from_bps(value);
             prop_assert_eq!(parsed(&rate.to_string()), Ok(rate));
             let size = ByteCount::new(value);

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unit_fits_the_highest_rate() {
+    fn unit_is_chosen_by_the_highest_rate() {
         let names = [999_999, 1_000_000, 9_999_999_999, 10_000_000_000]
             .map(|highest| RateUnit::of(highest).name());
         assert_eq!(names, ["kbit/s", "Mbit/s", "Mbit/s", "Gbit/s"]);

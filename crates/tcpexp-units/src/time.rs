@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_prints_in_the_unit_that_fits() {
+    fn a_span_prints_in_a_suitable_unit() {
         let shown: Vec<String> = [0, -999, 1_500, -20_017_000, 3_600_000_000_000]
             .map(|nanos| TimeDelta::from_nanos(nanos).to_string())
             .into();

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn each_option_of_a_syn_is_found() {
+    fn each_option_of_a_syn_is_read() {
         let syn = TcpOptions::new(&SYN);
         assert_eq!(syn.mss(), Some(1460));
         assert_eq!(syn.window_scale(), Some(10));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_is_cut_off_is_not_found() {
+    fn a_truncated_option_is_not_read() {
         for kept in 0..SYN.len() {
             let cut = TcpOptions::cut(&SYN[..kept]);
             assert_eq!(cut.mss(), (kept >= 4).then_some(1460));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_found_after_an_impossible_length() {
+    fn options_after_an_impossible_length_are_not_read() {
         for length in [0, 1, 200] {
             assert_eq!(
                 TcpOptions::new(&[254, length, 3, 3, 7]).window_scale(),
@@ -231,12 +231,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_found_after_the_end_of_the_list() {
+    fn options_after_the_end_of_the_list_are_not_read() {
         assert_eq!(TcpOptions::new(&[0, 3, 3, 7]).window_scale(), None);
     }
 
     #[test]
-    fn an_option_of_the_wrong_length_is_not_that_option() {
+    fn an_option_of_the_wrong_length_is_ignored() {
         assert_eq!(TcpOptions::new(&[2, 3, 5, 1]).mss(), None);
         assert_eq!(
             TcpOptions::new(&[8, 6, 0, 0, 0, 1, 1, 1]).timestamps(),

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_reasons_read_the_same() {
+    fn reasons_have_distinct_texts() {
         let words: std::collections::BTreeSet<_> = Skipped::ALL.map(Skipped::words).into();
         assert_eq!(words.len(), Skipped::ALL.len());
     }

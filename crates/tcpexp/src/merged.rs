@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_all_parts_are_there_in_order_of_time() {
+    fn records_of_all_parts_are_merged_in_time_order() {
         let parts = [
             capture("1.000000001 > udp 100\n3.0 > udp 101 flow 1\n5.0 > udp 99"),
             capture("2.0 > udp 7 flow 2\n4.0 > udp 8 flow 2"),

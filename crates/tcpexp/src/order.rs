@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_that_is_set_back_keeps_its_records_apart() {
+    fn backward_clock_step_is_not_sorted_away() {
         let set_back = (0..1_000).map(|i| if i < 500 { i } else { i - 300 });
         let (times, moved) = sorted(set_back.clone());
         assert_eq!(times, set_back.collect::<Vec<_>>());

@@ -95,7 +95,7 @@ fn misses(number: u64, percent: u64) -> bool {
 }
 
 #[test]
-fn whole_captures_miss_nothing() {
+fn complete_captures_miss_no_packet() {
     for name in FIXTURES {
         let [src, dst] = pair(name);
         let parts = [&src, &dst].map(|records| Part::of(records, |_, _| true));
@@ -105,7 +105,7 @@ fn whole_captures_miss_nothing() {
 }
 
 #[test]
-fn what_one_capture_missed_at_random_is_not_lost() {
+fn packets_missed_at_random_are_not_lost() {
     for name in FIXTURES {
         let [src, dst] = pair(name);
         for percent in [1, 5] {
@@ -126,7 +126,7 @@ fn dst_missed(part: &Part) -> u64 {
 }
 
 #[test]
-fn what_a_capture_missed_while_it_stood_still_is_not_lost() {
+fn packets_missed_in_a_capture_gap_are_not_lost() {
     for name in FIXTURES {
         let [src, dst] = pair(name);
         let (from, to) = (TimeDelta::from_millis(700), TimeDelta::from_millis(1_700));

@@ -40,7 +40,7 @@ fn measured_by(threads: usize, src: &[u8], dst: &[u8]) -> String {
 const FILE_HEADER: usize = 24;
 
 #[test]
-fn result_does_not_depend_on_the_number_of_threads_nor_on_the_run() {
+fn result_is_reproducible_for_any_number_of_threads() {
     let download = TcpLoad {
         direction: Direction::Reverse,
         ..TcpLoad::default()
@@ -76,7 +76,7 @@ fn result_does_not_depend_on_the_number_of_threads_nor_on_the_run() {
 }
 
 #[test]
-fn captures_in_the_other_order_give_the_same_round_trip_times() {
+fn captures_in_reverse_order_yield_the_same_round_trip_times() {
     let captures = simulate(&Scenario {
         loss_ppm: 10_000,
         offset: TimeDelta::from_seconds(-500),
@@ -118,7 +118,7 @@ fn captures_in_the_other_order_give_the_same_round_trip_times() {
 }
 
 #[test]
-fn capture_with_itself_gives_no_time_at_all() {
+fn capture_with_itself_yields_round_trip_times_of_zero() {
     for name in ["reno-2mbit-40ms-50p", "adsl-udp-upload"] {
         let (src, _) = captures_in(&fixture(name)).unwrap();
         let measured = Measured::of_files(&src, &src);
@@ -135,7 +135,7 @@ fn capture_with_itself_gives_no_time_at_all() {
 }
 
 #[test]
-fn captures_without_a_packet_in_common_are_an_error_that_says_so() {
+fn captures_without_a_common_packet_are_a_named_error() {
     let open = |name| {
         let (src, dst) = captures_in(&fixture(name)).unwrap();
         (
@@ -157,7 +157,7 @@ fn captures_without_a_packet_in_common_are_an_error_that_says_so() {
 }
 
 #[test]
-fn traffic_one_way_is_counted_and_gives_no_samples() {
+fn one_way_traffic_is_counted_and_yields_no_samples() {
     for (forward, reverse) in [(true, false), (false, true)] {
         let captures = simulate(&Scenario {
             tcp: Vec::new(),
@@ -223,7 +223,7 @@ const BOTH_ENDS: [(&str, &str, bool); 4] = [
 ];
 
 #[test]
-fn captures_of_other_projects_give_plausible_times() {
+fn captures_of_other_projects_yield_plausible_times() {
     let Some(corpus) = shared("corpus") else {
         return;
     };
@@ -272,7 +272,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 const ENDS_A_SILENCE: &str = "ipv4_gtpu_fragmented.pcap";
 
 #[test]
-fn any_file_with_itself_is_measured_or_refused_and_has_no_delay() {
+fn any_file_with_itself_is_refused_or_has_zero_delay() {
     const LARGEST_BYTES: u64 = 2_000_000;
     let Some(corpus) = shared("corpus") else {
         return;

@@ -102,7 +102,7 @@ fn hours_between_the_clocks_change_nothing() {
 }
 
 #[test]
-fn rate_of_the_other_clock_is_found_and_taken_out() {
+fn skew_of_the_other_clock_is_found_and_removed() {
     for name in FIXTURES {
         for fast_ppm in [-200, 200] {
             assert_same_as_on_one_clock(
@@ -117,7 +117,7 @@ fn rate_of_the_other_clock_is_found_and_taken_out() {
 }
 
 #[test]
-fn clock_may_be_both_hours_off_and_fast_or_slow() {
+fn hours_of_offset_and_skew_together_are_removed() {
     for ahead_seconds in [-THREE_HOURS, THREE_HOURS] {
         for fast_ppm in [-200, 200] {
             assert_same_as_on_one_clock(

@@ -12,7 +12,7 @@ use tcpexp::{Recording, spp_pairs};
 use tcpexp_pair::compat::{Columns, FieldMask};
 
 #[test]
-fn fixtures_give_the_lines_that_the_original_printed() {
+fn fixtures_yield_the_lines_of_the_original_tool() {
     for name in ["reno-2mbit-40ms-50p", "adsl-udp-upload"] {
         let (src, dst) = captures_in(&fixture(name)).unwrap();
         let [src, dst] = [src, dst].map(|path| Recording::open(&path).unwrap());

@@ -10,7 +10,7 @@ use common::{fixture, spooled};
 use tcpexp::{AnalyzeInputs, AnalyzeOptions, DatasetDir, Manifest, Recording, analyze};
 
 #[test]
-fn a_dataset_is_replaced_and_nothing_else_is() {
+fn only_a_dataset_is_replaced() {
     let src = Recording::open(&fixture("short-cubic-reordering/snd.pcap.gz")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("data");
@@ -33,7 +33,7 @@ fn a_dataset_is_replaced_and_nothing_else_is() {
 }
 
 #[test]
-fn what_fails_leaves_nothing_behind() {
+fn a_failure_leaves_nothing_behind() {
     let nothing = spooled("nothing", &[]);
     let folder = tempfile::tempdir().unwrap();
     let dir = DatasetDir::create(&folder.path().join("data")).unwrap();

@@ -97,7 +97,7 @@ fn pairs() -> Vec<(&'static str, [PathBuf; 2])> {
 }
 
 #[test]
-fn tables_of_a_pair_are_what_each_measurement_tells_by_itself() {
+fn tables_of_a_pair_equal_the_separate_measurements() {
     for (folder, [src, dst]) in pairs() {
         let dataset = Dataset::of_pair(&src, &dst);
         let [src, dst] = [src, dst].map(|path| Recording::open(&path).unwrap());
@@ -156,7 +156,7 @@ fn tables_of_a_pair_are_what_each_measurement_tells_by_itself() {
 }
 
 #[test]
-fn bins_are_those_of_throughput_and_add_up_to_the_flows() {
+fn bins_match_throughput_and_sum_to_the_flows() {
     for (folder, [src, dst]) in pairs() {
         let dataset = Dataset::of_pair(&src, &dst);
         let table = dataset.table(DatasetTable::Throughput);
@@ -191,7 +191,7 @@ fn bins_are_those_of_throughput_and_add_up_to_the_flows() {
 }
 
 #[test]
-fn flows_have_one_number_in_all_tables_and_one_timeline() {
+fn flows_have_one_number_and_one_timeline_in_all_tables() {
     for (folder, [src, dst]) in pairs() {
         let dataset = Dataset::of_pair(&src, &dst);
         let of = |batch: &RecordBatch| -> std::collections::BTreeSet<(u32, String)> {
@@ -229,7 +229,7 @@ fn flows_have_one_number_in_all_tables_and_one_timeline() {
 }
 
 #[test]
-fn one_capture_tells_what_one_end_can_tell() {
+fn one_capture_yields_the_tables_of_one_end() {
     let src = Recording::open(&fixture("reno-2mbit-40ms-50p/src.pcap.gz")).unwrap();
     let dataset = Dataset::of(&src, None, &AnalyzeOptions::default());
     let mut answers = 0;
@@ -321,7 +321,7 @@ fn runs_with_different_parameters_have_the_same_columns() {
 }
 
 #[test]
-fn the_same_input_gives_the_same_bytes() {
+fn the_same_input_yields_the_same_bytes() {
     let files = || {
         let [src, dst] =
             ["src", "dst"].map(|point| fixture(&format!("reno-2mbit-40ms-50p/{point}.pcap.gz")));
@@ -340,7 +340,7 @@ fn the_same_input_gives_the_same_bytes() {
 }
 
 #[test]
-fn times_are_in_order_and_each_part_of_a_file_says_which_it_has() {
+fn times_are_sorted_and_each_row_group_has_statistics() {
     let [src, dst] =
         ["src", "dst"].map(|point| fixture(&format!("reno-2mbit-40ms-50p/{point}.pcap.gz")));
     let dataset = Dataset::of_pair(&src, &dst);
@@ -363,7 +363,7 @@ fn times_are_in_order_and_each_part_of_a_file_says_which_it_has() {
 }
 
 #[test]
-fn losses_are_those_that_the_queues_counted_and_flows_add_up_to_the_tables() {
+fn losses_match_the_queue_counters_and_flows_sum_to_the_tables() {
     let mut compared = 0;
     for folder in fixture_folders().into_iter().chain(shared_folders()) {
         let (src, dst) = captures_in(&folder).unwrap();

@@ -173,7 +173,7 @@ fn logs_of_a_sender_have_no_error_against_themselves() {
 /// A probe without congestion states shows epochs by falls of `ssthresh` alone. Logs with states
 /// show the accuracy of these epochs.
 #[test]
-fn falls_of_the_threshold_are_epochs() {
+fn decreases_of_the_threshold_are_epochs() {
     let (mut found, mut matched, mut there) = (0, 0, 0);
     for path in logs("captures/short", "trace.txt.gz") {
         let (trace, _) = read(Format::TcpProbe, &path);
@@ -201,17 +201,17 @@ fn falls_of_the_threshold_are_epochs() {
 /// These senders have no log of congestion states. Delay-based senders retransmitted nothing here
 /// and reduce without losses, so only senders with losses are compared with their retransmissions.
 #[test]
-fn senders_with_losses_have_falls_and_no_more_than_retransmissions() {
+fn threshold_decreases_never_outnumber_retransmissions() {
     for path in logs("captures", "probe.csv.gz") {
         let (probe, _) = read(Format::TcpProbe, &path);
         let epochs: usize = kernel_records(&[probe])
             .iter()
             .map(|sender| sender.record.epochs.len())
             .sum();
-        let resent = unpacked(&path.with_file_name("retransmit.csv.gz"));
-        let resent = resent.lines().count() - 1;
+        let retransmissions = unpacked(&path.with_file_name("retransmit.csv.gz"));
+        let retransmissions = retransmissions.lines().count() - 1;
         eprintln!(
-            "{}: {epochs} epochs, {resent} retransmissions",
+            "{}: {epochs} epochs, {retransmissions} retransmissions",
             path.display()
         );
     }
@@ -267,7 +267,7 @@ impl Meter for Outstanding {
 
 /// Each row of the log matches a captured ACK at nearly the same time.
 #[test]
-fn acks_of_a_capture_meet_their_rows_in_the_kernels_log() {
+fn acks_of_a_capture_match_rows_of_the_kernel_log() {
     for path in logs("captures/short", "trace.txt.gz") {
         let (trace, _) = read(Format::TcpProbe, &path);
         let capture = Recording::open(&path.with_file_name("snd.pcap.gz")).unwrap();

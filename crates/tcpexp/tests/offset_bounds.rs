@@ -106,7 +106,7 @@ fn assert_all_bounded(pairs: &[Pair], cuts: u64) -> usize {
 }
 
 #[test]
-fn true_offset_is_within_the_bounds_wherever_captures_are_cut() {
+fn true_offset_is_within_the_bounds_of_any_part_of_a_capture() {
     let pairs = FIXTURES.map(|name| Pair::of(&fixture(name)));
     let bounded = assert_all_bounded(&pairs, CUTS_OF_FIXTURES);
     assert!(bounded > pairs.len(), "{bounded}");
@@ -114,7 +114,7 @@ fn true_offset_is_within_the_bounds_wherever_captures_are_cut() {
 
 #[test]
 #[ignore = "takes minutes: 2,000 cuts"]
-fn so_it_is_in_two_thousand_cuts_of_all_captures() {
+fn true_offset_is_within_the_bounds_of_two_thousand_parts_of_captures() {
     let folders = shared("captures").into_iter();
     let folders = folders.flat_map(|parent| fs::read_dir(parent).unwrap());
     let folders = folders.map(|entry| entry.unwrap().path());
@@ -131,8 +131,7 @@ fn so_it_is_in_two_thousand_cuts_of_all_captures() {
 }
 
 #[test]
-fn one_microsecond_between_the_fastest_packets_is_half_a_microsecond_of_offset_if_paths_are_symmetric()
- {
+fn symmetric_path_bounds_the_offset_within_10_microseconds() {
     let (src, dst) = captures_in(&fixture("reno-2mbit-40ms-50p")).unwrap();
     let (src, dst) = (
         Recording::open(&src).unwrap(),

@@ -112,7 +112,7 @@ fn assert_delays_are_true(folder: &Path) {
 }
 
 #[test]
-fn lost_is_what_the_path_dropped_and_the_rest_is_what_the_round_trip_times_count() {
+fn lost_packets_match_the_drops_and_other_counts_match_rtt() {
     for folder in folders() {
         assert_losses_are_true(&folder);
     }
@@ -176,21 +176,21 @@ fn assert_same_by(folder: &Path, clocks: &[(i64, i64)]) {
 }
 
 #[test]
-fn queueing_delays_are_within_20_microseconds_whatever_the_clocks() {
+fn queueing_delays_are_within_20_microseconds_for_all_clocks() {
     for name in FIXTURES {
         assert_same_by(&fixture(name), &[(-3, -200), (3, 200), (3, 0)]);
     }
 }
 
 #[test]
-fn so_they_are_in_the_captures_next_to_this_repository() {
+fn queueing_delays_of_shared_captures_are_within_20_microseconds() {
     let folders = folders();
     let others = folders.par_iter().skip(FIXTURES.len());
     others.for_each(|folder| assert_same_by(folder, &[(-3, 200), (3, -200)]));
 }
 
 #[test]
-fn reordered_is_what_the_path_held_back() {
+fn reordered_packets_are_those_the_path_held_back() {
     let folder = fixture("short-cubic-reordering");
     let (src, dst) = captures_in(&folder).unwrap();
     let found = Measurement::of_files(&src, &dst);
@@ -207,7 +207,7 @@ fn reordered_is_what_the_path_held_back() {
 }
 
 #[test]
-fn set_up_of_a_bottleneck_comes_out_of_its_captures() {
+fn configuration_of_a_bottleneck_is_measured_from_its_captures() {
     let (src, dst) = captures_in(&fixture("reno-2mbit-40ms-50p")).unwrap();
     let found = Measurement::of_files(&src, &dst);
     let millis = |delay: TimeDelta| delay.as_nanos() as f64 / 1e6;

@@ -161,7 +161,7 @@ fn rough() -> Scenario {
 }
 
 #[test]
-fn simulated_packets_are_lost_doubled_and_reordered_as_the_path_did() {
+fn fates_of_simulated_packets_match_the_truth() {
     let found = assert_simulated(&rough());
     let out = found.path_direction(PathDirection::Out);
     assert!(
@@ -171,7 +171,7 @@ fn simulated_packets_are_lost_doubled_and_reordered_as_the_path_did() {
 }
 
 #[test]
-fn so_they_are_on_other_clocks() {
+fn fates_match_the_truth_on_other_clocks() {
     for (hours, ppm) in [(-3, -200), (3, 200)] {
         assert_simulated(&Scenario {
             offset: TimeDelta::from_seconds(hours * 3600),
@@ -187,7 +187,7 @@ fn so_they_are_on_other_clocks() {
 }
 
 #[test]
-fn so_are_pieces_of_super_packets() {
+fn fates_match_the_truth_for_parts_of_super_packets() {
     let found = assert_simulated(&Scenario {
         src: CaptureSpec {
             tso_segments: 8,
@@ -201,7 +201,7 @@ fn so_are_pieces_of_super_packets() {
 }
 
 #[test]
-fn rate_of_the_simulated_bottleneck_is_found_each_way() {
+fn rate_of_the_simulated_bottleneck_is_found_in_each_direction() {
     let found = assert_simulated(&Scenario {
         tcp: vec![TcpLoad {
             bytes: 3_000_000,
@@ -227,7 +227,7 @@ fn rate_of_the_simulated_bottleneck_is_found_each_way() {
 }
 
 #[test]
-fn without_packets_back_the_offset_has_no_bound() {
+fn without_reverse_packets_the_offset_has_no_bound() {
     let found = assert_simulated(&Scenario {
         tcp: Vec::new(),
         udp: vec![UdpLoad {

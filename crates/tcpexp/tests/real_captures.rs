@@ -176,14 +176,14 @@ fn assert_exact(folder: &Path) {
 }
 
 #[test]
-fn each_turn_of_the_traffic_gives_its_round_trip_time_and_each_drop_is_counted() {
+fn each_change_of_direction_yields_a_round_trip_time_and_each_drop_is_counted() {
     for name in FIXTURES {
         assert_exact(&fixture(name));
     }
 }
 
 #[test]
-fn so_it_is_in_the_captures_next_to_this_repository() {
+fn shared_captures_yield_each_round_trip_time_and_drop() {
     let parents = ["captures", "captures/short"]
         .into_iter()
         .filter_map(shared);

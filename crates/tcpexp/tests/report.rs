@@ -25,7 +25,7 @@ fn page_of(fixture: &str) -> Page {
 }
 
 #[test]
-fn a_page_has_the_lines_and_the_round_trips_of_the_bulk_flow_alone() {
+fn a_page_shows_only_the_bulk_flow() {
     let page = page_of("reno-2mbit-40ms-50p");
     let [run] = &page.runs[..] else {
         panic!("{} runs", page.runs.len());
@@ -44,14 +44,14 @@ fn a_page_has_the_lines_and_the_round_trips_of_the_bulk_flow_alone() {
 }
 
 #[test]
-fn the_same_dataset_gives_the_same_page() {
+fn the_same_dataset_yields_the_same_page() {
     let pages = [(); 2].map(|()| page_of("reno-2mbit-40ms-50p"));
     let [one, other] = pages.map(|page| page.html().unwrap());
     assert_eq!(one, other);
 }
 
 #[test]
-fn what_is_no_dataset_has_no_page() {
+fn a_folder_without_a_dataset_has_no_page() {
     let error = report(Path::new("no-such-folder/at-all")).unwrap_err();
     assert_eq!(
         error.to_string(),

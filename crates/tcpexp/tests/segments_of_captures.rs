@@ -257,7 +257,7 @@ fn name(folder: &Path) -> String {
 }
 
 #[test]
-fn reordering_is_told_from_retransmission_at_the_receiver() {
+fn reordering_is_distinguished_from_retransmission_at_the_receiver() {
     println!(
         "{:25} | {:24} | {:24} | unknown  filled",
         "", "retransmitted, found as", "overtaken, found as"
@@ -366,7 +366,7 @@ fn retransmissions_of_kernel(folder: &Path) -> Option<HashMap<u16, Vec<Timestamp
 const ON_THE_WAY: TimeDelta = TimeDelta::from_millis(1);
 
 #[test]
-fn kernel_tells_of_each_retransmission_at_the_sender() {
+fn each_retransmission_at_the_sender_is_in_the_kernel_log() {
     let mut total = 0;
     for folder in shared_folders() {
         let Some(logged) = retransmissions_of_kernel(&folder) else {

@@ -237,7 +237,7 @@ fn assert_within(percent: f64, error: Option<f64>, what: &str, experiment: &Expe
 }
 
 #[test]
-fn window_from_a_senders_capture_is_that_of_the_kernel() {
+fn window_from_a_sender_capture_matches_the_kernel() {
     for (experiment, score) in senders(&AT_SENDER) {
         let (name, all) = (&experiment.name, &score.cwnd.all);
         assert_eq!(all.flight_size.matched, all.flight_size.truth, "{name}");
@@ -257,7 +257,7 @@ fn window_from_a_senders_capture_is_that_of_the_kernel() {
 }
 
 #[test]
-fn recoveries_from_a_senders_capture_are_those_of_the_kernel() {
+fn recoveries_from_a_sender_capture_match_the_kernel() {
     let mut compared = 0;
     for (experiment, score) in senders(&AT_SENDER) {
         let (name, epochs) = (&experiment.name, &score.epochs);
@@ -274,7 +274,7 @@ fn recoveries_from_a_senders_capture_are_those_of_the_kernel() {
 }
 
 #[test]
-fn thresholds_from_a_senders_capture_are_those_of_the_kernel() {
+fn thresholds_from_a_sender_capture_match_the_kernel() {
     let mut compared = 0;
     for (experiment, score) in senders(&AT_SENDER) {
         let ssthresh = &score.epochs.ssthresh;
@@ -288,7 +288,7 @@ fn thresholds_from_a_senders_capture_are_those_of_the_kernel() {
 }
 
 #[test]
-fn causes_of_retransmissions_are_those_that_the_kernels_states_tell() {
+fn causes_of_retransmissions_match_the_kernel_states() {
     let mut compared = 0;
     for (experiment, score) in senders(&AT_SENDER) {
         compared += score.causes.all();
@@ -305,7 +305,7 @@ fn causes_of_retransmissions_are_those_that_the_kernels_states_tell() {
 }
 
 #[test]
-fn times_that_limits_took_are_those_of_the_kernel() {
+fn limited_times_match_the_kernel() {
     let mut compared = 0;
     for (experiment, score) in senders(&AT_SENDER) {
         // Shares of the time covered by the kernel's log.
@@ -320,7 +320,7 @@ fn times_that_limits_took_are_those_of_the_kernel() {
 }
 
 #[test]
-fn hint_at_the_congestion_control_is_right_or_missing() {
+fn congestion_control_hint_is_correct_or_missing() {
     for experiment in Experiment::all() {
         for position in [Position::Sender, Position::Receiver] {
             for summary in experiment.summaries(position) {
@@ -337,7 +337,7 @@ fn hint_at_the_congestion_control_is_right_or_missing() {
 }
 
 #[test]
-fn window_from_a_receivers_capture_is_close_to_that_of_the_kernel() {
+fn window_from_a_receiver_capture_is_close_to_the_kernel() {
     for (experiment, score) in senders(&AT_RECEIVER) {
         let (name, all) = (&experiment.name, &score.cwnd.all);
         if experiment.is_paced() || !experiment.has_timestamps() {

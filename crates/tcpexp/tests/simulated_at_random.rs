@@ -116,7 +116,7 @@ fn scenarios() -> Vec<u64> {
 }
 
 #[test]
-fn no_mix_of_troubles_gives_a_wrong_sample() {
+fn no_combination_of_impairments_yields_a_wrong_sample() {
     let mut samples = 0;
     for seed in scenarios() {
         let scenario = Dice(Prng::new(seed)).scenario(seed);

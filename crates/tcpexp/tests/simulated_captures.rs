@@ -15,7 +15,7 @@ use tcpexp_units::{TimeDelta, Timestamp};
 const FILE_HEADER: usize = 24;
 
 #[test]
-fn second_captures_of_a_packet_are_counted_and_not_measured() {
+fn duplicate_records_are_counted_and_not_measured() {
     let twice = CaptureSpec {
         twice: true,
         ..CaptureSpec::default()
@@ -71,7 +71,7 @@ fn second_captures_of_a_packet_are_counted_and_not_measured() {
 }
 
 #[test]
-fn what_one_capture_was_too_late_or_too_short_for_is_not_lost() {
+fn packets_outside_one_capture_are_not_lost() {
     let early = TimeDelta::from_millis(150);
     let late = CaptureSpec {
         starts_after: early,
@@ -103,7 +103,7 @@ fn what_one_capture_was_too_late_or_too_short_for_is_not_lost() {
 }
 
 #[test]
-fn capture_that_ran_an_hour_longer_is_measured_where_both_ran() {
+fn captures_of_different_length_are_measured_where_they_overlap() {
     // One datagram every 200 ms for the whole time, and TCP at the end.
     let hour = TimeDelta::from_seconds(3600);
     let stream = UdpLoad {
@@ -135,7 +135,7 @@ fn capture_that_ran_an_hour_longer_is_measured_where_both_ran() {
 }
 
 #[test]
-fn no_packet_takes_longer_than_the_longest_delay_asked_for() {
+fn no_matched_packet_exceeds_the_maximum_delay() {
     let scenario = Scenario {
         jitter: TimeDelta::from_millis(20),
         ..mixed()
@@ -166,7 +166,7 @@ fn no_packet_takes_longer_than_the_longest_delay_asked_for() {
 }
 
 #[test]
-fn segments_cut_anew_between_the_points_are_matched_by_their_bytes() {
+fn resegmented_data_is_matched_by_its_bytes() {
     let tso = CaptureSpec {
         tso_segments: 44,
         ..CaptureSpec::default()
@@ -213,7 +213,7 @@ fn segments_cut_anew_between_the_points_are_matched_by_their_bytes() {
 }
 
 #[test]
-fn what_is_in_front_of_the_ip_header_does_not_matter() {
+fn link_layer_headers_do_not_change_the_result() {
     let framings = [
         Framing::Ethernet,
         Framing::Vlan(7),
@@ -242,7 +242,7 @@ fn what_is_in_front_of_the_ip_header_does_not_matter() {
 }
 
 #[test]
-fn kind_of_file_does_not_matter() {
+fn file_format_does_not_change_the_result() {
     let spec = |container, endian, resolution| CaptureSpec {
         container,
         endian,
@@ -268,7 +268,7 @@ fn kind_of_file_does_not_matter() {
 }
 
 #[test]
-fn headers_are_enough() {
+fn headers_alone_yield_the_same_result() {
     for (src_bytes, dst_bytes) in [(96, 96), (96, 262_144), (68, 68), (68, 96), (262_144, 68)] {
         for ip in [IpVersion::V4, IpVersion::V6] {
             let mut scenario = mixed();
@@ -287,7 +287,7 @@ fn headers_are_enough() {
 }
 
 #[test]
-fn many_short_flows_are_each_measured() {
+fn each_of_many_short_flows_is_measured() {
     let checked = check(&Scenario {
         tcp: vec![TcpLoad {
             flows: 400,
@@ -315,7 +315,7 @@ fn many_short_flows_are_each_measured() {
 }
 
 #[test]
-fn connection_that_reuses_its_ports_is_a_flow_of_its_own() {
+fn connection_on_reused_ports_is_a_separate_flow() {
     let first = Scenario {
         udp: Vec::new(),
         ..mixed()
@@ -346,7 +346,7 @@ fn connection_that_reuses_its_ports_is_a_flow_of_its_own() {
 }
 
 #[test]
-fn datagrams_cut_before_their_number_give_no_wrong_samples() {
+fn datagrams_truncated_before_their_number_yield_no_wrong_samples() {
     // Ethernet, IP and UDP headers: 14, 20 and 8 bytes. The capture has no payload.
     const HEADERS: u32 = 42;
     for payload in [UdpPayload::Numbered, UdpPayload::Constant] {

@@ -47,7 +47,7 @@ fn offset_is_between_its_bounds_and_changes_nothing_else() {
 }
 
 #[test]
-fn skew_is_found_and_taken_out() {
+fn skew_is_found_and_removed() {
     for ppm in SKEWS_PPM {
         for offset in [0, -7_000].map(TimeDelta::from_seconds) {
             // Without jitter, the smallest delays stay constant.
@@ -71,7 +71,7 @@ fn skew_is_found_and_taken_out() {
 }
 
 #[test]
-fn clock_that_is_set_costs_the_samples_across_it_and_no_more() {
+fn clock_step_loses_only_the_samples_across_it() {
     let expected = check(&traffic()).samples();
     for point in [Point::Src, Point::Dst] {
         for by in [-3_600_000, -1_000, -30, 30, 1_000, 3_600_000].map(TimeDelta::from_millis) {
@@ -110,7 +110,7 @@ fn clock_that_is_set_costs_the_samples_across_it_and_no_more() {
 }
 
 #[test]
-fn step_and_skew_together_are_told_apart() {
+fn clock_step_and_skew_are_distinguished() {
     for (point, seed) in [(Point::Src, 1), (Point::Dst, 2)] {
         for by in [-500, 500].map(TimeDelta::from_millis) {
             let checked = check(&Scenario {

@@ -32,7 +32,7 @@ fn assert_many_samples(checked: &Checked) {
 }
 
 #[test]
-fn losses_cost_samples_but_make_none_wrong() {
+fn losses_remove_samples_and_make_none_wrong() {
     for (loss_ppm, seed) in [(0, 1), (10_000, 2), (30_000, 3), (50_000, 4)] {
         let checked = check(&Scenario {
             seed,
@@ -47,7 +47,7 @@ fn losses_cost_samples_but_make_none_wrong() {
 }
 
 #[test]
-fn full_queue_that_drops_is_measured_while_it_stands() {
+fn delay_of_a_full_queue_is_measured_while_it_drops() {
     let checked = check(&Scenario {
         tcp: vec![TcpLoad {
             bytes: 1_500_000,
@@ -70,7 +70,7 @@ fn full_queue_that_drops_is_measured_while_it_stands() {
 }
 
 #[test]
-fn retransmission_is_never_taken_for_the_original() {
+fn retransmission_is_never_matched_to_the_original() {
     for timestamps in [false, true] {
         for sack in [false, true] {
             for ip_id in [IpId::Counter, IpId::Zero, IpId::Random, IpId::Wrapping(64)] {
@@ -103,7 +103,7 @@ fn ipv6_has_no_identification_and_needs_none() {
 }
 
 #[test]
-fn packets_that_overtake_each_other_keep_their_delays() {
+fn reordered_packets_have_correct_delays() {
     for (seed, ip_id) in [(1, IpId::Counter), (2, IpId::Zero), (3, IpId::Random)] {
         for timestamps in [false, true] {
             let checked = check(&Scenario {
@@ -120,7 +120,7 @@ fn packets_that_overtake_each_other_keep_their_delays() {
 }
 
 #[test]
-fn copies_that_the_network_makes_are_counted_as_copies() {
+fn duplicates_of_the_network_are_counted_as_duplicates() {
     for (timestamps, ip_id) in [
         (true, IpId::Counter),
         (false, IpId::Counter),
@@ -143,7 +143,7 @@ fn copies_that_the_network_makes_are_counted_as_copies() {
 }
 
 #[test]
-fn jitter_loss_and_copies_together_make_no_sample_wrong() {
+fn jitter_loss_and_duplication_together_make_no_sample_wrong() {
     for seed in 0..6 {
         for ip_id in [IpId::Counter, IpId::Zero, IpId::Wrapping(100)] {
             check(&Scenario {
@@ -167,7 +167,7 @@ fn jitter_loss_and_copies_together_make_no_sample_wrong() {
 }
 
 #[test]
-fn ways_out_and_back_may_differ_in_all() {
+fn forward_and_reverse_path_may_differ_in_everything() {
     let checked = check(&Scenario {
         reverse: Some(Path {
             rate_bps: 2_000_000,
@@ -182,7 +182,7 @@ fn ways_out_and_back_may_differ_in_all() {
 }
 
 #[test]
-fn numbered_datagrams_are_told_apart() {
+fn numbered_datagrams_are_distinguished() {
     for (ip, ip_id) in [
         (IpVersion::V4, IpId::Counter),
         (IpVersion::V4, IpId::Zero),
@@ -205,7 +205,7 @@ fn numbered_datagrams_are_told_apart() {
 }
 
 #[test]
-fn datagrams_that_are_all_alike_are_told_apart_by_their_ip_id() {
+fn identical_datagrams_are_distinguished_by_ip_id() {
     let constant = UdpLoad {
         payload: UdpPayload::Constant,
         ..UdpLoad::default()
@@ -220,7 +220,7 @@ fn datagrams_that_are_all_alike_are_told_apart_by_their_ip_id() {
 }
 
 #[test]
-fn where_nothing_tells_datagrams_apart_there_are_no_samples_rather_than_wrong_ones() {
+fn indistinguishable_datagrams_yield_no_samples() {
     let constant = UdpLoad {
         payload: UdpPayload::Constant,
         interval: TimeDelta::from_millis(5),
@@ -260,7 +260,7 @@ fn where_nothing_tells_datagrams_apart_there_are_no_samples_rather_than_wrong_on
 }
 
 #[test]
-fn stream_of_like_datagrams_that_begins_unseen_is_not_off_by_one() {
+fn identical_datagrams_sent_before_the_capture_cause_no_shift_by_one() {
     for starts_after in [5, 25, 45, 65].map(TimeDelta::from_millis) {
         for interval in [5, 12, 15, 19, 25, 33].map(TimeDelta::from_millis) {
             let late = CaptureSpec {
@@ -291,7 +291,7 @@ fn stream_of_like_datagrams_that_begins_unseen_is_not_off_by_one() {
 }
 
 #[test]
-fn long_stream_of_like_datagrams_is_worked_off_quickly() {
+fn long_stream_of_identical_datagrams_is_processed_quickly() {
     let checked = check(&Scenario {
         udp: vec![UdpLoad {
             payload: UdpPayload::Constant,

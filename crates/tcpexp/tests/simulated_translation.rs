@@ -7,7 +7,7 @@ use tcpexp_testkit::{CaptureSpec, Scenario, TcpLoad};
 use tcpexp_units::TimeDelta;
 
 #[test]
-fn flows_are_found_again_behind_address_translation() {
+fn flows_are_matched_across_address_translation() {
     for udp in [Vec::new(), mixed().udp] {
         let scenario = Scenario {
             nat: true,
@@ -28,7 +28,7 @@ fn flows_are_found_again_behind_address_translation() {
 }
 
 #[test]
-fn translated_flows_are_found_again_when_one_capture_starts_late() {
+fn translated_flows_are_matched_if_one_capture_starts_late() {
     for (src, dst) in [(0, 400), (400, 0)] {
         let starts_after = |millis| CaptureSpec {
             starts_after: TimeDelta::from_millis(millis),
@@ -50,7 +50,7 @@ fn translated_flows_are_found_again_when_one_capture_starts_late() {
 }
 
 #[test]
-fn translated_flows_are_told_apart_when_there_are_many() {
+fn many_translated_flows_are_distinguished() {
     let checked = check(&Scenario {
         tcp: vec![TcpLoad {
             flows: 200,

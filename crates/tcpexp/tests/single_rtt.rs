@@ -108,7 +108,7 @@ fn errors_ppm(samples: &[SingleRttSample], arrivals: &[Timestamp], probes: &[Pro
 }
 
 #[test]
-fn replayed_srtt_is_the_kernels() {
+fn replayed_srtt_matches_the_kernel() {
     let Some(folders) = shared("captures") else {
         eprintln!("skipped: no captures with the kernel's own account at hand");
         return;
@@ -169,7 +169,7 @@ fn timeouts(folder: &Path) -> Option<Vec<(Timestamp, TimeDelta)>> {
 }
 
 #[test]
-fn replayed_timeout_is_the_kernels() {
+fn replayed_timeout_matches_the_kernel() {
     let Some(captures) = shared("captures") else {
         eprintln!("skipped: no captures with the kernel's own account at hand");
         return;
@@ -235,7 +235,7 @@ impl Read for OneByOne {
 }
 
 #[test]
-fn live_sample_is_there_before_the_next_packet_is_waited_for() {
+fn live_sample_is_emitted_before_the_next_packet() {
     let file = script::capture(
         "
         0.000 > S
@@ -281,7 +281,7 @@ fn live_sample_is_there_before_the_next_packet_is_waited_for() {
 }
 
 #[test]
-fn live_and_whole_capture_give_the_same_samples() {
+fn live_input_and_whole_capture_yield_the_same_samples() {
     for folder in ["adsl-udp-upload", "reno-2mbit-40ms-50p"] {
         let (src, _) = captures_in(&fixture(folder)).unwrap();
         let whole = samples(rows(&Recording::open(&src).unwrap()));
@@ -312,7 +312,7 @@ fn live_input_without_packets_is_an_error_that_names_it() {
 }
 
 #[test]
-fn halves_on_the_way_add_up_to_the_round_trip_between_the_ends() {
+fn halves_at_a_midpoint_sum_to_the_end_to_end_round_trip() {
     let file = script::capture(
         "
         0.000 > S ts 1 0
@@ -346,7 +346,7 @@ fn samples(rows: Vec<SingleRttRow>) -> Vec<SingleRttSample> {
 }
 
 #[test]
-fn receiver_side_tells_the_round_trip_to_the_sender_by_timestamps_nobody_asked_for() {
+fn receiver_capture_yields_the_round_trip_to_the_sender_by_timestamps() {
     let (src, dst) = captures_in(&fixture("reno-2mbit-40ms-50p")).unwrap();
     let median = |file: &Path, of: fn(&SingleRttFlow) -> Option<RttSummary>| {
         let rows = rows(&Recording::open(file).unwrap());

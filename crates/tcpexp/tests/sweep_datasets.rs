@@ -224,7 +224,7 @@ fn times_count_from_the_start_of_the_traffic() {
 }
 
 #[test]
-fn logs_are_in_their_tables_and_those_of_no_use_are_told() {
+fn logs_fill_their_tables_and_unusable_logs_are_reported() {
     let sweep = Sweep::new();
     let runs = sweep.analysed();
     let (run, manifest) = &runs[0];
@@ -260,7 +260,7 @@ fn logs_are_in_their_tables_and_those_of_no_use_are_told() {
 }
 
 #[test]
-fn a_page_lists_a_run_that_was_cut_short_beside_those_that_ended() {
+fn a_page_lists_unfinished_runs() {
     let sweep = Sweep::new();
     fs::create_dir_all(sweep.0.path().join("runs/0003")).unwrap();
     let page = tcpexp::report(sweep.0.path()).unwrap();

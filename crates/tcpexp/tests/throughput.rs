@@ -37,7 +37,7 @@ fn options(width: TimeDelta) -> ThroughputOptions {
 }
 
 #[test]
-fn all_that_a_capture_holds_is_in_its_bins() {
+fn bins_sum_to_the_whole_capture() {
     for folder in ["adsl-udp-upload", "reno-2mbit-40ms-50p"] {
         let (src, dst) = captures_in(&fixture(folder)).unwrap();
         for file in [src, dst] {
@@ -58,7 +58,7 @@ fn all_that_a_capture_holds_is_in_its_bins() {
 }
 
 #[test]
-fn bottleneck_is_never_loaded_beyond_its_rate_behind_it() {
+fn rate_after_the_bottleneck_never_exceeds_its_rate() {
     let (_, dst) = captures_in(&fixture("reno-2mbit-40ms-50p")).unwrap();
     let mut options = options(TimeDelta::from_seconds(1));
     options.link_rate_bps = Some(2_000_000);
@@ -103,7 +103,7 @@ fn received(truth: &str) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn goodput_is_what_the_receiving_application_got() {
+fn goodput_equals_the_bytes_delivered_to_the_application() {
     let Some(folders) = shared("captures") else {
         eprintln!("skipped: no captures with the application's own account at hand");
         return;

@@ -95,7 +95,7 @@ fn lost_data(folder: &Path) -> u64 {
 }
 
 #[test]
-fn senders_lose_what_the_path_dropped() {
+fn losses_of_senders_match_the_drops_of_the_path() {
     for (folder, senders) in &*ALL {
         assert_eq!(senders.lost(), lost_data(folder), "{}", folder.display());
         if let Some(known) = known_drops(folder)
@@ -108,7 +108,7 @@ fn senders_lose_what_the_path_dropped() {
 
 /// No data stays lost: a necessary retransmission follows each loss.
 #[test]
-fn each_loss_that_is_repaired_is_sent_again_for_it() {
+fn each_repaired_loss_has_a_retransmission() {
     for (folder, senders) in &*ALL {
         let name = folder.display();
         let (counts, lost) = (senders.earlier_copies(), senders.lost());
@@ -133,7 +133,7 @@ fn each_loss_that_is_repaired_is_sent_again_for_it() {
 }
 
 #[test]
-fn each_drop_that_the_bottleneck_logged_is_a_loss_and_each_loss_such_a_drop() {
+fn logged_drops_and_losses_match_one_to_one() {
     let mut compared = 0;
     for folder in folders() {
         let log = ["drops.log.gz", "drops.log"].map(|name| folder.join(name));
@@ -155,7 +155,7 @@ fn each_drop_that_the_bottleneck_logged_is_a_loss_and_each_loss_such_a_drop() {
 }
 
 #[test]
-fn one_capture_tells_nothing_of_true_losses() {
+fn one_capture_yields_no_true_losses() {
     let (src, _) = captures_in(&fixture("reno-2mbit-40ms-50p")).unwrap();
     let src = Recording::open(&src).unwrap();
     let mut rows = Vec::new();

@@ -68,7 +68,7 @@ fn senders_of(src: &str, dst: Option<&str>) -> BTreeSet<(u32, u16, &'static str,
 }
 
 #[test]
-fn a_sender_is_told_by_the_capture_where_it_sends() {
+fn a_sender_is_reconstructed_from_the_capture_at_its_end() {
     let src = format!("{HANDSHAKE}{}", download(false, 0));
     let dst = download(true, 0);
     let reverse = Direction::Reverse.name();
@@ -89,7 +89,7 @@ fn a_sender_is_told_by_the_capture_where_it_sends() {
 }
 
 #[test]
-fn a_flow_at_one_end_only_is_told_with_a_number_of_its_own() {
+fn a_flow_at_one_end_only_has_its_own_number() {
     let src = format!("{HANDSHAKE}{}", download(false, 0));
     let dst = download(true, 1);
     assert_eq!(

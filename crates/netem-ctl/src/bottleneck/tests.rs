@@ -11,7 +11,7 @@ fn refusal(text: &str) -> String {
 }
 
 #[test]
-fn all_that_is_written_reads_back() {
+fn every_written_value_reads_back() {
     let text = r#"[forward]
 rate = "10mbit"
 delay = "20ms"
@@ -44,7 +44,7 @@ buffer = "20p"
 }
 
 #[test]
-fn reverse_delay_is_the_forward_one_where_nothing_is_said() {
+fn reverse_delay_defaults_to_the_forward_delay() {
     let delays = |text| read(text).base_rtt().to_exact_text();
     assert_eq!(delays("forward.delay = '20ms'"), "40ms");
     assert_eq!(
@@ -62,7 +62,7 @@ fn reverse_delay_is_the_forward_one_where_nothing_is_said() {
 }
 
 #[test]
-fn flows_come_back_with_their_delay_where_nothing_is_said() {
+fn reverse_flows_default_to_the_mirrored_forward_flows() {
     let all = read("[[forward.flows]]\nsource = '10.0.0.3'\nsource_port = 80\ndelay = '9ms'");
     let back = &all.resolved().reverse.flows.unwrap()[0];
     assert_eq!(
@@ -73,14 +73,14 @@ fn flows_come_back_with_their_delay_where_nothing_is_said() {
 }
 
 #[test]
-fn bursts_have_the_mean_of_their_model() {
+fn bursts_have_the_mean_loss_of_their_model() {
     let text = "forward.loss = { enter_bad = '1%', leave_bad = '24%', in_bad = '50%' }";
     let mean = read(text).forward.loss.unwrap().mean().unwrap();
     assert!((mean - 0.02).abs() < 1e-12, "{mean}");
 }
 
 #[test]
-fn refusal_names_line_key_and_what_was_expected() {
+fn error_names_line_key_and_expected_value() {
     assert_snapshot!(refusal("[forward]\nrat = '10mbit'"), @"line 2 (rat = '10mbit'): unknown field `rat`, expected one of `rate`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
     assert_snapshot!(refusal("[forward]\nrate = '10mbps'"), @r#"line 2 (rate = '10mbps'): "10mbps" is no rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
     assert_snapshot!(refusal("[forward]\nrate = 10"), @r#"line 2 (rate = 10): invalid type: integer `10`, expected a string with bits per second such as "800kbit", "1.5mbit" or "1gbit""#);

@@ -175,14 +175,14 @@ mod tests {
     const LINKS: &str = "@@ tools\n@@ owner\n@@ peer\n192.0.2.7\n@@ links\nlo\neth0\neth1\neth2\n";
 
     #[test]
-    fn a_fit_router_is_free_or_held() {
+    fn suitable_router_is_free_or_held() {
         assert_eq!(verdict(Os::Linux, LINKS), "free");
         let held = LINKS.replace("@@ owner\n", "@@ owner\nuser@desk 1767225600\n");
         assert_eq!(verdict(Os::Linux, &held), "held by user@desk");
     }
 
     #[test]
-    fn interface_that_carries_the_connection_is_refused_also_below_a_vlan_or_bridge() {
+    fn interface_of_the_connection_is_refused_even_below_a_vlan_or_bridge() {
         for carriers in ["eth1\n", "eth1.100\neth1\n", "br0\neth0\neth1\n"] {
             assert_eq!(
                 verdict(Os::Linux, &format!("{LINKS}@@ carriers\n{carriers}")),

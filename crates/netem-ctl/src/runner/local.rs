@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn output_and_exit_code_come_back_with_the_time() {
+    fn a_script_returns_its_output_exit_code_and_time() {
         let output = run("echo out; echo err >&2; exit 7\n");
         assert_eq!(output.text(), "out\n");
         assert_eq!((output.code, output.complaint().as_str()), (7, "err"));
@@ -108,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn the_first_command_that_fails_ends_a_script() {
+    fn the_first_failing_command_ends_a_script() {
         let output = run("echo one; false; echo two\n");
         assert_eq!((output.code, output.text().as_str()), (1, "one\n"));
     }
 
     #[test]
-    fn a_script_that_hangs_is_ended_with_its_children() {
+    fn a_hanging_script_is_killed_with_its_children() {
         let started = Instant::now();
         let script = Script::new("sleep 3600 & sleep 3600\n").within(Duration::from_secs(1));
         let error = Local::new().run(&script).unwrap_err();
@@ -126,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn a_process_left_in_the_background_holds_nobody_up() {
+    fn a_background_process_does_not_delay_the_result() {
         let started = Instant::now();
         assert_eq!(run("sleep 30 & echo $!\n").code, 0);
         assert!(started.elapsed() < Duration::from_secs(10));
     }
 
     #[test]
-    fn files_are_copied_whole() {
+    fn files_are_copied_completely() {
         let folder = tempfile::tempdir().unwrap();
         let [from, to] = ["a", "b"].map(|name| folder.path().join(name));
         fs::write(&from, "bytes").unwrap();

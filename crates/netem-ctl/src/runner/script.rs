@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn complaint_is_the_end_of_standard_error_on_one_line() {
+    fn error_message_is_the_end_of_standard_error_on_one_line() {
         let output = |stderr: &[u8]| Output {
             code: 2,
             stdout: Vec::new(),

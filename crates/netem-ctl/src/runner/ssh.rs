@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn ssh_asks_nothing_and_trusts_only_known_hosts() {
+    fn ssh_never_prompts_and_trusts_only_known_hosts() {
         let ssh = Ssh::new("rtr".parse().unwrap(), SshOptions::default()).unwrap();
         let command = ssh.command(&shell::line(&Script::new("").as_root(), &Input::Script));
         let words: Vec<_> = command

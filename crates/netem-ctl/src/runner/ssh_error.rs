@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ssh_says_becomes_a_cause() {
+    fn ssh_messages_map_to_causes() {
         for (said, problem) in [
             (
                 "ssh: connect to host 127.0.0.1 port 9: Connection refused\r\n",

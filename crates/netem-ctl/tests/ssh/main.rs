@@ -16,7 +16,7 @@ use server::{Odd, Server, client, free_port, reach};
 const SOON: Duration = Duration::from_secs(20);
 
 #[test]
-fn scripts_arrive_unchanged_and_their_end_comes_back() {
+fn scripts_arrive_unchanged_and_return_their_exit_code() {
     let Some(server) = Server::start(Odd::Nothing) else {
         return;
     };
@@ -34,7 +34,7 @@ fn scripts_arrive_unchanged_and_their_end_comes_back() {
 }
 
 #[test]
-fn files_are_copied_both_ways() {
+fn files_are_copied_in_both_directions() {
     let Some(server) = Server::start(Odd::Nothing) else {
         return;
     };
@@ -62,7 +62,7 @@ fn files_are_copied_both_ways() {
 }
 
 #[test]
-fn a_script_that_hangs_is_ended_on_the_host() {
+fn a_hanging_script_is_killed_on_the_host() {
     let Some(server) = Server::start(Odd::Nothing) else {
         return;
     };
@@ -76,7 +76,7 @@ fn a_script_that_hangs_is_ended_on_the_host() {
 }
 
 #[test]
-fn a_connection_that_breaks_is_an_error_and_the_next_script_connects_anew() {
+fn a_broken_connection_is_an_error_and_the_next_script_reconnects() {
     let Some(server) = Server::start(Odd::Nothing) else {
         return;
     };
@@ -100,7 +100,7 @@ fn refusal(config: &std::path::Path, patience: Duration) -> String {
 }
 
 #[test]
-fn a_host_that_refuses_is_told_in_one_line() {
+fn a_refused_connection_is_reported_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("config");
     fs::write(&config, client(folder.path(), free_port())).unwrap();
@@ -122,7 +122,7 @@ fn a_host_that_refuses_is_told_in_one_line() {
 }
 
 #[test]
-fn a_host_that_hangs_is_told_in_one_line_and_in_time() {
+fn an_unresponsive_host_is_reported_in_one_line_within_the_timeout() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || listener.incoming().map(Result::unwrap).collect::<Vec<_>>());
@@ -138,7 +138,7 @@ fn a_host_that_hangs_is_told_in_one_line_and_in_time() {
 }
 
 #[test]
-fn a_host_with_another_key_than_the_known_one_is_told_in_one_line() {
+fn a_changed_host_key_is_reported_in_one_line() {
     let Some(server) = Server::start(Odd::OtherKey) else {
         return;
     };
@@ -150,7 +150,7 @@ fn a_host_with_another_key_than_the_known_one_is_told_in_one_line() {
 }
 
 #[test]
-fn a_host_that_nobody_knows_is_told_in_one_line() {
+fn an_unknown_host_is_reported_in_one_line() {
     let Some(server) = Server::start(Odd::Unknown) else {
         return;
     };
@@ -161,7 +161,7 @@ fn a_host_that_nobody_knows_is_told_in_one_line() {
 }
 
 #[test]
-fn a_host_that_does_not_let_us_in_is_told_in_one_line() {
+fn a_failed_login_is_reported_in_one_line() {
     let Some(server) = Server::start(Odd::Denied) else {
         return;
     };
@@ -172,7 +172,7 @@ fn a_host_that_does_not_let_us_in_is_told_in_one_line() {
 }
 
 #[test]
-fn a_user_without_root_and_sudo_is_told_in_one_line() {
+fn a_user_without_root_and_sudo_is_reported_in_one_line() {
     let Some(server) = Server::start(Odd::Powerless) else {
         return;
     };
@@ -188,7 +188,7 @@ fn a_user_without_root_and_sudo_is_told_in_one_line() {
 }
 
 #[test]
-fn missing_tools_and_the_interface_of_the_connection_are_told_before_anything_is_touched() {
+fn missing_tools_and_the_interface_of_the_connection_are_reported_before_any_change() {
     let Some(server) = Server::start(Odd::Nothing) else {
         return;
     };

@@ -5,7 +5,7 @@ use netem_ctl::{Bottleneck, Os, plan};
 use super::{PLAIN, lines, refused, router};
 
 #[test]
-fn dummynet_matches_packets_on_their_way_out_only() {
+fn dummynet_matches_outgoing_packets_only() {
     let plan = plan(&Bottleneck::from_toml(PLAIN).unwrap(), &router(Os::FreeBsd)).unwrap();
     let rules = lines(&plan.apply);
     let mut rules = rules.iter().filter(|line| line.starts_with("ipfw -q add "));
@@ -13,7 +13,7 @@ fn dummynet_matches_packets_on_their_way_out_only() {
 }
 
 #[test]
-fn dummynet_delays_in_pipes_of_their_own_and_tells_local_senders_no_error() {
+fn dummynet_delays_in_separate_pipes_and_with_noerror() {
     let plan = plan(&Bottleneck::from_toml(PLAIN).unwrap(), &router(Os::FreeBsd)).unwrap();
     for line in lines(&plan.apply)
         .iter()
@@ -25,7 +25,7 @@ fn dummynet_delays_in_pipes_of_their_own_and_tells_local_senders_no_error() {
 }
 
 #[test]
-fn dummynet_gets_the_room_that_its_defaults_do_not_allow() {
+fn dummynet_limits_are_raised_above_their_defaults() {
     let deep = "[forward]\nrate = '100mbit'\ndelay = '20ms'\nbuffer = '50000p'";
     let plan = plan(&Bottleneck::from_toml(deep).unwrap(), &router(Os::FreeBsd)).unwrap();
     let lines = lines(&plan.apply);
@@ -34,7 +34,7 @@ fn dummynet_gets_the_room_that_its_defaults_do_not_allow() {
 }
 
 #[test]
-fn queue_management_comes_last_in_a_pipe_as_ipfw_takes_all_behind_it_for_its_own() {
+fn queue_management_is_the_last_option_of_a_pipe() {
     let codel = "[forward]\nrate = '10mbit'\nqueue = 'codel'";
     let plan = plan(&Bottleneck::from_toml(codel).unwrap(), &router(Os::FreeBsd)).unwrap();
     let lines = lines(&plan.apply);
@@ -43,7 +43,7 @@ fn queue_management_comes_last_in_a_pipe_as_ipfw_takes_all_behind_it_for_its_own
 }
 
 #[test]
-fn what_dummynet_cannot_do_is_refused_and_not_left_out() {
+fn options_unsupported_by_dummynet_are_refused() {
     for (more, refusal) in [
         (
             "jitter = '1ms'",

@@ -54,7 +54,7 @@ fn of_each_queue() -> impl Iterator<Item = (Queue, Plan)> {
 const PLAIN: &str = "[forward]\nrate = '10mbit'\ndelay = '20ms'\nbuffer = '90p'";
 
 #[test]
-fn an_htb_root_is_deleted_and_added_and_never_replaced() {
+fn an_htb_root_is_deleted_and_added_but_never_replaced() {
     for (_, plan) in of_each_queue() {
         let lines = lines(&plan.apply);
         assert!(lines.iter().all(|line| !line.contains(" replace ")));
@@ -65,7 +65,7 @@ fn an_htb_root_is_deleted_and_added_and_never_replaced() {
 }
 
 #[test]
-fn deleting_what_is_not_there_is_no_failure_and_making_must_succeed() {
+fn deleting_may_fail_and_creating_must_succeed() {
     for (_, plan) in of_each_queue() {
         for step in &plan.apply {
             let line = step.line();
@@ -78,7 +78,7 @@ fn deleting_what_is_not_there_is_no_failure_and_making_must_succeed() {
 }
 
 #[test]
-fn our_filters_are_deleted_before_they_are_added_so_that_none_is_there_twice() {
+fn our_filters_are_deleted_before_they_are_added() {
     let lines = lines(&planned(PLAIN).apply);
     let at = |start: &str| lines.iter().position(|line| line.starts_with(start));
     let deleted = at("tc filter del dev eth1 ingress pref 7103").unwrap();
@@ -87,7 +87,7 @@ fn our_filters_are_deleted_before_they_are_added_so_that_none_is_there_twice() {
 }
 
 #[test]
-fn everything_is_emulated_on_the_router_and_what_delays_never_sits_where_packets_leave() {
+fn netem_is_only_on_our_ifb_devices() {
     for (_, plan) in of_each_queue() {
         for line in made(&plan, "netem") {
             assert!(line.starts_with("tc qdisc add dev tcxd-"), "{line}");
@@ -96,7 +96,7 @@ fn everything_is_emulated_on_the_router_and_what_delays_never_sits_where_packets
 }
 
 #[test]
-fn netem_has_room_for_far_more_than_its_default_of_1000_where_that_is_needed() {
+fn netem_limit_exceeds_its_default_of_1000_where_needed() {
     let long = planned("[forward]\nrate = '1gbit'\ndelay = '100ms'\nbuffer = '1bdp'");
     // 1.5 times the packets of 84 bytes that a link of 10 Gbit/s delivers in 100 ms.
     assert_eq!(number(&made(&long, "netem")[0], "limit"), 2_232_143);
@@ -105,7 +105,7 @@ fn netem_has_room_for_far_more_than_its_default_of_1000_where_that_is_needed() {
 }
 
 #[test]
-fn delay_and_rate_are_never_in_one_netem() {
+fn delay_and_rate_never_share_a_netem() {
     for (queue, plan) in of_each_queue() {
         for line in made(&plan, "netem") {
             assert!(
@@ -131,7 +131,7 @@ fn netem_is_always_a_root_and_never_the_parent_or_the_child_of_a_queue() {
 }
 
 #[test]
-fn offloads_are_switched_off_before_anything_counts_packets() {
+fn offloads_are_disabled_before_any_queue_counts_packets() {
     let lines = lines(&planned(PLAIN).apply);
     for device in ["eth1", "eth2"] {
         let off = format!("ethtool -K {device} tso off gso off gro off lro off");
@@ -140,7 +140,7 @@ fn offloads_are_switched_off_before_anything_counts_packets() {
 }
 
 #[test]
-fn burst_is_small_and_never_less_than_a_packet_even_when_tc_rounds_it_down() {
+fn burst_is_small_and_holds_a_packet_even_when_tc_rounds_it_down() {
     for (rate, burst) in [
         ("800kbit", 3_028),
         ("10mbit", 3_028),
@@ -158,7 +158,7 @@ fn burst_is_small_and_never_less_than_a_packet_even_when_tc_rounds_it_down() {
 }
 
 #[test]
-fn htb_has_a_default_class_so_that_nothing_goes_past_it() {
+fn htb_has_a_default_class_for_unclassified_packets() {
     for line in made(&planned(PLAIN), "root handle 7b1: htb") {
         assert!(line.ends_with("htb default 10"), "{line}");
     }
@@ -166,7 +166,7 @@ fn htb_has_a_default_class_so_that_nothing_goes_past_it() {
 }
 
 #[test]
-fn htb_is_told_a_quantum() {
+fn htb_has_an_explicit_quantum() {
     assert_eq!(
         number(&made(&planned(PLAIN), "htb rate")[0], "quantum"),
         1_514
@@ -174,7 +174,7 @@ fn htb_is_told_a_quantum() {
 }
 
 #[test]
-fn a_bandwidth_delay_product_is_of_full_packets_and_the_real_round_trip() {
+fn a_bandwidth_delay_product_counts_full_packets_and_the_whole_round_trip() {
     let plan = planned(
         "[forward]\nrate = '10mbit'\ndelay = '20ms'\nbuffer = '1bdp'\n[reverse]\ndelay = '40ms'",
     );
@@ -207,7 +207,7 @@ fn the_bottleneck_queues_and_never_polices() {
 }
 
 #[test]
-fn jitter_keeps_the_order_unless_it_is_told_not_to() {
+fn jitter_keeps_the_order_unless_reordering_is_requested() {
     let jitter = PLAIN.to_owned() + "\njitter = '2ms'";
     let line = &made(&planned(&jitter), "netem")[0];
     assert!(line.ends_with("delay 20ms 2ms rate 100gbit"), "{line}");
@@ -233,7 +233,7 @@ fn nothing_is_flushed_on_either_system() {
 }
 
 #[test]
-fn clearing_deletes_by_our_own_numbers_and_needs_the_router_only() {
+fn clearing_deletes_by_our_own_numbers_and_needs_only_the_router() {
     let with_flows = format!("{PLAIN}\n[[forward.flows]]\nsource_port = 80\ndelay = '9ms'");
     assert_eq!(planned(&with_flows).clear, clear(&router(Os::Linux)));
     assert_eq!(planned(PLAIN).clear, clear(&router(Os::Linux)));
@@ -259,7 +259,7 @@ fn handles_are_hexadecimal_and_names_of_devices_are_short_enough() {
 }
 
 #[test]
-fn duplication_is_alone_in_its_tree() {
+fn duplication_has_a_tree_of_its_own() {
     let plan = planned(&(PLAIN.to_owned() + "\nduplicate = '1%'"));
     let with_it: Vec<String> = made(&plan, "duplicate");
     assert_eq!(with_it.len(), 1);
@@ -271,7 +271,7 @@ fn duplication_is_alone_in_its_tree() {
 }
 
 #[test]
-fn a_changed_netem_restates_every_option_and_changes_none_that_the_kernel_would_keep() {
+fn a_changed_netem_repeats_every_option_and_changes_none_that_the_kernel_keeps() {
     let before = planned(&(PLAIN.to_owned() + "\nloss = '1%'"));
     let after = planned(&(PLAIN.replace("20ms", "40ms") + "\nloss = '1%'"));
     let steps = lines(&before.change_to(&after).unwrap());
@@ -290,7 +290,7 @@ fn a_changed_netem_restates_every_option_and_changes_none_that_the_kernel_would_
 }
 
 #[test]
-fn what_a_kernel_refuses_to_change_is_not_tried() {
+fn changes_that_kernels_refuse_are_not_attempted() {
     let of = |queue: &str, buffer: &str| {
         planned(&format!(
             "[forward]\nrate = '10mbit'\nbuffer = '{buffer}'\nqueue = '{queue}'"
@@ -318,7 +318,7 @@ fn what_a_kernel_refuses_to_change_is_not_tried() {
 }
 
 #[test]
-fn keys_without_what_they_need_are_refused() {
+fn keys_without_their_required_keys_are_refused() {
     for (toml, refusal) in [
         (
             "[forward]\nbuffer = '9p'",
@@ -354,7 +354,7 @@ fn keys_without_what_they_need_are_refused() {
 }
 
 #[test]
-fn shares_of_zero_are_neither_asked_for_nor_looked_for_but_can_be_changed() {
+fn shares_of_zero_are_neither_set_nor_verified_but_can_be_changed() {
     let zero = "[forward]\nrate = '10mbit'\nloss = '0%'\nduplicate = '0%'\nbuffer = '90p'";
     let none = planned(zero);
     let stages = made(&none, "netem");

@@ -30,7 +30,7 @@ fn every_queue_has_an_explicit_limit() {
 }
 
 #[test]
-fn ecn_of_the_queue_is_said_either_way_and_what_cannot_mark_is_refused() {
+fn ecn_is_explicit_and_refused_for_queues_that_cannot_mark() {
     let queue = |queue: &str, more: &str| {
         planned(&format!(
             "[forward]\nrate = '10mbit'\nqueue = '{queue}'{more}"
@@ -57,7 +57,7 @@ fn ecn_of_the_queue_is_said_either_way_and_what_cannot_mark_is_refused() {
 }
 
 #[test]
-fn cake_shapes_by_itself_and_has_no_htb_above_it() {
+fn cake_shapes_without_an_htb_above_it() {
     let plan = planned("[forward]\nrate = '10mbit'\nqueue = 'cake'");
     assert!(made(&plan, "htb").is_empty());
     assert!(made(&plan, "cake")[0].contains("root handle 7b1: cake bandwidth 10mbit"));
@@ -74,7 +74,7 @@ fn sfq_gets_enough_flows_to_hold_its_limit() {
 }
 
 #[test]
-fn memory_limits_do_not_bite_before_the_packets_do() {
+fn memory_limits_do_not_drop_before_packet_limits() {
     let plan = planned("[forward]\nrate = '1gbit'\nbuffer = '100000p'\nqueue = 'fq_codel'");
     let line = &made(&plan, "fq_codel")[0];
     assert!(number(line, "memory_limit") >= 100_000 * 2_304, "{line}");

@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_of_a_run_ends_the_script_that_carries_it() {
+    fn no_run_name_ends_the_embedded_script() {
         let page = Page {
             title: "a < b & c".into(),
             summary: "</script><script>alert(1)</script>".into(),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_names_no_other_place_to_load_from() {
+    fn the_page_loads_nothing_from_elsewhere() {
         let html = Page::default().html().unwrap();
         for loader in ["src=\"", "@import", "url(", "fetch(", "import("] {
             assert!(!html.contains(loader), "{loader}");

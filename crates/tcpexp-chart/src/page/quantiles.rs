@@ -26,7 +26,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_begin_at_the_smallest_pass_the_median_and_end_at_the_largest() {
+    fn quantiles_run_from_the_minimum_through_the_median_to_the_maximum() {
         let quantiles = page_quantiles((0..=1000).rev().map(f64::from).collect());
         let picked = quantiles.map(|all| (all.len(), all[0], all[100], all[200]));
         assert_eq!(picked, Some((201, 0.0, 500.0, 1000.0)));

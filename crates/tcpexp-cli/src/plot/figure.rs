@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_width_is_that_of_a_column_or_in_millimetres() {
+    fn a_width_is_a_column_name_or_millimetres() {
         let widths = ["column", "page", "120", "90mm", "90 mm"].map(parse_width);
         assert_eq!(widths, [Ok(85), Ok(178), Ok(120), Ok(90), Ok(90)]);
         for wrong in ["", "wide", "0", "-5", "8.5cm", "99999"] {

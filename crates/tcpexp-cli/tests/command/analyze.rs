@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::desk::{Desk, text};
 
 #[test]
-fn what_was_written_is_listed() {
+fn written_files_are_listed() {
     let desk = Desk::new();
     let listed =
         desk.text("analyze src.pcap dst.pcap -o data --param cc=cubic --param rate_mbps=10");
@@ -41,7 +41,7 @@ fn what_was_written_is_listed() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_before_anything_is_read() {
+fn invalid_arguments_are_refused_before_any_file_is_read() {
     let desk = Desk::new();
     assert_snapshot!(desk.misuse("analyze - - -o data"), @"error: only one of the two captures can be standard input");
     assert_snapshot!(desk.misuse("analyze src.pcap dst.pcap -o data --position sender"), @"error: --position needs a single capture");
@@ -84,7 +84,7 @@ fn put_sweep(desk: &Desk, runs: usize) {
 }
 
 #[test]
-fn complete_runs_of_a_sweep_are_analysed_where_they_are() {
+fn complete_runs_of_a_sweep_are_analysed_in_place() {
     let desk = Desk::new();
     put_sweep(&desk, 3);
     let listed = desk.text("analyze sweep");
@@ -168,7 +168,7 @@ fn one_query_groups_all_runs_of_a_sweep_by_their_parameters() {
 }
 
 #[test]
-fn a_run_that_cannot_be_analysed_does_not_keep_others_from_it() {
+fn a_run_that_cannot_be_analysed_does_not_stop_the_others() {
     let desk = Desk::new();
     put_sweep(&desk, 3);
     desk.put("sweep/runs/0001/captures/src1.pcap", b"no capture");
@@ -182,7 +182,7 @@ fn a_run_that_cannot_be_analysed_does_not_keep_others_from_it() {
 }
 
 #[test]
-fn what_fails_leaves_no_dataset() {
+fn a_failed_analysis_leaves_no_dataset() {
     let desk = Desk::new();
     desk.put("text.txt", b"no capture");
     assert_snapshot!(desk.failure("analyze text.txt dst.pcap -o data"), @r#"cannot read text.txt: not a capture: it starts with 6e 6f 20 63 61 70 74 75 ("no captu")"#);
@@ -197,7 +197,7 @@ fn what_fails_leaves_no_dataset() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_file_that_cannot_grow_fails_the_dataset() {
+fn a_failed_write_fails_the_dataset() {
     if !tcpexp_testkit::has_programs(&["bash"]) {
         return;
     }

@@ -7,7 +7,7 @@ use tcpexp_units::TimeDelta;
 use crate::desk::{Desk, ORDINARY, ordinary, reason, text};
 
 #[test]
-fn what_is_no_capture_is_refused_by_name() {
+fn a_file_that_is_not_a_capture_is_refused_by_name() {
     let desk = Desk::new();
     desk.put("empty", b"");
     desk.put("letter.txt", b"Dear colleague,\nattached is the trace.\n");
@@ -40,7 +40,7 @@ fn what_is_no_capture_is_refused_by_name() {
 
 #[cfg(unix)]
 #[test]
-fn a_capture_that_may_not_be_read_is_an_error() {
+fn a_capture_without_read_permission_is_an_error() {
     use std::os::unix::fs::PermissionsExt;
     let desk = Desk::new();
     let secret = desk.path("src.pcap");
@@ -56,7 +56,7 @@ fn a_capture_that_may_not_be_read_is_an_error() {
 }
 
 #[test]
-fn a_capture_cut_short_gives_a_result_and_a_warning_that_says_where() {
+fn a_truncated_capture_yields_a_result_and_a_warning_with_the_place() {
     let desk = Desk::new();
     let src = desk.get("src.pcap");
     for bytes in [src.len() / 2, src.len() - 1] {
@@ -73,7 +73,7 @@ fn a_capture_cut_short_gives_a_result_and_a_warning_that_says_where() {
 }
 
 #[test]
-fn captures_of_different_traffic_are_told_so() {
+fn captures_of_different_traffic_are_refused_with_the_reason() {
     let desk = Desk::new();
     let other = simulate(&Scenario {
         seed: 99,
@@ -84,7 +84,7 @@ fn captures_of_different_traffic_are_told_so() {
 }
 
 #[test]
-fn captures_taken_one_after_the_other_are_told_so() {
+fn captures_of_different_times_are_refused_with_the_reason() {
     let cut = |starts_after, stops_after| tcpexp_testkit::CaptureSpec {
         starts_after: TimeDelta::from_millis(starts_after),
         stops_after: Some(TimeDelta::from_millis(stops_after)),
@@ -99,7 +99,7 @@ fn captures_taken_one_after_the_other_are_told_so() {
 }
 
 #[test]
-fn traffic_one_way_has_no_round_trip() {
+fn one_way_traffic_has_no_round_trip_time() {
     let captures = simulate(&Scenario {
         tcp: vec![],
         udp: vec![UdpLoad {
@@ -114,7 +114,7 @@ fn traffic_one_way_has_no_round_trip() {
 }
 
 #[test]
-fn the_same_capture_twice_is_measured_with_a_warning() {
+fn a_capture_with_itself_is_measured_with_a_warning() {
     let desk = Desk::with(&ORDINARY);
     let output = desk.run("rtt src.pcap src.pcap");
     assert_eq!(output.status.code(), Some(0));
@@ -125,7 +125,7 @@ fn the_same_capture_twice_is_measured_with_a_warning() {
 }
 
 #[test]
-fn a_flow_that_is_not_there_is_an_error() {
+fn a_missing_flow_is_an_error() {
     let desk = Desk::new();
     assert_snapshot!(
         desk.failure("rtt src.pcap dst.pcap --flow 77 --flow 192.0.2.1"),

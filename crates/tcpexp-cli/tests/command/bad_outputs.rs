@@ -7,7 +7,7 @@ use crate::desk::Desk;
 use crate::desk::reason;
 
 #[test]
-fn a_folder_that_is_missing_is_named_before_any_work() {
+fn a_missing_output_folder_is_named_before_any_work() {
     let desk = Desk::new();
     assert_snapshot!(
         desk.failure("rtt src.pcap dst.pcap -o results/rtt.csv"),
@@ -24,7 +24,7 @@ fn a_folder_that_is_missing_is_named_before_any_work() {
 }
 
 #[test]
-fn a_folder_is_not_replaced_by_a_file() {
+fn an_output_file_never_replaces_a_folder() {
     let desk = Desk::new();
     std::fs::create_dir(desk.path("results.csv")).unwrap();
     assert_snapshot!(
@@ -34,7 +34,7 @@ fn a_folder_is_not_replaced_by_a_file() {
 }
 
 #[test]
-fn a_file_is_replaced_when_the_run_succeeds_and_kept_when_it_fails() {
+fn a_file_is_replaced_only_if_the_run_succeeds() {
     let desk = Desk::new();
     for (name, option) in [
         ("rtt.csv", "-o"),
@@ -85,7 +85,7 @@ fn a_full_device_is_an_error_in_every_format() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn standard_error_that_takes_nothing_changes_no_result() {
+fn a_full_standard_error_changes_no_result() {
     let desk = Desk::new();
     let src = desk.get("src.pcap");
     desk.put("cut.pcap", &src[..src.len() - 1]);

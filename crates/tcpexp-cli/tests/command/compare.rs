@@ -238,7 +238,7 @@ fn aggregates_agree_with_sql_over_the_raw_tables() {
 }
 
 #[test]
-fn a_sweep_is_a_row_for_each_cell_and_class() {
+fn a_comparison_has_a_row_for_each_cell_and_class() {
     let mut runs = grid();
     runs.truncate(3);
     let desk = sweep(&runs);

@@ -19,7 +19,7 @@ fn zst(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn compressed_captures_are_read_whatever_their_names() {
+fn compressed_captures_are_read_under_any_name() {
     let desk = Desk::new();
     let table = desk.text("rtt src.pcap dst.pcap");
     let src = desk.get("src.pcap");
@@ -37,7 +37,7 @@ fn compressed_captures_are_read_whatever_their_names() {
 }
 
 #[test]
-fn compressed_data_that_breaks_off_gives_a_result_and_a_warning() {
+fn truncated_compressed_data_yields_a_result_and_a_warning() {
     let desk = Desk::new();
     let src = desk.get("src.pcap");
     for compressed in [gzip(&src), zst(&src), lz4(&src)] {

@@ -19,7 +19,7 @@ fn piped(desk: &Desk, line: &str) -> Child {
 }
 
 #[test]
-fn a_reader_that_stops_early_is_no_failure() {
+fn a_reader_that_stops_early_is_not_a_failure() {
     let desk = Desk::new();
     for format in ["table", "csv", "json", "parquet", "arrow", "spp"] {
         for bytes in [0, 1] {
@@ -102,7 +102,7 @@ fn an_interrupt_while_waiting_for_input_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_file_that_may_not_grow_is_an_error_and_goes() {
+fn a_file_that_cannot_grow_is_an_error_and_is_removed() {
     for (output, old) in [("-o rtt.csv", "rtt.csv"), ("--plot rtt.png", "rtt.png")] {
         let desk = Desk::new();
         desk.put(old, b"precious");
@@ -127,7 +127,7 @@ fn a_file_that_may_not_grow_is_an_error_and_goes() {
 }
 
 #[test]
-fn binary_data_is_not_for_a_terminal() {
+fn binary_data_is_not_printed_to_a_terminal() {
     if !tcpexp_testkit::has_programs(&["script"]) {
         return;
     }

@@ -11,7 +11,7 @@ fn reno(options: &str) -> String {
 }
 
 #[test]
-fn a_sender_is_told_with_what_its_window_rests_on() {
+fn a_sender_is_reported_with_the_basis_of_its_window() {
     assert_snapshot!(reno("--flow :54058"), @r"
     segs, ms       ACKs     span cwnd p25 median   p75 ssthresh   SRTT  retr. recov.
     1 172.16.10.3:54058 > 172.16.11.2:5201
@@ -26,7 +26,7 @@ fn a_sender_is_told_with_what_its_window_rests_on() {
 }
 
 #[test]
-fn what_is_sent_from_the_other_end_is_told_by_the_capture_there() {
+fn each_direction_is_reconstructed_from_the_capture_at_its_sender() {
     let desk = Desk::new();
     let [src, dst] = ["src", "dst"].map(|at| fixture(&format!("reno-2mbit-40ms-50p/{at}.pcap.gz")));
     let rows = desk.text(&format!("cwnd {src} {dst} --format csv"));
@@ -72,7 +72,7 @@ fn rows_and_events_are_tables() {
 }
 
 #[test]
-fn where_a_capture_was_taken_is_found_or_said() {
+fn the_capture_position_is_inferred_or_given() {
     let dst = fixture("reno-2mbit-40ms-50p/dst.pcap.gz");
     let desk = Desk::new();
     let found = desk.text(&format!("cwnd {dst} --flow 1"));
@@ -89,7 +89,7 @@ fn where_a_capture_was_taken_is_found_or_said() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_told_by_name() {
+fn unmeasurable_input_is_refused_by_name() {
     let desk = Desk::new();
     desk.put("empty", b"");
     desk.put("letter", b"Dear colleague,\nattached is the trace.\n");
@@ -126,7 +126,7 @@ fn what_cannot_be_measured_is_told_by_name() {
 }
 
 #[test]
-fn a_capture_cut_short_gives_a_result_and_a_warning() {
+fn a_truncated_capture_yields_a_result_and_a_warning() {
     let desk = Desk::new();
     let src = desk.get("src.pcap");
     desk.put("cut.pcap", &src[..src.len() / 2]);
@@ -205,7 +205,7 @@ fn the_kernels_own_window_is_drawn_and_scored_beside_the_estimate() {
 }
 
 #[test]
-fn captures_of_different_data_do_not_tell_what_was_lost() {
+fn captures_of_different_data_yield_no_losses() {
     let desk = Desk::new();
     let src = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
     let foreign = fixture("short-cubic-reordering/rcv.pcap.gz");
@@ -222,7 +222,7 @@ fn captures_of_different_data_do_not_tell_what_was_lost() {
 }
 
 #[test]
-fn the_other_end_tells_what_was_truly_lost() {
+fn the_capture_at_the_other_end_yields_true_losses() {
     let desk = Desk::new();
     let [src, dst] =
         ["snd", "rcv"].map(|end| fixture(&format!("short-cubic-reordering/{end}.pcap.gz")));

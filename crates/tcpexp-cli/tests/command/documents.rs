@@ -71,7 +71,7 @@ fn commands_print_and_draw_what_the_pages_show() {
 }
 
 #[test]
-fn the_readme_stays_short() {
+fn the_readme_is_short() {
     let lines = fs::read_to_string(root().join("README.md")).unwrap();
     assert!(lines.lines().count() < 170);
 }

@@ -163,7 +163,7 @@ fn spp_lines_are_the_pairs_at_the_source() {
 }
 
 #[test]
-fn the_classic_tool_is_reproduced_line_by_line() {
+fn output_of_the_classic_tool_is_reproduced_line_by_line() {
     let mut expected = Vec::new();
     let file = File::open(fixture("reno-2mbit-40ms-50p/spp-0.4.2.txt.gz")).unwrap();
     flate2::read::GzDecoder::new(file)

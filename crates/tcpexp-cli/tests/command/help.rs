@@ -7,12 +7,12 @@ use insta::assert_snapshot;
 use crate::desk::Desk;
 
 #[test]
-fn help_fits_on_a_screen() {
+fn help_fits_a_terminal() {
     assert_snapshot!(Desk::new().text("rtt -h"));
 }
 
 #[test]
-fn completions_are_there_for_each_shell() {
+fn completions_exist_for_each_shell() {
     let desk = Desk::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = desk.text(&format!("completions {shell}"));
@@ -31,7 +31,7 @@ fn completions_are_there_for_each_shell() {
 }
 
 #[test]
-fn manual_pages_are_of_the_whole_or_of_a_command() {
+fn manual_pages_describe_the_program_or_a_command() {
     let desk = Desk::new();
     let page = desk.text("man");
     assert!(page.contains(".TH tcpexp 1"), "{page}");
@@ -43,7 +43,7 @@ fn manual_pages_are_of_the_whole_or_of_a_command() {
 }
 
 #[test]
-fn what_makes_no_sense_ends_with_2_and_says_why() {
+fn invalid_arguments_exit_with_2_and_a_reason() {
     let desk = Desk::new();
     for line in [
         "",

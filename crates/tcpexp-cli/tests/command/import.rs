@@ -34,7 +34,7 @@ fn desk() -> Desk {
 }
 
 #[test]
-fn a_trace_is_summed_up_for_people() {
+fn a_trace_is_summarised_as_text() {
     assert_snapshot!(desk().text("import tcp_probe trace.txt"), @r"
     segs, ms    samples     span cwnd min median   max ssthresh   SRTT  retr. states
     0 10.0.0.1:40000 > 10.0.0.2:5201
@@ -75,7 +75,7 @@ fn rows_and_events_are_tables() {
 }
 
 #[test]
-fn intervals_of_iperf3_are_a_table_of_their_own() {
+fn intervals_of_iperf3_have_their_own_table() {
     let desk = Desk::new();
     desk.put("iperf3.json", IPERF3.as_bytes());
     assert_snapshot!(desk.text("import iperf3 iperf3.json"), @r"
@@ -91,7 +91,7 @@ fn intervals_of_iperf3_are_a_table_of_their_own() {
 }
 
 #[test]
-fn what_is_no_such_log_is_refused_by_name() {
+fn a_log_of_another_format_is_refused_by_name() {
     let desk = desk();
     desk.put("empty", b"");
     desk.put("letter", b"Dear colleague,\nattached is the trace.\n");
@@ -128,7 +128,7 @@ fn what_is_no_such_log_is_refused_by_name() {
 }
 
 #[test]
-fn lines_that_cannot_be_used_are_counted_with_their_reason() {
+fn unusable_lines_are_counted_by_reason() {
     let desk = Desk::new();
     let mut log = TRACE.to_owned();
     writeln!(log, "CPU:1 [LOST 27 EVENTS]").unwrap();
@@ -148,7 +148,7 @@ fn lines_that_cannot_be_used_are_counted_with_their_reason() {
 }
 
 #[test]
-fn a_log_that_breaks_off_keeps_what_is_whole() {
+fn a_truncated_log_keeps_its_whole_lines() {
     let desk = Desk::new();
     desk.put("trace.txt", &TRACE.as_bytes()[..TRACE.len() - 30]);
     let table = desk.text("import tcp_probe trace.txt");

@@ -38,7 +38,7 @@ fn a_capture_is_described() {
 }
 
 #[test]
-fn records_are_used_or_skipped_in_every_kind_of_file() {
+fn every_record_is_used_or_skipped_in_every_file_format() {
     for (spec, format) in kinds() {
         let captures = simulate(&Scenario {
             src: spec,

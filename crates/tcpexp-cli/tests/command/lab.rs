@@ -26,7 +26,7 @@ fn has_lab() -> bool {
 }
 
 #[test]
-fn a_guest_has_the_command_itself_and_measures_the_same() {
+fn a_guest_runs_the_same_command_with_the_same_result() {
     if !has_lab() {
         return;
     }
@@ -64,7 +64,7 @@ fn a_guest_has_the_command_itself_and_measures_the_same() {
 }
 
 #[test]
-fn nothing_is_left_of_a_guest_whose_command_was_killed() {
+fn a_killed_command_leaves_nothing_of_its_guest() {
     if !has_lab() {
         return;
     }
@@ -114,7 +114,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_anything_is_made() {
+fn invalid_lab_arguments_create_nothing() {
     let desk = Desk::new();
     let none = desk.misuse("lab run --cache c --sources 0 -- true");
     insta::assert_snapshot!(none, @"error: invalid value '0' for '--sources <N>': 0 is not in 1..=64");

@@ -9,7 +9,7 @@ use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource};
 use crate::desk::Desk;
 
 #[test]
-fn a_dry_run_prints_what_would_be_typed_on_the_router() {
+fn a_dry_run_prints_the_commands_for_the_router() {
     let desk = Desk::new();
     desk.put(
         "b.toml",
@@ -29,7 +29,7 @@ fn a_dry_run_prints_what_would_be_typed_on_the_router() {
 /// Every bottleneck with golden commands, over sshd: applied twice, read back, changed, and cleared
 /// twice.
 #[test]
-fn every_bottleneck_is_made_for_real_in_the_lab() {
+fn every_bottleneck_is_created_in_the_lab() {
     if !tcpexp_testkit::has_minutes() {
         return;
     }

@@ -75,7 +75,7 @@ fn assert_fits(table: &str) {
 }
 
 #[test]
-fn tables_show_each_connection_and_both_its_directions() {
+fn tables_show_each_connection_and_its_two_directions() {
     let desk = Desk::new();
     let udp_too = fixture("adsl-udp-upload/src.pcap.gz");
     assert_snapshot!(desk.text(&format!("flows {udp_too}")));
@@ -96,7 +96,7 @@ fn tables_fit_a_terminal_of_80_columns() {
 }
 
 #[test]
-fn a_row_of_flows_has_all_that_is_known_of_a_direction() {
+fn a_row_of_flows_has_all_columns_of_a_direction() {
     let desk = Desk::new();
     let capture = fixture("short-cubic-reordering/rcv.pcap.gz");
     let rows = csv(&desk.bytes(&format!("flows {capture} --format csv")));
@@ -147,7 +147,7 @@ fn every_format_holds_the_same_rows() {
 }
 
 #[test]
-fn several_captures_make_one_sheet_and_a_table_each() {
+fn several_captures_yield_one_csv_and_a_printed_table_each() {
     let desk = Desk::new();
     let tables = ["src.pcap", "dst.pcap"].map(|name| {
         let table = desk.text(&format!("flows {name}"));
@@ -162,7 +162,7 @@ fn several_captures_make_one_sheet_and_a_table_each() {
 }
 
 #[test]
-fn round_trip_times_of_the_table_are_those_of_the_rows() {
+fn round_trip_times_of_the_summary_match_the_rows() {
     let desk = Desk::new();
     let rows = csv(&desk.bytes("rtt src.pcap --format csv"));
     let mut counts: HashMap<String, usize> = HashMap::new();
@@ -188,7 +188,7 @@ fn round_trip_times_of_the_table_are_those_of_the_rows() {
 }
 
 #[test]
-fn a_flow_is_chosen_by_its_number_or_by_a_part_of_its_addresses() {
+fn a_flow_is_selected_by_number_or_part_of_an_address() {
     let desk = Desk::new();
     let capture = fixture("adsl-udp-upload/src.pcap.gz");
     for command in COMMANDS {
@@ -214,7 +214,7 @@ fn a_flow_is_chosen_by_its_number_or_by_a_part_of_its_addresses() {
 }
 
 #[test]
-fn a_flow_that_is_not_there_is_an_error() {
+fn a_missing_flow_is_an_error() {
     let desk = Desk::new();
     assert_snapshot!(
         desk.failure("flows src.pcap --flow 77 --flow 192.0.2.1"),
@@ -242,7 +242,7 @@ fn a_flow_may_be_in_one_of_several_captures() {
 }
 
 #[test]
-fn flows_beyond_the_limit_are_counted_in_one_line() {
+fn flows_beyond_the_limit_are_summarised_in_one_line() {
     let desk = Desk::new();
     let capture = fixture("adsl-udp-upload/src.pcap.gz");
     let last = |line: &str| {
@@ -257,7 +257,7 @@ fn flows_beyond_the_limit_are_counted_in_one_line() {
 }
 
 #[test]
-fn quiet_leaves_the_numbers_and_nothing_else() {
+fn quiet_prints_only_the_numbers() {
     let desk = Desk::new();
     let mut frames = script::capture("0.0 > S\n0.1 < S.\n0.1 > .");
     // A record of 20 bytes without a packet.
@@ -280,7 +280,7 @@ fn quiet_leaves_the_numbers_and_nothing_else() {
 }
 
 #[test]
-fn what_is_no_capture_is_refused_by_name() {
+fn a_file_that_is_not_a_capture_is_refused_by_name() {
     let desk = Desk::new();
     desk.put("empty", b"");
     desk.put("letter.txt", b"Dear colleague,\nattached is the trace.\n");
@@ -312,7 +312,7 @@ fn what_is_no_capture_is_refused_by_name() {
 }
 
 #[test]
-fn a_capture_cut_short_gives_a_result_and_a_warning_that_says_where() {
+fn a_truncated_capture_yields_a_result_and_a_warning_with_the_place() {
     let desk = Desk::new();
     let src = desk.get("src.pcap");
     desk.put("cut.pcap", &src[..src.len() - 1]);
@@ -332,7 +332,7 @@ fn a_capture_cut_short_gives_a_result_and_a_warning_that_says_where() {
 }
 
 #[test]
-fn a_capture_without_answers_has_flows_and_no_round_trip() {
+fn a_capture_without_acks_has_flows_and_no_round_trip_times() {
     let desk = Desk::new();
     desk.put(
         "asked.pcap",

@@ -88,7 +88,7 @@ fn rows_of_packets_add_up_to_the_table_of_flows() {
 }
 
 #[test]
-fn a_row_of_a_packet_has_its_times_and_delays() {
+fn a_packet_row_has_its_times_and_delays() {
     let desk = Desk::new();
     let rows = rows(&desk.bytes("path src.pcap dst.pcap --format json"));
     let of = |fate: &str| {
@@ -133,7 +133,7 @@ fn every_format_holds_the_same_rows() {
 }
 
 #[test]
-fn captures_in_the_wrong_order_tell_the_same_with_the_ways_exchanged() {
+fn captures_in_reverse_order_yield_the_same_with_directions_exchanged() {
     let desk = Desk::new();
     let fates_of = |order| fates(&rows(&desk.bytes(&format!("path {order} --format json"))));
     let exchanged = |way: &str| if way == "out" { "back" } else { "out" }.to_owned();
@@ -146,7 +146,7 @@ fn captures_in_the_wrong_order_tell_the_same_with_the_ways_exchanged() {
 }
 
 #[test]
-fn clocks_that_disagree_give_the_same_queueing_delays() {
+fn a_clock_offset_does_not_change_queueing_delays() {
     let queueing = |offset| {
         let captures = simulate(&Scenario {
             offset,
@@ -162,12 +162,12 @@ fn clocks_that_disagree_give_the_same_queueing_delays() {
 }
 
 #[test]
-fn traffic_one_way_has_queueing_delays_and_no_one_way_delays() {
+fn one_way_traffic_has_queueing_delays_and_no_one_way_delays() {
     assert_snapshot!(one_way().text("path src.pcap dst.pcap"));
 }
 
 #[test]
-fn a_flow_is_chosen_and_the_total_stays() {
+fn selecting_a_flow_keeps_the_total() {
     let desk = Desk::new();
     desk.text("path src.pcap dst.pcap -q --flow 1 -o packets.json --flows flows.json");
     for name in ["packets.json", "flows.json"] {
@@ -190,7 +190,7 @@ fn a_flow_is_chosen_and_the_total_stays() {
 }
 
 #[test]
-fn a_chart_is_drawn_in_either_format_and_always_the_same() {
+fn charts_are_reproducible_in_both_formats() {
     let desk = Desk::new();
     let table = desk.text("path src.pcap dst.pcap");
     for round in ["1", "2"] {
@@ -219,7 +219,7 @@ fn a_chart_is_drawn_in_either_format_and_always_the_same() {
 }
 
 #[test]
-fn what_is_no_capture_is_refused_by_name() {
+fn a_file_that_is_not_a_capture_is_refused_by_name() {
     let desk = Desk::new();
     desk.put("empty", b"");
     desk.put("garbage", &[0xFE, 0xDC, 0xBA, 0x98].repeat(500));
@@ -235,7 +235,7 @@ fn what_is_no_capture_is_refused_by_name() {
 }
 
 #[test]
-fn captures_of_different_traffic_are_told_so() {
+fn captures_of_different_traffic_are_refused_with_the_reason() {
     let desk = Desk::new();
     let other = simulate(&Scenario {
         seed: 99,
@@ -247,7 +247,7 @@ fn captures_of_different_traffic_are_told_so() {
 }
 
 #[test]
-fn the_same_capture_twice_is_measured_with_a_warning() {
+fn a_capture_with_itself_is_measured_with_a_warning() {
     let output = Desk::new().run("path src.pcap src.pcap");
     assert_eq!(output.status.code(), Some(0));
     assert_snapshot!(
@@ -257,7 +257,7 @@ fn the_same_capture_twice_is_measured_with_a_warning() {
 }
 
 #[test]
-fn a_capture_cut_short_gives_a_result_and_no_losses_for_what_is_missing() {
+fn a_truncated_capture_yields_no_losses_for_its_missing_part() {
     let desk = Desk::new();
     let dst = desk.get("dst.pcap");
     desk.put("cut.pcap", &dst[..dst.len() / 2]);
@@ -274,7 +274,7 @@ fn a_capture_cut_short_gives_a_result_and_no_losses_for_what_is_missing() {
 }
 
 #[test]
-fn what_makes_no_sense_ends_with_2_and_says_why() {
+fn invalid_arguments_exit_with_2_and_a_reason() {
     let desk = Desk::new();
     assert_snapshot!(
         [
@@ -295,7 +295,7 @@ fn what_makes_no_sense_ends_with_2_and_says_why() {
 }
 
 #[test]
-fn standard_input_is_read_as_a_file_is() {
+fn standard_input_is_read_like_a_file() {
     let desk = Desk::new();
     let named = desk.text("path src.pcap dst.pcap");
     for (line, file) in [
@@ -308,6 +308,6 @@ fn standard_input_is_read_as_a_file_is() {
 }
 
 #[test]
-fn help_fits_on_a_screen() {
+fn help_fits_a_terminal() {
     assert_snapshot!(Desk::new().text("path -h"));
 }

@@ -25,7 +25,7 @@ fn a_capture_may_come_from_standard_input() {
 }
 
 #[test]
-fn live_prints_the_round_trip_times_of_the_rows() {
+fn live_prints_the_same_round_trip_times_as_the_rows() {
     let desk = Desk::new();
     let rows = csv(&desk.bytes("rtt src.pcap --format csv"));
     let mut expected: Vec<String> = columns(&rows, &["method"]).concat();
@@ -45,7 +45,7 @@ fn live_prints_the_round_trip_times_of_the_rows() {
 }
 
 #[test]
-fn live_goes_with_nothing_that_waits_for_the_end() {
+fn live_conflicts_with_options_that_need_the_whole_input() {
     let desk = Desk::new();
     for more in [
         "dst.pcap",
@@ -73,7 +73,7 @@ fn piped(desk: &Desk, line: &str) -> Child {
 
 #[cfg(unix)]
 #[test]
-fn live_answers_before_the_input_ends() {
+fn live_prints_before_the_input_ends() {
     let mut run = piped(&Desk::new(), "rtt - --live");
     let mut input = run.stdin.take().unwrap();
     let mut output = BufReader::new(run.stdout.take().unwrap());
@@ -113,7 +113,7 @@ fn assert_quiet_end(mut run: Child, what: &str) {
 
 #[cfg(unix)]
 #[test]
-fn a_reader_that_stops_early_is_no_failure() {
+fn a_reader_that_stops_early_is_not_a_failure() {
     let desk = Desk::new();
     let formats = ["table", "csv", "json", "parquet", "arrow"];
     let lines = COMMANDS

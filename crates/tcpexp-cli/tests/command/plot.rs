@@ -58,7 +58,7 @@ pub(crate) fn drawn(desk: &Desk, line: &str) -> String {
 }
 
 #[test]
-fn a_flow_over_time_has_its_window_with_the_kernels_and_its_rtt() {
+fn a_time_series_shows_estimated_and_logged_cwnd_and_rtt() {
     let desk = transfer();
     let all = "sender.parquet events.csv rtt.parquet throughput.json log.arrow";
     assert_snapshot!(drawn(&desk, &format!("timeseries {all}")), @r"cwnd, measured | cwnd, estimated | ssthresh | flight size | fast recovery | 0 | 50 | 100 | cwnd (segments) | 0 | 100 | 200 | 300 | RTT (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 1 | 2 | time (s) | goodput (Mbit/s)");
@@ -67,7 +67,7 @@ fn a_flow_over_time_has_its_window_with_the_kernels_and_its_rtt() {
 }
 
 #[test]
-fn distributions_are_of_flows_of_files_or_of_parameters() {
+fn distributions_group_by_flow_file_or_parameter() {
     let desk = transfer();
     assert_snapshot!(drawn(&desk, "ecdf rtt.parquet"), @r"172.16.10.3:54058 &gt; 172.16.11.2:5201: median 266 ms | 0 | 100 | 200 | 300 | 0.0 | 0.2 | 0.4 | 0.6 | 0.8 | 1.0 | RTT (ms) | fraction of values");
     let sweep = sweep();
@@ -77,7 +77,7 @@ fn distributions_are_of_flows_of_files_or_of_parameters() {
 }
 
 #[test]
-fn parameters_are_axes_of_bars_maps_and_lines() {
+fn parameters_are_axes_of_bars_heat_maps_and_trends() {
     let sweep = sweep();
     let bars = "bar sweep.csv --y goodput --statistic sum --x delay --colour cc --title Sums";
     assert_snapshot!(drawn(&sweep, bars), @r"Sums | cubic | reno | vegas | 20 | 100 | 0 | 5 | 10 | delay (ms) | sum of goodput (Mbit/s) | median over 5 runs");
@@ -88,7 +88,7 @@ fn parameters_are_axes_of_bars_maps_and_lines() {
 }
 
 #[test]
-fn a_senders_numbers_are_read_from_its_capture() {
+fn sender_state_is_plotted_from_a_capture() {
     let desk = Desk::new();
     let src = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
     assert_snapshot!(drawn(&desk, &format!("sequence {src} --x-limits 9:11")), @r"data | sent again | acknowledged | SACK | receiver&apos;s window | 9.0 | 9.5 | 10.0 | 10.5 | 11.0 | 2.2 | 2.3 | 2.4 | 2.5 | 2.6 | time (s) | sequence number (MB)");
@@ -102,7 +102,7 @@ fn a_senders_numbers_are_read_from_its_capture() {
 }
 
 #[test]
-fn throughput_against_delay_is_of_flows_or_of_bins() {
+fn throughput_against_delay_is_drawn_per_flow_or_bin() {
     let desk = transfer();
     let of_bins = drawn(
         &desk,
@@ -114,7 +114,7 @@ fn throughput_against_delay_is_of_flows_or_of_bins() {
 }
 
 #[test]
-fn bins_counted_at_two_points_are_not_drawn_as_one_line() {
+fn bins_of_two_capture_points_are_not_drawn_as_one_line() {
     let desk = Desk::new();
     let [src, dst] = ["src", "dst"].map(|at| fixture(&format!("reno-2mbit-40ms-50p/{at}.pcap.gz")));
     desk.text(&format!("analyze {src} {dst} -o run -q"));
@@ -130,7 +130,7 @@ fn bins_counted_at_two_points_are_not_drawn_as_one_line() {
 }
 
 #[test]
-fn the_same_tables_give_the_same_picture() {
+fn the_same_tables_yield_the_same_chart() {
     let desk = sweep();
     let line = "plot box sweep.csv --x cc,delay -o";
     for file in ["a.svg", "b.svg", "a.png", "b.png"] {
@@ -142,7 +142,7 @@ fn the_same_tables_give_the_same_picture() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_told_in_one_line() {
+fn undrawable_input_is_reported_in_one_line() {
     let desk = sweep();
     desk.put("notes.txt", b"\x00\x01");
     desk.put("other.csv", b"cc,rtt_ms\n7,fast\n");
@@ -181,7 +181,7 @@ fn what_cannot_be_drawn_is_told_in_one_line() {
 }
 
 #[test]
-fn a_file_that_is_of_no_use_is_told() {
+fn an_unused_file_is_reported() {
     let desk = transfer();
     let output = desk.run("plot ecdf rtt.parquet sender.parquet --group file -o chart.svg");
     assert_eq!(output.status.code(), Some(0));
@@ -190,7 +190,7 @@ fn a_file_that_is_of_no_use_is_told() {
 }
 
 #[test]
-fn what_makes_no_sense_ends_with_2() {
+fn invalid_arguments_exit_with_2() {
     let desk = sweep();
     let misuses = [
         "plot",
@@ -210,7 +210,7 @@ fn what_makes_no_sense_ends_with_2() {
 }
 
 #[test]
-fn help_says_what_can_be_drawn() {
+fn help_lists_the_drawable_quantities() {
     assert_snapshot!(Desk::new().text("plot -h"));
     assert_snapshot!(Desk::new().text("plot box --help"));
 }

@@ -53,7 +53,7 @@ fn sweep() -> Desk {
 }
 
 #[test]
-fn a_sweep_is_grouped_by_what_it_varies() {
+fn a_sweep_is_grouped_by_its_varied_parameters() {
     let desk = sweep();
     assert_snapshot!(drawn(&desk, "ecdf sweep"), @r"plain, delay 10 ms: median 69.6 ms | plain, delay 40 ms: median 99.9 ms | sack, delay 10 ms: median 81.7 ms | sack, delay 40 ms: median 136 ms | 0 | 50 | 100 | 150 | 0.0 | 0.5 | 1.0 | RTT (ms) | fraction of values | all values of 4 runs together, flows with at least 1 % of the payload, | forward");
     assert_snapshot!(drawn(&desk, "box sweep --x delay --colour cc"), @r"plain | sack | 10 | 40 | 0 | 50 | 100 | 150 | delay (ms) | RTT (ms) | all values of 4 runs together, flows with at least 1 % of the payload, | forward");
@@ -65,7 +65,7 @@ fn a_sweep_is_grouped_by_what_it_varies() {
 }
 
 #[test]
-fn runs_that_are_not_complete_are_left_out_and_told() {
+fn incomplete_runs_are_excluded_with_a_warning() {
     let desk = Desk::new();
     run(&desk, "r1", (true, 10), "complete");
     run(&desk, "r2", (true, 40), "invalid");

@@ -83,7 +83,7 @@ fn names_cannot_act_on_a_terminal() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_removed_by_the_next_one() {
+fn remains_of_a_killed_run_are_removed_by_the_next_run() {
     let desk = Desk::new();
     desk.put(".tcpexp-abc123.partial", b"half a table");
     std::fs::create_dir(desk.path(".tcpexp-def456.partial")).unwrap();

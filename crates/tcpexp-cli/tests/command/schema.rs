@@ -13,7 +13,7 @@ fn all_tables_are_listed() {
 }
 
 #[test]
-fn a_table_is_told_column_by_column() {
+fn schema_describes_a_table_column_by_column() {
     let desk = Desk::new();
     let text = desk.text("schema loss");
     assert_snapshot!(text);
@@ -25,7 +25,7 @@ fn a_table_is_told_column_by_column() {
 }
 
 #[test]
-fn a_program_gets_types_units_and_definitions() {
+fn json_schema_has_types_units_and_definitions() {
     let json = Desk::new().text("schema rtt --format json");
     let tables: Value = serde_json::from_str(&json).unwrap();
     let columns = tables[0]["columns"].as_array().unwrap();

@@ -48,7 +48,7 @@ pub(crate) fn desk() -> Desk {
 }
 
 #[test]
-fn a_reconstruction_is_held_against_the_kernels_log() {
+fn a_reconstruction_is_scored_against_the_kernel_log() {
     assert_snapshot!(desk().text("score src.pcap probe.csv"), @r"
     src.pcap 172.16.10.3:54058 > 172.16.11.2:5201
       number                       error <=5 % <=10%  matched   truth  flight <=5 %
@@ -65,7 +65,7 @@ fn a_reconstruction_is_held_against_the_kernels_log() {
 }
 
 #[test]
-fn tables_on_either_side_give_the_same_windows() {
+fn tables_yield_the_scores_of_captures_and_logs() {
     let desk = desk();
     let windows = |table: &str| {
         let lines = table
@@ -83,7 +83,7 @@ fn tables_on_either_side_give_the_same_windows() {
 }
 
 #[test]
-fn folders_and_pairs_make_a_table_with_a_line_for_each() {
+fn each_folder_and_pair_is_a_line_of_the_table() {
     let desk = desk();
     for name in ["one", "two/inside"] {
         std::fs::create_dir_all(desk.path(name)).unwrap();
@@ -109,7 +109,7 @@ fn folders_and_pairs_make_a_table_with_a_line_for_each() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_told_by_name() {
+fn incomparable_input_is_refused_by_name() {
     let desk = desk();
     desk.put("empty", b"");
     desk.put("letter", b"Dear colleague,\nattached is the trace.\n");
@@ -164,7 +164,7 @@ fn what_cannot_be_compared_is_told_by_name() {
 }
 
 #[test]
-fn a_log_cut_short_is_scored_as_far_as_it_goes() {
+fn a_truncated_log_is_scored_up_to_its_end() {
     let desk = desk();
     let log = desk.get("probe.csv");
     desk.put("cut.csv", &log[..log.len() / 2]);
@@ -180,7 +180,7 @@ fn a_log_cut_short_is_scored_as_far_as_it_goes() {
 }
 
 #[test]
-fn losses_between_two_captures_are_held_against_the_bottlenecks_log() {
+fn losses_between_two_captures_are_scored_against_the_bottleneck_log() {
     let desk = Desk::new();
     std::fs::create_dir(desk.path("loss")).unwrap();
     for name in ["snd.pcap.gz", "rcv.pcap.gz", "drops.log.gz"] {

@@ -32,7 +32,7 @@ fn strange_files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn strange_captures_are_read_or_refused_in_words() {
+fn strange_captures_are_read_or_refused_with_a_message() {
     let files = strange_files();
     let desk = Desk::new();
     for file in files {
@@ -65,7 +65,7 @@ fn strange_captures_are_read_or_refused_in_words() {
 }
 
 #[test]
-fn flows_of_strange_captures_hold_every_packet_used() {
+fn flows_of_strange_captures_contain_every_used_packet() {
     let desk = Desk::new();
     let mut packets_of_all = 0;
     for file in strange_files() {

@@ -9,12 +9,12 @@ use tcpexp_units::{Skew, TimeDelta};
 use crate::desk::{Desk, fixtures, ordinary};
 
 #[test]
-fn a_table_says_what_was_measured_and_on_what_it_rests() {
+fn a_table_reports_measurements_and_their_basis() {
     assert_snapshot!(Desk::new().text("rtt src.pcap dst.pcap"));
 }
 
 #[test]
-fn remarks_name_everything_that_stands_between_the_packets_and_the_numbers() {
+fn remarks_name_every_limitation_of_the_numbers() {
     let captures = simulate(&Scenario {
         tcp: vec![TcpLoad {
             bytes: 20_000_000,
@@ -76,7 +76,7 @@ fn every_line_fits_a_terminal_of_80_columns() {
 }
 
 #[test]
-fn quiet_leaves_the_numbers_and_nothing_else() {
+fn quiet_prints_only_the_numbers() {
     let desk = Desk::new();
     let (loud, quiet) = (
         desk.text("rtt src.pcap dst.pcap"),
@@ -88,7 +88,7 @@ fn quiet_leaves_the_numbers_and_nothing_else() {
 }
 
 #[test]
-fn the_order_of_the_captures_changes_the_point_of_view_and_no_number() {
+fn the_order_of_the_captures_changes_no_number() {
     let desk = Desk::new();
     let numbers = |line| {
         let table = desk.text(line);
@@ -102,7 +102,7 @@ fn the_order_of_the_captures_changes_the_point_of_view_and_no_number() {
 }
 
 #[test]
-fn a_flow_is_chosen_by_its_number_or_by_a_part_of_its_addresses() {
+fn a_flow_is_selected_by_number_or_part_of_an_address() {
     let desk = Desk::new();
     let all = desk.text("rtt src.pcap dst.pcap --format csv");
     let (header, rows) = all.split_once('\n').unwrap();
@@ -137,7 +137,7 @@ fn a_flow_is_chosen_by_its_number_or_by_a_part_of_its_addresses() {
 }
 
 #[test]
-fn flows_beyond_the_limit_are_counted_in_one_line() {
+fn flows_beyond_the_limit_are_summarised_in_one_line() {
     let captures = simulate(&Scenario {
         udp: vec![UdpLoad {
             flows: 30,
@@ -160,7 +160,7 @@ fn flows_beyond_the_limit_are_counted_in_one_line() {
 }
 
 #[test]
-fn a_chart_is_drawn_in_either_format_and_always_the_same() {
+fn charts_are_reproducible_in_both_formats() {
     let desk = Desk::new();
     let table = desk.text("rtt src.pcap dst.pcap");
     for round in ["1", "2"] {
@@ -181,7 +181,7 @@ fn a_chart_is_drawn_in_either_format_and_always_the_same() {
 }
 
 #[test]
-fn reading_as_a_stream_measures_the_same() {
+fn a_streamed_capture_yields_the_same_result() {
     let desk = Desk::new();
     assert_eq!(
         desk.text("rtt src.pcap dst.pcap"),

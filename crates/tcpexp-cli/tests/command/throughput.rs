@@ -22,7 +22,7 @@ fn rows(desk: &Desk, line: &str) -> Vec<BTreeMap<String, serde_json::Value>> {
 }
 
 #[test]
-fn a_table_shows_rates_per_flow_and_direction_and_of_all() {
+fn a_table_shows_rates_per_flow_direction_and_total() {
     let capture = fixture("adsl-udp-upload/src.pcap.gz");
     let line = format!("throughput {capture} --rate 1Mbit --bin 500ms");
     let table = Desk::new().text(&line);
@@ -34,7 +34,7 @@ fn a_table_shows_rates_per_flow_and_direction_and_of_all() {
 }
 
 #[test]
-fn a_row_is_a_bin_of_a_flow_and_direction_or_of_all() {
+fn a_row_is_a_bin_of_a_flow_direction_or_of_the_total() {
     let desk = desk_with(
         "
         0.000 > udp 958
@@ -46,7 +46,7 @@ fn a_row_is_a_bin_of_a_flow_and_direction_or_of_all() {
 }
 
 #[test]
-fn bins_of_flows_add_up_to_those_of_all() {
+fn bins_of_flows_sum_to_the_total_bins() {
     let desk = Desk::new();
     let (mut flows, mut all) = (BTreeMap::new(), BTreeMap::new());
     for row in rows(&desk, "throughput src.pcap --bin 100ms") {
@@ -72,7 +72,7 @@ fn bins_of_flows_add_up_to_those_of_all() {
 }
 
 #[test]
-fn an_origin_moves_the_bins_and_keeps_what_is_in_them() {
+fn an_origin_shifts_the_bins_and_keeps_the_sums() {
     let desk = Desk::new();
     let starts = |options: &str| -> Vec<i64> {
         let rows = rows(&desk, &format!("throughput src.pcap --bin 200ms {options}"));
@@ -92,7 +92,7 @@ fn an_origin_moves_the_bins_and_keeps_what_is_in_them() {
 }
 
 #[test]
-fn a_flow_is_chosen_and_the_total_stays() {
+fn selecting_a_flow_keeps_the_total() {
     let desk = Desk::new();
     let all = rows(&desk, "throughput src.pcap");
     let chosen = rows(&desk, "throughput src.pcap --flow 0");
@@ -127,7 +127,7 @@ fn every_format_holds_the_same_rows() {
 }
 
 #[test]
-fn traffic_one_way_has_no_line_of_the_other() {
+fn one_way_traffic_has_one_line() {
     let captures = simulate(&Scenario {
         tcp: vec![],
         udp: vec![UdpLoad {
@@ -144,7 +144,7 @@ fn traffic_one_way_has_no_line_of_the_other() {
 }
 
 #[test]
-fn packet_out_of_order_is_sorted_into_its_bin() {
+fn out_of_order_packet_is_counted_in_its_bin() {
     let desk = desk_with(
         "
         0.000 > udp 100
@@ -165,7 +165,7 @@ fn packet_out_of_order_is_sorted_into_its_bin() {
 }
 
 #[test]
-fn a_chart_is_drawn_in_either_format_and_always_the_same() {
+fn charts_are_reproducible_in_both_formats() {
     let desk = Desk::new();
     let table = desk.text("throughput src.pcap --rate 10Mbit");
     for round in ["1", "2"] {
@@ -194,7 +194,7 @@ fn a_chart_is_drawn_in_either_format_and_always_the_same() {
 }
 
 #[test]
-fn what_is_no_capture_is_refused_by_name() {
+fn a_file_that_is_not_a_capture_is_refused_by_name() {
     let desk = Desk::new();
     desk.put("empty", b"");
     desk.put("garbage", &[0xFE, 0xDC, 0xBA, 0x98].repeat(500));
@@ -206,7 +206,7 @@ fn what_is_no_capture_is_refused_by_name() {
 }
 
 #[test]
-fn a_capture_cut_short_gives_a_result_and_a_warning_that_says_where() {
+fn a_truncated_capture_yields_a_result_and_a_warning_with_the_place() {
     let desk = Desk::new();
     let src = desk.get("src.pcap");
     desk.put("cut.pcap", &src[..src.len() / 2]);
@@ -219,7 +219,7 @@ fn a_capture_cut_short_gives_a_result_and_a_warning_that_says_where() {
 }
 
 #[test]
-fn what_makes_no_sense_ends_with_2_and_says_why() {
+fn invalid_arguments_exit_with_2_and_a_reason() {
     let desk = Desk::new();
     assert_snapshot!(
         [
@@ -241,7 +241,7 @@ fn what_makes_no_sense_ends_with_2_and_says_why() {
 }
 
 #[test]
-fn standard_input_is_read_as_a_file_is() {
+fn standard_input_is_read_like_a_file() {
     let desk = Desk::new();
     let named = desk.text("throughput src.pcap");
     let piped = desk
@@ -252,12 +252,12 @@ fn standard_input_is_read_as_a_file_is() {
 }
 
 #[test]
-fn help_fits_on_a_screen() {
+fn help_fits_a_terminal() {
     assert_snapshot!(Desk::new().text("throughput -h"));
 }
 
 #[test]
-fn a_capture_of_hours_of_silence_is_refused_before_it_fills_the_disk() {
+fn a_capture_with_hours_of_silence_is_refused_before_output() {
     let desk = desk_with("0 > udp 100\n40000 > udp 100\n");
     let message = desk.failure("throughput trace.pcap --bin 1ms -o bins.csv --quiet");
     assert!(

@@ -19,7 +19,7 @@ const CELLS: [&str; 4] = [
 ];
 
 #[test]
-fn tables_of_four_cells_of_the_baseline_say_what_its_plan_says() {
+fn tables_of_four_baseline_cells_match_the_plan() {
     if !has_minutes() || !has_lab() {
         return;
     }

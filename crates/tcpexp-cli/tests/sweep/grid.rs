@@ -22,7 +22,7 @@ duration = "10s"
 "#;
 
 #[test]
-fn tables_of_a_grid_say_what_its_plan_says() {
+fn tables_of_a_grid_match_the_plan() {
     if !has_minutes() || !has_lab() {
         return;
     }

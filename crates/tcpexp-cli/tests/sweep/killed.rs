@@ -18,7 +18,7 @@ const PLAN: &str = include_str!("killed.toml");
 
 #[test]
 #[ignore = "takes minutes: cargo test -p tcpexp-cli --test sweep -- --ignored --nocapture"]
-fn sweep_killed_in_each_of_its_parts_leaves_nothing_and_completes() {
+fn sweep_killed_in_each_phase_leaves_nothing_and_completes() {
     let plan = PLAN.replace(r#"rate = ["4mbit", "8mbit"]"#, r#"rate = ["4mbit"]"#);
     killed_in_a_guest(&plan, 4, 4711);
 }
@@ -146,7 +146,7 @@ fn schemas(tables: &BTreeMap<String, Value>) -> Vec<Value> {
 
 /// With one guest per run, two runs with one seed are identical bit for bit.
 #[test]
-fn sweep_of_guests_that_was_killed_gives_the_bits_of_an_undisturbed_one() {
+fn killed_and_resumed_guest_sweep_is_bit_identical_to_an_undisturbed_one() {
     if !has_minutes() || !has_lab() {
         return;
     }

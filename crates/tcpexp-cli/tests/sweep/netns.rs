@@ -7,7 +7,7 @@ use crate::bench::{Bench, has_lab, said};
 use tcpexp_testkit::has_minutes;
 
 #[test]
-fn namespaces_are_made_and_removed_even_after_a_sweep_that_was_killed() {
+fn namespaces_are_removed_even_after_a_killed_sweep() {
     if !has_minutes() || !has_lab() {
         return;
     }

@@ -35,7 +35,7 @@ fn free_port() -> u16 {
 }
 
 #[test]
-fn each_host_that_cannot_be_reached_has_its_line() {
+fn each_unreachable_host_has_a_line() {
     let bench = Bench::new();
     bench.write("plan.toml", PLAN);
     // Accepts the connection and then sends nothing.
@@ -60,7 +60,7 @@ fn each_host_that_cannot_be_reached_has_its_line() {
 }
 
 #[test]
-fn wrong_plan_is_told_before_anything_is_touched() {
+fn invalid_plan_is_reported_before_any_change() {
     let bench = Bench::new();
     bench.write("plan.toml", &PLAN.replace("2mbit", "2mbits"));
     let output = bench.tcpexp("sweep plan.toml -o out");
@@ -70,7 +70,7 @@ fn wrong_plan_is_told_before_anything_is_touched() {
 }
 
 #[test]
-fn baseline_example_prints_what_it_would_do() {
+fn dry_run_of_the_baseline_example_prints_its_commands() {
     let plan = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../examples/plans/single-flow-baseline.toml"

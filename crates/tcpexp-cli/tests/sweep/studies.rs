@@ -62,7 +62,7 @@ fn is_near(what: &str, found: f64, published: f64) {
 }
 
 #[test]
-fn a_single_flow_has_the_round_trip_times_and_fills_the_paths_that_were_published() {
+fn a_single_flow_has_the_published_round_trip_times_and_utilisation() {
     if !is_asked_for() {
         return;
     }
@@ -123,7 +123,7 @@ fn step(rtts_ms: &[f64]) -> f64 {
 }
 
 #[test]
-fn small_packets_beside_an_upload_halve_its_round_trip_time_and_take_little_of_its_goodput() {
+fn small_packets_beside_an_upload_halve_its_round_trip_time_at_little_cost_in_goodput() {
     if !is_asked_for() {
         return;
     }

@@ -10,7 +10,7 @@ use crate::bench::{Bench, cells, has_lab, numbers, said, texts};
 use tcpexp_testkit::has_minutes;
 
 #[test]
-fn each_kind_of_traffic_leaves_what_the_plan_asks_for() {
+fn each_traffic_tool_writes_the_planned_logs() {
     if !has_minutes() || !has_lab() {
         return;
     }

@@ -73,7 +73,7 @@ const EVERYBODY_TO_EVERYBODY: &str = "
 ";
 
 #[test]
-fn hosts_of_a_guest_reach_each_other_and_their_results_come_out() {
+fn hosts_of_a_guest_reach_each_other_and_return_results() {
     let folder = tempfile::tempdir().unwrap();
     let (share, out) = (folder.path().join("in,put"), folder.path().join("out,put"));
     std::fs::create_dir_all(share.join("below")).unwrap();
@@ -126,7 +126,7 @@ const NAMESPACES_COME_AND_GO: &str = "
 ";
 
 #[test]
-fn namespaces_of_a_machine_are_made_and_removed() {
+fn namespaces_are_created_and_removed() {
     let shape = Shape::new(2, 1).unwrap();
     let topology = Topology::with_prefix(shape, "lab-");
     let folder = tempfile::tempdir().unwrap();
@@ -158,7 +158,7 @@ const TRANSFER: &str = "
 ";
 
 #[test]
-fn guests_do_the_same_with_the_same_seed() {
+fn guests_with_the_same_seed_behave_identically() {
     let folder = tempfile::tempdir().unwrap();
     let captured = |name: &str, seed| {
         let mut job = job(TRANSFER);
@@ -200,7 +200,7 @@ const SLEEPS: &str = "
 ";
 
 #[test]
-fn clocks_of_guests_go_alike_however_busy_the_machine_is() {
+fn guest_clocks_are_independent_of_machine_load() {
     // Once alone, for there may be no state to go on from; then more than there are processors.
     let Some(first) = run(&job(SLEEPS), LIMIT) else {
         return;
@@ -220,7 +220,7 @@ fn clocks_of_guests_go_alike_however_busy_the_machine_is() {
 }
 
 #[test]
-fn guest_that_does_not_end_is_stopped() {
+fn guest_beyond_its_time_limit_is_stopped() {
     let limit = Duration::from_secs(2);
     let Some(ended) = run(&job("while :; do :; done"), Some(limit)) else {
         return;

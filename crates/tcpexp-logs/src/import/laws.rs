@@ -93,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn one_bad_line_costs_one_line(which in 0..LOGS.len(), bad in "[a-z0-9 ,]{1,40}") {
+    fn one_bad_line_loses_one_line(which in 0..LOGS.len(), bad in "[a-z0-9 ,]{1,40}") {
         let log = lines(LOGS[which]);
         // A JSON document is not read by line.
         for format in Format::ALL.into_iter().filter(|format| *format != Format::Iperf3) {

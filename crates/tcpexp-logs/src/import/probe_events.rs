@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn mark_of_a_sweep_gives_the_offset_of_the_clock() {
+    fn mark_of_a_sweep_yields_the_clock_offset() {
         let log = |clock: &str, at: &str| {
             format!("
                 sh-619     [000] ..... {at}.276544: tracing_mark_write: tcpexp clock 1767225611275988510{clock}

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_and_changes_of_state_come_with_it() {
+    fn polled_state_includes_totals_and_state_changes() {
         let (batch, _) = read(Format::TcpInfo, &lines(LOG));
         let states: Vec<_> = batch
             .state_changes

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_is_held_against_the_state_at_that_time() {
+    fn retransmissions_are_scored_against_the_state_at_their_time() {
         let found = found(&[
             (50, Probe),
             (100, Fast),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn without_states_nothing_is_told_of_causes() {
+    fn without_states_causes_have_no_score() {
         let score = CauseScore::of(&found(&[(150, Fast)]), &truth(false), TimeDelta::ZERO);
         assert_eq!((score.all(), score.accuracy()), (0, None));
     }

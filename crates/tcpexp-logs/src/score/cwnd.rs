@@ -207,7 +207,7 @@ mod tests {
     use tcpexp_measure::sender::CwndSource::{ApplicationLimited, Filled, Measured, Paced};
 
     #[test]
-    fn windows_of_the_same_state_are_compared_by_how_they_are_known() {
+    fn windows_of_the_same_state_are_compared_by_source() {
         let truth = record(&[
             Row::at(0).seq(0, 14_480).cwnd(10, Measured),
             Row::at(40).seq(14_480, 28_960).cwnd(20, Measured),

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn only_epochs_of_the_time_that_both_sides_tell_of_count() {
+    fn only_epochs_within_the_common_time_count() {
         let [ours, theirs] = [[100, 500, 600], [90, 500, 900]]
             .map(|began| began.map(|began| epoch(began, began + 40, Phase::FastRecovery, 10)));
         let over = |epochs: [Epoch; 3], from: i64, until: i64| SenderRecord {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn without_epochs_there_is_no_share() {
+    fn without_epochs_there_is_no_ratio() {
         let score = score(&[], &[]);
         assert_eq!(
             (score.precision(), score.recall(), score.kind_accuracy()),

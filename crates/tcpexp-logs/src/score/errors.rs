@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_relative_to_the_truth_and_count_what_has_no_estimate() {
+    fn errors_are_relative_to_the_truth_and_missing_estimates_are_counted() {
         let mut sum = ErrorSum::default();
         sum.add(Some(10.0), 10.0);
         sum.add(Some(11.0), 10.0);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_compared_is_no_error_of_zero() {
+    fn an_empty_comparison_has_no_error_of_zero() {
         assert_eq!(ErrorSum::default().finish(), Errors::default());
     }
 }

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn stays_in_a_state_are_epochs_and_disorder_ends_them() {
+    fn periods_in_a_state_are_epochs_and_disorder_ends_them() {
         let log = [
             set(1, 1),
             set(2, 3),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn polls_without_endpoints_are_about_the_only_sender_named() {
+    fn polls_without_endpoints_belong_to_the_only_named_sender() {
         let trace = batch(
             Format::TcpProbe,
             &[probe(1, 1, 20, 30), set(2, 3), set(4, 0)].concat(),

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn each_copy_that_was_lost_is_a_loss_of_its_own() {
+    fn each_lost_copy_is_a_separate_loss() {
         let packets = [
             sent(0, 100, 1),
             sent(100, 100, 0),
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn drops_of_what_was_not_captured_are_left_out() {
+    fn drops_of_uncaptured_packets_are_omitted() {
         let packets = [sent(100, 100, 1)];
         assert_eq!(score(&packets, &[0, 100, 100, 200]), [1, 1, 1]);
         assert_eq!(score(&[], &[0]), [0, 0, 0]);
     }
 
     #[test]
-    fn packets_of_a_super_packet_are_in_it() {
+    fn drops_within_a_super_packet_match_it() {
         let packets = [sent(0, 1000, 2), sent(1000, 1000, 0), sent(200, 100, 0)];
         assert_eq!(score(&packets, &[200, 700]), [2, 2, 2]);
         assert_eq!(score(&packets, &[200, 700, 900]), [2, 2, 3]);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn precision_is_of_what_was_found_and_recall_of_what_there_is() {
+    fn precision_divides_by_found_and_recall_by_true_losses() {
         let score = LossScore {
             matched: 3,
             found: 4,

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn senders_are_told_by_their_endpoints() {
+    fn senders_are_identified_by_their_endpoints() {
         let ours = [named(Some(B), 10), named(Some(A), 20)];
         let truth = [named(Some(A), 20), named(Some(B), 20), named(None, 20)];
         assert_eq!(
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_without_endpoints_is_about_the_only_sender() {
+    fn a_log_without_endpoints_belongs_to_the_only_sender() {
         assert_eq!(
             errors(&[named(Some(A), 10)], &[named(None, 20)]),
             [(true, Some(0.5))]

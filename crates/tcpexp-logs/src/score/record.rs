@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_silence_a_sender_is_busy_since_it_sent_what_the_ack_measured() {
+    fn after_a_silence_a_sender_is_busy_from_the_data_that_the_ack_measured() {
         let samples = [
             Row::at(0).seq(0, 1000).srtt(40).sample(),
             Row::at(900).seq(1000, 2000).srtt(40).sample(), // Took 80 ms.
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn times_run_on_evenly_between_two_totals() {
+    fn times_are_interpolated_between_two_totals() {
         let at = |millis| Timestamp::from_nanos(0) + TimeDelta::from_millis(millis);
         let totals =
             [(0, 1, 0), (100, 2, 40), (200, 9, 140)].map(|(millis, segments, busy)| Totals {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_receiver_limits_where_an_ack_finds_it_so() {
+    fn the_receiver_limits_where_an_ack_shows_it() {
         let mut samples = [0, 10, 30].map(|millis| Row::at(millis).seq(0, 9).sample());
         samples[1].limit = Some(Limit::CongestionWindow);
         samples[2].limit = Some(Limit::ReceiverWindow);

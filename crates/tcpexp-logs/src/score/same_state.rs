@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_row_has_the_same_snd_nxt_that_of_the_same_ack_is_meant() {
+    fn without_an_equal_snd_nxt_the_row_with_the_same_ack_matches() {
         let rows = record(&[
             Row::at(0).seq(1, 8).cwnd(1, Filled),
             Row::at(30).seq(1, 9).cwnd(2, Filled),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn of_rows_with_the_same_numbers_the_nearest_in_time_is_meant() {
+    fn among_rows_with_equal_numbers_the_nearest_in_time_matches() {
         let rows = record(&[
             Row::at(0).seq(1, 9).cwnd(1, Filled),
             Row::at(30).seq(1, 9).cwnd(2, Filled),

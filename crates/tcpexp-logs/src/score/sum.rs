@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_poll_is_compared_with_the_state_before_the_next_ack() {
+    fn a_poll_is_compared_to_the_state_before_the_next_ack() {
         let ours = record(&[
             Row::at(10).seq(1, 9).srtt(40).rto(240),
             Row::at(20).seq(2, 9).srtt(50).rto(300),
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_are_compared_at_the_last_ones_of_the_truth() {
+    fn totals_are_compared_at_the_last_logged_totals() {
         let ours = SenderRecord {
             totals: vec![totals(0, 0, 0), totals(900, 3, 800), totals(1100, 9, 1000)],
             ..SenderRecord::default()
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn offset_of_the_clocks_is_added_to_the_truth() {
+    fn clock_offset_is_added_to_the_truth() {
         let ours = record(&[Row::at(1000).seq(1, 9).cwnd(10, Filled)]);
         let truth = record(&[Row::at(0).seq(1, 9).cwnd(10, Measured)]);
         let matched = |millis| {
@@ -290,7 +290,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_score_matches_more_than_there_is(mut ours in any_rows(), mut truth in any_rows()) {
+        fn no_score_matches_more_than_the_truth(mut ours in any_rows(), mut truth in any_rows()) {
             ours.sort_by_key(|row| row.sample().at);
             truth.sort_by_key(|row| row.sample().at);
             let score = Score::of(&record(&ours), &record(&truth), Options::default());

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn epochs_are_told_by_the_rows_that_have_one() {
+    fn epochs_are_read_from_rows_with_an_epoch() {
         let records = tabled_records(rows(Measured));
         let epochs: Vec<String> = records[0]
             .record
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reconstruction_tells_when_the_sender_was_busy() {
+    fn a_reconstruction_yields_busy_times() {
         let record = &tabled_records(rows(Filled))[0].record;
         let last = record.totals.last().unwrap();
         assert_eq!(last.retransmitted_segments, None);

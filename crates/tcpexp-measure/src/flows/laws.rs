@@ -174,7 +174,7 @@ proptest! {
     }
 
     #[test]
-    fn parts_are_no_more_than_the_whole(capture in capture()) {
+    fn partial_counts_never_exceed_the_total(capture in capture()) {
         for d in summaries(&capture).iter().flat_map(|summary| &summary.directions) {
             let retransmitted = d.retransmissions();
             let known = [
@@ -218,7 +218,7 @@ proptest! {
     }
 
     #[test]
-    fn how_many_packets_are_read_at_a_time_does_not_show(
+    fn chunk_size_does_not_change_the_rows(
         capture in capture(),
         clients in 1..2_000_u16,
     ) {

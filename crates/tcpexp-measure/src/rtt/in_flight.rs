@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn few_segments_are_kept_where_the_other_end_is_not_captured() {
+    fn few_segments_are_kept_if_the_other_end_is_not_captured() {
         let mut in_flight = InFlight::default();
         for segment in upload(3_000) {
             in_flight.send(&segment, false);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_acknowledges_for_minutes_is_given_up() {
+    fn segments_unacknowledged_for_minutes_expire() {
         let mut in_flight = InFlight::default();
         for segment in segments("0.0 > 1:11(10)\n1.0 > 11:21(10)\n120.5 > 21:31(10)") {
             in_flight.send(&segment, true);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_a_receiver_repeats_are_new_once() {
+    fn repeated_sack_blocks_are_new_once() {
         let mut in_flight = InFlight::default();
         let sent = upload(100);
         for segment in &sent {

@@ -46,7 +46,7 @@ fn lines() -> impl Strategy<Value = Vec<String>> {
 
 proptest! {
     #[test]
-    fn each_packet_gives_at_most_one_sample_by_each_method(lines in lines()) {
+    fn each_packet_yields_at_most_one_sample_per_method(lines in lines()) {
         let numbered = (0..).zip(&lines).map(|(number, line)| format!("{number} {line}\n"));
         let mut seen = HashSet::new();
         for row in rows(&numbered.collect::<String>()) {
@@ -58,7 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn each_byte_is_timed_once_by_sequence(lines in lines()) {
+    fn each_byte_yields_at_most_one_sequence_sample(lines in lines()) {
         let numbered = (0..).zip(&lines).map(|(number, line)| format!("{number} {line}\n"));
         let mut seen = HashSet::new();
         for row in rows(&numbered.collect::<String>()) {

@@ -84,7 +84,7 @@ fn summaries(trace: &str) -> String {
 }
 
 #[test]
-fn handshake_gives_a_sample_of_each_half() {
+fn handshake_yields_a_sample_of_each_half() {
     let trace = "
         0.000 > S
         0.030 < S.
@@ -101,7 +101,7 @@ fn handshake_gives_a_sample_of_each_half() {
 }
 
 #[test]
-fn retransmitted_segment_gives_no_sample() {
+fn retransmitted_segment_yields_no_sample() {
     assert_snapshot!(samples("
         0.000 > 1:1461(1460)
         0.300 > 1:1461(1460)   // same bytes again: whose ACK is it?
@@ -110,7 +110,7 @@ fn retransmitted_segment_gives_no_sample() {
 }
 
 #[test]
-fn lost_syn_gives_no_handshake_but_by_timestamp() {
+fn retransmitted_syn_yields_only_a_timestamp_sample() {
     let trace = "
         0.000 > S ts 100 0
         1.000 > S ts 1100 0
@@ -129,7 +129,7 @@ fn lost_syn_gives_no_handshake_but_by_timestamp() {
 }
 
 #[test]
-fn ack_of_many_segments_gives_one_sample_of_the_oldest() {
+fn cumulative_ack_yields_one_sample_of_the_oldest_segment() {
     assert_snapshot!(samples("
         0.000 > 1:1001(1000)
         0.010 > 1001:2001(1000)
@@ -143,7 +143,7 @@ fn ack_of_many_segments_gives_one_sample_of_the_oldest() {
 }
 
 #[test]
-fn ack_of_anything_retransmitted_gives_no_sample_even_of_the_rest() {
+fn ack_that_covers_a_retransmission_yields_no_sample() {
     let trace = "
         0.000 > 1:1001(1000)
         0.001 > 1001:2001(1000)
@@ -159,7 +159,7 @@ fn ack_of_anything_retransmitted_gives_no_sample_even_of_the_rest() {
 }
 
 #[test]
-fn sack_gives_a_sample_and_the_ack_after_it_no_second_one() {
+fn sack_yields_a_sample_and_the_following_ack_none() {
     assert_snapshot!(samples("
         0.000 > 1:1001(1000)
         0.001 > 1001:2001(1000)
@@ -178,7 +178,7 @@ fn sack_gives_a_sample_and_the_ack_after_it_no_second_one() {
 }
 
 #[test]
-fn late_segment_is_timed_and_the_ack_says_so() {
+fn late_segment_yields_a_sample_marked_as_reordered() {
     assert_snapshot!(samples("
         0.000 > 1:1001(1000)
         0.001 > 1001:2001(1000)
@@ -194,7 +194,7 @@ fn late_segment_is_timed_and_the_ack_says_so() {
 }
 
 #[test]
-fn duplicate_acks_tell_of_reordering_where_there_is_no_sack() {
+fn without_sack_duplicate_acks_indicate_reordering() {
     assert_snapshot!(samples("
         0.000 > 1:1001(1000)
         0.001 > 1001:2001(1000)
@@ -210,7 +210,7 @@ fn duplicate_acks_tell_of_reordering_where_there_is_no_sack() {
 }
 
 #[test]
-fn parts_of_one_large_segment_are_timed_from_when_it_was_sent() {
+fn parts_of_a_large_segment_are_timed_from_its_departure() {
     assert_snapshot!(samples("
         0.000 > 1:10001(10000)
         0.040 < ack 2001
@@ -231,7 +231,7 @@ fn parts_of_one_large_segment_are_timed_from_when_it_was_sent() {
 }
 
 #[test]
-fn hole_that_is_filled_late_was_not_sent_twice() {
+fn late_segment_that_fills_a_hole_is_not_a_retransmission() {
     assert_snapshot!(samples("
         0.000 > 1:1001(1000)
         0.001 > 2001:3001(1000)
@@ -241,7 +241,7 @@ fn hole_that_is_filled_late_was_not_sent_twice() {
 }
 
 #[test]
-fn packet_captured_twice_was_not_sent_twice() {
+fn packet_captured_twice_is_not_a_retransmission() {
     assert_snapshot!(samples("
         0.000 > 1:1001(1000) id 7
         0.000 > 1:1001(1000) id 7
@@ -258,7 +258,7 @@ fn packet_captured_twice_was_not_sent_twice() {
 }
 
 #[test]
-fn timestamp_is_timed_to_its_first_echo() {
+fn timestamp_is_measured_to_its_first_echo() {
     assert_snapshot!(samples("
         0.000 > 1:1001(1000) ts 100 0
         0.000 > 1001:2001(1000) ts 100 0
@@ -275,7 +275,7 @@ fn timestamp_is_timed_to_its_first_echo() {
 }
 
 #[test]
-fn timestamp_tells_which_copy_is_acknowledged() {
+fn timestamp_identifies_the_acknowledged_copy() {
     let trace = "
         0.000 > 1:1001(1000) ts 100 0
         0.300 > 1:1001(1000) ts 400 0
@@ -289,7 +289,7 @@ fn timestamp_tells_which_copy_is_acknowledged() {
 }
 
 #[test]
-fn bare_ack_asks_for_no_answer() {
+fn bare_ack_starts_no_timestamp_sample() {
     assert_snapshot!(samples("
         0.000 < 1:101(100) ts 500 10
         0.001 > ack 101 ts 20 500
@@ -302,7 +302,7 @@ fn bare_ack_asks_for_no_answer() {
 }
 
 #[test]
-fn data_in_the_same_tick_as_a_bare_ack_asks_for_an_answer() {
+fn data_in_the_tick_of_a_bare_ack_starts_a_timestamp_sample() {
     assert_snapshot!(samples("
         0.0000 < 1:101(100) ts 500 10
         0.0010 > ack 101 ts 20 500
@@ -317,7 +317,7 @@ fn data_in_the_same_tick_as_a_bare_ack_asks_for_an_answer() {
 }
 
 #[test]
-fn nobody_sent_what_a_made_up_ack_acknowledges() {
+fn ack_of_data_never_sent_yields_no_sample() {
     assert_snapshot!(samples("
         0.000 > 1:1001(1000) ts 100 0
         0.010 < ack 2000000000 ts 900 70000
@@ -330,7 +330,7 @@ fn nobody_sent_what_a_made_up_ack_acknowledges() {
 }
 
 #[test]
-fn stream_is_timed_across_the_wrap_of_its_numbers() {
+fn samples_continue_across_a_sequence_number_wrap() {
     assert_snapshot!(samples("
         0.000 > 4294966296:460(1460) ts 4294967295 0
         0.001 > 460:1920(1460) ts 0 0
@@ -345,12 +345,12 @@ fn stream_is_timed_across_the_wrap_of_its_numbers() {
 }
 
 #[test]
-fn datagrams_give_nothing() {
+fn datagrams_yield_no_samples() {
     assert_eq!(rows("0.0 > udp 10\n0.1 < udp 10").len(), 0);
 }
 
 #[test]
-fn each_flow_begins_before_its_samples_and_ends_behind_them() {
+fn each_flow_begins_before_its_samples_and_ends_after_them() {
     let trace = "
         0.000 > S
         0.001 > S flow 1

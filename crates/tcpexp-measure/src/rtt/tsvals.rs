@@ -153,7 +153,7 @@ mod tests {
     use tcpexp_testkit::scripted::segments;
 
     #[test]
-    fn few_timestamps_are_kept_where_nothing_is_echoed() {
+    fn few_timestamps_are_kept_if_none_is_echoed() {
         let mut trace = String::new();
         for number in 0..3_000 {
             let (seconds, millis) = (number / 1000, number % 1000);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamp_of_a_packet_that_comes_late_is_echoed_too() {
+    fn timestamp_of_a_late_packet_is_matched_to_its_echo() {
         let mut tsvals = Tsvals::default();
         let late = "
             0.000 > 1:11(10) ts 100 0

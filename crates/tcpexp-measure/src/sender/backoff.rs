@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn one_reduction_of_a_large_window_tells_the_rule() {
+    fn one_reduction_of_a_large_window_identifies_the_rule() {
         let cubic = seen(&[(90, 64)]);
         assert_eq!(cubic.near(90, 64), 63);
         assert_eq!(
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_filled_counts_where_the_rule_is_far_off_or_not_known() {
+    fn filled_window_counts_where_the_rule_is_unknown_or_far_off() {
         assert_eq!(seen(&[(90, 63)]).near(20, 12), 12);
         assert_eq!(seen(&[(90, 80)]).near(20, 18), 18);
         assert_eq!(seen(&[(90, 80)]).threshold(45), Some(40));
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn small_windows_and_reductions_that_fit_two_rules_tell_nothing_new() {
+    fn small_windows_and_ambiguous_reductions_identify_no_rule() {
         assert_eq!(seen(&[(4, 2)]).threshold(20), None);
         assert_eq!(seen(&[(90, 63), (4, 2)]).threshold(20), Some(14));
         assert_eq!(seen(&[(90, 45), (9, 5)]).threshold(20), Some(10));

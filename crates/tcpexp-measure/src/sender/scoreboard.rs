@@ -420,7 +420,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counters_say_what_the_segments_say(steps in prop::collection::vec((0..5_u8, 0..40_u32, 1..8_u32), 1..200)) {
+        fn counters_match_the_segments(steps in prop::collection::vec((0..5_u8, 0..40_u32, 1..8_u32), 1..200)) {
             let mut board = Scoreboard::default();
             let (mut una, mut nxt) = (0, 0);
             for (millis, (kind, from, count)) in (0..).zip(steps) {

@@ -88,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_time_lies_in_its_bin(at in any::<i64>(), origin in any::<i64>(), width in 1..i64::MAX) {
+        fn a_bin_contains_its_times(at in any::<i64>(), origin in any::<i64>(), width in 1..i64::MAX) {
             let width = BinWidth::new(TimeDelta::from_nanos(width)).unwrap();
             let grid = Grid::new(width, Timestamp::from_nanos(origin));
             let index = grid.index(Timestamp::from_nanos(at));

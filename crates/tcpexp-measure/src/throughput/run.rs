@@ -308,7 +308,7 @@ mod tests {
     use tcpexp_testkit::scripted::Scripted;
 
     #[test]
-    fn bins_that_are_open_follow_the_tolerance_and_not_the_capture() {
+    fn open_bins_depend_on_the_tolerance_and_not_on_the_capture() {
         // Fifty flows that send twice a second, each packet in a bin of its own.
         let line = |number: u32| {
             let (second, place) = (number / 100, number % 100);

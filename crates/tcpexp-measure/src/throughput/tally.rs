@@ -35,7 +35,7 @@ mod tests {
     use tcpexp_testkit::scripted::Scripted;
 
     #[test]
-    fn empty_bins_are_counted_and_the_fullest_one_is_the_peak() {
+    fn empty_bins_are_counted_and_the_fullest_bin_is_the_peak() {
         let mut packets = Scripted::new(
             "
             0.000 > udp 972

@@ -81,7 +81,7 @@ fn packets_are_counted_by_flow_and_direction_and_in_total() {
 }
 
 #[test]
-fn bins_in_which_nothing_passes_are_zero() {
+fn bins_without_packets_are_zero() {
     assert_snapshot!(forward("
         0.000 > 1:1001(1000)
         3.500 > 1001:2001(1000)
@@ -94,7 +94,7 @@ fn bins_in_which_nothing_passes_are_zero() {
 }
 
 #[test]
-fn flow_has_no_bins_before_its_first_and_behind_its_last_packet() {
+fn flow_has_no_bins_before_its_first_and_after_its_last_packet() {
     assert_snapshot!(bins_with("
         0.000 > udp 100
         1.000 > udp 100 flow 1
@@ -109,7 +109,7 @@ fn flow_has_no_bins_before_its_first_and_behind_its_last_packet() {
 }
 
 #[test]
-fn goodput_is_what_comes_for_the_first_time() {
+fn goodput_counts_bytes_once() {
     assert_snapshot!(forward("
         0.000 > S
         0.100 > 1:1001(1000)
@@ -130,7 +130,7 @@ fn goodput_is_what_comes_for_the_first_time() {
 }
 
 #[test]
-fn payload_of_datagrams_is_all_new() {
+fn all_datagram_payload_is_goodput() {
     assert_snapshot!(forward("
         0.000 > udp 100
         0.001 > udp 100
@@ -138,7 +138,7 @@ fn payload_of_datagrams_is_all_new() {
 }
 
 #[test]
-fn bins_begin_where_they_are_told_to() {
+fn bins_start_at_the_given_origin() {
     let trace = "
         10.300 > udp 100
         11.100 > udp 100
@@ -171,7 +171,7 @@ fn packets_slightly_out_of_order_are_in_the_right_bin() {
 }
 
 #[test]
-fn packet_that_comes_after_its_bin_is_counted_apart() {
+fn packet_later_than_its_bin_is_counted_separately() {
     assert_snapshot!(forward("
         0.000 > udp 100
         1.200 > udp 200
@@ -186,7 +186,7 @@ fn packet_that_comes_after_its_bin_is_counted_apart() {
 }
 
 #[test]
-fn one_nonsense_time_moves_nothing() {
+fn one_implausible_time_moves_no_bin() {
     for nonsense in ["0", "900000", "9000000000"] {
         let trace = format!(
             "
@@ -221,7 +221,7 @@ fn first_time_may_be_the_wrong_one() {
 }
 
 #[test]
-fn joined_captures_have_no_bins_for_the_time_between_them() {
+fn joined_captures_have_no_bins_in_the_gap() {
     let days_apart = "
         0.0 > udp 100
         1.0 > udp 100
@@ -325,7 +325,7 @@ proptest! {
     }
 
     #[test]
-    fn goodput_is_at_most_throughput_and_that_at_most_what_is_on_the_wire(packets in traffic(), width in 1_i64..2_000) {
+    fn goodput_never_exceeds_throughput_nor_throughput_the_wire_rate(packets in traffic(), width in 1_i64..2_000) {
         for row in run(frames(&packets), &millis(width)).0 {
             if let ThroughputRow::Bin(bin) = row {
                 prop_assert!(bin.goodput_bps() <= bin.throughput_bps());
@@ -335,7 +335,7 @@ proptest! {
     }
 
     #[test]
-    fn bins_follow_each_other_without_a_gap(packets in traffic(), width in 1_i64..2_000) {
+    fn bins_are_contiguous(packets in traffic(), width in 1_i64..2_000) {
         let mut latest: HashMap<(Option<FlowId>, Option<Direction>), Timestamp> = HashMap::new();
         for row in run(frames(&packets), &millis(width)).0 {
             if let ThroughputRow::Bin(bin) = row {

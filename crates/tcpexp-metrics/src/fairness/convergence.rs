@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn window_without_traffic_is_not_fair() {
+    fn window_without_traffic_is_not_converged() {
         let mut windows = vec![vec![1.0, 1.0]; 5];
         windows[2] = vec![0.0, 0.0];
         assert_eq!(convergence_time(&windows, 0.1, SECONDS), None);

@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_lost_from_zero() {
+    fn harm_relative_to_zero_is_undefined() {
         assert_eq!(harm_more_is_better(0.0, 5.0), None);
         assert_eq!(harm_less_is_better(5.0, 0.0), None);
         assert_eq!(friendliness(5.0, 0.0), None);

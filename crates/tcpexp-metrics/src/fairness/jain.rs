@@ -71,7 +71,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn index_of_few_rates_follows_the_formula() {
+    fn index_of_small_examples_follows_the_formula() {
         // (1 + 2 + 3)^2 / (3 * (1 + 4 + 9))
         assert_eq!(jain(&[1.0, 2.0, 3.0]), Some(36.0 / 42.0));
         assert_eq!(jain(&[7.0]), Some(1.0));

@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn a_starved_flow_has_no_ratio_but_an_epsilon() {
+    fn a_starved_flow_has_an_epsilon_and_no_ratio() {
         assert_eq!(max_min_ratio(&[0.0, 8.0]), None);
         assert_eq!(epsilon(&[0.0, 8.0]), Some(1.0));
         assert_eq!(epsilon(&[0.0, 0.0]), None);

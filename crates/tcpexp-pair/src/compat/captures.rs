@@ -58,7 +58,7 @@ fn lines(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn real_captures_give_the_lines_that_the_original_printed() {
+fn real_captures_yield_the_lines_of_the_original_tool() {
     // The captures are not part of this repository.
     let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
     let Ok(folders) = fs::read_dir(captures) else {

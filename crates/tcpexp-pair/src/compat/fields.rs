@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_routers_change_is_never_hashed() {
+    fn fields_changed_by_routers_are_never_hashed() {
         let mut later = segment();
         later[1] = 0x03; // congestion experienced
         later[8] = 60; // time to live
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_are_not_hashed_where_there_are_none() {
+    fn ports_are_not_hashed_without_a_transport_header() {
         let mut ping = segment();
         ping[9] = 1;
         let mut other = ping.clone();
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn ethernet_padding_is_no_udp_payload() {
+    fn ethernet_padding_is_not_udp_payload() {
         assert_eq!(
             id(2111, &datagram(b"hi", b"")),
             id(2111, &datagram(b"hi", b"trailer"))
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn ethernet_padding_is_hashed_behind_a_tcp_header() {
+    fn ethernet_padding_is_hashed_after_a_tcp_header() {
         let mut padded = segment();
         padded.extend([0; 2]);
         assert_ne!(id(8192, &padded), id(8192, &segment()));

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_packet_is_no_part_of_a_pair() {
+    fn lost_packet_is_in_no_pair() {
         assert_snapshot!(run("
             > 1  1.000  1.010
             > 2  1.001  -
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_packet_is_taken_for_a_later_one_that_looks_the_same() {
+    fn lost_packet_is_mistaken_for_a_later_identical_one() {
         assert_snapshot!(run("
             > 1  1.000  -
             > 1  1.050  1.060
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn delay_is_bounded_in_whole_seconds_and_one_more() {
+    fn delay_bound_is_rounded_to_whole_seconds_plus_one() {
         let packets = trace(
             "
             > 1   1.000   2.999
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn delay_that_jumps_out_of_the_tuned_window_loses_the_packets() {
+    fn delay_jump_out_of_the_tuned_window_loses_packets() {
         let mut packets = head_start(0);
         packets.extend(trace(
             "
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamps_are_cut_to_microseconds() {
+    fn timestamps_are_truncated_to_microseconds() {
         let mut spp = Spp::new(Options::between(NEAR, FAR));
         let mut both = |out, ip_id, reference, monitor| {
             let bytes = packet(out, ip_id);
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_other_hosts_do_not_count() {
+    fn packets_of_other_hosts_are_ignored() {
         let mut spp = Spp::new(Options::between(NEAR, Ipv4Addr::new(10, 0, 0, 3)));
         assert!(!spp.observe(Point::Src, Timestamp::default(), &packet(true, 1)));
         assert!(!spp.observe(Point::Src, Timestamp::default(), &[0x60; 40]));

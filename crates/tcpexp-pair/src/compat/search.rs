@@ -217,7 +217,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_search_finds_what_a_walk_through_a_list_finds(
+        fn the_search_equals_a_linear_search(
             reference in sightings(),
             monitor in sightings(),
             delay_bound_seconds in 0_u32..12,
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_the_option_until_twenty_packets_were_found() {
+    fn the_window_is_the_option_until_twenty_packets_are_found() {
         let mut window = Window::new(&options());
         (1..20).for_each(|_| window.learn(-3));
         assert_eq!(window.seconds(), 60);

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_come_in_the_order_of_the_original() {
+    fn columns_have_the_order_of_the_original_tool() {
         let pair = Pair {
             time: Timestamp::from_nanos(1_767_225_609_000_042_000),
             sent: Timestamp::from_nanos(1_767_225_608_000_000_000),

@@ -126,13 +126,13 @@ mod tests {
     const LEAST: TimeDelta = TimeDelta::from_millis(20);
 
     #[test]
-    fn packet_that_waited_for_another_is_as_far_behind_it_as_the_bottleneck_takes() {
+    fn queued_packet_follows_after_the_serialisation_time_of_the_bottleneck() {
         let spacing = arrival(0, 30).spacing_to(&arrival(10, 36), LEAST, Resolution::default());
         assert_eq!(spacing, Some(TimeDelta::from_millis(6)));
     }
 
     #[test]
-    fn packet_that_came_after_the_queue_was_empty_tells_nothing() {
+    fn packet_after_an_empty_queue_yields_no_spacing() {
         assert_eq!(
             arrival(0, 30).spacing_to(&arrival(11, 37), LEAST, Resolution::default()),
             None
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_two_sizes_or_out_of_order_tell_nothing() {
+    fn packets_of_two_sizes_or_out_of_order_yield_no_spacing() {
         let large = arrival(0, 30);
         let small = Arrival {
             ip_bytes: 52,
@@ -167,29 +167,29 @@ mod tests {
     }
 
     #[test]
-    fn even_spacings_are_the_rate() {
+    fn even_spacings_yield_the_rate() {
         assert_eq!(rate_of(&[6_000], 1_000), Some(2_000_000));
     }
 
     #[test]
-    fn bursts_are_evened_out() {
+    fn bursts_are_averaged() {
         assert_eq!(rate_of(&[1, 2_399], 1_000), Some(10_000_000));
     }
 
     #[test]
-    fn few_spacings_are_no_evidence() {
+    fn few_spacings_yield_no_rate() {
         assert_eq!(rate_of(&[6_000], 255), None);
         assert_eq!(rate_of(&[6_000], 256), Some(2_000_000));
     }
 
     #[test]
-    fn estimates_that_disagree_are_no_rate() {
+    fn estimates_that_disagree_yield_no_rate() {
         let spacings: Vec<i64> = (0..64).map(|place| 1_000 << (place / 16)).collect();
         assert_eq!(rate_of(&spacings, 1_024), None);
     }
 
     #[test]
-    fn coarse_clock_shows_the_rate_once_a_row_of_spacings_is_long_enough() {
+    fn coarse_clock_yields_the_rate_from_a_long_run_of_spacings() {
         let tick = TimeDelta::from_millis(10);
         let mut bottleneck = Bottleneck::default();
         // 3 ms per packet, on a clock of 10 ms.
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn coarse_clock_shows_no_rate_where_rows_of_spacings_are_short() {
+    fn coarse_clock_yields_no_rate_from_short_runs_of_spacings() {
         let mut bottleneck = Bottleneck::default();
         for packet in 0..10_000 {
             if packet % 20 == 0 {

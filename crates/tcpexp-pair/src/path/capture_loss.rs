@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loss_on_the_path_is_between_what_was_lost_for_certain_and_what_may_have_been() {
+    fn path_loss_lies_between_certain_and_possible_losses() {
         let loss = CaptureLoss {
             point: Point::Dst,
             missed: 12,

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_lost_one_after_another_are_one_run() {
+    fn consecutive_losses_are_one_run() {
         let found = runs(&[3, 4, 5, 8, 10, 11].map(Some));
         let expected = LossRuns {
             runs: 3,
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_of_unknown_place_is_a_run_of_its_own() {
+    fn loss_of_unknown_position_is_a_separate_run() {
         assert_eq!(runs(&[Some(3), None, Some(4)]).runs, 3);
     }
 }

@@ -105,12 +105,12 @@ mod tests {
     }
 
     #[test]
-    fn packets_in_order_are_not_reordered_though_some_are_lost() {
+    fn losses_do_not_make_ordered_packets_reordered() {
         assert_eq!(extents(&[0, 1, 4, 5, 9]), [None; 5]);
     }
 
     #[test]
-    fn late_packet_is_reordered_and_those_that_overtook_it_are_not() {
+    fn late_packet_is_reordered_and_its_overtakers_are_not() {
         let found = extents(&[1, 2, 3, 5, 6, 4, 7, 8, 9, 10]);
         let expected = [None, None, None, None, None, Some(2)];
         assert_eq!(found[..6], expected);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_follows_the_gaps_not_the_packets() {
+    fn memory_depends_on_gaps_and_not_on_packets() {
         let mut reordering = Reordering::default();
         let longest = TimeDelta::from_nanos(100);
         for number in 0..10_000 {

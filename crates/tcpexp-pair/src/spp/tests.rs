@@ -108,14 +108,14 @@ fn fates_within_connection(text: &str) -> String {
 }
 
 #[test]
-fn packet_sent_once_is_known_again() {
+fn packet_sent_once_is_matched() {
     assert_snapshot!(fates_within_connection("
         both 1.000 > 501:1501(1000) ack 501 id 0
     "), @"delivered 0.0 10.0");
 }
 
 #[test]
-fn bytes_sent_again_at_once_are_no_second_record_of_the_first() {
+fn immediate_retransmission_is_not_a_duplicate_record() {
     // The sender detects a loss right after it has sent, and retransmits.
     assert_snapshot!(fates_within_connection("
         src 1.0000 > 501:1501(1000) ack 501 id 0
@@ -128,7 +128,7 @@ fn bytes_sent_again_at_once_are_no_second_record_of_the_first() {
 }
 
 #[test]
-fn bytes_sent_again_within_a_tick_of_the_timestamps_are_no_second_record_either() {
+fn retransmission_within_a_timestamp_tick_is_not_a_duplicate_record() {
     assert_snapshot!(fates_within_connection("
         src 1.0000 > 501:1501(1000) ack 501 id 0 ts 7 8
         src 1.0002 > 501:1501(1000) ack 501 id 0 ts 7 8
@@ -142,7 +142,7 @@ fn bytes_sent_again_within_a_tick_of_the_timestamps_are_no_second_record_either(
 }
 
 #[test]
-fn arrival_is_no_part_of_a_super_packet_whose_ip_ids_do_not_lead_to_its_own() {
+fn arrival_with_a_foreign_ip_id_is_not_part_of_a_super_packet() {
     // The super-packet's four pieces have IDs 1000 to 1003 and are lost. The arrival merges two
     // retransmissions; the second carries its last bytes.
     assert_snapshot!(fates_within_connection("
@@ -157,7 +157,7 @@ fn arrival_is_no_part_of_a_super_packet_whose_ip_ids_do_not_lead_to_its_own() {
 }
 
 #[test]
-fn arrival_is_the_part_of_a_super_packet_that_its_ip_id_says() {
+fn ip_id_identifies_the_part_of_a_super_packet() {
     assert_snapshot!(fates_within_connection("
         src 1.0000 > 501:2501(2000) ack 501 id 1000
         dst 1.0100 > 501:1001(500) ack 501 id 1000
@@ -171,7 +171,7 @@ fn arrival_is_the_part_of_a_super_packet_that_its_ip_id_says() {
 }
 
 #[test]
-fn merged_arrival_does_not_tell_by_which_of_two_packets_its_end_was_carried() {
+fn merged_arrival_does_not_reveal_which_packet_carried_its_end() {
     // The merged arrival shows only the IP ID of its first packet.
     assert_snapshot!(fates_within_connection("
         src 1.0000 > 501:1001(500) ack 501 id 100
@@ -189,7 +189,7 @@ fn merged_arrival_does_not_tell_by_which_of_two_packets_its_end_was_carried() {
 }
 
 #[test]
-fn bytes_that_may_have_come_in_two_packets_are_credited_to_neither() {
+fn bytes_that_two_packets_may_have_carried_are_credited_to_neither() {
     // The merged arrival holds the first packet. Its retransmission does not prove that both have
     // arrived by now.
     assert_snapshot!(fates_within_connection("
@@ -222,7 +222,7 @@ fn segments_without_identification() -> String {
 }
 
 #[test]
-fn what_left_before_the_capture_is_not_taken_for_its_retransmission() {
+fn packet_sent_before_the_capture_is_not_matched_to_its_retransmission() {
     // The departures may be retransmissions and the arrivals their originals. The clock offset does
     // not help, since it is estimated from the same packets.
     let fates = fates(&segments_without_identification());
@@ -231,7 +231,7 @@ fn what_left_before_the_capture_is_not_taken_for_its_retransmission() {
 }
 
 #[test]
-fn what_left_after_the_syn_was_seen_needs_no_further_proof() {
+fn packet_sent_after_a_captured_syn_needs_no_further_evidence() {
     let fates = fates_within_connection(&segments_without_identification());
     // The first two delays exceed the earlier ones by more than a round trip, as those of
     // retransmissions do; after them the path has become longer.
@@ -264,7 +264,7 @@ fn like_datagrams(period: u32, lost: &[u32], missed: &[u32]) -> String {
 }
 
 #[test]
-fn datagrams_that_recur_do_not_tell_the_clocks() {
+fn recurring_datagrams_are_not_used_for_the_clocks() {
     let found = aligned(&like_datagrams(16, &[], &[3, 40]));
     assert!(
         matches!(found, Err(NothingInCommon::AllAlike { alike: 16 })),
@@ -273,7 +273,7 @@ fn datagrams_that_recur_do_not_tell_the_clocks() {
 }
 
 #[test]
-fn datagrams_that_recur_are_matched_where_one_period_exceeds_all_delays() {
+fn recurring_datagrams_are_matched_if_their_period_exceeds_all_delays() {
     // Datagram 8 is lost, and the one a period later is missing in the source capture.
     let fates = fates_within_connection(&like_datagrams(32, &[8], &[40]));
     // The last datagram arrives after the reported time range.
@@ -283,14 +283,14 @@ fn datagrams_that_recur_are_matched_where_one_period_exceeds_all_delays() {
 }
 
 #[test]
-fn datagrams_that_recur_within_the_delays_are_ambiguous() {
+fn datagrams_recurring_within_the_delays_are_ambiguous() {
     let fates = fates_within_connection(&like_datagrams(3, &[8], &[40]));
     assert!(!fates.contains("delivered"), "{fates}");
     assert!(!fates.contains("lost"), "{fates}");
 }
 
 #[test]
-fn retransmission_that_was_not_captured_is_not_taken_for_its_lost_original() {
+fn uncaptured_retransmission_is_not_matched_to_its_lost_original() {
     // Later departures overtake the lost datagram.
     assert_snapshot!(fates_within_connection("
         src 1.0000 > 501:1501(1000) ack 501 id 0
@@ -304,7 +304,7 @@ fn retransmission_that_was_not_captured_is_not_taken_for_its_lost_original() {
 }
 
 #[test]
-fn retransmission_of_the_last_segment_is_not_taken_for_its_lost_original() {
+fn retransmission_of_the_last_segment_is_not_matched_to_its_lost_original() {
     assert_snapshot!(fates_within_connection("
         both 1.0000 > 501:1501(1000) ack 501 id 0
         src 1.0010 > 1501:2501(1000) ack 501 id 0
@@ -317,7 +317,7 @@ fn retransmission_of_the_last_segment_is_not_taken_for_its_lost_original() {
 }
 
 #[test]
-fn segments_that_are_like_but_for_their_ip_id_are_common() {
+fn segments_that_differ_only_in_ip_id_are_common() {
     let mut text = String::new();
     for round in 0..2 {
         for number in 0..10 {

@@ -172,7 +172,7 @@ fn cubic(run: &str) -> Value {
 }
 
 #[test]
-fn tables_of_a_run_give_its_figures() {
+fn tables_of_a_run_yield_its_figures() {
     let sweep = tempfile::tempdir().unwrap();
     write_run(sweep.path(), &cubic("0001"), 750_000);
     let comparison = Comparison::of(sweep.path(), &options(1)).unwrap();

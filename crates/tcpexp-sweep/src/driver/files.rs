@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_of_a_capture_are_those_of_its_last_report() {
+    fn capture_counts_come_from_the_last_report() {
         let asked = "tcpdump: listening on data\ntcpdump: 9 packets captured, 14 packets received by filter, 0 packets dropped by kernel\n";
         let end = "12 packets captured\n14 packets received by filter\n2 packets dropped by kernel\n1 packet dropped by interface\n";
         let counts = CaptureCounts {

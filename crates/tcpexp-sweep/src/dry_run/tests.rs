@@ -159,7 +159,7 @@ fn each_kind_of_traffic_has_its_commands() {
 }
 
 #[test]
-fn iperf_is_told_that_addresses_are_ipv6() {
+fn iperf_gets_the_ipv6_option() {
     let text = dry_run_of(
         r#"
         [hosts]
@@ -225,7 +225,7 @@ queue = "500ms"
 "#;
 
 #[test]
-fn hosts_with_freebsd_have_commands_of_their_own() {
+fn freebsd_hosts_have_their_own_commands() {
     let text = dry_run_of(FREEBSD);
     let (_, commands) = text.split_once("# ").unwrap();
     assert_snapshot!(commands, @"

@@ -55,12 +55,12 @@ fn cells(plan: &Plan) -> String {
 }
 
 #[test]
-fn lists_multiply() {
+fn lists_form_a_cartesian_product() {
     assert_snapshot!(cells(&plan(PLAN)), @"cc rate_mbps: cubic 2, cubic 10, reno 2, reno 10");
 }
 
 #[test]
-fn dotted_places_mean_what_short_names_mean() {
+fn dotted_paths_equal_short_names() {
     let dotted = PLAN
         .replace("cc = [", "traffic.bulk.cc = [")
         .replace("rate = [", "\"path.forward.rate\" = [");
@@ -84,7 +84,7 @@ fn tables_of_tuples_vary_together() {
 }
 
 #[test]
-fn cells_can_be_left_out_and_added() {
+fn cells_can_be_excluded_and_added() {
     let text = PLAN.replace(
         "[path.forward]",
         r#"exclude = [{ cc = "reno", rate = "10mbit" }]
@@ -95,7 +95,7 @@ include = [{ cc = "bbr", rate = "20mbit", buffer = "1bdp" }]
 }
 
 #[test]
-fn hash_of_a_cell_depends_on_what_it_is_and_on_nothing_else() {
+fn cell_hash_depends_only_on_its_parameters() {
     let hashes = |text: &str| {
         plan(text)
             .cells
@@ -124,7 +124,7 @@ fn changes_add_up() {
 }
 
 #[test]
-fn order_is_the_same_for_the_same_seed_and_another_for_another() {
+fn order_depends_only_on_the_seed() {
     let order = |seed: u64| {
         let plan = plan(&format!("{PLAN}[run]\nseed = {seed}\nrepetitions = 2"));
         let runs = crate::schedule::runs(&plan);
@@ -142,7 +142,7 @@ fn order_is_the_same_for_the_same_seed_and_another_for_another() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_line_and_key() {
+fn error_names_line_and_key() {
     assert_snapshot!(refusal_of("\"10mbit\"]", "\"10mbits\"]"), @r#"plan.toml:5: matrix.rate[2]: "10mbits" is no rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
     assert_snapshot!(refusal_of("delay = \"10ms\"", "delay = 10"), @r#"plan.toml:8: path.forward.delay: invalid type: integer `10`, expected a string with a time such as "500us", "20ms", "1.5s" or "2min""#);
     assert_snapshot!(refusal_of("buffer =", "bufer ="), @"plan.toml:9: path.forward.bufer: unknown field `bufer`, expected one of `rate`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
@@ -192,7 +192,7 @@ fn exclusion_that_matches_no_cell_is_refused() {
 }
 
 #[test]
-fn ports_past_the_last_one_are_refused() {
+fn ports_above_the_range_are_refused() {
     let port = "duration = \"10s\"\nport = 65535\ncount = 2";
     assert_snapshot!(refusal_of("duration = \"10s\"", port), @"plan.toml:15: traffic[1].port: 2 servers would have ports up to 65536: expected at most 65535");
 }
@@ -224,7 +224,7 @@ fn traffic_that_cannot_run_side_by_side_is_refused() {
 }
 
 #[test]
-fn path_that_cannot_be_made_is_told_before_anything_is_touched() {
+fn impossible_path_is_refused_before_any_change() {
     assert_snapshot!(refusal_of("buffer = \"30p\"", "rate = \"2mbit\""), @r#"plan.toml:7: path: forward.queue needs a buffer, such as buffer = "1bdp""#);
     assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\npath.forward.queue = \"codel\"\n[[traffic]]"), @"plan.toml:11: change[1]: forward.queue needs a rate: without one there is no queue");
 }

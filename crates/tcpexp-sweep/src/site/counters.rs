@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_those_of_the_queue_below_the_rate() {
+    fn counters_come_from_the_queue_below_the_rate_limiter() {
         let (before, after) = (counters(0, 10, 1), counters(1_000_000_000, 110, 4));
         let counted = QueueCounters {
             drops: 3,

@@ -73,7 +73,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_hold_what_a_plain_set_holds(
+        fn ranges_equal_a_plain_set(
             inserts in prop::collection::vec((0..200_u32, 0..20_u32), 0..40), floor in 0..200_u32,
         ) {
             let mut ranges = Ranges::default();

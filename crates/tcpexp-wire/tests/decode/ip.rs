@@ -12,7 +12,7 @@ fn raw(ip: &[u8]) -> String {
 }
 
 #[test]
-fn ttl_traffic_class_and_identification_are_those_of_the_header() {
+fn ttl_traffic_class_and_identification_come_from_the_header() {
     let v4 = hello_v4();
     let v4 = decode(LinkType::RAW, &v4, 0, Tunnels::Closed).unwrap();
     assert_eq!((v4.ttl, v4.traffic_class, v4.ip_id), (64, 2, Some(0x1234)));
@@ -22,14 +22,14 @@ fn ttl_traffic_class_and_identification_are_those_of_the_header() {
 }
 
 #[test]
-fn ipv4_options_are_passed_over() {
+fn ipv4_options_are_skipped() {
     let record_route = [7, 7, 4, 0, 0, 0, 0, 0];
     let line = raw(&ipv4_with_options(&record_route, TCP, &tcp(HELLO)));
     assert_eq!(line, HELLO_V4.replace("57", "65"));
 }
 
 #[test]
-fn a_first_fragment_has_the_payload_that_it_carries() {
+fn a_first_fragment_has_its_own_payload() {
     let mut first = hello_v4();
     first[6] = 0x20;
     assert_eq!(raw(&first), HELLO_V4);
@@ -53,7 +53,7 @@ fn a_later_fragment_is_skipped() {
 }
 
 #[test]
-fn an_ipv6_fragment_header_gives_the_low_half_of_its_identification() {
+fn an_ipv6_fragment_header_yields_the_low_half_of_its_identification() {
     let header = [TCP, 0, 0x00, 0x01, 0xaa, 0xbb, 0xcc, 0xdd];
     let first = ipv6(44, &stack(&[&header, &tcp(HELLO)]));
     let packet = decode(LinkType::RAW, &first, 0, Tunnels::Closed).unwrap();
@@ -62,7 +62,7 @@ fn an_ipv6_fragment_header_gives_the_low_half_of_its_identification() {
 }
 
 #[test]
-fn extension_headers_are_passed_over() {
+fn extension_headers_are_skipped() {
     let hop_by_hop = [43, 0, 5, 2, 0, 0, 0, 0];
     let routing = [
         60, 2, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,
@@ -77,7 +77,7 @@ fn extension_headers_are_passed_over() {
 }
 
 #[test]
-fn an_authentication_header_is_passed_over_in_ipv4_too() {
+fn an_authentication_header_is_skipped_in_ipv4() {
     let authentication = [TCP, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 9, 9, 9, 9];
     let line = raw(&ipv4(51, &stack(&[&authentication, &tcp(HELLO)])));
     assert_eq!(line, HELLO_V4.replace("57", "73"));
@@ -94,7 +94,7 @@ fn an_extension_header_longer_than_the_packet_is_malformed() {
 }
 
 #[test]
-fn a_total_length_of_zero_is_the_length_of_the_frame() {
+fn a_total_length_of_zero_means_the_length_of_the_frame() {
     let mut big = ipv4(TCP, &tcp(&vec![b'x'; 60_000]));
     (big[2], big[3]) = (0, 0);
     let big = ethernet(IPV4, &big);
@@ -110,7 +110,7 @@ fn a_total_length_of_zero_is_the_length_of_the_frame() {
 }
 
 #[test]
-fn a_payload_length_of_zero_is_the_length_of_the_frame() {
+fn a_payload_length_of_zero_means_the_length_of_the_frame() {
     let mut big = hello_v6();
     (big[4], big[5]) = (0, 0);
     let big = ethernet(IPV6, &big);
@@ -131,7 +131,7 @@ fn jumbogram(length: u32) -> Vec<u8> {
 }
 
 #[test]
-fn the_jumbo_payload_option_gives_the_length() {
+fn the_jumbo_payload_option_sets_the_length() {
     let line = HELLO_V6.replace("5 of 77", "100000 of 100080");
     assert_eq!(raw(&jumbogram(100_040)), line);
     let mut padded = jumbogram(100_048);
@@ -149,14 +149,14 @@ fn the_largest_jumbo_payload_saturates() {
 }
 
 #[test]
-fn a_jumbogram_cut_in_its_option_is_cut() {
+fn a_jumbogram_truncated_in_its_option_is_truncated() {
     let cut = &jumbogram(100_040)[..44];
     let line = seen_of(LinkType::RAW, cut, 100_080, Tunnels::Closed);
     assert_eq!(line, "cut before the end of the transport header");
 }
 
 #[test]
-fn an_ip_length_beyond_the_end_of_the_frame_is_believed() {
+fn an_ip_length_beyond_the_end_of_the_frame_is_used() {
     let mut shortened = hello_v4();
     (shortened[2], shortened[3]) = (0x05, 0xdc);
     assert_eq!(raw(&shortened), HELLO_V4.replace("5 of 57", "1448 of 1500"));

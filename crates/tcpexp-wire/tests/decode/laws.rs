@@ -112,7 +112,7 @@ fn held(packet: &Packet<'_>) -> usize {
 }
 
 #[test]
-fn the_ip_bytes_of_a_record_are_a_raw_record_of_the_same_packet() {
+fn the_ip_bytes_of_a_record_decode_as_a_raw_record_of_the_same_packet() {
     for (link, record) in valid() {
         let ip = ip_bytes(link, &record).unwrap();
         assert!(record.ends_with(ip));
@@ -126,7 +126,7 @@ fn the_ip_bytes_of_a_record_are_a_raw_record_of_the_same_packet() {
 }
 
 #[test]
-fn a_record_cut_anywhere_is_cut_or_the_same_packet_with_less_of_it() {
+fn a_truncated_record_is_skipped_or_yields_part_of_the_packet() {
     for (link, record) in plain() {
         let wire_bytes = u32::try_from(record.len()).unwrap();
         let whole = decode(link, &record, wire_bytes, Tunnels::Closed).unwrap();
@@ -181,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_packet_on_ethernet_reads_as_it_does_on_linux_cooked(
+    fn a_damaged_packet_decodes_alike_on_ethernet_and_linux_cooked(
         (link, record) in prop::sample::select(valid()),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
         kept: prop::sample::Index,
@@ -204,7 +204,7 @@ proptest! {
     }
 
     #[test]
-    fn a_valid_packet_reads_as_it_does_elsewhere(packet in any_valid()) {
+    fn a_valid_packet_decodes_as_in_etherparse(packet in any_valid()) {
         let ours = decode(LinkType::ETHERNET, &packet, 0, Tunnels::Closed).unwrap();
         let theirs = LaxSlicedPacket::from_ethernet(&packet).unwrap();
         let (source, destination): (std::net::IpAddr, std::net::IpAddr) = match theirs.net.unwrap() {

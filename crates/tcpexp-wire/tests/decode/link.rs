@@ -98,7 +98,7 @@ fn a_pppoe_session_carries_both_versions() {
 }
 
 #[test]
-fn ieee_802_3_frames_carry_ip_by_snap_and_by_its_own_access_point() {
+fn ieee_802_3_frames_carry_ip_by_snap_and_by_the_ip_access_point() {
     let length = [0x00, 0x41];
     let snap = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00];
     assert_eq!(seen_on_ethernet(&[&length, &snap, &hello_v4()]), HELLO_V4);
@@ -150,7 +150,7 @@ fn linux_cooked_v2_captures_carry_both_versions() {
 }
 
 #[test]
-fn raw_ip_is_of_the_version_it_says() {
+fn raw_ip_has_the_version_of_its_header() {
     for link in [LinkType::RAW, LinkType::BSD_RAW, LinkType::OPENBSD_RAW] {
         assert_eq!(seen(link, &hello_v4()), HELLO_V4);
         assert_eq!(seen(link, &hello_v6()), HELLO_V6);
@@ -159,7 +159,7 @@ fn raw_ip_is_of_the_version_it_says() {
 }
 
 #[test]
-fn raw_ip_of_one_version_is_only_that() {
+fn raw_ip_of_one_version_refuses_the_other() {
     assert_eq!(seen(LinkType::IPV4, &hello_v4()), HELLO_V4);
     assert_eq!(seen(LinkType::IPV6, &hello_v6()), HELLO_V6);
     assert_eq!(seen(LinkType::IPV4, &hello_v6()), "malformed IP header");
@@ -200,7 +200,7 @@ fn ppp_is_read_with_and_without_its_optional_bytes() {
 }
 
 #[test]
-fn cisco_hdlc_is_told_from_ppp_by_its_first_byte() {
+fn cisco_hdlc_differs_from_ppp_in_its_first_byte() {
     let cisco = [0x0f, 0, 0x08, 0x00];
     assert_eq!(
         seen(LinkType::PPP_HDLC, &stack(&[&cisco, &hello_v4()])),
@@ -218,14 +218,14 @@ fn an_unknown_link_type_is_not_supported() {
 }
 
 #[test]
-fn a_frame_longer_in_the_file_than_on_the_wire_is_read_as_it_is_in_the_file() {
+fn a_frame_longer_in_the_file_than_on_the_wire_has_its_file_length() {
     let frame = ethernet(IPV4, &hello_v4());
     let tunnels = tcpexp_wire::Tunnels::Closed;
     assert_eq!(seen_of(LinkType::ETHERNET, &frame, 0, tunnels), HELLO_V4);
 }
 
 #[test]
-fn an_empty_record_is_cut_whatever_its_link_type() {
+fn an_empty_record_is_truncated_for_every_link_type() {
     for link in (0..300).map(LinkType).filter(|link| link.is_supported()) {
         assert_eq!(
             seen(link, &[]),

@@ -34,13 +34,13 @@ fn every_field_of_the_tcp_header_is_read() {
 }
 
 #[test]
-fn a_cut_in_the_payload_keeps_the_length() {
+fn truncation_in_the_payload_keeps_the_length() {
     assert_eq!(cut_at(54), HELLO_V4.replace("hello", "he"));
     assert_eq!(cut_at(52), HELLO_V4.replace("hello", ""));
 }
 
 #[test]
-fn a_cut_in_the_options_loses_only_options() {
+fn truncation_in_the_options_loses_only_options() {
     for bytes in 40..52 {
         assert_eq!(cut_at(bytes), HELLO_V4.replace(" ts 7 3 hello", " "));
     }
@@ -54,7 +54,7 @@ fn a_cut_in_the_options_loses_only_options() {
 }
 
 #[test]
-fn a_cut_in_the_fixed_header_loses_the_packet() {
+fn truncation_in_the_fixed_header_loses_the_packet() {
     for bytes in 0..40 {
         assert_eq!(cut_at(bytes), CUT);
     }
@@ -82,7 +82,7 @@ fn a_tcp_header_longer_than_the_ip_payload_is_malformed() {
 }
 
 #[test]
-fn a_udp_datagram_has_the_payload_that_its_header_says() {
+fn a_udp_datagram_has_the_payload_length_of_its_header() {
     let datagram = ipv4(UDP, &udp(53, HELLO));
     let line = "10.0.0.1:40000 > 10.0.0.2:53 udp hello, 5 of 33 bytes";
     assert_eq!(seen(LinkType::RAW, &datagram), line);

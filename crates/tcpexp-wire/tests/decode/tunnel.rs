@@ -14,7 +14,7 @@ fn gre(header: &[u8], payload: &[u8]) -> String {
 }
 
 #[test]
-fn ip_in_ip_is_entered_when_asked() {
+fn ip_in_ip_is_decoded_if_enabled() {
     for outer in [ipv4, ipv6] {
         let four = outer(4, &hello_v4());
         assert_eq!(seen(LinkType::RAW, &four), "IP-in-IP tunnel not entered");
@@ -26,14 +26,14 @@ fn ip_in_ip_is_entered_when_asked() {
 }
 
 #[test]
-fn gre_is_entered_when_asked() {
+fn gre_is_decoded_if_enabled() {
     let packet = ipv4(GRE, &stack(&[&[0, 0, 8, 0], &hello_v4()]));
     assert_eq!(seen(LinkType::RAW, &packet), "GRE tunnel not entered");
     assert_eq!(seen_inside(LinkType::RAW, &packet), HELLO_V4);
 }
 
 #[test]
-fn each_optional_field_of_gre_is_passed_over() {
+fn each_optional_field_of_gre_is_skipped() {
     let (checksum, key, sequence) = (0x80_u8, 0x20, 0x10);
     for flags in [
         checksum,
@@ -59,7 +59,7 @@ fn gre_carries_ethernet_and_ppp() {
 }
 
 #[test]
-fn gre_that_carries_no_ip_is_not_ip() {
+fn gre_with_another_payload_is_not_ip() {
     assert_eq!(gre(&[0, 0, 0, 0], &[]), "not IP");
     assert_eq!(gre(&[0x40, 0, 8, 0, 0, 0, 0, 0], &hello_v4()), "not IP");
     assert_eq!(gre(&[0, 7, 8, 0], &hello_v4()), "not IP");
@@ -73,7 +73,7 @@ fn vxlan(port: u16, flags: u8) -> Vec<u8> {
 }
 
 #[test]
-fn vxlan_is_entered_when_asked() {
+fn vxlan_is_decoded_if_enabled() {
     for port in [4789, 8472] {
         assert_eq!(
             seen(LinkType::RAW, &vxlan(port, 8)),
@@ -84,7 +84,7 @@ fn vxlan_is_entered_when_asked() {
 }
 
 #[test]
-fn a_datagram_to_the_vxlan_port_without_a_vxlan_header_is_an_ordinary_one() {
+fn a_datagram_to_the_vxlan_port_without_a_vxlan_header_is_plain_udp() {
     let line = "10.0.0.1:40000 > 10.0.0.2:4789 udp 79 captured, 79 of 107 bytes";
     assert_eq!(seen(LinkType::RAW, &vxlan(4789, 0)), line);
     assert_eq!(seen_inside(LinkType::RAW, &vxlan(4789, 0)), line);
@@ -94,7 +94,7 @@ fn a_datagram_to_the_vxlan_port_without_a_vxlan_header_is_an_ordinary_one() {
 }
 
 #[test]
-fn a_datagram_to_the_vxlan_port_cut_before_it_tells_is_cut() {
+fn a_datagram_to_the_vxlan_port_truncated_before_its_header_is_truncated() {
     let packet = vxlan(4789, 8);
     for tunnels in [Tunnels::Closed, Tunnels::Entered] {
         let line = seen_of(LinkType::RAW, &packet[..32], packet.len(), tunnels);
@@ -103,14 +103,14 @@ fn a_datagram_to_the_vxlan_port_cut_before_it_tells_is_cut() {
 }
 
 #[test]
-fn an_inner_total_length_of_zero_is_what_the_outer_packet_has_left() {
+fn an_inner_total_length_of_zero_means_the_rest_of_the_outer_packet() {
     let mut inner = hello_v4();
     (inner[2], inner[3]) = (0, 0);
     assert_eq!(seen_inside(LinkType::RAW, &ipv4(4, &inner)), HELLO_V4);
 }
 
 #[test]
-fn eight_tunnels_are_followed_and_nine_are_not() {
+fn eight_nested_tunnels_are_decoded_and_nine_are_not() {
     let nested = |depth: usize| (0..depth).fold(hello_v4(), |inner, _| ipv4(4, &inner));
     assert_eq!(seen_inside(LinkType::RAW, &nested(8)), HELLO_V4);
     assert_eq!(

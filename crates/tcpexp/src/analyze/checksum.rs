@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_checksum_is_the_one_that_sha256sum_prints() {
+    fn the_checksum_matches_sha256sum() {
         // FIPS 180-4, example B.1.
         let (bytes, hex) = of("abc".as_bytes()).unwrap();
         assert_eq!(bytes, 3);

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_has_its_time_to_the_nanosecond() {
+    fn a_reply_has_its_time_in_nanoseconds() {
         let line = "[1767225609.778130] 64 bytes from 172.16.11.2: icmp_seq=17 ttl=63 time=40.1 ms";
         assert_eq!(
             answer(line),
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_are_none() {
+    fn other_lines_are_ignored() {
         for line in [
             "PING 172.16.11.2 (172.16.11.2) 56(84) bytes of data.",
             "[1767225609.778130] no answer yet for icmp_seq=3",

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_are_none() {
+    fn other_lines_are_ignored() {
         assert!(states("qdisc htb 1: dev right").is_none());
         assert!(states("{\"time_ns\": 1}").is_none());
     }

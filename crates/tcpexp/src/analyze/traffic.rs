@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_of_the_traffic_between_its_hosts_on_its_port() {
+    fn a_flow_belongs_to_the_traffic_of_its_hosts_and_port() {
         let mut names = TrafficNames::new(&[traffic("up", 5201, true), traffic("web", 80, false)]);
         let tcp = Protocol::Tcp;
         let flows = [

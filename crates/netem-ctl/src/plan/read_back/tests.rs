@@ -26,7 +26,7 @@ fn wrong(must: Must, output: &str) -> Vec<String> {
 }
 
 #[test]
-fn times_that_the_kernel_rounds_are_fine() {
+fn times_rounded_by_the_kernel_are_accepted() {
     let facts = vec![
         OptionFact::number("target", 5_000.0, 2.1),
         OptionFact::switch("ecn", true),
@@ -93,7 +93,7 @@ fn classes_are_read_as_text_and_as_json() {
 }
 
 #[test]
-fn a_second_filter_of_ours_is_a_mismatch() {
+fn a_duplicate_of_our_filter_is_a_mismatch() {
     let to = vec![(7_103, "all".into(), "tcxd-l".into())];
     let must = || Must::Redirects {
         device: "r0".into(),
@@ -115,7 +115,7 @@ fn a_second_filter_of_ours_is_a_mismatch() {
 }
 
 #[test]
-fn merging_of_packets_is_a_mismatch_and_what_cannot_be_on_is_not() {
+fn enabled_offload_is_a_mismatch_and_fixed_off_is_not() {
     let must = Must::NoOffload {
         device: "r0".into(),
     };
@@ -154,7 +154,7 @@ fn pipes_of_dummynet_are_read_back() {
 }
 
 #[test]
-fn rules_of_our_set_are_read_back_without_their_numbers() {
+fn ipfw_rules_of_our_set_are_compared_without_their_numbers() {
     let must = Must::Rules(vec![
         "pipe 7111 ip from 172.16.10.4/32 to any out via vtnet2".into(),
         "pipe 7101 ip from any to any out via vtnet2".into(),
@@ -165,7 +165,7 @@ fn rules_of_our_set_are_read_back_without_their_numbers() {
 }
 
 #[test]
-fn a_limit_that_is_higher_than_needed_is_fine() {
+fn a_limit_higher_than_needed_is_accepted() {
     let must = |exact| Must::Setting {
         name: "kern.hz".into(),
         value: 1_000,

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use super::*;
 
 #[test]
-fn whole_connection_is_told_in_three_lines() {
+fn whole_connection_has_three_lines() {
     assert_snapshot!(rendered("
         0.000 > S sackok ts 1 0 mss 1460 wscale 7
         0.040 < S. sackok ts 9 1 mss 1400 wscale 2
@@ -24,7 +24,7 @@ fn whole_connection_is_told_in_three_lines() {
 }
 
 #[test]
-fn offers_are_kept_by_direction_and_agreed_by_both() {
+fn options_are_offered_per_direction_and_agreed_by_both() {
     let connections = connections(
         "
         0.000 > S sackok mss 1460 wscale 7
@@ -45,7 +45,7 @@ fn offers_are_kept_by_direction_and_agreed_by_both() {
 }
 
 #[test]
-fn nothing_is_known_to_be_agreed_without_both_syns() {
+fn without_both_syns_no_option_is_known_to_be_agreed() {
     let unknown = [None; 3];
     for text in [
         "0.0 > S sackok",
@@ -67,7 +67,7 @@ fn nothing_is_known_to_be_agreed_without_both_syns() {
 }
 
 #[test]
-fn ecn_is_agreed_by_its_two_different_requests() {
+fn ecn_mode_follows_from_both_syns() {
     let ecn = |text| connections(text)[0].ecn;
     assert_eq!(ecn("0.0 > SEW\n0.1 < S.E"), Some(EcnMode::Classic));
     assert_eq!(ecn("0.0 > SEW\n0.1 < S."), Some(EcnMode::NotEcn));
@@ -84,7 +84,7 @@ fn ecn_is_agreed_by_its_two_different_requests() {
 }
 
 #[test]
-fn handshake_gives_the_whole_round_trip_wherever_it_is_captured() {
+fn handshake_yields_the_whole_round_trip_at_any_capture_point() {
     assert_snapshot!(rendered(AT_INITIATOR), @r"
     tcp open 40 ms, at initiator, handshake 40 ms
     forward: 2 sent, RTT 40 ms..40 ms
@@ -107,7 +107,7 @@ fn handshake_gives_the_whole_round_trip_wherever_it_is_captured() {
 }
 
 #[test]
-fn handshake_of_which_a_part_was_sent_twice_gives_no_round_trip() {
+fn retransmitted_handshake_yields_no_round_trip() {
     assert_snapshot!(rendered("
         0.000 > S
         1.000 > S
@@ -131,7 +131,7 @@ fn handshake_of_which_a_part_was_sent_twice_gives_no_round_trip() {
 }
 
 #[test]
-fn vantage_is_told_by_data_and_acks_where_the_handshake_was_not_captured() {
+fn vantage_is_inferred_from_data_and_acks_without_a_handshake() {
     assert_snapshot!(rendered("
         0.000 > 1:101(100)
         0.040 < 1:101(100)
@@ -153,7 +153,7 @@ fn vantage_is_told_by_data_and_acks_where_the_handshake_was_not_captured() {
 }
 
 #[test]
-fn ending_is_told_by_fin_and_rst() {
+fn ending_is_determined_by_fin_and_rst() {
     let ending = |text: &str| {
         connections(&format!("{AT_INITIATOR}{text}"))[0]
             .ending
@@ -170,14 +170,14 @@ fn ending_is_told_by_fin_and_rst() {
 }
 
 #[test]
-fn syn_alone_is_unanswered_and_a_refusal_is_a_reset() {
+fn lone_syn_is_unanswered_and_a_refused_one_is_reset() {
     let ending = |text| connections(text)[0].ending.name();
     assert_eq!(ending("0 > S\n1 > S\n3 > S"), "unanswered");
     assert_eq!(ending("0 > S\n0.04 < R. 0 ack 1"), "reset_by_responder");
 }
 
 #[test]
-fn one_way_of_a_connection_that_works_is_open() {
+fn one_captured_direction_of_a_working_connection_is_open() {
     let ending = |text| connections(text)[0].ending.name();
     assert_eq!(ending("0 > 1:101(100)\n1 > 101:201(100)"), "open");
     // The reverse direction takes another path, without a capture.
@@ -189,7 +189,7 @@ fn one_way_of_a_connection_that_works_is_open() {
 }
 
 #[test]
-fn datagrams_are_counted_and_nothing_else_is_told_of_them() {
+fn datagrams_are_only_counted() {
     assert_snapshot!(rendered("
         0.000 > udp 100
         0.010 > udp 100 tos 3
@@ -215,7 +215,7 @@ fn bytes_of_each_layer_are_counted() {
 }
 
 #[test]
-fn connections_side_by_side_do_not_mix() {
+fn concurrent_connections_do_not_mix() {
     assert_snapshot!(rendered("
         0.000 > S flow 1
         0.001 > S flow 2

@@ -16,20 +16,20 @@ fn reported(syn: &str, answer: &str, acks: &[&str]) -> Option<u64> {
 }
 
 #[test]
-fn steps_of_the_counter_are_packets_also_when_it_wraps() {
+fn counter_increments_are_packets_across_a_wrap() {
     let acks = ["AE. ack 1001", "AW. ack 3001", "E. ack 6001", "E. ack 9001"];
     // Counts 5, 6, 9 and 9.
     assert_eq!(reported("SAEW", "S.W", &acks), Some(4));
 }
 
 #[test]
-fn syn_that_arrives_marked_lets_the_counter_begin_higher() {
+fn marked_syn_raises_the_initial_counter() {
     assert_eq!(reported("SAEW", "S.AW", &["AW. ack 1001"]), Some(0));
     assert_eq!(reported("SAEW", "S.W", &["AW. ack 1001"]), Some(1));
 }
 
 #[test]
-fn overtaken_ack_takes_no_step_back() {
+fn overtaken_ack_does_not_decrease_the_counter() {
     let acks = [
         "AW. ack 3001 ts 30 1",
         "AE. ack 1001 ts 10 1",
@@ -39,7 +39,7 @@ fn overtaken_ack_takes_no_step_back() {
 }
 
 #[test]
-fn ack_of_so_many_packets_that_the_counter_may_have_wrapped_needs_the_option() {
+fn ack_of_enough_packets_to_wrap_the_counter_needs_the_option() {
     // From 5 to 7 in ten packets: two marked packets, or ten.
     assert_eq!(reported("SAEW", "S.W", &["AEW. ack 10001"]), None);
     assert_eq!(
@@ -53,14 +53,14 @@ fn ack_of_so_many_packets_that_the_counter_may_have_wrapped_needs_the_option() {
 }
 
 #[test]
-fn counter_of_bytes_wraps_at_24_bits() {
+fn byte_counter_wraps_at_24_bits() {
     let acks = ["AE. ack 1 ceb 16777000", "AEW. ack 10001 ceb 1784"];
     // The first ACK acknowledges nothing, so its count alone decides.
     assert_eq!(reported("SAEW", "S.W", &acks), Some(2));
 }
 
 #[test]
-fn classic_echo_counts_once_until_it_stops() {
+fn classic_echo_counts_once_until_it_ends() {
     let acks = [
         ". ack 1001",
         "E. ack 2001",

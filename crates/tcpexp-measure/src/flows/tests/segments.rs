@@ -27,7 +27,7 @@ fn direction(handshake: &str, text: &str, direction: Direction) -> String {
 }
 
 #[test]
-fn retransmissions_are_counted_by_what_set_them_off() {
+fn retransmissions_are_counted_by_cause() {
     assert_snapshot!(sent("
         0.100 > 1:1001(1000)
         0.101 > 1001:2001(1000)
@@ -46,7 +46,7 @@ fn retransmissions_are_counted_by_what_set_them_off() {
 }
 
 #[test]
-fn what_had_been_acknowledged_is_sent_again_spuriously() {
+fn retransmission_of_acknowledged_data_is_spurious() {
     assert_snapshot!(sent("
         0.100 > 1:1001(1000)
         0.101 > 1001:2001(1000)
@@ -57,7 +57,7 @@ fn what_had_been_acknowledged_is_sent_again_spuriously() {
 }
 
 #[test]
-fn part_of_a_segment_that_is_new_is_not_sent_again() {
+fn new_part_of_a_segment_is_not_retransmitted() {
     assert_snapshot!(sent("
         0.100 > 1:1001(1000)
         0.400 > 1:1501(1500)
@@ -65,7 +65,7 @@ fn part_of_a_segment_that_is_new_is_not_sent_again() {
 }
 
 #[test]
-fn at_the_sender_all_that_is_behind_its_place_was_sent_again() {
+fn at_the_sender_all_out_of_sequence_data_is_retransmitted() {
     // The capture missed the first transmission of 1001:2001; the identification of zero shows no
     // order.
     let gap = "
@@ -78,7 +78,7 @@ fn at_the_sender_all_that_is_behind_its_place_was_sent_again() {
 }
 
 #[test]
-fn at_the_receiver_counters_tell_what_was_overtaken_from_what_was_sent_again() {
+fn at_the_receiver_ip_ids_distinguish_reordered_from_retransmitted_data() {
     let text = "
         0.100 > 1:1001(1000) id 4 ts 10 1
         0.101 > 2001:3001(1000) id 6 ts 10 1
@@ -92,7 +92,7 @@ fn at_the_receiver_counters_tell_what_was_overtaken_from_what_was_sent_again() {
 }
 
 #[test]
-fn what_nothing_tells_about_is_undecided() {
+fn data_without_evidence_is_undecided() {
     // No identification, no timestamps, no round trip.
     assert_snapshot!(rendered("
         0.100 > 1:1001(1000) id 0
@@ -105,7 +105,7 @@ fn what_nothing_tells_about_is_undecided() {
 }
 
 #[test]
-fn bytes_captured_before_were_sent_again_whatever_else_comes_with_them() {
+fn captured_bytes_are_retransmitted_even_beside_new_bytes() {
     // Two segments retransmitted as one.
     assert_snapshot!(received("
         0.100 > 1:1001(1000) id 0
@@ -114,7 +114,7 @@ fn bytes_captured_before_were_sent_again_whatever_else_comes_with_them() {
 }
 
 #[test]
-fn copies_are_neither_sent_again_nor_unique() {
+fn duplicates_are_neither_retransmitted_nor_unique() {
     assert_snapshot!(sent("
         0.100 > 1:1001(1000) id 4
         0.100 > 1:1001(1000) id 4
@@ -124,7 +124,7 @@ fn copies_are_neither_sent_again_nor_unique() {
 }
 
 #[test]
-fn probes_of_an_idle_connection_and_of_a_closed_window_are_counted_apart() {
+fn keep_alives_and_zero_window_probes_are_counted_separately() {
     let text = "
         0.100 > 1:1001(1000)
         0.140 < ack 1001 win 0
@@ -140,7 +140,7 @@ fn probes_of_an_idle_connection_and_of_a_closed_window_are_counted_apart() {
 }
 
 #[test]
-fn duplicate_acks_and_duplicate_sacks_belong_to_the_way_they_go() {
+fn duplicate_acks_and_dsacks_count_in_their_own_direction() {
     let text = "
         0.100 > 1:1001(1000)
         0.101 > 1001:2001(1000)
@@ -160,7 +160,7 @@ fn duplicate_acks_and_duplicate_sacks_belong_to_the_way_they_go() {
 }
 
 #[test]
-fn only_congestion_experienced_is_a_mark() {
+fn only_congestion_experienced_counts_as_a_mark() {
     assert_snapshot!(sent("
         0.100 > 1:1001(1000) tos 2
         0.101 > 1001:2001(1000) tos 3
@@ -170,7 +170,7 @@ fn only_congestion_experienced_is_a_mark() {
 }
 
 #[test]
-fn bytes_that_were_never_captured_are_not_unique_bytes() {
+fn uncaptured_bytes_are_not_unique_bytes() {
     // 1001:3001 is missing in the capture.
     assert_snapshot!(received("
         0.100 > 1:1001(1000)
@@ -180,7 +180,7 @@ fn bytes_that_were_never_captured_are_not_unique_bytes() {
 }
 
 #[test]
-fn retransmission_ends_what_acks_tell_of_round_trips() {
+fn ack_of_retransmitted_data_yields_no_round_trip() {
     // The ACK may answer either transmission, and may have waited for the first segment.
     assert_snapshot!(sent("
         0.100 > 1:1001(1000)

@@ -37,12 +37,12 @@ fn echo(text: &mut String, echoes: &[&str]) {
 const NO_MARK: [&str; 10] = ["AE."; 10];
 
 #[test]
-fn counter_that_stands_still_is_no_congestion() {
+fn unchanged_counter_is_no_congestion() {
     assert_eq!(recoveries("SAEW", "S.W", NO_MARK), 0);
 }
 
 #[test]
-fn each_step_of_the_counter_is_a_reduction_also_when_it_wraps() {
+fn each_counter_increment_is_a_reduction_across_a_wrap() {
     let mut steps = NO_MARK;
     // ACE counts 5, 6, 7, 0, 1: from the fourth ACK on, one mark per round trip.
     for (place, count) in ["AW.", "AWE.", ".", "E.", "E.", "E.", "E."]
@@ -55,7 +55,7 @@ fn each_step_of_the_counter_is_a_reduction_also_when_it_wraps() {
 }
 
 #[test]
-fn answer_of_an_old_server_makes_the_flags_those_of_rfc_3168() {
+fn classic_syn_ack_selects_rfc_3168_flags() {
     let mut marked = ["."; 10];
     marked[4] = "E.";
     assert_eq!(recoveries("SAEW", "S.E", marked), 1);
@@ -66,7 +66,7 @@ fn answer_of_an_old_server_makes_the_flags_those_of_rfc_3168() {
 }
 
 #[test]
-fn without_the_handshake_the_highest_bit_shows_that_the_flags_are_a_counter() {
+fn without_a_handshake_the_highest_bit_reveals_the_counter() {
     let mut text = String::new();
     let mut marked = NO_MARK;
     marked[6..].fill("AW.");

@@ -93,7 +93,7 @@ const HANDSHAKE: &str = "
 ";
 
 #[test]
-fn window_shows_in_what_is_in_the_network_while_acks_are_answered() {
+fn window_equals_the_pipe_while_acks_release_data() {
     let text = format!(
         "{HANDSHAKE}
         0.041000 > 1:989(988) ts 41 900
@@ -122,7 +122,7 @@ fn window_shows_in_what_is_in_the_network_while_acks_are_answered() {
 }
 
 #[test]
-fn selective_acknowledgments_begin_a_recovery_that_reduces_the_window() {
+fn sack_starts_a_recovery_that_reduces_the_window() {
     assert_snapshot!(replay(&lossy("")), @r"
     0+4940 pipe 5 cwnd 10 application_limited slow_start
     0+4940 pipe 4 cwnd 10 application_limited slow_start
@@ -158,7 +158,7 @@ fn lossy(rest: &str) -> String {
 }
 
 #[test]
-fn what_is_sent_after_a_silence_is_no_threshold_of_the_recovery_before() {
+fn data_after_a_silence_does_not_set_the_earlier_threshold() {
     let text = format!(
         "{HANDSHAKE}
         0.041000 > 1:989(988) ts 41 900
@@ -188,7 +188,7 @@ fn what_is_sent_after_a_silence_is_no_threshold_of_the_recovery_before() {
 }
 
 #[test]
-fn a_probe_beyond_the_window_is_no_threshold_of_the_recovery_before() {
+fn a_probe_beyond_the_window_does_not_set_the_earlier_threshold() {
     let text = lossy("").replace(
         "0.166000 <",
         "0.125011 > 6917:7905(988) ts 125 984
@@ -203,7 +203,7 @@ fn a_probe_beyond_the_window_is_no_threshold_of_the_recovery_before() {
 }
 
 #[test]
-fn a_loss_in_a_recovery_begins_the_next_one_where_it_ends() {
+fn a_loss_in_a_recovery_starts_the_next_recovery_at_its_end() {
     let text = lossy("").replace(
         "0.125000 <",
         "0.085011 > 5929:6917(988) ts 85 944
@@ -228,7 +228,7 @@ fn a_loss_in_a_recovery_begins_the_next_one_where_it_ends() {
 }
 
 #[test]
-fn timeout_backs_off_and_leaves_one_segment_in_the_network() {
+fn timeout_reduces_the_pipe_to_one_segment() {
     let text = format!(
         "{HANDSHAKE}
         0.041000 > 1:989(988) ts 41 900
@@ -259,7 +259,7 @@ fn timeout_backs_off_and_leaves_one_segment_in_the_network() {
 }
 
 #[test]
-fn probe_of_the_tail_is_no_recovery() {
+fn tail_loss_probe_is_not_a_recovery() {
     let text = format!(
         "{HANDSHAKE}
         0.041000 > 1:989(988) ts 41 900
@@ -279,7 +279,7 @@ fn probe_of_the_tail_is_no_recovery() {
 }
 
 #[test]
-fn reduction_is_taken_back_when_the_original_turns_out_to_have_arrived() {
+fn reduction_is_undone_when_the_original_has_arrived() {
     let text = format!(
         "{HANDSHAKE}
         0.041000 > 1:989(988) ts 41 900
@@ -308,7 +308,7 @@ fn reduction_is_taken_back_when_the_original_turns_out_to_have_arrived() {
 }
 
 #[test]
-fn offsets_go_on_when_sequence_numbers_wrap() {
+fn offsets_increase_when_sequence_numbers_wrap() {
     let wrapping = "
         0.000 > S 4294965295 mss 1000 sackok
         0.040 < S. 0 ack 4294965296 mss 1000 sackok
@@ -329,7 +329,7 @@ fn offsets_go_on_when_sequence_numbers_wrap() {
 }
 
 #[test]
-fn without_sack_each_duplicate_ack_stands_for_a_segment() {
+fn without_sack_each_duplicate_ack_counts_as_a_segment() {
     let text = "
         0.000000 > S 0 mss 1000
         0.040000 < S. 0 ack 1 mss 1000

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use super::*;
 
 #[test]
-fn nothing_is_claimed_of_a_window_before_the_first_captured_data_is_acknowledged() {
+fn window_is_unknown_until_captured_data_is_acknowledged() {
     let text = "
         1.000 > 10001:11001(1000)
         1.001 < ack 9001
@@ -34,7 +34,7 @@ fn nothing_is_claimed_of_a_window_before_the_first_captured_data_is_acknowledged
 }
 
 #[test]
-fn window_of_unknown_scale_leaves_its_room_unknown() {
+fn unknown_window_scale_leaves_the_receive_window_unknown() {
     let text = "
         1.000 > 1:1001(1000)
         1.001 < ack 1 win 2
@@ -51,7 +51,7 @@ fn window_of_unknown_scale_leaves_its_room_unknown() {
 }
 
 #[test]
-fn gap_of_a_gigabyte_starts_the_state_anew() {
+fn gap_of_a_gigabyte_resets_the_state() {
     let text = "
         1.000 > 1:1001(1000)
         1.001 > 1001:2001(1000)
@@ -70,7 +70,7 @@ fn gap_of_a_gigabyte_starts_the_state_anew() {
 }
 
 #[test]
-fn scale_that_was_not_captured_is_bounded_by_what_the_sender_sent() {
+fn uncaptured_window_scale_has_a_lower_bound_from_the_flight_size() {
     let text = "
         1.000 > 1:1001(1000)
         1.001 < ack 1 win 1000
@@ -83,7 +83,7 @@ fn scale_that_was_not_captured_is_bounded_by_what_the_sender_sent() {
 }
 
 #[test]
-fn what_the_capture_missed_was_sent_all_the_same() {
+fn packets_missed_by_the_capture_count_as_sent() {
     let text = format!(
         "{HANDSHAKE}
         0.041000 > 1:989(988) ts 41 900
@@ -102,7 +102,7 @@ fn what_the_capture_missed_was_sent_all_the_same() {
 }
 
 #[test]
-fn at_a_receiver_without_timestamps_nothing_is_claimed() {
+fn at_a_receiver_without_timestamps_the_window_is_unknown() {
     let text = "
         0.000000 > S 0 mss 1000 sackok
         0.000010 < S. 0 ack 1 mss 1000 sackok
@@ -118,7 +118,7 @@ fn at_a_receiver_without_timestamps_nothing_is_claimed() {
 }
 
 #[test]
-fn at_a_receiver_timestamps_tell_what_the_sender_knew() {
+fn at_a_receiver_timestamps_reveal_the_acks_known_to_the_sender() {
     let text = "
         0.000000 > S 0 mss 1000 sackok ts 1 0
         0.000010 < S. 0 ack 1 mss 1000 sackok ts 900 1

@@ -14,7 +14,7 @@ fn compared(cells: &[(usize, u64)]) -> Vec<CellClass> {
 }
 
 #[test]
-fn cells_are_held_against_the_median_of_the_baseline() {
+fn cells_are_compared_to_the_median_of_the_baseline() {
     let rows = compared(&[(0, 8), (1, 4), (0, 10), (1, 5), (0, 3), (1, 6)]);
     let classes: Vec<_> = rows
         .iter()

@@ -100,7 +100,7 @@ fn check(values: &Values, expected: &[(Measure, Option<f64>)]) {
 }
 
 #[test]
-fn the_warm_up_counts_for_nothing() {
+fn the_warm_up_is_excluded() {
     let run = run(vec![sender("bulk", 0, &[1, 2, 10, 10, 16])]);
     check(
         &values(&run, 2, "bulk"),
@@ -123,7 +123,7 @@ fn the_warm_up_counts_for_nothing() {
 }
 
 #[test]
-fn a_sender_that_comes_late_is_measured_over_its_own_time() {
+fn a_late_sender_is_measured_over_its_own_time() {
     let run = run(vec![
         sender("bulk", 0, &[20, 20, 10, 10]),
         sender("bulk", 2, &[10, 6]),
@@ -145,7 +145,7 @@ fn a_sender_that_comes_late_is_measured_over_its_own_time() {
 }
 
 #[test]
-fn a_sender_that_gets_nothing_is_one_that_does_not_share() {
+fn a_starved_sender_has_no_max_min_ratio() {
     let mut starved = sender("bulk", 0, &[0, 0]);
     starved.arrived.clear();
     let run = run(vec![sender("bulk", 0, &[10, 10]), starved]);
@@ -161,7 +161,7 @@ fn a_sender_that_gets_nothing_is_one_that_does_not_share() {
 }
 
 #[test]
-fn one_sender_shares_with_nobody() {
+fn one_sender_has_no_fairness() {
     let run = run(vec![sender("bulk", 0, &[10, 10])]);
     let none = [
         Measure::Jain,
@@ -174,7 +174,7 @@ fn one_sender_shares_with_nobody() {
 }
 
 #[test]
-fn convergence_is_timed_from_the_last_start_and_within_the_warm_up_too() {
+fn convergence_is_measured_from_the_last_start_even_within_the_warm_up() {
     let first = sender("bulk", 0, &[20, 20, 18, 15, 10, 11, 10]);
     let second = sender("bulk", 2, &[2, 5, 10, 9, 10]);
     let run = run(vec![first, second]);
@@ -187,7 +187,7 @@ fn convergence_is_timed_from_the_last_start_and_within_the_warm_up_too() {
 }
 
 #[test]
-fn flows_that_never_share_have_not_converged() {
+fn flows_with_unequal_shares_never_converge() {
     let run = run(vec![
         sender("bulk", 0, &[18; 5]),
         sender("bulk", 0, &[2; 5]),
@@ -199,7 +199,7 @@ fn flows_that_never_share_have_not_converged() {
 }
 
 #[test]
-fn fairness_among_all_classes_is_that_of_bulk_senders() {
+fn fairness_among_all_classes_covers_bulk_senders() {
     let mut stream = sender("voice", 0, &[1, 1]);
     stream.is_bulk = false;
     let run = run(vec![
@@ -226,7 +226,7 @@ fn fairness_among_all_classes_is_that_of_bulk_senders() {
 }
 
 #[test]
-fn a_probe_has_round_trip_times_and_is_in_no_sum() {
+fn a_probe_has_round_trip_times_and_enters_no_sum() {
     let mut ping = sender("ping", 0, &[0, 0]);
     (ping.is_bulk, ping.is_probe) = (false, true);
     ping.arrived.clear();
@@ -253,7 +253,7 @@ fn a_probe_has_round_trip_times_and_is_in_no_sum() {
 }
 
 #[test]
-fn only_what_is_sent_in_the_window_can_be_lost_in_it() {
+fn only_packets_sent_in_the_window_count_as_lost_in_it() {
     let mut bulk = sender("bulk", 0, &[8, 8, 8]);
     let fate = |millis, packets, is_lost| Fate {
         at: at(millis),
@@ -280,7 +280,7 @@ fn only_what_is_sent_in_the_window_can_be_lost_in_it() {
 }
 
 #[test]
-fn what_no_capture_tells_is_not_known() {
+fn unmeasured_figures_are_unknown() {
     let mut bulk = sender("bulk", 0, &[8, 8]);
     (bulk.fates, bulk.retransmitted, bulk.segment) = (None, None, None);
     let mut run = run(vec![bulk, sender("bulk", 0, &[8, 8])]);
@@ -299,7 +299,7 @@ fn what_no_capture_tells_is_not_known() {
 }
 
 #[test]
-fn what_queues_add_is_told_by_the_base_of_each_path() {
+fn queueing_delay_is_relative_to_the_base_of_each_path() {
     let mut near = sender("bulk", 0, &[8, 8]);
     near.rtts = [(100, 99), (1000, 60), (1200, 70)]
         .map(|(when, rtt)| (at(when), TimeDelta::from_millis(rtt)))
@@ -329,7 +329,7 @@ fn what_queues_add_is_told_by_the_base_of_each_path() {
 }
 
 #[test]
-fn a_transfer_that_did_not_end_took_longer_than_the_others() {
+fn an_unfinished_transfer_ranks_as_the_longest() {
     let mut files = sender("web", 0, &[8, 8, 8]);
     let transfer = |millis, completion: Option<i64>| Transfer {
         at: at(millis),
@@ -358,7 +358,7 @@ fn a_transfer_that_did_not_end_took_longer_than_the_others() {
 }
 
 #[test]
-fn the_rate_follows_a_change_and_the_queue_drains() {
+fn rate_and_queue_settle_after_a_change() {
     // The link has 20 Mbit/s, and 10 from second 3 on; what comes out has a twentieth of headers.
     let mut bulk = sender("bulk", 0, &[19, 19, 19, 14, 9, 9, 10, 9]);
     let rtts = [40, 60, 60, 120, 110, 75, 70, 79];
@@ -391,7 +391,7 @@ fn the_rate_follows_a_change_and_the_queue_drains() {
 
 proptest! {
     #[test]
-    fn shares_do_not_depend_on_where_bins_are_cut(offset in 0_i64..1000) {
+    fn shares_do_not_depend_on_bin_boundaries(offset in 0_i64..1000) {
         let (mut a, mut b) = (sender("bulk", 0, &[12; 8]), sender("bulk", 0, &[4; 8]));
         for bin in a.arrived.iter_mut().chain(&mut b.arrived) {
             bin.start = bin.start + TimeDelta::from_millis(offset);

@@ -123,12 +123,12 @@ mod tests {
     }
 
     #[test]
-    fn data_that_goes_on_for_seconds_advances() {
+    fn data_sent_over_seconds_advances() {
         assert!(advancing_of(200, 10, false) >= 90);
     }
 
     #[test]
-    fn window_that_may_be_sent_again_does_not_advance() {
+    fn window_that_may_be_retransmitted_does_not_advance() {
         assert_eq!(advancing_of(64, 1, false), 0);
         assert_eq!(advancing_of(200, 10, true), 0);
     }

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn capture_doubles_if_nearly_all_data_follows_its_like_at_once() {
+    fn capture_doubles_if_nearly_all_data_has_an_immediate_duplicate() {
         let at_once = TimeDelta::from_micros(2);
         assert!(twins(10, TimeDelta::ZERO).are_the_rule());
         assert!(twins(10, at_once).are_the_rule());

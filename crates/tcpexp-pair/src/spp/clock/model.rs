@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn skew_is_found_to_a_millionth_where_one_way_is_clean() {
+    fn skew_is_exact_to_1_ppm_if_one_direction_has_no_queue() {
         for skew_ppm in [-200, -20, 20, 200] {
             let scene = Scene {
                 skew_ppm,
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn skew_is_found_below_bursts_both_ways() {
+    fn skew_is_found_despite_bursts_in_both_directions() {
         let scene = Scene {
             skew_ppm: 200,
             ..Scene::default()
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn skew_is_found_from_one_way_alone() {
+    fn skew_is_found_from_one_direction_alone() {
         for rates in [[400, 0], [0, 400]] {
             let scene = Scene {
                 rates,
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_of_one_rate_show_no_skew() {
+    fn clocks_of_equal_rate_have_no_skew() {
         for owd_ns in [clean, queue_out, bursts, noise] {
             for seconds in [1, 5, 30] {
                 let scene = Scene {
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_crossings_do_no_harm() {
+    fn wrong_matches_do_not_change_the_model() {
         let scene = Scene {
             wrong_every: Some(200),
             skew_ppm: 100,
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn offset_has_the_one_bound_that_one_way_gives() {
+    fn one_direction_yields_one_bound_of_the_offset() {
         let out = Scene {
             rates: [400, 0],
             ..Scene::default()
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_that_is_set_is_found_with_its_records() {
+    fn clock_step_is_found_at_its_record() {
         let at_ns = 11 * SECOND + 111_111;
         for size in [-2 * HOUR, -SECOND, -30 * MS, 30 * MS, SECOND, 2 * HOUR] {
             for point in Point::BOTH {
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn longer_route_is_no_step() {
+    fn longer_route_is_not_a_clock_step() {
         for path_directions in [
             &[PathDirection::Out][..],
             &[PathDirection::Back],
@@ -532,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn link_that_stalls_both_ways_is_no_step() {
+    fn link_stall_in_both_directions_is_not_a_clock_step() {
         let model = Scene::default().model(|path_direction, sent_ns| {
             let arrived = sent_ns + clean(path_direction, sent_ns);
             let stalled = 12_000 * MS..12_100 * MS;
@@ -546,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_reach_the_far_point_later_on_the_timeline_too() {
+    fn arrivals_follow_departures_on_the_timeline() {
         let scene = Scene {
             skew_ppm: -150,
             set: vec![
@@ -573,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn unsampled_records_next_to_a_step_are_placed_by_their_time() {
+    fn unsampled_records_near_a_clock_step_are_placed_by_their_time() {
         let at_ns = 11 * SECOND + 111_111;
         for size in [-HOUR, HOUR] {
             let scene = Scene {
@@ -591,7 +591,7 @@ mod tests {
     }
 
     #[test]
-    fn share_of_skew_makes_round_trips_of_both_points_true() {
+    fn skew_share_makes_round_trips_of_both_points_agree() {
         for skew_ppm in [-200, 200] {
             let scene = Scene {
                 skew_ppm,
@@ -616,7 +616,7 @@ mod tests {
     }
 
     #[test]
-    fn few_packets_give_an_offset_and_no_skew() {
+    fn few_packets_yield_an_offset_and_no_skew() {
         let (crossings, _) = Scene {
             skew_ppm: 200,
             ..Scene::default()
@@ -636,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_at_one_time_show_no_skew() {
+    fn packets_at_one_time_yield_no_skew() {
         let (mut crossings, _) = Scene::default().run(clean);
         let first = crossings[0];
         for crossing in &mut crossings {
@@ -697,7 +697,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
         #[test]
-        fn noise_alone_is_neither_skew_nor_step(seed in 0..1_000_000_i64, seconds in 1..10_i64) {
+        fn noise_is_neither_skew_nor_clock_step(seed in 0..1_000_000_i64, seconds in 1..10_i64) {
             let model = Scene { seconds, ..Scene::default() }.model(|path_direction, sent_ns| {
                 let delay = if seed % 2 == 0 { noise } else { bursts };
                 delay(path_direction, sent_ns + seed * SECOND)
@@ -708,7 +708,7 @@ mod tests {
     }
 
     #[test]
-    fn burst_of_mistaken_packets_does_not_make_the_round_trip_negative() {
+    fn burst_of_wrong_matches_does_not_make_the_round_trip_negative() {
         let in_ms = |owds: &[i64]| -> Vec<i64> { owds.iter().map(|owd| owd * MS).collect() };
         let (out, burst) = (in_ms(&[20, 21, 25, 26]), in_ms(&[-90, -89, -88]));
         let back = in_ms(&[10, 11, 12, 13]);
@@ -730,7 +730,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_wander_a_little_make_no_packet_mistaken() {
+    fn small_clock_wander_makes_no_match_wrong() {
         let (out, back) = (vec![0, MS, 2 * MS], vec![-2 * MS, -MS, 0]);
         assert_eq!(fewest_mistaken(&[out, back], TimeDelta::ZERO), [0, 0]);
     }

@@ -179,7 +179,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn true_offset_lies_between_the_bounds_whatever_the_delays_and_ticks(
+        fn true_offset_lies_between_the_bounds_for_all_delays_and_ticks(
             offset in -1_000_000..1_000_000_i64,
             assumed_micros in -1_000_000..1_000_000_i64,
             out in prop::collection::vec((0..10_000_000_i64, 0..200_000_i64), 1..40),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn symmetric_path_leaves_nothing_but_the_resolution_of_the_clocks() {
+    fn on_a_symmetric_path_the_error_is_the_clock_resolution() {
         let least = [Some(micros(101_030)), Some(micros(98_970))];
         let bound = assumed(micros(7)).settled(least, &DelayError::default(), false);
         let symmetric = assumed(micros(7)).settled(least, &DelayError::default(), true);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn error_is_never_negative_and_unknown_where_packets_contradict_each_other() {
+    fn error_is_not_negative_and_unknown_if_packets_contradict_each_other() {
         let a_little = [Some(micros(20)), Some(micros(-50))];
         let found = assumed(micros(0)).settled(a_little, &DelayError::default(), false);
         assert_eq!(found.error(), Some(micros(15)));

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_at_even_times_show_no_tick() {
+    fn evenly_spaced_packets_reveal_no_tick() {
         let mut meter = TickMeter::default();
         for packet in (0..100).filter(|packet| packet % 9 != 5) {
             meter.observe(Timestamp::from_nanos(packet * 20_000_000));

@@ -117,7 +117,7 @@ mod tests {
     use tcpexp_units::Skew;
 
     #[test]
-    fn record_next_to_a_jump_goes_to_the_side_its_time_is_nearer_to() {
+    fn record_near_a_clock_step_belongs_to_the_nearer_side() {
         let turn = Turn {
             last_before: 10,
             middle: Timestamp::from_nanos(500),

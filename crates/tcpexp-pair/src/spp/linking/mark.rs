@@ -194,7 +194,7 @@ mod tests {
     };
 
     #[test]
-    fn like_datagram_is_no_copy_once_ip_ids_may_have_run_out() {
+    fn identical_datagram_is_no_duplicate_once_ip_ids_may_have_wrapped() {
         assert!(DATAGRAM.is_copy_after(MILLISECOND));
         assert!(!DATAGRAM.is_copy_after(SECOND));
         let without_id = Mark {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn like_segment_is_a_copy_where_no_retransmission_can_look_like_it() {
+    fn identical_segment_is_a_duplicate_if_it_cannot_be_a_retransmission() {
         let segment = Mark {
             is_tcp: true,
             ..DATAGRAM

@@ -58,7 +58,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn number_is_whole_again_as_long_as_fewer_than_2_to_the_32_follow(number in 0..u64::MAX / 2, later: u32) {
+        fn record_number_is_restored_within_2_to_the_32_records(number in 0..u64::MAX / 2, later: u32) {
             prop_assert_eq!(whole(low_half(number), number + u64::from(later)), number);
         }
     }

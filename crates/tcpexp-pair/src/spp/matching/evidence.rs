@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledged_data_that_left_once_and_was_not_seen_arriving_was_missed() {
+    fn acknowledged_data_sent_once_and_not_captured_on_arrival_was_missed() {
         let evidence = evidence(&[1, 2, 3, 4], &[1, 2, 4], 5);
         assert_eq!(of(&evidence, 3), Absence::Missed);
     }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledged_data_that_left_twice_and_was_not_seen_arriving_was_lost_or_missed() {
+    fn acknowledged_data_sent_twice_and_not_captured_on_arrival_was_lost_or_missed() {
         let evidence = evidence(&[1, 2, 3, 4, 3], &[1, 2, 4], 5);
         assert_eq!(of(&evidence, 3), Absence::LostOrMissed);
     }
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_seen_in_any_order_are_one_range_once_the_holes_are_filled() {
+    fn ranges_merge_once_the_holes_are_filled() {
         let evidence = evidence(&[], &[5, 1, 3, 2, 4, 9, 7], 1);
         let seen: Vec<i64> = evidence
             .seen

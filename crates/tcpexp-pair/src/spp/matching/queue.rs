@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_in_the_queue_is_found_once(order in Just((0..60_u64).collect::<Vec<_>>()).prop_shuffle(), lag in 1..40_u64) {
+        fn each_queued_packet_is_found_once(order in Just((0..60_u64).collect::<Vec<_>>()).prop_shuffle(), lag in 1..40_u64) {
             let mut queue = Queue::default();
             let mut arrivals = order.into_iter();
             for number in 0..60 {

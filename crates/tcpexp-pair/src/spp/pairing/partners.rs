@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn departures_tell_those_arrivals_apart_that_are_settled_only_later() {
+    fn departures_that_distinguish_later_arrivals_are_kept() {
         let mut pairing = Pairing::default();
         let depart = |pairing: &mut Pairing, settled, nanos| {
             let at = Timestamp::from_nanos(nanos);
