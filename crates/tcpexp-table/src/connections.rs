@@ -36,22 +36,22 @@ impl ConnectionRow {
 /// The columns of `tcpexp flows`.
 pub fn connection_columns() -> Columns<ConnectionRow> {
     let columns = Columns::named("flows")
-        .text("capture", "The capture file, as it was named.", |row: &ConnectionRow| Arc::clone(&row.capture))
+        .text("capture", "The capture file, as given on the command line.", |row: &ConnectionRow| Arc::clone(&row.capture))
         .id("flow_id", "The flow's number in this capture, counted from 0 in order of first appearance.", |row| row.connection.flow.0)
         .text("protocol", "Transport protocol: tcp or udp.", |row| row.connection.protocol.name())
         .text("initiator", "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443.", |row| row.connection.initiator.to_string())
         .text("responder", "Address and port of the responder.", |row| row.connection.responder.to_string())
-        .text("initiator_known", "How the initiator is known: it sent the SYN (syn), it got the SYN with ACK (syn_ack), or it only sent the first packet captured (first_packet).", |row| row.connection.initiator_known.name())
+        .text("initiator_known", "Evidence for the initiator: it sent the SYN (syn), received the SYN-ACK (syn_ack), or only sent the first captured packet (first_packet).", |row| row.connection.initiator_known.name())
         .time("first_ns", "Capture time of the flow's first packet: nanoseconds since 1970-01-01 UTC.", |row| row.connection.first_at)
-        .span("duration_ns", "From the flow's first packet to its last, either direction, in nanoseconds.", |row| row.connection.duration)
-        .maybe_text("ending", "How it ended: closed (FIN from both ends), half_closed_by_ or reset_by_ one of them, unanswered, or open while the capture ran. Null for UDP.", |row| (row.connection.protocol == Protocol::Tcp).then(|| row.connection.ending.name()))
-        .maybe_text("vantage", "Where the capture was taken: at the initiator, at the responder, or between; from the round trips to either end in the handshake or by data and their ACKs. Null if one of them was not seen.", |row| row.connection.vantage.map(tcpexp_measure::Vantage::name))
-        .maybe_span("handshake_rtt_ns", "From the SYN to the ACK of its answer in nanoseconds, the whole round trip. Null if a part was not captured or was sent twice.", |row| row.connection.handshake_rtt)
+        .span("duration_ns", "Time from the flow's first to its last packet in either direction, in nanoseconds.", |row| row.connection.duration)
+        .maybe_text("ending", "How the connection ended: closed (FIN from both ends), half_closed_by_ or reset_by_ an end, unanswered, or open at the end of the capture. Null for UDP.", |row| (row.connection.protocol == Protocol::Tcp).then(|| row.connection.ending.name()))
+        .maybe_text("vantage", "Position of the capture: at the initiator, at the responder, or between; from the round trips to both ends in the handshake or by data and ACKs. Null if one of the two is unknown.", |row| row.connection.vantage.map(tcpexp_measure::Vantage::name))
+        .maybe_span("handshake_rtt_ns", "Time from the SYN to the ACK of the SYN-ACK, the whole round trip, in nanoseconds. Null if a part was not captured or was retransmitted.", |row| row.connection.handshake_rtt)
         .maybe_flag("sack", "Whether both SYNs permit selective acknowledgments (RFC 2018). Null without both SYNs.", |row| row.connection.sack)
         .maybe_flag("timestamps", "Whether both SYNs carry timestamps (RFC 7323). Null without both SYNs.", |row| row.connection.timestamps)
         .maybe_flag("window_scaling", "Whether both SYNs offer window scaling (RFC 7323). Null without both SYNs.", |row| row.connection.window_scaling)
         .maybe_text("ecn", "How the ends agreed to report congestion marks: none, classic (RFC 3168) or accurate (RFC 9768). Null without both SYNs.", |row| row.connection.ecn.map(EcnMode::name))
-        .text("direction", "The direction that the columns from here on are about: forward (initiator to responder) or reverse.", |row| row.direction.name());
+        .text("direction", "Direction of all following columns: forward (initiator to responder) or reverse.", |row| row.direction.name());
     let columns = sizes(columns, ConnectionRow::summary, |row| {
         row.connection.duration
     });
@@ -66,17 +66,17 @@ pub(crate) fn sizes<R: 'static>(
     duration: fn(&R) -> TimeDelta,
 ) -> Builder<R> {
     columns
-        .maybe_id("mss_bytes", "Maximum segment size that this direction's SYN announces to the other end, in bytes. Null without it.", move |row| of(row).offer.as_ref()?.mss.map(u32::from))
-        .maybe_id("window_scale", "Window scale shift that this direction's SYN offers. Null without it.", move |row| of(row).offer.as_ref()?.window_scale.map(u32::from))
+        .maybe_id("mss_bytes", "Maximum segment size that this direction's SYN announces to the other end, in bytes. Null if the option is absent.", move |row| of(row).offer.as_ref()?.mss.map(u32::from))
+        .maybe_id("window_scale", "Window scale shift that this direction's SYN offers. Null if the option is absent.", move |row| of(row).offer.as_ref()?.window_scale.map(u32::from))
         .count("packets", "Packets of this direction.", move |row| of(row).packets)
         .count("data_packets", "Packets with payload.", move |row| of(row).data_packets)
         .count("wire_bytes", "Bytes on the wire, link headers included.", move |row| of(row).wire_bytes)
         .count("ip_bytes", "Bytes of the IP datagrams.", move |row| of(row).ip_bytes)
         .count("payload_bytes", "Bytes of transport payload.", move |row| of(row).payload_bytes)
-        .count("unique_bytes", "Bytes of payload without those captured before; for UDP all of them.", move |row| of(row).unique_bytes)
-        .maybe_count("largest_payload_bytes", "The largest payload of one packet, in bytes; more than a segment where offload is at work. Null without payload.", move |row| of(row).largest_payload_bytes.map(u64::from))
-        .maybe_count("throughput_bps", "IP bytes over the flow's duration, in bits per second. Null if the flow took no time.", move |row| rate_bps(of(row).ip_bytes, duration(row)))
-        .maybe_count("goodput_bps", "Unique payload over the flow's duration, in bits per second. Null if the flow took no time.", move |row| rate_bps(of(row).unique_bytes, duration(row)))
+        .count("unique_bytes", "Bytes of payload, without those captured earlier; for UDP all bytes.", move |row| of(row).unique_bytes)
+        .maybe_count("largest_payload_bytes", "Largest payload of one packet, in bytes; exceeds a segment if the host uses segmentation offload. Null without payload.", move |row| of(row).largest_payload_bytes.map(u64::from))
+        .maybe_count("throughput_bps", "IP bytes over the flow's duration, in bits per second. Null if the duration is zero.", move |row| rate_bps(of(row).ip_bytes, duration(row)))
+        .maybe_count("goodput_bps", "Unique payload over the flow's duration, in bits per second. Null if the duration is zero.", move |row| rate_bps(of(row).unique_bytes, duration(row)))
 }
 
 /// Adds the columns for out-of-order packets, retransmissions and other anomalies.
@@ -89,23 +89,23 @@ pub(crate) fn behind_their_place<R: 'static>(
         causes.iter().map(packets).sum()
     };
     columns
-        .count("retransmitted_packets", "Packets sent again. At the sender all that come behind their place; elsewhere those that its counters (IPv4 Identification, TSval) or, where these are silent, the time show to have been sent again.", move |row| of(row).retransmissions().packets)
-        .count("retransmitted_bytes", "Bytes of payload sent again.", move |row| of(row).retransmissions().bytes)
-        .count("fast_retransmitted_packets", "Of retransmitted_packets, set off by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985).", move |row| by_cause(row, &[Cause::FastRetransmit, Cause::ReorderingTimer]))
-        .count("timeout_retransmitted_packets", "Of retransmitted_packets, set off by a timeout or in the recovery after it (RFC 6298).", move |row| by_cause(row, &[Cause::Timeout, Cause::AfterTimeout]))
+        .count("retransmitted_packets", "Retransmitted packets. At the sender all out-of-sequence packets; elsewhere those that the IPv4 Identification, the TSval or, without these, the time identify as retransmitted.", move |row| of(row).retransmissions().packets)
+        .count("retransmitted_bytes", "Retransmitted bytes of payload.", move |row| of(row).retransmissions().bytes)
+        .count("fast_retransmitted_packets", "Of retransmitted_packets, those triggered by duplicate or selective ACKs (RFC 5681, RFC 6675, RFC 8985).", move |row| by_cause(row, &[Cause::FastRetransmit, Cause::ReorderingTimer]))
+        .count("timeout_retransmitted_packets", "Of retransmitted_packets, those sent on a timeout or in the recovery after it (RFC 6298).", move |row| by_cause(row, &[Cause::Timeout, Cause::AfterTimeout]))
         .count("tail_loss_probe_packets", "Of retransmitted_packets, probes for a lost tail (RFC 8985).", move |row| by_cause(row, &[Cause::TailLossProbe]))
-        .count("spurious_packets", "Of retransmitted_packets, spurious ones: their bytes had all been acknowledged before. At the sender they have no other cause; elsewhere their ACK may have been lost, and they are counted under a cause too.", move |row| of(row).spurious_packets)
+        .count("spurious_packets", "Of retransmitted_packets, those whose bytes had all been acknowledged. At the sender they have no other cause; elsewhere they also count under a cause, because their ACK may have been lost.", move |row| of(row).spurious_packets)
         .count("reordered_packets", "Packets overtaken on the path.", move |row| of(row).reordered_packets)
-        .count("undecided_packets", "Packets behind their place of which nothing tells whether they were overtaken or sent again.", move |row| of(row).undecided_packets)
-        .count("duplicate_packets", "Second records of a packet at the capture, and duplicates made on the path.", move |row| of(row).duplicate_packets)
+        .count("undecided_packets", "Out-of-sequence packets that may be reordered or retransmitted.", move |row| of(row).undecided_packets)
+        .count("duplicate_packets", "Duplicate records of a packet in the capture, and duplicates made on the path.", move |row| of(row).duplicate_packets)
         .count("keep_alive_packets", "Keep-alive probes (RFC 9293, section 3.8.4).", move |row| of(row).keep_alive_packets)
         .count("window_probe_packets", "Probes of a closed window (RFC 9293, section 3.8.6.1).", move |row| of(row).window_probe_packets)
         .count("duplicate_ack_packets", "Duplicate ACKs that this direction carries (RFC 5681, section 2).", move |row| of(row).duplicate_ack_packets)
-        .count("zero_window_packets", "Packets of this direction that close their sender's own receive window.", move |row| of(row).zero_window_packets)
-        .count("duplicate_sack_packets", "Packets of this direction that tell of data that arrived twice (RFC 2883).", move |row| of(row).duplicate_sack_packets)
-        .count("ce_packets", "Packets captured with the mark congestion experienced (RFC 3168).", move |row| of(row).ce_packets)
+        .count("zero_window_packets", "Packets of this direction that announce a receive window of zero.", move |row| of(row).zero_window_packets)
+        .count("duplicate_sack_packets", "Packets of this direction that report duplicate data by D-SACK (RFC 2883).", move |row| of(row).duplicate_sack_packets)
+        .count("ce_packets", "Packets captured with the Congestion Experienced mark (RFC 3168).", move |row| of(row).ce_packets)
         .count("ce_bytes", "Bytes of the IP datagrams of ce_packets.", move |row| of(row).ce_bytes)
-        .maybe_count("ce_reported_packets", "Packets of this direction that its receiver reports as marked: by the ACE counter and the AccECN option (RFC 9768); with RFC 3168, how often ECE was set anew, so at least as many. Null if the handshake was not captured, or where one ACK covers so many packets that the counter may have wrapped.", move |row| of(row).ce_reported_packets)
+        .maybe_count("ce_reported_packets", "Packets of this direction that its receiver reports as marked: by the ACE counter and the AccECN option (RFC 9768), or with RFC 3168 the number of times ECE was set, a lower bound. Null if the handshake was not captured, or if one ACK covers so many packets that the counter may have wrapped.", move |row| of(row).ce_reported_packets)
 }
 
 /// Adds the columns for round-trip times from ACKs.

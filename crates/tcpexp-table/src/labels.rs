@@ -55,17 +55,17 @@ pub(crate) fn sender_label_columns<R: 'static>(
     numbered(columns, move |row| (label(row).flow, label(row).protocol))
         .maybe_text(
             "initiator",
-            "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443. In a log, of the end that the log calls its own. Null where a log names no endpoints.",
+            "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443. In a log, of the local end. Null if a log names no endpoints.",
             move |row| Some(label(row).ends?.0.to_string()),
         )
         .maybe_text(
             "responder",
-            "Address and port of the responder, or of the end that a log calls the other one. Null where a log names no endpoints.",
+            "Address and port of the responder; in a log, of the remote end. Null if a log names no endpoints.",
             move |row| Some(label(row).ends?.1.to_string()),
         )
         .maybe_text(
             "capture",
-            "The capture that tells it, and on whose clock its times are: src or dst. Null for a log.",
+            "Capture of the row, whose clock its times use: src or dst. Null for a log.",
             move |row| label(row).capture.map(Point::name),
         )
 }
@@ -116,12 +116,12 @@ pub(crate) fn pair_columns<R: 'static>(
         })
         .maybe_text(
             "initiator_at_dst",
-            "Address and port of the initiator as seen at the destination point. Null when no address or port was translated on the way.",
+            "Address and port of the initiator as seen at the destination point. Null if no address or port was translated on the path.",
             move |row| Some(pair(row).translated?.0.to_string()),
         )
         .maybe_text(
             "responder_at_dst",
-            "Address and port of the responder as seen at the destination point. Null when no address or port was translated on the way.",
+            "Address and port of the responder as seen at the destination point. Null if no address or port was translated on the path.",
             move |row| Some(pair(row).translated?.1.to_string()),
         )
 }

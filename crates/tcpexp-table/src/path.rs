@@ -12,14 +12,14 @@ pub fn path_columns() -> Columns<Labelled<PathPacket>> {
         Columns::named("path"),
         |row: &Labelled<PathPacket>| &row.flow,
     )
-        .text("direction", "Which way the packet went within its flow: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
-        .text("way", "Which way it went between the points: out (first capture to second) or back.", |row| row.row.path_direction.name())
-        .text("fate", "What became of it: delivered (seen at both points), lost (it left and never arrived, though that capture was running), missed (it arrived, as its acknowledgment shows, and the capture there missed it), lost_or_missed (one or the other: that capture is known to miss packets, or of several packets with the same bytes one arrived unseen), ambiguous (like another one in every field that identifies a packet), outside (the other capture may not have been running), copy (a second record of it where it left), duplicate (it arrived once more) or unseen (it arrived and was not seen leaving).", |row| row.row.fate.name());
+        .text("direction", "Direction of the packet within its flow: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
+        .text("way", "Direction of the packet between the points: out (first capture to second) or back.", |row| row.row.path_direction.name())
+        .text("fate", "Fate of the packet: delivered (captured at both points), lost (sent and never captured at the other point while that capture was running), missed (acknowledged, so it arrived, but the capture there missed it), lost_or_missed (one of the two: that capture is known to miss packets, or one of several packets with the same bytes arrived uncaptured), ambiguous (equal to another packet in every identifying field), outside (the other capture may not have been running), copy (duplicate record at the sending point), duplicate (arrived a second time) or unseen (captured on arrival but not on departure).", |row| row.row.fate.name());
     let columns = delays(places(columns));
     reordering(columns)
-        .count("packets", "How many packets of the path the row stands for: more than one for those that a host's segmentation offload (TSO, GRO) had in one piece, and for those that cannot be told apart.", |row| row.row.packets)
+        .count("packets", "Packets on the path that the row stands for: more than one for a super-packet of segmentation offload (TSO, GRO), and for indistinguishable packets.", |row| row.row.packets)
         .count("payload_bytes", "Bytes of transport payload of all these packets.", |row| row.row.payload_bytes)
-        .count("ip_bytes", "Bytes of all these packets with their headers from IP on.", |row| row.row.ip_bytes)
+        .count("ip_bytes", "Bytes of all these packets from the IP header on.", |row| row.row.ip_bytes)
         .done()
 }
 
@@ -27,9 +27,9 @@ fn places(columns: Builder<Labelled<PathPacket>>) -> Builder<Labelled<PathPacket
     const TIMELINE: &str = "nanoseconds since 1970-01-01 UTC on the source's clock without its steps, to which the destination's is brought by the estimate of offset and skew";
     let nanos = |at: Timestamp| at.as_nanos();
     columns
-        .maybe_count("number", "The packet's place in the order in which its flow's packets of this direction left, from 0. Null if that is not known, and for copies.", |row| row.row.number)
-        .maybe_count("sent_record", "Its record in the capture of the point that it passed first, from 0. Null if it was not seen there.", |row| row.row.sent_record)
-        .maybe_count("received_record", "Its record in the capture of the point that it passed second, from 0. Null if it was not seen there.", |row| row.row.received_record)
+        .maybe_count("number", "Position of the packet in the sending order of its flow and direction, from 0. Null if unknown, and for copies.", |row| row.row.number)
+        .maybe_count("sent_record", "Record number in the capture at the first point, from 0. Null if the packet was not captured there.", |row| row.row.sent_record)
+        .maybe_count("received_record", "Record number in the capture at the second point, from 0. Null if the packet was not captured there.", |row| row.row.received_record)
         .maybe_signed("sent_ns", &format!("When it passed the first point: {TIMELINE}. Null if it was not seen there."), move |row| row.row.sent_at.map(nanos))
         .maybe_signed("received_ns", &format!("When it passed the second point: {TIMELINE}. Null if it was not seen there."), move |row| row.row.received_at.map(nanos))
 }
@@ -43,6 +43,6 @@ fn delays(columns: Builder<Labelled<PathPacket>>) -> Builder<Labelled<PathPacket
 
 fn reordering(columns: Builder<Labelled<PathPacket>>) -> Builder<Labelled<PathPacket>> {
     columns
-        .maybe_flag("reordered", "Whether a packet of its flow that left later arrived earlier (RFC 4737, section 3). Null if it did not arrive or did so as a copy.", |row| row.row.reordered)
-        .maybe_count("reordering_extent_packets", "How many of the flow's packets arrived from the first one that left later on until this one (reordering extent, RFC 4737, section 4.2). Null if it is not reordered.", |row| row.row.reordering_extent_packets)
+        .maybe_flag("reordered", "Whether a later packet of its flow arrived earlier (RFC 4737, section 3). Null if it did not arrive or arrived as a duplicate.", |row| row.row.reordered)
+        .maybe_count("reordering_extent_packets", "Reordering extent in packets (RFC 4737, section 4.2): arrivals of the flow from the first later packet up to this one. Null if it is not reordered.", |row| row.row.reordering_extent_packets)
 }

@@ -39,35 +39,35 @@ impl PathFlowRow {
 /// The columns of `tcpexp path --flows`.
 pub fn path_flow_columns() -> Columns<PathFlowRow> {
     let columns = pair_columns(Columns::named("path_flows"), PathFlowRow::pair)
-        .span("duration_ns", "Time from the flow's first packet to its last, either direction, in nanoseconds on the source point's clock.", |row| row.flow.summary.duration)
-        .text("direction", "The direction that this row is about: forward (initiator to responder) or reverse.", |row| row.direction.name())
-        .maybe_text("way", "Which way that goes between the points: out (first capture to second) or back. Null if no packet showed it.", |row| row.flow.path_direction(row.direction).map(PathDirection::name));
+        .span("duration_ns", "Time from the flow's first to its last packet in either direction, in nanoseconds on the source point's clock.", |row| row.flow.summary.duration)
+        .text("direction", "Direction of the row: forward (initiator to responder) or reverse.", |row| row.direction.name())
+        .maybe_text("way", "Direction between the points: out (first capture to second) or back. Null if no packet passed both points.", |row| row.flow.path_direction(row.direction).map(PathDirection::name));
     let columns = delay(
         counts(columns),
         "one_way_delay",
-        "One-way delays, off by the error of the clocks' offset",
+        "One-way delays, including the error of the clock offset",
         |row| row.path().one_way_delay,
     );
-    delay(columns, "queueing_delay", "One-way delays less the smallest of all packets that go the same way between the points", |row| row.path().queueing_delay)
-        .maybe_count("bottleneck_bps", "The rate at which the narrowest link of the path passes on IP packets, headers from IP on included, in bits per second: from how far packets that queued arrived behind each other. Null if too few queued, or at too many rates.", |row| row.path().bottleneck_bps)
+    delay(columns, "queueing_delay", "One-way delays minus the smallest one of all packets in the same direction", |row| row.path().queueing_delay)
+        .maybe_count("bottleneck_bps", "Rate of IP packets, headers included, at the narrowest link of the path, in bits per second; from the spacing of queued packets. Null if too few packets queued or the rates disagree.", |row| row.path().bottleneck_bps)
         .done()
 }
 
 fn counts(columns: Builder<PathFlowRow>) -> Builder<PathFlowRow> {
     columns
-        .count("sent_packets", "Packets that left the point that this direction passes first, each counted once: the sum of delivered, lost, missed, lost_or_missed, ambiguous and outside.", |row| row.path().sent())
-        .count("delivered_packets", "Of sent, those seen at the other point as well.", |row| row.path().delivered())
-        .count("lost_packets", "Of sent, those never seen at the other point though that capture was running and is not known to have missed them: the least that the path lost.", |row| row.path().lost())
-        .count("missed_packets", "Of sent, those that arrived, as their acknowledgments show, and that the capture there missed.", |row| row.path().missed())
-        .count("lost_or_missed_packets", "Of sent, those that the path lost or that the capture at the other point missed: the path lost between lost_packets and the sum of both.", |row| row.path().lost_or_missed())
-        .count("ambiguous_packets", "Of sent, those like another packet in every field that identifies one, so that their fate is not known.", |row| row.path().counts.ambiguous)
-        .count("outside_packets", "Of sent, those that may have arrived while the other capture was not running.", |row| row.path().counts.outside)
-        .count("duplicate_packets", "Packets that arrived once more; all of those in a capture with two records of each packet.", |row| row.path().duplicated())
-        .count("unseen_upstream_packets", "Packets that arrived and were not seen leaving though that capture was running.", |row| row.path().counts.unseen_upstream)
-        .count("reordered_packets", "Of delivered, those that a packet of the flow that left later had overtaken (RFC 4737, section 3).", |row| row.path().reordered)
-        .maybe_count("largest_extent_packets", "The largest reordering extent, in packets (RFC 4737, section 4.2). Null if none is reordered.", |row| row.path().largest_extent_packets)
-        .count("loss_runs", "Runs of packets that left one after another and were all lost; what is missing of a piece that arrived in part is a run of its own.", |row| row.path().losses.runs)
-        .maybe_count("longest_loss_run_packets", "Packets in the longest of these runs. Null without losses.", |row| row.path().losses.longest)
+        .count("sent_packets", "Packets of this direction at the point they pass first, each counted once: the sum of delivered, lost, missed, lost_or_missed, ambiguous and outside.", |row| row.path().sent())
+        .count("delivered_packets", "Of sent_packets, those captured at the other point as well.", |row| row.path().delivered())
+        .count("lost_packets", "Of sent_packets, those never captured at the other point while that capture was running and is not known to have missed them: a lower bound of the loss on the path.", |row| row.path().lost())
+        .count("missed_packets", "Of sent_packets, those that arrived, as their acknowledgments show, but that the capture there missed.", |row| row.path().missed())
+        .count("lost_or_missed_packets", "Of sent_packets, those that the path lost or the capture at the other point missed: the path lost between lost_packets and the sum of both columns.", |row| row.path().lost_or_missed())
+        .count("ambiguous_packets", "Of sent_packets, those equal to another packet in every identifying field, so their fate is unknown.", |row| row.path().counts.ambiguous)
+        .count("outside_packets", "Of sent_packets, those that may have arrived while the other capture was not running.", |row| row.path().counts.outside)
+        .count("duplicate_packets", "Packets that arrived a second time; all packets if the capture has two records of each.", |row| row.path().duplicated())
+        .count("unseen_upstream_packets", "Packets captured on arrival but not on departure, although that capture was running.", |row| row.path().counts.unseen_upstream)
+        .count("reordered_packets", "Of delivered_packets, those overtaken by a later packet of the flow (RFC 4737, section 3).", |row| row.path().reordered)
+        .maybe_count("largest_extent_packets", "Largest reordering extent, in packets (RFC 4737, section 4.2). Null if no packet is reordered.", |row| row.path().largest_extent_packets)
+        .count("loss_runs", "Runs of consecutively sent packets that were all lost; the missing part of a super-packet is a separate run.", |row| row.path().losses.runs)
+        .maybe_count("longest_loss_run_packets", "Packets in the longest loss run. Null without losses.", |row| row.path().losses.longest)
 }
 
 /// Adds the quantile columns of a delay.

@@ -15,13 +15,13 @@ use crate::writer::Format;
 /// The columns of `tcpexp rtt SRC DST`: a row per round-trip time between two points.
 pub fn rtt_columns() -> Columns<Labelled<RttSample>> {
     label_at_source_columns(Columns::named("rtt"), |row: &Labelled<RttSample>| &row.flow)
-        .text("direction", "Which way the pair's first packet went: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
+        .text("direction", "Direction of the pair's first packet: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
         .text("reference", "The measurement point where the pair starts and ends: src (first capture) or dst (second capture).", |row| row.row.reference.name())
-        .time("time_ns", "When the pair's first packet passed the reference point: nanoseconds since 1970-01-01 UTC on that point's clock.", |row| row.row.time)
-        .span("rtt_ns", "Round-trip time between the two points without the turnaround, in nanoseconds. A constant offset between the clocks cancels; their skew is removed where it was detected. Not clamped: a negative value is a finding.", |row| row.row.rtt)
+        .time("time_ns", "Time when the pair's first packet passed the reference point: nanoseconds since 1970-01-01 UTC on that point's clock.", |row| row.row.time)
+        .span("rtt_ns", "Round-trip time between the two points without the turnaround, in nanoseconds. A constant clock offset cancels; detected skew is removed. Not clamped: a negative value is a finding.", |row| row.row.rtt)
         .span("turnaround_ns", "Time between the pair's two packets at the far point, in nanoseconds on that point's clock; not part of rtt_ns.", |row| row.row.turnaround)
-        .span("owd_out_ns", "One-way time of the first packet from the reference point to the far one, in nanoseconds: far clock minus reference clock, so the clocks' offset is in it.", |row| row.row.owd_out)
-        .span("owd_back_ns", "One-way time of the second packet back to the reference point, in nanoseconds: reference clock minus far clock, so the clocks' offset is in it with the other sign. owd_out_ns + owd_back_ns is rtt_ns before the skew is removed.", |row| row.row.owd_back)
+        .span("owd_out_ns", "One-way time of the first packet from the reference point to the far one, in nanoseconds: far clock minus reference clock, so it includes the clock offset.", |row| row.row.owd_out)
+        .span("owd_back_ns", "One-way time of the second packet back to the reference point, in nanoseconds: reference clock minus far clock, so it includes the clock offset with the opposite sign. owd_out_ns + owd_back_ns is rtt_ns before the skew is removed.", |row| row.row.owd_back)
         .done()
 }
 

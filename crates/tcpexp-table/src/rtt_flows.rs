@@ -40,34 +40,34 @@ impl RttFlowRow {
 pub fn rtt_flow_columns() -> Columns<RttFlowRow> {
     const QUANTILE: &str = "nanoseconds; interpolated between samples (SQL: quantile_cont), exact up to 16384 samples and within 0.1 % beyond. Null when there is no sample.";
     let columns = pair_columns(Columns::named("rtt_flows"), |row: &RttFlowRow| &row.summary.flow)
-        .text("direction", "The direction this row is about: forward (initiator to responder) or reverse.", |row| row.direction.name())
-        .count("samples", "Round-trip time samples whose first packet went this way.", |row| {
+        .text("direction", "Direction of the row: forward (initiator to responder) or reverse.", |row| row.direction.name())
+        .count("samples", "Round-trip time samples whose first packet has this direction.", |row| {
             row.summary.rtt[row.direction.index()].as_ref().map_or(0, |rtt| rtt.samples)
         })
-        .maybe_span("rtt_min_ns", "Smallest round-trip time, nanoseconds. Null when there is no sample.", |row| row.rtt(|rtt| rtt.min))
+        .maybe_span("rtt_min_ns", "Smallest round-trip time, in nanoseconds. Null without samples.", |row| row.rtt(|rtt| rtt.min))
         .maybe_span("rtt_p5_ns", &format!("5th percentile of the round-trip times, {QUANTILE}"), |row| row.rtt(|rtt| rtt.p5))
         .maybe_span("rtt_median_ns", &format!("Median of the round-trip times, {QUANTILE}"), |row| row.rtt(|rtt| rtt.median))
         .maybe_span("rtt_p95_ns", &format!("95th percentile of the round-trip times, {QUANTILE}"), |row| row.rtt(|rtt| rtt.p95))
         .maybe_span("rtt_p99_ns", &format!("99th percentile of the round-trip times, {QUANTILE}"), |row| row.rtt(|rtt| rtt.p99))
-        .maybe_span("rtt_max_ns", "Largest round-trip time, nanoseconds. Null when there is no sample.", |row| row.rtt(|rtt| rtt.max))
-        .span("duration_ns", "Time from the flow's first packet to its last, either direction, in nanoseconds on the source point's clock.", |row| row.summary.duration);
+        .maybe_span("rtt_max_ns", "Largest round-trip time, in nanoseconds. Null without samples.", |row| row.rtt(|rtt| rtt.max))
+        .span("duration_ns", "Time from the flow's first to its last packet in either direction, in nanoseconds on the source point's clock.", |row| row.summary.duration);
     counts(columns).done()
 }
 
 fn counts(columns: Builder<RttFlowRow>) -> Builder<RttFlowRow> {
     columns
-        .count("seen_packets", "Packets of this direction at the point it passes first (upstream): the sum of matched, ambiguous, duplicate, lost and outside. Packets.", |row| row.counts().seen)
-        .count("matched_packets", "Of seen, found again at the other point (downstream). Packets.", |row| row.counts().matched)
-        .count("ambiguous_packets", "Of seen, like another packet in every field that identifies one, so not used. Packets.", |row| row.counts().ambiguous)
-        .count("duplicate_packets", "Of seen, second records of a packet at the capture. Packets.", |row| row.counts().copies)
-        .count("lost_packets", "Of seen, never found downstream though that capture was running. Packets.", |row| row.counts().lost)
-        .count("outside_packets", "Of seen, sent while the downstream capture was not running. Packets.", |row| row.counts().outside)
-        .count("arrived_packets", "Packets of this direction downstream: the sum of arrivals_matched, arrivals_ambiguous, arrivals_duplicate, unseen_upstream and arrivals_outside. Packets.", |row| row.counts().arrived)
-        .count("arrivals_matched_packets", "Of arrived, found upstream too. Packets.", |row| row.counts().arrivals_matched)
-        .count("arrivals_ambiguous_packets", "Of arrived, like another packet in every field that identifies one, so not used. Packets.", |row| row.counts().arrivals_ambiguous)
-        .count("arrivals_duplicate_packets", "Of arrived, second records of a packet at the capture, and duplicates made on the path. Packets.", |row| row.counts().arrivals_copies)
-        .count("unseen_upstream_packets", "Of arrived, not found upstream though that capture was running. Packets.", |row| row.counts().unseen_upstream)
-        .count("arrivals_outside_packets", "Of arrived, sent while the upstream capture was not running. Packets.", |row| row.counts().arrivals_outside)
+        .count("seen_packets", "Packets of this direction at the point it passes first (upstream): the sum of matched, ambiguous, duplicate, lost and outside.", |row| row.counts().seen)
+        .count("matched_packets", "Packets of seen_packets that were matched at the other point (downstream).", |row| row.counts().matched)
+        .count("ambiguous_packets", "Packets of seen_packets equal to another packet in every identifying field, so not used.", |row| row.counts().ambiguous)
+        .count("duplicate_packets", "Packets of seen_packets that are duplicate records in the capture.", |row| row.counts().copies)
+        .count("lost_packets", "Packets of seen_packets never found downstream while that capture was running.", |row| row.counts().lost)
+        .count("outside_packets", "Packets of seen_packets sent while the downstream capture was not running.", |row| row.counts().outside)
+        .count("arrived_packets", "Packets of this direction downstream: the sum of arrivals_matched, arrivals_ambiguous, arrivals_duplicate, unseen_upstream and arrivals_outside.", |row| row.counts().arrived)
+        .count("arrivals_matched_packets", "Packets of arrived_packets that were matched upstream.", |row| row.counts().arrivals_matched)
+        .count("arrivals_ambiguous_packets", "Packets of arrived_packets equal to another packet in every identifying field, so not used.", |row| row.counts().arrivals_ambiguous)
+        .count("arrivals_duplicate_packets", "Packets of arrived_packets that are duplicate records in the capture or duplicates made on the path.", |row| row.counts().arrivals_copies)
+        .count("unseen_upstream_packets", "Packets of arrived_packets not found upstream while that capture was running.", |row| row.counts().unseen_upstream)
+        .count("arrivals_outside_packets", "Packets of arrived_packets sent while the upstream capture was not running.", |row| row.counts().arrivals_outside)
 }
 
 #[cfg(test)]

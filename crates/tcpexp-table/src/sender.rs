@@ -12,8 +12,8 @@ pub type SenderSampleRow = Labelled<SenderSample, SenderLabel>;
 /// The columns of `tcpexp cwnd`, and of `tcpexp import` for logs of senders.
 pub fn sender_columns() -> Columns<SenderSampleRow> {
     let columns = sender_label_columns(Columns::named("sender"), |row: &SenderSampleRow| &row.flow)
-        .text("direction", "Which way the sender's data goes: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
-        .time("time_ns", "When an ACK reached the sender, in a log also when the sender was polled: nanoseconds since 1970-01-01 UTC, or since what the log counts from. All of the row is the state before that ACK is processed.", |row| row.row.at);
+        .text("direction", "Direction of the sender's data: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
+        .time("time_ns", "Time when an ACK reached the sender, in a log also when the sender was polled: nanoseconds since 1970-01-01 UTC, or since the origin of the log. The row is the state before that ACK is processed.", |row| row.row.at);
     let columns = windows(columns, |row| Some(&row.row));
     let columns = cwnd_source(columns, |row| row.row.cwnd_source);
     control(columns, |row| Some(&row.row)).done()
@@ -25,20 +25,20 @@ pub(crate) fn windows<R: 'static>(
     of: fn(&R) -> Option<&SenderSample>,
 ) -> Builder<R> {
     columns
-        .maybe_id("snd_una_seq", "SND.UNA (RFC 9293, section 3.3.1), the oldest sequence number not acknowledged, as it is on the wire: it wraps. Null where a log does not tell it.", move |row| of(row)?.snd_una.map(wire))
-        .maybe_id("snd_nxt_seq", "SND.NXT, the next sequence number to send for the first time, as it is on the wire: it wraps. Null where a log does not tell it.", move |row| of(row)?.snd_nxt.map(wire))
-        .maybe_id("smss_bytes", "Sender maximum segment size (RFC 5681, section 2) as seen in the data, in bytes. Null where a log does not tell it.", move |row| of(row)?.smss_bytes)
-        .maybe_count("flight_size_bytes", "FlightSize (RFC 5681, section 2): bytes sent and not acknowledged. Null where a log does not tell it.", move |row| of(row)?.flight_size_bytes)
-        .maybe_count("pipe_bytes", "Pipe (RFC 6675, section 2): bytes thought to be in the network. Null where it is not known.", move |row| of(row)?.pipe_bytes)
-        .maybe_id("pipe_segments", "Segments thought to be in the network. Null where it is not known.", move |row| of(row)?.pipe_segments)
-        .maybe_id("cwnd_segments", "Congestion window in segments: an estimate, unless cwnd_source is measured. Null where the window cannot be known; cwnd_source says why.", move |row| of(row)?.cwnd_segments)
-        .maybe_count("cwnd_bytes", "Congestion window in bytes: the segments times smss_bytes, or what a log that counts bytes tells. Null where it is not known.", move |row| of(row)?.cwnd_bytes)
+        .maybe_id("snd_una_seq", "SND.UNA (RFC 9293, section 3.3.1), the oldest sequence number not acknowledged, as on the wire: it wraps. Null if a log has no such value.", move |row| of(row)?.snd_una.map(wire))
+        .maybe_id("snd_nxt_seq", "SND.NXT, the next sequence number to send for the first time, as on the wire: it wraps. Null if a log has no such value.", move |row| of(row)?.snd_nxt.map(wire))
+        .maybe_id("smss_bytes", "Sender maximum segment size (RFC 5681, section 2) as seen in the data, in bytes. Null if a log has no such value.", move |row| of(row)?.smss_bytes)
+        .maybe_count("flight_size_bytes", "FlightSize (RFC 5681, section 2): bytes sent and not acknowledged. Null if a log has no such value.", move |row| of(row)?.flight_size_bytes)
+        .maybe_count("pipe_bytes", "Pipe (RFC 6675, section 2): estimated bytes in the network. Null if unknown.", move |row| of(row)?.pipe_bytes)
+        .maybe_id("pipe_segments", "Estimated segments in the network. Null if unknown.", move |row| of(row)?.pipe_segments)
+        .maybe_id("cwnd_segments", "Congestion window in segments: an estimate, unless cwnd_source is measured. Null if the window is unknown; cwnd_source gives the reason.", move |row| of(row)?.cwnd_segments)
+        .maybe_count("cwnd_bytes", "Congestion window in bytes: the segments times smss_bytes, or the value of a log in bytes. Null if unknown.", move |row| of(row)?.cwnd_bytes)
 }
 
 /// Adds the column for the source of the congestion window.
 pub(crate) fn cwnd_source<R: 'static>(columns: Builder<R>, of: fn(&R) -> CwndSource) -> Builder<R> {
     columns
-        .text("cwnd_source", "How the window is known: measured (a kernel logged it), filled (the sender fills it, so it is what is in the network), recovery (what is in the network and what an ACK may add), receiver_limited or application_limited (replayed by the sender's rules). Or why not: warm_up (the capture began in the middle), paced (the sender paces below its window), not_seen (captured away from a sender without timestamps).", move |row| of(row).name())
+        .text("cwnd_source", "Source of the window: measured (a kernel logged it), filled (the sender fills it, so it equals the data in the network), recovery (data in the network plus what an ACK may add), receiver_limited or application_limited (replayed by the sender's rules). Or the reason why it is unknown: warm_up (the capture began in the middle), paced (the sender paces below its window), not_seen (captured away from a sender without timestamps).", move |row| of(row).name())
 }
 
 /// Adds the columns for the state of congestion control and its timers.
@@ -47,13 +47,13 @@ pub(crate) fn control<R: 'static>(
     of: fn(&R) -> Option<&SenderSample>,
 ) -> Builder<R> {
     columns
-        .maybe_id("ssthresh_segments", "Slow start threshold in segments. Null while infinite or not known.", move |row| of(row)?.ssthresh_segments)
-        .maybe_text("phase", "What congestion control does: slow_start, congestion_avoidance, fast_recovery, loss_recovery (after a timeout) or window_reduction (after ECN echoes). Null where it is not known.", move |row| of(row)?.phase.map(tcpexp_measure::sender::Phase::name))
-        .maybe_id("recovery_epoch", "Which recovery of this sender it is, counted from 0. Null outside of one, and where a log does not tell.", move |row| of(row)?.recovery_epoch)
-        .maybe_span("srtt_ns", "Smoothed round-trip time in nanoseconds. Null before the first measurement and where a log does not tell it.", move |row| of(row)?.srtt)
-        .maybe_span("rto_ns", "Retransmission timeout in nanoseconds. Null where a log does not tell it.", move |row| of(row)?.rto)
-        .maybe_signed("usable_window_bytes", "Bytes that the receiver's window leaves room for: SND.UNA + SND.WND - SND.NXT. Negative after it shrank. Null where the window is not known.", move |row| of(row)?.usable_window_bytes)
-        .maybe_text("limit", "What keeps the sender from sending more: congestion_window, receiver_window, or application (or its send buffer, which looks the same). Null where it is not known.", move |row| of(row)?.limit.map(tcpexp_measure::sender::Limit::name))
+        .maybe_id("ssthresh_segments", "Slow start threshold in segments. Null if infinite or unknown.", move |row| of(row)?.ssthresh_segments)
+        .maybe_text("phase", "Phase of congestion control: slow_start, congestion_avoidance, fast_recovery, loss_recovery (after a timeout) or window_reduction (after ECN echoes). Null if unknown.", move |row| of(row)?.phase.map(tcpexp_measure::sender::Phase::name))
+        .maybe_id("recovery_epoch", "Number of the recovery among this sender's, from 0. Null outside a recovery, and if a log has no such value.", move |row| of(row)?.recovery_epoch)
+        .maybe_span("srtt_ns", "Smoothed round-trip time in nanoseconds. Null before the first measurement and if a log has no such value.", move |row| of(row)?.srtt)
+        .maybe_span("rto_ns", "Retransmission timeout in nanoseconds. Null if a log has no such value.", move |row| of(row)?.rto)
+        .maybe_signed("usable_window_bytes", "Usable window in bytes: SND.UNA + SND.WND - SND.NXT. Negative after the receive window shrank. Null if the window is unknown.", move |row| of(row)?.usable_window_bytes)
+        .maybe_text("limit", "Limit of the sender: congestion_window, receiver_window, or application (or its send buffer, which looks the same). Null if unknown.", move |row| of(row)?.limit.map(tcpexp_measure::sender::Limit::name))
 }
 
 pub(crate) fn wire(offset: StreamOffset) -> u32 {

@@ -28,9 +28,9 @@ pub type SenderEventRow = Labelled<SenderEvent, SenderLabel>;
 /// The columns of the table that `--events` writes.
 pub fn sender_event_columns() -> Columns<SenderEventRow> {
     let columns = sender_label_columns(Columns::named("sender_events"), |row: &SenderEventRow| &row.flow)
-        .text("direction", "Which way the sender's data goes: forward (initiator to responder) or reverse.", |row| row.row.direction().name())
-        .text("event", "What happens: recovery (the window is reduced, losses are repaired), retransmission (data is sent again), or, from a log, state (congestion control sets its state).", |row| row.row.name())
-        .time("time_ns", "When, or when it began: nanoseconds since 1970-01-01 UTC, or since what a log counts from.", |row| row.row.at());
+        .text("direction", "Direction of the sender's data: forward (initiator to responder) or reverse.", |row| row.row.direction().name())
+        .text("event", "Kind of event: recovery (the window is reduced and losses are repaired), retransmission, or, from a log, state (congestion control changes its state).", |row| row.row.name())
+        .time("time_ns", "Time or start of the event: nanoseconds since 1970-01-01 UTC, or since the origin of a log.", |row| row.row.at());
     event_details(columns, |row| Some(&row.row)).done()
 }
 
@@ -40,16 +40,16 @@ pub(crate) fn event_details<R: 'static>(
     of: fn(&R) -> Option<&SenderEvent>,
 ) -> Builder<R> {
     columns
-        .maybe_signed("ended_ns", "When a recovery was over. Null for other events, and if the capture ended before.", move |row| of(row)?.recovery()?.ended.map(Timestamp::as_nanos))
-        .maybe_text("kind", "Of a recovery why it began: fast (duplicate or selective ACKs), timeout or congestion_echo. Of a retransmission: fast_retransmit, reordering_timer, timeout, after_timeout, tail_loss_probe or spurious. Of a state: open, disorder, window_reduction, recovery or loss. Null where a log does not tell.", move |row| of(row)?.kind())
-        .maybe_id("recovery_epoch", "The recovery's number among this sender's, counted from 0. Null for other events.", move |row| of(row)?.recovery().map(|recovery| recovery.epoch))
-        .maybe_id("start_seq", "First sequence number sent again, as it is on the wire. Null for other events and for a log's.", move |row| of(row)?.retransmitted().map(|retransmitted| wire(retransmitted.start)))
-        .maybe_id("end_seq", "The sequence number after the last one sent again; of a recovery, the one at which all before it is repaired. Null for other events and for a log's.", move |row| of(row)?.end().map(wire))
-        .maybe_id("cwnd_before_segments", "Congestion window before the recovery in segments, an estimate. Null for other events and where it is not known.", move |row| of(row)?.recovery()?.cwnd_before_segments)
-        .maybe_id("ssthresh_segments", "Slow start threshold that the recovery set, in segments. Null for other events and where it is not known.", move |row| of(row)?.recovery()?.ssthresh_segments)
-        .maybe_flag("was_undone", "Whether the sender learnt that nothing was lost and took the reduction back. Null for other events.", move |row| of(row)?.recovery().map(|recovery| recovery.was_undone))
-        .maybe_count("lost_packets", "Of a recovery, the packets truly lost on their way: of the data that it repaired, and of what was sent again for it. 0 if it was spurious. Null for other events, and where no second capture tells.", move |row| of(row)?.recovery()?.lost_packets)
-        .maybe_text("earlier_copy", "Of a retransmission, what had become of what was sent before: lost (it had to be sent again), overtaken (spurious: it arrived behind data sent later) or arrived (spurious: ACKs were late or lost). Null for other events, and where no second capture tells.", move |row| of(row)?.retransmitted()?.earlier_copy.map(EarlierCopy::name))
+        .maybe_signed("ended_ns", "End of a recovery, on the clock of time_ns, in nanoseconds. Null for other events, and if the capture ended earlier.", move |row| of(row)?.recovery()?.ended.map(Timestamp::as_nanos))
+        .maybe_text("kind", "Cause of a recovery: fast (duplicate or selective ACKs), timeout or congestion_echo. Cause of a retransmission: fast_retransmit, reordering_timer, timeout, after_timeout, tail_loss_probe or spurious. New state: open, disorder, window_reduction, recovery or loss. Null if a log has no such value.", move |row| of(row)?.kind())
+        .maybe_id("recovery_epoch", "Number of the recovery among this sender's, from 0. Null for other events.", move |row| of(row)?.recovery().map(|recovery| recovery.epoch))
+        .maybe_id("start_seq", "First retransmitted sequence number, as on the wire. Null for other events and for events of a log.", move |row| of(row)?.retransmitted().map(|retransmitted| wire(retransmitted.start)))
+        .maybe_id("end_seq", "Sequence number after the last retransmitted one; for a recovery, the one whose acknowledgment ends it. Null for other events and for events of a log.", move |row| of(row)?.end().map(wire))
+        .maybe_id("cwnd_before_segments", "Congestion window before the recovery in segments, an estimate. Null for other events and if unknown.", move |row| of(row)?.recovery()?.cwnd_before_segments)
+        .maybe_id("ssthresh_segments", "Slow start threshold that the recovery set, in segments. Null for other events and if unknown.", move |row| of(row)?.recovery()?.ssthresh_segments)
+        .maybe_flag("was_undone", "Whether the sender undid the reduction because nothing was lost. Null for other events.", move |row| of(row)?.recovery().map(|recovery| recovery.was_undone))
+        .maybe_count("lost_packets", "For a recovery, packets lost on the path: of the repaired data and of its retransmissions; 0 if it was spurious. Null for other events, and without a second capture.", move |row| of(row)?.recovery()?.lost_packets)
+        .maybe_text("earlier_copy", "For a retransmission, the fate of the earlier copy: lost, overtaken (spurious: it arrived after later data) or arrived (spurious: ACKs were late or lost). Null for other events, and without a second capture.", move |row| of(row)?.retransmitted()?.earlier_copy.map(EarlierCopy::name))
 }
 
 impl SenderEvent {

@@ -8,10 +8,10 @@ use crate::columns::{Builder, Columns};
 use crate::dataset::{RunColumns, RunValue};
 
 const CELL: &str = "Hash of the cell's parameters, in hex: the same for its repetitions.";
-const CLASS: &str = "Class of traffic, as the plan names it; all for all classes together but those that only probe. Null if no run of the cell counts.";
+const CLASS: &str = "Class of traffic in the plan, or all for all classes except probes. Null if the cell has no valid run.";
 const SENDERS: &str = "Generators of traffic of the class in one run.";
 const TRANSFERS: &str =
-    "Connections whose end the plan does not set, which is all that completion times are of.";
+    "Connections whose end the plan does not set; completion times cover only these.";
 
 /// The columns of `tcpexp compare`, after the columns of the cells' `parameters`.
 pub fn compare_columns(parameters: &RunColumns) -> Columns<CompareRow> {
@@ -19,18 +19,18 @@ pub fn compare_columns(parameters: &RunColumns) -> Columns<CompareRow> {
         Columns::named("compare").text("cell", CELL, |row: &CompareRow| row.cell.hash.clone());
     let columns = of_cell(columns, parameters, |row| &row.cell)
         .maybe_text("class", CLASS, |row| Some(row.class.as_ref()?.class.as_deref().unwrap_or(ALL_CLASSES).to_owned()))
-        .count("runs", "Runs of the cell that count: each number is a median over those that have it.", |row| row.cell.runs[0])
-        .count("invalid_runs", "Runs whose path or capture was not what the plan says, or without a dataset. They are in no number.", |row| row.cell.runs[1])
-        .count("failed_runs", "Runs that did not come to their end. They are in no number.", |row| row.cell.runs[2])
-        .maybe_text("left_out", "Which runs of the cell do not count, and why. Null if all do.", |row| row.cell.left_out.clone())
-        .maybe_text("baseline", "The cell that friendliness and harm are against. Null without one.", |row| row.cell.baseline.clone())
-        .span("warmup_ns", "How much of the beginning of each run does not count, in nanoseconds from the start of traffic.", |row| row.cell.options.warmup)
-        .span("window_ns", "The window of shares and rates over time, in nanoseconds.", |row| row.cell.options.window)
-        .float("delta", "How far from an equal share a flow may be to share, and from the capacity a rate to follow it, as a part of it.", |row| row.cell.options.delta)
-        .span("hold_ns", "For how long that must hold, in nanoseconds.", |row| row.cell.options.hold)
-        .maybe_count("senders", &format!("{SENDERS} Null if it is not the same in all."), |row| row.class.as_ref()?.senders)
-        .maybe_count("transfers", &format!("{TRANSFERS} Of all runs. Null where class is."), |row| Some(row.class.as_ref()?.transfers[0]))
-        .maybe_count("completed_transfers", "Of these, those that ended before the capture did. Null where class is.", |row| Some(row.class.as_ref()?.transfers[1]));
+        .count("runs", "Valid runs of the cell; each number is a median over the valid runs that have it.", |row| row.cell.runs[0])
+        .count("invalid_runs", "Runs whose path or capture differed from the plan, or without a dataset; excluded from all numbers.", |row| row.cell.runs[1])
+        .count("failed_runs", "Runs that ended early; excluded from all numbers.", |row| row.cell.runs[2])
+        .maybe_text("left_out", "Excluded runs of the cell with the reasons. Null if none is excluded.", |row| row.cell.left_out.clone())
+        .maybe_text("baseline", "Baseline cell of friendliness and harm. Null without a baseline.", |row| row.cell.baseline.clone())
+        .span("warmup_ns", "Excluded start of each run, in nanoseconds from the start of traffic.", |row| row.cell.options.warmup)
+        .span("window_ns", "Width of the window for shares and rates over time, in nanoseconds.", |row| row.cell.options.window)
+        .float("delta", "Tolerance as a fraction: of a flow's rate around the equal share, and of the total rate around the capacity.", |row| row.cell.options.delta)
+        .span("hold_ns", "Minimum time within the tolerance, in nanoseconds.", |row| row.cell.options.hold)
+        .maybe_count("senders", &format!("{SENDERS} Null if the runs differ."), |row| row.class.as_ref()?.senders)
+        .maybe_count("transfers", &format!("{TRANSFERS} Of all runs. Null if class is null."), |row| Some(row.class.as_ref()?.transfers[0]))
+        .maybe_count("completed_transfers", "Of transfers, those that ended before the capture. Null if class is null.", |row| Some(row.class.as_ref()?.transfers[1]));
     Measure::ALL.into_iter().fold(columns, estimates).done()
 }
 
@@ -39,22 +39,22 @@ pub fn compare_run_columns(parameters: &RunColumns) -> Columns<CompareRunRow> {
     let columns = Columns::named("compare_runs")
         .text(
             "run",
-            "The run's name, which is its directory's.",
+            "Name of the run and of its directory.",
             |row: &CompareRunRow| row.run.clone(),
         )
         .text("cell", CELL, |row| row.cell.hash.clone())
         .id(
             "repetition",
-            "Which repetition of the cell the run is, from 1.",
+            "Number of the repetition within the cell, from 1.",
             |row| row.repetition,
         );
     let columns = of_cell(columns, parameters, |row| &row.cell)
-        .text("status", "How it ended: complete, invalid or failed.", |row| row.status)
-        .maybe_text("reason", "Why the run is in no number of a cell. Null if it is in them.", |row| row.reason.clone())
-        .maybe_text("class", "Class of traffic, as the plan names it; all for all classes together but those that only probe. Null if the run does not count.", |row| Some(row.class.as_ref()?.class.as_deref().unwrap_or(ALL_CLASSES).to_owned()))
-        .maybe_count("senders", &format!("{SENDERS} Null where class is."), |row| Some(row.class.as_ref()?.senders))
-        .maybe_count("transfers", &format!("{TRANSFERS} Null where class is."), |row| Some(row.class.as_ref()?.transfers[0]))
-        .maybe_count("completed_transfers", "Of these, those that ended before the capture did. Null where class is.", |row| Some(row.class.as_ref()?.transfers[1]));
+        .text("status", "How the run ended: complete, invalid or failed.", |row| row.status)
+        .maybe_text("reason", "Why the run is excluded from the cell's numbers. Null if it is included.", |row| row.reason.clone())
+        .maybe_text("class", "Class of traffic in the plan, or all for all classes except probes. Null if the run is excluded.", |row| Some(row.class.as_ref()?.class.as_deref().unwrap_or(ALL_CLASSES).to_owned()))
+        .maybe_count("senders", &format!("{SENDERS} Null if class is null."), |row| Some(row.class.as_ref()?.senders))
+        .maybe_count("transfers", &format!("{TRANSFERS} Null if class is null."), |row| Some(row.class.as_ref()?.transfers[0]))
+        .maybe_count("completed_transfers", "Of transfers, those that ended before the capture. Null if class is null.", |row| Some(row.class.as_ref()?.transfers[1]));
     Measure::ALL.into_iter().fold(columns, value).done()
 }
 
@@ -113,12 +113,12 @@ fn estimates(columns: Builder<CompareRow>, measure: Measure) -> Builder<CompareR
     let null = if measure.is_time_to_reach() {
         " Runs that ended before count as longer than all others; null if that makes the median, or no run has it."
     } else {
-        " Null if no run has it."
+        " Null if no run has a value."
     };
     let about = format!("Median over runs. {}{null}", measure.definition());
     let columns = columns.maybe_float(&name, &about, move |row| finite(estimate(row)?.median));
     let columns = ends.into_iter().fold(columns, |columns, (infix, which, end)| {
-        let about = format!("{which} end of the 95 % interval of {name}, by bootstrap over runs. Null for fewer than two runs, and where it was not reached.");
+        let about = format!("{which} end of the 95 % interval of {name}, by bootstrap over runs. Null for fewer than two runs, and if the value was not reached.");
         columns.maybe_float(&column_name(measure, infix), &about, move |row| {
             end(estimate(row)?).and_then(finite)
         })
@@ -126,7 +126,7 @@ fn estimates(columns: Builder<CompareRow>, measure: Measure) -> Builder<CompareR
     if !measure.is_time_to_reach() {
         return columns;
     }
-    let about = format!("Runs that reached what {name} is the time to. Null where class is.");
+    let about = format!("Runs that reached the state whose time is {name}. Null if class is null.");
     columns.maybe_count(
         &format!("{}_reached_runs", measure.stem()),
         &about,
@@ -137,9 +137,9 @@ fn estimates(columns: Builder<CompareRow>, measure: Measure) -> Builder<CompareR
 /// Adds the value of a single run.
 fn value(columns: Builder<CompareRunRow>, measure: Measure) -> Builder<CompareRunRow> {
     let null = if measure.is_time_to_reach() {
-        " Null if the run ended before, or does not have it."
+        " Null if the run ended earlier or has no value."
     } else {
-        " Null if the run does not have it."
+        " Null if the run has no value."
     };
     let about = format!("{}{null}", measure.definition());
     let value = move |class: &ClassRun| class.values.value(measure).and_then(finite);

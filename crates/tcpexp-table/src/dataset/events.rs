@@ -41,12 +41,12 @@ pub(super) fn columns(origin: Timestamp) -> Columns<EventRow> {
     let columns = Columns::named("dataset_events")
         .maybe_text(
             "capture",
-            "The capture that tells it: src or dst. Null for a log's and a sweep's events.",
+            "Capture with the event: src or dst. Null for events of a log or sweep.",
             |row: &EventRow| row.capture.map(Point::name),
         )
         .maybe_name(
             "log",
-            "The log that tells it, by its file. Null for others.",
+            "Log file with the event. Null for other events.",
             |row| row.log.as_deref(),
         );
     let columns = maybe_flow_part(
@@ -55,12 +55,12 @@ pub(super) fn columns(origin: Timestamp) -> Columns<EventRow> {
         |row| row.flow.as_deref(),
         EventRow::direction,
     )
-    .text("event", "What happened: recovery (the window is reduced, losses are repaired), retransmission (data is sent again), from a log also state (congestion control sets its state), from a sweep path_change.", EventRow::name);
+    .text("event", "Kind of event: recovery (the window is reduced and losses are repaired), retransmission, from a log also state (congestion control changes its state), from a sweep path_change.", EventRow::name);
     let columns = time_part(columns, "When, or when it began", origin, EventRow::at);
     event_details(columns, EventRow::sender)
         .maybe_name(
             "detail",
-            "Of a path_change, what changed. Null for others.",
+            "The changed parameters of a path_change. Null for other events.",
             EventRow::detail,
         )
         .done()

@@ -27,8 +27,9 @@ pub struct DatasetFlow {
 const FLOW_ID: &str = "The flow's number in this run, the same in all tables: counted from 0 in order of first appearance at the source; flows seen only at the destination come after these.";
 const INITIATOR: &str = "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443.";
 const RESPONDER: &str = "Address and port of the responder.";
-const TRAFFIC: &str = "The traffic of the plan that the flow belongs to. Null outside of a sweep and for other flows.";
-const TRAFFIC_CLASS: &str = "The class of this traffic. Null where traffic is.";
+const TRAFFIC: &str =
+    "Traffic of the plan that the flow belongs to. Null outside a sweep and for other flows.";
+const TRAFFIC_CLASS: &str = "Class of this traffic. Null if traffic is null.";
 const DIRECTION: &str = "Which way: forward (initiator to responder) or reverse.";
 
 /// Adds the columns of a flow and one of its directions.
@@ -98,7 +99,7 @@ pub(super) fn time_part<R: 'static>(
         )
         .float(
             "time_s",
-            "The same in seconds since the run's origin: the start of a sweep's traffic, else the first packet of the first capture. The manifest has it as origin_ns.",
+            "Time in seconds since the origin of the run: the start of a sweep's traffic, else the first packet of the first capture; origin_ns in the manifest.",
             move |row| seconds(at(row), origin),
         )
 }

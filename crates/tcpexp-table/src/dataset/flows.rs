@@ -41,16 +41,16 @@ pub struct FlowRow {
 pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
     let columns = Columns::named("dataset_flows");
     let columns = flow_part(columns, |row: &FlowRow| &row.flow, |row| row.direction)
-        .text("capture", "The capture that this direction passes first, src or dst, with one capture src: where its packets are counted.", |row| row.capture.name());
+        .text("capture", "Capture that this direction passes first, where its packets are counted: src or dst; with one capture src.", |row| row.capture.name());
     let columns = time_part(
         columns,
-        "When the flow's first packet, of either direction, was captured there",
+        "Capture time there of the flow's first packet of either direction",
         origin,
         |row| row.at,
     )
     .span(
         "duration_ns",
-        "From the flow's first packet to its last, either direction, in nanoseconds.",
+        "Time from the flow's first to its last packet in either direction, in nanoseconds.",
         |row| row.connection.duration,
     );
     let columns = connection(columns);
@@ -60,17 +60,17 @@ pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
     let columns = delay(
         columns,
         "rtt",
-        "Round-trip times between the two points of pairs whose first packet went this way",
+        "Round-trip times between the two points of pairs whose first packet has this direction",
         FlowRow::rtt,
     );
     let columns = delay(
         columns,
         "owd",
-        "One-way delays, off by the error of the clocks' offset",
+        "One-way delays, including the error of the clock offset",
         |row| row.path()?.one_way_delay,
     );
-    let columns = delay(columns, "queueing_delay", "One-way delays less the smallest of all packets that go the same way between the points", |row| row.path()?.queueing_delay)
-        .maybe_count("bottleneck_bps", "The rate at which the narrowest link of the path passes on IP packets, headers from IP on included, in bits per second. Null if too few packets queued, or at too many rates, and with one capture.", |row| row.path()?.bottleneck_bps);
+    let columns = delay(columns, "queueing_delay", "One-way delays minus the smallest one of all packets in the same direction", |row| row.path()?.queueing_delay)
+        .maybe_count("bottleneck_bps", "Rate of IP packets, headers included, at the narrowest link of the path, in bits per second. Null with one capture, and if too few packets queued or the rates disagree.", |row| row.path()?.bottleneck_bps);
     let columns = round_trips(columns, "ack_rtt", |row| row.summary().rtt);
     sender(columns).done()
 }
@@ -99,10 +99,10 @@ impl FlowRow {
 
 fn connection(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     columns
-        .text("initiator_known", "How the initiator is known: it sent the SYN (syn), it got the SYN with ACK (syn_ack), or it only sent the first packet captured (first_packet).", |row| row.connection.initiator_known.name())
-        .maybe_text("ending", "How it ended: closed (FIN from both ends), half_closed_by_ or reset_by_ one of them, unanswered, or open while the capture ran. Null for UDP.", |row| row.is_tcp().then(|| row.connection.ending.name()))
-        .maybe_text("vantage", "Where that capture was taken: at the initiator, at the responder, or between. Null if nothing tells.", |row| row.connection.vantage.map(Vantage::name))
-        .maybe_span("handshake_rtt_ns", "From the SYN to the ACK of its answer in nanoseconds, the whole round trip. Null if a part was not captured or was sent twice.", |row| row.connection.handshake_rtt)
+        .text("initiator_known", "Evidence for the initiator: it sent the SYN (syn), received the SYN-ACK (syn_ack), or only sent the first captured packet (first_packet).", |row| row.connection.initiator_known.name())
+        .maybe_text("ending", "How the connection ended: closed (FIN from both ends), half_closed_by_ or reset_by_ an end, unanswered, or open at the end of the capture. Null for UDP.", |row| row.is_tcp().then(|| row.connection.ending.name()))
+        .maybe_text("vantage", "Position of that capture: at the initiator, at the responder, or between. Null if unknown.", |row| row.connection.vantage.map(Vantage::name))
+        .maybe_span("handshake_rtt_ns", "Time from the SYN to the ACK of the SYN-ACK, the whole round trip, in nanoseconds. Null if a part was not captured or was retransmitted.", |row| row.connection.handshake_rtt)
         .maybe_flag("sack", "Whether both SYNs permit selective acknowledgments (RFC 2018). Null without both SYNs.", |row| row.connection.sack)
         .maybe_flag("timestamps", "Whether both SYNs carry timestamps (RFC 7323). Null without both SYNs.", |row| row.connection.timestamps)
         .maybe_flag("window_scaling", "Whether both SYNs offer window scaling (RFC 7323). Null without both SYNs.", |row| row.connection.window_scaling)
@@ -132,7 +132,7 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     let counts: [(&str, &str, Count); 10] = [
         (
             "path_sent_packets",
-            "Packets that left the point that this direction passes first, each counted once: the sum of delivered, lost, missed, lost_or_missed, ambiguous and outside",
+            "Packets of this direction at the point they pass first, each counted once: the sum of delivered, lost, missed, lost_or_missed, ambiguous and outside",
             PathSummary::sent,
         ),
         (
@@ -181,7 +181,7 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
             |path| path.reordered,
         ),
     ];
-    let columns = columns.maybe_text("way", "Which way this direction goes between the points: out (first capture to second) or back. Null if no packet showed it, and with one capture.", |row: &FlowRow| row.path_direction().map(PathDirection::name));
+    let columns = columns.maybe_text("way", "Direction between the points: out (first capture to second) or back. Null with one capture, and if no packet passed both points.", |row: &FlowRow| row.path_direction().map(PathDirection::name));
     let columns = counts
         .into_iter()
         .fold(columns, |columns, (name, what, of)| {

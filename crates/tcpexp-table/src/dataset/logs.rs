@@ -46,12 +46,14 @@ pub enum LogSample {
 
 pub(super) fn columns(origin: Timestamp) -> Columns<LogRow> {
     let columns = Columns::named("dataset_logs")
-        .name("log", "The log's file, as it was named.", |row: &LogRow| {
-            &row.log
-        })
+        .name(
+            "log",
+            "The log file, as given on the command line.",
+            |row: &LogRow| &row.log,
+        )
         .name(
             "kind",
-            "What wrote it: tcp_probe, tcpinfo, ss, siftr, web10g, iperf3 or ping.",
+            "Source of the log: tcp_probe, tcpinfo, ss, siftr, web10g, iperf3 or ping.",
             |row| &row.kind,
         );
     let columns = maybe_flow_part(
@@ -62,44 +64,44 @@ pub(super) fn columns(origin: Timestamp) -> Columns<LogRow> {
     );
     let columns = time_part(
         columns,
-        "When it was so, on the clock that the log tells, which is taken for the source's; of an interval, when it began",
+        "Time of the state on the log's clock, which is taken for the source's; of an interval, its start",
         origin,
         LogRow::at,
     );
     let columns = windows(columns, LogRow::sender).maybe_text(
         "cwnd_source",
-        "How the window is known: measured (the kernel logged it). Null for other logs.",
+        "Source of the window: measured (the kernel logged it). Null for other logs.",
         |row| Some(CwndSource::name(row.sender()?.cwnd_source)),
     );
     intervals(control(columns, LogRow::sender))
         .maybe_float(
             "rtt_ms",
-            "Round-trip time that ping tells, in milliseconds. Null for other logs.",
+            "Round-trip time reported by ping, in milliseconds. Null for other logs.",
             |row| Some(row.echo()?.1.as_nanos() as f64 / 1e6),
         )
         .maybe_span(
             "rtt_ns",
-            "The same in nanoseconds. Null for other logs.",
+            "Round-trip time reported by ping, in nanoseconds. Null for other logs.",
             |row| Some(row.echo()?.1),
         )
         .maybe_count(
             "echo_number",
-            "The number of ping's request (icmp_seq). Null for other logs.",
+            "Sequence number of ping's request (icmp_seq). Null for other logs.",
             |row| Some(row.echo()?.0),
         )
         .done()
 }
 
 fn intervals(columns: Builder<LogRow>) -> Builder<LogRow> {
-    const NULL: &str = "Null where the log does not tell it, and for other logs.";
+    const NULL: &str = "Null if the log has no such value, and for other logs.";
     columns
-        .maybe_span("interval_ns", "How long the load generator's interval is, in nanoseconds. Null for other logs.", |row| Some(row.interval()?.length))
-        .maybe_count("interval_bytes", &format!("Bytes that the sending application handed over in it, or that the receiving one got. {NULL}"), |row| row.interval()?.bytes)
+        .maybe_span("interval_ns", "Length of the load generator's interval, in nanoseconds. Null for other logs.", |row| Some(row.interval()?.length))
+        .maybe_count("interval_bytes", &format!("Bytes written by the sending application in the interval, or read by the receiving one. {NULL}"), |row| row.interval()?.bytes)
         .maybe_count("interval_goodput_bps", &format!("These bytes as a rate in bits per second. {NULL}"), |row| row.interval()?.goodput_bps)
-        .maybe_count("interval_retransmitted_segments", &format!("Segments sent again in it. {NULL}"), |row| row.interval()?.retransmitted_segments)
-        .maybe_count("interval_cwnd_bytes", &format!("Congestion window at its end in bytes. {NULL}"), |row| row.interval()?.cwnd_bytes)
-        .maybe_span("interval_srtt_ns", &format!("Smoothed round-trip time at its end in nanoseconds. {NULL}"), |row| row.interval()?.srtt)
-        .maybe_flag("interval_omitted", "Whether the generator still warmed up and leaves it out of its own sums. Null for other logs.", |row| Some(row.interval()?.omitted))
+        .maybe_count("interval_retransmitted_segments", &format!("Segments retransmitted in the interval. {NULL}"), |row| row.interval()?.retransmitted_segments)
+        .maybe_count("interval_cwnd_bytes", &format!("Congestion window at the end of the interval, in bytes. {NULL}"), |row| row.interval()?.cwnd_bytes)
+        .maybe_span("interval_srtt_ns", &format!("Smoothed round-trip time at the end of the interval, in nanoseconds. {NULL}"), |row| row.interval()?.srtt)
+        .maybe_flag("interval_omitted", "Whether the interval is part of the generator's warm-up, which its own sums omit. Null for other logs.", |row| Some(row.interval()?.omitted))
 }
 
 impl LogRow {

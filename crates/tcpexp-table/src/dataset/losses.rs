@@ -28,12 +28,12 @@ pub(super) fn columns(origin: Timestamp) -> Columns<LossRow> {
     )
     .text(
         "way",
-        "Which way it went between the points: out (first capture to second) or back.",
+        "Direction of the packet between the points: out (first capture to second) or back.",
         |row| row.packet.path_direction.name(),
     );
     let columns = time_part(
         columns,
-        "When the packet passed the first point, never to be seen at the second though that capture was running",
+        "Time when the packet passed the first point; it was never captured at the second, although that capture was running",
         origin,
         |row| row.at,
     );

@@ -20,7 +20,7 @@ pub struct OwdRow {
 }
 
 pub(super) fn columns(origin: Timestamp) -> Columns<OwdRow> {
-    const NO_DELAY: &str = "Null if a clock was set while the packet was on its way.";
+    const NO_DELAY: &str = "Null if a clock was stepped while the packet was in flight.";
     let columns = flow_part(
         Columns::named("dataset_owd"),
         |row: &OwdRow| &row.flow,
@@ -28,21 +28,21 @@ pub(super) fn columns(origin: Timestamp) -> Columns<OwdRow> {
     )
     .text(
         "way",
-        "Which way it went between the points: out (first capture to second) or back.",
+        "Direction of the packet between the points: out (first capture to second) or back.",
         |row| row.packet.path_direction.name(),
     );
     let columns = time_part(
         columns,
-        "When the packet passed the first point",
+        "Time when the packet passed the first point",
         origin,
         |row| row.at,
     )
-    .maybe_signed("received_ns", "When it passed the second point: nanoseconds since 1970-01-01 UTC on the source's clock, to which the destination's is brought by the estimate of offset and skew. Null never in this version.", |row| row.packet.received_at.map(Timestamp::as_nanos));
+    .maybe_signed("received_ns", "Time at the second point: nanoseconds since 1970-01-01 UTC on the source's clock, converted from the destination's by the estimated offset and skew. Never null in this version.", |row| row.packet.received_at.map(Timestamp::as_nanos));
     let columns = delay(
         columns,
         "owd",
         &format!(
-            "One-way delay: received_ns less time_ns. Off by the error of the clocks' offset, which the manifest bounds: as much too long one way as too short the other. {NO_DELAY}"
+            "One-way delay: received_ns less time_ns. Its error is that of the clock offset, bounded in the manifest, with opposite signs in the two directions. {NO_DELAY}"
         ),
         |row| row.packet.one_way_delay,
     );
@@ -50,14 +50,14 @@ pub(super) fn columns(origin: Timestamp) -> Columns<OwdRow> {
         columns,
         "queueing_delay",
         &format!(
-            "The one-way delay less the smallest of all packets that go the same way between the points, in which an error of the clocks' offset cancels: time in queues, and what a large packet takes longer to send than the smallest. {NO_DELAY}"
+            "One-way delay minus the smallest one of all packets in the same direction, so the clock offset cancels: time in queues, and the extra serialisation time of large packets. {NO_DELAY}"
         ),
         |row| row.packet.queueing_delay,
     );
     sizes(columns, |row| &row.packet)
-        .maybe_count("received_record", "Its record in the capture of the point that it passed second, from 0. Null never in this version.", |row| row.packet.received_record)
-        .maybe_flag("reordered", "Whether a packet of its flow that left later arrived earlier (RFC 4737, section 3). Null if its place is not known.", |row| row.packet.reordered)
-        .maybe_count("reordering_extent_packets", "How many of the flow's packets arrived from the first one that left later on until this one (RFC 4737, section 4.2). Null if it is not reordered.", |row| row.packet.reordering_extent_packets)
+        .maybe_count("received_record", "Record number in the capture at the second point, from 0. Never null in this version.", |row| row.packet.received_record)
+        .maybe_flag("reordered", "Whether a later packet of its flow arrived earlier (RFC 4737, section 3). Null if its position is unknown.", |row| row.packet.reordered)
+        .maybe_count("reordering_extent_packets", "Reordering extent in packets (RFC 4737, section 4.2): arrivals of the flow from the first later packet up to this one. Null if it is not reordered.", |row| row.packet.reordering_extent_packets)
         .done()
 }
 
@@ -71,7 +71,7 @@ fn delay(
     columns
         .maybe_float(
             &format!("{name}_ms"),
-            &format!("{name}_ns / 1e6: milliseconds. Null where that is."),
+            &format!("{name}_ns / 1e6, in milliseconds. Null if {name}_ns is null."),
             move |row| Some(of(row)?.as_nanos() as f64 / 1e6),
         )
         .maybe_span(&format!("{name}_ns"), &format!("{what} Nanoseconds."), of)
@@ -80,9 +80,9 @@ fn delay(
 /// Adds the columns for the packet's sizes.
 pub(super) fn sizes<R: 'static>(columns: Builder<R>, of: fn(&R) -> &PathPacket) -> Builder<R> {
     columns
-        .maybe_count("number", "The packet's place in the order in which its flow's packets of this direction left, from 0. Null if that is not known.", move |row| of(row).number)
-        .maybe_count("sent_record", "Its record in the capture of the point that it passed first, from 0. Null if that is not known.", move |row| of(row).sent_record)
-        .count("packets", "How many packets of the path the row stands for: more than one for those that a host's segmentation offload (TSO, GRO) had in one piece.", move |row| of(row).packets)
+        .maybe_count("number", "Position of the packet in the sending order of its flow and direction, from 0. Null if unknown.", move |row| of(row).number)
+        .maybe_count("sent_record", "Record number in the capture at the first point, from 0. Null if unknown.", move |row| of(row).sent_record)
+        .count("packets", "Packets on the path that the row stands for: more than one for a super-packet of segmentation offload (TSO, GRO).", move |row| of(row).packets)
         .count("payload_bytes", "Bytes of transport payload of all these packets.", move |row| of(row).payload_bytes)
-        .count("ip_bytes", "Bytes of all these packets with their headers from IP on.", move |row| of(row).ip_bytes)
+        .count("ip_bytes", "Bytes of all these packets from the IP header on.", move |row| of(row).ip_bytes)
 }

@@ -75,10 +75,10 @@ pub struct QueueState {
 
 pub(super) fn columns(origin: Timestamp) -> Columns<QueueRow> {
     let columns = Columns::named("dataset_queue")
-        .text("source", "How the state is known: log (the queue's own counters, read at intervals) or packets (the queueing delays of the packets that left in a bin; only where no log tells).", |row: &QueueRow| row.name());
+        .text("source", "Source of the state: log (the queue's counters, read at intervals) or packets (queueing delays of the packets that left in a bin; only without a log).", |row: &QueueRow| row.name());
     let columns = time_part(
         columns,
-        "When the counters were read, or when the bin starts",
+        "Time when the counters were read, or start of the bin",
         origin,
         |row| row.at,
     );
@@ -86,7 +86,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<QueueRow> {
 }
 
 fn state(columns: Builder<QueueRow>) -> Builder<QueueRow> {
-    const NULL: &str = "Null if source is packets, and where the log does not tell.";
+    const NULL: &str = "Null if source is packets, and if the log has no such value.";
     type Text = fn(&QueueState) -> Option<&str>;
     type Count = fn(&QueueState) -> Option<u64>;
     let texts: [(&str, &str, Text); 4] = [
@@ -95,7 +95,7 @@ fn state(columns: Builder<QueueRow>) -> Builder<QueueRow> {
         }),
         (
             "kind",
-            "What kind of queue it is, as tc calls it: htb, fq_codel, netem",
+            "Kind of queue in the words of tc: htb, fq_codel, netem",
             |state| state.kind.as_deref(),
         ),
         ("handle", "The queue's handle", |state| {
@@ -103,7 +103,7 @@ fn state(columns: Builder<QueueRow>) -> Builder<QueueRow> {
         }),
         (
             "parent",
-            "The class that it is attached to; null at the root as well",
+            "Class that the queue is attached to; null at the root as well",
             |state| state.parent.as_deref(),
         ),
     ];
@@ -114,39 +114,39 @@ fn state(columns: Builder<QueueRow>) -> Builder<QueueRow> {
         }),
         (
             "sent_bytes",
-            "Bytes sent on since the queue was made",
+            "Bytes sent since the queue was created",
             |state| state.sent_bytes,
         ),
         (
             "sent_packets",
-            "Packets sent on since the queue was made",
+            "Packets sent since the queue was created",
             |state| state.sent_packets,
         ),
         (
             "dropped_packets",
-            "Packets dropped since the queue was made",
+            "Packets dropped since the queue was created",
             |state| state.drops,
         ),
         (
             "overlimits",
-            "How often the rate held a packet back since the queue was made",
+            "Times the rate limit delayed a packet since the queue was created",
             |state| state.overlimits,
         ),
         (
             "requeues",
-            "Packets that the device did not take at once since the queue was made",
+            "Packets requeued because the device was busy, since the queue was created",
             |state| state.requeues,
         ),
         (
             "ecn_marked_packets",
-            "Packets marked instead of dropped since the queue was made",
+            "Packets marked instead of dropped since the queue was created",
             |state| state.ecn_marks,
         ),
     ];
     let columns =
         columns.maybe_name(
             "log",
-            "The log's file. Null if source is packets.",
+            "The log file. Null if source is packets.",
             |row| match &row.source {
                 QueueSource::Log { log, .. } => Some(log),
                 QueueSource::Packets { .. } => None,
@@ -176,29 +176,29 @@ fn delays(columns: Builder<QueueRow>) -> Builder<QueueRow> {
     const NULL: &str = "Null if source is log.";
     type Span = fn(&Bin) -> TimeDelta;
     let spans: [(&str, &str, Span); 4] = [
-        ("width_ns", "How long the bin is, in nanoseconds", |bin| {
+        ("width_ns", "Width of the bin, in nanoseconds", |bin| {
             bin.width
         }),
         (
             "queueing_delay_min_ns",
-            "The smallest queueing delay of these packets, in nanoseconds",
+            "Smallest queueing delay of these packets, in nanoseconds",
             |bin| bin.min,
         ),
         (
             "queueing_delay_mean_ns",
-            "The mean of their queueing delays, in nanoseconds",
+            "Mean queueing delay of these packets, in nanoseconds",
             |bin| bin.mean,
         ),
         (
             "queueing_delay_max_ns",
-            "The largest of their queueing delays, in nanoseconds",
+            "Largest queueing delay of these packets, in nanoseconds",
             |bin| bin.max,
         ),
     ];
     let columns = columns
         .maybe_text(
             "way",
-            &format!("Which way the packets went between the points: out or back. {NULL}"),
+            &format!("Direction of the packets between the points: out or back. {NULL}"),
             |row| Some(row.bin()?.path_direction.name()),
         )
         .maybe_count(

@@ -24,7 +24,7 @@ pub struct SenderStateRow {
 pub(super) fn columns(origin: Timestamp) -> Columns<SenderStateRow> {
     let columns = Columns::named("dataset_sender").text(
         "capture",
-        "The capture that tells it: src or dst, whichever was taken where the data is sent, else src.",
+        "Capture of the row: src or dst, whichever was taken at the sender, otherwise src.",
         |row: &SenderStateRow| row.capture.name(),
     );
     let columns = flow_part(columns, |row| &row.flow, |row| row.sample.direction);

@@ -26,7 +26,7 @@ pub struct ThroughputBinRow {
 pub(super) fn columns(origin: Timestamp) -> Columns<ThroughputBinRow> {
     let columns = Columns::named("dataset_throughput").text(
         "capture",
-        "Where it was counted: src or dst. What a sender sends is counted near it, what arrives near the receiver; both captures count the same packets.",
+        "Capture point of the count: src or dst. Sent packets are counted near the sender, arrivals near the receiver; both points count the same packets.",
         |row: &ThroughputBinRow| row.capture.name(),
     );
     let columns = maybe_flow_part(
