@@ -37,8 +37,8 @@ pub struct Interface(String);
 /// The text is not the name of an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "\"{0}\" is no interface: expected 1 to 15 of letters, digits, '_', '.', ':' and '-', not \
-     beginning with '-'"
+    "\"{0}\" is not an interface name: expected 1 to 15 letters, digits, '_', '.', ':' or '-', not \
+     starting with '-'"
 )]
 pub struct InterfaceError(String);
 

@@ -24,7 +24,7 @@ one() {
         expect "applied and read back" apply --config "$1" --left "$left" --right "$right" \
             --clear-after 300s || return 1
     done
-    expect "as it must be" verify --config "$1" || return 1
+    expect "matches the plan" verify --config "$1" || return 1
     expect "changed and read back" change --config "$1" || return 1
     expect "cleared" clear || return 1
     expect "nothing to clear" clear || return 1

@@ -231,8 +231,8 @@ fn a_foreign_queue_is_left_unchanged() {
     assert_eq!(
         refused,
         format!(
-            "{}: r1 has a queue that is not ours (pfifo 5:): remove it first, as it could not be put \
-             back",
+            "{}: r1 has a foreign queue (pfifo 5:): remove it first, because it cannot be \
+             restored",
             here.0
         )
     );
@@ -254,7 +254,7 @@ fn a_bottleneck_refused_by_the_kernel_leaves_nothing_behind() {
     let nowhere = plan(&planned(SLOW).bottleneck, &router).unwrap();
     let refused = control.apply(&nowhere, plainly()).unwrap_err().to_string();
     assert!(
-        refused.contains("there is no interface r7; there are "),
+        refused.contains("interface r7 does not exist: expected one of "),
         "{refused}"
     );
     // The kernel refuses a `limit` without a number, in the middle of the script.

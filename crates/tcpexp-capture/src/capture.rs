@@ -453,10 +453,10 @@ mod tests {
         for (compress, damage) in [
             (
                 gzip as fn(&[u8]) -> Vec<u8>,
-                "the gzip data breaks off after ",
+                "the gzip data ends early, after ",
             ),
-            (zstd, "the zstd data breaks off after "),
-            (lz4, "the lz4 data breaks off after "),
+            (zstd, "the zstd data ends early, after "),
+            (lz4, "the lz4 data ends early, after "),
         ] {
             let plain = file();
             let expected = walk(Capture::from_bytes(&plain).unwrap());
@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn error_for_compressed_data_without_a_capture_names_the_content() {
         let inside = Capture::from_bytes(&gzip(b"time,rtt\n")).unwrap_err();
-        assert_snapshot!(inside, @"the gzip file holds no capture");
+        assert_snapshot!(inside, @"the gzip file contains no capture");
         assert_snapshot!(std::error::Error::source(&inside).unwrap(), @r#"not a capture: it starts with 74 69 6d 65 2c 72 74 74 ("time,rtt")"#);
         let cut = Capture::from_bytes(&gzip(&file())[..12]).unwrap_err();
         assert_snapshot!(cut, @"cannot decompress the gzip data");

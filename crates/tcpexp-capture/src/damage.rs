@@ -61,9 +61,7 @@ pub enum Damage {
         length: u32,
     },
     /// A pcapng block whose two lengths differ.
-    #[error(
-        "block at byte {offset} is {leading} bytes long by its start and {trailing} by its end"
-    )]
+    #[error("block at byte {offset} has length {leading} at its start and {trailing} at its end")]
     BlockTrailer {
         /// Start of the block.
         offset: u64,
@@ -83,7 +81,9 @@ pub enum Damage {
         room: u64,
     },
     /// A packet of an interface without an Interface Description Block. Skipped.
-    #[error("packet at byte {offset} is from interface {interface}, which is not described")]
+    #[error(
+        "packet at byte {offset} refers to interface {interface}, which has no description block"
+    )]
     UnknownInterface {
         /// Start of the block.
         offset: u64,
@@ -91,7 +91,7 @@ pub enum Damage {
         interface: u32,
     },
     /// A pcapng interface beyond the maximum number. Skipped, and so are its packets.
-    #[error("interface at byte {offset} is one more than the {limit} that a file may have")]
+    #[error("interface at byte {offset} exceeds the limit of {limit} interfaces")]
     TooManyInterfaces {
         /// Start of the block.
         offset: u64,
@@ -99,7 +99,7 @@ pub enum Damage {
         limit: usize,
     },
     /// A pcapng section header without a byte order.
-    #[error("section at byte {offset} has no byte order")]
+    #[error("section at byte {offset} has an invalid byte-order magic")]
     SectionByteOrder {
         /// Start of the section.
         offset: u64,
@@ -125,7 +125,7 @@ pub enum Damage {
         reason: Box<Damage>,
     },
     /// The compressed data is cut or corrupt.
-    #[error("the {compression} data breaks off after {offset} decompressed bytes")]
+    #[error("the {compression} data ends early, after {offset} decompressed bytes")]
     Decompression {
         /// Number of usable decompressed bytes.
         offset: u64,

@@ -51,7 +51,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The decompressed file is unusable.
-    #[error("the {compression} file holds no capture")]
+    #[error("the {compression} file contains no capture")]
     Inside {
         /// Compression of the file.
         compression: Compression,

@@ -598,7 +598,7 @@ mod tests {
             .out;
         assert_snapshot!(read(&file), @"
         88: 2000 ns, link 1, interface 0, 1 of 60 bytes [02]
-        packet at byte 28 is from interface 0, which is not described
+        packet at byte 28 refers to interface 0, which has no description block
         ");
         let mut capture = Capture::from_bytes(&file).unwrap();
         while capture.next_record().is_some() {}
@@ -673,7 +673,7 @@ mod tests {
         92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
         316: 1000001000 ns, link 1, interface 1, 5 of 60 bytes [01, 01, 01, 01]
         356: 1099511627783000 ns, link 1, interface 1, 8 of 60 bytes [02, 02, 02, 02]
-        section at byte 132 has no byte order; skipped 132 bytes to byte 264
+        section at byte 132 has an invalid byte-order magic; skipped 132 bytes to byte 264
         ");
     }
 
@@ -695,7 +695,7 @@ mod tests {
         trailer[28 + 24 + 40 - 4] = 12;
         assert_snapshot!(read(&trailer), @"
         92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
-        block at byte 52 is 40 bytes long by its start and 12 by its end; skipped 40 bytes to byte 92
+        block at byte 52 has length 40 at its start and 12 at its end; skipped 40 bytes to byte 92
         ");
         let mut version = two(little(), &[]);
         version.extend(
@@ -735,6 +735,6 @@ mod tests {
             (capture.interfaces().len(), capture.damaged_places()),
             (MAX_INTERFACES, 2)
         );
-        assert_snapshot!(capture.damage().unwrap(), @"interface at byte 1572892 is one more than the 65536 that a file may have");
+        assert_snapshot!(capture.damage().unwrap(), @"interface at byte 1572892 exceeds the limit of 65536 interfaces");
     }
 }

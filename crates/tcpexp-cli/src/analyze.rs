@@ -15,10 +15,10 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         return analyze_runs::run(args);
     }
     if args.jobs.is_some() {
-        return Err(wrong_usage("--jobs needs the directory of a sweep"));
+        return Err(wrong_usage("--jobs requires the directory of a sweep"));
     }
     let Some(output) = &args.output else {
-        return Err(wrong_usage("no directory for the dataset: use -o DIR"));
+        return Err(wrong_usage("the dataset needs a directory: use -o DIR"));
     };
     if let Some(dst) = &args.dst {
         if args.src.as_os_str() == "-" && dst.as_os_str() == "-" {
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
             ));
         }
         if args.sender.position.is_some() {
-            return Err(wrong_usage("--position needs a single capture"));
+            return Err(wrong_usage("--position requires a single capture"));
         }
     }
     let options = options(args)?;

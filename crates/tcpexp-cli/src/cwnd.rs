@@ -29,7 +29,7 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
             ));
         }
         if args.sender.position.is_some() {
-            return Err(wrong_usage("--position needs a single capture"));
+            return Err(wrong_usage("--position requires a single capture"));
         }
     }
     let mut results = Results::create(args)?;
@@ -160,7 +160,7 @@ fn score(collected: Reconstructed, truth: &Truth) -> anyhow::Result<String> {
         })
         .collect();
     if named.is_empty() {
-        bail!("the log has none of the selected senders of the capture");
+        bail!("the log contains none of the selected senders of the capture");
     }
     Ok(score_text(&named))
 }

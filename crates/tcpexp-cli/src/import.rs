@@ -97,7 +97,7 @@ impl Senders {
 /// Imports a log of a load generator.
 fn intervals(args: &ImportArgs) -> anyhow::Result<()> {
     if args.events.is_some() {
-        return Err(wrong_usage("a log of iperf3 has no events"));
+        return Err(wrong_usage("a log of iperf3 contains no events"));
     }
     let mut labels = Labels::default();
     let mut sheet: Sheet<IntervalRow> = Sheet::create(&args.output, interval_columns())?;

@@ -196,7 +196,7 @@ fn temporary(path: &Path) -> anyhow::Result<(NamedTempFile, File)> {
             // The message of the error names the temporary file.
             error.kind().to_string()
         } else {
-            format!("there is no folder {}", folder.display())
+            format!("directory {} does not exist", folder.display())
         };
         anyhow!("cannot write {}: {why}", path.display())
     })?;

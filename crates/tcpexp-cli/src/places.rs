@@ -54,7 +54,7 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
     if let Some(input) = inputs.iter().find(|input| is_standard_output(input)) {
         let input = input.display();
         return Err(wrong_usage(&format!(
-            "standard output goes to {input}, which is an input"
+            "standard output is {input}, which is also an input"
         )));
     }
     Ok(())

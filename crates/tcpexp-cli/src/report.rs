@@ -34,7 +34,7 @@ impl Basis<'_> {
         let unseen = unseen.filter(|(_, packets)| *packets > 0);
         unseen
             .map(|(point, packets)| {
-                format!("the capture at {point} missed at least {packets} packets: not all that it does not show was lost")
+                format!("the capture at {point} missed at least {packets} packets, so packets absent from it are not necessarily lost")
             })
             .collect()
     }

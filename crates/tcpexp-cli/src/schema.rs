@@ -39,7 +39,7 @@ pub(crate) fn run(args: &SchemaArgs) -> anyhow::Result<()> {
     if let Some(name) = &args.table {
         tables.retain(|table| table.name == *name);
         if tables.is_empty() {
-            bail!("no table {name}: tcpexp schema lists all tables");
+            bail!("no table is named {name}: tcpexp schema lists all tables");
         }
     }
     let text = match args.format {

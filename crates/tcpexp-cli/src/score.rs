@@ -51,7 +51,7 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
         }));
     }
     if has_senders && !all.iter().any(|scored| scored.score.is_reconstructed) {
-        bail!("nothing to compare: the reconstruction has no sender of the truth");
+        bail!("nothing to compare: reconstruction and truth have no sender in common");
     }
     let mut losses = Vec::new();
     for path in paths {

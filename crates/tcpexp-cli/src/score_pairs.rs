@@ -49,7 +49,7 @@ pub(crate) fn found(inputs: &[PathBuf], at_receiver: bool) -> anyhow::Result<Fou
             look_into(folder, at_receiver, DEPTH, &mut found)?;
             if found.len() == before {
                 bail!(
-                    "{} and its folders have no capture with a log of a kernel or a bottleneck beside it",
+                    "{} and its subdirectories contain no capture with a log of a kernel or a bottleneck beside it",
                     folder.display()
                 );
             }

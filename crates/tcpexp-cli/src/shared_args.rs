@@ -126,7 +126,7 @@ impl OutputArgs {
         };
         Format::of_ending(file).ok_or_else(|| {
             wrong_usage(&format!(
-                "{} has no known extension: use .parquet, .csv, .json, .arrow, .spp or .txt, or \
+                "{} has an unknown extension: use .parquet, .csv, .json, .arrow, .spp or .txt, or \
                  --format",
                 file.display()
             ))
@@ -156,7 +156,7 @@ impl Format {
             Some(Self::Json) => Ok(tcpexp_table::Format::Json),
             Some(Self::Arrow) => Ok(tcpexp_table::Format::Arrow),
             Some(Self::Spp | Self::Table) | None => Err(wrong_usage(&format!(
-                "{} has no known extension: use .parquet, .csv, .json or .arrow",
+                "{} has an unknown extension: use .parquet, .csv, .json or .arrow",
                 file.display()
             ))),
         }

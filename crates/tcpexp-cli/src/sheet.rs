@@ -33,7 +33,7 @@ impl<R> Sheet<R> {
             Format::Parquet => Some(tcpexp_table::Format::Parquet),
             Format::Arrow => Some(tcpexp_table::Format::Arrow),
             Format::Spp => {
-                return Err(wrong_usage("the format spp needs rtt with two captures"));
+                return Err(wrong_usage("the format spp requires rtt with two captures"));
             }
         };
         let path = args.output.as_deref();

@@ -49,14 +49,14 @@ impl Namespaces {
 impl Drop for Namespaces {
     fn drop(&mut self) {
         if let Err(error) = sh(&script(&self.topology.remove())) {
-            crate::sweep_progress::line(&format!("namespaces are left: {error:#}"));
+            crate::sweep_progress::line(&format!("cannot remove the namespaces: {error:#}"));
         }
     }
 }
 
 fn lock() -> anyhow::Result<File> {
     if !rustix::process::geteuid().is_root() {
-        bail!("kind = \"netns\" needs root; kind = \"lab\" does not");
+        bail!("kind = \"netns\" requires root; kind = \"lab\" does not");
     }
     fs::create_dir_all("/run/lock").context("cannot create /run/lock")?;
     let lock = File::create(LOCK).with_context(|| format!("cannot write {LOCK}"))?;

@@ -144,7 +144,7 @@ impl Results {
                 if !args.empty_bins && empty > MAX_EMPTY_ROWS && empty / MAX_EMPTY_PER_ROW > filled
                 {
                     bail!(
-                        "{empty} rows of empty bins for {filled} rows with packets, and more to \
+                        "{empty} rows of empty bins for {filled} rows with packets, and more \
                          come: use a longer --bin, or --empty-bins to write all of them"
                     );
                 }

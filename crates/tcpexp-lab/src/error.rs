@@ -60,8 +60,8 @@ pub enum LabError {
     },
     /// A folder of modules has modules for no kernel, or for several.
     #[error(
-        "{} has modules of {} kernels, and one is needed: name the folder that is called as the \
-         kernel's version", path.display(), versions
+        "{} contains modules of {} kernels: name the directory of one \
+         kernel version", path.display(), versions
     )]
     WhichModules {
         /// The folder.
@@ -81,8 +81,8 @@ pub enum LabError {
     },
     /// The shared files do not fit into the guest's memory.
     #[error(
-        "{} has {bytes} bytes, and a guest of {memory_mib} MiB can take {most}: give it more \
-         memory or less to carry", path.display()
+        "{} has {bytes} bytes, but a guest with {memory_mib} MiB takes at most {most}: give it more \
+         memory or share less", path.display()
     )]
     TooMuch {
         /// The shared folder.
@@ -104,7 +104,7 @@ pub enum LabError {
         limit: Duration,
     },
     /// The virtual machine ended before the command did.
-    #[error("the guest ended before its command did ({how})")]
+    #[error("the guest ended before its command ({how})")]
     Died {
         /// Exit code or signal of the virtual machine.
         how: String,
@@ -116,7 +116,7 @@ pub enum LabError {
         what: String,
     },
     /// The output of the guest could not be written.
-    #[error("cannot pass on what the guest prints")]
+    #[error("cannot forward the output of the guest")]
     Output {
         /// The cause.
         source: io::Error,

@@ -139,9 +139,9 @@ fn stop(monitor: &mut Monitor) -> io::Result<()> {
     loop {
         monitor.await_event(READY)?;
         let progress = monitor.execute("query-replay", &json!({}))?;
-        let instructions = progress["icount"].as_u64().ok_or_else(|| {
-            io::Error::other("it does not tell how many instructions it has done")
-        })?;
+        let instructions = progress["icount"]
+            .as_u64()
+            .ok_or_else(|| io::Error::other("it does not report its instruction count"))?;
         if instructions & SIGN == 0 {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use crate::site;
 
 /// A run whose path the router cannot emulate.
 #[derive(Debug, thiserror::Error)]
-#[error("{run}: cannot make the path")]
+#[error("{run}: cannot set up the path")]
 pub struct DryRunError {
     run: String,
     #[source]

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// Error for a text that is not a valid quantity.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("\"{text}\" is no {what}: expected {expected}")]
+#[error("\"{text}\" is not a {what}: expected {expected}")]
 pub struct QuantityError {
     text: String,
     what: &'static str,

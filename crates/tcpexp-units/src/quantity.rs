@@ -349,7 +349,7 @@ mod tests {
         }
         assert_eq!(
             parsed::<BitRate>("10Mbps").unwrap_err(),
-            "\"10Mbps\" is no rate: expected bits per second such as \"800kbit\", \"1.5mbit\" or \
+            "\"10Mbps\" is not a rate: expected bits per second such as \"800kbit\", \"1.5mbit\" or \
              \"1gbit\""
         );
     }

@@ -107,7 +107,7 @@ pub enum Error {
         source: tcpexp_table::Error,
     },
     /// The parent folder of the dataset does not exist.
-    #[error("cannot write {}: there is no folder {}", path.display(), folder.display())]
+    #[error("cannot write {}: directory {} does not exist", path.display(), folder.display())]
     NoFolder {
         /// Path of the dataset.
         path: PathBuf,

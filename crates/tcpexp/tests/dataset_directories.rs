@@ -41,5 +41,5 @@ fn a_failure_leaves_nothing_behind() {
     assert!(analyze(inputs, &AnalyzeOptions::default(), dir).is_err());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     let missing = DatasetDir::create(&folder.path().join("no/data")).unwrap_err();
-    assert!(missing.to_string().contains("there is no folder"));
+    assert!(missing.to_string().contains("does not exist"));
 }

@@ -43,7 +43,7 @@ pub struct Prefix {
 
 /// The text is not an address prefix.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("\"{0}\" is no address: expected one such as \"172.16.10.3\" or \"172.16.10.0/24\"")]
+#[error("\"{0}\" is not an address: expected for example \"172.16.10.3\" or \"172.16.10.0/24\"")]
 pub struct PrefixError(String);
 
 impl FlowDelay {

@@ -47,7 +47,7 @@ pub enum CliError {
     #[error(transparent)]
     Run(#[from] RunError),
     /// The router has no bottleneck.
-    #[error("{host}: there is no bottleneck: apply one first")]
+    #[error("{host}: no bottleneck is set: apply one first")]
     Nothing {
         /// The host.
         host: String,
@@ -101,7 +101,7 @@ fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<(), CliError> {
     }
     let host = runner.host();
     match &shown.holder {
-        None => writeln!(out, "{host}: held by nobody")?,
+        None => writeln!(out, "{host}: not held")?,
         Some(holder) => {
             writeln!(out, "{host}: held by {}", holder.owner)?;
             if let Some(plan) = remembered(holder) {
@@ -123,7 +123,7 @@ fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<(), CliError> {
         (_, None) => return Ok(()),
     };
     control.verify(&plan)?;
-    args.at.report(out, runner.as_ref(), "as it must be")
+    args.at.report(out, runner.as_ref(), "matches the plan")
 }
 
 fn change(args: &ChangeArgs, out: &mut dyn Write) -> Result<(), CliError> {

@@ -29,7 +29,7 @@ pub enum ControlError {
         package: &'static str,
     },
     /// The router has no such interface.
-    #[error("{host}: there is no interface {interface}; there are {}", others.join(", "))]
+    #[error("{host}: interface {interface} does not exist: expected one of {}", others.join(", "))]
     NoInterface {
         /// The host.
         host: String,
@@ -50,8 +50,8 @@ pub enum ControlError {
     },
     /// The interface has a queue of another program, which clearing could not restore.
     #[error(
-        "{host}: {interface} has a queue that is not ours ({kind} {handle}): remove it first, as it \
-         could not be put back"
+        "{host}: {interface} has a foreign queue ({kind} {handle}): remove it first, because it \
+         cannot be restored"
     )]
     ForeignQueue {
         /// The host.
@@ -72,7 +72,7 @@ pub enum ControlError {
         problem: String,
     },
     /// Another owner holds the router.
-    #[error("{host}: held by {holder}: wait, or take over")]
+    #[error("{host}: held by {holder}: wait or take over")]
     Held {
         /// The host.
         host: String,

@@ -206,8 +206,8 @@ mod tests {
         );
         assert_eq!(
             with(r#"{"kind":"cake","handle":"8001:","root":true}"#),
-            "rtr: eth2 has a queue that is not ours (cake 8001:): remove it first, as it could not be \
-             put back"
+            "rtr: eth2 has a foreign queue (cake 8001:): remove it first, because it cannot be \
+             restored"
         );
         assert!(
             with(r#"{"kind":"clsact","handle":"ffff:","parent":"ffff:fff1"}"#).contains("clsact")

@@ -21,7 +21,7 @@ pub enum PlanError {
         needs: &'static str,
     },
     /// A key does not apply to the queue.
-    #[error("{direction}.{key} means nothing to {queue}: expected it with {expected}")]
+    #[error("{direction}.{key} does not apply to {queue}: expected {expected}")]
     NotOfQueue {
         /// The direction.
         direction: &'static str,
@@ -55,7 +55,7 @@ pub enum PlanError {
         problem: &'static str,
     },
     /// The router's system lacks the feature.
-    #[error("{direction}.{key}: {os} cannot do that; {instead}")]
+    #[error("{direction}.{key}: {os} does not support it; {instead}")]
     Unsupported {
         /// The direction.
         direction: &'static str,
@@ -75,12 +75,12 @@ pub enum ChangeError {
     #[error("the two plans are for different routers")]
     Router,
     /// The new plan has a part that the old one lacks.
-    #[error("{0} is not there yet: apply the new bottleneck instead")]
+    #[error("{0} does not exist yet: apply the new bottleneck instead")]
     Appears(String),
     /// The old plan has a part that the new one lacks.
-    #[error("{0} would have to go: apply the new bottleneck instead")]
+    #[error("{0} must be removed: apply the new bottleneck instead")]
     Vanishes(String),
     /// A part would change a property that is fixed.
-    #[error("{0} cannot become the new one in place: apply the new bottleneck instead")]
+    #[error("{0} cannot be changed in place: apply the new bottleneck instead")]
     Fixed(String),
 }

@@ -128,7 +128,7 @@ fn redirects(device: &str, to: &[(u32, String, String)], output: &str) -> Vec<Mi
             format!("{protocol} (pref {pref}) to {device}")
         };
         match list {
-            [] => "handed to nobody".to_owned(),
+            [] => "redirected nowhere".to_owned(),
             list => list.iter().map(one).collect::<Vec<_>>().join(", "),
         }
     };

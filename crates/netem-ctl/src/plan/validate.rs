@@ -28,7 +28,7 @@ pub(crate) fn check(all: &Bottleneck, router: &Router) -> Result<(), PlanError> 
                 direction,
                 key: "flows",
                 value: "longer".into(),
-                expected: "30 flows at the most",
+                expected: "at most 30 flows",
             });
         }
         if router.os == Os::FreeBsd {
@@ -54,7 +54,7 @@ fn check_line(direction: &'static str, path: &Path) -> Result<(), PlanError> {
         return Err(value(
             "jitter",
             jitter,
-            "no more than the delay: no packet arrives before it is sent",
+            "at most the delay: no packet arrives before it is sent",
         ));
     }
     let needs = |key, needs| PlanError::Needs {
@@ -85,7 +85,7 @@ fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
     let keys = queue_keys(path);
     let Some(rate) = path.rate else {
         return match keys.iter().find(|(_, is_set, _)| *is_set) {
-            Some((key, ..)) => Err(needs(key, "a rate: without one there is no queue")),
+            Some((key, ..)) => Err(needs(key, "a rate, because no queue forms without one")),
             None => Ok(()),
         };
     };
@@ -94,7 +94,7 @@ fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
             direction,
             key: "rate",
             value: rate.to_string(),
-            expected: "8kbit or more",
+            expected: "at least 8kbit",
         });
     }
     let queue = path.queue.unwrap_or(Queue::Pfifo);
@@ -113,7 +113,7 @@ fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
             direction,
             key: "ecn",
             value: "false".into(),
-            expected: "nothing or true: cake always marks",
+            expected: "true or no value: cake always marks",
         });
     }
     let must_have = [Queue::Pfifo, Queue::Bfifo, Queue::Red, Queue::Sfq];
@@ -188,7 +188,7 @@ fn check_flow(direction: &'static str, index: usize, flow: &FlowDelay) -> Result
         .collect();
     if families.is_empty() && flow.source_port.is_none() && flow.destination_port.is_none() {
         return Err(wrong(
-            "names nothing to tell it by: expected source, destination or a port",
+            "identifies no packets: expected source, destination or a port",
         ));
     }
     if families.first() != families.last() {

@@ -11,7 +11,7 @@ use super::SshProblem;
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The script exceeded its time limit and was killed.
-    #[error("{host}: no end after {seconds} s, so it was ended")]
+    #[error("{host}: the script did not end within {seconds} s and was killed")]
     Timeout {
         /// The host.
         host: String,
@@ -63,7 +63,7 @@ pub enum RunError {
         source: io::Error,
     },
     /// The remote path needs quotes.
-    #[error("{host}: will not copy \"{path}\": expected a path without blanks and quotes")]
+    #[error("{host}: cannot copy \"{path}\": expected a path without blanks and quotes")]
     StrangePath {
         /// The host.
         host: String,
@@ -71,7 +71,7 @@ pub enum RunError {
         path: String,
     },
     /// The folder of the sockets is open to other users.
-    #[error("{} is not ours alone: expected a folder that only this user can open", path.display())]
+    #[error("{} is accessible to other users: expected a directory that only this user can open", path.display())]
     NotOurs {
         /// The name.
         path: PathBuf,

@@ -120,7 +120,7 @@ mod tests {
         let error = Local::new().run(&script).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "localhost: no end after 1 s, so it was ended"
+            "localhost: the script did not end within 1 s and was killed"
         );
         assert!(started.elapsed() < Duration::from_secs(10));
     }

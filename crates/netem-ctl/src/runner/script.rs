@@ -80,7 +80,7 @@ impl Output {
         let said: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
         match said.as_slice() {
             // As of a process that was killed.
-            [] => "without a word".to_owned(),
+            [] => "no error output".to_owned(),
             [.., a, b, c] => [*a, *b, *c].join("; "),
             few => few.join("; "),
         }
@@ -109,6 +109,6 @@ mod tests {
         let complaint = |stderr: &str| output(stderr.as_bytes()).complaint();
         assert_eq!(complaint("one\ntwo\n\nthree\nfour\n"), "two; three; four");
         assert_eq!(complaint("\none\n"), "one");
-        assert_eq!(complaint("\n"), "without a word");
+        assert_eq!(complaint("\n"), "no error output");
     }
 }

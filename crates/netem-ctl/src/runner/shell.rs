@@ -16,8 +16,8 @@ pub(crate) enum Input {
     Command(String),
 }
 
-const NO_SUDO: &str = "there is no sudo, and the user is not root";
-const SUDO_ASKS: &str = "sudo wants a password (sudo -n does not work), and the user is not root";
+const NO_SUDO: &str = "the user is not root, and sudo is not installed";
+const SUDO_ASKS: &str = "the user is not root, and sudo asks for a password (sudo -n fails)";
 const REFUSED: i32 = 97;
 
 /// Returns a line without single quotes that runs `script` with its rights and its time limit.

@@ -35,7 +35,7 @@ pub struct SshHost(String);
 
 /// The text is not a host name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("\"{0}\" is no host: expected a name or an address as ssh takes it, such as \"rtr\"")]
+#[error("\"{0}\" is not a host: expected a name or an address that ssh accepts, such as \"rtr\"")]
 pub struct SshHostError(String);
 
 /// Options of the connection.

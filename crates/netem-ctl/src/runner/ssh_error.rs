@@ -65,16 +65,16 @@ impl fmt::Display for SshProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Refused => "connection refused: is sshd running there, on this port?",
-            Self::UnknownName => "no such host name, and no entry in the ssh configuration",
-            Self::Unreachable => "no route to it",
-            Self::Silent => "it does not answer",
+            Self::UnknownName => "the host name does not resolve and is not in the ssh configuration",
+            Self::Unreachable => "no route to the host",
+            Self::Silent => "the host does not respond",
             Self::KeyChanged => {
-                "its host key is not the known one; if that is right, remove the old one with \
+                "its host key differs from the known one; if the change is expected, remove the old key with \
                  ssh-keygen -R"
             }
             Self::KeyUnknown => "its host key is not known yet; connect once by hand with ssh",
-            Self::Denied => "it does not accept our key (there is nobody to type a password)",
-            Self::Closed => "the connection broke",
+            Self::Denied => "the host does not accept our key (ssh runs without a password prompt)",
+            Self::Closed => "the connection was closed",
             Self::Other(said) => said,
         })
     }

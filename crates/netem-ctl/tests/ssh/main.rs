@@ -70,7 +70,10 @@ fn a_hanging_script_is_killed_on_the_host() {
     let text = format!("echo $$ >{}\nsleep 4714\n", pid.display());
     let script = Script::new(text).within(Duration::from_secs(1));
     let error = server.ssh().run(&script).unwrap_err();
-    assert_eq!(error.to_string(), "rtr: no end after 1 s, so it was ended");
+    assert_eq!(
+        error.to_string(),
+        "rtr: the script did not end within 1 s and was killed"
+    );
     let pid = fs::read_to_string(pid).unwrap();
     assert!(!fs::exists(format!("/proc/{}", pid.trim())).unwrap());
 }
@@ -132,7 +135,7 @@ fn an_unresponsive_host_is_reported_in_one_line_within_the_timeout() {
     let started = Instant::now();
     assert_eq!(
         refusal(&config, Duration::from_secs(3)),
-        "rtr: it does not answer"
+        "rtr: the host does not respond"
     );
     assert!(started.elapsed() < Duration::from_secs(30));
 }
@@ -144,7 +147,7 @@ fn a_changed_host_key_is_reported_in_one_line() {
     };
     assert_eq!(
         refusal(&server.config(), SOON),
-        "rtr: its host key is not the known one; if that is right, remove the old one with \
+        "rtr: its host key differs from the known one; if the change is expected, remove the old key with \
          ssh-keygen -R"
     );
 }
@@ -167,7 +170,7 @@ fn a_failed_login_is_reported_in_one_line() {
     };
     assert_eq!(
         refusal(&server.config(), SOON),
-        "rtr: it does not accept our key (there is nobody to type a password)"
+        "rtr: the host does not accept our key (ssh runs without a password prompt)"
     );
 }
 
@@ -178,8 +181,8 @@ fn a_user_without_root_and_sudo_is_reported_in_one_line() {
     };
     let said = refusal(&server.config(), SOON);
     let expected = [
-        "rtr: there is no sudo, and the user is not root",
-        "rtr: sudo wants a password (sudo -n does not work), and the user is not root",
+        "rtr: the user is not root, and sudo is not installed",
+        "rtr: the user is not root, and sudo asks for a password (sudo -n fails)",
     ];
     assert!(expected.contains(&said.as_str()), "{said}");
     // Scripts without root work.
@@ -217,7 +220,7 @@ fn missing_tools_and_the_interface_of_the_connection_are_reported_before_any_cha
     let said = control.preflight(&router(Os::Linux, "lo")).unwrap_err();
     assert!(
         said.to_string()
-            .starts_with("rtr: there is no interface nothing0; there are lo")
+            .starts_with("rtr: interface nothing0 does not exist: expected one of lo")
     );
     let mut router = router(Os::Linux, "nothing0");
     router.right = "lo".parse().unwrap();

@@ -47,21 +47,21 @@ fn options_unsupported_by_dummynet_are_refused() {
     for (more, refusal) in [
         (
             "jitter = '1ms'",
-            "forward.jitter: dummynet cannot do that; its delays are constant",
+            "forward.jitter: dummynet does not support it; its delays are constant",
         ),
         (
             "reorder = '1%'",
-            "forward.reorder: dummynet cannot do that; it keeps the order",
+            "forward.reorder: dummynet does not support it; it keeps the order",
         ),
         (
             "duplicate = '1%'",
-            "forward.duplicate: dummynet cannot do that; it copies no packets",
+            "forward.duplicate: dummynet does not support it; it copies no packets",
         ),
     ] {
         assert_eq!(refused(&format!("{PLAIN}\n{more}"), Os::FreeBsd), refusal);
     }
     assert_eq!(
         refused("[forward]\ndelay = '1.5ms'", Os::FreeBsd),
-        "forward.delay: dummynet cannot do that; its delays are whole milliseconds"
+        "forward.delay: dummynet does not support it; its delays are whole milliseconds"
     );
 }

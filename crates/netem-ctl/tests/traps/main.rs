@@ -215,7 +215,7 @@ fn jitter_keeps_the_order_unless_reordering_is_requested() {
     assert!(line.ends_with("delay 20ms 2ms"), "{line}");
     assert_eq!(
         refused("[forward]\ndelay = '1ms'\njitter = '2ms'", Os::Linux),
-        "forward.jitter is 2ms: expected no more than the delay: no packet arrives before it is sent"
+        "forward.jitter is 2ms: expected at most the delay: no packet arrives before it is sent"
     );
 }
 
@@ -306,7 +306,7 @@ fn changes_that_kernels_refuse_are_not_attempted() {
     let error = of("sfq", "100p").change_to(&of("sfq", "120p")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the queue forward cannot become the new one in place: apply the new bottleneck instead"
+        "the queue forward cannot be changed in place: apply the new bottleneck instead"
     );
     assert!(of("pie", "100p").change_to(&of("codel", "100p")).is_err());
     assert!(
@@ -322,7 +322,7 @@ fn keys_without_their_required_keys_are_refused() {
     for (toml, refusal) in [
         (
             "[forward]\nbuffer = '9p'",
-            "forward.buffer needs a rate: without one there is no queue",
+            "forward.buffer needs a rate, because no queue forms without one",
         ),
         (
             "[forward]\nreorder = '1%'",
@@ -334,7 +334,7 @@ fn keys_without_their_required_keys_are_refused() {
         ),
         (
             "[[forward.flows]]\ndelay = '1ms'",
-            "forward.flows[0]: names nothing to tell it by: expected source, destination or a port",
+            "forward.flows[0]: identifies no packets: expected source, destination or a port",
         ),
         (
             "[[forward.flows]]\nsource = '10.0.0.1'\ndestination = 'fd00::1'\ndelay = '1ms'",
@@ -346,7 +346,7 @@ fn keys_without_their_required_keys_are_refused() {
         ),
         (
             "[forward]\nrate = '10mbit'\nbuffer = '9p'\ntarget = '5ms'",
-            "forward.target means nothing to pfifo: expected it with codel, fq_codel, pie or fq_pie",
+            "forward.target does not apply to pfifo: expected codel, fq_codel, pie or fq_pie",
         ),
     ] {
         assert_eq!(refused(toml, Os::Linux), refusal);

@@ -44,7 +44,7 @@ fn ecn_is_explicit_and_refused_for_queues_that_cannot_mark() {
     }
     assert_eq!(
         refused(&(PLAIN.to_owned() + "\necn = true"), Os::Linux),
-        "forward.ecn means nothing to pfifo: expected it with red, codel, fq_codel, pie, fq_pie or \
+        "forward.ecn does not apply to pfifo: expected red, codel, fq_codel, pie, fq_pie or \
          cake"
     );
     assert_eq!(
@@ -52,7 +52,7 @@ fn ecn_is_explicit_and_refused_for_queues_that_cannot_mark() {
             "[forward]\nrate = '1mbit'\nqueue = 'cake'\necn = false",
             Os::Linux
         ),
-        "forward.ecn is false: expected nothing or true: cake always marks"
+        "forward.ecn is false: expected true or no value: cake always marks"
     );
 }
 

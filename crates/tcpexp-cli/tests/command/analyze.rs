@@ -44,10 +44,10 @@ fn written_files_are_listed() {
 fn invalid_arguments_are_refused_before_any_file_is_read() {
     let desk = Desk::new();
     assert_snapshot!(desk.misuse("analyze - - -o data"), @"error: only one of the two captures can be standard input");
-    assert_snapshot!(desk.misuse("analyze src.pcap dst.pcap -o data --position sender"), @"error: --position needs a single capture");
+    assert_snapshot!(desk.misuse("analyze src.pcap dst.pcap -o data --position sender"), @"error: --position requires a single capture");
     assert_snapshot!(desk.misuse("analyze src.pcap -o data --param CC=cubic"), @r#"error: invalid value 'CC=cubic' for '--param <NAME=VALUE>': expected NAME=VALUE, such as cc=cubic; NAME has lower-case letters, digits and _"#);
-    assert_snapshot!(desk.misuse("analyze src.pcap"), @"error: no directory for the dataset: use -o DIR");
-    assert_snapshot!(desk.misuse("analyze src.pcap -o data --jobs 2"), @"error: --jobs needs the directory of a sweep");
+    assert_snapshot!(desk.misuse("analyze src.pcap"), @"error: the dataset needs a directory: use -o DIR");
+    assert_snapshot!(desk.misuse("analyze src.pcap -o data --jobs 2"), @"error: --jobs requires the directory of a sweep");
     assert_snapshot!(desk.misuse("analyze src.pcap -o data --log netflow=x"), @r#"error: invalid value 'netflow=x' for '--log <KIND=FILE>': expected KIND=FILE, such as ss=FILE, with one of the kinds tcp_probe, tcpinfo, ss, siftr, web10g, iperf3, queue, ping"#);
     assert_snapshot!(desk.misuse("analyze . -o data"), @"error: -o cannot be used with a run or a sweep");
     assert_snapshot!(desk.failure("analyze ."), @". has neither a run.json nor runs, so it is no run and no sweep");
@@ -187,7 +187,7 @@ fn a_failed_analysis_leaves_no_dataset() {
     desk.put("text.txt", b"no capture");
     assert_snapshot!(desk.failure("analyze text.txt dst.pcap -o data"), @r#"cannot read text.txt: not a capture: it starts with 6e 6f 20 63 61 70 74 75 ("no captu")"#);
     assert_snapshot!(desk.failure("analyze src.pcap missing.pcap -o data"), @"cannot open missing.pcap: No such file or directory (os error 2)");
-    assert_snapshot!(desk.failure("analyze src.pcap -o missing/data"), @"cannot write missing/data: there is no folder missing");
+    assert_snapshot!(desk.failure("analyze src.pcap -o missing/data"), @"cannot write missing/data: directory missing does not exist");
     assert_snapshot!(desk.failure("analyze src.pcap -o text.txt"), @"cannot write text.txt: not a directory");
     std::fs::create_dir(desk.path("other")).unwrap();
     desk.put("other/text.txt", b"mine");

@@ -11,15 +11,15 @@ fn a_missing_output_folder_is_named_before_any_work() {
     let desk = Desk::new();
     assert_snapshot!(
         desk.failure("rtt src.pcap dst.pcap -o results/rtt.csv"),
-        @"cannot write results/rtt.csv: there is no folder results"
+        @"cannot write results/rtt.csv: directory results does not exist"
     );
     assert_snapshot!(
         desk.failure("rtt src.pcap dst.pcap --plot results/rtt.svg"),
-        @"cannot write results/rtt.svg: there is no folder results"
+        @"cannot write results/rtt.svg: directory results does not exist"
     );
     assert_snapshot!(
         desk.failure("rtt src.pcap dst.pcap --compat spp-0.4.2 -o results/rtt.spp"),
-        @"cannot write results/rtt.spp: there is no folder results"
+        @"cannot write results/rtt.spp: directory results does not exist"
     );
 }
 

@@ -119,9 +119,9 @@ fn unmeasurable_input_is_refused_by_name() {
     .map(|line| desk.misuse(line));
     assert_snapshot!(misuses.join("\n"), @r"
     error: only one of the two captures can be standard input
-    error: --position needs a single capture
+    error: --position requires a single capture
     error: invalid value 'windows' for '--profile <SYSTEM>'
-    error: events.txt has no known extension: use .parquet, .csv, .json or .arrow
+    error: events.txt has an unknown extension: use .parquet, .csv, .json or .arrow
     ");
 }
 
@@ -198,7 +198,7 @@ fn the_kernels_own_window_is_drawn_and_scored_beside_the_estimate() {
     .map(|options| desk.failure(&format!("cwnd src.pcap -q --plot none.svg {options}")));
     assert_snapshot!(reasons.join("\n"), @r"
     cannot open missing: No such file or directory (os error 2)
-    the log has none of the selected senders of the capture
+    the log contains none of the selected senders of the capture
     cannot read probe.csv: none of 2970 lines can be used; line 1 is not a line of this format
     ");
     assert!(!desk.path("none.svg").exists());

@@ -87,7 +87,7 @@ fn intervals_of_iperf3_have_their_own_table() {
     ");
     let rows = desk.text("import iperf3 iperf3.json --format csv");
     assert_snapshot!(rows.lines().nth(2).unwrap(), @"0,tcp,10.0.0.1:33504,10.0.0.2:5201,,forward,1767225610000000000,1000000000,1250000,10000000,7,151552,60021000,120000,false");
-    assert_snapshot!(desk.misuse("import iperf3 iperf3.json --events events.csv"), @"error: a log of iperf3 has no events");
+    assert_snapshot!(desk.misuse("import iperf3 iperf3.json --events events.csv"), @"error: a log of iperf3 contains no events");
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn every_format_holds_the_same_rows() {
         assert_eq!(text(&desk.get("rows.txt")), table);
         assert_eq!(
             desk.misuse(&format!("{command} src.pcap --format spp")),
-            "error: the format spp needs rtt with two captures"
+            "error: the format spp requires rtt with two captures"
         );
     }
 }

@@ -51,7 +51,7 @@ fn standard_output_that_is_an_input_is_refused() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let message = text(&output.stderr);
-    let why = "standard output goes to src.pcap, which is an input";
+    let why = "standard output is src.pcap, which is also an input";
     assert!(message.contains(why), "{message}");
     assert!(desk.get("src.pcap") == before);
 }

@@ -20,7 +20,7 @@ fn schema_describes_a_table_column_by_column() {
     assert!(text.lines().all(|line| line.chars().count() <= 80));
     assert_eq!(
         desk.failure("schema losses"),
-        "no table losses: tcpexp schema lists all tables"
+        "no table is named losses: tcpexp schema lists all tables"
     );
 }
 

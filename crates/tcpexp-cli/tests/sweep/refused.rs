@@ -51,8 +51,8 @@ fn each_unreachable_host_has_a_line() {
     assert_eq!(output.status.code(), Some(1));
     assert_snapshot!(said(&output), @r"
     1 of 1 runs remain
-    tcpexp: dst1: no such host name, and no entry in the ssh configuration
-    rtr: it does not answer
+    tcpexp: dst1: the host name does not resolve and is not in the ssh configuration
+    rtr: the host does not respond
     src1: connection refused: is sshd running there, on this port?
     ");
     let runs = std::fs::read_dir(bench.path("out/runs")).unwrap();
@@ -65,7 +65,7 @@ fn invalid_plan_is_reported_before_any_change() {
     bench.write("plan.toml", &PLAN.replace("2mbit", "2mbits"));
     let output = bench.tcpexp("sweep plan.toml -o out");
     assert_eq!(output.status.code(), Some(1));
-    assert_snapshot!(said(&output), @r#"tcpexp: plan.toml:15: path.forward.rate: "2mbits" is no rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
+    assert_snapshot!(said(&output), @r#"tcpexp: plan.toml:15: path.forward.rate: "2mbits" is not a rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
     assert!(!bench.path("out").exists());
 }
 

@@ -28,7 +28,7 @@ cp $known /test/known
 key=$(sed -n 's/^src1 //p' $known)
 sed -i "s|^rtr .*|rtr $key|" $known
 refused 'a changed key' \
-    'tcpexp: rtr: its host key is not the known one; if that is right, remove the old one with ssh-keygen -R'
+    'tcpexp: rtr: its host key differs from the known one; if the change is expected, remove the old key with ssh-keygen -R'
 mv /test/known $known
 
 at dst1 'mount --bind /etc/hostname /usr/bin/iperf3'
@@ -48,13 +48,13 @@ cp /root/.ssh/config /test/config
 sed -i '/^Host src1$/a\  User weak' /root/.ssh/config
 hang_up
 [ ! -e /usr/bin/sudo ] || at src1 'mount --bind /etc/hostname /usr/bin/sudo'
-refused 'no sudo' 'tcpexp: src1: there is no sudo, and the user is not root'
+refused 'no sudo' 'tcpexp: src1: the user is not root, and sudo is not installed'
 [ ! -e /usr/bin/sudo ] || at src1 'umount /usr/bin/sudo'
 mv /test/config /root/.ssh/config
 hang_up
 
 ip link set dst1 down
-refused 'a host that hangs' 'tcpexp: dst1: it does not answer'
+refused 'a host that hangs' 'tcpexp: dst1: the host does not respond'
 ip link set dst1 up
 
 sed 's/^Host dst1$/&\n  Port 23/' /root/.ssh/config >/test/config
@@ -66,7 +66,7 @@ mv /test/config.was /root/.ssh/config
 at rtr 'tc qdisc add dev right root handle 5: pfifo limit 9'
 state src1 rtr dst1 >/test/before 2>&1
 refused 'a queue of somebody' \
-    'tcpexp: rtr: right has a queue that is not ours (pfifo 5:): remove it first, as it could not be put back'
+    'tcpexp: rtr: right has a foreign queue (pfifo 5:): remove it first, because it cannot be restored'
 at rtr 'tc qdisc del dev right root'
 state src1 rtr dst1 >/test/before 2>&1
 

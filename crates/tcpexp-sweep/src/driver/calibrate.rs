@@ -70,7 +70,7 @@ fn idle_rtt_ms(run: &Run<'_>) -> Result<Option<f64>, Trouble> {
 fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict {
     let path = run.cell.setup.path.resolved();
     let Some(found) = found else {
-        return Verdict::Invalid("no ping came back".to_owned());
+        return Verdict::Invalid("no ping was answered".to_owned());
     };
     if path.forward.jitter.is_some() || path.reverse.jitter.is_some() {
         return Verdict::Good;

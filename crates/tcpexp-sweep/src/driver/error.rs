@@ -18,7 +18,7 @@ pub(super) enum Trouble {
         source: Box<RunError>,
     },
     /// There is no runner for a host of the plan.
-    #[error("there is no way to reach {0}")]
+    #[error("the plan has no connection to {0}")]
     Unknown(String),
     /// Hosts fail their checks.
     #[error("{}", .0.join("; "))]
@@ -33,7 +33,7 @@ pub(super) enum Trouble {
         source: Box<ControlError>,
     },
     /// The router cannot emulate the path.
-    #[error("cannot make the path")]
+    #[error("cannot set up the path")]
     Path(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A local file cannot be written.
     #[error("cannot write {}", path.display())]
@@ -59,10 +59,10 @@ impl Trouble {
 #[derive(Debug, Error)]
 pub enum SweepError {
     /// The directory has runs already.
-    #[error("{} has runs already: --resume goes on with them", .0.display())]
+    #[error("{} already contains runs: use --resume to continue", .0.display())]
     NotEmpty(PathBuf),
     /// Another sweep uses the directory.
-    #[error("another tcpexp is at work in {}", .0.display())]
+    #[error("another tcpexp uses {}", .0.display())]
     Locked(PathBuf),
     /// A file of the directory cannot be written.
     #[error("cannot write {}", path.display())]
@@ -82,7 +82,7 @@ pub enum SweepError {
     #[error("a thread panicked")]
     Panic,
     /// The user interrupted it.
-    #[error("interrupted; --resume goes on")]
+    #[error("interrupted; continue with --resume")]
     Interrupted,
     /// A run failed, and the plan stops at failures.
     #[error("run {run} failed: {reason}")]

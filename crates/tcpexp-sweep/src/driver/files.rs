@@ -66,7 +66,9 @@ pub(super) fn look(
         let within = cell.setup.run.clock_within.as_nanos();
         if offset.abs() > within + (back - sent) / 2 {
             let seconds = offset as f64 / 1e9;
-            problems.push(format!("{name}: its clock is {seconds:+.3} s from ours"));
+            problems.push(format!(
+                "{name}: its clock differs from ours by {seconds:+.3} s"
+            ));
         }
         problems.extend(held(crew, (name, host), owner)?);
         // The offset is only known to within half the round trip.
@@ -218,7 +220,7 @@ fn fetch_all(run: &mut Run<'_>, ends: &Ends, gathered: &[(String, String)]) -> R
         }
         let said = said.get(&format!("logs/{}.err", site::capture_name(capture)));
         // tcpdump prints its report on exit; a killed tcpdump may not have written all packets.
-        let missing = || format!("the capture on {} did not end as it must", capture.host);
+        let missing = || format!("the capture on {} did not end cleanly", capture.host);
         let counts = said.and_then(|text| CaptureCounts::parse(text));
         let counts = counts.ok_or_else(|| Trouble::Process(missing()))?;
         capture.packets_captured = Some(counts.captured);

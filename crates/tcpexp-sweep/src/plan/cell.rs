@@ -179,7 +179,10 @@ fn check_traffic(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Faul
             .iter()
             .any(|other| other.name == traffic.name)
         {
-            return fault("name", format!("there is another {:?}", traffic.name));
+            return fault(
+                "name",
+                format!("expected a unique name, found {:?} twice", traffic.name),
+            );
         }
         for (key, host) in [
             ("from", setup.source_of(traffic)),
@@ -196,7 +199,7 @@ fn check_traffic(setup: &Setup, table: &Spanned<DeTable<'_>>) -> Result<(), Faul
             }
         }
         if setup.source_of(traffic) == setup.sink_of(traffic) {
-            return fault("to", "expected another host than from".to_owned());
+            return fault("to", "expected a host other than from".to_owned());
         }
     }
     if let Some((index, key, message)) = together::fault(setup) {

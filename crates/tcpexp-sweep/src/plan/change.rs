@@ -39,7 +39,7 @@ pub(super) fn all<'i>(
     for change in changes {
         let change = one(change, &mut plan)?;
         if let Some(before) = all.last().filter(|before| before.at >= change.0.at) {
-            let message = format!("expected a time after {}, the change before", before.at);
+            let message = format!("expected a time after {}, the previous change", before.at);
             return Err(Fault::new(change.1, message));
         }
         all.push(change.0);
@@ -62,8 +62,8 @@ fn one<'i>(
     for (key, value) in table.iter().filter(|(key, _)| key.get_ref() != "at") {
         let mut place = Place::new(key.get_ref());
         if !matches!(place.0[0].as_str(), "path" | "forward" | "reverse") {
-            let message = "only the path changes: expected rate, delay, loss, buffer, or \
-                           a place such as path.reverse.rate";
+            let message = "expected a parameter of the path: rate, delay, loss, buffer, or \
+                           a full key such as path.reverse.rate";
             return Err(Fault::new(key.span(), message));
         }
         if place.0[0] != "path" {
@@ -78,7 +78,7 @@ fn one<'i>(
     }
     if what.is_empty() {
         return Err(expected(
-            "expected something that changes, such as rate = \"5mbit\"",
+            "expected at least one change, such as rate = \"5mbit\"",
         ));
     }
     let path = plan

@@ -160,7 +160,7 @@ pub(crate) fn request_response(asked: &Parameters<'_>, at: &Ends<'_>) -> Command
 /// The fault of a request-response plan that asks for two sizes.
 pub(super) fn one_size(asked: &Parameters<'_>) -> Option<(&'static str, String)> {
     let (request, reply) = (asked.request?, asked.reply?);
-    let message = "iperf replies with what it got: expected the size of request; netperf has two \
+    let message = "iperf echoes its request: expected the size of request; netperf supports two \
                    sizes";
     (request != reply).then(|| ("reply", message.to_owned()))
 }

@@ -92,7 +92,7 @@ impl Host {
         }
         let is_name = |name: &String| name.split('@').all(|part| is_word(part).is_some());
         if let Some(name) = self.ssh.as_ref().filter(|name| !is_name(name)) {
-            let message = format!("expected a name that ssh knows, found {name:?}");
+            let message = format!("expected a host name that ssh accepts, found {name:?}");
             return Some(("ssh", message));
         }
         sysctl_fault(&self.sysctl).map(|message| ("sysctl", message))
@@ -116,5 +116,5 @@ pub(super) fn sysctl_fault(settings: &BTreeMap<String, String>) -> Option<String
     let (key, value) = settings
         .iter()
         .find(|(key, value)| is_word(key).is_none() || !is_value(value))?;
-    Some(format!("{key} = {value:?} is no kernel setting"))
+    Some(format!("{key} = {value:?} is not a kernel setting"))
 }

@@ -89,7 +89,7 @@ pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<Cel
         .try_fold(1_usize, |count, axis| count.checked_mul(axis.points.len()));
     let count = count.unwrap_or(usize::MAX).saturating_add(included.len());
     if count > MAX_CELLS {
-        let message = format!("expected at most {MAX_CELLS} cells, and the lists make {count}");
+        let message = format!("expected at most {MAX_CELLS} cells, but the lists yield {count}");
         return Err(Fault::new(matrix.span(), message));
     }
     let mut cells = product(&axes);
@@ -97,8 +97,7 @@ pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<Cel
         if let Some(first) = rule.first()
             && !cells.iter().any(|cell| cell.has_all(rule))
         {
-            let message =
-                "expected keys and values as the lists have them; no cell has all of these";
+            let message = "expected keys and values of the lists; no cell matches all of these";
             return Err(Fault::new(first.key.span(), message));
         }
     }
@@ -158,7 +157,7 @@ fn point<'i>(
         return Err(Fault::new(
             key.span(),
             format!(
-                "expected the place of a parameter, such as path.forward.rate or \
+                "expected the key of a parameter, such as path.forward.rate or \
                  traffic.NAME.cc, or a short name: {}",
                 aliases.join(", ")
             ),

@@ -156,7 +156,7 @@ impl Plan {
             let span = place::span(root, &["matrix"]);
             return Err(Fault::new(
                 span,
-                "expected keys outside of run, which all cells share",
+                "expected another key, because all cells share run",
             ));
         }
         Ok(Self {

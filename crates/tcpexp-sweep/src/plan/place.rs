@@ -66,7 +66,7 @@ pub(super) fn set<'i>(
     match table.get_mut(first.as_str()).map(Spanned::get_mut) {
         Some(DeValue::Table(inner)) => set(inner, rest, value),
         Some(DeValue::Array(items)) => set_in_array(items, first, rest, value),
-        _ => Err(format!("{first} has no keys of its own")),
+        _ => Err(format!("{first} has no keys")),
     }
 }
 

@@ -143,7 +143,7 @@ fn order_depends_only_on_the_seed() {
 
 #[test]
 fn error_names_line_and_key() {
-    assert_snapshot!(refusal_of("\"10mbit\"]", "\"10mbits\"]"), @r#"plan.toml:5: matrix.rate[2]: "10mbits" is no rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
+    assert_snapshot!(refusal_of("\"10mbit\"]", "\"10mbits\"]"), @r#"plan.toml:5: matrix.rate[2]: "10mbits" is not a rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
     assert_snapshot!(refusal_of("delay = \"10ms\"", "delay = 10"), @r#"plan.toml:8: path.forward.delay: invalid type: integer `10`, expected a string with a time such as "500us", "20ms", "1.5s" or "2min""#);
     assert_snapshot!(refusal_of("buffer =", "bufer ="), @"plan.toml:9: path.forward.bufer: unknown field `bufer`, expected one of `rate`, `delay`, `jitter`, `jitter_distribution`, `jitter_reorders`, `loss`, `reorder`, `duplicate`, `buffer`, `queue`, `ecn`, `target`, `interval`, `update_interval`, `ce_threshold`, `flow_queues`, `red_min`, `red_max`, `red_probability`, `isolation`, `flows`");
     assert_snapshot!(refusal_of("tool = \"iperf3\"", "tool = \"iperf9\""), @"plan.toml:13: traffic[1].tool: unknown variant `iperf9`, expected one of `iperf3`, `iperf`, `udp`, `request-response`, `netperf`, `http`, `rsync`, `scp`, `ping`, `command`");
@@ -151,14 +151,14 @@ fn error_names_line_and_key() {
     assert_snapshot!(refusal_of("duration = \"10s\"", ""), @"plan.toml:13: traffic[1].tool: iperf3 needs duration or bytes");
     assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nsizes = [\"1kB\"]"), @"plan.toml:15: traffic[1].sizes: iperf3 has no sizes; it takes duration, bytes, cc, mss, window, rate, port");
     assert_snapshot!(refusal_of("duration = \"10s\"", "duration = \"10s\"\nto = \"dst9\""), @"plan.toml:15: traffic[1].to: expected one of dst1, src1");
-    assert_snapshot!(refusal_of("cc = [", "cca = ["), @"plan.toml:4: matrix.cca: expected the place of a parameter, such as path.forward.rate or traffic.NAME.cc, or a short name: rate, delay, jitter, loss, buffer, queue, ecn, cc, mss, duration, count");
+    assert_snapshot!(refusal_of("cc = [", "cca = ["), @"plan.toml:4: matrix.cca: expected the key of a parameter, such as path.forward.rate or traffic.NAME.cc, or a short name: rate, delay, jitter, loss, buffer, queue, ecn, cc, mss, duration, count");
     assert_snapshot!(refusal_of("cc = [", "traffic.bluk.cc = ["), @"plan.toml:4: matrix.traffic.bluk.cc: no traffic is named bluk");
     assert_snapshot!(refusal_of("\"reno\"]", "\"cubic\"]"), @"plan.toml:5: matrix.rate[1]: this cell is in the grid twice");
     assert_snapshot!(refusal_of("\"reno\"]", "\"reno; reboot\"]"), @r#"plan.toml:4: matrix.cc[2]: expected a name such as "cubic""#);
     assert_snapshot!(refusal_of("kind = \"lab\"", "kind = \"moon\""), @"plan.toml:1: kind: unknown variant `moon`, expected one of `ssh`, `lab`, `netns`");
     assert_snapshot!(refusal_of("kind = \"lab\"", "kind = \"ssh\""), @r#"plan.toml:1: expected a host whose role is "source""#);
     assert_snapshot!(refusal_of("kind = \"lab\"", "kind = lab"), @"plan.toml:1: string values must be quoted, expected literal string");
-    assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\nrate = \"5\"\n[[traffic]]"), @r#"plan.toml:13: change[1].rate: "5" is no rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
+    assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\nrate = \"5\"\n[[traffic]]"), @r#"plan.toml:13: change[1].rate: "5" is not a rate: expected bits per second such as "800kbit", "1.5mbit" or "1gbit""#);
     assert_snapshot!(refusal("kind = \"lab\"\n[path.forward]\n"), @"plan.toml:1: expected at least one [[traffic]]");
     assert_snapshot!(refusal("kind = \"lab\"\n[[traffic]]\nname = \"a\"\ntool = \"ping\"\nduration = \"1s\""), @"plan.toml:1: missing field `path`");
     assert_snapshot!(
@@ -179,7 +179,7 @@ fn grid_that_is_too_large_is_refused_with_its_count() {
     let lists: String = lists.map(|list| format!("{list} = [{values}]\n")).concat();
     let text = PLAN.replace("[matrix]\n", &format!("[matrix]\n{lists}"));
     assert!(
-        refusal(&text).contains("expected at most 100000 cells, and the lists make 256000000"),
+        refusal(&text).contains("expected at most 100000 cells, but the lists yield 256000000"),
         "{}",
         refusal(&text)
     );
@@ -188,13 +188,13 @@ fn grid_that_is_too_large_is_refused_with_its_count() {
 #[test]
 fn exclusion_that_matches_no_cell_is_refused() {
     let wrong = "[matrix]\nexclude = [{ cc = \"reno\", rate = \"10 mbit\" }]\n";
-    assert_snapshot!(refusal(&PLAN.replace("[matrix]\n", wrong)), @"plan.toml:4: matrix.exclude[1].cc: expected keys and values as the lists have them; no cell has all of these");
+    assert_snapshot!(refusal(&PLAN.replace("[matrix]\n", wrong)), @"plan.toml:4: matrix.exclude[1].cc: expected keys and values of the lists; no cell matches all of these");
 }
 
 #[test]
 fn ports_above_the_range_are_refused() {
     let port = "duration = \"10s\"\nport = 65535\ncount = 2";
-    assert_snapshot!(refusal_of("duration = \"10s\"", port), @"plan.toml:15: traffic[1].port: 2 servers would have ports up to 65536: expected at most 65535");
+    assert_snapshot!(refusal_of("duration = \"10s\"", port), @"plan.toml:15: traffic[1].port: 2 servers need ports up to 65536: expected at most 65535");
 }
 
 #[test]
@@ -217,14 +217,14 @@ fn traffic_that_cannot_run_side_by_side_is_refused() {
         ))
     };
     let pages = "name = \"pages\"\ntool = \"http\"\nsizes = [\"1kB\"]\n";
-    assert_snapshot!(with(&format!("{pages}port = 80\n[[traffic]]\nname = \"more\"\ntool = \"rsync\"\nbytes = \"1kB\"\nport = 80")), @"plan.toml:12: traffic[2].port: 80 is another's on src1 already");
-    assert_snapshot!(with(&format!("{pages}cc = \"bbr\"\n[[traffic]]\nname = \"more\"\ntool = \"scp\"\nbytes = \"1kB\"\ncc = \"cubic\"")), @r#"plan.toml:7: traffic[1].cc: expected cc = "cubic", which is src1's own meanwhile: more cannot choose another"#);
-    assert_snapshot!(with(&format!("{pages}cc = \"bbr\"\n[[traffic]]\nname = \"more\"\ntool = \"iperf\"\nbytes = \"1kB\"")), @r#"plan.toml:10: traffic[2].tool: expected cc = "bbr", which is src1's own meanwhile: pages cannot choose another"#);
-    assert_snapshot!(with("name = \"asks\"\ntool = \"request-response\"\nduration = \"1s\"\nrequest = \"1kB\"\nreply = \"2kB\""), @"plan.toml:8: traffic[1].reply: iperf replies with what it got: expected the size of request; netperf has two sizes");
+    assert_snapshot!(with(&format!("{pages}port = 80\n[[traffic]]\nname = \"more\"\ntool = \"rsync\"\nbytes = \"1kB\"\nport = 80")), @"plan.toml:12: traffic[2].port: 80 is already in use on src1");
+    assert_snapshot!(with(&format!("{pages}cc = \"bbr\"\n[[traffic]]\nname = \"more\"\ntool = \"scp\"\nbytes = \"1kB\"\ncc = \"cubic\"")), @r#"plan.toml:7: traffic[1].cc: expected cc = "cubic", because more runs on src1 at the same time and cannot set its own"#);
+    assert_snapshot!(with(&format!("{pages}cc = \"bbr\"\n[[traffic]]\nname = \"more\"\ntool = \"iperf\"\nbytes = \"1kB\"")), @r#"plan.toml:10: traffic[2].tool: expected cc = "bbr", because pages runs on src1 at the same time and cannot set its own"#);
+    assert_snapshot!(with("name = \"asks\"\ntool = \"request-response\"\nduration = \"1s\"\nrequest = \"1kB\"\nreply = \"2kB\""), @"plan.toml:8: traffic[1].reply: iperf echoes its request: expected the size of request; netperf supports two sizes");
 }
 
 #[test]
 fn impossible_path_is_refused_before_any_change() {
     assert_snapshot!(refusal_of("buffer = \"30p\"", "rate = \"2mbit\""), @r#"plan.toml:7: path: forward.queue needs a buffer, such as buffer = "1bdp""#);
-    assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\npath.forward.queue = \"codel\"\n[[traffic]]"), @"plan.toml:11: change[1]: forward.queue needs a rate: without one there is no queue");
+    assert_snapshot!(refusal_of("[[traffic]]", "[[change]]\nat = \"3s\"\npath.forward.queue = \"codel\"\n[[traffic]]"), @"plan.toml:11: change[1]: forward.queue needs a rate, because no queue forms without one");
 }

@@ -27,7 +27,7 @@ fn port_fault<'a>(
         .collect();
     let port = traffic.ports().find(|port| taken.contains(port))?;
     let host = server(setup, traffic);
-    Some(("port", format!("{port} is another's on {host} already")))
+    Some(("port", format!("{port} is already in use on {host}")))
 }
 
 /// The host of a tool's server.
@@ -61,7 +61,7 @@ fn cc_fault<'a>(
     })?;
     let cc = other.cc.as_deref().unwrap_or_default();
     let message = format!(
-        "expected cc = {cc:?}, which is {host}'s own meanwhile: {} cannot choose another",
+        "expected cc = {cc:?}, because {} runs on {host} at the same time and cannot set its own",
         other.name
     );
     let key = if traffic.cc.is_some() { "cc" } else { "tool" };

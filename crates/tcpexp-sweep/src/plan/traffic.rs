@@ -68,7 +68,7 @@ impl Traffic {
             return Some(fault);
         }
         if self.duration.is_some() && self.bytes.is_some() {
-            let message = "expected duration or bytes, and there are both".to_owned();
+            let message = "expected duration or bytes, found both".to_owned();
             return Some(("bytes", message));
         }
         if self.start < TimeDelta::ZERO {
@@ -82,7 +82,7 @@ impl Traffic {
         }
         if self.last_port() > u32::from(u16::MAX) {
             let message = format!(
-                "{} servers would have ports up to {}: expected at most {}",
+                "{} servers need ports up to {}: expected at most {}",
                 self.count,
                 self.last_port(),
                 u16::MAX

@@ -27,7 +27,7 @@ tools() {
 
 has_interface() {
     if [ "$system" = FreeBSD ]; then ifconfig "$1" >/dev/null 2>&1; else [ -e "/sys/class/net/$1" ] || ip link show dev "$1" >/dev/null 2>&1; fi ||
-        { problem "there is no interface $1"; return; }
+        { problem "interface $1 does not exist"; return; }
     control=$(control_interface)
     [ "$control" != "$1" ] || problem "interface $1 carries the control connection"
 }

@@ -235,7 +235,7 @@ impl<'a> Logs<'a> {
             .collect();
         if report.breaks_off {
             let name = &log.name;
-            let warning = format!("{name}: compressed data breaks off; what came before was used");
+            let warning = format!("{name}: compressed data ends early; earlier data was used");
             self.outcome.warnings.push(warning);
         }
         Ok(())

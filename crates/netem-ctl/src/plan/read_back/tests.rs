@@ -110,7 +110,7 @@ fn a_duplicate_of_our_filter_is_a_mismatch() {
     );
     assert_eq!(
         wrong(must(), ""),
-        ["what enters r0 is handed to nobody, not all (pref 7103) to tcxd-l"]
+        ["what enters r0 is redirected nowhere, not all (pref 7103) to tcxd-l"]
     );
 }
 
