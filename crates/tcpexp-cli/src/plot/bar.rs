@@ -2,6 +2,7 @@
 
 use tcpexp_chart::{RUN_COLUMNS, Statistic, bar_figure};
 
+use super::ChartKind;
 use super::data::{DataArgs, levels, quantity};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
@@ -13,7 +14,7 @@ use super::slots::SlotArgs;
 ///     tcpexp plot bar results --y goodput --x delay --colour cc -o goodput.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct BarArgs {
+pub(super) struct BarArgs {
     #[command(flatten)]
     data: DataArgs,
 
@@ -45,23 +46,25 @@ pub(crate) struct BarArgs {
     figure: FigureArgs,
 }
 
-pub(crate) fn run(args: &BarArgs) -> anyhow::Result<()> {
-    let figure = args.figure.create(60)?;
-    let data = args.data.open()?.pooled(&args.pool);
-    let rows = data.grouped(
-        &args.y,
-        &args.slots.columns(),
-        &["flows", "throughput", "rtt"],
-        &RUN_COLUMNS,
-    )?;
-    data.warn_of_others(&rows);
-    let (slots, colours) = (
-        levels(&rows.frame, &rows.groups[0])?,
-        levels(&rows.frame, &rows.groups[1])?,
-    );
-    let quantity = quantity(&rows.column, args.slots.y_unit.as_deref())?;
-    let y = (rows.column.as_str(), &quantity, args.statistic);
-    figure
-        .noting(rows.note)
-        .finish(|style| bar_figure(&rows.frame, y, (&slots, &colours), style))
+impl ChartKind for BarArgs {
+    fn draw(&self) -> anyhow::Result<()> {
+        let figure = self.figure.create(60)?;
+        let data = self.data.open()?.pooled(&self.pool);
+        let rows = data.grouped(
+            &self.y,
+            &self.slots.columns(),
+            &["flows", "throughput", "rtt"],
+            &RUN_COLUMNS,
+        )?;
+        data.warn_of_others(&rows);
+        let (slots, colours) = (
+            levels(&rows.frame, &rows.groups[0])?,
+            levels(&rows.frame, &rows.groups[1])?,
+        );
+        let quantity = quantity(&rows.column, self.slots.y_unit.as_deref())?;
+        let y = (rows.column.as_str(), &quantity, self.statistic);
+        figure
+            .noting(rows.note)
+            .finish(|style| bar_figure(&rows.frame, y, (&slots, &colours), style))
+    }
 }

@@ -1,4 +1,4 @@
-//! `tcpexp plot box DATA…` and `tcpexp plot violin DATA…`.
+//! Charts of distributions in slots: arguments and drawing of `box` and `violin`.
 
 use tcpexp_chart::{Shape, distribution_figure};
 
@@ -8,7 +8,7 @@ use super::pool::PoolArgs;
 use super::slots::SlotArgs;
 
 #[derive(clap::Args)]
-pub(crate) struct DistributionArgs {
+pub(super) struct DistributionArgs {
     #[command(flatten)]
     data: DataArgs,
 
@@ -31,20 +31,22 @@ pub(crate) struct DistributionArgs {
     figure: FigureArgs,
 }
 
-pub(crate) fn run(args: &DistributionArgs, shape: Shape) -> anyhow::Result<()> {
-    let figure = args.figure.create(65)?;
-    let data = args.data.open()?.pooled(&args.pool);
-    let usual = ["rtt", "owd", "throughput", "sender"];
-    let rows = data.grouped(&args.y, &args.slots.columns(), &usual, &[])?;
-    data.warn_of_others(&rows);
-    let (slots, colours) = (
-        levels(&rows.frame, &rows.groups[0])?,
-        levels(&rows.frame, &rows.groups[1])?,
-    );
-    let quantity = quantity(&rows.column, args.slots.y_unit.as_deref())?;
-    let y = (rows.column.as_str(), &quantity);
-    let note = sample_note(&rows);
-    figure
-        .noting(note)
-        .finish(|style| distribution_figure(&rows.frame, y, (&slots, &colours), shape, style))
+impl DistributionArgs {
+    pub(super) fn draw(&self, shape: Shape) -> anyhow::Result<()> {
+        let figure = self.figure.create(65)?;
+        let data = self.data.open()?.pooled(&self.pool);
+        let usual = ["rtt", "owd", "throughput", "sender"];
+        let rows = data.grouped(&self.y, &self.slots.columns(), &usual, &[])?;
+        data.warn_of_others(&rows);
+        let (slots, colours) = (
+            levels(&rows.frame, &rows.groups[0])?,
+            levels(&rows.frame, &rows.groups[1])?,
+        );
+        let quantity = quantity(&rows.column, self.slots.y_unit.as_deref())?;
+        let y = (rows.column.as_str(), &quantity);
+        let note = sample_note(&rows);
+        figure
+            .noting(note)
+            .finish(|style| distribution_figure(&rows.frame, y, (&slots, &colours), shape, style))
+    }
 }

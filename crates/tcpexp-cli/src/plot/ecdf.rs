@@ -2,6 +2,7 @@
 
 use tcpexp_chart::{Group, ecdf_figure};
 
+use super::ChartKind;
 use super::data::{DataArgs, UsualGroups, levels, quantity, sample_note};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
@@ -14,7 +15,7 @@ use super::pool::PoolArgs;
 ///     tcpexp plot ecdf cubic.parquet reno.parquet --x rtt -o rtt.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct EcdfArgs {
+pub(super) struct EcdfArgs {
     #[command(flatten)]
     data: DataArgs,
 
@@ -48,20 +49,22 @@ pub(crate) struct EcdfArgs {
     figure: FigureArgs,
 }
 
-pub(crate) fn run(args: &EcdfArgs) -> anyhow::Result<()> {
-    let figure = args.figure.create(60)?;
-    let data = args.data.open()?.pooled(&args.pool);
-    let usual = ["rtt", "owd", "throughput", "sender"];
-    let rows = data.grouped(&args.x, &[(&args.group, UsualGroups::Yes)], &usual, &[])?;
-    data.warn_of_others(&rows);
-    let groups = Group::of(
-        &rows.frame,
-        &rows.column,
-        &levels(&rows.frame, &rows.groups[0])?,
-    )?;
-    let quantity = quantity(&rows.column, args.x_unit.as_deref())?;
-    let note = sample_note(&rows);
-    figure
-        .noting(note)
-        .finish(|style| ecdf_figure(&quantity, &groups, style))
+impl ChartKind for EcdfArgs {
+    fn draw(&self) -> anyhow::Result<()> {
+        let figure = self.figure.create(60)?;
+        let data = self.data.open()?.pooled(&self.pool);
+        let usual = ["rtt", "owd", "throughput", "sender"];
+        let rows = data.grouped(&self.x, &[(&self.group, UsualGroups::Yes)], &usual, &[])?;
+        data.warn_of_others(&rows);
+        let groups = Group::of(
+            &rows.frame,
+            &rows.column,
+            &levels(&rows.frame, &rows.groups[0])?,
+        )?;
+        let quantity = quantity(&rows.column, self.x_unit.as_deref())?;
+        let note = sample_note(&rows);
+        figure
+            .noting(note)
+            .finish(|style| ecdf_figure(&quantity, &groups, style))
+    }
 }

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use tcpexp_chart::{Quantity, RUN_COLUMNS, Share, Statistic, trend_figure};
 
+use super::ChartKind;
 use super::data::{DataArgs, UsualGroups, levels, quantity};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
@@ -15,7 +16,7 @@ use super::pool::PoolArgs;
 ///     tcpexp plot fairness cells.parquet --measure value --y jain --x delay -o fairness.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct FairnessArgs {
+pub(super) struct FairnessArgs {
     #[command(flatten)]
     data: DataArgs,
 
@@ -67,32 +68,34 @@ enum Measure {
     Value,
 }
 
-pub(crate) fn run(args: &FairnessArgs) -> anyhow::Result<()> {
-    let figure = args.figure.create(60)?;
-    let data = args.data.open()?.pooled(&args.pool);
-    let x = [args.x.clone()];
-    let rows = data.grouped(
-        &args.y,
-        &[(&x, UsualGroups::No), (&args.colour, UsualGroups::No)],
-        &["flows", "throughput"],
-        &RUN_COLUMNS,
-    )?;
-    data.warn_of_others(&rows);
-    let (share, quantity) = match args.measure {
-        Measure::Jain => (Share::Jain, Quantity::plain("Jain's index")),
-        Measure::Ratio => {
-            let whole = Quantity::of_column(&rows.column).name;
-            let name = format!("smallest / largest {whole}");
-            (Share::Ratio, Quantity::plain(name))
-        }
-        Measure::Value => (Share::Of(Statistic::Median), quantity(&rows.column, None)?),
-    };
-    let (x, colours) = (
-        levels(&rows.frame, &rows.groups[0])?,
-        levels(&rows.frame, &rows.groups[1])?,
-    );
-    let y = (rows.column.as_str(), &quantity, share);
-    figure
-        .noting(rows.note)
-        .finish(|style| trend_figure(&rows.frame, y, (&x, &colours), style))
+impl ChartKind for FairnessArgs {
+    fn draw(&self) -> anyhow::Result<()> {
+        let figure = self.figure.create(60)?;
+        let data = self.data.open()?.pooled(&self.pool);
+        let x = [self.x.clone()];
+        let rows = data.grouped(
+            &self.y,
+            &[(&x, UsualGroups::No), (&self.colour, UsualGroups::No)],
+            &["flows", "throughput"],
+            &RUN_COLUMNS,
+        )?;
+        data.warn_of_others(&rows);
+        let (share, quantity) = match self.measure {
+            Measure::Jain => (Share::Jain, Quantity::plain("Jain's index")),
+            Measure::Ratio => {
+                let whole = Quantity::of_column(&rows.column).name;
+                let name = format!("smallest / largest {whole}");
+                (Share::Ratio, Quantity::plain(name))
+            }
+            Measure::Value => (Share::Of(Statistic::Median), quantity(&rows.column, None)?),
+        };
+        let (x, colours) = (
+            levels(&rows.frame, &rows.groups[0])?,
+            levels(&rows.frame, &rows.groups[1])?,
+        );
+        let y = (rows.column.as_str(), &quantity, share);
+        figure
+            .noting(rows.note)
+            .finish(|style| trend_figure(&rows.frame, y, (&x, &colours), style))
+    }
 }

@@ -2,6 +2,7 @@
 
 use tcpexp_chart::{AxisStyle, RUN_COLUMNS, Statistic, heatmap_figure};
 
+use super::ChartKind;
 use super::data::{DataArgs, UsualGroups, levels, quantity};
 use super::figure::{FigureArgs, Limits, parse_limits};
 use super::pool::PoolArgs;
@@ -12,7 +13,7 @@ use super::pool::PoolArgs;
 ///     tcpexp plot heatmap results --value rtt --x rate --y delay -o rtt.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct HeatmapArgs {
+pub(super) struct HeatmapArgs {
     #[command(flatten)]
     data: DataArgs,
 
@@ -58,29 +59,31 @@ pub(crate) struct HeatmapArgs {
     figure: FigureArgs,
 }
 
-pub(crate) fn run(args: &HeatmapArgs) -> anyhow::Result<()> {
-    let figure = args.figure.create(65)?;
-    let data = args.data.open()?.pooled(&args.pool);
-    let axes = [&args.x, &args.y].map(|column| vec![column.clone()]);
-    let rows = data.grouped(
-        &args.value,
-        &[(&axes[0], UsualGroups::No), (&axes[1], UsualGroups::No)],
-        &["rtt", "flows", "throughput"],
-        &RUN_COLUMNS,
-    )?;
-    data.warn_of_others(&rows);
-    let (x, y) = (
-        levels(&rows.frame, &rows.groups[0])?,
-        levels(&rows.frame, &rows.groups[1])?,
-    );
-    let quantity = quantity(&rows.column, args.value_unit.as_deref())?;
-    let limits = AxisStyle {
-        low: args.value_limits.and_then(|limits| limits.low),
-        high: args.value_limits.and_then(|limits| limits.high),
-        ..AxisStyle::default()
-    };
-    let value = (rows.column.as_str(), &quantity, args.statistic);
-    figure
-        .noting(rows.note)
-        .finish(|style| heatmap_figure(&rows.frame, value, (&x, &y), (&limits, style)))
+impl ChartKind for HeatmapArgs {
+    fn draw(&self) -> anyhow::Result<()> {
+        let figure = self.figure.create(65)?;
+        let data = self.data.open()?.pooled(&self.pool);
+        let axes = [&self.x, &self.y].map(|column| vec![column.clone()]);
+        let rows = data.grouped(
+            &self.value,
+            &[(&axes[0], UsualGroups::No), (&axes[1], UsualGroups::No)],
+            &["rtt", "flows", "throughput"],
+            &RUN_COLUMNS,
+        )?;
+        data.warn_of_others(&rows);
+        let (x, y) = (
+            levels(&rows.frame, &rows.groups[0])?,
+            levels(&rows.frame, &rows.groups[1])?,
+        );
+        let quantity = quantity(&rows.column, self.value_unit.as_deref())?;
+        let limits = AxisStyle {
+            low: self.value_limits.and_then(|limits| limits.low),
+            high: self.value_limits.and_then(|limits| limits.high),
+            ..AxisStyle::default()
+        };
+        let value = (rows.column.as_str(), &quantity, self.statistic);
+        figure
+            .noting(rows.note)
+            .finish(|style| heatmap_figure(&rows.frame, value, (&x, &y), (&limits, style)))
+    }
 }

@@ -1,6 +1,7 @@
 //! `tcpexp plot KIND DATA…`.
 
 mod bar;
+mod box_plot;
 mod data;
 mod distribution;
 mod ecdf;
@@ -12,9 +13,7 @@ mod sequence;
 mod slots;
 mod throughput_delay;
 mod timeseries;
-
-use clap::Subcommand;
-use tcpexp_chart::Shape;
+mod violin;
 
 /// Charts of tables and captures: time series, distributions, comparisons
 ///
@@ -27,18 +26,36 @@ pub(crate) struct PlotArgs {
     kind: Kind,
 }
 
-#[derive(Subcommand)]
-enum Kind {
+/// A chart kind: its arguments, and what it draws from them.
+trait ChartKind: clap::Args {
+    fn draw(&self) -> anyhow::Result<()>;
+}
+
+/// Makes a subcommand of each chart kind.
+macro_rules! chart_kinds {
+    ($($name:ident($args:ty),)*) => {
+        #[derive(clap::Subcommand)]
+        enum Kind {
+            $($name($args),)*
+        }
+
+        impl Kind {
+            fn draw(&self) -> anyhow::Result<()> {
+                match self {
+                    $(Self::$name(args) => args.draw(),)*
+                }
+            }
+        }
+    };
+}
+
+// The chart kinds, in the order of the help. The name of the subcommand is the name here in kebab
+// case; its help is the comment on the arguments.
+chart_kinds! {
     Timeseries(timeseries::TimeseriesArgs),
     Ecdf(ecdf::EcdfArgs),
-    /// Box plots: quartiles, whiskers to the last value within 1.5 of their range, all beyond as dots
-    ///
-    /// RTT over delay and buffer for each congestion control:
-    ///     tcpexp plot box results --y rtt --x delay,buffer --colour cc --width page -o rtt.svg
-    #[command(verbatim_doc_comment)]
-    Box(distribution::DistributionArgs),
-    /// Violins: the density of the values as a width, with median and quartiles
-    Violin(distribution::DistributionArgs),
+    Box(box_plot::BoxArgs),
+    Violin(violin::ViolinArgs),
     Heatmap(heatmap::HeatmapArgs),
     Bar(bar::BarArgs),
     Fairness(fairness::FairnessArgs),
@@ -47,15 +64,5 @@ enum Kind {
 }
 
 pub(crate) fn run(args: &PlotArgs) -> anyhow::Result<()> {
-    match &args.kind {
-        Kind::Timeseries(args) => timeseries::run(args),
-        Kind::Ecdf(args) => ecdf::run(args),
-        Kind::Box(args) => distribution::run(args, Shape::Box),
-        Kind::Violin(args) => distribution::run(args, Shape::Violin),
-        Kind::Heatmap(args) => heatmap::run(args),
-        Kind::Bar(args) => bar::run(args),
-        Kind::Fairness(args) => fairness::run(args),
-        Kind::Sequence(args) => sequence::run(args),
-        Kind::ThroughputDelay(args) => throughput_delay::run(args),
-    }
+    args.kind.draw()
 }

@@ -9,6 +9,7 @@ use tcpexp_chart::sequence_figure;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::sequence::{SequenceMark, SequenceRow};
 
+use super::ChartKind;
 use super::figure::FigureArgs;
 use crate::flows::warn;
 use crate::progress::Progress;
@@ -20,7 +21,7 @@ use crate::shared_args::{ReadArgs, is_wanted};
 ///     tcpexp plot sequence src.pcap --flow 1 --x-limits 9:11 -o sequence.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct SequenceArgs {
+pub(super) struct SequenceArgs {
     /// Capture file; `-` is standard input
     capture: PathBuf,
 
@@ -48,28 +49,30 @@ enum Way {
     Reverse,
 }
 
-pub(crate) fn run(args: &SequenceArgs) -> anyhow::Result<()> {
-    let figure = args.figure.create(75)?;
-    let recording = args.reading.open(&args.capture)?;
-    let mut rows: BTreeMap<(FlowId, Direction), Vec<SequenceRow>> = BTreeMap::new();
-    let progress = Progress::watch(&[&recording], 1, false);
-    let info = tcpexp::sequence(&recording, args.reading.tunnels(), |new| {
-        for row in new {
-            if args.wants(&row) {
-                rows.entry((row.flow, row.direction)).or_default().push(row);
+impl ChartKind for SequenceArgs {
+    fn draw(&self) -> anyhow::Result<()> {
+        let figure = self.figure.create(75)?;
+        let recording = self.reading.open(&self.capture)?;
+        let mut rows: BTreeMap<(FlowId, Direction), Vec<SequenceRow>> = BTreeMap::new();
+        let progress = Progress::watch(&[&recording], 1, false);
+        let info = tcpexp::sequence(&recording, self.reading.tunnels(), |new| {
+            for row in new {
+                if self.wants(&row) {
+                    rows.entry((row.flow, row.direction)).or_default().push(row);
+                }
             }
-        }
-        Ok::<(), anyhow::Error>(())
-    })?;
-    drop(progress);
-    warn(&info, &args.capture);
-    let Some(rows) = rows.into_values().max_by_key(|rows| data_bytes(rows)) else {
-        bail!(
-            "no TCP data in {} is of these flows",
-            args.capture.display()
-        );
-    };
-    figure.finish(|style| sequence_figure(&rows, style))
+            Ok::<(), anyhow::Error>(())
+        })?;
+        drop(progress);
+        warn(&info, &self.capture);
+        let Some(rows) = rows.into_values().max_by_key(|rows| data_bytes(rows)) else {
+            bail!(
+                "no TCP data in {} is of these flows",
+                self.capture.display()
+            );
+        };
+        figure.finish(|style| sequence_figure(&rows, style))
+    }
 }
 
 impl SequenceArgs {

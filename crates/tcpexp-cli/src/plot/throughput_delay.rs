@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use tcpexp::FLOW_COLUMN;
 use tcpexp_chart::{BIN_DELAY, RUN_COLUMNS, delays_of_bins, scatter_figure};
 
+use super::ChartKind;
 use super::data::{Data, DataArgs, Grouped, UsualGroups, levels, of_data, quantity};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
@@ -15,7 +16,7 @@ use super::pool::PoolArgs;
 ///     tcpexp plot throughput-delay run1 -o scatter.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct ThroughputDelayArgs {
+pub(super) struct ThroughputDelayArgs {
     #[command(flatten)]
     data: DataArgs,
 
@@ -66,43 +67,45 @@ enum Per {
     Bin,
 }
 
-pub(crate) fn run(args: &ThroughputDelayArgs) -> anyhow::Result<()> {
-    let figure = args.figure.create(65)?;
-    let data = args.data.open()?.pooled(&args.pool);
-    let has_throughput = data
-        .tables
-        .names()
-        .iter()
-        .any(|(name, _)| *name == "throughput");
-    let per = args
-        .per
-        .unwrap_or(if data.tables.varied.is_empty() && has_throughput {
-            Per::Bin
-        } else {
-            Per::Flow
-        });
-    let (x, rows) = match per {
-        Per::Flow => of_flows(args, &data)?,
-        Per::Bin => of_bins(args, &data)?,
-    };
-    let groups = levels(&rows.frame, &rows.groups[0])?;
-    let [x_quantity, y_quantity] = [&x, &rows.column].map(|column| quantity(column, None));
-    let (x_quantity, y_quantity) = (x_quantity?, y_quantity?);
-    let (x, y) = (
-        (x.as_str(), &x_quantity),
-        (rows.column.as_str(), &y_quantity),
-    );
-    let what = match per {
-        Per::Flow => "one point per flow and run",
-        Per::Bin => "one point per bin",
-    };
-    let note = rows
-        .note
-        .iter()
-        .fold(what.to_owned(), |what, pool| format!("{what}, {pool}"));
-    figure
-        .noting(Some(note))
-        .finish(|style| scatter_figure(&rows.frame, x, y, &groups, style))
+impl ChartKind for ThroughputDelayArgs {
+    fn draw(&self) -> anyhow::Result<()> {
+        let figure = self.figure.create(65)?;
+        let data = self.data.open()?.pooled(&self.pool);
+        let has_throughput = data
+            .tables
+            .names()
+            .iter()
+            .any(|(name, _)| *name == "throughput");
+        let per = self
+            .per
+            .unwrap_or(if data.tables.varied.is_empty() && has_throughput {
+                Per::Bin
+            } else {
+                Per::Flow
+            });
+        let (x, rows) = match per {
+            Per::Flow => of_flows(self, &data)?,
+            Per::Bin => of_bins(self, &data)?,
+        };
+        let groups = levels(&rows.frame, &rows.groups[0])?;
+        let [x_quantity, y_quantity] = [&x, &rows.column].map(|column| quantity(column, None));
+        let (x_quantity, y_quantity) = (x_quantity?, y_quantity?);
+        let (x, y) = (
+            (x.as_str(), &x_quantity),
+            (rows.column.as_str(), &y_quantity),
+        );
+        let what = match per {
+            Per::Flow => "one point per flow and run",
+            Per::Bin => "one point per bin",
+        };
+        let note = rows
+            .note
+            .iter()
+            .fold(what.to_owned(), |what, pool| format!("{what}, {pool}"));
+        figure
+            .noting(Some(note))
+            .finish(|style| scatter_figure(&rows.frame, x, y, &groups, style))
+    }
 }
 
 fn of_flows(args: &ThroughputDelayArgs, data: &Data<'_>) -> anyhow::Result<(String, Grouped)> {

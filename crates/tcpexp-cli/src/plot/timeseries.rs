@@ -6,6 +6,7 @@ use tcpexp_chart::{
 };
 use tcpexp_table::{Frame, Series};
 
+use super::ChartKind;
 use super::data::{Data, DataArgs};
 use super::figure::FigureArgs;
 use crate::failure;
@@ -23,7 +24,7 @@ const HEIGHTS_MM: [u32; 2] = [55, 32];
 ///     tcpexp plot timeseries results --filter rate=2 --panel rtt --group cc -o rtt.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct TimeseriesArgs {
+pub(super) struct TimeseriesArgs {
     #[command(flatten)]
     data: DataArgs,
 
@@ -61,41 +62,43 @@ struct Source<'a> {
     group: &'a [String],
 }
 
-pub(crate) fn run(args: &TimeseriesArgs) -> anyhow::Result<()> {
-    let data = args.data.open()?.of_flow(args.flow);
-    let kinds = kinds(args, &data);
-    let further = u32::try_from(kinds.len().saturating_sub(1)).unwrap_or(0);
-    let figure = args
-        .figure
-        .create(HEIGHTS_MM[0] + further * HEIGHTS_MM[1])?;
-    let mut flows = Flows::default();
-    let source = Source {
-        data: &data,
-        group: &args.group,
-    };
-    let mut panels = kinds
-        .iter()
-        .map(|kind| source.panel(kind, &mut flows))
-        .collect::<anyhow::Result<Vec<TimePanel>>>()?;
-    let lost = source.table("loss", "time_ns").map(|lost| losses(&lost));
-    if let (Some(first), Some(lost)) = (panels.first_mut(), lost) {
-        first.lost = lost;
-    }
-    if !args.group.is_empty() && !flows.is_one() {
-        // With several flows, the owner of a span or a loss would be unclear.
-        for panel in &mut panels {
-            panel.spans.clear();
-            panel.lost.clear();
+impl ChartKind for TimeseriesArgs {
+    fn draw(&self) -> anyhow::Result<()> {
+        let data = self.data.open()?.of_flow(self.flow);
+        let kinds = kinds(self, &data);
+        let further = u32::try_from(kinds.len().saturating_sub(1)).unwrap_or(0);
+        let figure = self
+            .figure
+            .create(HEIGHTS_MM[0] + further * HEIGHTS_MM[1])?;
+        let mut flows = Flows::default();
+        let source = Source {
+            data: &data,
+            group: &self.group,
+        };
+        let mut panels = kinds
+            .iter()
+            .map(|kind| source.panel(kind, &mut flows))
+            .collect::<anyhow::Result<Vec<TimePanel>>>()?;
+        let lost = source.table("loss", "time_ns").map(|lost| losses(&lost));
+        if let (Some(first), Some(lost)) = (panels.first_mut(), lost) {
+            first.lost = lost;
         }
+        if !self.group.is_empty() && !flows.is_one() {
+            // With several flows, the owner of a span or a loss would be unclear.
+            for panel in &mut panels {
+                panel.spans.clear();
+                panel.lost.clear();
+            }
+        }
+        flows.name_lines(&mut panels);
+        if flows.left_out > 0 {
+            let left_out = flows.left_out;
+            failure::print_line(&format!(
+                "warning: left out for want of colours: {left_out} of the lines; choose with --flow or --filter"
+            ));
+        }
+        figure.finish(|style| timeseries_figure(&panels, None, style))
     }
-    flows.name_lines(&mut panels);
-    if flows.left_out > 0 {
-        let left_out = flows.left_out;
-        failure::print_line(&format!(
-            "warning: left out for want of colours: {left_out} of the lines; choose with --flow or --filter"
-        ));
-    }
-    figure.finish(|style| timeseries_figure(&panels, None, style))
 }
 
 /// Returns the requested panels, else those default panels that have data.

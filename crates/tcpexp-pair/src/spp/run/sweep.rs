@@ -61,7 +61,7 @@ impl Shard {
             outcomes,
             ..
         } = self;
-        let reported = outcomes.as_ref().map_or(0, Vec::len);
+        let reported_before = outcomes.as_ref().map_or(0, Vec::len);
         for path_direction in PathDirection::BOTH {
             in_flight[path_direction.index()].expire(horizon, |expired| {
                 let Expired {
@@ -72,7 +72,7 @@ impl Shard {
                 } = expired;
                 if let Some(pair) = pairs.get(flow) {
                     let stream = &pair.streams[departure.direction.index()];
-                    let ambiguous = ambiguous || !setting.tells_apart(path_direction, stream);
+                    let ambiguous = ambiguous || !setting.is_unambiguous(path_direction, stream);
                     let settled = Settled {
                         packets,
                         missing: packets,
@@ -97,7 +97,8 @@ impl Shard {
         }
         // A hash map has no order.
         if let Some(outcomes) = outcomes {
-            outcomes[reported..].sort_by_key(|o| (o.known_at(), o.flow, o.direction, o.number));
+            outcomes[reported_before..]
+                .sort_by_key(|o| (o.known_at(), o.flow, o.direction, o.number));
         }
     }
 }

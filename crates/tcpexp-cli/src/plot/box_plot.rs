@@ -1,0 +1,23 @@
+//! `tcpexp plot box DATA…`.
+
+use tcpexp_chart::Shape;
+
+use super::ChartKind;
+use super::distribution::DistributionArgs;
+
+/// Box plots: quartiles, whiskers to the last value within 1.5 of their range, all beyond as dots
+///
+/// RTT over delay and buffer for each congestion control:
+///     tcpexp plot box results --y rtt --x delay,buffer --colour cc --width page -o rtt.svg
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct BoxArgs {
+    #[command(flatten)]
+    distribution: DistributionArgs,
+}
+
+impl ChartKind for BoxArgs {
+    fn draw(&self) -> anyhow::Result<()> {
+        self.distribution.draw(Shape::Box)
+    }
+}

@@ -1,0 +1,19 @@
+//! `tcpexp plot violin DATA…`.
+
+use tcpexp_chart::Shape;
+
+use super::ChartKind;
+use super::distribution::DistributionArgs;
+
+/// Violins: the density of the values as a width, with median and quartiles
+#[derive(clap::Args)]
+pub(super) struct ViolinArgs {
+    #[command(flatten)]
+    distribution: DistributionArgs,
+}
+
+impl ChartKind for ViolinArgs {
+    fn draw(&self) -> anyhow::Result<()> {
+        self.distribution.draw(Shape::Violin)
+    }
+}
