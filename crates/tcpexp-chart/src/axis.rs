@@ -15,7 +15,7 @@ pub(crate) struct Axis {
 }
 
 /// Number of slots of each band, and its name: in full, shortened, and at its shortest.
-pub(crate) type BandRow = Vec<(usize, [String; 3])>;
+pub type BandRow = Vec<(usize, [String; 3])>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
@@ -28,10 +28,13 @@ pub(crate) enum Scale {
 
 /// An axis whose number of ticks is not yet known.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct AxisSpec {
-    pub(crate) name: String,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
+pub struct AxisSpec {
+    /// Name beside the axis.
+    pub name: String,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
     scale: Scale,
     slots: Vec<String>,
     bands: Vec<BandRow>,
@@ -42,7 +45,7 @@ impl AxisSpec {
     ///
     /// On a logarithmic axis, a lower end that is not positive becomes a thousandth of the upper
     /// end.
-    pub(crate) fn values(name: impl Into<String>, range: (f64, f64), style: &AxisStyle) -> Self {
+    pub fn values(name: impl Into<String>, range: (f64, f64), style: &AxisStyle) -> Self {
         let (mut low, mut high) = range;
         if style.log {
             high = if high > 0.0 { high } else { 1.0 };
@@ -70,7 +73,7 @@ impl AxisSpec {
 
     /// An axis with one slot per name, and rows of bands that group adjacent slots, inner rows
     /// first.
-    pub(crate) fn slots(
+    pub fn slots(
         name: impl Into<String>,
         slots: Vec<String>,
         bands: Vec<BandRow>,
@@ -178,7 +181,7 @@ fn nice_step(least: f64) -> (f64, usize) {
 ///
 /// The range starts at zero, so that heights compare, unless the values differ too little to be
 /// visible from zero. Ends other than zero have a margin of 5 %.
-pub(crate) fn range(least: f64, most: f64) -> (f64, f64) {
+pub fn range(least: f64, most: f64) -> (f64, f64) {
     let from_zero = least >= 0.0 && (most - least < most * 1e-3 || most - least > most * 0.3);
     let low = if from_zero { 0.0 } else { least };
     let high = if most < 0.0 && most - least < -least * 1e-3 {

@@ -4,7 +4,7 @@
 pub(crate) type At = (i32, i32);
 
 /// A point in the coordinates of the data.
-pub(crate) type Point = (f64, f64);
+pub type Point = (f64, f64);
 
 /// The part of the plane that a panel shows.
 #[derive(Clone, Copy, Debug)]

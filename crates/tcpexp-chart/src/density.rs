@@ -13,9 +13,9 @@ const REACH: f64 = 4.0;
 
 /// The density of values between the smallest and the largest, as a fraction of its peak.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Density {
+pub struct Density {
     /// Values from the smallest to the largest, each with its density.
-    pub(crate) points: Vec<(f64, f64)>,
+    pub points: Vec<(f64, f64)>,
 }
 
 impl Density {
@@ -23,7 +23,7 @@ impl Density {
     ///
     /// The bandwidth follows Silverman's rule of thumb (Density Estimation for Statistics and Data
     /// Analysis, 1986, equation 3.31).
-    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+    pub fn of(values: &[f64]) -> Option<Self> {
         let sorted = Sorted::of(values);
         let (least, most) = (*sorted.values().first()?, *sorted.values().last()?);
         let bandwidth = bandwidth(&sorted)?;

@@ -7,8 +7,9 @@ const CORNERS: u32 = 72;
 
 /// The mean and the covariance of points.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Scatter {
-    pub(crate) middle: Point,
+pub struct Scatter {
+    /// The mean.
+    pub middle: Point,
     variance: (f64, f64),
     covariance: f64,
 }
@@ -16,7 +17,7 @@ pub(crate) struct Scatter {
 impl Scatter {
     /// Computes mean and covariance; `None` without points. The sample covariance of a single point
     /// is zero.
-    pub(crate) fn of(points: &[Point]) -> Option<Self> {
+    pub fn of(points: &[Point]) -> Option<Self> {
         if points.is_empty() {
             return None;
         }
@@ -35,7 +36,7 @@ impl Scatter {
     }
 
     /// The ellipse of the points at a Mahalanobis distance of one from the mean.
-    pub(crate) fn ellipse(&self) -> Vec<Point> {
+    pub fn ellipse(&self) -> Vec<Point> {
         let [major, minor] = self.axes();
         let corner = |corner: u32| {
             let angle = f64::from(corner) * std::f64::consts::TAU / f64::from(CORNERS);

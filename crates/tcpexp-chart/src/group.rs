@@ -33,7 +33,7 @@ impl Group {
 }
 
 /// The column of this name, which must be numeric.
-pub(crate) fn numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a tcpexp_table::Series, Error> {
+pub fn numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a tcpexp_table::Series, Error> {
     let column = frame.column(name).ok_or_else(|| Error::NoColumn {
         column: name.to_owned(),
     })?;

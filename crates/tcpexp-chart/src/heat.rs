@@ -18,13 +18,14 @@ const STEPS: i32 = 64;
 
 /// A colour scale beside a panel.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct HeatScale {
-    pub(crate) axis: AxisSpec,
+pub struct HeatScale {
+    /// The scale's axis, which maps values to colours.
+    pub axis: AxisSpec,
 }
 
 impl HeatScale {
     /// The ink for a value.
-    pub(crate) fn ink(&self, value: f64) -> Ink {
+    pub fn ink(&self, value: f64) -> Ink {
         Ink::Heat(self.axis.axis(1).fraction(value).clamp(0.0, 1.0))
     }
 

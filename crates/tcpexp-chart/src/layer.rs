@@ -20,7 +20,7 @@ const ALL: Window = Window {
 
 /// One element of a panel, in the units of its axes and clipped to the panel.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Layer {
+pub enum Layer {
     /// Points joined by a line.
     Line(Vec<Point>, Stroke),
     /// Separate straight lines.

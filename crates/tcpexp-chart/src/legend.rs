@@ -15,7 +15,7 @@ const SPACE: i32 = 40;
 
 /// An entry of the legend: its text and its sample.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Key {
+pub struct Key {
     text: String,
     sample: Sample,
 }
@@ -32,17 +32,17 @@ enum Sample {
 
 impl Key {
     /// A wide solid line.
-    pub(crate) fn line(text: impl Into<String>, ink: Ink) -> Self {
+    pub fn line(text: impl Into<String>, ink: Ink) -> Self {
         Self::stroke(text, Stroke::solid(ink, SAMPLE_WIDTH))
     }
 
     /// A line in the stroke of its layer.
-    pub(crate) fn stroke(text: impl Into<String>, stroke: Stroke) -> Self {
+    pub fn stroke(text: impl Into<String>, stroke: Stroke) -> Self {
         Self::new(text, Sample::Line(stroke))
     }
 
     /// A marker, optionally on a line.
-    pub(crate) fn marker(
+    pub fn marker(
         text: impl Into<String>,
         stroke: Option<Stroke>,
         marker: Marker,
@@ -52,12 +52,12 @@ impl Key {
     }
 
     /// A shaded area.
-    pub(crate) fn area(text: impl Into<String>, ink: Ink) -> Self {
+    pub fn area(text: impl Into<String>, ink: Ink) -> Self {
         Self::new(text, Sample::Area(ink))
     }
 
     /// An outlined area.
-    pub(crate) fn outlined(text: impl Into<String>, inside: Ink, outline: Ink) -> Self {
+    pub fn outlined(text: impl Into<String>, inside: Ink, outline: Ink) -> Self {
         Self::new(text, Sample::Outlined(inside, outline))
     }
 

@@ -86,13 +86,13 @@ impl Levels {
     }
 
     /// The group's value in the last column: `20`, for an axis that names quantity and unit.
-    pub(crate) fn short(&self, level: usize) -> String {
+    pub fn short(&self, level: usize) -> String {
         let value = self.values[level].last();
         value.map_or(String::new(), Value::short)
     }
 
     /// The group's number in the last column.
-    pub(crate) fn number(&self, level: usize) -> Option<f64> {
+    pub fn number(&self, level: usize) -> Option<f64> {
         match self.values[level].last()? {
             Value::Number(number) => Some(*number),
             Value::Text(_) | Value::Null => None,
@@ -101,7 +101,7 @@ impl Levels {
 
     /// For each column but the last, from the inner to the outer: the bands of adjacent groups with
     /// equal values in this column and the columns further out.
-    pub(crate) fn bands(&self) -> Vec<BandRow> {
+    pub fn bands(&self) -> Vec<BandRow> {
         let outer = 0..self.columns.len().saturating_sub(1);
         let row = |place: usize| {
             let runs = self.values.chunk_by(|a, b| a[..=place] == b[..=place]);
@@ -118,7 +118,7 @@ impl Levels {
     }
 
     /// Name of an axis with these groups: the last column, with its unit.
-    pub(crate) fn axis_name(&self) -> String {
+    pub fn axis_name(&self) -> String {
         let Some(column) = self.columns.last() else {
             return String::new();
         };

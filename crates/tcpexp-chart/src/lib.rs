@@ -25,9 +25,9 @@
 //! # Ok::<(), tcpexp_chart::Error>(())
 //! ```
 //!
-//! Internally, a chart is a scene: panels with layers in the units of their axes, and keys of a
-//! legend. All scenes share one layout and drawing code, which clips layers to their panels and
-//! removes points that are not visible.
+//! A chart is a scene: panels with layers in the units of their axes, and keys of a legend. All
+//! scenes share one layout and drawing code, which clips layers to their panels and removes points
+//! that are not visible. [`parts`] has these, for charts that this crate does not have.
 
 mod axis;
 mod bars;
@@ -54,6 +54,7 @@ mod lines;
 pub mod page;
 mod panel;
 mod panel_kind;
+pub mod parts;
 mod quantile;
 mod quantity;
 mod rates;

@@ -11,7 +11,7 @@ pub(crate) const DOT: u32 = 4;
 
 /// How a line joins samples that are close in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Join {
+pub enum Join {
     /// Straight lines.
     Straight,
     /// Steps: a value holds until the next.
@@ -23,7 +23,7 @@ pub(crate) enum Join {
 }
 
 /// The samples over `seconds`, joined where they are close in time; isolated samples are dots.
-pub(crate) fn over_time(points: &[Point], seconds: f64, join: Join, stroke: Stroke) -> Vec<Layer> {
+pub fn over_time(points: &[Point], seconds: f64, join: Join, stroke: Stroke) -> Vec<Layer> {
     let apart = match join {
         Join::Never => 0.0,
         Join::Straight | Join::Steps => seconds * JOINED,
@@ -45,7 +45,7 @@ pub(crate) fn over_time(points: &[Point], seconds: f64, join: Join, stroke: Stro
 }
 
 /// The corners of a line that holds each value until the next.
-pub(crate) fn steps(points: &[Point]) -> Vec<Point> {
+pub fn steps(points: &[Point]) -> Vec<Point> {
     let mut line: Vec<Point> = Vec::with_capacity(2 * points.len());
     for &(x, y) in points {
         let before = line.last().map(|(_, before)| *before);
@@ -58,7 +58,7 @@ pub(crate) fn steps(points: &[Point]) -> Vec<Point> {
 }
 
 /// The line of a function that jumps at each step and is constant between steps.
-pub(crate) fn staircase(steps: impl IntoIterator<Item = Point>) -> Vec<Point> {
+pub fn staircase(steps: impl IntoIterator<Item = Point>) -> Vec<Point> {
     let mut below = 0.0;
     let mut line = Vec::new();
     for (value, share) in steps {

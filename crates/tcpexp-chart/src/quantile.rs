@@ -4,22 +4,23 @@ use crate::Group;
 
 /// Finite values in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Sorted(Vec<f64>);
+pub struct Sorted(Vec<f64>);
 
 impl Sorted {
     /// Sorts `values`; infinite values and NaN are omitted.
-    pub(crate) fn of(values: &[f64]) -> Self {
+    pub fn of(values: &[f64]) -> Self {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         Self(sorted)
     }
 
-    pub(crate) fn values(&self) -> &[f64] {
+    /// The values in ascending order.
+    pub fn values(&self) -> &[f64] {
         &self.0
     }
 
     /// The quantile at `share`, as [`tcpexp_metrics::quantile`] defines it; `None` without values.
-    pub(crate) fn quantile(&self, share: f64) -> Option<f64> {
+    pub fn quantile(&self, share: f64) -> Option<f64> {
         tcpexp_metrics::quantile::quantile(&self.0, share)
     }
 
@@ -27,7 +28,7 @@ impl Sorted {
     /// that do not exceed it.
     ///
     /// The first step is the smallest value with share 0; the last step is the largest value.
-    pub(crate) fn steps(&self, most: usize) -> Vec<(f64, f64)> {
+    pub fn steps(&self, most: usize) -> Vec<(f64, f64)> {
         let count = self.0.len();
         let steps = most.min(count);
         let mut line: Vec<(f64, f64)> = self
@@ -45,7 +46,7 @@ impl Sorted {
 }
 
 /// The smallest and the largest value of all groups.
-pub(crate) fn extremes(groups: &[Group]) -> Option<(f64, f64)> {
+pub fn extremes(groups: &[Group]) -> Option<(f64, f64)> {
     let values = groups.iter().flat_map(|group| &group.values);
     let numbers = values.copied().filter(|value| value.is_finite());
     numbers.fold(None, |found, value| {

@@ -29,7 +29,7 @@ enum Unit {
 
 /// The unit of display and the conversion to it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Shown {
+pub struct Shown {
     unit: String,
     /// Factor from the column's unit to the unit of display.
     factor: f64,
@@ -164,7 +164,7 @@ impl Quantity {
     }
 
     /// Chooses the unit of display for numbers between `least` and `most`.
-    pub(crate) fn shown(&self, least: f64, most: f64) -> Shown {
+    pub fn shown(&self, least: f64, most: f64) -> Shown {
         let (own, units) = (self.unit.own(), self.unit.units());
         let largest = most.abs().max(least.abs()) * own;
         let fitting = match self.unit {
@@ -200,7 +200,7 @@ impl Quantity {
     }
 
     /// Quantity and unit, for the name of an axis.
-    pub(crate) fn on_axis(&self, shown: &Shown) -> String {
+    pub fn on_axis(&self, shown: &Shown) -> String {
         if shown.unit.is_empty() {
             self.name.clone()
         } else {
@@ -209,7 +209,7 @@ impl Quantity {
     }
 
     /// The column's own unit; empty if it has none.
-    pub(crate) fn own_unit(&self) -> String {
+    pub fn own_unit(&self) -> String {
         let own = self.unit.own();
         let same = |(_, size): &&Named| (size / own - 1.0).abs() < 1e-9;
         match &self.unit {
@@ -245,12 +245,12 @@ impl Unit {
 
 impl Shown {
     /// Converts a number to the unit of display.
-    pub(crate) fn value(&self, number: f64) -> f64 {
+    pub fn value(&self, number: f64) -> f64 {
         number * self.factor
     }
 
     /// Three significant digits and the unit: `83.2 ms`.
-    pub(crate) fn text(&self, number: f64) -> String {
+    pub fn text(&self, number: f64) -> String {
         let digits = self.digits(number);
         match self.unit.as_str() {
             "" => digits,
@@ -260,7 +260,7 @@ impl Shown {
     }
 
     /// Three significant digits: `83.2`.
-    pub(crate) fn digits(&self, number: f64) -> String {
+    pub fn digits(&self, number: f64) -> String {
         let value = self.value(number);
         let decimals = match value.abs() {
             0.0..0.9995 => 3,

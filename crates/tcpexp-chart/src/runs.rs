@@ -81,9 +81,9 @@ impl FromStr for Statistic {
 }
 
 /// One number per run, grouped two ways.
-pub(crate) struct Runs {
+pub struct Runs {
     /// Numbers by level of the first grouping, then of the second.
-    pub(crate) numbers: Vec<Vec<Vec<f64>>>,
+    pub numbers: Vec<Vec<Vec<f64>>>,
 }
 
 /// The values of each run in one group.
@@ -93,7 +93,7 @@ impl Runs {
     /// Reduces the column `y` of each run in each group to one number by `statistic`.
     ///
     /// In a table without runs each row is a number.
-    pub(crate) fn of(
+    pub fn of(
         frame: &Frame,
         y: &str,
         (first, second): (&Levels, &Levels),
@@ -127,7 +127,7 @@ impl Runs {
 
     /// A note on the figure's numbers: `median over 5 runs, bulk flows, forward`. `pool` names the
     /// pooled values.
-    pub(crate) fn note(&self, pool: Option<&str>) -> String {
+    pub fn note(&self, pool: Option<&str>) -> String {
         let counts = self.numbers.iter().flatten().map(Vec::len);
         let counts = counts.filter(|count| *count > 0);
         let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
@@ -141,12 +141,12 @@ impl Runs {
     }
 
     /// The median over the runs of one cell, with a 95 % bootstrap interval.
-    pub(crate) fn estimate(&self, first: usize, second: usize) -> Option<Estimate> {
+    pub fn estimate(&self, first: usize, second: usize) -> Option<Estimate> {
         Bootstrap::default().estimate(&self.numbers[first][second])
     }
 
     /// The smallest and the largest number to draw: medians with their intervals.
-    pub(crate) fn extremes(&self) -> Option<(f64, f64)> {
+    pub fn extremes(&self) -> Option<(f64, f64)> {
         let mut found: Option<(f64, f64)> = None;
         for (first, cells) in self.numbers.iter().enumerate() {
             for second in 0..cells.len() {

@@ -27,18 +27,20 @@ const NOTE_STEP: usize = NOTE_ROW.unsigned_abs() as usize;
 
 /// A figure: rows of panels below a legend.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Scene {
-    pub(crate) keys: Vec<Key>,
-    pub(crate) rows: Vec<Row>,
+pub struct Scene {
+    /// Entries of the legend.
+    pub keys: Vec<Key>,
+    /// Rows of panels, from the top.
+    pub rows: Vec<Row>,
 }
 
 /// Panels side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Row {
+pub struct Row {
     /// Title above the panels.
-    pub(crate) title: Option<String>,
+    pub title: Option<String>,
     /// Panels, each with its share of the width.
-    pub(crate) plots: Vec<(i32, Plot)>,
+    pub plots: Vec<(i32, Plot)>,
 }
 
 /// Positions of the figure's parts.
@@ -53,18 +55,22 @@ struct Layout {
 
 /// The contents of a panel.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Plot {
-    pub(crate) x: AxisSpec,
-    pub(crate) y: AxisSpec,
-    pub(crate) layers: Vec<Layer>,
+pub struct Plot {
+    /// The horizontal axis.
+    pub x: AxisSpec,
+    /// The vertical axis.
+    pub y: AxisSpec,
+    /// Contents in drawing order; shades are drawn below the grid.
+    pub layers: Vec<Layer>,
     /// Name of the marks above the panel, if it has any.
-    pub(crate) marks: Option<String>,
-    pub(crate) scale: Option<HeatScale>,
+    pub marks: Option<String>,
+    /// Colour scale beside the panel.
+    pub scale: Option<HeatScale>,
 }
 
 impl Plot {
     /// Creates an empty panel.
-    pub(crate) const fn new(x: AxisSpec, y: AxisSpec) -> Self {
+    pub const fn new(x: AxisSpec, y: AxisSpec) -> Self {
         Self {
             x,
             y,
@@ -94,7 +100,7 @@ impl Row {
 
 impl Scene {
     /// Draws the figure in this style.
-    pub(crate) fn draw(&self, style: &Style) -> Result<Svg, Error> {
+    pub fn draw(&self, style: &Style) -> Result<Svg, Error> {
         let mut style = style.clone();
         if style.may_grow {
             let mut missing = 0;

@@ -15,22 +15,27 @@ const WIDEST: f64 = 0.45;
 
 /// An axis of slots, each with a place per colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct SlotAxis<'a> {
-    pub(crate) slots: &'a Levels,
-    pub(crate) colours: &'a Levels,
+pub struct SlotAxis<'a> {
+    /// Groups along the axis.
+    pub slots: &'a Levels,
+    /// Groups side by side in each slot.
+    pub colours: &'a Levels,
 }
 
 /// Position of one box or bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Place {
+pub struct Place {
     /// Number of the colour.
-    pub(crate) colour: usize,
-    pub(crate) middle: f64,
-    pub(crate) width: f64,
+    pub colour: usize,
+    /// Middle in slots, counted from 0.
+    pub middle: f64,
+    /// Width in slots.
+    pub width: f64,
 }
 
 impl Place {
-    pub(crate) fn sides(self) -> (f64, f64) {
+    /// Left and right side in slots.
+    pub fn sides(self) -> (f64, f64) {
         (
             self.middle - self.width / 2.0,
             self.middle + self.width / 2.0,
@@ -39,7 +44,8 @@ impl Place {
 }
 
 impl SlotAxis<'_> {
-    pub(crate) fn place(&self, slot: usize, colour: usize) -> Place {
+    /// The place of a colour in a slot.
+    pub fn place(&self, slot: usize, colour: usize) -> Place {
         let number = self.colours.len().max(1) as f64;
         let step = FILLED / number;
         Place {
@@ -49,14 +55,15 @@ impl SlotAxis<'_> {
         }
     }
 
-    pub(crate) fn spec(&self, style: &AxisStyle) -> AxisSpec {
+    /// The axis with the names of the slots.
+    pub fn spec(&self, style: &AxisStyle) -> AxisSpec {
         let labels = (0..self.slots.len()).map(|slot| self.slots.short(slot));
         let bands = self.slots.bands();
         AxisSpec::slots(self.slots.axis_name(), labels.collect(), bands, style)
     }
 
     /// Legend entries of the colours; none for a single colour.
-    pub(crate) fn keys(&self) -> Vec<Key> {
+    pub fn keys(&self) -> Vec<Key> {
         if self.colours.len() < 2 {
             return Vec::new();
         }
@@ -70,15 +77,16 @@ impl SlotAxis<'_> {
 
 /// Values by slot and colour.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Slots<'a> {
-    pub(crate) axis: SlotAxis<'a>,
+pub struct Slots<'a> {
+    /// The axis of the slots.
+    pub axis: SlotAxis<'a>,
     /// Values by slot, then by colour.
     values: Vec<Vec<Vec<f64>>>,
 }
 
 impl<'a> Slots<'a> {
     /// Groups the numbers of the column `y`.
-    pub(crate) fn of(
+    pub fn of(
         frame: &Frame,
         y: &str,
         slots: &'a Levels,
@@ -96,7 +104,7 @@ impl<'a> Slots<'a> {
     }
 
     /// The values of each place from left to right, without empty places.
-    pub(crate) fn places(&self) -> impl Iterator<Item = (Place, &[f64])> {
+    pub fn places(&self) -> impl Iterator<Item = (Place, &[f64])> {
         let slots = self.values.iter().enumerate();
         slots.flat_map(move |(slot, colours)| {
             let colours = colours.iter().enumerate();
@@ -106,7 +114,8 @@ impl<'a> Slots<'a> {
         })
     }
 
-    pub(crate) fn extremes(&self) -> Option<(f64, f64)> {
+    /// The smallest and the largest finite value.
+    pub fn extremes(&self) -> Option<(f64, f64)> {
         let values = self.values.iter().flatten().flatten().copied();
         values
             .filter(|value| value.is_finite())

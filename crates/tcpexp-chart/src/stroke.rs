@@ -5,15 +5,17 @@ use crate::theme::{Ink, SERIES};
 
 /// Style of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Stroke {
-    pub(crate) ink: Ink,
+pub struct Stroke {
+    /// Colour.
+    pub ink: Ink,
     /// Width in units of the canvas.
-    pub(crate) width: u32,
-    pub(crate) dash: Dash,
+    pub width: u32,
+    /// Dashes.
+    pub dash: Dash,
 }
 
 /// Alternating lengths of dashes and gaps, in units of the canvas; empty for a solid line.
-pub(crate) type Dash = &'static [i32];
+pub type Dash = &'static [i32];
 
 /// Dashes that distinguish series without colours.
 const DASHES: [Dash; 7] = [
@@ -27,7 +29,8 @@ const DASHES: [Dash; 7] = [
 ];
 
 impl Stroke {
-    pub(crate) const fn solid(ink: Ink, width: u32) -> Self {
+    /// A solid line.
+    pub const fn solid(ink: Ink, width: u32) -> Self {
         Self {
             ink,
             width,
@@ -36,7 +39,7 @@ impl Stroke {
     }
 
     /// The line of a series, with its colour and dashes.
-    pub(crate) const fn of_series(number: usize, width: u32) -> Self {
+    pub const fn of_series(number: usize, width: u32) -> Self {
         Self {
             ink: Ink::Series(number),
             width,
@@ -48,13 +51,20 @@ impl Stroke {
 
 /// Shape of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Marker {
+pub enum Marker {
+    /// A filled circle.
     Circle,
+    /// A filled square.
     Square,
+    /// A filled triangle that points up.
     Triangle,
+    /// A filled square on its corner.
     Diamond,
+    /// A filled triangle that points down.
     Down,
+    /// An upright cross.
     Plus,
+    /// A diagonal cross.
     Cross,
 }
 
@@ -69,7 +79,8 @@ impl Marker {
         Self::Cross,
     ];
 
-    pub(crate) const fn of_series(number: usize) -> Self {
+    /// The marker of a series.
+    pub const fn of_series(number: usize) -> Self {
         Self::ALL[number % Self::ALL.len()]
     }
 

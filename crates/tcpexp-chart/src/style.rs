@@ -24,7 +24,8 @@ pub struct Style {
 
 impl Style {
     /// The same style with another note.
-    pub(crate) fn noting(&self, note: String) -> Self {
+    #[must_use]
+    pub fn noting(&self, note: String) -> Self {
         Self {
             note: Some(note),
             ..self.clone()

@@ -16,7 +16,7 @@ pub enum Theme {
 
 /// The role of a colour; a [`Theme`] maps it to a colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Ink {
+pub enum Ink {
     /// Axes and text.
     Black,
     /// Grid lines at ticks.
@@ -36,7 +36,7 @@ pub(crate) enum Ink {
 }
 
 /// Number of series that differ in colour.
-pub(crate) const SERIES: usize = 7;
+pub const SERIES: usize = 7;
 
 /// Shades of each palette colour; beyond these, dashes and markers distinguish series.
 const ROUNDS: usize = 3;

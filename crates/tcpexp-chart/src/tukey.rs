@@ -7,20 +7,23 @@ const REACH: f64 = 1.5;
 
 /// A box with whiskers (Tukey: Exploratory Data Analysis, 1977, section 2D).
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tukey {
-    pub(crate) lower_quartile: f64,
-    pub(crate) median: f64,
-    pub(crate) upper_quartile: f64,
+pub struct Tukey {
+    /// The quantile at 1/4.
+    pub lower_quartile: f64,
+    /// The median.
+    pub median: f64,
+    /// The quantile at 3/4.
+    pub upper_quartile: f64,
     /// The smallest and the largest value within 1.5 interquartile ranges of the box: whiskers end
     /// at values, not at fences.
-    pub(crate) whiskers: (f64, f64),
+    pub whiskers: (f64, f64),
     /// All values beyond the whiskers, in ascending order.
-    pub(crate) outliers: Vec<f64>,
+    pub outliers: Vec<f64>,
 }
 
 impl Tukey {
     /// Computes the box; `None` without values.
-    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+    pub fn of(values: &[f64]) -> Option<Self> {
         let sorted = Sorted::of(values);
         let [lower_quartile, median, upper_quartile] =
             [0.25, 0.5, 0.75].map(|share| sorted.quantile(share));
