@@ -322,20 +322,19 @@ fn control(hint: &CongestionHint, model_window: Option<u32>) -> String {
         )
     };
     match hint.family {
-        Some(CongestionFamily::Reno) => format!("may be Reno: {}", reductions()),
-        Some(CongestionFamily::Cubic) => format!("may be CUBIC: {}", reductions()),
-        Some(CongestionFamily::DelayBased) if hint.lossless_reductions > 0 => format!(
-            "may be delay-based (Vegas, CDG): {} without a loss",
-            times(hint.lossless_reductions, "reduction")
-        ),
-        Some(CongestionFamily::DelayBased) => {
-            "may be delay-based (Vegas, CDG): holds its window, no loss".to_owned()
-        }
-        Some(CongestionFamily::ModelBased) => {
-            let window = model_window.map_or(String::new(), |segments| {
-                format!("; 2 x rate x least RTT = {segments} segments")
-            });
-            format!("may be model-based (BBR){window}")
+        Some(family) => {
+            let evidence = match family {
+                CongestionFamily::DelayBased if hint.lossless_reductions > 0 => format!(
+                    ": {} without a loss",
+                    times(hint.lossless_reductions, "reduction")
+                ),
+                CongestionFamily::DelayBased => ": holds its window, no loss".to_owned(),
+                CongestionFamily::ModelBased => model_window.map_or(String::new(), |segments| {
+                    format!("; 2 x rate x least RTT = {segments} segments")
+                }),
+                _ => format!(": {}", reductions()),
+            };
+            format!("may be {}{evidence}", family.title())
         }
         None if hint.reductions == 0 => "not told: no reduction of a full window".to_owned(),
         None if hint.reductions == 1 => format!("not told: only {}", reductions()),

@@ -27,6 +27,16 @@ impl CongestionFamily {
             Self::ModelBased => "model_based",
         }
     }
+
+    /// The name in texts, with examples of the family.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Reno => "Reno",
+            Self::Cubic => "CUBIC",
+            Self::DelayBased => "delay-based (Vegas, CDG)",
+            Self::ModelBased => "model-based (BBR)",
+        }
+    }
 }
 
 /// A congestion control's window reduction at a loss.
@@ -42,7 +52,7 @@ pub(super) struct ReductionRule {
 }
 
 /// The rules that differ in their factor.
-pub(super) const REDUCTION_RULES: [ReductionRule; 2] = [
+pub(super) const REDUCTION_RULES: &[ReductionRule] = &[
     // RFC 5681, equation 4. Vegas and others reduce alike at a loss. Measured: 0.48 to 0.50.
     ReductionRule {
         family: CongestionFamily::Reno,
