@@ -1,5 +1,6 @@
 //! Hints at a sender's congestion control, from the changes of its window.
 
+use tcpexp_metrics::quantile::Percentile;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::control::{CongestionFamily, REDUCTION_RULES};
@@ -152,7 +153,12 @@ impl Hints {
     }
 }
 
+/// Median of whole percentages, rounded to the nearest, halves up.
 fn median(values: &mut [u32]) -> Option<u32> {
     values.sort_unstable();
-    values.get(values.len() / 2).copied()
+    let middle = Percentile::of(50, values.len() as u64)?;
+    let below = usize::try_from(middle.rank - 1).ok()?;
+    let low = i64::from(*values.get(below)?);
+    let high = values.get(below + 1).map_or(low, |high| i64::from(*high));
+    u32::try_from(middle.between(low, high)).ok()
 }
