@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput};
-use tcpexp::{Error, Recording, flows, single_rtt};
+use tcpexp::{CaptureOptions, Error, Recording, flows, single_rtt};
 use tcpexp_benches::{FEW, LOSSY, Load, MANY};
 use tcpexp_measure::sender::{Hindsight, SenderOptions, sender_state};
 use tcpexp_wire::Tunnels;
@@ -36,10 +36,12 @@ fn capture(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, load: Load) {
     let recording = recording.expect("room for a temporary file");
     group.throughput(Throughput::Elements(captures.src_packets));
     group.bench_function(BenchmarkId::new("flows", name), |bencher| {
-        bencher.iter(|| flows(&recording, Tunnels::Closed, ignore).expect("a capture"));
+        bencher.iter(|| flows(&recording, &CaptureOptions::default(), ignore).expect("a capture"));
     });
     group.bench_function(BenchmarkId::new("rtt", name), |bencher| {
-        bencher.iter(|| single_rtt(&recording, Tunnels::Closed, ignore).expect("a capture"));
+        bencher.iter(|| {
+            single_rtt(&recording, &CaptureOptions::default(), ignore).expect("a capture")
+        });
     });
     group.bench_function(BenchmarkId::new("cwnd", name), |bencher| {
         bencher.iter(|| {

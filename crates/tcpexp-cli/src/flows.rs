@@ -78,7 +78,7 @@ fn one(
     let mut table = TopConnections::new(args.select.limit);
     let mut found = 0_u64;
     let progress = Progress::watch(&[&recording], 1, args.output.quiet);
-    let info = flows(&recording, args.reading.tunnels(), |connections| {
+    let info = flows(&recording, &args.reading.capture_options(), |connections| {
         for connection in &connections {
             if wants(args, connection) {
                 found += 1;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use tcpexp::Recording;
+use tcpexp::{CaptureOptions, Recording};
 use tcpexp_flow::FlowId;
 use tcpexp_wire::Tunnels;
 
@@ -78,6 +78,11 @@ impl ReadArgs {
         } else {
             recording
         })
+    }
+
+    /// Options of measurements on one capture.
+    pub(crate) fn capture_options(&self) -> CaptureOptions {
+        CaptureOptions::default().tunnels(self.tunnels())
     }
 
     /// Whether the packets inside tunnels are measured.

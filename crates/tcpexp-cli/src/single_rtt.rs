@@ -33,7 +33,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     };
     let recording = args.reading.open(&args.src)?;
     let progress = Progress::watch(&[&recording], 1, args.output.quiet);
-    let info = single_rtt(&recording, args.reading.tunnels(), |rows| {
+    let info = single_rtt(&recording, &args.reading.capture_options(), |rows| {
         rows.into_iter().try_for_each(|row| results.take(args, row))
     })?;
     drop(progress);
@@ -128,7 +128,7 @@ fn live(args: &RttArgs) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let mut names = HashMap::new();
     let mut first = None;
-    let info = live_rtt(name, input, args.reading.tunnels(), |row| {
+    let info = live_rtt(name, input, &args.reading.capture_options(), |row| {
         match row {
             SingleRttRow::Began(flow) => {
                 if args

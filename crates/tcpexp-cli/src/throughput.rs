@@ -6,11 +6,9 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use tcpexp::{ThroughputReport, throughput};
+use tcpexp::{ThroughputOptions, ThroughputReport, throughput};
 use tcpexp_flow::FlowId;
-use tcpexp_measure::throughput::{
-    BinWidth, Origin, ThroughputBin, ThroughputOptions, ThroughputRow,
-};
+use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputBin, ThroughputRow};
 use tcpexp_table::{BinRow, FLOW_TABLE_WIDTH, FlowLabel, TopThroughput, throughput_columns};
 use tcpexp_units::TimeDelta;
 
@@ -79,11 +77,12 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     let Some(width) = BinWidth::new(args.bin) else {
         return Err(wrong_usage("the width of a bin must be greater than 0"));
     };
-    let options = ThroughputOptions {
-        origin: args.origin,
-        link_rate_bps: args.rate,
-        ..ThroughputOptions::new(width)
-    };
+    let mut options = ThroughputOptions::new(width)
+        .tunnels(args.reading.tunnels())
+        .origin(args.origin);
+    if let Some(rate) = args.rate {
+        options = options.link_rate_bps(rate);
+    }
     let create_chart = |picture| RateChart::create(picture, args.rate);
     let mut results = Results {
         flows: HashMap::new(),
@@ -95,9 +94,7 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     };
     let recording = args.reading.open(&args.capture)?;
     let progress = Progress::watch(&[&recording], 1, args.output.quiet);
-    let report = throughput(&recording, args.reading.tunnels(), &options, |row| {
-        results.take(args, &row)
-    })?;
+    let report = throughput(&recording, &options, |row| results.take(args, &row))?;
     drop(progress);
     warn(&report.capture, &args.capture);
     if results.found == 0 {
@@ -110,7 +107,7 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     let remarks = if args.output.quiet {
         String::new()
     } else {
-        remarks(&options, &report)
+        remarks(args, &report)
     };
     results.finish(&remarks)
 }
@@ -185,13 +182,13 @@ impl Results {
 }
 
 /// Returns the remarks under the table.
-fn remarks(options: &ThroughputOptions, report: &ThroughputReport) -> String {
+fn remarks(args: &ThroughputArgs, report: &ThroughputReport) -> String {
     let mut text = "\n".to_owned();
-    let from = match options.origin {
+    let from = match args.origin {
         Origin::FirstPacket => "from the first packet".to_owned(),
         Origin::At(_) => "from the given origin".to_owned(),
     };
-    let width = report::short(options.width.get());
+    let width = report::short(args.bin);
     let what = format!(
         "{width} {from}; peak is the wire rate of the fullest bin, empty the share of bins without packets"
     );

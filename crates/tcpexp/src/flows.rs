@@ -2,9 +2,8 @@
 
 use tcpexp_measure::flows::{Connection, ConnectionSummary};
 use tcpexp_measure::meter;
-use tcpexp_wire::Tunnels;
 
-use crate::{CaptureInfo, Error, Recording};
+use crate::{CaptureInfo, CaptureOptions, Error, Recording};
 
 /// Summarises each connection of a capture.
 ///
@@ -12,10 +11,10 @@ use crate::{CaptureInfo, Error, Recording};
 /// ends the measurement.
 pub fn flows<E: From<Error> + Send>(
     recording: &Recording,
-    tunnels: Tunnels,
+    options: &CaptureOptions,
     sink: impl FnMut(Vec<ConnectionSummary>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
-    let mut walk = recording.walk_once(tunnels)?;
+    let mut walk = recording.walk_once(options.tunnels)?;
     let metered = meter(&mut walk, |_| Connection::default(), sink)?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,

@@ -93,7 +93,7 @@ pub use flows::flows;
 pub use info::CaptureInfo;
 pub use log::{LogFile, LogReport};
 pub use losses::{logged_drops, loss_score};
-pub use options::{CwndOptions, PathOptions, RttOptions};
+pub use options::{CaptureOptions, CwndOptions, PathOptions, RttOptions, ThroughputOptions};
 pub use path::{PathReport, path};
 pub use recording::Recording;
 #[cfg(all(feature = "charts", feature = "runs"))]
@@ -114,7 +114,7 @@ pub use tcpexp_measure::Position;
 pub use tcpexp_measure::flows::ConnectionSummary;
 pub use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
 pub use tcpexp_measure::sender::{CwndSource, Phase, Profile, SenderRow, SenderSample};
-pub use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputOptions, ThroughputRow};
+pub use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputRow};
 pub use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket, PathTotals};
 pub use tcpexp_pair::spp::{
     Batch, ClockModel, Fate, FlowSummary, Identification, PairedFlow, Point, RttSample, Totals,

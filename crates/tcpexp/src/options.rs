@@ -2,9 +2,46 @@
 
 use tcpexp_measure::Position;
 use tcpexp_measure::sender::{Profile, SenderOptions};
+use tcpexp_measure::throughput::{self, BinWidth, Origin};
 use tcpexp_pair::spp;
 use tcpexp_units::TimeDelta;
 use tcpexp_wire::Tunnels;
+
+/// The setter of all options.
+macro_rules! tunnels_setter {
+    () => {
+        /// Uses the packets inside IP-in-IP, GRE and VXLAN tunnels, or skips tunnelled packets.
+        /// Default: skips them.
+        #[must_use]
+        pub const fn tunnels(mut self, tunnels: Tunnels) -> Self {
+            self.tunnels = tunnels;
+            self
+        }
+    };
+}
+
+/// The setters of measurements between two captures.
+macro_rules! pair_setters {
+    () => {
+        tunnels_setter!();
+
+        /// Sets the longest plausible one-way delay. A packet with a longer delay counts as lost.
+        /// Memory grows with this limit. Default: 30 s.
+        #[must_use]
+        pub const fn max_owd(mut self, max_owd: TimeDelta) -> Self {
+            self.spp.max_owd = max_owd;
+            self
+        }
+
+        /// Assumes that the smallest one-way delay is the same both ways. The clocks' resolution
+        /// then limits the accuracy of the clock offset. Default: no.
+        #[must_use]
+        pub const fn symmetric(mut self, symmetric: bool) -> Self {
+            self.spp.symmetric = symmetric;
+            self
+        }
+    };
+}
 
 /// Options of [`rtt`](fn@crate::rtt).
 ///
@@ -23,29 +60,7 @@ pub struct RttOptions {
 }
 
 impl RttOptions {
-    /// Uses the packets inside IP-in-IP, GRE and VXLAN tunnels, or skips tunnelled packets.
-    /// Default: skips them.
-    #[must_use]
-    pub const fn tunnels(mut self, tunnels: Tunnels) -> Self {
-        self.tunnels = tunnels;
-        self
-    }
-
-    /// Sets the longest plausible one-way delay. A packet with a longer delay counts as lost.
-    /// Memory grows with this limit. Default: 30 s.
-    #[must_use]
-    pub const fn max_owd(mut self, max_owd: TimeDelta) -> Self {
-        self.spp.max_owd = max_owd;
-        self
-    }
-
-    /// Assumes that the smallest one-way delay is the same both ways. The clocks' resolution then
-    /// limits the accuracy of the clock offset. Default: no.
-    #[must_use]
-    pub const fn symmetric(mut self, symmetric: bool) -> Self {
-        self.spp.symmetric = symmetric;
-        self
-    }
+    pair_setters!();
 
     /// Reports the fate of each packet in addition to the samples. Default: no.
     #[must_use]
@@ -64,29 +79,7 @@ pub struct PathOptions {
 }
 
 impl PathOptions {
-    /// Uses the packets inside IP-in-IP, GRE and VXLAN tunnels, or skips tunnelled packets.
-    /// Default: skips them.
-    #[must_use]
-    pub const fn tunnels(mut self, tunnels: Tunnels) -> Self {
-        self.tunnels = tunnels;
-        self
-    }
-
-    /// Sets the longest plausible one-way delay. A packet with a longer delay counts as lost.
-    /// Memory grows with this limit. Default: 30 s.
-    #[must_use]
-    pub const fn max_owd(mut self, max_owd: TimeDelta) -> Self {
-        self.spp.max_owd = max_owd;
-        self
-    }
-
-    /// Assumes that the smallest one-way delay is the same both ways. The clocks' resolution then
-    /// limits the accuracy of the clock offset. Default: no.
-    #[must_use]
-    pub const fn symmetric(mut self, symmetric: bool) -> Self {
-        self.spp.symmetric = symmetric;
-        self
-    }
+    pair_setters!();
 }
 
 /// Options of [`cwnd`](fn@crate::cwnd).
@@ -98,13 +91,7 @@ pub struct CwndOptions {
 }
 
 impl CwndOptions {
-    /// Uses the packets inside IP-in-IP, GRE and VXLAN tunnels, or skips tunnelled packets.
-    /// Default: skips them.
-    #[must_use]
-    pub const fn tunnels(mut self, tunnels: Tunnels) -> Self {
-        self.tunnels = tunnels;
-        self
-    }
+    tunnels_setter!();
 
     /// Sets the capture's position relative to the sender of the data. Default: inferred from the
     /// packets.
@@ -128,5 +115,65 @@ impl From<SenderOptions> for CwndOptions {
             sender,
             ..Self::default()
         }
+    }
+}
+
+/// Options of [`flows`](fn@crate::flows), [`single_rtt`](crate::single_rtt),
+/// [`live_rtt`](crate::live_rtt) and [`sequence`](fn@crate::sequence).
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct CaptureOptions {
+    pub(crate) tunnels: Tunnels,
+}
+
+impl CaptureOptions {
+    tunnels_setter!();
+}
+
+/// Options of [`throughput`](fn@crate::throughput).
+///
+/// ```
+/// use tcpexp::{BinWidth, ThroughputOptions, TimeDelta};
+///
+/// let width = BinWidth::new(TimeDelta::from_millis(100)).expect("longer than nothing");
+/// let options = ThroughputOptions::new(width).link_rate_bps(10_000_000);
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ThroughputOptions {
+    pub(crate) tunnels: Tunnels,
+    pub(crate) bins: throughput::ThroughputOptions,
+}
+
+impl ThroughputOptions {
+    /// Counts in bins of this width.
+    pub fn new(width: BinWidth) -> Self {
+        Self {
+            tunnels: Tunnels::default(),
+            bins: throughput::ThroughputOptions::new(width),
+        }
+    }
+
+    tunnels_setter!();
+
+    /// Sets the start of a bin. Default: the first packet.
+    #[must_use]
+    pub const fn origin(mut self, origin: Origin) -> Self {
+        self.bins.origin = origin;
+        self
+    }
+
+    /// Sets the rate of the link in bits per second, for its utilisation. Default: unknown.
+    #[must_use]
+    pub const fn link_rate_bps(mut self, link_rate_bps: u64) -> Self {
+        self.bins.link_rate_bps = Some(link_rate_bps);
+        self
+    }
+
+    /// Sets the maximum time by which packets are out of order in the capture. Default: 50 ms.
+    #[must_use]
+    pub const fn tolerance(mut self, tolerance: TimeDelta) -> Self {
+        self.bins.tolerance = tolerance;
+        self
     }
 }

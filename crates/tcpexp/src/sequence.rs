@@ -2,9 +2,8 @@
 
 use tcpexp_measure::meter;
 use tcpexp_measure::sequence::{SequenceMeter, SequenceRow};
-use tcpexp_wire::Tunnels;
 
-use crate::{CaptureInfo, Error, Recording};
+use crate::{CaptureInfo, CaptureOptions, Error, Recording};
 
 /// Follows the sequence numbers of a capture's TCP connections.
 ///
@@ -12,10 +11,10 @@ use crate::{CaptureInfo, Error, Recording};
 /// measurement.
 pub fn sequence<E: From<Error> + Send>(
     recording: &Recording,
-    tunnels: Tunnels,
+    options: &CaptureOptions,
     sink: impl FnMut(Vec<SequenceRow>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
-    let mut walk = recording.walk_once(tunnels)?;
+    let mut walk = recording.walk_once(options.tunnels)?;
     meter(&mut walk, SequenceMeter::new, sink)?;
     let info = CaptureInfo::of(&walk);
     info.require_packets(recording)?;

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use tcpexp_measure::rtt::{SingleRttMeter, SingleRttRow};
 use tcpexp_measure::{meter, meter_live};
-use tcpexp_wire::Tunnels;
 
-use crate::{CaptureInfo, Error, Recording, Walk};
+use crate::{CaptureInfo, CaptureOptions, Error, Recording, Walk};
 
 /// Measures the round-trip times of a capture's TCP connections between the capture point and
 /// either end.
@@ -16,10 +15,10 @@ use crate::{CaptureInfo, Error, Recording, Walk};
 /// sink's error ends the measurement.
 pub fn single_rtt<E: From<Error> + Send>(
     recording: &Recording,
-    tunnels: Tunnels,
+    options: &CaptureOptions,
     sink: impl FnMut(Vec<SingleRttRow>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
-    let mut walk = recording.walk_once(tunnels)?;
+    let mut walk = recording.walk_once(options.tunnels)?;
     let metered = meter(&mut walk, SingleRttMeter::new, sink)?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
@@ -36,10 +35,10 @@ pub fn single_rtt<E: From<Error> + Send>(
 pub fn live_rtt<E: From<Error>>(
     name: &Path,
     input: impl Read + Send + 'static,
-    tunnels: Tunnels,
+    options: &CaptureOptions,
     sink: impl FnMut(SingleRttRow) -> Result<(), E>,
 ) -> Result<CaptureInfo, E> {
-    let mut walk = Walk::live(name, input, tunnels)?;
+    let mut walk = Walk::live(name, input, options.tunnels)?;
     meter_live(&mut walk, SingleRttMeter::new, sink)?;
     let info = CaptureInfo::of(&walk);
     info.require_packets_in(name)?;

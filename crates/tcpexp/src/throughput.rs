@@ -1,9 +1,8 @@
 //! Wire rate, throughput and goodput of one capture.
 
-use tcpexp_measure::throughput::{self, ThroughputOptions, ThroughputRow, ThroughputTotals};
-use tcpexp_wire::Tunnels;
+use tcpexp_measure::throughput::{self, ThroughputRow, ThroughputTotals};
 
-use crate::{CaptureInfo, Error, Recording};
+use crate::{CaptureInfo, Error, Recording, ThroughputOptions};
 
 /// Result of [`throughput`](fn@throughput).
 #[derive(Debug)]
@@ -20,12 +19,11 @@ pub struct ThroughputReport {
 /// ends the measurement.
 pub fn throughput<E: From<Error>>(
     recording: &Recording,
-    tunnels: Tunnels,
     options: &ThroughputOptions,
     sink: impl FnMut(ThroughputRow) -> Result<(), E>,
 ) -> Result<ThroughputReport, E> {
-    let mut walk = recording.walk_once(tunnels)?;
-    let totals = throughput::throughput(&mut walk, options, sink)?;
+    let mut walk = recording.walk_once(options.tunnels)?;
+    let totals = throughput::throughput(&mut walk, &options.bins, sink)?;
     let capture = CaptureInfo {
         flows_shed: totals.flows_shed,
         ..CaptureInfo::of(&walk)

@@ -13,15 +13,14 @@ use arrow::datatypes::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use tcpexp::{
-    AnalyzeInputs, AnalyzeOptions, CwndOptions, DatasetDir, Error, Manifest, PathOptions,
-    Recording, analyze, cwnd, path, single_rtt, throughput,
+    AnalyzeInputs, AnalyzeOptions, CaptureOptions, CwndOptions, DatasetDir, Error, Manifest,
+    PathOptions, Recording, ThroughputOptions, analyze, cwnd, path, single_rtt, throughput,
 };
 use tcpexp_measure::sender::SenderRow;
-use tcpexp_measure::throughput::{BinWidth, ThroughputOptions, ThroughputRow};
+use tcpexp_measure::throughput::{BinWidth, ThroughputRow};
 use tcpexp_pair::spp::Fate;
 use tcpexp_table::dataset::{DatasetTable, RunColumn, RunColumns, RunValue};
 use tcpexp_units::TimeDelta;
-use tcpexp_wire::Tunnels;
 
 use crate::common::{captures_in, fixture, fixture_folders, known_drops, shared_folders};
 
@@ -164,19 +163,14 @@ fn bins_match_throughput_and_sum_to_the_flows() {
             let mut goodput = 0;
             let bin = BinWidth::new(TimeDelta::from_millis(100)).unwrap();
             let recording = Recording::open(capture).unwrap();
-            throughput(
-                &recording,
-                Tunnels::Closed,
-                &ThroughputOptions::new(bin),
-                |row| {
-                    if let ThroughputRow::Bin(bin) = row
-                        && bin.flow.is_some()
-                    {
-                        goodput += bin.volume.goodput_bytes;
-                    }
-                    Ok::<(), Error>(())
-                },
-            )
+            throughput(&recording, &ThroughputOptions::new(bin), |row| {
+                if let ThroughputRow::Bin(bin) = row
+                    && bin.flow.is_some()
+                {
+                    goodput += bin.volume.goodput_bytes;
+                }
+                Ok::<(), Error>(())
+            })
             .unwrap();
             let captures = texts(&table, "capture");
             let flows = column(&table, "flow_id");
@@ -233,7 +227,7 @@ fn one_capture_yields_the_tables_of_one_end() {
     let src = Recording::open(&fixture("reno-2mbit-40ms-50p/src.pcap.gz")).unwrap();
     let dataset = Dataset::of(&src, None, &AnalyzeOptions::default());
     let mut answers = 0;
-    single_rtt(&src, Tunnels::Closed, |rows| {
+    single_rtt(&src, &CaptureOptions::default(), |rows| {
         let is_sample = |row: &_| matches!(row, tcpexp_measure::rtt::SingleRttRow::Sample(_));
         answers += rows.iter().filter(|row| is_sample(row)).count();
         Ok::<(), Error>(())

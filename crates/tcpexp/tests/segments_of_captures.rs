@@ -14,7 +14,7 @@ use common::packets::{Ends, Seen, read};
 use common::{captures_in, fixture_folders, shared_folders};
 use flate2::read::MultiGzDecoder;
 use rayon::prelude::*;
-use tcpexp::{Error, Recording, flows};
+use tcpexp::{CaptureOptions, Error, Recording, flows};
 use tcpexp_flow::{Direction, Flow, Segment, StreamOffset};
 use tcpexp_measure::Position;
 use tcpexp_measure::flows::{Connection, ConnectionSummary};
@@ -295,7 +295,7 @@ fn sent_here(path: &Path) -> Vec<ConnectionSummary> {
     let mut all = Vec::new();
     flows(
         &Recording::open(path).unwrap(),
-        Tunnels::default(),
+        &CaptureOptions::default(),
         |found| {
             let is_sent =
                 |c: &ConnectionSummary| c.directions[0].position == Some(Position::Sender);

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{captures_in, fixture, shared, spooled};
 use flate2::read::MultiGzDecoder;
-use tcpexp::{Error, Recording, live_rtt, single_rtt};
+use tcpexp::{CaptureOptions, Error, Recording, live_rtt, single_rtt};
 use tcpexp_flow::Direction;
 use tcpexp_flow::Packets;
 use tcpexp_measure::rtt::{RttMethod, SingleRttFlow, SingleRttRow, SingleRttSample};
@@ -24,7 +24,7 @@ use tcpexp_wire::Tunnels;
 
 fn rows(recording: &Recording) -> Vec<SingleRttRow> {
     let mut all = Vec::new();
-    single_rtt(recording, Tunnels::default(), |rows| {
+    single_rtt(recording, &CaptureOptions::default(), |rows| {
         all.extend(rows);
         Ok::<(), Error>(())
     })
@@ -261,14 +261,19 @@ fn live_sample_is_emitted_before_the_next_packet() {
         read: Arc::clone(&read),
     };
     let mut seen = Vec::new();
-    let info = live_rtt(Path::new("live"), input, Tunnels::default(), |row| {
-        // The file header is the first chunk, so subtract it from the number of chunks read.
-        let records = read.load(Ordering::Relaxed) - 1;
-        if let SingleRttRow::Sample(sample) = row {
-            seen.push((records, sample.direction, sample.rtt.as_nanos() / 1_000_000));
-        }
-        Ok::<(), Error>(())
-    });
+    let info = live_rtt(
+        Path::new("live"),
+        input,
+        &CaptureOptions::default(),
+        |row| {
+            // The file header is the first chunk, so subtract it from the number of chunks read.
+            let records = read.load(Ordering::Relaxed) - 1;
+            if let SingleRttRow::Sample(sample) = row {
+                seen.push((records, sample.direction, sample.rtt.as_nanos() / 1_000_000));
+            }
+            Ok::<(), Error>(())
+        },
+    );
     assert_eq!(
         seen,
         [
@@ -286,10 +291,15 @@ fn live_input_and_whole_capture_yield_the_same_samples() {
         let (src, _) = captures_in(&fixture(folder)).unwrap();
         let whole = samples(rows(&Recording::open(&src).unwrap()));
         let mut live = Vec::new();
-        live_rtt(&src, File::open(&src).unwrap(), Tunnels::default(), |row| {
-            live.push(row);
-            Ok::<(), Error>(())
-        })
+        live_rtt(
+            &src,
+            File::open(&src).unwrap(),
+            &CaptureOptions::default(),
+            |row| {
+                live.push(row);
+                Ok::<(), Error>(())
+            },
+        )
         .unwrap();
         assert!(whole.len() > 1000, "{folder}: {}", whole.len());
         assert_eq!(whole, samples(live), "{folder}");
@@ -302,7 +312,7 @@ fn live_input_without_packets_is_an_error_that_names_it() {
     let live = live_rtt(
         Path::new("live"),
         io::Cursor::new(file),
-        Tunnels::default(),
+        &CaptureOptions::default(),
         |_| Ok::<(), Error>(()),
     );
     assert_eq!(

@@ -13,9 +13,8 @@ use std::process::Command;
 
 use common::{captures_in, fixture_folders, shared_folders};
 use flate2::read::MultiGzDecoder;
-use tcpexp::{Error, Recording, flows};
+use tcpexp::{CaptureOptions, Error, Recording, flows};
 use tcpexp_flow::{Direction, Protocol};
-use tcpexp_wire::Tunnels;
 
 /// Counts by sender and receiver.
 type Counts = HashMap<(SocketAddr, SocketAddr), Sent>;
@@ -48,7 +47,7 @@ fn ours(path: &Path) -> Counts {
     let mut counts = Counts::new();
     flows(
         &Recording::open(path).unwrap(),
-        Tunnels::default(),
+        &CaptureOptions::default(),
         |found| {
             for connection in found {
                 if connection.protocol != Protocol::Tcp {

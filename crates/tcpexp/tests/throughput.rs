@@ -7,20 +7,17 @@ mod common;
 use std::path::Path;
 
 use common::{captures_in, fixture, shared};
-use tcpexp::{Error, Recording, ThroughputReport, throughput};
+use tcpexp::{Error, Recording, ThroughputOptions, ThroughputReport, throughput};
 use tcpexp_flow::Direction;
-use tcpexp_measure::throughput::{
-    BinWidth, ThroughputBin, ThroughputFlow, ThroughputOptions, ThroughputRow,
-};
+use tcpexp_measure::throughput::{BinWidth, ThroughputBin, ThroughputFlow, ThroughputRow};
 use tcpexp_units::TimeDelta;
-use tcpexp_wire::Tunnels;
 
 fn measure(
     recording: &Recording,
     options: &ThroughputOptions,
 ) -> (Vec<ThroughputBin>, Vec<ThroughputFlow>, ThroughputReport) {
     let (mut bins, mut flows) = (Vec::new(), Vec::new());
-    let report = throughput(recording, Tunnels::default(), options, |row| {
+    let report = throughput(recording, options, |row| {
         match row {
             ThroughputRow::Bin(bin) => bins.push(bin),
             ThroughputRow::Ended(flow) => flows.push(*flow),
@@ -60,8 +57,7 @@ fn bins_sum_to_the_whole_capture() {
 #[test]
 fn rate_after_the_bottleneck_never_exceeds_its_rate() {
     let (_, dst) = captures_in(&fixture("reno-2mbit-40ms-50p")).unwrap();
-    let mut options = options(TimeDelta::from_seconds(1));
-    options.link_rate_bps = Some(2_000_000);
+    let options = options(TimeDelta::from_seconds(1)).link_rate_bps(2_000_000);
     let (bins, ..) = measure(&Recording::open(&dst).unwrap(), &options);
     let forward: Vec<_> = bins
         .iter()

@@ -55,7 +55,7 @@ impl ChartKind for SequenceArgs {
         let recording = self.reading.open(&self.capture)?;
         let mut rows: BTreeMap<(FlowId, Direction), Vec<SequenceRow>> = BTreeMap::new();
         let progress = Progress::watch(&[&recording], 1, false);
-        let info = tcpexp::sequence(&recording, self.reading.tunnels(), |new| {
+        let info = tcpexp::sequence(&recording, &self.reading.capture_options(), |new| {
             for row in new {
                 if self.wants(&row) {
                     rows.entry((row.flow, row.direction)).or_default().push(row);
