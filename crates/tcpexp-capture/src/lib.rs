@@ -6,6 +6,8 @@
 //! matter. A plain file is mapped and its records borrow from the mapping; all other input goes
 //! through one bounded buffer.
 //!
+//! [`PcapngWriter`] writes pcapng files.
+//!
 //! A file without a usable header is an [`Error`]. A file that breaks off, or that has garbage between
 //! its records, yields every sound record and a [`Damage`] with the first bad offset.
 //!
@@ -44,6 +46,7 @@ mod record;
 mod source;
 mod step;
 mod walk;
+mod writer;
 
 #[cfg(test)]
 mod build;
@@ -58,3 +61,4 @@ pub use error::{Error, FirstBytes, Foreign};
 pub use format::{ByteOrder, Format};
 pub use map::{MappedFile, Passage};
 pub use record::{Interface, NoTime, Record};
+pub use writer::PcapngWriter;

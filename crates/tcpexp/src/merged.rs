@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use tcpexp_capture::{Capture, NoTime, Record};
+use tcpexp_capture::{Capture, NoTime, PcapngWriter, Record};
 use tcpexp_units::Timestamp;
 
 use crate::{Error, Recording};
@@ -94,11 +94,9 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Writes the records of all captures in time order, as pcapng with one interface per link type.
-fn write(heads: &mut [Head<'_>], out: &mut impl Write) -> io::Result<()> {
-    const SECTION: [u32; 7] = [0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28];
-    words(out, &SECTION)?;
-    let mut interfaces: Vec<u16> = Vec::new();
+/// Writes the records of all captures in time order.
+fn write(heads: &mut [Head<'_>], out: impl Write) -> io::Result<()> {
+    let mut writer = PcapngWriter::new(out)?;
     loop {
         let earliest = heads
             .iter_mut()
@@ -110,47 +108,14 @@ fn write(heads: &mut [Head<'_>], out: &mut impl Write) -> io::Result<()> {
         }) else {
             return Ok(());
         };
-        let known = interfaces.iter().position(|link| *link == record.link_type);
-        let interface = if let Some(interface) = known {
-            interface
-        } else {
-            // Option 9 is `if_tsresol`; its value 9 means 10^-9 s.
-            words(out, &[1, 32, record.link_type.into(), 0])?;
-            words(out, &[9 | 1 << 16, 9, 0, 32])?;
-            interfaces.push(record.link_type);
-            interfaces.len() - 1
-        };
-        packet(out, interface, &record)?;
+        writer.packet(
+            record.at,
+            record.link_type,
+            record.wire_bytes,
+            &record.captured,
+        )?;
         head.step(record.captured);
     }
-}
-
-/// Writes an enhanced packet block.
-fn packet(out: &mut impl Write, interface: usize, record: &Kept) -> io::Result<()> {
-    let captured = word(record.captured.len())?;
-    let padding = captured.wrapping_neg() % 4;
-    let length = captured + padding + 32;
-    let time = record.at.as_nanos().cast_unsigned();
-    let [high, low] = [time >> 32, time & u64::from(u32::MAX)]
-        .map(|half| u32::try_from(half).expect("half of 64 bits are 32 bits"));
-    let wire_bytes = record.wire_bytes;
-    words(
-        out,
-        &[6, length, word(interface)?, high, low, captured, wire_bytes],
-    )?;
-    out.write_all(&record.captured)?;
-    out.write_all(&[0; 3][..padding as usize])?;
-    words(out, &[length])
-}
-
-fn word(number: usize) -> io::Result<u32> {
-    u32::try_from(number).map_err(|_| io::ErrorKind::InvalidData.into())
-}
-
-fn words(out: &mut impl Write, words: &[u32]) -> io::Result<()> {
-    words
-        .iter()
-        .try_for_each(|word| out.write_all(&word.to_le_bytes()))
 }
 
 #[cfg(test)]

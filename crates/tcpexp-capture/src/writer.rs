@@ -1,0 +1,177 @@
+//! Writer of pcapng files.
+
+use std::io::{self, Write};
+
+use pcap_parser::pcapng::{EPB_MAGIC, IDB_MAGIC, SHB_MAGIC};
+use tcpexp_units::Timestamp;
+
+/// The byte-order magic of a section header, in the section's byte order.
+const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+/// Version 1.0: the major number in the lower half.
+const VERSION: u32 = 1;
+/// Each half of an unknown section length.
+const UNKNOWN: u32 = u32::MAX;
+/// Length of a section header without options.
+const SECTION_BYTES: u32 = 28;
+/// Length of an interface description with its resolution.
+const INTERFACE_BYTES: u32 = 32;
+/// Length of an enhanced packet block without packet and padding.
+const PACKET_BYTES: u32 = 32;
+/// The interface option `if_tsresol`, of one byte.
+const RESOLUTION_OPTION: u32 = 9 | 1 << 16;
+/// Resolution of 10⁻⁹ s, as a negative power of ten.
+const NANOSECONDS: u32 = 9;
+
+/// Writes records as one little-endian pcapng section, with an interface for each link type and
+/// timestamps in nanoseconds.
+///
+/// ```
+/// use tcpexp_capture::{Capture, PcapngWriter};
+/// use tcpexp_units::Timestamp;
+///
+/// let mut writer = PcapngWriter::new(Vec::new())?;
+/// writer.packet(Timestamp::from_nanos(1_000_000_002), 1, 60, &[0xaa, 0xbb])?;
+/// let file = writer.into_inner();
+///
+/// let mut capture = Capture::from_bytes(&file).expect("a pcapng file");
+/// let record = capture.next_record().expect("a record");
+/// assert_eq!(record.at.unwrap().as_nanos(), 1_000_000_002);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PcapngWriter<W> {
+    out: W,
+    /// Link type of each interface.
+    interfaces: Vec<u16>,
+}
+
+impl<W: Write> PcapngWriter<W> {
+    /// Writes the section header.
+    pub fn new(mut out: W) -> io::Result<Self> {
+        let section = [
+            SHB_MAGIC,
+            SECTION_BYTES,
+            BYTE_ORDER_MAGIC,
+            VERSION,
+            UNKNOWN,
+            UNKNOWN,
+            SECTION_BYTES,
+        ];
+        write_words(&mut out, &section)?;
+        Ok(Self {
+            out,
+            interfaces: Vec::new(),
+        })
+    }
+
+    /// Writes a packet of `wire_bytes` on the wire, of which `captured` was captured.
+    pub fn packet(
+        &mut self,
+        at: Timestamp,
+        link_type: u16,
+        wire_bytes: u32,
+        captured: &[u8],
+    ) -> io::Result<()> {
+        let interface = self.interface(link_type)?;
+        let captured_bytes = word(captured.len())?;
+        let padding = captured_bytes.wrapping_neg() % 4;
+        let length = captured_bytes
+            .checked_add(padding + PACKET_BYTES)
+            .ok_or(io::ErrorKind::InvalidData)?;
+        let [low @ .., h4, h5, h6, h7] = at.as_nanos().to_le_bytes();
+        let (low, high) = (
+            u32::from_le_bytes(low),
+            u32::from_le_bytes([h4, h5, h6, h7]),
+        );
+        let head = [
+            EPB_MAGIC,
+            length,
+            interface,
+            high,
+            low,
+            captured_bytes,
+            wire_bytes,
+        ];
+        write_words(&mut self.out, &head)?;
+        self.out.write_all(captured)?;
+        self.out.write_all(&[0; 3][..padding as usize])?;
+        write_words(&mut self.out, &[length])
+    }
+
+    /// Returns the output. The file is complete after each packet.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    /// Returns the number of the interface with this link type, and describes it at first use.
+    fn interface(&mut self, link_type: u16) -> io::Result<u32> {
+        if let Some(known) = self.interfaces.iter().position(|link| *link == link_type) {
+            return word(known);
+        }
+        let description = [
+            IDB_MAGIC,
+            INTERFACE_BYTES,
+            link_type.into(),
+            0, // No snapshot length.
+            RESOLUTION_OPTION,
+            NANOSECONDS,
+            0, // End of the options.
+            INTERFACE_BYTES,
+        ];
+        write_words(&mut self.out, &description)?;
+        self.interfaces.push(link_type);
+        word(self.interfaces.len() - 1)
+    }
+}
+
+fn word(number: usize) -> io::Result<u32> {
+    u32::try_from(number).map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+fn write_words(out: &mut impl Write, words: &[u32]) -> io::Result<()> {
+    words
+        .iter()
+        .try_for_each(|word| out.write_all(&word.to_le_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Capture;
+
+    /// Time, link type, length on the wire and bytes of a packet.
+    type Packet = (i64, u16, u32, Vec<u8>);
+
+    fn packets() -> impl Strategy<Value = Vec<Packet>> {
+        // A day of nanoseconds: packets further apart are outliers.
+        let at = 0..86_400_000_000_000_i64;
+        let bytes = prop::collection::vec(any::<u8>(), 0..70);
+        let packet = (at, 0..3_u16, any::<u16>(), bytes).prop_map(|(at, link, more, bytes)| {
+            let wire_bytes = u32::try_from(bytes.len()).unwrap() + u32::from(more);
+            (at, link, wire_bytes, bytes)
+        });
+        prop::collection::vec(packet, 0..20)
+    }
+
+    proptest! {
+        #[test]
+        fn written_packets_are_read_back(packets in packets()) {
+            let mut writer = PcapngWriter::new(Vec::new()).unwrap();
+            for (at, link_type, wire_bytes, captured) in &packets {
+                let at = Timestamp::from_nanos(*at);
+                writer.packet(at, *link_type, *wire_bytes, captured).unwrap();
+            }
+            let file = writer.into_inner();
+            let mut capture = Capture::from_bytes(&file).unwrap();
+            let mut read: Vec<Packet> = Vec::new();
+            while let Some(record) = capture.next_record() {
+                let at = record.at.unwrap().as_nanos();
+                read.push((at, record.link_type, record.wire_bytes, record.captured.to_vec()));
+            }
+            prop_assert_eq!(read, packets);
+            prop_assert!(capture.damage().is_none());
+        }
+    }
+}
