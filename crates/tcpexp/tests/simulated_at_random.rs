@@ -43,6 +43,7 @@ impl Dice {
             datagrams: self.one_of(&[20, 60]),
             interval: TimeDelta::from_millis(self.one_of(&[3, 15, 40])),
             payload_bytes: self.one_of(&[10, 172]),
+            interval_jitter: TimeDelta::ZERO,
             payload: self.one_of(&[UdpPayload::Numbered, UdpPayload::Constant]),
             ip: self.one_of(&[IpVersion::V4, IpVersion::V6]),
         }

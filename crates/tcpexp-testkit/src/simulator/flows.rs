@@ -35,6 +35,9 @@ pub(crate) enum State {
 #[derive(Debug)]
 pub(crate) struct UdpStream {
     interval: u64,
+    /// Maximum of the additional time between datagrams, and where it is drawn from; `None` at a
+    /// constant rate.
+    jitter: Option<(u64, Prng)>,
     left: [u64; 2],
     sent: [u64; 2],
     next_at: [u64; 2],
@@ -43,9 +46,11 @@ pub(crate) struct UdpStream {
 impl UdpStream {
     fn new(load: &UdpLoad, prng: &mut Prng) -> Self {
         let interval = nanos(load.interval);
+        let jitter = nanos(load.interval_jitter);
         let wanted = [load.forward, load.reverse];
         Self {
             interval,
+            jitter: (jitter > 0).then(|| (jitter, Prng::new(prng.bits()))),
             left: wanted.map(|sends| if sends { load.datagrams } else { 0 }),
             sent: [0; 2],
             next_at: wanted.map(|_| prng.below(interval)),
@@ -60,7 +65,9 @@ impl UdpStream {
         }
         self.left[way] -= 1;
         self.sent[way] += 1;
-        self.next_at[way] += self.interval;
+        let jitter = self.jitter.as_mut();
+        let more = jitter.map_or(0, |(longest, prng)| prng.below(*longest));
+        self.next_at[way] += self.interval + more;
         Some(self.sent[way] - 1)
     }
 

@@ -187,7 +187,7 @@ pub enum UdpPayload {
     Constant,
 }
 
-/// UDP streams with common properties, at a constant rate.
+/// UDP streams with common properties, at a constant rate unless the interval varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpLoad {
     /// Number of streams; all run concurrently.
@@ -200,6 +200,8 @@ pub struct UdpLoad {
     pub datagrams: u64,
     /// Time between datagrams.
     pub interval: TimeDelta,
+    /// Maximum of the additional time between datagrams, uniformly distributed.
+    pub interval_jitter: TimeDelta,
     /// Payload of a datagram in bytes.
     pub payload_bytes: u16,
     /// Content of the datagrams.
@@ -217,6 +219,7 @@ impl Default for UdpLoad {
             reverse: true,
             datagrams: 500,
             interval: TimeDelta::from_millis(20),
+            interval_jitter: TimeDelta::ZERO,
             payload_bytes: 172,
             payload: UdpPayload::Numbered,
             ip: IpVersion::V4,

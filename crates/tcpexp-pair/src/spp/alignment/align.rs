@@ -1,17 +1,19 @@
 //! How two captures relate: clocks, sides, and the fields that identify a packet.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::Ipv4Addr;
 
+use foldhash::fast::FixedState;
 use tcpexp_units::{TimeDelta, Timestamp};
 use thiserror::Error;
 
 use super::identification::{Field, Identification};
 use super::progress::advancing;
-use super::repeats::Recurrences;
+use super::repeats::{Ends, Recurrences};
 use super::sides::Sides;
 use super::sketch::Sketched;
+use super::spacing::{Spaced, SpacedOwds};
 use super::survey::Survey;
 use crate::spp::clock::ClockModel;
 use crate::spp::crossing::{Crossing, PathDirection};
@@ -73,6 +75,8 @@ pub struct Alignment {
     pub(in crate::spp) doubles: [bool; 2],
     /// Flows with recurring datagrams, by [`Point::index`].
     pub(in crate::spp) recurrences: [Recurrences; 2],
+    /// Delays on the timeline of recurring datagrams that their spacing tells apart.
+    pub(in crate::spp) spaced: HashMap<Ends, SpacedOwds, FixedState>,
 }
 
 impl Alignment {
@@ -103,6 +107,12 @@ impl Alignment {
             a.fields.is_tcp || Recurrences::is_distinguishable(recurrences, [&a.fields, &b.fields])
         });
         let alike = alike + found - common.len() as u64;
+        let spaced = src.repeats.spaced.spaced(&dst.repeats.spaced);
+        if common.len() < FEW_COMMON {
+            common.extend(spaced.iter().flat_map(|spaced| &spaced.common));
+            common.sort_unstable_by_key(|(packet, _)| packet.record);
+            common.dedup_by_key(|(packet, _)| packet.record);
+        }
         let common = Identification::without_sent_again(common);
         let common = Identification::without_mistaken(common, Field::Timestamps);
         let recut = src.largest_segment_bytes != dst.largest_segment_bytes;
@@ -142,6 +152,7 @@ impl Alignment {
         ];
         let max_owd = longest_owds(&all, &clock, &spans);
         Ok(Self {
+            spaced: owds_of(&spaced, &sides, &clock),
             spans,
             identification,
             common_packets: all.len() as u64,
@@ -252,15 +263,7 @@ fn longest_owds(
     clock: &ClockModel,
     spans: &[(Timestamp, Timestamp); 2],
 ) -> [Option<TimeDelta>; 2] {
-    let [src, dst] = Point::BOTH.map(|point| clock.reader(point));
-    let placed: Vec<Crossing> = crossings
-        .iter()
-        .map(|crossing| Crossing {
-            src_time: src.place(crossing.src_record, crossing.src_time).at,
-            dst_time: dst.place(crossing.dst_record, crossing.dst_time).at,
-            ..*crossing
-        })
-        .collect();
+    let placed = on_timeline(crossings, clock);
     let of = |path_direction: PathDirection| {
         placed
             .iter()
@@ -276,6 +279,30 @@ fn longest_owds(
         });
         in_time.map(Crossing::raw_owd).max()
     })
+}
+
+fn on_timeline(crossings: &[Crossing], clock: &ClockModel) -> Vec<Crossing> {
+    let [src, dst] = Point::BOTH.map(|point| clock.reader(point));
+    let placed = crossings.iter().map(|crossing| Crossing {
+        src_time: src.place(crossing.src_record, crossing.src_time).at,
+        dst_time: dst.place(crossing.dst_record, crossing.dst_time).at,
+        ..*crossing
+    });
+    placed.collect()
+}
+
+/// Delays on the timeline of the streams that their spacing tells apart, by sender and receiver.
+fn owds_of(
+    spaced: &[Spaced],
+    sides: &Sides,
+    clock: &ClockModel,
+) -> HashMap<Ends, SpacedOwds, FixedState> {
+    let owds = spaced.iter().filter_map(|stream| {
+        let placed = on_timeline(&crossings(&stream.common, sides), clock);
+        let found = placed.iter().map(Crossing::raw_owd);
+        Some((stream.ends, stream.owds(found)?))
+    });
+    owds.collect()
 }
 
 fn span(survey: &Survey, clock: &ClockModel, point: Point) -> (Timestamp, Timestamp) {

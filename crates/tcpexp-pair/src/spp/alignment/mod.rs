@@ -9,13 +9,15 @@ mod progress;
 mod repeats;
 mod sides;
 mod sketch;
+mod spacing;
 mod survey;
 mod twins;
 
 pub use align::{Alignment, NothingInCommon};
 pub(in crate::spp) use fields::{address_number, sack_hash};
 pub use identification::{Field, FieldKept, Identification};
-pub(in crate::spp) use repeats::Recurrences;
+pub(in crate::spp) use repeats::{Ends, Recurrences};
 pub(in crate::spp) use sides::Sides;
 pub(in crate::spp) use sketch::COPY_GAP;
+pub(in crate::spp) use spacing::SpacedOwds;
 pub use survey::Survey;

@@ -10,11 +10,13 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::quality::FixedState;
+use tcpexp_flow::Sighted;
 use tcpexp_units::{TimeDelta, Timestamp};
-use tcpexp_wire::{Packet, Transport};
+use tcpexp_wire::Transport;
 
 use super::fields::{FieldValues, PREFIX_BYTES, address_number};
-use super::sketch::COPY_GAP;
+use super::sketch::{COPY_GAP, Sketched};
+use super::spacing::Departures;
 
 /// Number of recent datagrams remembered to detect recurrence, indexed by part of their hash.
 /// Recurrence with a longer period is still detected in part, since later datagrams overwrite
@@ -51,6 +53,8 @@ pub(in crate::spp) struct Recurrences(HashMap<Ends, Recurrence, foldhash::fast::
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Repeats {
     pub(super) found: Recurrences,
+    /// Times of the recurring datagrams.
+    pub(super) spaced: Departures,
     /// Indexed by what is compared: first bytes, payload, complete datagram. Empty until the first
     /// datagram.
     seen: [Vec<Seen>; 3],
@@ -67,13 +71,14 @@ struct Seen {
 impl Repeats {
     /// Adds the next packet of the capture.
     #[inline]
-    pub(super) fn observe(&mut self, packet: &Packet<'_>, at: Timestamp) {
-        if let Transport::Udp(udp) = &packet.transport {
-            self.compare(packet, udp.checksum, at);
+    pub(super) fn observe(&mut self, sighted: &Sighted<'_>) {
+        if let Transport::Udp(udp) = &sighted.packet.transport {
+            self.compare(sighted, udp.checksum);
         }
     }
 
-    fn compare(&mut self, packet: &Packet<'_>, checksum: u16, at: Timestamp) {
+    fn compare(&mut self, sighted: &Sighted<'_>, checksum: u16) {
+        let (packet, at) = (sighted.packet, sighted.at);
         let ends = [
             (
                 address_number(packet.addresses.source()),
@@ -94,6 +99,7 @@ impl Repeats {
         hasher.write_u32(packet.payload_bytes);
         hasher.write(packet.payload.get(..expected).unwrap_or_default());
         let prefix = hasher.finish();
+        let alike = prefix ^ u64::from(ip_id);
         hasher.write_u16(checksum);
         let payload = hasher.finish();
         hasher.write_u16(ip_id);
@@ -118,6 +124,7 @@ impl Repeats {
                     datagrams: 1,
                 },
             );
+            self.spaced.keep(ends, Sketched::new(alike, sighted));
         }
     }
 

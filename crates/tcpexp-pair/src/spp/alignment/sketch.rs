@@ -59,12 +59,7 @@ impl<const KEPT: usize> Sketch<KEPT> {
     }
 
     fn keep(&mut self, hash: u64, sighted: &Sighted<'_>) {
-        self.kept.push(Sketched {
-            hash,
-            record: sighted.record,
-            time: sighted.at,
-            fields: FieldValues::of(sighted.packet),
-        });
+        self.kept.push(Sketched::new(hash, sighted));
         if self.kept.len() >= 2 * KEPT {
             self.compact();
         }
@@ -144,6 +139,20 @@ fn same_ids<'a>(
 }
 
 impl Sketched {
+    /// A packet whose `hash` is that of all packets it is compared with.
+    pub(super) fn new(hash: u64, sighted: &Sighted<'_>) -> Self {
+        Self {
+            hash,
+            record: sighted.record,
+            time: sighted.at,
+            fields: FieldValues::of(sighted.packet),
+        }
+    }
+
+    pub(super) fn hash(&self) -> u64 {
+        self.hash
+    }
+
     fn is_copy_of(&self, earlier: &Self) -> bool {
         // The TTL differs if the packet is captured before and after a router.
         let fields = FieldValues {

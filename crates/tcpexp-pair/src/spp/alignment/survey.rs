@@ -70,7 +70,7 @@ impl Survey {
             let identity = endpoints ^ (u64::from(bytes) << 16 | u64::from(ip_id));
             self.twins.observe(identity, sighted.at);
         }
-        self.repeats.observe(sighted.packet, sighted.at);
+        self.repeats.observe(sighted);
         self.by_endpoints.offer(endpoints, sighted);
         self.by_content.offer(content, sighted);
     }

@@ -116,8 +116,7 @@ impl InFlight {
             return Outcome::Ambiguous;
         }
         if usual.recurs {
-            let may_be = |departure: &Departure| usual.include(departure.at, sighting.at);
-            let (taken, is_empty) = departed.take_only(may_be);
+            let (taken, is_empty) = departed.take_only(usual, sighting.at);
             if is_empty {
                 place.remove();
             }
@@ -218,12 +217,17 @@ impl Departed {
         self.more.as_mut()?.pop_front()
     }
 
-    /// Takes out the one packet that satisfies `may_be`, if exactly one does; the flag is true if
+    /// Takes out the one packet with a plausible delay, if exactly one has; the flag is true if
     /// none is left.
-    fn take_only(&mut self, may_be: impl Fn(&Departure) -> bool) -> (Option<Departure>, bool) {
+    fn take_only(&mut self, usual: &UsualOwds, arrived: Timestamp) -> (Option<Departure>, bool) {
         let mut all = self.more.take().map_or_else(VecDeque::new, |more| *more);
         all.push_front(self.first);
-        let mut places = (0..all.len()).filter(|&place| may_be(&all[place]));
+        // Departures are in order of time.
+        let before = all.partition_point(|departure| usual.is_over(departure.at, arrived));
+        let near = before..all.len();
+        let mut places = near
+            .take_while(|&place| all[place].at <= usual.latest_departure(arrived))
+            .filter(|&place| usual.include(all[place].at, arrived));
         let place = places.next().filter(|_| places.next().is_none());
         let taken = place.and_then(|place| all.remove(place));
         let Some(first) = all.pop_front() else {

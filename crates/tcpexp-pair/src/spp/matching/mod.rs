@@ -8,6 +8,7 @@ mod outcome;
 mod queue;
 mod ranges;
 mod setting;
+mod spacing;
 mod stream;
 
 pub use counts::DirectionCounts;
@@ -17,4 +18,5 @@ pub(in crate::spp) use exact::{Expired, InFlight};
 pub use outcome::{Fate, PacketOutcome, Passing};
 pub(in crate::spp) use ranges::{Ranges, Settled};
 pub(in crate::spp) use setting::{Setting, widen};
+pub(in crate::spp) use spacing::Spacing;
 pub(in crate::spp) use stream::{Stream, UsualOwds};

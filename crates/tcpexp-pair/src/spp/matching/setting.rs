@@ -1,11 +1,16 @@
 //! State of the run that all shards share.
 
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use super::spacing::Spacing;
 use super::stream::{Stream, UsualOwds};
-use crate::spp::alignment::{Alignment, Field, Recurrences, address_number};
+use crate::spp::alignment::{Alignment, Ends, Field, Recurrences, SpacedOwds, address_number};
 use crate::spp::clock::{ClockModel, DISORDER};
 use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Found, PairedFlow, whole};
 use crate::spp::point::Point;
+use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, Protocol};
 use tcpexp_units::{TimeDelta, Timestamp};
 
@@ -29,6 +34,8 @@ pub(in crate::spp) struct Setting {
     pub(in crate::spp) misses: [bool; 2],
     /// Flows with recurring datagrams, by [`Point::index`](crate::spp::Point::index).
     recurrences: [Recurrences; 2],
+    /// Delays of recurring datagrams that their spacing tells apart.
+    spaced: HashMap<Ends, SpacedOwds, FixedState>,
     /// True if the path preserves UDP checksums.
     keeps_checksums: bool,
     /// Time in flight after which a packet is given up.
@@ -52,6 +59,7 @@ impl Setting {
             doubles: alignment.doubles,
             misses: [false; 2],
             recurrences: alignment.recurrences.clone(),
+            spaced: alignment.spaced.clone(),
             keeps_checksums: alignment.identification.uses(Field::UdpChecksum),
             horizon: longest,
             proven: [None; 2],
@@ -106,8 +114,26 @@ impl Setting {
                 (true, true) => Timestamp::MIN,
                 (true, false) => self.spans[upstream].0 + longest + again,
             };
-            Stream::new(covered_from, is_tcp, self.period(&found.flow, direction))
+            let period = self.period(&found.flow, direction);
+            let spaced = period.and_then(|_| self.spaced_owds(&found.flow, direction));
+            Stream::new(covered_from, is_tcp, period, spaced)
         })
+    }
+
+    /// Initial state of the spacing of a flow's directions; `None` where nothing needs it.
+    pub(in crate::spp) fn spacings(streams: &[Stream; 2]) -> Option<Box<[Option<Spacing>; 2]>> {
+        let spacing = |stream: &Stream| stream.spaced().map(Spacing::new);
+        let needed = streams.iter().any(|stream| stream.spaced().is_some());
+        needed.then(|| Box::new([spacing(&streams[0]), spacing(&streams[1])]))
+    }
+
+    /// Delays of recurring datagrams that their spacing tells apart.
+    fn spaced_owds(&self, flow: &PairedFlow, direction: Direction) -> Option<SpacedOwds> {
+        let ends = ends(direction, (flow.initiator, flow.responder));
+        // The first pass compares flows with the same endpoints.
+        flow.translated
+            .is_none()
+            .then(|| self.spaced.get(&ends).copied())?
     }
 
     /// Shortest time until a datagram recurs; `None` for TCP or without recurrence.
@@ -116,13 +142,8 @@ impl Setting {
             return None;
         }
         let at_src = (flow.initiator, flow.responder);
-        let ends = [at_src, flow.translated.unwrap_or(at_src)].map(|(initiator, responder)| {
-            let ends = [initiator, responder].map(|end| (address_number(end.ip()), end.port()));
-            match direction {
-                Direction::Forward => ends,
-                Direction::Reverse => [ends[1], ends[0]],
-            }
-        });
+        let at_both = [at_src, flow.translated.unwrap_or(at_src)];
+        let ends = at_both.map(|endpoints| ends(direction, endpoints));
         let [src, dst] = &self.recurrences;
         Recurrences::period_between([src, dst], ends, self.keeps_checksums)
     }
@@ -174,6 +195,9 @@ impl Setting {
         let smallest = smallest - self.coarseness;
         if stream.period().is_some() {
             let is_any = self.is_unambiguous(path_direction, stream);
+            if let Some(owds) = stream.spaced().filter(|_| !is_any) {
+                return UsualOwds::of_recurring(owds.least, owds.most, self.slack(), true);
+            }
             return UsualOwds::of_recurring(
                 smallest,
                 self.longest_of_recurring(path_direction),
@@ -205,6 +229,15 @@ impl Setting {
     /// Restores a record number from its lower half.
     pub(super) fn record(&self, point: Point, low: u32) -> u64 {
         whole(low, self.latest_record[point.index()])
+    }
+}
+
+/// Sender and receiver of a direction; `endpoints` are the initiator and the responder.
+fn ends(direction: Direction, endpoints: (SocketAddr, SocketAddr)) -> Ends {
+    let ends = [endpoints.0, endpoints.1].map(|end| (address_number(end.ip()), end.port()));
+    match direction {
+        Direction::Forward => ends,
+        Direction::Reverse => [ends[1], ends[0]],
     }
 }
 

@@ -2,6 +2,8 @@
 
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use crate::spp::alignment::SpacedOwds;
+
 /// One direction of a flow: the state that distinguishes identical packets.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spp) struct Stream {
@@ -12,6 +14,8 @@ pub(in crate::spp) struct Stream {
     is_tcp: bool,
     /// Shortest time until a datagram recurs; `None` if none recurs.
     period: Option<TimeDelta>,
+    /// Delays of recurring datagrams that their spacing tells apart.
+    spaced: Option<SpacedOwds>,
     /// Latest departure time among matched packets.
     latest_departure: Timestamp,
     /// One-way delays of the last two arrivals.
@@ -23,11 +27,13 @@ impl Stream {
         covered_from: Timestamp,
         is_tcp: bool,
         period: Option<TimeDelta>,
+        spaced: Option<SpacedOwds>,
     ) -> Self {
         Self {
             covered_from,
             is_tcp,
             period,
+            spaced,
             latest_departure: Timestamp::MIN,
             last_owds: [None; 2],
         }
@@ -39,6 +45,10 @@ impl Stream {
 
     pub(in crate::spp) fn period(&self) -> Option<TimeDelta> {
         self.period
+    }
+
+    pub(in crate::spp) fn spaced(&self) -> Option<SpacedOwds> {
+        self.spaced
     }
 
     /// Records a matched packet.

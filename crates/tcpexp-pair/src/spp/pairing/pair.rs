@@ -6,8 +6,8 @@ use super::sample::{FlowSummary, RttSample};
 use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, Found, PairedFlow, Sighting};
 use crate::spp::matching::{
-    Absence, Departure, DirectionCounts, Evidence, Outcome, PacketOutcome, Ranges, Setting, Stream,
-    UsualOwds, widen,
+    Absence, Departure, DirectionCounts, Evidence, Outcome, PacketOutcome, Ranges, Setting,
+    Settled, Spacing, Stream, UsualOwds, widen,
 };
 use crate::spp::point::Point;
 use tcpexp_flow::{Direction, Protocol};
@@ -31,6 +31,8 @@ pub(in crate::spp) struct Pair {
     pub(in crate::spp) ranges: Option<Box<[Ranges; 2]>>,
     /// By [`Direction::index`] of the data; only for TCP, and only if outcomes are requested.
     evidence: Option<Box<[Evidence; 2]>>,
+    /// By [`Direction::index`]; only for recurring datagrams that their spacing tells apart.
+    pub(in crate::spp) spacings: Option<Box<[Option<Spacing>; 2]>>,
     /// By [`Point::index`] of the point where the pairs start and end.
     pub(in crate::spp) pairings: [Pairing; 2],
     rtt: [Quantiles; 2],
@@ -61,6 +63,7 @@ impl Pair {
             unfollowed,
             ranges: None,
             evidence: None,
+            spacings: Setting::spacings(&streams),
             pairings: Default::default(),
             rtt: Default::default(),
             span: None,
@@ -93,6 +96,44 @@ impl Pair {
         if let Some(ack) = mark.ack() {
             evidence[event.direction.opposite().index()].acknowledge(ack);
         }
+    }
+
+    /// True if the spacing of the datagrams shows that an arrival within the window of this
+    /// departure is this departure.
+    fn proves(&mut self, departure: &Departure) -> bool {
+        let spacings = self.spacings.as_deref_mut();
+        let spacing = spacings.and_then(|both| both[departure.direction.index()].as_mut());
+        spacing.is_none_or(|spacing| spacing.proves(departure))
+    }
+
+    /// Settles a recurring datagram that may have arrived: the result is `Ambiguous` if its spacing
+    /// does not prove it.
+    #[cold]
+    pub(in crate::spp) fn prove(
+        &mut self,
+        departure: Departure,
+        setting: &Setting,
+        outcomes: Option<&mut Vec<PacketOutcome>>,
+    ) -> Outcome<Departure> {
+        let direction = departure.direction.index();
+        let tells_apart = setting.tells_apart(departure.path_direction, &self.streams[direction]);
+        if tells_apart || self.proves(&departure) {
+            return Outcome::Matched(departure);
+        }
+        let settled = Settled {
+            packets: 1,
+            missing: 1,
+            missing_bytes: departure.payload_bytes.into(),
+            ambiguous: true,
+        };
+        let fate = self.counts[direction].settle_missing(settled, false, Absence::LostOrMissed);
+        if let Some(outcomes) = outcomes {
+            let (flow, departed) = (self.flow.flow, self.departed[direction]);
+            outcomes.push(PacketOutcome::of_missing(
+                flow, &departure, &settled, departed, fate, setting,
+            ));
+        }
+        Outcome::Ambiguous
     }
 
     /// Reason why a packet was not captured downstream.

@@ -172,6 +172,11 @@ impl Shard {
         let departed = &mut pair.departed[event.direction.index()];
         let number = *departed;
         *departed += 1;
+        if let Some(spacings) = &mut pair.spacings
+            && let Some(spacing) = &mut spacings[event.direction.index()]
+        {
+            spacing.depart(sighting.at);
+        }
         // Departures while the other capture was not running are kept too: only the clock offset
         // shows how far outside they are, and they may be identical to packets that arrive. A
         // packet that leaves here is on its way back to the opposite point.
@@ -255,6 +260,12 @@ impl Shard {
             pair.arrive_by_range(event.direction, sighting, &usual, is_copy)
         } else {
             (self.in_flight[path_direction].arrive(event, &usual), 1)
+        };
+        let outcome = match outcome {
+            Outcome::Matched(matched) if recurs => {
+                pair.prove(matched, setting, self.outcomes.as_mut())
+            }
+            outcome => outcome,
         };
         let counts = &mut pair.counts[event.direction.index()];
         counts.arrived += packets;
