@@ -290,6 +290,20 @@ fn datagrams_recurring_within_the_delays_are_ambiguous() {
 }
 
 #[test]
+fn duplicate_acknowledgments_with_one_departure_missed_stay_unmatched() {
+    assert_snapshot!(fates_within_connection("
+        dst 1.0102 > ack 501 id 0 ts 7 8
+        both 1.0005 > ack 501 id 0 ts 7 8
+        both 1.0030 > 501:601(100) ack 501 id 0 ts 9 8
+    "), @r"
+    ambiguous - 10.2
+    ambiguous - 10.5
+    delivered 3.0 13.0
+    ambiguous 0.5 -
+    ");
+}
+
+#[test]
 fn uncaptured_retransmission_is_not_matched_to_its_lost_original() {
     // Later departures overtake the lost datagram.
     assert_snapshot!(fates_within_connection("

@@ -153,6 +153,12 @@ impl Mark {
         has_own_id || (has_timestamp && self.length > 0)
     }
 
+    /// True for an acknowledgment without data that only its order distinguishes from duplicates.
+    #[inline]
+    pub(in crate::spp) fn may_have_twin(&self) -> bool {
+        self.is_tcp && self.length == 0 && self.ip_id == 0
+    }
+
     /// True if no other flow has a packet with this mark: initial sequence numbers are random.
     /// Datagrams with little content are identical in all flows and both directions.
     pub(in crate::spp) fn is_of_one_flow(&self) -> bool {

@@ -35,6 +35,13 @@ pub(in crate::spp) struct Event {
     pub(in crate::spp) sighting: Sighting,
 }
 
+impl Event {
+    /// True if only their times distinguish the two packets.
+    pub(in crate::spp) fn is_identical(&self, other: &Self) -> bool {
+        self.flow == other.flow && self.sighting.mark.digest == other.sighting.mark.digest
+    }
+}
+
 /// The largest number not above `latest` whose lower half is `low`. No packet stays in flight for
 /// 2^32 records.
 pub(in crate::spp) fn whole(low: u32, latest: u64) -> u64 {

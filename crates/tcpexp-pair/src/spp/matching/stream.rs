@@ -135,6 +135,14 @@ impl UsualOwds {
         }
     }
 
+    /// The same limits, but no delay proves a match.
+    pub(in crate::spp) fn none(self) -> Self {
+        Self {
+            is_any: false,
+            ..self
+        }
+    }
+
     /// True if a packet with these times has a plausible delay.
     #[inline]
     pub(super) fn include(&self, left: Timestamp, arrived: Timestamp) -> bool {

@@ -116,8 +116,8 @@ impl Pair {
         outcomes: Option<&mut Vec<PacketOutcome>>,
     ) -> Outcome<Departure> {
         let direction = departure.direction.index();
-        let tells_apart = setting.tells_apart(departure.path_direction, &self.streams[direction]);
-        if tells_apart || self.proves(&departure) {
+        let stream = &self.streams[direction];
+        if setting.is_unambiguous(departure.path_direction, stream) || self.proves(&departure) {
             return Outcome::Matched(departure);
         }
         let settled = Settled {

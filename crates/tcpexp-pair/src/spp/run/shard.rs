@@ -17,6 +17,10 @@ pub(in crate::spp) const SHARDS: usize = 16;
 /// Number of recent arrivals remembered to recognise duplicate arrivals.
 const RECENT: usize = 64;
 
+/// Number of later arrivals among which an identical acknowledgment is looked for. A receiver sends
+/// duplicate acknowledgments in response to back-to-back segments, so they arrive in close sequence.
+const LOOK_AHEAD: usize = 8;
+
 /// One share of the flows.
 #[derive(Debug, Default)]
 pub(in crate::spp) struct Shard {
@@ -215,8 +219,11 @@ impl Shard {
             |event: &&Event| now == Timestamp::MAX || event.sighting.at <= now - setting.slack();
         let due = arrivals.iter().take_while(is_due).count();
         let mut passages = Vec::with_capacity(due);
-        for event in arrivals.range(..due) {
-            let Some(departure) = self.arrive(event, setting) else {
+        for (place, event) in arrivals.range(..due).enumerate() {
+            let later = arrivals.range(place + 1..arrivals.len().min(place + 1 + LOOK_AHEAD));
+            let is_alone = !event.sighting.mark.may_have_twin()
+                || later.into_iter().all(|later| !event.is_identical(later));
+            let Some(departure) = self.arrive(event, is_alone, setting) else {
                 continue;
             };
             widen(
@@ -242,7 +249,9 @@ impl Shard {
         passages
     }
 
-    fn arrive(&mut self, event: &Event, setting: &Setting) -> Option<Departure> {
+    /// Matches an arrival; `is_alone` is false if an identical acknowledgment arrives next to it,
+    /// which may have been the one that left.
+    fn arrive(&mut self, event: &Event, is_alone: bool, setting: &Setting) -> Option<Departure> {
         let pair = self.pairs.get(event.flow)?;
         let sighting = &event.sighting;
         let path_direction = event.path_direction.index();
@@ -255,6 +264,7 @@ impl Shard {
         let stream = &pair.streams[event.direction.index()];
         let recurs = stream.period().is_some();
         let usual = setting.usual_owds(event.path_direction, sighting.at, stream);
+        let usual = if is_alone { usual } else { usual.none() };
         let (outcome, packets) = if sighting.mark.by_range {
             let is_copy = recent.contains(&identity);
             pair.arrive_by_range(event.direction, sighting, &usual, is_copy)
