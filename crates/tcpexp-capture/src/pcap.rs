@@ -609,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_at_a_distant_time_is_not_taken_for_records() {
+    fn garbage_at_a_distant_time_is_not_read_as_records() {
         let file = little()
             .pcap(MICROS, 4)
             .record(1_700_000_000, 1, 60, &[1; 60])

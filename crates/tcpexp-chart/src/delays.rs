@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_samples_give_the_same_bytes() {
+    fn the_same_samples_yield_the_same_bytes() {
         let figure = || rtt_figure(&[sawtooth("cubic", 40_000, 5000)], SIZE).unwrap();
         assert_eq!(figure(), figure());
         assert!(figure().to_png(2.0).unwrap() == figure().to_png(2.0).unwrap());

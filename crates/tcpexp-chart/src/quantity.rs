@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_can_be_chosen_among_those_of_the_quantity() {
+    fn any_unit_of_the_quantity_can_be_chosen() {
         let rtt = || Quantity::of_column("rtt_ns");
         let shown = rtt().shown_in("s").unwrap().shown(40e6, 340e6);
         assert_eq!(shown.text(340e6), "0.340 s");

@@ -67,8 +67,8 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     max_owd: TimeDelta,
 
-    /// Take the fastest packets to be equally fast both ways: the offset between the clocks is then
-    /// known to their resolution, and one-way delays with it
+    /// Assume equal minimum delays in both directions, to compute the clock offset and the one-way
+    /// delays to the resolution of the clocks
     #[arg(long)]
     symmetric: bool,
 

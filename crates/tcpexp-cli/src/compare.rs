@@ -20,7 +20,7 @@ use crate::values::parse_time;
 /// Reduces each run to one number per quantity (goodput, utilisation, round-trip times, losses,
 /// fairness, convergence, completion times and others) and prints one row per cell and traffic class:
 /// medians over the runs, and 95 % bootstrap intervals of the median. Invalid and failed runs are
-/// listed, and enter no number. A file contains all columns, the table on a terminal a selection.
+/// listed but excluded from all numbers. A file contains all columns, the text table a selection.
 /// `tcpexp schema command:compare` defines them.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
@@ -63,7 +63,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
-    /// Write a table with one row per run and traffic class, also of runs that do not count
+    /// Write a table with one row per run and traffic class, including excluded runs
     #[arg(long, value_name = "FILE")]
     runs: Option<PathBuf>,
 

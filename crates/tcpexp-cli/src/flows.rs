@@ -16,9 +16,9 @@ use crate::{failure, report, shown};
 /// Summarise each connection of a capture
 ///
 /// Prints one row per connection and direction: sizes, rates, retransmissions, reordering and
-/// round-trip times. A segment behind its place in the stream was retransmitted or reordered; the
-/// sender's counters (IPv4 Identification, TCP timestamps) and the place of the capture decide which.
-/// Round-trip times are those from the capture to the receiver and back.
+/// round-trip times. An out-of-sequence segment was retransmitted or reordered; the IPv4
+/// Identification, the TCP timestamps and the position of the capture decide which. Round-trip times
+/// span from the capture to the receiver and back.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp flows capture.pcap\n\

@@ -52,7 +52,7 @@ struct BuildArgs {
 \x20 tcpexp lab run -- ssh src1 ping -c 3 172.16.11.2\n\
 \x20 tcpexp lab run --sources 2 --share in --out out -- sh /share/experiment.sh")]
 struct RunArgs {
-    /// Command and arguments; runs as root, outside of the hosts
+    /// Command and arguments; runs as root in the guest, outside the hosts
     #[arg(required = true, last = true)]
     command: Vec<String>,
 

@@ -29,10 +29,10 @@ use crate::values::parse_time;
 /// Measure the fate and the delay of each packet between two captures
 ///
 /// Reports losses, reordering, duplicates, one-way delays and queueing delays. The clocks need not be
-/// synchronised: packets in both directions show their offset, within a stated bound, and their skew.
-/// One-way delays contain the error of the offset. Queueing delays (one-way delays minus the smallest
-/// one in that direction) do not. A packet that cannot be told apart from others, or that was sent
-/// while the other capture may not have been running, is unknown, not lost.
+/// synchronised: packets in both directions reveal the clock offset, within a stated bound, and the
+/// skew. One-way delays include the error of the offset. Queueing delays (one-way delays minus the
+/// smallest one in that direction) do not. A packet is unknown, not lost, if it is indistinguishable
+/// from others, or was sent while the other capture may not have been running.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp path src.pcap dst.pcap\n\
@@ -68,7 +68,7 @@ pub(crate) struct PathArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     max_owd: TimeDelta,
 
-    /// Assume equal smallest delays in both directions, which gives the clocks' offset
+    /// Assume equal minimum delays in both directions, to compute the clock offset
     #[arg(long)]
     symmetric: bool,
 }

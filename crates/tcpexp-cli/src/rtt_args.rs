@@ -14,9 +14,10 @@ use crate::values::parse_time;
 /// Measure round-trip times between two captures, or in one
 ///
 /// With two captures of the same TCP or UDP traffic, tcpexp finds the packets that passed both
-/// points. A packet and the first packet back after it form a pair. RTT = time between the two at
-/// one point - time between the two at the other. Each difference uses one clock, so the clocks need
-/// not be synchronised. Delayed ACKs and slow servers are not part of the result.
+/// points. A packet and the first packet after it in the opposite direction form a pair. The RTT is
+/// the time between the two at one point minus the time between them at the other. Each difference
+/// uses one clock, so the clocks need not be synchronised. Delayed ACKs and slow servers do not
+/// affect the result.
 ///
 /// With one capture, tcpexp measures from a TCP segment to its ACK, and from a timestamp to its
 /// echo. The result includes the time that the receiver takes to answer.
@@ -60,7 +61,7 @@ pub(crate) struct RttArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     pub(crate) max_owd: TimeDelta,
 
-    /// Assume equal smallest delays in both directions, which gives the clocks' offset
+    /// Assume equal minimum delays in both directions, to compute the clock offset
     #[arg(long, requires = "dst", conflicts_with = "compat")]
     pub(crate) symmetric: bool,
 

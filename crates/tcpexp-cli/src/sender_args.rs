@@ -63,7 +63,7 @@ pub(crate) struct CwndArgs {
 /// Options of the replay.
 #[derive(clap::Args)]
 pub(crate) struct SenderArgs {
-    /// Where the capture was taken, from the view of the data [default: detected]
+    /// Position of the capture relative to the data's sender [default: detected]
     #[arg(long, value_name = "PLACE")]
     pub(crate) position: Option<PositionArg>,
 

@@ -33,7 +33,7 @@ pub(crate) struct ReadArgs {
 
     /// Do not map the capture into memory
     ///
-    /// Reading is slower, and safe if another program truncates the file meanwhile.
+    /// Reading is slower, but safe if another program truncates the file at the same time.
     #[arg(long)]
     pub(crate) no_mmap: bool,
 }

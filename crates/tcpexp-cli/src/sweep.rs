@@ -21,7 +21,7 @@ use crate::{output, sweep_progress};
 ///
 /// A plan is a TOML file with hosts, the path between them, traffic, and parameters that vary. Each
 /// run inspects the hosts, applies the path, verifies it, captures at both ends, starts the traffic,
-/// and restores all hosts, also after Ctrl-C. Each finished run is analysed into a dataset.
+/// and restores all hosts, even after Ctrl-C. Each finished run is analysed into a dataset.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp sweep plan.toml --dry-run\n\

@@ -30,8 +30,8 @@ const MAX_EMPTY_PER_ROW: u64 = 100;
 ///
 /// Writes one row per bin, flow and direction, and one for all flows together. Empty bins are zeros.
 /// The wire rate includes link headers, throughput counts IP packets, and goodput counts payload
-/// bytes seen for the first time. A packet belongs whole to the bin of its capture time. Packets more
-/// than 50 ms behind the newest bin are counted, and belong to no bin.
+/// bytes captured for the first time. A packet counts entirely in the bin of its capture time. Packets
+/// more than 50 ms older than the newest bin are reported separately, in no bin.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp throughput capture.pcap --bin 100ms --rate 10Mbit\n\

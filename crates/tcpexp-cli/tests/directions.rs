@@ -154,7 +154,7 @@ fn table_has_no_cycle() {
 }
 
 #[test]
-fn breach_names_the_crate_and_the_rule() {
+fn violation_names_the_crate_and_the_rule() {
     let breach = |user: &str, needs: &str, is_for_tests| {
         let (user, needs) = (user.to_owned(), needs.to_owned());
         Use {

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_of_whole_numbers_is_rounded_halves_up() {
+    fn a_percentile_of_integers_rounds_half_up() {
         let position = Percentile::of(50, 4).unwrap();
         assert_eq!((position.rank, position.hundredths), (2, 50));
         assert_eq!(

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_of_rfc_6349_give_its_results() {
+    fn examples_of_rfc_6349_yield_its_results() {
         // Section 4.2: of 102 000 bytes sent, 2 000 were retransmitted: 98.03 %.
         assert!(near(tcp_efficiency_percent(102_000, 2_000), 98.039_215_686));
         // Section 4.3: a mean of 32 ms where 25 ms is the baseline: 28 %.

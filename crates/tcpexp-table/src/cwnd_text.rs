@@ -210,9 +210,9 @@ impl Over {
             Position::Between => "between sender and receiver",
         };
         let place = match (said, self.summary.position) {
-            (Some(said), _) => format!("{}, as was said", at(said)),
+            (Some(said), _) => format!("{}, as given", at(said)),
             (None, Some(found)) => at(found).to_owned(),
-            (None, None) => "at a place that cannot be told, taken for the sender's".to_owned(),
+            (None, None) => "at an unknown position, assumed at the sender".to_owned(),
         };
         let sack = if self.summary.has_sack {
             ""
@@ -239,7 +239,7 @@ impl Over {
             })
             .collect();
         if shares.is_empty() {
-            return "no ACK was heard".to_owned();
+            return "no ACK was captured".to_owned();
         }
         shares.join(", ")
     }
@@ -269,11 +269,11 @@ impl Over {
     fn lost(&self) -> Option<String> {
         let lost = self.summary.lost_packets?;
         let packets = if lost == 1 { "packet" } else { "packets" };
-        let mut parts = vec![format!("{} {packets} on the way", count(lost, usize::MAX))];
+        let mut parts = vec![format!("{} {packets} on the path", count(lost, usize::MAX))];
         for (copy, what) in [
-            (EarlierCopy::Lost, "sent again for a loss"),
-            (EarlierCopy::Overtaken, "again though overtaken only"),
-            (EarlierCopy::Arrived, "again though it had arrived"),
+            (EarlierCopy::Lost, "retransmitted after a loss"),
+            (EarlierCopy::Overtaken, "although only overtaken"),
+            (EarlierCopy::Arrived, "although it had arrived"),
         ] {
             if let Some(times) = self.sender.retransmitted.get(&copy) {
                 parts.push(format!("{} {what}", count(*times, usize::MAX)));
@@ -336,9 +336,9 @@ fn control(hint: &CongestionHint, model_window: Option<u32>) -> String {
             };
             format!("may be {}{evidence}", family.title())
         }
-        None if hint.reductions == 0 => "not told: no reduction of a full window".to_owned(),
-        None if hint.reductions == 1 => format!("not told: only {}", reductions()),
-        None => format!("not told: {} fit none", reductions()),
+        None if hint.reductions == 0 => "unknown: no reduction of a full window".to_owned(),
+        None if hint.reductions == 1 => format!("unknown: only {}", reductions()),
+        None => format!("unknown: {} fit no rule", reductions()),
     }
 }
 

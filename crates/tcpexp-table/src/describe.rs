@@ -111,7 +111,7 @@ fn of_commands() -> [OfCommand; 11] {
         ),
         (
             "sender",
-            "a row per ACK that a sender hears",
+            "a row per ACK that reaches a sender",
             "tcpexp cwnd -o, tcpexp import -o",
             sender_columns().schema(),
         ),

@@ -183,7 +183,7 @@ pub(crate) fn row(name: &str, cells: [String; 9]) -> String {
 /// A flow's number and endpoints.
 pub(crate) fn title(label: &SenderLabel, width: usize) -> Vec<String> {
     match label.ends {
-        None => vec![format!("{} endpoints not told", label.flow)],
+        None => vec![format!("{} endpoints unknown", label.flow)],
         Some((initiator, responder)) => wrapped(
             &[
                 format!("{} {initiator}", label.flow),

@@ -38,14 +38,14 @@ pub fn score_text(scored: &[ScoredSender]) -> String {
         std::mem::swap(&mut shown, &mut few);
     }
     let mut lines = match shown.as_slice() {
-        [] => vec!["the truth tells of no sender".to_owned()],
+        [] => vec!["the truth contains no sender".to_owned()],
         [only] => single(only),
         _ => several(&shown),
     };
     if !few.is_empty() {
         let senders = if few.len() == 1 { "sender" } else { "senders" };
         lines.push(format!(
-            "and {} {senders} of whom the truth has less than {MIN_ACKS} windows",
+            "and {} {senders} with fewer than {MIN_ACKS} windows in the truth",
             few.len()
         ));
     }

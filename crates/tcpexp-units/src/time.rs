@@ -155,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn adding_back_a_difference_gives_the_later_time(a in any::<i32>(), b in any::<i32>()) {
+        fn earlier_time_plus_difference_is_the_later_time(a in any::<i32>(), b in any::<i32>()) {
             let (a, b) = (Timestamp::from_nanos(a.into()), Timestamp::from_nanos(b.into()));
             prop_assert_eq!(a + (b - a), b);
             prop_assert_eq!(b - (b - a), a);

@@ -97,7 +97,7 @@ pub struct ChangeArgs {
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) config: PathBuf,
 
-    /// Description of the current bottleneck, for --dry-run, which does not ask the router
+    /// Description of the current bottleneck, for --dry-run, which does not contact the router
     #[arg(long, value_name = "FILE.toml", requires_all = ["left", "right", "dry_run"])]
     pub(crate) from: Option<PathBuf>,
 
@@ -110,9 +110,9 @@ pub struct ChangeArgs {
     pub(crate) right: Option<Interface>,
 }
 
-/// Clear the bottleneck, whoever applied it
+/// Clear the bottleneck of any owner
 ///
-/// Also finds what a crash left behind. Restores the settings from before.
+/// Also removes remains of a crash. Restores the earlier settings.
 #[derive(Debug, Args)]
 pub struct ClearArgs {
     #[command(flatten)]
@@ -122,7 +122,7 @@ pub struct ClearArgs {
 /// The router, and how to reach it.
 #[derive(Debug, Args)]
 pub struct Target {
-    /// Router, as ssh knows it [default: this machine]
+    /// Host name of the router for ssh [default: this machine]
     #[arg(long, value_name = "HOST")]
     pub(crate) host: Option<SshHost>,
 
@@ -130,7 +130,7 @@ pub struct Target {
     #[arg(long, value_name = "NAME", conflicts_with = "host")]
     pub(crate) namespace: Option<Interface>,
 
-    /// Configuration for ssh in place of the user's
+    /// ssh configuration to use instead of the user's
     #[arg(long, value_name = "FILE", requires = "host")]
     pub(crate) ssh_config: Option<PathBuf>,
 

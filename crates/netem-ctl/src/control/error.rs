@@ -120,24 +120,22 @@ impl ControlError {
     /// Reads the cause from the exit code of a script.
     pub(crate) fn of_script(host: &str, output: &Output) -> Self {
         let host = host.to_owned();
-        let said = output.complaint();
+        let message = output.complaint();
         let about = |word: &str| {
-            said.split_once(word)
+            message
+                .split_once(word)
                 .map(|(_, what)| what.trim().to_owned())
         };
         match output.code {
             HELD => Self::Held {
                 host,
-                holder: about("held by ").unwrap_or(said),
+                holder: about("held by ").unwrap_or(message),
             },
             LEFT => Self::Left {
                 host,
-                what: about("left: ").unwrap_or(said),
+                what: about("left: ").unwrap_or(message),
             },
-            _ => Self::Command {
-                host,
-                message: said,
-            },
+            _ => Self::Command { host, message },
         }
     }
 }

@@ -81,7 +81,7 @@ fn the_capture_position_is_inferred_or_given() {
         "cwnd {dst} --flow 1 --position sender --profile freebsd"
     ));
     assert!(
-        said.contains("captured    at the sender, as was said; "),
+        said.contains("captured    at the sender, as given; "),
         "{said}"
     );
     let second = |table: &str| table.lines().nth(2).unwrap().to_owned();
@@ -173,7 +173,7 @@ fn windows_are_drawn() {
 }
 
 #[test]
-fn the_kernels_own_window_is_drawn_and_scored_beside_the_estimate() {
+fn logged_window_is_drawn_and_scored_beside_the_estimate() {
     let desk = desk_with_log();
     let table = desk.text("cwnd src.pcap --flow 1 --truth probe.csv --plot cwnd.svg");
     let (_, score) = table.split_once("\n\n").unwrap();
@@ -234,8 +234,8 @@ fn the_capture_at_the_other_end_yields_true_losses() {
         .collect();
     assert_snapshot!(lost.join("\n"), @r"
     recoveries  33 fast, 6 of them undone, 8 without a loss
-    lost        43 packets on the way, 43 sent again for a loss, 19 again though
-                overtaken only
+    lost        43 packets on the path, 43 retransmitted after a loss,
+                19 although only overtaken
     ");
     assert!(table.lines().all(|line| line.chars().count() <= 80));
     let events = text(&desk.get("events.csv"));

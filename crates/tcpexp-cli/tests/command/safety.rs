@@ -57,7 +57,7 @@ fn standard_output_that_is_an_input_is_refused() {
 }
 
 #[test]
-fn names_cannot_act_on_a_terminal() {
+fn file_names_cannot_control_a_terminal() {
     let desk = Desk::new();
     let name = "a\u{1b}]0;title\u{7}\nb\u{9b}.pcap";
     desk.put(name, &desk.get("src.pcap"));

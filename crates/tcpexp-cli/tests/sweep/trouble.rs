@@ -5,7 +5,7 @@ use crate::bench::{Bench, has_lab};
 use tcpexp_testkit::has_minutes;
 
 #[test]
-fn sweep_refused_or_interrupted_says_why_leaves_nothing_and_completes_later() {
+fn refused_or_interrupted_sweep_reports_why_leaves_nothing_and_completes_later() {
     if has_minutes() && has_lab() {
         in_a_guest("trouble.sh", include_str!("trouble.sh"));
     }
@@ -13,7 +13,7 @@ fn sweep_refused_or_interrupted_says_why_leaves_nothing_and_completes_later() {
 
 #[test]
 #[ignore = "takes minutes: cargo test -p tcpexp-cli --test sweep -- --ignored --nocapture"]
-fn sweep_whose_runs_fail_goes_on_leaves_nothing_and_completes_later() {
+fn sweep_with_failed_runs_continues_leaves_nothing_and_completes_later() {
     if has_lab() {
         in_a_guest("failing.sh", include_str!("failing.sh"));
     }

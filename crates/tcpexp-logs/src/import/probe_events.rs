@@ -173,7 +173,7 @@ mod tests {
     use crate::import::log::{lines, read, rows_of};
 
     #[test]
-    fn events_of_a_loss_give_the_window_and_its_phases() {
+    fn events_of_a_loss_yield_the_window_and_its_phases() {
         assert_snapshot!(rows_of(Format::TcpProbe, "
             # tracer: nop
             relay-22 [001] b..1. 12.000001: tcp_probe: family=AF_INET src=10.0.0.1:4 dest=10.0.0.2:5 mark=0x0 data_len=0 snd_nxt=0x1000 snd_una=0xFF0 snd_cwnd=10 ssthresh=2147483647 snd_wnd=100 srtt=45750 rcv_wnd=64512 sock_cookie=1f skbaddr=0 skaddr=0

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn epochs_are_paired_one_to_one_by_their_beginnings() {
+    fn epochs_are_paired_one_to_one_by_their_starts() {
         let truth = [
             epoch(100, 150, Phase::FastRecovery, 10),
             epoch(160, 200, Phase::FastRecovery, 8),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_beginnings_are_a_pair() {
+    fn the_nearest_epoch_starts_are_paired() {
         let truth = [epoch(100, 150, Phase::FastRecovery, 10)];
         let found = [
             epoch(85, 99, Phase::LossRecovery, 1),

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_their_numbers_identify_show_the_lag_of_a_receivers_capture() {
+    fn uniquely_numbered_rows_reveal_the_lag_of_a_receiver_capture() {
         let rows = |lag: i64, count: u32| {
             let row = |seq: u32| Row::at(10 * i64::from(seq) + lag).seq(seq, seq + 9);
             record(&(0..count).map(row).collect::<Vec<_>>()).samples

@@ -206,7 +206,7 @@ fn one_implausible_time_moves_no_bin() {
 }
 
 #[test]
-fn first_time_may_be_the_wrong_one() {
+fn first_time_may_be_implausible() {
     assert_snapshot!(forward("
         0.0 > udp 100
         500000.0 > udp 100

@@ -195,7 +195,7 @@ impl Measure {
             M::InducedRttMedian => ("induced_rtt_median", "ms", "Median of what queues add: the round-trip times of the class's data in the window, each less the base of its sender's path, in milliseconds."),
             M::InducedRttP95 => ("induced_rtt_p95", "ms", "95th percentile of what queues add: the round-trip times of the class's data in the window, each less the base of its sender's path, in milliseconds."),
             M::LossRatio => ("loss_ratio", "", "Packets sent in the window that never arrived, over all packets sent in it whose fate is known (RFC 7680, section 4.1), in the direction of the data. Null without captures of both ends."),
-            M::RetransmissionRatio => ("retransmission_ratio", "", "Bytes of payload sent again in the window, over all bytes of payload sent in it."),
+            M::RetransmissionRatio => ("retransmission_ratio", "", "Retransmitted bytes of payload in the window, over all bytes of payload sent in it."),
             M::Jain => ("jain", "", "Jain's fairness index of the senders' goodputs over the time in which all of them were active: from 1/n to 1, which is fair (Jain, Chiu, Hawe 1984; RFC 5166, section 2.3.1). Of all classes together, of bulk senders only. Null for a single sender."),
             M::JainWindowMin => ("jain_window_min", "", "The lowest of Jain's indices of the time in which all senders were active, cut into windows."),
             M::JainWindowMedian => ("jain_window_median", "", "The median of Jain's indices of the time in which all senders were active, cut into windows."),
@@ -216,7 +216,7 @@ impl Measure {
             M::SlowdownMedian => ("slowdown_median", "", "Median of a transfer's completion time over the least possible: two base RTTs, and its payload in full segments at the capacity of the bottleneck."),
             M::SlowdownP95 => ("slowdown_p95", "", "95th percentile of the transfers' completion times over the least possible ones, which are two base RTTs, and the payload in full segments at the capacity of the bottleneck."),
             M::TransferTimeRatio => ("transfer_time_ratio", "", "TCP transfer time ratio: goodput of full segments back to back at the capacity of the bottleneck, over goodput_bps (RFC 6349, section 4.1)."),
-            M::TcpEfficiency => ("tcp_efficiency", "percent", "Share of the bytes of payload sent in the window that were not sent again, in percent (RFC 6349, section 4.2)."),
+            M::TcpEfficiency => ("tcp_efficiency", "percent", "Share of the bytes of payload sent in the window that were not retransmitted, in percent (RFC 6349, section 4.2)."),
             M::BufferDelay => ("buffer_delay", "percent", "Mean of how much longer than the base of its path a round trip in the window was, in percent of that base (RFC 6349, section 4.3)."),
         }
     }

@@ -218,7 +218,7 @@ fn tables_of_a_run_yield_its_figures() {
 }
 
 #[test]
-fn faulty_runs_are_listed_and_enter_no_figure() {
+fn faulty_runs_are_listed_and_excluded_from_figures() {
     let sweep = tempfile::tempdir().unwrap();
     write_run(sweep.path(), &cubic("0001"), 750_000);
     write_run(sweep.path(), &cubic("0002"), 500_000);

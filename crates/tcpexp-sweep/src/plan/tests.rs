@@ -210,7 +210,7 @@ fn example_is_a_baseline_of_126_cells() {
 }
 
 #[test]
-fn traffic_that_cannot_run_side_by_side_is_refused() {
+fn traffic_that_cannot_run_concurrently_is_refused() {
     let with = |more: &str| {
         refusal(&format!(
             "kind = \"lab\"\n[path.forward]\n[[traffic]]\n{more}"

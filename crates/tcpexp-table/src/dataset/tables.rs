@@ -72,10 +72,10 @@ impl DatasetTable {
             Self::Owd => "a row per packet seen at both points: its delays",
             Self::Loss => "a row per packet that was lost between the points",
             Self::Throughput => "a row per bin, flow and direction, at either point",
-            Self::Sender => "a row per ACK that a sender hears: window and the like",
+            Self::Sender => "a row per ACK that reaches a sender: window and phase",
             Self::Events => "a row per recovery, retransmission or change of the path",
             Self::Queue => "a row per state of the bottleneck's queue",
-            Self::Logs => "a row per line of what kernels and tools wrote down",
+            Self::Logs => "a row per line of a kernel's or a tool's log",
         }
     }
 

@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn several_steps_are_found_in_order() {
+    fn several_clock_steps_are_found_in_order() {
         let set = vec![
             (Point::Dst, 5 * SECOND, HOUR),
             (Point::Src, 12 * SECOND, -30 * MS),

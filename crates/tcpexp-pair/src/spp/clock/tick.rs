@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn tick_is_found_though_the_clock_runs_fast_and_was_set() {
+    fn tick_is_found_despite_skew_and_a_clock_step() {
         let found = tick(|at| {
             let shown = floor(at, 10_000_000);
             let since = shown - 1_700_000_000_000_000_000;
