@@ -81,6 +81,20 @@ pub enum Error {
         /// Names of the available tables.
         tables: String,
     },
+    /// No row meets the filters.
+    #[error("no row of {table} meets {filters}")]
+    NoRows {
+        /// Name of the table.
+        table: String,
+        /// The filters.
+        filters: String,
+    },
+    /// No row belongs to the flows and directions that count.
+    #[error("no row is left of {pooled}: choose other flows or directions")]
+    NoPooledRows {
+        /// Description of the flows and directions.
+        pooled: String,
+    },
     /// No table has the requested columns.
     #[error("no table has the column {wanted}: {tables}")]
     NoColumns {

@@ -104,7 +104,7 @@ pub use score::{Truth, logged_senders, reconstructed_senders, sender_table, tabl
 pub use sequence::sequence;
 pub use single_rtt::{live_rtt, single_rtt};
 #[cfg(all(feature = "charts", feature = "runs"))]
-pub use tables::{FLOW_COLUMN, Query, SOURCE_COLUMN, Tables};
+pub use tables::{FLOW_COLUMN, Grouped, Query, SOURCE_COLUMN, Selection, Tables, UsualGroups};
 pub use throughput::{ThroughputReport, throughput};
 pub use walk::Walk;
 

@@ -3,7 +3,7 @@
 use tcpexp_chart::{RUN_COLUMNS, Statistic, bar_figure};
 
 use super::ChartKind;
-use super::data::{DataArgs, levels, quantity};
+use super::data::{DataArgs, levels, quantity, warn_of_others};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 use super::slots::SlotArgs;
@@ -49,14 +49,14 @@ pub(super) struct BarArgs {
 impl ChartKind for BarArgs {
     fn draw(&self) -> anyhow::Result<()> {
         let figure = self.figure.create(60)?;
-        let data = self.data.open()?.pooled(&self.pool);
+        let data = self.data.open()?.pooled(self.pool.pooling());
         let rows = data.grouped(
             &self.y,
             &self.slots.columns(),
             &["flows", "throughput", "rtt"],
             &RUN_COLUMNS,
         )?;
-        data.warn_of_others(&rows);
+        warn_of_others(&data, &rows);
         let (slots, colours) = (
             levels(&rows.frame, &rows.groups[0])?,
             levels(&rows.frame, &rows.groups[1])?,

@@ -2,7 +2,7 @@
 
 use tcpexp_chart::{Shape, distribution_figure};
 
-use super::data::{DataArgs, levels, quantity, sample_note};
+use super::data::{DataArgs, levels, quantity, warn_of_others};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 use super::slots::SlotArgs;
@@ -34,17 +34,17 @@ pub(super) struct DistributionArgs {
 impl DistributionArgs {
     pub(super) fn draw(&self, shape: Shape) -> anyhow::Result<()> {
         let figure = self.figure.create(65)?;
-        let data = self.data.open()?.pooled(&self.pool);
+        let data = self.data.open()?.pooled(self.pool.pooling());
         let usual = ["rtt", "owd", "throughput", "sender"];
         let rows = data.grouped(&self.y, &self.slots.columns(), &usual, &[])?;
-        data.warn_of_others(&rows);
+        warn_of_others(&data, &rows);
         let (slots, colours) = (
             levels(&rows.frame, &rows.groups[0])?,
             levels(&rows.frame, &rows.groups[1])?,
         );
         let quantity = quantity(&rows.column, self.slots.y_unit.as_deref())?;
         let y = (rows.column.as_str(), &quantity);
-        let note = sample_note(&rows);
+        let note = rows.sample_note();
         figure
             .noting(note)
             .finish(|style| distribution_figure(&rows.frame, y, (&slots, &colours), shape, style))

@@ -1,9 +1,10 @@
 //! `tcpexp plot ecdf DATA…`.
 
+use tcpexp::UsualGroups;
 use tcpexp_chart::{Group, ecdf_figure};
 
 use super::ChartKind;
-use super::data::{DataArgs, UsualGroups, levels, quantity, sample_note};
+use super::data::{DataArgs, levels, quantity, warn_of_others};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 
@@ -52,17 +53,17 @@ pub(super) struct EcdfArgs {
 impl ChartKind for EcdfArgs {
     fn draw(&self) -> anyhow::Result<()> {
         let figure = self.figure.create(60)?;
-        let data = self.data.open()?.pooled(&self.pool);
+        let data = self.data.open()?.pooled(self.pool.pooling());
         let usual = ["rtt", "owd", "throughput", "sender"];
         let rows = data.grouped(&self.x, &[(&self.group, UsualGroups::Yes)], &usual, &[])?;
-        data.warn_of_others(&rows);
+        warn_of_others(&data, &rows);
         let groups = Group::of(
             &rows.frame,
             &rows.column,
             &levels(&rows.frame, &rows.groups[0])?,
         )?;
         let quantity = quantity(&rows.column, self.x_unit.as_deref())?;
-        let note = sample_note(&rows);
+        let note = rows.sample_note();
         figure
             .noting(note)
             .finish(|style| ecdf_figure(&quantity, &groups, style))

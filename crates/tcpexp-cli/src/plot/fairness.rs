@@ -1,10 +1,11 @@
 //! `tcpexp plot fairness DATA…`.
 
 use clap::ValueEnum;
+use tcpexp::UsualGroups;
 use tcpexp_chart::{Quantity, RUN_COLUMNS, Share, Statistic, trend_figure};
 
 use super::ChartKind;
-use super::data::{DataArgs, UsualGroups, levels, quantity};
+use super::data::{DataArgs, levels, quantity, warn_of_others};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 
@@ -71,7 +72,7 @@ enum Measure {
 impl ChartKind for FairnessArgs {
     fn draw(&self) -> anyhow::Result<()> {
         let figure = self.figure.create(60)?;
-        let data = self.data.open()?.pooled(&self.pool);
+        let data = self.data.open()?.pooled(self.pool.pooling());
         let x = [self.x.clone()];
         let rows = data.grouped(
             &self.y,
@@ -79,7 +80,7 @@ impl ChartKind for FairnessArgs {
             &["flows", "throughput"],
             &RUN_COLUMNS,
         )?;
-        data.warn_of_others(&rows);
+        warn_of_others(&data, &rows);
         let (share, quantity) = match self.measure {
             Measure::Jain => (Share::Jain, Quantity::plain("Jain's index")),
             Measure::Ratio => {

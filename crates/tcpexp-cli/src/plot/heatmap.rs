@@ -1,9 +1,10 @@
 //! `tcpexp plot heatmap DATA…`.
 
+use tcpexp::UsualGroups;
 use tcpexp_chart::{AxisStyle, RUN_COLUMNS, Statistic, heatmap_figure};
 
 use super::ChartKind;
-use super::data::{DataArgs, UsualGroups, levels, quantity};
+use super::data::{DataArgs, levels, quantity, warn_of_others};
 use super::figure::{FigureArgs, Limits, parse_limits};
 use super::pool::PoolArgs;
 
@@ -62,7 +63,7 @@ pub(super) struct HeatmapArgs {
 impl ChartKind for HeatmapArgs {
     fn draw(&self) -> anyhow::Result<()> {
         let figure = self.figure.create(65)?;
-        let data = self.data.open()?.pooled(&self.pool);
+        let data = self.data.open()?.pooled(self.pool.pooling());
         let axes = [&self.x, &self.y].map(|column| vec![column.clone()]);
         let rows = data.grouped(
             &self.value,
@@ -70,7 +71,7 @@ impl ChartKind for HeatmapArgs {
             &["rtt", "flows", "throughput"],
             &RUN_COLUMNS,
         )?;
-        data.warn_of_others(&rows);
+        warn_of_others(&data, &rows);
         let (x, y) = (
             levels(&rows.frame, &rows.groups[0])?,
             levels(&rows.frame, &rows.groups[1])?,

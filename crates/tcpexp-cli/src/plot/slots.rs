@@ -1,6 +1,6 @@
 //! Slots along the horizontal axis, and the groups side by side in each slot.
 
-use super::data::UsualGroups;
+use tcpexp::UsualGroups;
 
 #[derive(clap::Args)]
 pub(super) struct SlotArgs {

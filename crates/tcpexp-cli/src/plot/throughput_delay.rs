@@ -1,11 +1,11 @@
 //! `tcpexp plot throughput-delay DATA…`.
 
 use clap::ValueEnum;
-use tcpexp::FLOW_COLUMN;
+use tcpexp::{FLOW_COLUMN, Grouped, Selection, UsualGroups};
 use tcpexp_chart::{BIN_DELAY, RUN_COLUMNS, delays_of_bins, scatter_figure};
 
 use super::ChartKind;
-use super::data::{Data, DataArgs, Grouped, UsualGroups, levels, of_data, quantity};
+use super::data::{DataArgs, levels, quantity};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 
@@ -70,15 +70,15 @@ enum Per {
 impl ChartKind for ThroughputDelayArgs {
     fn draw(&self) -> anyhow::Result<()> {
         let figure = self.figure.create(65)?;
-        let data = self.data.open()?.pooled(&self.pool);
+        let data = self.data.open()?.pooled(self.pool.pooling());
         let has_throughput = data
-            .tables
+            .tables()
             .names()
             .iter()
             .any(|(name, _)| *name == "throughput");
         let per = self
             .per
-            .unwrap_or(if data.tables.varied.is_empty() && has_throughput {
+            .unwrap_or(if data.tables().varied.is_empty() && has_throughput {
                 Per::Bin
             } else {
                 Per::Flow
@@ -108,7 +108,7 @@ impl ChartKind for ThroughputDelayArgs {
     }
 }
 
-fn of_flows(args: &ThroughputDelayArgs, data: &Data<'_>) -> anyhow::Result<(String, Grouped)> {
+fn of_flows(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(String, Grouped)> {
     let x = [args.x.clone()];
     let groups = [(&x[..], UsualGroups::No), (&args.group, UsualGroups::Yes)];
     let mut rows = data.grouped(&args.y, &groups, &["flows"], &RUN_COLUMNS)?;
@@ -116,14 +116,14 @@ fn of_flows(args: &ThroughputDelayArgs, data: &Data<'_>) -> anyhow::Result<(Stri
     Ok((x, rows))
 }
 
-fn of_bins(args: &ThroughputDelayArgs, data: &Data<'_>) -> anyhow::Result<(String, Grouped)> {
+fn of_bins(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(String, Grouped)> {
     const OF_BINS: [&str; 5] = [FLOW_COLUMN, "start_ns", "time_ns", "width_ns", "direction"];
     let groups = [(&args.group[..], UsualGroups::Yes)];
     let mut rows = data.grouped(&args.y, &groups, &["throughput"], &OF_BINS)?;
     // Without a table of flows, the bins show which direction carries more.
     let bins = match &rows.note {
         Some(_) => rows.frame.clone(),
-        None => of_data(&rows)?,
+        None => rows.data_direction(),
     };
     let delays = data.grouped(BIN_DELAY, &[], &["rtt"], &["time_ns", FLOW_COLUMN])?;
     rows.frame = delays_of_bins(&bins, &delays.frame)?;

@@ -1,5 +1,6 @@
 //! `tcpexp plot timeseries DATA…`.
 
+use tcpexp::Selection;
 use tcpexp_chart::{
     Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, timeseries_figure,
     window_panel,
@@ -7,7 +8,7 @@ use tcpexp_chart::{
 use tcpexp_table::{Frame, Series};
 
 use super::ChartKind;
-use super::data::{Data, DataArgs};
+use super::data::DataArgs;
 use super::figure::FigureArgs;
 use crate::failure;
 
@@ -58,13 +59,13 @@ pub(super) struct TimeseriesArgs {
 
 /// The tables, and the columns that name lines.
 struct Source<'a> {
-    data: &'a Data<'a>,
+    data: &'a Selection,
     group: &'a [String],
 }
 
 impl ChartKind for TimeseriesArgs {
     fn draw(&self) -> anyhow::Result<()> {
-        let data = self.data.open()?.of_flow(self.flow);
+        let data = self.data.open()?.flow(self.flow);
         let kinds = kinds(self, &data);
         let further = u32::try_from(kinds.len().saturating_sub(1)).unwrap_or(0);
         let figure = self
@@ -102,7 +103,7 @@ impl ChartKind for TimeseriesArgs {
 }
 
 /// Returns the requested panels, else those default panels that have data.
-fn kinds(args: &TimeseriesArgs, data: &Data<'_>) -> Vec<PanelKind> {
+fn kinds(args: &TimeseriesArgs, data: &Selection) -> Vec<PanelKind> {
     const USUAL: usize = 3;
     if !args.panel.is_empty() {
         return args.panel.clone();
@@ -124,7 +125,7 @@ fn kinds(args: &TimeseriesArgs, data: &Data<'_>) -> Vec<PanelKind> {
 }
 
 /// Returns the tables and columns that can provide a panel. Fails if there are none.
-fn sources(kind: &PanelKind, data: &Data<'_>) -> anyhow::Result<Vec<(String, String)>> {
+fn sources(kind: &PanelKind, data: &Selection) -> anyhow::Result<Vec<(String, String)>> {
     const USUAL: [&str; 5] = ["sender", "rtt", "throughput", "owd", "queue"];
     let found = kind.sources().into_iter().map(|(table, column)| {
         let usual = table.map_or(USUAL.to_vec(), |table| vec![table]);
@@ -166,7 +167,7 @@ impl Source<'_> {
 
     /// Returns the rows of the table with this name, if it has the column.
     fn table(&self, name: &str, column: &str) -> Option<Frame> {
-        let names = self.data.tables.names();
+        let names = self.data.tables().names();
         let is_it = names
             .into_iter()
             .any(|(known, columns)| (known == name) && columns.contains(column));
@@ -178,7 +179,7 @@ impl Source<'_> {
     /// Reads the rows of a table; each row has the name of its line if groups name the lines.
     fn read(&self, table: &str, column: &str, optional: &[String]) -> anyhow::Result<Frame> {
         if self.group.is_empty() {
-            return self.data.read(table, &[column.to_owned()], optional);
+            return Ok(self.data.read(table, &[column.to_owned()], optional)?);
         }
         let group: Vec<&str> = self.group.iter().map(String::as_str).collect();
         let (_, group) = self.data.resolve(&group, &[table])?;

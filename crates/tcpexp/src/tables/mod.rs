@@ -1,5 +1,12 @@
 //! Combined access to the tables of datasets, of sweeps and of single files.
 
+mod groups;
+mod pool;
+mod selection;
+
+pub use groups::{Grouped, UsualGroups};
+pub use selection::Selection;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -32,6 +39,8 @@ const SIGNS: [(&str, &str); 7] = [
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
     entries: Vec<Entry>,
+    /// Number of paths that were searched.
+    paths: usize,
     /// Parameters that vary in the sweeps, in plan order.
     pub varied: Vec<String>,
     /// Excluded runs, each with the reason.
@@ -70,7 +79,10 @@ impl Tables {
     ///
     /// Excludes incomplete runs of a sweep: their numbers mean nothing.
     pub fn find(paths: &[PathBuf]) -> Result<Self, Error> {
-        let mut found = Self::default();
+        let mut found = Self {
+            paths: paths.len(),
+            ..Self::default()
+        };
         for path in paths {
             if !path.is_dir() {
                 let source = stem(path);
@@ -376,4 +388,28 @@ fn stem(path: &Path) -> String {
             .map(|name| name.to_string_lossy().into_owned())
     };
     name.unwrap_or_else(|| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes CSV tables to a folder that lives as long as the guard.
+    pub(super) fn folder(tables: &[(&str, &str)]) -> (tempfile::TempDir, Tables) {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = tables.iter().map(|(name, text)| {
+            let path = dir.path().join(format!("{name}.csv"));
+            std::fs::write(&path, text).unwrap();
+            path
+        });
+        let paths: Vec<PathBuf> = paths.collect();
+        let mut found = Tables {
+            paths: 1,
+            ..Tables::default()
+        };
+        for (path, (name, _)) in paths.iter().zip(tables) {
+            found.add(path, Some(name), "run".to_owned()).unwrap();
+        }
+        (dir, found)
+    }
 }

@@ -1,11 +1,13 @@
-//! Selects the flows, and the rows of each flow, that a chart pools.
+//! The flows, and the rows of each flow, that a pooled figure counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tcpexp::{FLOW_COLUMN, Query, SOURCE_COLUMN};
 use tcpexp_chart::RUN_COLUMNS;
 use tcpexp_metrics::pooling::{Lane, PooledDirection, PooledFlows, Pooling};
 use tcpexp_table::{Cell, Frame};
+
+use super::{FLOW_COLUMN, Query, SOURCE_COLUMN};
+use crate::Error;
 
 /// Columns that identify the flow, the direction and the measurement point of a row.
 const OF_LANE: [&str; 6] = [
@@ -17,30 +19,6 @@ const OF_LANE: [&str; 6] = [
     "ack_class",
 ];
 
-/// What counts in a chart that makes one figure of many rows.
-#[derive(Clone, clap::Args)]
-pub(crate) struct PoolArgs {
-    /// The flows that count: `load` (the bulk class of a plan, else all its classes but control;
-    /// without a plan those with at least 1 % of the payload), `all`, a share such as `5%`, or a
-    /// traffic class
-    #[arg(long, value_name = "FLOWS", default_value = "load")]
-    #[arg(help_heading = "What is pooled")]
-    flows: PooledFlows,
-
-    /// The direction of each flow that counts
-    #[arg(long, value_name = "DIRECTION", default_value = "payload")]
-    #[arg(help_heading = "What is pooled")]
-    direction: DirectionArg,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum DirectionArg {
-    /// The one with more payload
-    Payload,
-    /// Both, as rows of their own
-    Both,
-}
-
 /// Properties of a flow direction that counts.
 struct Counted {
     /// The capture that the direction passes first.
@@ -50,37 +28,35 @@ struct Counted {
 /// Key of a flow direction in tables: file, flow number, direction.
 type Key = (String, i64, String);
 
-impl PoolArgs {
-    /// Returns the pooling rule; it does not restrict columns that a filter or a group names.
-    fn pooling(&self, named: &BTreeSet<&str>) -> Pooling {
-        const CHOOSE_FLOWS: [&str; 7] = [
-            "flow",
-            "flow_id",
-            "traffic",
-            "traffic_class",
-            "initiator",
-            "responder",
-            "protocol",
-        ];
-        let names_flows = CHOOSE_FLOWS.iter().any(|column| named.contains(column));
-        let is_usual = self.flows == PooledFlows::Load;
-        let names_direction = named.contains("direction") || named.contains("way");
-        Pooling {
-            flows: if is_usual && names_flows {
-                PooledFlows::All
-            } else {
-                self.flows.clone()
-            },
-            direction: match self.direction {
-                DirectionArg::Payload if !names_direction => PooledDirection::Payload,
-                _ => PooledDirection::Both,
-            },
-        }
+/// Columns that choose flows.
+const CHOOSE_FLOWS: [&str; 7] = [
+    "flow",
+    "flow_id",
+    "traffic",
+    "traffic_class",
+    "initiator",
+    "responder",
+    "protocol",
+];
+
+/// Returns the rule without the defaults for what a filter or a group names.
+fn unless_named(pooling: &Pooling, named: &BTreeSet<&str>) -> Pooling {
+    let names_flows = CHOOSE_FLOWS.iter().any(|column| named.contains(column));
+    let names_direction = named.contains("direction") || named.contains("way");
+    Pooling {
+        flows: match &pooling.flows {
+            PooledFlows::Load if names_flows => PooledFlows::All,
+            flows => flows.clone(),
+        },
+        direction: match pooling.direction {
+            PooledDirection::Payload if !names_direction => PooledDirection::Payload,
+            _ => PooledDirection::Both,
+        },
     }
 }
 
 /// Returns the optional columns that [`pool`] uses.
-pub(crate) fn optional_columns() -> Vec<String> {
+pub(super) fn optional_columns() -> Vec<String> {
     let columns = RUN_COLUMNS.iter().chain(&OF_LANE).chain(&["unique_bytes"]);
     columns.map(|name| (*name).to_owned()).collect()
 }
@@ -88,13 +64,13 @@ pub(crate) fn optional_columns() -> Vec<String> {
 /// Keeps the rows that count, and returns their description for the note under the chart.
 ///
 /// Columns that a filter or a group names are not restricted further.
-pub(crate) fn pool<'a>(
-    args: &PoolArgs,
+pub(super) fn pool<'a>(
+    pooling: &Pooling,
     filtered: impl Iterator<Item = &'a str>,
     groups: &[&'a str],
     flows: &Frame,
     rows: &mut Frame,
-) -> anyhow::Result<String> {
+) -> Result<String, Error> {
     let mut named: BTreeSet<&str> = filtered.collect();
     // Grouping by flow is the default, and does not ask for all flows.
     named.extend(groups.iter().filter(|column| **column != FLOW_COLUMN));
@@ -102,7 +78,7 @@ pub(crate) fn pool<'a>(
         .filter_map(|row| lane(flows, row))
         .collect();
     let plain: Vec<Lane<'_>> = lanes.iter().map(|(_, lane)| lane.clone()).collect();
-    let pooled = args.pooling(&named).choose(&plain);
+    let pooled = unless_named(pooling, &named).choose(&plain);
     let mut counted: BTreeMap<Key, Counted> = BTreeMap::new();
     for (row, ((key, _), counts)) in lanes.into_iter().zip(&pooled.counts).enumerate() {
         if *counts {
@@ -113,11 +89,11 @@ pub(crate) fn pool<'a>(
     let named_point = named.contains("capture") || named.contains("reference");
     let keep = kept(rows, &counted, named_point);
     *rows = rows.filtered(&keep);
-    anyhow::ensure!(
-        rows.rows() > 0,
-        "no row is left of {}: choose others with --flows and --direction",
-        pooled.words()
-    );
+    if rows.rows() == 0 {
+        return Err(Error::NoPooledRows {
+            pooled: pooled.words(),
+        });
+    }
     let directions: BTreeSet<&str> = (0..rows.rows())
         .filter_map(|row| text(rows, "direction", row))
         .collect();
@@ -130,7 +106,7 @@ pub(crate) fn pool<'a>(
 }
 
 /// Selects the columns of the table of flows from which [`pool`] chooses.
-pub(crate) fn flows_query() -> Query {
+pub(super) fn flows_query() -> Query {
     Query {
         tables: vec!["flows".to_owned()],
         required: ["flow_id", "direction", "unique_bytes"]

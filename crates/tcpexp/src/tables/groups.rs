@@ -1,0 +1,215 @@
+//! A column to draw, with the columns that group its rows.
+
+use tcpexp_chart::Levels;
+use tcpexp_table::Frame;
+
+use super::pool::{flows_query, optional_columns, pool};
+use super::{FLOW_COLUMN, SOURCE_COLUMN, Selection};
+use crate::Error;
+
+/// Default for rows without requested groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UsualGroups {
+    /// What a sweep varies, else the files, else the flows.
+    Yes,
+    /// One group with all rows.
+    No,
+}
+
+/// Rows with the column to draw and the columns that group them.
+#[derive(Clone, Debug)]
+pub struct Grouped {
+    /// Name of the table; empty if unknown.
+    pub table: String,
+    /// The rows.
+    pub frame: Frame,
+    /// The column to draw.
+    pub column: String,
+    /// The columns of each grouping.
+    pub groups: Vec<Vec<String>>,
+    /// Description of the pooled flows and directions, if rows are pooled.
+    pub note: Option<String>,
+}
+
+impl Selection {
+    /// Reads the rows of the first table that has the column and all group columns. Tries the
+    /// tables in `usual` before all others.
+    pub fn grouped(
+        &self,
+        column: &str,
+        groups: &[(&[String], UsualGroups)],
+        usual: &[&str],
+        optional: &[&str],
+    ) -> Result<Grouped, Error> {
+        let asked = groups.iter().flat_map(|(columns, _)| columns.iter());
+        let asked: Vec<&str> = asked.map(String::as_str).collect();
+        let wanted = [&[column], asked.as_slice()].concat();
+        let (table, required) = self.resolve(&wanted, usual)?;
+        let mut named = required.iter().cloned();
+        let column = named.next().unwrap_or_else(|| column.to_owned());
+        let mut of_groups: Vec<Vec<String>> = groups
+            .iter()
+            .map(|(columns, _)| named.by_ref().take(columns.len()).collect())
+            .collect();
+        let used: Vec<String> = of_groups.iter().flatten().cloned().collect();
+        for (columns, (_, default)) in of_groups.iter_mut().zip(groups) {
+            if columns.is_empty() && *default == UsualGroups::Yes {
+                *columns = self.usual_groups(&table);
+                columns.retain(|column| !used.contains(column));
+            }
+        }
+        let mut required = vec![column.clone()];
+        required.extend(of_groups.iter().flatten().cloned());
+        let mut optional: Vec<String> = optional.iter().map(|name| (*name).to_owned()).collect();
+        if self.pooling.is_some() {
+            optional.extend(optional_columns());
+        }
+        let mut rows = Grouped {
+            frame: self.read(&table, &required, &optional)?,
+            table,
+            column,
+            groups: of_groups,
+            note: None,
+        };
+        rows.note = self.pool_rows(&asked, &mut rows.frame)?;
+        Ok(rows)
+    }
+
+    /// Keeps the rows that count, and describes them.
+    ///
+    /// `None` if nothing is pooled, for tables without flows, and without a table of each flow's
+    /// payload.
+    fn pool_rows(&self, groups: &[&str], rows: &mut Frame) -> Result<Option<String>, Error> {
+        let (Some(pooling), query) = (&self.pooling, flows_query()) else {
+            return Ok(None);
+        };
+        let is_of_flows = rows.column("flow_id").is_some() && rows.column("direction").is_some();
+        if !is_of_flows || self.tables.choose(&query).is_err() {
+            return Ok(None);
+        }
+        let flows = self.tables.read(&query)?;
+        let filtered = self.filters.iter().map(|filter| filter.column.as_str());
+        pool(pooling, filtered, groups, &flows, rows).map(Some)
+    }
+
+    /// Returns the default groups: the parameters that a sweep varies, else the files if there are
+    /// several, else the flows.
+    fn usual_groups(&self, table: &str) -> Vec<String> {
+        let has = |column: &&String| self.has(table, column);
+        let varied: Vec<String> = self.tables.varied.iter().filter(has).cloned().collect();
+        if !varied.is_empty() {
+            return varied;
+        }
+        if self.tables.paths > 1 {
+            return vec![SOURCE_COLUMN.to_owned()];
+        }
+        if super::ENDS.iter().all(|end| self.has(table, end)) {
+            return vec![FLOW_COLUMN.to_owned()];
+        }
+        Vec::new()
+    }
+}
+
+impl Grouped {
+    /// Returns, for each flow, the rows of the direction with the larger sum of the column, which
+    /// is that of the flow's data.
+    pub fn data_direction(&self) -> Frame {
+        let lane = [SOURCE_COLUMN, FLOW_COLUMN, "direction"].map(str::to_owned);
+        let lanes = Levels::of(&self.frame, &lane);
+        let flows = Levels::of(&self.frame, &lane[..2]);
+        let numbers = self.frame.column(&self.column);
+        let mut carried = vec![0.0; lanes.len()];
+        let mut most = vec![(f64::MIN, 0); flows.len()];
+        for row in 0..self.frame.rows() {
+            let number = numbers.and_then(|numbers| numbers.number(row));
+            carried[lanes.of_row(row)] += number.unwrap_or(0.0);
+        }
+        for row in 0..self.frame.rows() {
+            let (lane, flow) = (lanes.of_row(row), flows.of_row(row));
+            if carried[lane] > most[flow].0 {
+                most[flow] = (carried[lane], lane);
+            }
+        }
+        let keep: Vec<bool> = (0..self.frame.rows())
+            .map(|row| most[flows.of_row(row)].1 == lanes.of_row(row))
+            .collect();
+        self.frame.filtered(&keep)
+    }
+
+    /// Returns the note for a chart that pools the values of several runs; `None` if nothing is
+    /// pooled.
+    pub fn sample_note(&self) -> Option<String> {
+        let pool = self.note.as_ref()?;
+        let runs = match Levels::of(&self.frame, &[SOURCE_COLUMN.to_owned()]).len() {
+            1 => "all values of one run".to_owned(),
+            runs => format!("all values of {runs} runs together"),
+        };
+        Some(format!("{runs}, {pool}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_metrics::pooling::Pooling;
+
+    use super::super::tests::folder;
+    use super::*;
+
+    const RATES: &str = "flow_id,initiator,responder,direction,goodput_bps\n\
+        0,a:1,b:2,forward,900\n0,a:1,b:2,reverse,10\n1,a:3,b:2,reverse,700\n1,a:3,b:2,forward,20\n";
+
+    fn goodputs(frame: &Frame) -> Vec<Option<i64>> {
+        let column = frame.column("goodput_bps").unwrap();
+        (0..frame.rows()).map(|row| column.whole(row)).collect()
+    }
+
+    #[test]
+    fn without_requested_groups_the_flows_are_the_groups() {
+        let (_dir, tables) = folder(&[("throughput", RATES)]);
+        let selection = Selection::of(tables);
+        let usual = [(&[][..], UsualGroups::Yes), (&[], UsualGroups::No)];
+        let rows = selection.grouped("goodput", &usual, &[], &[]).unwrap();
+        assert_eq!(rows.column, "goodput_bps");
+        assert_eq!(rows.groups, [vec!["flow".to_owned()], vec![]]);
+        let flow = ["flow_id".to_owned()];
+        let asked = [(&flow[..], UsualGroups::Yes)];
+        let rows = selection.grouped("goodput", &asked, &[], &[]).unwrap();
+        assert_eq!(rows.groups, [vec!["flow_id".to_owned()]]);
+    }
+
+    #[test]
+    fn the_data_direction_of_a_flow_is_the_one_that_carries_more() {
+        let (_dir, tables) = folder(&[("throughput", RATES)]);
+        let usual = [(&[][..], UsualGroups::Yes)];
+        let rows = Selection::of(tables).grouped("goodput", &usual, &[], &["direction"]);
+        assert_eq!(
+            goodputs(&rows.unwrap().data_direction()),
+            [Some(900), Some(700)]
+        );
+    }
+
+    #[test]
+    fn pooled_rows_are_those_of_the_flows_that_carry_the_load() {
+        // Flow 1 carries less than 1 % of the payload.
+        let flows = "flow_id,direction,unique_bytes\n\
+            0,forward,5000\n0,reverse,9\n1,forward,40\n1,reverse,1\n";
+        let (_dir, tables) = folder(&[("throughput", RATES), ("flows", flows)]);
+        let selection = Selection::of(tables).pooled(Pooling::default());
+        let all = [(&[][..], UsualGroups::No)];
+        let rows = selection
+            .grouped("goodput", &all, &["throughput"], &[])
+            .unwrap();
+        assert_eq!(goodputs(&rows.frame), [Some(900)]);
+        assert_eq!(
+            rows.sample_note().unwrap(),
+            "all values of one run, flows with at least 1 % of the payload, forward"
+        );
+        // A group by flow number names flows, so all of them count.
+        let by_flow = ["flow_id".to_owned()];
+        let groups = [(&by_flow[..], UsualGroups::No)];
+        let rows = selection
+            .grouped("goodput", &groups, &["throughput"], &[])
+            .unwrap();
+        assert_eq!(goodputs(&rows.frame), [Some(900), Some(20)]);
+    }
+}

@@ -1,0 +1,267 @@
+//! Selection of a table and of its rows.
+
+use tcpexp_metrics::pooling::Pooling;
+use tcpexp_table::{Filter, Frame};
+
+use super::{Query, Tables};
+use crate::Error;
+
+/// Tables with several rows for one event, one per measurement point: the column of the point, and
+/// the point whose rows are read unless a filter names one. A chart of two points would draw two
+/// values as one line.
+const POINTS: [(&str, &str, &str); 2] = [
+    ("rtt", "reference", "src"),
+    ("throughput", "capture", "dst"),
+];
+
+/// The tables and rows of a chart.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    pub(super) tables: Tables,
+    table: Option<String>,
+    pub(super) filters: Vec<Filter>,
+    flow: Option<u32>,
+    pub(super) pooling: Option<Pooling>,
+}
+
+impl Selection {
+    /// Selects all rows of all tables.
+    pub fn of(tables: Tables) -> Self {
+        Self {
+            tables,
+            ..Self::default()
+        }
+    }
+
+    /// Restricts the selection to the table with this name. Default: the first table with the
+    /// requested columns.
+    #[must_use]
+    pub fn table(self, table: Option<String>) -> Self {
+        Self { table, ..self }
+    }
+
+    /// Restricts the rows by `filters`, whose columns may lack their units.
+    #[must_use]
+    pub fn filters(self, filters: Vec<Filter>) -> Self {
+        Self { filters, ..self }
+    }
+
+    /// Restricts the rows to the flow with this number, in tables with flows.
+    #[must_use]
+    pub fn flow(self, flow: Option<u32>) -> Self {
+        Self { flow, ..self }
+    }
+
+    /// Restricts the rows to those that count in pooled figures.
+    #[must_use]
+    pub fn pooled(self, pooling: Pooling) -> Self {
+        Self {
+            pooling: Some(pooling),
+            ..self
+        }
+    }
+
+    /// Returns the tables to select from.
+    pub const fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Returns the first table with all `columns`, and the full names of the columns. Tries the
+    /// tables in `usual` before all others.
+    pub fn resolve(
+        &self,
+        columns: &[&str],
+        usual: &[&str],
+    ) -> Result<(String, Vec<String>), Error> {
+        let preferred = self.preferred(usual);
+        for table in &preferred {
+            if let Ok(found) = self.choose(std::slice::from_ref(table), columns) {
+                return Ok(found);
+            }
+        }
+        if self.table.is_none() {
+            for (table, _) in self.tables.names() {
+                if let Ok(found) = self.choose(&[table.to_owned()], columns) {
+                    return Ok(found);
+                }
+            }
+        }
+        // In a dataset with many tables, the error lists the columns of the first candidate.
+        let first = preferred.get(..1).unwrap_or_default();
+        self.choose(first, columns)
+    }
+
+    /// Reads the selected rows of a table, with the columns that it must have and those that it may
+    /// have.
+    pub fn read(
+        &self,
+        table: &str,
+        required: &[String],
+        optional: &[String],
+    ) -> Result<Frame, Error> {
+        let mut filters = self.full_filters(table)?;
+        let point = self.point_filter(table, &filters);
+        if let Some(flow) = self.flow
+            && self.has(table, "flow_id")
+        {
+            filters.extend(parsed("flow_id", &flow.to_string()));
+        }
+        let query = Query {
+            tables: vec![table.to_owned()],
+            required: required.to_vec(),
+            optional: optional.to_vec(),
+            filters,
+        };
+        if let Some(point) = point {
+            let mut at_point = query.clone();
+            at_point.filters.push(point);
+            let frame = self.tables.read(&at_point)?;
+            // With one capture, the rows of the other point do not exist.
+            if frame.rows() > 0 {
+                return Ok(frame);
+            }
+        }
+        let frame = self.tables.read(&query)?;
+        if frame.rows() > 0 {
+            return Ok(frame);
+        }
+        let filters: Vec<String> = query.filters.iter().map(ToString::to_string).collect();
+        Err(Error::NoRows {
+            table: if table.is_empty() { "the table" } else { table }.to_owned(),
+            filters: filters.join(" and "),
+        })
+    }
+
+    /// Returns the candidate tables: the requested table, or those of `usual` that exist.
+    fn preferred(&self, usual: &[&str]) -> Vec<String> {
+        if let Some(table) = &self.table {
+            return vec![table.clone()];
+        }
+        let names = self.tables.names();
+        let is_there = |table: &str| names.iter().any(|(name, _)| *name == table);
+        // A single file may be any table.
+        if is_there("") {
+            return Vec::new();
+        }
+        let usual = usual.iter().filter(|table| is_there(table));
+        usual.map(|table| (*table).to_owned()).collect()
+    }
+
+    /// Returns the first of `tables` with all `columns`, and the full names of the columns.
+    fn choose(&self, tables: &[String], columns: &[&str]) -> Result<(String, Vec<String>), Error> {
+        let full = |column: &&str| {
+            let found = self.tables.resolve(tables, column);
+            found.unwrap_or_else(|| (*column).to_owned())
+        };
+        let required: Vec<String> = columns.iter().map(full).collect();
+        let query = Query {
+            tables: tables.to_vec(),
+            required: required.clone(),
+            ..Query::default()
+        };
+        let table = self.tables.choose(&query)?.to_owned();
+        Ok((table, required))
+    }
+
+    /// Returns the filters with the full names of their columns.
+    fn full_filters(&self, table: &str) -> Result<Vec<Filter>, Error> {
+        let tables = [table.to_owned()];
+        let full = |filter: &Filter| {
+            let (_, columns) = self.choose(&tables, &[&filter.column])?;
+            let mut filter = filter.clone();
+            filter.column.clone_from(&columns[0]);
+            Ok(filter)
+        };
+        self.filters.iter().map(full).collect()
+    }
+
+    /// Returns the filter of the measurement point whose rows are read; `None` if `filters` or
+    /// pooling choose it.
+    fn point_filter(&self, table: &str, filters: &[Filter]) -> Option<Filter> {
+        // Pooling chooses the point by the direction of each flow.
+        if self.pooling.is_some() && self.has_payloads() {
+            return None;
+        }
+        let is_named = |column: &str| filters.iter().any(|filter| filter.column == column);
+        let (_, column, point) = POINTS
+            .into_iter()
+            .find(|(of, column, _)| *of == table && !is_named(column) && self.has(table, column))?;
+        parsed(column, point)
+    }
+
+    pub(super) fn has(&self, table: &str, column: &str) -> bool {
+        let found = self.tables.resolve(&[table.to_owned()], column);
+        found.as_deref() == Some(column)
+    }
+
+    /// True if a table has the payload of each flow.
+    fn has_payloads(&self) -> bool {
+        let query = Query {
+            tables: vec!["flows".to_owned()],
+            required: vec!["unique_bytes".to_owned()],
+            ..Query::default()
+        };
+        self.tables.choose(&query).is_ok()
+    }
+}
+
+fn parsed(column: &str, value: &str) -> Option<Filter> {
+    format!("{column}={value}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::folder;
+    use super::*;
+
+    const RTT: &str = "flow_id,reference,rtt_ns\n0,src,40\n0,dst,41\n1,src,90\n";
+    const FLOWS: &str = "flow_id,goodput_bps\n0,7\n1,8\n";
+
+    fn selection() -> (tempfile::TempDir, Selection) {
+        let (dir, tables) = folder(&[("rtt", RTT), ("flows", FLOWS)]);
+        (dir, Selection::of(tables))
+    }
+
+    fn numbers(frame: &Frame, column: &str) -> Vec<Option<i64>> {
+        let column = frame.column(column).unwrap();
+        (0..frame.rows()).map(|row| column.whole(row)).collect()
+    }
+
+    #[test]
+    fn the_first_usual_table_with_all_columns_is_chosen() {
+        let (_dir, selection) = selection();
+        let found = |columns: &[&str], usual: &[&str]| {
+            let (table, columns) = selection.resolve(columns, usual).unwrap();
+            format!("{table}: {}", columns.join(" "))
+        };
+        assert_eq!(found(&["flow_id"], &["flows", "rtt"]), "flows: flow_id");
+        assert_eq!(
+            found(&["rtt", "flow_id"], &["flows"]),
+            "rtt: rtt_ns flow_id"
+        );
+        assert_eq!(found(&["goodput"], &[]), "flows: goodput_bps");
+        assert!(selection.resolve(&["goodput", "rtt"], &[]).is_err());
+        let only = selection.clone().table(Some("flows".to_owned()));
+        assert!(only.resolve(&["rtt"], &["rtt"]).is_err());
+    }
+
+    #[test]
+    fn rows_are_those_of_one_point_unless_a_filter_names_one() {
+        let (_dir, selection) = selection();
+        let read = |filters: &[&str], flow| {
+            let filters = filters.iter().map(|filter| filter.parse().unwrap());
+            let selection = selection.clone().filters(filters.collect()).flow(flow);
+            let frame = selection.read("rtt", &["rtt_ns".to_owned()], &[]);
+            frame.map(|frame| numbers(&frame, "rtt_ns"))
+        };
+        assert_eq!(read(&[], None).unwrap(), [Some(40), Some(90)]);
+        assert_eq!(read(&[], Some(1)).unwrap(), [Some(90)]);
+        assert_eq!(read(&["reference=dst"], None).unwrap(), [Some(41)]);
+        assert_eq!(read(&["rtt>=80"], None).unwrap(), [Some(90)]);
+        let error = read(&["rtt>=80"], Some(0)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no row of rtt meets rtt_ns>=80 and flow_id=0"
+        );
+    }
+}
