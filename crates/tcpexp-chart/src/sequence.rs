@@ -115,7 +115,7 @@ impl Graph {
     fn keys(&self) -> Vec<Key> {
         let keys = [
             (!self.sent.is_empty(), "data", DATA),
-            (!self.behind.is_empty(), "sent again", BEHIND),
+            (!self.behind.is_empty(), "retransmitted or reordered", BEHIND),
             (!self.acks.is_empty(), "acknowledged", ACKNOWLEDGED),
             (!self.selected.is_empty(), "SACK", SELECTED),
             (!self.windows.is_empty(), "receiver's window", WINDOW),
@@ -197,7 +197,7 @@ mod tests {
             ),
             (50, sent(1460, true)),
         ]);
-        assert_snapshot!(drawn.unwrap().texts(), @r"data | sent again | acknowledged | SACK | receiver&apos;s window | 0.00 | 0.01 | 0.02 | 0.03 | 0.04 | 0.05 | 0 | 2 | time (s) | sequence number (kB)");
+        assert_snapshot!(drawn.unwrap().texts(), @r"data | retransmitted or reordered | acknowledged | SACK | receiver&apos;s window | 0.00 | 0.01 | 0.02 | 0.03 | 0.04 | 0.05 | 0 | 2 | time (s) | sequence number (kB)");
         assert_snapshot!(figure(&[(0, sent(0, false)), (9, sent(1460, false))]).unwrap().texts(), @r"data | 0.000 | 0.002 | 0.004 | 0.006 | 0.008 | 0 | 1 | 2 | 3 | time (s) | sequence number (kB)");
     }
 

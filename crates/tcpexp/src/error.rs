@@ -74,7 +74,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// No table has this name.
-    #[error("there is no table {wanted}: there are {tables}")]
+    #[error("there is no table {wanted}: the tables are {tables}")]
     NoTable {
         /// Requested table.
         wanted: String,

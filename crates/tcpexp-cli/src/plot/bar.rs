@@ -8,9 +8,9 @@ use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 use super::slots::SlotArgs;
 
-/// A number of each run as bars: medians over runs, with 95 % bootstrap intervals
+/// One number per run as bars: the median over runs, with its 95 % bootstrap interval
 ///
-/// Goodput of each congestion control at each delay:
+/// Goodput for each congestion control and delay:
 ///     tcpexp plot bar results --y goodput --x delay --colour cc -o goodput.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -18,7 +18,7 @@ pub(super) struct BarArgs {
     #[command(flatten)]
     data: DataArgs,
 
-    /// The column
+    /// Column to draw
     #[arg(
         long,
         value_name = "COLUMN",
@@ -27,7 +27,7 @@ pub(super) struct BarArgs {
     )]
     y: String,
 
-    /// How the values of a run become one: median, mean, min, max, sum, p95
+    /// Statistic that reduces a run to one number: median, mean, min, max, sum, p95
     #[arg(
         long,
         value_name = "STATISTIC",

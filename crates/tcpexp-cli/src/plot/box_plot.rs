@@ -5,7 +5,7 @@ use tcpexp_chart::Shape;
 use super::ChartKind;
 use super::distribution::DistributionArgs;
 
-/// Box plots: quartiles, whiskers to the last value within 1.5 of their range, all beyond as dots
+/// Box plots: quartiles, whiskers within 1.5 interquartile ranges, and outliers as dots
 ///
 /// RTT over delay and buffer for each congestion control:
 ///     tcpexp plot box results --y rtt --x delay,buffer --colour cc --width page -o rtt.svg

@@ -17,15 +17,16 @@ const MAX_GROUPS: usize = 49;
 
 #[derive(Clone, clap::Args)]
 pub(crate) struct DataArgs {
-    /// Sweeps, datasets, or tables
+    /// Sweeps, datasets or tables to read
     #[arg(required = true)]
     pub(crate) data: Vec<PathBuf>,
 
-    /// The table to draw [default: the first with the columns that are drawn]
+    /// Table to draw [default: the first table with the columns of the chart]
     #[arg(long, value_name = "NAME", help_heading = "Rows and columns")]
     pub(crate) table: Option<String>,
 
-    /// Only these rows: `cc=cubic,reno` or `delay_ms>=20`; may be given several times
+    /// Draw only the rows that meet this condition, for example `cc=cubic,reno` or `delay_ms>=20`;
+    /// repeatable
     #[arg(long, value_name = "COLUMN=VALUE", help_heading = "Rows and columns")]
     pub(crate) filter: Vec<Filter>,
 }
@@ -51,8 +52,8 @@ impl DataArgs {
 pub(crate) fn warn_of_others(data: &Selection, rows: &Grouped) {
     for path in data.tables().files_beside(&rows.table) {
         let (path, column) = (path.display(), &rows.column);
-        failure::tell(&format!(
-            "warning: {path} is left out: it is no table of {column}"
+        failure::print_line(&format!(
+            "warning: {path} is left out: it has no column {column}"
         ));
     }
 }
@@ -62,7 +63,7 @@ pub(crate) fn levels(frame: &Frame, columns: &[String]) -> anyhow::Result<Levels
     let levels = Levels::of(frame, columns);
     if levels.len() > MAX_GROUPS {
         bail!(
-            "{} groups by {} are too many for one chart: choose some with --filter",
+            "{} groups by {} are too many for one chart: select some with --filter",
             levels.len(),
             columns.join(", ")
         );

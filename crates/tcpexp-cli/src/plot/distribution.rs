@@ -12,7 +12,7 @@ pub(super) struct DistributionArgs {
     #[command(flatten)]
     data: DataArgs,
 
-    /// The column that is distributed
+    /// Column to draw
     #[arg(
         long,
         value_name = "COLUMN",

@@ -8,11 +8,11 @@ use super::data::{DataArgs, levels, quantity, warn_of_others};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 
-/// Distributions of a column, one line for each group, medians in the legend
+/// Cumulative distribution of a column: one line per group, medians in the legend
 ///
-/// RTTs of each congestion control of a sweep:
+/// RTT for each congestion control of a sweep:
 ///     tcpexp plot ecdf results --x rtt --group cc -o rtt.svg
-/// and of two single tables:
+/// RTT in two tables:
 ///     tcpexp plot ecdf cubic.parquet reno.parquet --x rtt -o rtt.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -20,7 +20,7 @@ pub(super) struct EcdfArgs {
     #[command(flatten)]
     data: DataArgs,
 
-    /// The column
+    /// Column to draw
     #[arg(
         long,
         value_name = "COLUMN",
@@ -29,8 +29,8 @@ pub(super) struct EcdfArgs {
     )]
     x: String,
 
-    /// One line for each value of these columns [default: what a sweep varies, else files, else
-    /// flows]
+    /// Draw one line per value of these columns [default: the parameters that a sweep varies, else
+    /// files, else flows]
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -39,7 +39,7 @@ pub(super) struct EcdfArgs {
     )]
     group: Vec<String>,
 
-    /// The unit of the horizontal axis [default: what fits the values]
+    /// Unit of the horizontal axis [default: chosen by the values]
     #[arg(long, value_name = "UNIT", help_heading = "Axes")]
     x_unit: Option<String>,
 

@@ -9,11 +9,11 @@ use super::data::{DataArgs, levels, quantity, warn_of_others};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 
-/// How evenly the flows of a run share, against a parameter: medians over runs, with intervals
+/// Fairness among the flows of a run over a parameter: the median over runs, with its interval
 ///
-/// Jain's index of the goodputs of a run's flows against the delay:
+/// Jain's index of the flows' goodputs over the delay:
 ///     tcpexp plot fairness results --x delay --colour cc -o fairness.svg
-/// or any number that a table has already, as of `tcpexp compare`:
+/// A number that the table of `tcpexp compare` has for each cell:
 ///     tcpexp plot fairness cells.parquet --measure value --y jain --x delay -o fairness.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -21,7 +21,7 @@ pub(super) struct FairnessArgs {
     #[command(flatten)]
     data: DataArgs,
 
-    /// What is made of a run's flows
+    /// Measure of a run's flows
     #[arg(
         long,
         value_name = "MEASURE",
@@ -30,7 +30,7 @@ pub(super) struct FairnessArgs {
     )]
     measure: Measure,
 
-    /// The column that the flows share
+    /// Column whose values are compared
     #[arg(
         long,
         value_name = "COLUMN",
@@ -39,11 +39,11 @@ pub(super) struct FairnessArgs {
     )]
     y: String,
 
-    /// The parameter along the horizontal axis; it holds numbers
+    /// Parameter along the horizontal axis; a column of numbers
     #[arg(long, value_name = "COLUMN", help_heading = "Rows and columns")]
     x: String,
 
-    /// One line for each value of these columns
+    /// Draw one line per value of these columns
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -61,11 +61,11 @@ pub(super) struct FairnessArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Measure {
-    /// Jain's index: 1 if all have the same, 1/n if one has all
+    /// Jain's index: 1 if all n flows have the same value, 1/n if one flow has everything
     Jain,
-    /// The smallest over the largest
+    /// The smallest value over the largest
     Ratio,
-    /// The median of the column as it is
+    /// The median of the column
     Value,
 }
 

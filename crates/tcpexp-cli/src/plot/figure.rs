@@ -14,57 +14,57 @@ const MAX_MM: u32 = 5_000;
 
 #[derive(clap::Args)]
 pub(crate) struct FigureArgs {
-    /// The picture
+    /// File to write; the extension sets the format
     #[arg(short, long, value_name = "FILE.svg|FILE.png")]
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     output: Picture,
 
     /// Width: column (85 mm), page (178 mm), or millimetres
     #[arg(long, value_name = "WIDTH", default_value = "column", value_parser = parse_width)]
-    #[arg(help_heading = "Looks")]
+    #[arg(help_heading = "Appearance")]
     width: u32,
 
-    /// Height in millimetres [default: what the chart needs]
+    /// Height in millimetres [default: chosen by the chart]
     #[arg(long, value_name = "MM", value_parser = clap::value_parser!(u32).range(1..5_000))]
-    #[arg(help_heading = "Looks")]
+    #[arg(help_heading = "Appearance")]
     height: Option<u32>,
 
-    /// Colours
+    /// Colour theme
     #[arg(
         long,
         value_name = "THEME",
         default_value = "paper",
-        help_heading = "Looks"
+        help_heading = "Appearance"
     )]
     theme: ThemeArg,
 
-    /// What stands above the chart
-    #[arg(long, value_name = "TEXT", help_heading = "Looks")]
+    /// Title above the chart
+    #[arg(long, value_name = "TEXT", help_heading = "Appearance")]
     title: Option<String>,
 
-    /// What the horizontal axis shows, in its unit: 0:30, :30, 10:
+    /// Range of the horizontal axis, in its unit: 0:30, :30 or 10:
     #[arg(long, value_name = "LOW:HIGH", value_parser = parse_limits, help_heading = "Axes")]
     #[arg(allow_hyphen_values = true)]
     x_limits: Option<Limits>,
 
-    /// What the vertical axis shows
+    /// Range of the vertical axis, in its unit
     #[arg(long, value_name = "LOW:HIGH", value_parser = parse_limits, help_heading = "Axes")]
     #[arg(allow_hyphen_values = true)]
     y_limits: Option<Limits>,
 
-    /// What stands beside the horizontal axis
+    /// Name of the horizontal axis
     #[arg(long, value_name = "TEXT", help_heading = "Axes")]
     x_name: Option<String>,
 
-    /// What stands beside the vertical axis
+    /// Name of the vertical axis
     #[arg(long, value_name = "TEXT", help_heading = "Axes")]
     y_name: Option<String>,
 
-    /// Logarithmic horizontal axis
+    /// Make the horizontal axis logarithmic
     #[arg(long, help_heading = "Axes")]
     x_log: bool,
 
-    /// Logarithmic vertical axis
+    /// Make the vertical axis logarithmic
     #[arg(long, help_heading = "Axes")]
     y_log: bool,
 }
@@ -143,7 +143,7 @@ impl Figure {
 }
 
 fn parse_width(text: &str) -> Result<u32, String> {
-    let wrong = || format!("\"{text}\" is no width: write it as column, page or 120mm");
+    let wrong = || format!("\"{text}\" is not a width: write column, page or 120mm");
     match text {
         "column" => Ok(COLUMN_MM),
         "page" => Ok(PAGE_MM),
@@ -160,7 +160,7 @@ fn parse_width(text: &str) -> Result<u32, String> {
 }
 
 pub(crate) fn parse_limits(text: &str) -> Result<Limits, String> {
-    let wrong = || format!("\"{text}\" are no limits: write them as 0:30, :30 or 10:");
+    let wrong = || format!("\"{text}\" is not a range: write 0:30, :30 or 10:");
     let (low, high) = text.split_once(':').ok_or_else(wrong)?;
     let limit = |text: &str| match text.trim() {
         "" => Ok(None),

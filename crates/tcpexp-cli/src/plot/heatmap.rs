@@ -8,7 +8,7 @@ use super::data::{DataArgs, levels, quantity, warn_of_others};
 use super::figure::{FigureArgs, Limits, parse_limits};
 use super::pool::PoolArgs;
 
-/// A number of each run as a colour over two parameters: medians over runs
+/// One number per run as a colour over two parameters: the median over runs
 ///
 /// RTT over rate and delay:
 ///     tcpexp plot heatmap results --value rtt --x rate --y delay -o rtt.svg
@@ -18,7 +18,7 @@ pub(super) struct HeatmapArgs {
     #[command(flatten)]
     data: DataArgs,
 
-    /// The column that is a colour
+    /// Column to draw as a colour
     #[arg(
         long,
         value_name = "COLUMN",
@@ -27,7 +27,7 @@ pub(super) struct HeatmapArgs {
     )]
     value: String,
 
-    /// How the values of a run become one: median, mean, min, max, sum, p95
+    /// Statistic that reduces a run to one number: median, mean, min, max, sum, p95
     #[arg(
         long,
         value_name = "STATISTIC",
@@ -36,20 +36,20 @@ pub(super) struct HeatmapArgs {
     )]
     statistic: Statistic,
 
-    /// The column along the horizontal axis
+    /// Column along the horizontal axis
     #[arg(long, value_name = "COLUMN", help_heading = "Rows and columns")]
     x: String,
 
-    /// The column along the vertical axis
+    /// Column along the vertical axis
     #[arg(long, value_name = "COLUMN", help_heading = "Rows and columns")]
     y: String,
 
-    /// What the colours show, in the unit of their scale
+    /// Range of the colour scale, in its unit
     #[arg(long, value_name = "LOW:HIGH", value_parser = parse_limits, help_heading = "Axes")]
     #[arg(allow_hyphen_values = true)]
     value_limits: Option<Limits>,
 
-    /// The unit of the colours [default: what fits the values]
+    /// Unit of the colour scale [default: chosen by the values]
     #[arg(long, value_name = "UNIT", help_heading = "Axes")]
     value_unit: Option<String>,
 

@@ -15,11 +15,11 @@ mod throughput_delay;
 mod timeseries;
 mod violin;
 
-/// Charts of tables and captures: time series, distributions, comparisons
+/// Draw charts of tables and captures: time series, distributions, comparisons
 ///
-/// DATA are sweeps, datasets of `tcpexp analyze`, or tables as the other commands write them with
-/// -o (Parquet, Arrow, CSV, JSON). Of a sweep only complete runs are drawn. A column may be named
-/// without its unit: rtt is `rtt_ns`.
+/// DATA is any number of sweeps, of datasets that `tcpexp analyze` writes, and of tables that the
+/// other commands write with -o (Parquet, Arrow, CSV, JSON). A chart of a sweep includes complete
+/// runs only. A column's name may omit the unit: rtt is `rtt_ns`.
 #[derive(clap::Args)]
 pub(crate) struct PlotArgs {
     #[command(subcommand)]

@@ -5,24 +5,24 @@ use tcpexp_metrics::pooling::{PooledDirection, PooledFlows, Pooling};
 /// What counts in a chart that makes one figure of many rows.
 #[derive(Clone, clap::Args)]
 pub(crate) struct PoolArgs {
-    /// The flows that count: `load` (the bulk class of a plan, else all its classes but control;
-    /// without a plan those with at least 1 % of the payload), `all`, a share such as `5%`, or a
-    /// traffic class
+    /// Flows to include: `load` (the plan's bulk class, else all its classes except control; without
+    /// a plan, the flows with at least 1 % of the payload), `all`, the flows with at least a share
+    /// of the payload such as `5%`, or a traffic class
     #[arg(long, value_name = "FLOWS", default_value = "load")]
-    #[arg(help_heading = "What is pooled")]
+    #[arg(help_heading = "Pooling")]
     flows: PooledFlows,
 
-    /// The direction of each flow that counts
+    /// Direction of each flow to include
     #[arg(long, value_name = "DIRECTION", default_value = "payload")]
-    #[arg(help_heading = "What is pooled")]
+    #[arg(help_heading = "Pooling")]
     direction: DirectionArg,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum DirectionArg {
-    /// The one with more payload
+    /// The direction with more payload
     Payload,
-    /// Both, as rows of their own
+    /// Both directions, as separate rows
     Both,
 }
 

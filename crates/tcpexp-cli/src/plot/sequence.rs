@@ -15,7 +15,7 @@ use crate::flows::warn;
 use crate::progress::Progress;
 use crate::shared_args::{ReadArgs, is_wanted};
 
-/// Sequence numbers of a sender over time: data, what was sent again, acknowledgments, SACK, window
+/// Sequence numbers over time: data, retransmissions, acknowledgments, SACK blocks, receive window
 ///
 /// The second slow start of a flow:
 ///     tcpexp plot sequence src.pcap --flow 1 --x-limits 9:11 -o sequence.svg
@@ -25,14 +25,14 @@ pub(super) struct SequenceArgs {
     /// Capture file; `-` is standard input
     capture: PathBuf,
 
-    /// Only this flow: its number, or a part of "address:port > address:port" [default: the one with
-    /// most data]
+    /// Draw only this flow: its number, or a part of "address:port > address:port" [default: the
+    /// flow with the most data]
     #[arg(long, value_name = "FLOW", help_heading = "Rows and columns")]
     flow: Vec<String>,
 
-    /// Which way the data goes [default: the way with more]
-    #[arg(long, value_name = "WAY", help_heading = "Rows and columns")]
-    direction: Option<Way>,
+    /// Direction of the data [default: the direction with more data]
+    #[arg(long, value_name = "DIRECTION", help_heading = "Rows and columns")]
+    direction: Option<DataDirection>,
 
     #[command(flatten)]
     reading: ReadArgs,
@@ -42,7 +42,7 @@ pub(super) struct SequenceArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Way {
+enum DataDirection {
     /// From the initiator to the responder
     Forward,
     /// From the responder to the initiator
@@ -67,7 +67,7 @@ impl ChartKind for SequenceArgs {
         warn(&info, &self.capture);
         let Some(rows) = rows.into_values().max_by_key(|rows| data_bytes(rows)) else {
             bail!(
-                "no TCP data in {} is of these flows",
+                "no TCP data in {} belongs to the selected flows",
                 self.capture.display()
             );
         };
@@ -77,12 +77,12 @@ impl ChartKind for SequenceArgs {
 
 impl SequenceArgs {
     fn wants(&self, row: &SequenceRow) -> bool {
-        let way = match self.direction {
+        let is_direction = match self.direction {
             None => true,
-            Some(Way::Forward) => row.direction == Direction::Forward,
-            Some(Way::Reverse) => row.direction == Direction::Reverse,
+            Some(DataDirection::Forward) => row.direction == Direction::Forward,
+            Some(DataDirection::Reverse) => row.direction == Direction::Reverse,
         };
-        way && is_wanted(&self.flow, row.flow, row.initiator, row.responder)
+        is_direction && is_wanted(&self.flow, row.flow, row.initiator, row.responder)
     }
 }
 

@@ -4,8 +4,9 @@ use tcpexp::UsualGroups;
 
 #[derive(clap::Args)]
 pub(super) struct SlotArgs {
-    /// Slots along the horizontal axis: one for each value of one column, or of two, the first in
-    /// bands [default: what a sweep varies, else files, else flows]
+    /// Draw one slot per value of a column along the horizontal axis; of two columns, the first
+    /// groups the slots into bands [default: the parameters that a sweep varies, else files, else
+    /// flows]
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -14,7 +15,7 @@ pub(super) struct SlotArgs {
     )]
     x: Vec<String>,
 
-    /// Side by side in each slot: one colour for each value of these columns
+    /// Draw the values of these columns side by side in each slot, in one colour each
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -23,7 +24,7 @@ pub(super) struct SlotArgs {
     )]
     colour: Vec<String>,
 
-    /// The unit of the vertical axis [default: what fits the values]
+    /// Unit of the vertical axis [default: chosen by the values]
     #[arg(long, value_name = "UNIT", help_heading = "Axes")]
     pub(super) y_unit: Option<String>,
 }

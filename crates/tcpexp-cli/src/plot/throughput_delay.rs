@@ -9,9 +9,9 @@ use super::data::{DataArgs, levels, quantity};
 use super::figure::FigureArgs;
 use super::pool::PoolArgs;
 
-/// Throughput against delay: points, their mean, and an ellipse of one standard deviation around it
+/// Throughput over delay: points, their mean, and the ellipse of one standard deviation
 ///
-/// Of a sweep a point is a flow of a run, of a dataset it is a bin of time:
+/// A point is a flow of a run in a sweep, and a time bin in a dataset:
 ///     tcpexp plot throughput-delay results --group cc -o scatter.svg
 ///     tcpexp plot throughput-delay run1 -o scatter.svg
 #[derive(clap::Args)]
@@ -20,11 +20,11 @@ pub(super) struct ThroughputDelayArgs {
     #[command(flatten)]
     data: DataArgs,
 
-    /// What a point is [default: flow for sweeps, bin for the rest]
+    /// Draw one point per flow or per bin [default: flow for sweeps, else bin]
     #[arg(long, value_name = "WHAT", help_heading = "Rows and columns")]
     per: Option<Per>,
 
-    /// Per flow: the column of delays
+    /// Column of delays, with --per flow
     #[arg(
         long,
         value_name = "COLUMN",
@@ -33,7 +33,7 @@ pub(super) struct ThroughputDelayArgs {
     )]
     x: String,
 
-    /// The column of rates
+    /// Column of rates
     #[arg(
         long,
         value_name = "COLUMN",
@@ -42,8 +42,8 @@ pub(super) struct ThroughputDelayArgs {
     )]
     y: String,
 
-    /// One colour for each value of these columns [default: what a sweep varies, else files, else
-    /// flows]
+    /// Draw one colour per value of these columns [default: the parameters that a sweep varies,
+    /// else files, else flows]
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -61,9 +61,9 @@ pub(super) struct ThroughputDelayArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Per {
-    /// A flow of a run: a row of a table of flows
+    /// A flow of a run: a row of the table of flows
     Flow,
-    /// A bin of a table of rates, with the median of the RTTs in it
+    /// A time bin of the table of rates, with the median of the RTTs in it
     Bin,
 }
 

@@ -15,13 +15,13 @@ use crate::failure;
 /// Heights of the first panel, with the legend, and of each further panel.
 const HEIGHTS_MM: [u32; 2] = [55, 32];
 
-/// Quantities over time, one panel above the other
+/// Quantities over time, in panels above one another
 ///
-/// Congestion window and RTT of a flow, with recoveries, losses and what the kernel logged:
+/// Congestion window and RTT of a flow, with recoveries, losses and the kernel's log:
 ///     tcpexp plot timeseries run1 --flow 0 -o flow.svg
-/// of single tables:
+/// The same quantities from single tables:
 ///     tcpexp plot timeseries cwnd.parquet rtt.parquet --panel cwnd,rtt -o flow.svg
-/// of runs of a sweep:
+/// RTT in the runs of a sweep:
 ///     tcpexp plot timeseries results --filter rate=2 --panel rtt --group cc -o rtt.svg
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -29,8 +29,8 @@ pub(super) struct TimeseriesArgs {
     #[command(flatten)]
     data: DataArgs,
 
-    /// What to draw, from above: cwnd, rtt, throughput, queue, owd, or any column [default: those
-    /// of cwnd, rtt and throughput that are there]
+    /// Panels, from top to bottom: cwnd, rtt, throughput, queue, owd, or any column [default: cwnd,
+    /// rtt and throughput, if the tables have them]
     #[arg(
         long,
         value_name = "PANEL,…",
@@ -39,12 +39,12 @@ pub(super) struct TimeseriesArgs {
     )]
     panel: Vec<PanelKind>,
 
-    /// Only this flow: its number
+    /// Draw only the flow with this number
     #[arg(long, value_name = "FLOW", help_heading = "Rows and columns")]
     flow: Option<u32>,
 
-    /// Name lines by the values of these columns, not by addresses; flows that hardly send are then
-    /// left out
+    /// Name lines by the values of these columns instead of addresses, and omit flows that send
+    /// almost nothing
     #[arg(
         long,
         value_name = "COLUMN,…",
@@ -95,7 +95,7 @@ impl ChartKind for TimeseriesArgs {
         if flows.left_out > 0 {
             let left_out = flows.left_out;
             failure::print_line(&format!(
-                "warning: left out for want of colours: {left_out} of the lines; choose with --flow or --filter"
+                "warning: {left_out} lines are left out: there are not enough colours; select flows with --flow or --filter"
             ));
         }
         figure.finish(|style| timeseries_figure(&panels, None, style))
@@ -162,7 +162,8 @@ impl Source<'_> {
                 Err(error) => first_error = first_error.or(Some(error)),
             }
         }
-        Err(first_error.unwrap_or_else(|| anyhow::anyhow!("there is nothing in {}", kind.name())))
+        Err(first_error
+            .unwrap_or_else(|| anyhow::anyhow!("there are no values for {}", kind.name())))
     }
 
     /// Returns the rows of the table with this name, if it has the column.

@@ -5,7 +5,7 @@ use tcpexp_chart::Shape;
 use super::ChartKind;
 use super::distribution::DistributionArgs;
 
-/// Violins: the density of the values as a width, with median and quartiles
+/// Violin plots: the density of the values as a width, with median and quartiles
 #[derive(clap::Args)]
 pub(super) struct ViolinArgs {
     #[command(flatten)]

@@ -91,14 +91,14 @@ fn parameters_are_axes_of_bars_heat_maps_and_trends() {
 fn sender_state_is_plotted_from_a_capture() {
     let desk = Desk::new();
     let src = fixture("reno-2mbit-40ms-50p/src.pcap.gz");
-    assert_snapshot!(drawn(&desk, &format!("sequence {src} --x-limits 9:11")), @r"data | sent again | acknowledged | SACK | receiver&apos;s window | 9.0 | 9.5 | 10.0 | 10.5 | 11.0 | 2.2 | 2.3 | 2.4 | 2.5 | 2.6 | time (s) | sequence number (MB)");
+    assert_snapshot!(drawn(&desk, &format!("sequence {src} --x-limits 9:11")), @r"data | retransmitted or reordered | acknowledged | SACK | receiver&apos;s window | 9.0 | 9.5 | 10.0 | 10.5 | 11.0 | 2.2 | 2.3 | 2.4 | 2.5 | 2.6 | time (s) | sequence number (MB)");
     let back = drawn(
         &desk,
         &format!("sequence {src} --flow 0 --direction reverse"),
     );
-    assert_snapshot!(back, @r"data | sent again | acknowledged | SACK | receiver&apos;s window | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 50 | 100 | 150 | 200 | 250 | 300 | time (s) | sequence number (bytes)");
+    assert_snapshot!(back, @r"data | retransmitted or reordered | acknowledged | SACK | receiver&apos;s window | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 50 | 100 | 150 | 200 | 250 | 300 | time (s) | sequence number (bytes)");
     let failure = desk.failure(&format!("plot sequence {src} --flow nowhere -o chart.svg"));
-    assert!(failure.ends_with("is of these flows"), "{failure}");
+    assert!(failure.ends_with("belongs to the selected flows"), "{failure}");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn undrawable_input_is_reported_in_one_line() {
     no table has the column queue: it has cc, delay_ms, flow_id, goodput_bps, rtt_ms, run
     no row of the table meets cc=bbr
     no table has the column queue: it has cc, delay_ms, flow_id, goodput_bps, rtt_ms, run
-    there is no table owd: there are one without a name
+    there is no table owd: the tables are (unnamed)
     cannot read other.csv: the column cc is text in one table and a number in another
     no table has the column nowhere: it has cc, delay_ms, flow_id, goodput_bps, rtt_ms, run
     cannot open nowhere.csv: No such file or directory (os error 2)
@@ -185,7 +185,7 @@ fn an_unused_file_is_reported() {
     let desk = transfer();
     let output = desk.run("plot ecdf rtt.parquet sender.parquet --group file -o chart.svg");
     assert_eq!(output.status.code(), Some(0));
-    let expected = "warning: sender.parquet is left out: it is no table of rtt_ns";
+    let expected = "warning: sender.parquet is left out: it has no column rtt_ns";
     assert_eq!(reason(&output), expected);
 }
 

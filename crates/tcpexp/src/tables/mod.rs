@@ -254,7 +254,7 @@ impl Tables {
         let tables: Vec<_> = all.iter().filter(|(name, _)| asked(name)).collect();
         if tables.is_empty() {
             let names = all.iter().map(|(name, _)| match *name {
-                "" => "one without a name",
+                "" => "(unnamed)",
                 name => name,
             });
             let names: Vec<&str> = names.collect();
