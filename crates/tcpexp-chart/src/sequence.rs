@@ -115,7 +115,11 @@ impl Graph {
     fn keys(&self) -> Vec<Key> {
         let keys = [
             (!self.sent.is_empty(), "data", DATA),
-            (!self.behind.is_empty(), "retransmitted or reordered", BEHIND),
+            (
+                !self.behind.is_empty(),
+                "retransmitted or reordered",
+                BEHIND,
+            ),
             (!self.acks.is_empty(), "acknowledged", ACKNOWLEDGED),
             (!self.selected.is_empty(), "SACK", SELECTED),
             (!self.windows.is_empty(), "receiver's window", WINDOW),

@@ -1,0 +1,81 @@
+//! Inputs and options of an analysis.
+
+use std::sync::Arc;
+
+use tcpexp_measure::sender::SenderOptions;
+use tcpexp_measure::throughput::BinWidth;
+use tcpexp_pair::spp;
+use tcpexp_table::dataset::RunColumns;
+use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::Tunnels;
+
+use super::{LogSource, Traffic};
+use crate::Recording;
+
+/// Inputs of a dataset.
+#[derive(Clone, Copy, Debug)]
+pub struct AnalyzeInputs<'a> {
+    /// The capture at the source, or the only capture.
+    pub src: &'a Recording,
+    /// The capture at the destination.
+    pub dst: Option<&'a Recording>,
+    /// Logs of kernels and tools.
+    pub logs: &'a [LogSource],
+    /// Changes of the path in the plan: time on the source's clock, and description.
+    pub path_changes: &'a [(Timestamp, Arc<str>)],
+}
+
+impl<'a> AnalyzeInputs<'a> {
+    /// Creates inputs with captures and without logs.
+    pub const fn new(src: &'a Recording, dst: Option<&'a Recording>) -> Self {
+        Self {
+            src,
+            dst,
+            logs: &[],
+            path_changes: &[],
+        }
+    }
+}
+
+/// Options of [`analyze`](fn@super::analyze).
+#[derive(Clone, Debug)]
+pub struct AnalyzeOptions {
+    /// Uses the packets inside IP-in-IP, GRE and VXLAN tunnels, or skips tunnelled packets.
+    pub tunnels: Tunnels,
+    /// The longest plausible one-way delay. A packet with a longer delay counts as lost.
+    pub max_owd: TimeDelta,
+    /// True if the smallest one-way delay is known to be the same both ways: see
+    /// [`spp::Options::symmetric`].
+    pub symmetric: bool,
+    /// Options of the sender reconstruction. With two captures, `position` is ignored: it is
+    /// inferred from the packets.
+    pub sender: SenderOptions,
+    /// Width of the bins of throughput and of queueing delay.
+    pub bin: BinWidth,
+    /// Rate of the link in bits per second, for its utilisation.
+    pub link_rate_bps: Option<u64>,
+    /// Origin of `time_s` and of bins, on the source's clock; `None` for the first packet of the
+    /// first capture.
+    pub origin: Option<Timestamp>,
+    /// Columns that identify the run.
+    pub run: RunColumns,
+    /// The load generators of the run. Their names label the flows.
+    pub traffic: Vec<Traffic>,
+}
+
+impl Default for AnalyzeOptions {
+    fn default() -> Self {
+        let bin = TimeDelta::from_millis(100);
+        Self {
+            tunnels: Tunnels::default(),
+            max_owd: spp::Options::default().max_owd,
+            symmetric: false,
+            sender: SenderOptions::default(),
+            bin: BinWidth::new(bin).expect("100 ms are more than nothing"),
+            link_rate_bps: None,
+            origin: None,
+            run: RunColumns::default(),
+            traffic: Vec::new(),
+        }
+    }
+}
