@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use tcpexp::{CaptureInfo, PathReport, RttReport};
 use tcpexp_pair::path::{CaptureLoss, PathTotals};
-use tcpexp_pair::spp::{ClockModel, FlowSummary, Identification, Point, RttSample, Totals};
+use tcpexp_pair::spp::{
+    ClockModel, FlowSummary, Identification, Point, RttSample, SequenceShift, Totals,
+};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tally;
 
@@ -111,11 +113,30 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
         let what = "addresses or ports are translated between the points";
         line(&mut text, "", what);
     }
+    if let Some(what) = shifted(&report.identification.shifted) {
+        line(&mut text, "", &what);
+    }
     not_used(&mut text, report, seen);
     for point in Point::BOTH {
         left_out(&mut text, report, point);
     }
     text
+}
+
+/// Describes the shift of sequence numbers between the points, if any.
+fn shifted(shifts: &[SequenceShift]) -> Option<String> {
+    let mut by: Vec<i32> = shifts.iter().map(|one| one.shift.cast_signed()).collect();
+    by.retain(|&shift| shift != 0);
+    by.dedup();
+    Some(match by[..] {
+        [] => return None,
+        [one] => format!("sequence numbers shifted by {one}"),
+        [one, other] => format!("sequence numbers shifted by {one} and {other}"),
+        _ => format!(
+            "sequence numbers shifted in {} directions of flows",
+            by.len()
+        ),
+    })
 }
 
 /// Returns the warnings about a pair of captures.

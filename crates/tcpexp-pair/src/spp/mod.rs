@@ -31,7 +31,9 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub use alignment::{Alignment, Field, FieldKept, Identification, NothingInCommon, Survey};
+pub use alignment::{
+    Alignment, Field, FieldKept, Identification, NothingInCommon, SequenceShift, Survey,
+};
 pub use clock::{ClockModel, ClockStep, Offset, Placed, SkewEstimate, TimelineReader};
 pub use crossing::{Crossing, PathDirection};
 pub use linking::{LocalFlow, PairedFlow, Unpaired};

@@ -303,6 +303,45 @@ fn duplicate_acknowledgments_with_one_departure_missed_stay_unmatched() {
     ");
 }
 
+/// Data out and acknowledgments back for two seconds; a middlebox adds these constants to the
+/// sequence numbers of each direction.
+fn shifted_connection(shift: [u32; 2]) -> String {
+    let mut text = String::new();
+    for number in 0..200_u32 {
+        let at = 1.0 + 0.005 * f64::from(number);
+        let id = number + 1;
+        for (point, sent, [out, back]) in [("src", at, [0, 0]), ("dst", at + 0.010, shift)] {
+            let (start, ack) = (501 + 100 * number + out, 701 + back);
+            let end = start + 100;
+            writeln!(
+                text,
+                "{point} {sent:.4} > {start}:{end}(100) ack {ack} id {id}"
+            )
+            .unwrap();
+        }
+        for (point, sent, [out, back]) in [("dst", at + 0.011, shift), ("src", at + 0.021, [0, 0])]
+        {
+            let (seq, ack) = (701 + back, 601 + 100 * number + out);
+            writeln!(text, "{point} {sent:.4} < {seq}:{seq}(0) ack {ack} id {id}").unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn sequence_numbers_that_a_middlebox_shifts_are_matched() {
+    let clean = fates(&shifted_connection([0, 0]));
+    let shifted = fates(&shifted_connection([70_000, 1_234_567]));
+    assert_eq!(clean.matches("delivered").count(), 394, "{clean}");
+    assert_eq!(shifted, clean);
+    let alignment = aligned(&shifted_connection([70_000, 1_234_567])).unwrap();
+    let shifts = alignment.identification.shifted.iter();
+    let shifts: Vec<u32> = shifts.map(|one| one.shift).collect();
+    assert_eq!(shifts, [70_000, 1_234_567]);
+    let unshifted = aligned(&shifted_connection([0, 0])).unwrap();
+    assert_eq!(unshifted.identification.shifted, []);
+}
+
 #[test]
 fn uncaptured_retransmission_is_not_matched_to_its_lost_original() {
     // Later departures overtake the lost datagram.

@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::identification::{Field, Identification};
 use super::progress::advancing;
 use super::repeats::{Ends, Recurrences};
+use super::shift::Shifts;
 use super::sides::Sides;
 use super::sketch::Sketched;
 use super::spacing::{Spaced, SpacedOwds};
@@ -97,9 +98,16 @@ impl Alignment {
             common.extend(by_endpoints.by_id);
             common.sort_unstable_by_key(|(packet, _)| packet.record);
         }
+        let by_rest = src.by_rest.common(&mut dst.by_rest).once;
+        let shifted = Shifts::learn(&by_rest);
         let translated = by_content.iter().any(|(a, b)| is_translated(a, b));
         if common.is_empty() || (translated && by_content.len() > common.len()) {
             common = by_content;
+        }
+        if !shifted.is_empty() {
+            common.extend(Shifts::new(&shifted).undone(&by_rest));
+            common.sort_unstable_by_key(|(packet, _)| packet.record);
+            common.dedup_by_key(|(packet, _)| packet.record);
         }
         let found = common.len() as u64;
         let recurrences = [&src.repeats.found, &dst.repeats.found];
@@ -116,9 +124,11 @@ impl Alignment {
         let common = Identification::without_sent_again(common);
         let common = Identification::without_mistaken(common, Field::Timestamps);
         let recut = src.largest_segment_bytes != dst.largest_segment_bytes;
-        let cuts_options = src.cuts_options || dst.cuts_options;
+        // SACK blocks hold shifted numbers and are compared as a hash.
+        let cuts_options = src.cuts_options || dst.cuts_options || !shifted.is_empty();
         let mut identification = Identification::learn(&common, recut, cuts_options);
         identification.translated |= translated;
+        identification.shifted = shifted;
         let common = Identification::without_mistaken(common, Field::IpId);
         let proven = beyond_doubt(&common, [&src, &dst], identification.recut);
         let (mut sides, mut is_proven) = learn_sides(&common, &proven);

@@ -134,6 +134,31 @@ pub(super) fn content_hash(packet: &Packet<'_>) -> u64 {
     hasher.finish()
 }
 
+/// Number that a host gives a segment besides the sequence number: the IP ID, or without it the
+/// timestamp; 0 without either.
+#[inline]
+pub(super) fn own_fields(packet: &Packet<'_>, tcp: &Tcp<'_>) -> u32 {
+    match packet.ip_id {
+        Some(id) if id != 0 => id.into(),
+        _ => tcp.options.timestamps().map_or(0, |(tsval, _)| tsval),
+    }
+}
+
+/// Hash of the fields that a middlebox preserves when it shifts sequence numbers.
+#[inline]
+pub(super) fn rest_hash(packet: &Packet<'_>, tcp: &Tcp<'_>) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    let (tsval, tsecr) = tcp.options.timestamps().unwrap_or((0, 0));
+    hasher.write_u64(u64::from(tsval) << 32 | u64::from(tsecr));
+    hasher.write_u64(
+        u64::from(packet.payload_bytes) << 32
+            | u64::from(packet.ip_id.unwrap_or(0)) << 16
+            | u64::from(tcp.window),
+    );
+    hasher.write_u16(tcp.flags.bits());
+    with_endpoints(hasher.finish(), packet)
+}
+
 #[inline]
 pub(super) fn with_endpoints(content: u64, packet: &Packet<'_>) -> u64 {
     let mut hasher = FixedState::default().build_hasher();

@@ -6,6 +6,7 @@ use std::fmt;
 use foldhash::fast::FixedState;
 
 use super::fields::FieldValues;
+use super::shift::SequenceShift;
 use super::sketch::Sketched;
 
 /// A header field that may identify a packet if the path preserves it.
@@ -120,6 +121,8 @@ pub struct Identification {
     pub recut: bool,
     /// True if addresses or ports of at least one flow are translated.
     pub translated: bool,
+    /// Constants that a middlebox adds to sequence numbers; matching undoes them.
+    pub shifted: Vec<SequenceShift>,
 }
 
 impl Identification {
@@ -159,6 +162,7 @@ impl Identification {
         Self {
             recut: recut || tcp_recut,
             translated: differs(Field::Addresses) || differs(Field::Ports),
+            shifted: Vec::new(),
             fields,
         }
     }

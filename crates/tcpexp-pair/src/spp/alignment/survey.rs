@@ -4,7 +4,7 @@ use tcpexp_units::Timestamp;
 use tcpexp_wire::Transport;
 
 use super::begins::Begins;
-use super::fields::{FieldValues, content_hash, with_endpoints};
+use super::fields::{FieldValues, content_hash, own_fields, rest_hash, with_endpoints};
 use super::repeats::Repeats;
 use super::sketch::Sketch;
 use super::twins::Twins;
@@ -17,6 +17,12 @@ const KEPT_BY_ENDPOINTS: usize = 16_384;
 
 /// Sample size of packets identified by content alone: enough to detect address translation.
 const KEPT_BY_CONTENT: usize = 4_096;
+
+/// Sample size of segments identified by other fields than their sequence numbers: enough to learn
+/// the shift of a thousand connections.
+const KEPT_BY_REST: usize = 8_192;
+/// Of so many segments, only one is sampled by other fields, to save time.
+const REST_OF: u32 = 16;
 
 /// Result of the first pass over one capture.
 #[derive(Debug, Default)]
@@ -42,6 +48,8 @@ pub struct Survey {
     pub(in crate::spp) by_endpoints: Sketch<KEPT_BY_ENDPOINTS>,
     /// Sample of packets identified by the content that address translation preserves.
     pub(in crate::spp) by_content: Sketch<KEPT_BY_CONTENT>,
+    /// Sample of TCP segments identified by all fields but sequence and acknowledgment numbers.
+    pub(in crate::spp) by_rest: Sketch<KEPT_BY_REST>,
 }
 
 impl Survey {
@@ -57,6 +65,10 @@ impl Survey {
         let endpoints = with_endpoints(content, sighted.packet);
         if let Transport::Tcp(tcp) = &sighted.packet.transport {
             self.cuts_options |= tcp.options.is_cut();
+            let own = own_fields(sighted.packet, tcp);
+            if own != 0 && own.is_multiple_of(REST_OF) {
+                self.by_rest.offer(rest_hash(sighted.packet, tcp), sighted);
+            }
             if tcp.flags.syn() {
                 self.begins.add(&FieldValues::of(sighted.packet));
             }

@@ -73,12 +73,12 @@ impl Linker {
         self.unpaired
     }
 
-    /// Adds a flow that began at `point`.
-    pub(in crate::spp) fn begin(&mut self, point: Point, slot: Slot, flow: &Flow) {
+    /// Adds a flow that began at `point`; `shift` is that of the sequence numbers of each end.
+    pub(in crate::spp) fn begin(&mut self, point: Point, slot: Slot, flow: &Flow, shift: [u32; 2]) {
         if let Some(before) = self.by_key[point.index()].insert(flow.key, slot) {
             self.part(point, before);
         }
-        let local = Local::of(flow);
+        let local = Local::of(flow, shift);
         let locals = &mut self.flows[point.index()];
         match locals.get_mut(slot.index()) {
             Some(place) => *place = local,

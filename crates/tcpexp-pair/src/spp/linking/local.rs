@@ -24,13 +24,18 @@ pub(in crate::spp) struct Local {
 }
 
 impl Local {
-    pub(in crate::spp) fn of(flow: &Flow) -> Self {
+    /// `shift` is that of the sequence numbers of each end at this point.
+    pub(in crate::spp) fn of(flow: &Flow, shift: [u32; 2]) -> Self {
+        let unshifted = |end: End| {
+            let isn = flow.isn(end)?;
+            Some(SeqNum(isn.0.wrapping_sub(shift[end as usize])))
+        };
         Self {
             flow: flow.id,
             key: flow.key,
             initiator: flow.initiator,
             initiator_known: flow.initiator_known,
-            isn: [End::Low, End::High].map(|end| flow.isn(end)),
+            isn: [End::Low, End::High].map(unshifted),
             state: State::Waiting(Box::default()),
         }
     }

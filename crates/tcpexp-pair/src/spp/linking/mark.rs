@@ -48,14 +48,18 @@ impl Marker {
         }
     }
 
-    /// Returns the mark of `packet`, which is the same at both points.
+    /// Returns the mark of `packet`, which is the same at both points once the shifts of its
+    /// sequence and its acknowledgment number at this point are undone.
     #[inline]
-    pub(in crate::spp) fn mark(&self, packet: &Packet<'_>) -> Mark {
+    pub(in crate::spp) fn mark(&self, packet: &Packet<'_>, [by_seq, by_ack]: [u32; 2]) -> Mark {
         let ip_id = packet.ip_id.unwrap_or(0) & self.ip_id;
         let length = packet.payload_bytes;
         match &packet.transport {
             Transport::Tcp(tcp) => {
                 let (tsval, tsecr) = tcp.options.timestamps().unwrap_or((0, 0));
+                let seq = tcp.seq.0.wrapping_sub(by_seq);
+                let by_ack = if tcp.flags.ack() { by_ack } else { 0 };
+                let ack = tcp.ack.0.wrapping_sub(by_ack);
                 let (tsval, tsecr) = (tsval & self.timestamps, tsecr & self.timestamps);
                 let sack_blocks = if self.sack_blocks { sack_hash(tcp) } else { 0 };
                 let flags = u64::from(tcp.flags.bits() & self.flags);
@@ -66,7 +70,7 @@ impl Marker {
                 Mark {
                     by_range: self.recut && length > 0 && !tcp.flags.syn(),
                     is_tcp: true,
-                    ..Mark::new([tcp.seq.0, tcp.ack.0, tsval, tsecr], length, ip_id, rest)
+                    ..Mark::new([seq, ack, tsval, tsecr], length, ip_id, rest)
                 }
             }
             Transport::Udp(udp) => {

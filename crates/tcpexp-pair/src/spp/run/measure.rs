@@ -2,7 +2,7 @@
 
 use super::reader::{CHUNK, Chunk, Reader};
 use super::shard::{SHARDS, Shard, Yield};
-use crate::spp::alignment::Alignment;
+use crate::spp::alignment::{Alignment, Shifts};
 use crate::spp::linking::{Event, Found, Linker, Listener, Marker, PairedFlow, Unpaired};
 use crate::spp::matching::{PacketOutcome, Setting, widen};
 use crate::spp::pairing::{FlowSummary, RttSample};
@@ -83,8 +83,14 @@ pub fn measure<E: Send>(
     let mut setting = Setting::new(&alignment, options.max_owd);
     setting.misses = options.misses;
     let marker = Marker::new(&alignment.identification);
-    let mut src = Reader::new(src, setting.clock.reader(Point::Src), marker);
-    let mut dst = Reader::new(dst, setting.clock.reader(Point::Dst), marker);
+    let mut src = Reader::new(
+        src,
+        setting.clock.reader(Point::Src),
+        marker,
+        Shifts::default(),
+    );
+    let shifts = Shifts::new(&alignment.identification.shifted);
+    let mut dst = Reader::new(dst, setting.clock.reader(Point::Dst), marker, shifts);
     let translated = alignment.identification.translated;
     let mut run = Run {
         linker: Linker::new(alignment.sides, translated),

@@ -1,9 +1,10 @@
 //! Converts the packets of one capture to sightings.
 
-use tcpexp_flow::{Flow, FlowTable, Slot};
+use tcpexp_flow::{End, Flow, FlowTable, Slot};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::Packet;
 
+use crate::spp::alignment::{Shifts, address_number};
 use crate::spp::clock::TimelineReader;
 use crate::spp::linking::{Linker, Listener, Marker, Sighting, low_half};
 use crate::spp::point::Point;
@@ -17,16 +18,30 @@ pub(in crate::spp) struct Reader<'a, P> {
     packets: &'a mut P,
     timeline: TimelineReader,
     marker: Marker,
+    shifts: Shifts,
+    /// Shift of each direction's sequence numbers, by slot; empty without any.
+    shift_by_slot: Vec<[u32; 2]>,
     table: FlowTable,
     pub(in crate::spp) is_at_end: bool,
+}
+
+/// A new flow.
+#[derive(Clone, Copy)]
+pub(in crate::spp) struct Begins {
+    /// Index of its first sighting in the chunk.
+    place: usize,
+    pub(in crate::spp) slot: Slot,
+    pub(in crate::spp) flow: Flow,
+    /// Shift of the sequence numbers of each end at this point, by [`End`].
+    pub(in crate::spp) shift: [u32; 2],
 }
 
 /// Up to [`CHUNK`] sightings of one point.
 #[derive(Default)]
 pub(in crate::spp) struct Chunk {
     sightings: Vec<Sighting>,
-    /// New flows, each with the index of its first sighting.
-    began: Vec<(usize, Slot, Flow)>,
+    /// New flows.
+    began: Vec<Begins>,
     pub(in crate::spp) ended: Vec<Slot>,
     /// Latest time in the chunk, on the timeline.
     pub(in crate::spp) until: Timestamp,
@@ -45,11 +60,14 @@ impl<'a, P: Packets> Reader<'a, P> {
         packets: &'a mut P,
         timeline: TimelineReader,
         marker: Marker,
+        shifts: Shifts,
     ) -> Self {
         Self {
             packets,
             timeline,
             marker,
+            shifts,
+            shift_by_slot: Vec::new(),
             table: FlowTable::default(),
             is_at_end: false,
         }
@@ -71,16 +89,30 @@ impl<'a, P: Packets> Reader<'a, P> {
             table,
             timeline,
             marker,
+            shifts,
+            shift_by_slot,
             ..
         } = self;
         let shown = self.packets.show(CHUNK, |sighted| {
             let tracked = table.track(sighted.at, sighted.packet);
             if tracked.is_first {
                 let flow = *table.flow(tracked.slot);
-                chunk
-                    .began
-                    .push((chunk.sightings.len(), tracked.slot, flow));
+                let begins = Begins {
+                    place: chunk.sightings.len(),
+                    slot: tracked.slot,
+                    flow,
+                    shift: shift_of(&flow, shifts),
+                };
+                if !shifts.is_empty() {
+                    remember(shift_by_slot, &begins);
+                }
+                chunk.began.push(begins);
             }
+            let shift = match shift_by_slot.get(tracked.slot.index()) {
+                Some(shift) => [tracked.direction, tracked.direction.opposite()]
+                    .map(|direction| shift[direction.index()]),
+                None => [0; 2],
+            };
             let placed = timeline.place(sighted.record, sighted.at);
             chunk.until = chunk.until.max(placed.at);
             chunk.last_record = chunk.last_record.max(sighted.record);
@@ -92,7 +124,7 @@ impl<'a, P: Packets> Reader<'a, P> {
                 header_bytes: header_bytes(sighted.packet),
                 slot: tracked.slot,
                 direction: tracked.direction,
-                mark: marker.mark(sighted.packet),
+                mark: marker.mark(sighted.packet, shift),
             });
         });
         if shown < CHUNK {
@@ -103,6 +135,30 @@ impl<'a, P: Packets> Reader<'a, P> {
         chunk.is_last = self.is_at_end;
         chunk
     }
+}
+
+/// Shift of the sequence numbers of each end, by [`End`].
+fn shift_of(flow: &Flow, shifts: &Shifts) -> [u32; 2] {
+    if shifts.is_empty() {
+        return [0; 2];
+    }
+    let [low, high] = [End::Low, End::High].map(|end| {
+        let endpoint = flow.key.endpoint(end);
+        (address_number(endpoint.ip()), endpoint.port())
+    });
+    [[low, high], [high, low]].map(|ends| shifts.of(ends))
+}
+
+/// Notes the shift of a new flow by direction.
+#[cold]
+fn remember(shift_by_slot: &mut Vec<[u32; 2]>, begins: &Begins) {
+    let slot = begins.slot.index();
+    if shift_by_slot.len() <= slot {
+        shift_by_slot.resize(slot + 1, [0; 2]);
+    }
+    let initiator = begins.flow.initiator;
+    let of = |end: End| begins.shift[end as usize];
+    shift_by_slot[slot] = [of(initiator), of(initiator.opposite())];
 }
 
 /// Bytes of all headers from the IP header on; saturates, as no IP header is that long.
@@ -132,10 +188,10 @@ impl Chunk {
         listener: &mut impl Listener,
     ) {
         while let Some(&sighting) = self.sightings.get(self.position) {
-            while let Some(&(index, slot, flow)) = self.began.get(self.flows_begun)
-                && index == self.position
+            while let Some(begins) = self.began.get(self.flows_begun)
+                && begins.place == self.position
             {
-                linker.begin(point, slot, &flow);
+                linker.begin(point, begins.slot, &begins.flow, begins.shift);
                 self.flows_begun += 1;
             }
             self.position += 1;
