@@ -39,18 +39,22 @@ pub(crate) fn begins_out_of_order(mut capture: Capture<'_>) -> bool {
 
 /// A record with its bytes, held while later records are read.
 #[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) number: u64,
-    pub(crate) at: Timestamp,
-    pub(crate) link_type: u16,
-    pub(crate) wire_bytes: u32,
-    pub(crate) captured: Vec<u8>,
+struct Held {
+    number: u64,
+    at: Timestamp,
+    link_type: u16,
+    interface: u32,
+    wire_bytes: u32,
+    captured: Vec<u8>,
+    offset: u64,
 }
 
 /// The next records of a capture in file order. The earliest is taken out first.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     held: VecDeque<Held>,
+    /// The record taken out last.
+    taken: Option<Held>,
     /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
 }
@@ -70,22 +74,35 @@ impl Window {
             number,
             at,
             link_type: record.link_type,
+            interface: record.interface,
             wire_bytes: record.wire_bytes,
             captured,
+            offset: record.offset,
         });
     }
 
-    /// Takes out the earliest record. The flag is true if other records stood before it in the
-    /// file.
-    pub(crate) fn pop(&mut self) -> Option<(Held, bool)> {
-        let place = self.earliest()?;
-        let held = self.held.remove(place)?;
-        Some((held, place > 0))
+    /// Takes out the earliest record, for [`taken`](Self::taken). Returns true if other records
+    /// stood before it in the file.
+    pub(crate) fn pop(&mut self) -> bool {
+        let place = self.earliest();
+        let next = place.and_then(|place| self.held.remove(place));
+        let before = std::mem::replace(&mut self.taken, next);
+        self.spare.extend(before.map(|held| held.captured));
+        place.is_some_and(|place| place > 0)
     }
 
-    /// Returns a record's buffer for reuse.
-    pub(crate) fn reuse(&mut self, held: Held) {
-        self.spare.push(held.captured);
+    /// The record taken out last, with its number; `None` once no record is left.
+    pub(crate) fn taken(&self) -> Option<(u64, Record<'_>)> {
+        let held = self.taken.as_ref()?;
+        let record = Record {
+            at: Ok(held.at),
+            link_type: held.link_type,
+            interface: held.interface,
+            wire_bytes: held.wire_bytes,
+            captured: &held.captured,
+            offset: held.offset,
+        };
+        Some((held.number, record))
     }
 
     /// Place of the earliest record before any backward clock step.
@@ -123,10 +140,9 @@ mod tests {
     fn sorted(times: impl IntoIterator<Item = i64>) -> (Vec<i64>, usize) {
         let (mut window, mut out, mut moved) = (Window::default(), Vec::new(), 0);
         let mut take = |window: &mut Window| {
-            if let Some((held, was_behind)) = window.pop() {
-                out.push(held.at.as_nanos());
-                moved += usize::from(was_behind);
-                window.reuse(held);
+            moved += usize::from(window.pop());
+            if let Some((_, Record { at: Ok(at), .. })) = window.taken() {
+                out.push(at.as_nanos());
             }
         };
         for (number, time) in (0..).zip(times) {

@@ -11,7 +11,7 @@ use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
 
 use crate::Error;
-use crate::order::{Held, Window};
+use crate::order::Window;
 
 /// Number of records read between two updates of the progress counter.
 const REPORT_RECORDS: u64 = 8192;
@@ -22,7 +22,9 @@ pub struct Walk<'a> {
     pub(crate) mapped: Option<(&'a MappedFile, Passage)>,
     tunnels: Tunnels,
     tally: Tally,
-    span: Option<(Timestamp, Timestamp)>,
+    /// Earliest and latest capture time so far; the maximum and the minimum before the first.
+    earliest: Timestamp,
+    latest: Timestamp,
     captured_bytes: u64,
     wire_bytes: u64,
     records: u64,
@@ -33,7 +35,6 @@ pub struct Walk<'a> {
     pub(crate) out_of_order: Option<&'a AtomicBool>,
     /// Sorting window; present from the first record out of order.
     pub(crate) window: Option<Window>,
-    latest: Timestamp,
     moved_records: u64,
 }
 
@@ -67,7 +68,8 @@ impl<'a> Walk<'a> {
             mapped: None,
             tunnels,
             tally: Tally::default(),
-            span: None,
+            earliest: Timestamp::MAX,
+            latest: Timestamp::MIN,
             captured_bytes: 0,
             wire_bytes: 0,
             records: 0,
@@ -75,7 +77,6 @@ impl<'a> Walk<'a> {
             progress,
             out_of_order: None,
             window: None,
-            latest: Timestamp::MIN,
             moved_records: 0,
         }
     }
@@ -99,7 +100,7 @@ impl Walk<'_> {
 
     /// Earliest and latest capture time.
     pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
-        self.span
+        (self.earliest <= self.latest).then_some((self.earliest, self.latest))
     }
 
     /// Captured bytes of all packets.
@@ -127,15 +128,26 @@ impl Walk<'_> {
 impl Packets for Walk<'_> {
     fn show(&mut self, count: usize, mut each: impl FnMut(&Sighted<'_>)) -> usize {
         let mut shown = 0;
-        while shown < count && self.window.is_none() {
-            let Some(record) = self.capture.next_record() else {
-                self.report();
-                return shown;
+        while shown < count {
+            if self.window.is_some() {
+                self.sort_next();
+            }
+            // Both sources of records share one call of `decode` and one of `each`, so that the
+            // compiler inlines both.
+            let next = match &self.window {
+                Some(window) => window.taken(),
+                None => self.capture.next_record().map(|record| {
+                    let number = self.records;
+                    self.records += 1;
+                    self.captured_bytes += record.captured.len() as u64;
+                    self.wire_bytes += u64::from(record.wire_bytes);
+                    (number, record)
+                }),
             };
-            let number = self.records;
-            self.records += 1;
-            self.captured_bytes += record.captured.len() as u64;
-            self.wire_bytes += u64::from(record.wire_bytes);
+            let Some((number, record)) = next else {
+                self.report();
+                break;
+            };
             let outcome = match record.at {
                 Ok(_) => {
                     let link = LinkType(record.link_type);
@@ -145,9 +157,9 @@ impl Packets for Walk<'_> {
             };
             self.tally.observe(&outcome);
             if let Ok(at) = record.at {
-                widen(&mut self.span, at);
                 let is_late = at < self.latest;
                 self.latest = self.latest.max(at);
+                self.earliest = self.earliest.min(at);
                 if let Ok(packet) = &outcome {
                     each(&Sighted {
                         record: number,
@@ -165,27 +177,6 @@ impl Packets for Walk<'_> {
                 self.report();
             }
         }
-        while shown < count {
-            let Some(held) = self.next_in_time() else {
-                self.report();
-                break;
-            };
-            let link = LinkType(held.link_type);
-            let outcome = decode(link, &held.captured, held.wire_bytes, self.tunnels);
-            self.tally.observe(&outcome);
-            if let Ok(packet) = &outcome {
-                each(&Sighted {
-                    record: held.number,
-                    at: held.at,
-                    wire_bytes: held.wire_bytes,
-                    packet,
-                });
-                shown += 1;
-            }
-            if let Some(window) = &mut self.window {
-                window.reuse(held);
-            }
-        }
         shown
     }
 }
@@ -199,17 +190,21 @@ impl Walk<'_> {
     /// Sorts the rest of this pass, and the whole of later passes.
     #[cold]
     fn sort_from_here(&mut self) {
-        if let Some(out_of_order) = self.out_of_order {
+        if let Some(out_of_order) = self.out_of_order
+            && self.window.is_none()
+        {
             out_of_order.store(true, Ordering::Relaxed);
             self.window = Some(Window::default());
             self.moved_records += 1;
         }
     }
 
-    /// Returns the next record in time order.
-    fn next_in_time(&mut self) -> Option<Held> {
-        let window = self.window.as_mut()?;
-        let mut is_due = false;
+    /// Fills the sorting window and takes the earliest record out of it.
+    #[cold]
+    fn sort_next(&mut self) {
+        let Some(window) = &mut self.window else {
+            return;
+        };
         while !window.is_full() {
             let Some(record) = self.capture.next_record() else {
                 break;
@@ -219,20 +214,11 @@ impl Walk<'_> {
             self.captured_bytes += record.captured.len() as u64;
             self.wire_bytes += u64::from(record.wire_bytes);
             match record.at {
-                Ok(at) => {
-                    widen(&mut self.span, at);
-                    window.push(number, at, &record);
-                }
+                Ok(at) => window.push(number, at, &record),
                 Err(why) => self.tally.observe(&Err::<(), _>(skipped(why))),
             }
-            is_due |= number.is_multiple_of(REPORT_RECORDS);
         }
-        if is_due {
-            self.report();
-        }
-        let (held, was_behind) = self.window.as_mut()?.pop()?;
-        self.moved_records += u64::from(was_behind);
-        Some(held)
+        self.moved_records += u64::from(window.pop());
     }
 }
 
@@ -243,11 +229,4 @@ fn skipped(why: NoTime) -> Skipped {
         NoTime::OutOfRange => Skipped::TimestampOutOfRange,
         NoTime::Outlier(_) => Skipped::TimestampOutlier,
     }
-}
-
-/// Extends `span` to include `at`.
-fn widen(span: &mut Option<(Timestamp, Timestamp)>, at: Timestamp) {
-    let (first, last) = span.get_or_insert((at, at));
-    *first = (*first).min(at);
-    *last = (*last).max(at);
 }
