@@ -114,7 +114,9 @@ impl Arrival {
         match &packet.transport {
             Transport::Tcp(tcp) => {
                 let mut segment = Segment::plain(seen, tcp);
-                segment.take_options(tcp);
+                if !segment.is_plain(tcp) {
+                    segment.take_options(tcp);
+                }
                 Self::of(packet, FlowPacket::Tcp(segment))
             }
             Transport::Udp(_) => Self::of(packet, FlowPacket::Udp(Datagram { seen })),
