@@ -142,7 +142,11 @@ impl Classifier {
     }
 
     /// Classifies a segment that does not start below `nxt`.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for nearly each segment, from one place"
+    )]
     fn in_sequence(&mut self, sent: Option<Sent>, segment: &Segment) -> Class {
         let ahead = sent.map_or(0, |sent| segment.start.since(sent.nxt));
         if !segment.is_numbered() {
@@ -153,13 +157,10 @@ impl Classifier {
         }
         let is_next = sent.is_some() && ahead == 0;
         if is_next && segment.seen.payload_bytes == 1 && self.is_window_closed() {
-            // The receiver may drop the byte. The sender then transmits it again, alone or with the
-            // data after it; neither is a retransmission.
-            self.disorder().window_probe_end = Some(segment.end());
-            return Class::WindowProbe;
+            return self.window_probe(segment);
         }
-        if ahead > 0 && !self.is_accepted_probe(segment.start) {
-            self.disorder().gap_left = Some(segment.seen.at);
+        if ahead > 0 {
+            self.leave_gap(segment);
         }
         self.go_on(segment);
         Class::New
@@ -216,11 +217,22 @@ impl Classifier {
         self.acked.is_some_and(|acked| acked.is_window_closed)
     }
 
-    /// True if an earlier window probe ends at `start`, so that there is no gap before `start`.
+    /// Records a byte that probes a closed window. The receiver may drop it. The sender then
+    /// transmits it again, alone or with the data after it; neither is a retransmission.
     #[cold]
-    fn is_accepted_probe(&self, start: StreamOffset) -> bool {
+    fn window_probe(&mut self, segment: &Segment) -> Class {
+        self.disorder().window_probe_end = Some(segment.end());
+        Class::WindowProbe
+    }
+
+    /// Records the gap before `segment`, unless an earlier window probe fills it.
+    #[cold]
+    fn leave_gap(&mut self, segment: &Segment) {
         let disorder = self.disorder.as_deref();
-        disorder.is_some_and(|disorder| disorder.window_probe_end == Some(start))
+        let probe_end = disorder.and_then(|disorder| disorder.window_probe_end);
+        if probe_end != Some(segment.start) {
+            self.disorder().gap_left = Some(segment.seen.at);
+        }
     }
 
     /// Advances `nxt` over a window probe that `ack` shows to be accepted.
