@@ -14,6 +14,9 @@ const LINUX_VARIANCE_MIN_MICROS: i64 = 200_000;
 /// Linux's maximum timeout (`TCP_RTO_MAX`).
 const LINUX_RTO_MAX: TimeDelta = TimeDelta::from_seconds(120);
 
+/// Number of doublings after which any timeout has reached its maximum.
+const MOST_DOUBLINGS: u32 = LINUX_RTO_MAX.as_nanos().ilog2() + 1;
+
 /// The estimator of RFC 6298.
 ///
 /// Values are scaled integers in nanoseconds, as RFC 6298 suggests, so a replay needs no floats.
@@ -100,7 +103,8 @@ impl Rfc6298Rto {
 pub struct LinuxRto {
     jiffy: TimeDelta,
     state: Option<LinuxState>,
-    rto: TimeDelta,
+    /// Number of times that the timeout expired since the last sample.
+    expiries: u32,
 }
 
 /// The kernel's fields, in microseconds.
@@ -132,7 +136,7 @@ impl LinuxRto {
         Self {
             jiffy,
             state: None,
-            rto: INITIAL_RTO,
+            expiries: 0,
         }
     }
 
@@ -140,6 +144,7 @@ impl LinuxRto {
     ///
     /// `snd_una` is the acknowledgment number of the sample's ACK, `snd_nxt` the end of the data
     /// sent so far. Negative values are ignored.
+    #[inline]
     pub fn sample(&mut self, rtt: TimeDelta, snd_una: StreamOffset, snd_nxt: StreamOffset) {
         if rtt < TimeDelta::ZERO {
             return;
@@ -150,13 +155,12 @@ impl LinuxRto {
             Some(state) => state.next(micros, snd_una, snd_nxt),
         };
         self.state = Some(state);
-        let rto = TimeDelta::from_micros((state.srtt >> 3) + state.rttvar);
-        self.rto = self.in_jiffies(rto).min(LINUX_RTO_MAX);
+        self.expiries = 0;
     }
 
     /// Doubles the timeout after it expired, until the next sample.
     pub fn back_off(&mut self) {
-        self.rto = (self.rto + self.rto).min(LINUX_RTO_MAX);
+        self.expiries = (self.expiries + 1).min(MOST_DOUBLINGS);
     }
 
     /// Smoothed round-trip time, `tcpi_rtt`; `None` before the first sample.
@@ -174,8 +178,15 @@ impl LinuxRto {
     }
 
     /// Retransmission timeout, `tcpi_rto`; one second before the first sample.
+    ///
+    /// Computed on demand: most samples are followed by no retransmission.
     pub fn rto(&self) -> TimeDelta {
-        self.rto
+        let rto = self.state.map_or(INITIAL_RTO, |state| {
+            let rto = TimeDelta::from_micros((state.srtt >> 3) + state.rttvar);
+            self.in_jiffies(rto).min(LINUX_RTO_MAX)
+        });
+        let doubled = rto.as_nanos().saturating_mul(1 << self.expiries);
+        TimeDelta::from_nanos(doubled).min(LINUX_RTO_MAX)
     }
 
     fn in_jiffies(&self, span: TimeDelta) -> TimeDelta {
