@@ -183,12 +183,14 @@ impl CeFeedback {
         }
         self.una = Some(ack);
         self.stamp = stamp.or(self.stamp);
-        let acknowledged = u64::try_from(ack.since(before)).unwrap_or(0);
-        let packets = acknowledged.div_ceil(u64::from(self.smss_bytes));
         match self.mode {
             EcnMode::NotEcn => 0,
             EcnMode::Classic => self.classic(segment.flags.ece()),
-            EcnMode::Accurate => self.accurate(segment, packets),
+            EcnMode::Accurate => {
+                let acknowledged = u64::try_from(ack.since(before)).unwrap_or(0);
+                let packets = acknowledged.div_ceil(u64::from(self.smss_bytes));
+                self.accurate(segment, packets)
+            }
         }
     }
 

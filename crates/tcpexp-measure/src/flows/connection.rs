@@ -1,6 +1,6 @@
 //! State of one live connection.
 
-use tcpexp_flow::{CeFeedback, Datagram, Direction, Flow, PathTimes, Segment};
+use tcpexp_flow::{CeFeedback, Datagram, Direction, EcnMode, Flow, PathTimes, Segment};
 use tcpexp_units::TimeDelta;
 
 use super::ending::Closing;
@@ -21,6 +21,8 @@ pub struct Connection {
     /// The minimum round-trip time from the capture to each direction's receiver and back, from the
     /// handshake or from ACKs of data.
     shortest: [Option<TimeDelta>; 2],
+    /// True if the ends negotiated to report no congestion marks.
+    is_without_ecn: bool,
 }
 
 impl Connection {
@@ -32,6 +34,7 @@ impl Connection {
             closing,
             halves,
             shortest,
+            is_without_ecn,
         } = self;
         let direction = segment.seen.direction;
         let opposite = direction.opposite();
@@ -46,6 +49,7 @@ impl Connection {
             halves[opposite.index()].time(rtt + to_sender.unwrap_or_default(), una);
         }
         if segment.flags.syn() && segment.flags.ack() {
+            *is_without_ecn = handshake.ecn.mode() == Some(EcnMode::NotEcn);
             expect_feedback(handshake, halves, segment);
         }
         let half = &mut halves[direction.index()];
@@ -71,7 +75,12 @@ impl Connection {
         let mut of = |direction: Direction| {
             let position = vantage.map(|vantage| vantage.of(direction));
             let offer = self.handshake.offers[direction.index()];
-            DirectionSummary::of(&mut self.halves[direction.index()], position, offer)
+            let half = &mut self.halves[direction.index()];
+            let mut summary = DirectionSummary::of(half, position, offer);
+            if self.is_without_ecn {
+                summary.ce_reported_packets = Some(0);
+            }
+            summary
         };
         ConnectionSummary {
             flow: flow.id,
@@ -107,7 +116,8 @@ fn expect_feedback(handshake: &Handshake, halves: &mut [Half; 2], syn_ack: &Segm
         let mss = handshake.offers[direction.opposite().index()].and_then(|offer| offer.mss);
         let smss_bytes = u32::from(mss.unwrap_or(DEFAULT_MSS));
         let is_by_client = direction == Direction::Reverse;
-        let mut feedback = CeFeedback::new(&handshake.ecn, is_by_client, smss_bytes);
+        let mut feedback = CeFeedback::new(&handshake.ecn, is_by_client, smss_bytes)
+            .filter(|_| handshake.ecn.mode() != Some(EcnMode::NotEcn));
         if let Some(feedback) = &mut feedback
             && direction != syn_ack.seen.direction
         {
