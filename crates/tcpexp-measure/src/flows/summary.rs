@@ -7,6 +7,7 @@ use tcpexp_metrics::RttSummary;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use super::half::{Counts, Half, Rare};
+use super::out_of_sequence::OutOfSequence;
 use super::{ByCause, Ending, Retransmitted};
 
 use crate::{Position, Vantage};
@@ -120,32 +121,36 @@ impl DirectionSummary {
             ..
         } = half.counts;
         let rtt = half.rtt.summary();
-        let nothing = Rare::default();
-        let rare = half.rarities().unwrap_or(&nothing);
-        let behind = &rare.out_of_sequence;
+        let rare = half.rarities();
+        let count = |of: fn(&Rare) -> u64| rare.map_or(0, of);
+        let out_of_sequence = rare.map(|rare| &rare.out_of_sequence);
+        let packets_of = |of: fn(&OutOfSequence, bool) -> u64| {
+            out_of_sequence.map_or(0, |counts| of(counts, at_sender))
+        };
+        let retransmitted = out_of_sequence.map(|counts| counts.retransmitted(at_sender));
         Self {
             packets,
             wire_bytes,
             ip_bytes,
             payload_bytes,
-            unique_bytes: payload_bytes - rare.repeated_bytes,
+            unique_bytes: payload_bytes - count(|rare| rare.repeated_bytes),
             data_packets,
             span: half.counts.span(),
             position,
             offer,
             largest_payload_bytes: (data_packets > 0).then_some(largest_payload_bytes),
-            retransmitted: behind.retransmitted(at_sender),
-            spurious_packets: behind.spurious(at_sender),
-            reordered_packets: behind.reordered(at_sender),
-            undecided_packets: behind.undecided(at_sender),
-            duplicate_packets: rare.copies,
-            keep_alive_packets: rare.keep_alives,
-            window_probe_packets: rare.window_probes,
-            duplicate_ack_packets: rare.duplicate_acks,
-            zero_window_packets: rare.zero_windows,
-            duplicate_sack_packets: rare.duplicate_sacks,
-            ce_packets: rare.ce_packets,
-            ce_bytes: rare.ce_bytes,
+            retransmitted: retransmitted.unwrap_or_default(),
+            spurious_packets: packets_of(OutOfSequence::spurious),
+            reordered_packets: packets_of(OutOfSequence::reordered),
+            undecided_packets: packets_of(OutOfSequence::undecided),
+            duplicate_packets: count(|rare| rare.copies),
+            keep_alive_packets: count(|rare| rare.keep_alives),
+            window_probe_packets: count(|rare| rare.window_probes),
+            duplicate_ack_packets: count(|rare| rare.duplicate_acks),
+            zero_window_packets: count(|rare| rare.zero_windows),
+            duplicate_sack_packets: count(|rare| rare.duplicate_sacks),
+            ce_packets: count(|rare| rare.ce_packets),
+            ce_bytes: count(|rare| rare.ce_bytes),
             ce_reported_packets: half.ce_reported_packets(),
             rtt,
         }
