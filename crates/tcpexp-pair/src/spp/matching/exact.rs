@@ -32,14 +32,18 @@ struct Departed {
     /// The earliest departure; once they are `ambiguous`, the latest.
     first: Departure,
     /// Later departures, rarely any; none once they are `ambiguous`. Boxed to keep the common case
-    /// small.
-    #[expect(
-        clippy::box_collection,
-        reason = "a third of the size of each of a million entries"
-    )]
-    more: Option<Box<VecDeque<Departure>>>,
+    /// small: a third of the size of each of a million entries.
+    more: Option<Box<Later>>,
     /// Number of packets if an arrival may be any of them, else 0.
     ambiguous: u64,
+}
+
+/// Identical packets after the first, in the order of the capture.
+#[derive(Clone, Debug, Default)]
+struct Later {
+    departures: VecDeque<Departure>,
+    /// True if a departure was added that is earlier than the one before it.
+    is_out_of_order: bool,
 }
 
 /// A packet that was given up, or several identical ones.
@@ -200,42 +204,48 @@ impl Departed {
 
     fn latest(&self) -> &Departure {
         let more = self.more.as_ref();
-        more.and_then(|more| more.back()).unwrap_or(&self.first)
+        more.and_then(|more| more.departures.back())
+            .unwrap_or(&self.first)
     }
 
     fn latest_mut(&mut self) -> &mut Departure {
         let more = self.more.as_mut();
-        more.and_then(|more| more.back_mut())
+        more.and_then(|more| more.departures.back_mut())
             .unwrap_or(&mut self.first)
     }
 
     fn second(&self) -> Option<&Departure> {
-        self.more.as_ref()?.front()
+        self.more.as_ref()?.departures.front()
     }
 
     fn take_second(&mut self) -> Option<Departure> {
-        self.more.as_mut()?.pop_front()
+        self.more.as_mut()?.departures.pop_front()
     }
 
-    /// Takes out the one packet with a plausible delay, if exactly one has; the flag is true if
-    /// none is left.
+    /// Takes out the one packet that may have arrived at `arrived`, if exactly one may; the flag is
+    /// true if none is left.
     fn take_only(&mut self, usual: &UsualOwds, arrived: Timestamp) -> (Option<Departure>, bool) {
-        let mut all = self.more.take().map_or_else(VecDeque::new, |more| *more);
-        all.push_front(self.first);
-        // Departures are in order of time.
-        let before = all.partition_point(|departure| usual.is_over(departure.at, arrived));
-        let near = before..all.len();
-        let mut places = near
-            .take_while(|&place| all[place].at <= usual.latest_departure(arrived))
-            .filter(|&place| usual.include(all[place].at, arrived));
-        let place = places.next().filter(|_| places.next().is_none());
-        let taken = place.and_then(|place| all.remove(place));
-        let Some(first) = all.pop_front() else {
-            return (taken, true);
+        let is_first = usual.include(self.first.at, arrived);
+        let Some(more) = self.more.as_deref_mut() else {
+            return (is_first.then_some(self.first), is_first);
         };
-        self.first = first;
-        self.more = (!all.is_empty()).then(|| Box::new(all));
-        (taken, false)
+        let mut places = more.plausible(usual, arrived);
+        let place = places.next();
+        let has_another = is_first && place.is_some() || places.next().is_some();
+        drop(places);
+        if has_another {
+            return (None, false);
+        }
+        if !is_first {
+            let taken = place.and_then(|place| more.departures.remove(place));
+            return (taken, false);
+        }
+        let taken = self.first;
+        match more.departures.pop_front() {
+            Some(second) => self.first = second,
+            None => return (Some(taken), true),
+        }
+        (Some(taken), false)
     }
 
     #[cold]
@@ -244,7 +254,10 @@ impl Departed {
             self.first = departure;
             self.ambiguous += 1;
         } else {
-            self.more.get_or_insert_default().push_back(departure);
+            let is_earlier = departure.at < self.latest().at;
+            let more = self.more.get_or_insert_default();
+            more.is_out_of_order |= is_earlier;
+            more.departures.push_back(departure);
         }
     }
 
@@ -252,6 +265,38 @@ impl Departed {
     #[cold]
     fn confuse(&mut self) {
         self.first = *self.latest();
-        self.ambiguous = 1 + self.more.take().map_or(0, |more| more.len() as u64);
+        self.ambiguous = 1 + self
+            .more
+            .take()
+            .map_or(0, |more| more.departures.len() as u64);
+    }
+}
+
+impl Later {
+    /// Places of the packets that may have arrived at `arrived`.
+    ///
+    /// Identical datagrams that no arrival takes out stay until the horizon, possibly a hundred
+    /// thousand of them, so those that left too early are skipped by binary search.
+    fn plausible(
+        &self,
+        usual: &UsualOwds,
+        arrived: Timestamp,
+    ) -> impl Iterator<Item = usize> + use<'_> {
+        let usual = *usual;
+        let from = if self.is_out_of_order {
+            0
+        } else {
+            self.departures
+                .partition_point(|departure| usual.is_too_early(departure.at, arrived))
+        };
+        let is_sorted = !self.is_out_of_order;
+        self.departures
+            .range(from..)
+            .zip(from..)
+            .take_while(move |(departure, _)| {
+                !is_sorted || !usual.is_too_late(departure.at, arrived)
+            })
+            .filter(move |(departure, _)| usual.include(departure.at, arrived))
+            .map(|(_, place)| place)
     }
 }

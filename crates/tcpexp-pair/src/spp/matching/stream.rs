@@ -150,6 +150,18 @@ impl UsualOwds {
         self.is_any && self.least <= owd && owd <= self.longest && self.not_before <= left
     }
 
+    /// True if a packet that left at `left`, or earlier, cannot have arrived at `arrived`.
+    #[inline]
+    pub(super) fn is_too_early(&self, left: Timestamp, arrived: Timestamp) -> bool {
+        arrived - left > self.longest
+    }
+
+    /// True if a packet that left at `left`, or later, cannot have arrived at `arrived`.
+    #[inline]
+    pub(super) fn is_too_late(&self, left: Timestamp, arrived: Timestamp) -> bool {
+        arrived - left < self.least
+    }
+
     /// Latest departure time of a packet that arrived at `arrived`.
     #[inline]
     pub(super) fn latest_departure(&self, arrived: Timestamp) -> Timestamp {
