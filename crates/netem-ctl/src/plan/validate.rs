@@ -23,11 +23,12 @@ pub(crate) fn check(all: &Bottleneck, router: &Router) -> Result<(), PlanError> 
         for (index, flow) in path.flows.iter().flatten().enumerate() {
             check_flow(direction, index, flow)?;
         }
-        if path.flows.iter().flatten().count() > MAX_FLOWS as usize {
+        let flows = path.flows.iter().flatten().count();
+        if flows > MAX_FLOWS as usize {
             return Err(PlanError::Value {
                 direction,
                 key: "flows",
-                value: "longer".into(),
+                value: format!("{flows} flows"),
                 expected: "at most 30 flows",
             });
         }

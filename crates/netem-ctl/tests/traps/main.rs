@@ -254,7 +254,7 @@ fn handles_are_hexadecimal_and_names_of_devices_are_short_enough() {
     let refusal = refused(&format!("{PLAIN}\n{flows}{flows}"), Os::Linux);
     assert_eq!(
         refusal,
-        "forward.flows is longer: expected 30 flows at the most"
+        "forward.flows is 60 flows: expected at most 30 flows"
     );
 }
 
