@@ -13,13 +13,12 @@ use tcpexp_table::{
 
 use crate::cwnd_chart::CwndChart;
 use crate::failure;
-use crate::flows::warn;
 use crate::progress::Progress;
-use crate::score::warn_of_logs;
 use crate::sender_args::{CwndArgs, LogFormat};
 use crate::shared_args::{SelectArgs, wrong_usage};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
+use crate::warnings;
 
 pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     if let Some(dst) = &args.dst {
@@ -51,7 +50,7 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     })?;
     drop(progress);
     for (info, capture) in infos.iter().zip(captures) {
-        warn(info, capture.name());
+        warnings::of_capture(info, capture.name());
     }
     if results.table.acks() == 0 {
         bail!(
@@ -131,7 +130,7 @@ impl<'a> Results<'a> {
     fn finish(mut self, truth: Option<Truth>) -> anyhow::Result<()> {
         let mut text = self.table.into_text(FLOW_TABLE_WIDTH);
         if let (Some(truth), Some(collected)) = (truth, self.collected) {
-            warn_of_logs(&truth);
+            warnings::of_truth(&truth);
             if let Some(chart) = &mut self.chart {
                 chart.add_truth(&truth.senders);
             }

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::{CaptureInfo, flows};
+use tcpexp::flows;
 use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_table::{ConnectionRow, FLOW_TABLE_WIDTH, TopConnections, connection_columns};
 
 use crate::progress::Progress;
 use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs};
 use crate::sheet::Sheet;
-use crate::{failure, report, shown};
+use crate::{report, shown, warnings};
 
 /// Summarise each connection of a capture
 ///
@@ -91,7 +91,7 @@ fn one(
         Ok::<(), anyhow::Error>(())
     })?;
     drop(progress);
-    warn(&info, path);
+    warnings::of_capture(&info, path);
     let mut text = table.into_text(FLOW_TABLE_WIDTH);
     let skipped = report::skipped(&info.tally);
     if !skipped.is_empty() && !args.output.quiet {
@@ -109,11 +109,4 @@ fn wants(args: &FlowsArgs, connection: &ConnectionSummary) -> bool {
         ..
     } = *connection;
     args.select.wants(flow, initiator, responder)
-}
-
-/// Prints the warnings about a capture.
-pub(crate) fn warn(info: &CaptureInfo, path: &Path) {
-    for warning in report::capture_warnings(info, path) {
-        failure::print_line(&format!("warning: {warning}"));
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::bail;
-use tcpexp::{LogFile, LogReport};
+use tcpexp::LogFile;
 use tcpexp_flow::FlowId;
 use tcpexp_logs::import::{Batch, Format, ImportedFlow, Report};
 use tcpexp_table::{
@@ -18,7 +18,7 @@ use crate::sender_args::ImportArgs;
 use crate::shared_args::wrong_usage;
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
-use crate::{failure, report};
+use crate::{report, warnings};
 
 pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<()> {
     match args.log_format.of_import() {
@@ -41,7 +41,7 @@ fn senders(args: &ImportArgs, format: Format) -> anyhow::Result<()> {
     let log = LogFile::open(&args.log)?;
     let name = log.name().display().to_string();
     let report = log.read(format, |batch| results.take(batch))?;
-    warn(&report, &name);
+    warnings::of_log(&report, &name);
     let text = results.table.into_text(args.limit, FLOW_TABLE_WIDTH);
     let events = results.events.map(SideTable::complete).transpose()?;
     results
@@ -116,7 +116,7 @@ fn intervals(args: &ImportArgs) -> anyhow::Result<()> {
     if report.lines.used == 0 {
         bail!("{name} has no intervals");
     }
-    warn(&report, &name);
+    warnings::of_log(&report, &name);
     let text = table.into_text(args.limit, FLOW_TABLE_WIDTH);
     sheet.finish(&with_remarks(args, text, &report.lines))
 }
@@ -136,16 +136,6 @@ impl Labels {
     fn of(&self, flow: FlowId) -> Arc<SenderLabel> {
         let label = self.0.get(&flow);
         Arc::clone(label.expect("a flow stands no later than its first row"))
-    }
-}
-
-/// Prints the warnings about a log.
-pub(crate) fn warn(report: &LogReport, name: &str) {
-    if report.breaks_off {
-        failure::print_line(&format!(
-            "warning: {name}: compressed data ends early, after line {}; the lines before it were used",
-            report.lines.lines
-        ));
     }
 }
 

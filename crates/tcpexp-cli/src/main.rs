@@ -41,6 +41,7 @@ mod sweep_netns;
 mod sweep_progress;
 mod throughput;
 mod values;
+mod warnings;
 
 use std::process::ExitCode;
 

@@ -5,21 +5,20 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use tcpexp::{
-    CwndOptions, Truth, logged_drops, logged_senders, loss_score, reconstructed_senders,
-    sender_table, tabled_senders,
+    CwndOptions, logged_drops, logged_senders, loss_score, reconstructed_senders, sender_table,
+    tabled_senders,
 };
 use tcpexp_logs::score::{NamedRecord, Options, SenderScore, score_all};
 use tcpexp_table::{
     ScoredPath, ScoredRow, ScoredSender, loss_score_text, score_columns, score_text,
 };
 
-use crate::flows::warn;
-use crate::import;
 use crate::progress::Progress;
 use crate::score_pairs::{Found, LoggedPath, Pair, found};
 use crate::sender_args::{LogFormat, PositionArg, ScoreArgs};
 use crate::shared_args::wrong_usage;
 use crate::sheet::Sheet;
+use crate::warnings;
 
 /// Number of passes over a source capture to find the losses on the path.
 const LOSS_PASSES: u64 = 3;
@@ -42,7 +41,7 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
     for pair in pairs {
         let reconstructed = reconstructed(args, &pair)?;
         let truth = logged_senders(&pair.truth, args.truth_format.map(LogFormat::of_import))?;
-        warn_of_logs(&truth);
+        warnings::of_truth(&truth);
         let scores = score_all(&reconstructed, &truth.senders, Options::default());
         sheet.add(rows(&pair, &scores))?;
         all.extend(scores.into_iter().map(|score| ScoredSender {
@@ -85,7 +84,7 @@ fn scored_path(
     let (score, infos) = loss_score(&from, &to, args.reading.tunnels(), &logged)?;
     drop(progress);
     for (info, path) in infos.iter().zip([&src, &dst]) {
-        warn(info, path);
+        warnings::of_capture(info, path);
     }
     let reconstructed: Arc<str> = format!("{},{}", src.display(), dst.display()).into();
     let truth: Arc<str> = drops.display().to_string().into();
@@ -113,15 +112,8 @@ fn reconstructed(args: &ScoreArgs, pair: &Pair) -> anyhow::Result<Vec<NamedRecor
     let options = CwndOptions::from(args.sender.options()).tunnels(args.reading.tunnels());
     let (senders, info) = reconstructed_senders(&recording, &options)?;
     drop(progress);
-    warn(&info, path);
+    warnings::of_capture(&info, path);
     Ok(senders)
-}
-
-/// Prints the warnings about the logs of a truth.
-pub(crate) fn warn_of_logs(truth: &Truth) {
-    for (path, report) in &truth.logs {
-        import::warn(report, &path.display().to_string());
-    }
 }
 
 fn rows(pair: &Pair, scores: &[SenderScore]) -> Vec<ScoredRow> {

@@ -13,11 +13,11 @@ use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
 use tcpexp_table::{FLOW_TABLE_WIDTH, FlowLabel, Labelled, TopSingleRtt, single_rtt_columns};
 use tcpexp_units::Timestamp;
 
-use crate::flows::warn;
 use crate::picture::Chart;
 use crate::progress::Progress;
 use crate::rtt_args::RttArgs;
 use crate::sheet::Sheet;
+use crate::warnings;
 
 pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     if args.live {
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
         rows.into_iter().try_for_each(|row| results.take(args, row))
     })?;
     drop(progress);
-    warn(&info, &args.src);
+    warnings::of_capture(&info, &args.src);
     if results.samples == 0 {
         let flow = &args.select.flow;
         let why = match (flow.is_empty(), results.chosen) {
@@ -161,6 +161,6 @@ fn live(args: &RttArgs) -> anyhow::Result<()> {
         }
         Ok::<(), anyhow::Error>(())
     })?;
-    warn(&info, name);
+    warnings::of_capture(&info, name);
     Ok(())
 }

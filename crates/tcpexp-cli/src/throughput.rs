@@ -12,7 +12,6 @@ use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputBin, ThroughputRow}
 use tcpexp_table::{BinRow, FLOW_TABLE_WIDTH, FlowLabel, TopThroughput, throughput_columns};
 use tcpexp_units::TimeDelta;
 
-use crate::flows::warn;
 use crate::picture::Picture;
 use crate::progress::Progress;
 use crate::rate_chart::RateChart;
@@ -20,6 +19,7 @@ use crate::report;
 use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, wrong_usage};
 use crate::sheet::Sheet;
 use crate::values::{parse_origin, parse_rate, parse_time};
+use crate::warnings;
 
 /// Number of empty rows (about 500 MB of CSV) above which a nearly empty capture is rejected.
 const MAX_EMPTY_ROWS: u64 = 5_000_000;
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     let progress = Progress::watch(&[&recording], 1, args.output.quiet);
     let report = throughput(&recording, &options, |row| results.take(args, &row))?;
     drop(progress);
-    warn(&report.capture, &args.capture);
+    warnings::of_capture(&report.capture, &args.capture);
     if results.found == 0 {
         bail!(
             "no flow in {} matches {}",

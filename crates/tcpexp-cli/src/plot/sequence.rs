@@ -11,9 +11,9 @@ use tcpexp_measure::sequence::{SequenceMark, SequenceRow};
 
 use super::ChartKind;
 use super::figure::FigureArgs;
-use crate::flows::warn;
 use crate::progress::Progress;
 use crate::shared_args::{ReadArgs, is_wanted};
+use crate::warnings;
 
 /// Sequence numbers over time: data, retransmissions, acknowledgments, SACK blocks, receive window
 ///
@@ -64,7 +64,7 @@ impl ChartKind for SequenceArgs {
             Ok::<(), anyhow::Error>(())
         })?;
         drop(progress);
-        warn(&info, &self.capture);
+        warnings::of_capture(&info, &self.capture);
         let Some(rows) = rows.into_values().max_by_key(|rows| data_bytes(rows)) else {
             bail!(
                 "no TCP data in {} belongs to the selected flows",

@@ -1,0 +1,31 @@
+//! Warnings about captures and logs that several commands read.
+
+use std::path::Path;
+
+use tcpexp::{CaptureInfo, LogReport, Truth};
+
+use crate::{failure, report};
+
+/// Prints the warnings about a capture.
+pub(crate) fn of_capture(info: &CaptureInfo, path: &Path) {
+    for warning in report::capture_warnings(info, path) {
+        failure::print_line(&format!("warning: {warning}"));
+    }
+}
+
+/// Prints the warnings about a log.
+pub(crate) fn of_log(report: &LogReport, name: &str) {
+    if report.breaks_off {
+        failure::print_line(&format!(
+            "warning: {name}: compressed data ends early, after line {}; the lines before it were used",
+            report.lines.lines
+        ));
+    }
+}
+
+/// Prints the warnings about the logs of a truth.
+pub(crate) fn of_truth(truth: &Truth) {
+    for (path, report) in &truth.logs {
+        of_log(report, &path.display().to_string());
+    }
+}
