@@ -5,8 +5,12 @@ use std::process::ExitCode;
 
 use tcpexp_sweep::SweepError;
 
-use crate::lab::Ended;
 use crate::shown;
+
+/// The command in the guest failed and has already printed its own message.
+#[derive(Debug, thiserror::Error)]
+#[error("the command in the guest exited with {0}")]
+pub(crate) struct EndedInGuest(pub(crate) u8);
 
 /// Maps an outcome to the exit code: 0 for success or a closed pipe, 1 for a failure, 2 for wrong
 /// arguments. A command in a guest determines its own exit code.
@@ -22,7 +26,7 @@ pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
         // Requested help is not a failure.
         return ExitCode::from(if wrong.use_stderr() { 2 } else { 0 });
     }
-    if let Some(Ended(code)) = error.downcast_ref() {
+    if let Some(EndedInGuest(code)) = error.downcast_ref() {
         return ExitCode::from(*code);
     }
     report(&error);

@@ -10,6 +10,7 @@ use clap::Subcommand;
 use tcpexp_lab::doctor::{self, Finding};
 use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource, MAX_HOSTS, Shape};
 
+use crate::failure::EndedInGuest;
 use crate::shown;
 
 /// Run commands in a virtual testbed, in virtual time
@@ -89,11 +90,6 @@ struct DoctorArgs {
     #[command(flatten)]
     image: ImageArgs,
 }
-
-/// The command in the guest failed and has already printed its own message.
-#[derive(Debug, thiserror::Error)]
-#[error("the command in the guest exited with {0}")]
-pub(crate) struct Ended(pub(crate) u8);
 
 /// Options of the image.
 #[derive(clap::Args)]
@@ -182,7 +178,7 @@ fn examine(args: &DoctorArgs) -> anyhow::Result<()> {
     if findings.iter().all(Finding::is_fine) {
         Ok(())
     } else {
-        Err(Ended(1).into())
+        Err(EndedInGuest(1).into())
     }
 }
 
@@ -193,7 +189,7 @@ fn boot(args: &ImageArgs, job: &Job, limit: Option<Duration>) -> anyhow::Result<
     if code == 0 {
         Ok(())
     } else {
-        Err(Ended(code).into())
+        Err(EndedInGuest(code).into())
     }
 }
 
