@@ -316,6 +316,10 @@ fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
             report.totals.across_steps,
             "packets and pairs across a clock step",
         ),
+        (
+            report.totals.uncertain,
+            "pairs whose clocks are too inaccurate for their round-trip time",
+        ),
     ];
     let mut heading = "not used";
     for (count, what) in reasons.iter().filter(|(count, _)| *count > 0) {

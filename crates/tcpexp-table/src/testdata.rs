@@ -86,6 +86,7 @@ pub(crate) fn sample(flow: u32, index: i64) -> RttSample {
         reference,
         time: Timestamp::from_nanos(1_767_225_609_778_130_000 + index * 2_000_003),
         rtt: TimeDelta::from_nanos(owd_out + owd_back),
+        rtt_error: TimeDelta::from_nanos(2_000 + index % 3),
         turnaround: TimeDelta::from_nanos(15_000 + index % 7),
         owd_out: TimeDelta::from_nanos(owd_out),
         owd_back: TimeDelta::from_nanos(owd_back),

@@ -208,6 +208,13 @@ impl<'a> Records<'a> {
             let gained = i64::try_from(gained / 1_000_000_000_000).unwrap();
             expected += TimeDelta::from_nanos(gained);
         }
+        // Without a step, the stated error holds. Skew and its removal are rounded to nanoseconds.
+        let off = (sample.rtt - expected).abs();
+        assert!(
+            self.scenario.clock_step.is_some()
+                || off <= sample.rtt_error + TimeDelta::from_nanos(4),
+            "{sample:?} should be {expected}"
+        );
         let skew = measured.report.clock.skew();
         if !skew.detected {
             assert_eq!(sample.rtt, sample.owd_out + sample.owd_back, "{sample:?}");

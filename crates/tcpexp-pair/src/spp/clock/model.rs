@@ -19,6 +19,9 @@ use crate::spp::point::Point;
 /// Number of rounds, since step sizes depend on the skew and the skew depends on step sizes.
 const ROUNDS_WITH_STEPS: usize = 3;
 
+/// Maximum error of an oscillator (1000 ppm), in parts per trillion.
+const PLAUSIBLE_PPT: i64 = TRILLION / 1_000;
+
 /// Offset, skew and steps between the clocks of two captures.
 #[derive(Clone, Debug)]
 pub struct ClockModel {
@@ -28,6 +31,8 @@ pub struct ClockModel {
     steps: Vec<ClockStep>,
     suspected_steps: Vec<ClockStep>,
     readers: [TimelineReader; 2],
+    /// Maximum error of the relative rate after the detected skew is removed.
+    rate_error: Rate,
     /// Errors of delays on the timeline other than the error of the offset.
     pub(in crate::spp) delay_error: DelayError,
 }
@@ -91,6 +96,7 @@ impl ClockModel {
             steps: certain,
             suspected_steps,
             readers,
+            rate_error: rate_error(skew),
             delay_error,
         })
     }
@@ -163,6 +169,18 @@ impl ClockModel {
         self.delay_error.coarseness()
     }
 
+    /// Maximum error of a round-trip time with this `turnaround`, as far as the clocks cause it.
+    ///
+    /// Each of the two differences of times is exact to one tick of its clock. The relative rate of
+    /// the clocks is known to the uncertainty of the skew, which acts over the turnaround; without
+    /// an estimate it is at most 1000 ppm, the error of the worst oscillators. Nothing is measured
+    /// across clock steps. A step that queues hide is not part of this error.
+    #[inline]
+    pub fn rtt_error(&self, turnaround: TimeDelta) -> TimeDelta {
+        let [src, dst] = self.delay_error.ticks;
+        src + dst + self.rate_error.share(turnaround).abs()
+    }
+
     /// Share of a raw round-trip time that is due to skew: `rtt = raw - share`.
     ///
     /// A raw round-trip time is the time between two packets at the near point minus the
@@ -177,6 +195,21 @@ impl ClockModel {
             Point::Src => Rate::of(ppt, TRILLION).share(turnaround),
         }
     }
+}
+
+/// Maximum error of the relative rate after the detected skew is removed.
+fn rate_error(skew: SkewEstimate) -> Rate {
+    let estimated = skew
+        .uncertainty
+        .map(|uncertainty| uncertainty.as_ppt().abs());
+    // Within the uncertainty there may be a skew that was not detected.
+    let undetected_ppt = if skew.detected {
+        0
+    } else {
+        skew.skew.as_ppt().abs()
+    };
+    let off_ppt = estimated.map_or(PLAUSIBLE_PPT, |ppt| ppt.saturating_add(undetected_ppt));
+    Rate::of(off_ppt.min(PLAUSIBLE_PPT), TRILLION)
 }
 
 /// The skew to correct for: zero unless detected.

@@ -14,6 +14,10 @@ use tcpexp_flow::{Direction, Protocol};
 use tcpexp_metrics::Quantiles;
 use tcpexp_units::{TimeDelta, Timestamp};
 
+/// A round-trip time with at most this error is reported, even if it is smaller: idle hosts delay
+/// packets as much, and the reader sees the error.
+const SMALL_ERROR: TimeDelta = TimeDelta::from_micros(100);
+
 /// State of a live flow. There may be a million of them.
 #[derive(Debug)]
 pub(in crate::spp) struct Pair {
@@ -175,7 +179,8 @@ impl Pair {
         (outcome, ranges.packets_in(sighting.mark.length))
     }
 
-    /// Builds the sample of two packets; the first went in `direction`.
+    /// Builds the sample of two packets; the first went in `direction`. Returns `None` if the error
+    /// may exceed the round-trip time.
     pub(in crate::spp) fn sample(
         &mut self,
         direction: Direction,
@@ -183,7 +188,7 @@ impl Pair {
         outward: &Crossed,
         homeward: &Crossed,
         setting: &Setting,
-    ) -> RttSample {
+    ) -> Option<RttSample> {
         let far = reference.opposite();
         let out = match reference {
             Point::Src => PathDirection::Out,
@@ -192,17 +197,22 @@ impl Pair {
         let turnaround = homeward.time_at(far) - outward.time_at(far);
         let elapsed = homeward.time_at(reference) - outward.time_at(reference);
         let rtt = elapsed - turnaround - setting.clock.skew_share(far, turnaround);
+        let rtt_error = setting.clock.rtt_error(turnaround);
+        if rtt_error > rtt.max(SMALL_ERROR) {
+            return None;
+        }
         self.rtt[direction.index()].add(rtt);
-        RttSample {
+        Some(RttSample {
             flow: self.flow.flow,
             direction,
             reference,
             time: outward.time_at(reference),
             rtt,
+            rtt_error,
             turnaround,
             owd_out: outward.raw_owd(out),
             owd_back: homeward.raw_owd(out.opposite()),
-        }
+        })
     }
 
     /// Gives up data that left before `horizon` and adds missing data to `outcomes` if requested.

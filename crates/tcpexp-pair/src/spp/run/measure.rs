@@ -61,6 +61,8 @@ pub struct Totals {
     pub flows_shed: [u32; 2],
     /// Number of packets and pairs not used because a clock step lies between their timestamps.
     pub across_steps: u64,
+    /// Number of pairs not used because the error of the round-trip time may exceed it.
+    pub uncertain: u64,
     /// Smallest one-way delay of all packets on the timeline, by
     /// [`PathDirection::index`](crate::spp::PathDirection::index); `None` without matched packets.
     pub least_owd: [Option<TimeDelta>; 2],
@@ -265,6 +267,7 @@ impl Run {
             batch.ended.append(&mut yielded.ended);
             batch.outcomes.append(&mut yielded.outcomes);
             self.totals.across_steps += yielded.across_steps;
+            self.totals.uncertain += yielded.uncertain;
             for (unseen, yielded) in self.totals.unseen.iter_mut().zip(yielded.unseen) {
                 *unseen += yielded;
             }

@@ -52,6 +52,8 @@ pub(in crate::spp) struct Yield {
     pub(in crate::spp) ended: Vec<FlowSummary>,
     /// Number of packets and pairs not used because a clock step lies between their timestamps.
     pub(in crate::spp) across_steps: u64,
+    /// Number of pairs not used because the error of the round-trip time may exceed it.
+    pub(in crate::spp) uncertain: u64,
     /// First and last departure time among matched packets, by [`PathDirection::index`].
     pub(in crate::spp) proven: [Option<(Timestamp, Timestamp)>; 2],
     /// Number of packets that arrived but were not captured upstream, by [`Point::index`] of the
@@ -358,8 +360,10 @@ impl Shard {
                 continue;
             }
             let direction = direction.opposite();
-            let sample = pair.sample(direction, reference, &outward, homeward, setting);
-            self.yields.samples.push((homeward.arrived, sample));
+            match pair.sample(direction, reference, &outward, homeward, setting) {
+                Some(sample) => self.yields.samples.push((homeward.arrived, sample)),
+                None => self.yields.uncertain += 1,
+            }
         }
     }
 }
