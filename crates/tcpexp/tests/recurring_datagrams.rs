@@ -1,4 +1,4 @@
-//! Datagrams equal in all fields are matched where their spacing tells them apart, and never wrongly.
+//! Datagrams equal in all fields are matched where their spacing distinguishes them, and never wrongly.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test and says why")]
 

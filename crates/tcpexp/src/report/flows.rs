@@ -51,7 +51,7 @@ pub(super) const NUMBERS: [(&str, &str, f64, &str); 6] = [
         "retransmitted_packets",
         "retransmitted_packets",
         1.0,
-        "Packets sent again.",
+        "Retransmitted packets.",
     ),
 ];
 

@@ -76,7 +76,7 @@ pub struct Alignment {
     pub(in crate::spp) doubles: [bool; 2],
     /// Flows with recurring datagrams, by [`Point::index`].
     pub(in crate::spp) recurrences: [Recurrences; 2],
-    /// Delays on the timeline of recurring datagrams that their spacing tells apart.
+    /// Delays on the timeline of recurring datagrams that their spacing distinguishes.
     pub(in crate::spp) spaced: HashMap<Ends, SpacedOwds, FixedState>,
 }
 
@@ -301,7 +301,7 @@ fn on_timeline(crossings: &[Crossing], clock: &ClockModel) -> Vec<Crossing> {
     placed.collect()
 }
 
-/// Delays on the timeline of the streams that their spacing tells apart, by sender and receiver.
+/// Delays on the timeline of the streams that their spacing distinguishes, by sender and receiver.
 fn owds_of(
     spaced: &[Spaced],
     sides: &Sides,

@@ -51,14 +51,14 @@ pub(super) struct Departures {
     kept: usize,
 }
 
-/// Delays on the timeline at which recurring datagrams of a stream are told apart.
+/// Delays on the timeline at which recurring datagrams of a stream are distinguishable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spp) struct SpacedOwds {
     pub(in crate::spp) least: TimeDelta,
     pub(in crate::spp) most: TimeDelta,
 }
 
-/// Recurring datagrams of one direction of a flow that their spacing tells apart.
+/// Recurring datagrams of one direction of a flow that their spacing distinguishes.
 #[derive(Debug)]
 pub(super) struct Spaced {
     pub(super) ends: Ends,
@@ -103,7 +103,7 @@ impl Spaced {
             .filter_map(|width_ns| Some((shifts.only_one(width_ns)?, width_ns)))
             .collect();
         let most = found.iter().map(|(shift, _)| shift.matched).max()?;
-        // A narrow window tells more spacings apart; a wide one keeps delayed datagrams.
+        // A narrow window distinguishes more spacings; a wide one keeps delayed datagrams.
         let (shift, width_ns) = found
             .into_iter()
             .rfind(|(shift, _)| shift.matched * 10 >= most * 9)?;

@@ -34,7 +34,7 @@ pub(in crate::spp) struct Setting {
     pub(in crate::spp) misses: [bool; 2],
     /// Flows with recurring datagrams, by [`Point::index`](crate::spp::Point::index).
     recurrences: [Recurrences; 2],
-    /// Delays of recurring datagrams that their spacing tells apart.
+    /// Delays of recurring datagrams that their spacing distinguishes.
     spaced: HashMap<Ends, SpacedOwds, FixedState>,
     /// True if the path preserves UDP checksums.
     keeps_checksums: bool,
@@ -127,7 +127,7 @@ impl Setting {
         needed.then(|| Box::new([spacing(&streams[0]), spacing(&streams[1])]))
     }
 
-    /// Delays of recurring datagrams that their spacing tells apart.
+    /// Delays of recurring datagrams that their spacing distinguishes.
     fn spaced_owds(&self, flow: &PairedFlow, direction: Direction) -> Option<SpacedOwds> {
         let ends = ends(direction, (flow.initiator, flow.responder));
         // The first pass compares flows with the same endpoints.

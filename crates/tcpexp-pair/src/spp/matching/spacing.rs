@@ -1,4 +1,4 @@
-//! Which recurring datagrams their spacing tells apart.
+//! Recurring datagrams that their spacing distinguishes.
 //!
 //! The first pass learned the window of delays of a stream and showed that the times between its
 //! datagrams do not repeat. An arrival may then be the one departure whose delay lies in the

@@ -14,7 +14,7 @@ pub(in crate::spp) struct Stream {
     is_tcp: bool,
     /// Shortest time until a datagram recurs; `None` if none recurs.
     period: Option<TimeDelta>,
-    /// Delays of recurring datagrams that their spacing tells apart.
+    /// Delays of recurring datagrams that their spacing distinguishes.
     spaced: Option<SpacedOwds>,
     /// Latest departure time among matched packets.
     latest_departure: Timestamp,

@@ -35,7 +35,7 @@ pub(in crate::spp) struct Pair {
     pub(in crate::spp) ranges: Option<Box<[Ranges; 2]>>,
     /// By [`Direction::index`] of the data; only for TCP, and only if outcomes are requested.
     evidence: Option<Box<[Evidence; 2]>>,
-    /// By [`Direction::index`]; only for recurring datagrams that their spacing tells apart.
+    /// By [`Direction::index`]; only for recurring datagrams that their spacing distinguishes.
     pub(in crate::spp) spacings: Option<Box<[Option<Spacing>; 2]>>,
     /// By [`Point::index`] of the point where the pairs start and end.
     pub(in crate::spp) pairings: [Pairing; 2],
