@@ -16,8 +16,9 @@
 //! one of the two lost, or sent while a capture was not running. Identical packets in flight are
 //! not used. A packet that may be identical to an unseen one is used only if its connection was
 //! captured from the SYN or for longer than a packet stays in flight, and if unique packets
-//! establish the clock offset. All other packets of this kind count as ambiguous. Known limitation:
-//! two packets of one flow whose random IP IDs collide.
+//! establish the clock offset. Equal datagrams are used if the times between them vary, so that one
+//! shift alone explains the arrivals. All other packets of this kind count as ambiguous. Known
+//! limitation: two packets of one flow whose random IP IDs collide.
 
 mod alignment;
 mod clock;
