@@ -61,6 +61,7 @@ pub struct Percentile {
 
 impl Percentile {
     /// Percentile of the `percent`-th percentile, 0 to 100, of `count` values; `None` of no values.
+    #[inline]
     pub fn of(percent: u8, count: u64) -> Option<Self> {
         let last = count.checked_sub(1)?;
         let percent = u64::from(percent.min(100));
@@ -74,6 +75,7 @@ impl Percentile {
 
     /// The percentile between the values at [`Self::rank`] and the rank after it, rounded to the
     /// nearest whole number, halves up.
+    #[inline]
     pub fn between(self, low: i64, high: i64) -> i64 {
         // Spans of the usual length need no 128-bit division, which takes ten times as long.
         let distance = high.checked_sub(low).map(u32::try_from);

@@ -108,15 +108,19 @@ impl Quantiles {
     /// The quantiles that tables show; `None` before the first value.
     pub fn summary(&mut self) -> Option<RttSummary> {
         self.sort();
-        Some(RttSummary {
-            samples: self.count(),
-            min: self.sorted_rank(1)?,
-            p5: self.sorted_quantile(5)?,
-            median: self.sorted_quantile(50)?,
-            p95: self.sorted_quantile(95)?,
-            p99: self.sorted_quantile(99)?,
-            max: self.sorted_rank(self.count())?,
-        })
+        let samples = self.count();
+        // Most collections are few short spans, and there may be two for each of a million
+        // connections: decide once how they are stored.
+        if let Values::Exact(exact) = &self.0
+            && let Some(sorted) = exact.short()
+        {
+            let place = |rank: u64| usize::try_from(rank - 1).ok();
+            return RttSummary::of(samples, |rank| {
+                let nanos = *sorted.get(place(rank)?)?;
+                Some(TimeDelta::from_nanos(nanos.into()))
+            });
+        }
+        RttSummary::of(samples, |rank| self.sorted_rank(rank))
     }
 
     /// The empirical distribution in at most `steps` steps: values with the fraction of all values
@@ -147,14 +151,7 @@ impl Quantiles {
     }
 
     fn sorted_quantile(&self, percent: u8) -> Option<TimeDelta> {
-        let position = Percentile::of(percent, self.count())?;
-        let low = self.sorted_rank(position.rank)?;
-        if position.hundredths == 0 {
-            return Some(low);
-        }
-        let high = self.sorted_rank(position.rank + 1)?;
-        let nanos = position.between(low.as_nanos(), high.as_nanos());
-        Some(TimeDelta::from_nanos(nanos))
+        quantile_of(percent, self.count(), |rank| self.sorted_rank(rank))
     }
 
     /// The value at `rank`, counted from 1, of all values in order.
@@ -173,6 +170,44 @@ impl Quantiles {
             exact.sort();
         }
     }
+}
+
+impl RttSummary {
+    /// Summary of `samples` values; `at_rank` returns the value at a rank, counted from 1.
+    #[inline]
+    fn of(samples: u64, at_rank: impl Fn(u64) -> Option<TimeDelta>) -> Option<Self> {
+        let quantile = |percent| quantile_of(percent, samples, &at_rank);
+        if samples == 0 {
+            return None;
+        }
+        Some(Self {
+            samples,
+            min: at_rank(1)?,
+            p5: quantile(5)?,
+            median: quantile(50)?,
+            p95: quantile(95)?,
+            p99: quantile(99)?,
+            max: at_rank(samples)?,
+        })
+    }
+}
+
+/// The `percent`-th percentile of `count` values; `at_rank` returns the value at a rank, counted
+/// from 1.
+#[inline]
+fn quantile_of(
+    percent: u8,
+    count: u64,
+    at_rank: impl Fn(u64) -> Option<TimeDelta>,
+) -> Option<TimeDelta> {
+    let position = Percentile::of(percent, count)?;
+    let low = at_rank(position.rank)?;
+    if position.hundredths == 0 {
+        return Some(low);
+    }
+    let high = at_rank(position.rank + 1)?;
+    let nanos = position.between(low.as_nanos(), high.as_nanos());
+    Some(TimeDelta::from_nanos(nanos))
 }
 
 impl Folded {

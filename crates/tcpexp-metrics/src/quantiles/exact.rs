@@ -70,6 +70,15 @@ impl Exact {
         (0..self.len()).filter_map(|place| self.get(place))
     }
 
+    /// All values in nanoseconds, once sorted; `None` if one needs more than 32 bits.
+    pub(super) fn short(&self) -> Option<&[u32]> {
+        match self {
+            Self::Short(short) if short.older.is_empty() => Some(short.latest()),
+            Self::Short(short) if short.latest_count == 0 => Some(&short.older),
+            Self::Short(_) | Self::Long(_) => None,
+        }
+    }
+
     pub(super) fn sort(&mut self) {
         match self {
             Self::Short(short) => short.sort(),
