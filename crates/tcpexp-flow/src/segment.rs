@@ -233,7 +233,10 @@ impl Segment {
     fn take_options(&mut self, tcp: &Tcp<'_>) {
         let options = &tcp.options;
         self.timestamps = options.timestamps();
-        self.echoed_ce_bytes = options.accurate_ecn_ce_bytes();
+        // `CeFeedback` uses no counter of a SYN.
+        if !tcp.flags.syn() {
+            self.echoed_ce_bytes = options.accurate_ecn_ce_bytes();
+        }
         self.syn = tcp.flags.syn().then(|| SynOptions {
             mss: options.mss(),
             window_scale: options.window_scale(),
