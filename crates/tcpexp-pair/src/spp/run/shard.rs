@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::spp::alignment::COPY_GAP;
 use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, Found};
 use crate::spp::matching::{Departure, Fate, InFlight, Outcome, PacketOutcome, Setting, widen};
@@ -221,10 +222,15 @@ impl Shard {
             |event: &&Event| now == Timestamp::MAX || event.sighting.at <= now - setting.slack();
         let due = arrivals.iter().take_while(is_due).count();
         let mut passages = Vec::with_capacity(due);
+        // A capture that records each packet twice shows a second arrival of each.
+        let doubles = setting.doubles[path_direction.upstream().opposite().index()];
         for (place, event) in arrivals.range(..due).enumerate() {
             let later = arrivals.range(place + 1..arrivals.len().min(place + 1 + LOOK_AHEAD));
-            let is_alone = !event.sighting.mark.may_have_twin()
-                || later.into_iter().all(|later| !event.is_identical(later));
+            let is_twin = |later: &Event| {
+                let gap = later.sighting.at - event.sighting.at;
+                event.is_identical(later) && !(doubles && gap < COPY_GAP)
+            };
+            let is_alone = !event.sighting.mark.may_have_twin() || !later.into_iter().any(is_twin);
             let Some(departure) = self.arrive(event, is_alone, setting) else {
                 continue;
             };
