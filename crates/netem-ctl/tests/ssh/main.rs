@@ -104,6 +104,9 @@ fn refusal(config: &std::path::Path, patience: Duration) -> String {
 
 #[test]
 fn a_refused_connection_is_reported_in_one_line() {
+    if !tcpexp_testkit::has_programs(&["ssh"]) {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("config");
     fs::write(&config, client(folder.path(), free_port())).unwrap();
@@ -126,6 +129,9 @@ fn a_refused_connection_is_reported_in_one_line() {
 
 #[test]
 fn an_unresponsive_host_is_reported_in_one_line_within_the_timeout() {
+    if !tcpexp_testkit::has_programs(&["ssh"]) {
+        return;
+    }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || listener.incoming().map(Result::unwrap).collect::<Vec<_>>());
