@@ -36,6 +36,9 @@ fn free_port() -> u16 {
 
 #[test]
 fn each_unreachable_host_has_a_line() {
+    if !tcpexp_testkit::has_programs(&["ssh"]) {
+        return;
+    }
     let bench = Bench::new();
     bench.write("plan.toml", PLAN);
     // Accepts the connection and then sends nothing.

@@ -8,9 +8,10 @@ use foldhash::fast::FixedState;
 use tcpexp_units::{TimeDelta, Timestamp};
 use thiserror::Error;
 
+use super::fields::Ends;
 use super::identification::{Field, Identification};
 use super::progress::advancing;
-use super::repeats::{Ends, Recurrences};
+use super::repeats::Recurrences;
 use super::shift::Shifts;
 use super::sides::Sides;
 use super::sketch::Sketched;

@@ -92,6 +92,9 @@ pub(in crate::spp) fn sack_hash(tcp: &Tcp<'_>) -> u64 {
     hasher.finish()
 }
 
+/// Sender and receiver of a datagram.
+pub(in crate::spp) type Ends = [(u64, u16); 2];
+
 /// Number of an address, the same at both points: the value of an IPv4 address, or a hash of an
 /// IPv6 address outside the IPv4 range.
 pub(in crate::spp) fn address_number(address: IpAddr) -> u64 {

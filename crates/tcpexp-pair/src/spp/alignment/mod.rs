@@ -15,9 +15,9 @@ mod survey;
 mod twins;
 
 pub use align::{Alignment, NothingInCommon};
-pub(in crate::spp) use fields::{address_number, sack_hash};
+pub(in crate::spp) use fields::{Ends, address_number, sack_hash};
 pub use identification::{Field, FieldKept, Identification};
-pub(in crate::spp) use repeats::{Ends, Recurrences};
+pub(in crate::spp) use repeats::Recurrences;
 pub use shift::SequenceShift;
 pub(in crate::spp) use shift::Shifts;
 pub(in crate::spp) use sides::Sides;

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use tcpexp_units::{TimeDelta, Timestamp};
 
+use super::fields::Ends;
 use super::fields::FieldValues;
-use super::repeats::Ends;
 use super::sketch::Sketched;
 
 /// The first segments of a capture may be retransmissions from before it began. A sender that

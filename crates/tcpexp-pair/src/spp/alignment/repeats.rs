@@ -14,7 +14,7 @@ use tcpexp_flow::Sighted;
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Transport;
 
-use super::fields::{FieldValues, PREFIX_BYTES, address_number};
+use super::fields::{Ends, FieldValues, PREFIX_BYTES, address_number};
 use super::sketch::{COPY_GAP, Sketched};
 use super::spacing::Departures;
 
@@ -28,9 +28,6 @@ const FLOWS: usize = 65_536;
 /// Longer than networks delay duplicates, shorter than an IP ID takes to wrap at 100,000 packets
 /// per second.
 const LATEST_COPY: TimeDelta = TimeDelta::from_millis(100);
-
-/// Sender and receiver of a datagram.
-pub(in crate::spp) type Ends = [(u64, u16); 2];
 
 /// How datagrams of one direction of a flow recur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -28,7 +28,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::repeats::Ends;
+use super::fields::Ends;
 use super::sketch::Sketched;
 
 /// Number of recurring datagrams kept per direction of a flow: 80 seconds of a telephone call.
