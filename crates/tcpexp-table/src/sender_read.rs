@@ -69,7 +69,8 @@ pub fn read_senders(format: Format, file: File) -> Result<Vec<SenderSampleRow>, 
 #[derive(Default)]
 struct Rows {
     read: Vec<SenderSampleRow>,
-    labels: HashMap<FlowId, Arc<SenderLabel>>,
+    /// Of each sender: with two captures, the two directions of a flow come from different ones.
+    labels: HashMap<(FlowId, Direction), Arc<SenderLabel>>,
     /// The latest `snd_una` of each sender, to count wraps of the sequence number.
     una: HashMap<(FlowId, Direction), StreamOffset>,
 }
@@ -125,14 +126,19 @@ impl Rows {
             usable_window_bytes: cells.signed("usable_window_bytes")?,
             limit: cells.may_be("limit", &Limit::ALL, Limit::name)?,
         };
-        let label = match self.labels.get(&flow) {
+        let label = match self.labels.get(&(flow, direction)) {
             Some(label) => Arc::clone(label),
-            None => self.label(cells, flow)?,
+            None => self.label(cells, flow, direction)?,
         };
         Ok(Labelled { flow: label, row })
     }
 
-    fn label(&mut self, cells: &Cells<'_>, flow: FlowId) -> Result<Arc<SenderLabel>, Error> {
+    fn label(
+        &mut self,
+        cells: &Cells<'_>,
+        flow: FlowId,
+        direction: Direction,
+    ) -> Result<Arc<SenderLabel>, Error> {
         let protocols = [Protocol::Tcp, Protocol::Udp];
         let ends = cells.end("initiator")?.zip(cells.end("responder")?);
         let label = Arc::new(SenderLabel {
@@ -141,7 +147,7 @@ impl Rows {
             ends,
             capture: cells.may_be("capture", &Point::BOTH, Point::name)?,
         });
-        self.labels.insert(flow, Arc::clone(&label));
+        self.labels.insert((flow, direction), Arc::clone(&label));
         Ok(label)
     }
 }
@@ -297,14 +303,25 @@ mod tests {
             limit: None,
             ..full
         };
-        let named = label(0, Some(("10.0.0.1:4", "[2001:db8::2]:5")), Some(Point::Dst));
+        let forward = SenderSample {
+            direction: Direction::Forward,
+            ..full
+        };
+        let ends = Some(("10.0.0.1:4", "[2001:db8::2]:5"));
+        let named = label(0, ends, Some(Point::Dst));
+        let opposite = label(0, ends, Some(Point::Src));
         let unnamed = label(1, None, None);
-        [(&named, full), (&named, wrapped), (&unnamed, empty)]
-            .map(|(flow, row)| Labelled {
-                flow: Arc::clone(flow),
-                row,
-            })
-            .to_vec()
+        [
+            (&named, full),
+            (&named, wrapped),
+            (&opposite, forward),
+            (&unnamed, empty),
+        ]
+        .map(|(flow, row)| Labelled {
+            flow: Arc::clone(flow),
+            row,
+        })
+        .to_vec()
     }
 
     fn file(bytes: &[u8]) -> File {
