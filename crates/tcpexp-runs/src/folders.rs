@@ -14,6 +14,7 @@ pub fn run_dirs(sweep: &Path) -> io::Result<Vec<PathBuf>> {
     let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
     let mut paths = paths?;
     paths.retain(|path| path.is_dir());
+    // `read_dir` has no defined order, and the same sweep must give the same rows.
     paths.sort_unstable();
     Ok(paths)
 }

@@ -88,6 +88,7 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Parameter {
+    // Serde tries the variants in order, so `Count` precedes `Number`: `50` stays a whole number.
     /// A flag.
     Flag(bool),
     /// A count.
@@ -262,11 +263,15 @@ impl RunRecord {
     pub fn write(&self, run_dir: &Path) -> Result<(), RecordError> {
         let path = run_dir.join(FILE_NAME);
         let write = || -> io::Result<()> {
+            // `tempfile` creates files with mode 0600, which other users cannot read.
             let readable = Permissions::from_mode(0o644);
             let mut file = tempfile::Builder::new()
                 .permissions(readable)
+                // A rename replaces a file atomically only within one file system.
                 .tempfile_in(run_dir)?;
             serde_json::to_writer_pretty(&mut file, self)?;
+            // The contents reach the disk before the name does, so a crash leaves no partial
+            // record.
             file.as_file().sync_all()?;
             file.persist(&path)?;
             Ok(())

@@ -38,6 +38,7 @@ impl Bins {
         for row in 0..table.rows() {
             let bin = || {
                 let packets: u64 = packets.count(row)?;
+                // The rate of the link covers link headers, which `ip_bytes` leaves out.
                 let headers = packets * u64::from(counts.link_header_bytes());
                 let bin = Bin {
                     start: at.time(row)?,
@@ -45,6 +46,8 @@ impl Bins {
                     link_bytes: ip.count::<u64>(row)? + headers,
                     goodput_bytes: goodput.count(row)?,
                 };
+                // Rows of all flows together have no flow: they would count each packet a second
+                // time.
                 Some(((lanes.flow(row)?.lane, capture.text(row)?.to_owned()), bin))
             };
             if let Some((key, bin)) = bin() {
@@ -65,6 +68,7 @@ impl Bins {
     }
 
     fn sum(&self, keys: impl Iterator<Item = (Lane, String)>) -> Vec<Bin> {
+        // Bins of one capture lie on one grid, so bins of several flows start at equal times.
         let mut all: BTreeMap<Timestamp, Bin> = BTreeMap::new();
         for bin in keys.filter_map(|key| self.0.get(&key)).flatten() {
             let total = all.entry(bin.start).or_insert(Bin {

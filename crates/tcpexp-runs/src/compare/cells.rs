@@ -70,6 +70,7 @@ pub(super) fn cells(runs: &[RunDir]) -> (Vec<Cell>, Vec<usize>) {
     }
     let mut parameters: Vec<RunColumns> =
         cells.iter().map(|cell| cell.parameters.clone()).collect();
+    // Sorting compares parameters by position and type, so all cells need the same columns first.
     RunColumns::unify(&mut parameters);
     for (cell, parameters) in cells.iter_mut().zip(parameters) {
         cell.parameters = parameters;
@@ -221,6 +222,7 @@ fn known(cells: &[Cell]) -> String {
 /// True if the values are equal as text or as numbers: `10` equals 10.0.
 fn is_value(value: Option<String>, wanted: &str) -> bool {
     let Some(value) = value else {
+        // A record states a missing parameter as null, so a baseline names it by this word.
         return wanted == "null";
     };
     let numbers = value.parse::<f64>().ok().zip(wanted.parse::<f64>().ok());
@@ -241,6 +243,8 @@ fn fits(cells: &[Cell], cell: &Cell, base: &Cell, wanted: &[(String, String)]) -
         same.iter()
             .all(|((name, value), _)| other.parameter(name) == *value)
     };
+    // A plan that varies `new_cc` may vary `cc` with it: `cc` then differs from the baseline, but
+    // only because `new_cc` does. All cells with equal other parameters must show it.
     let like: Vec<&Cell> = cells.iter().filter(shares).collect();
     let by = |other: &Cell| -> Vec<Option<String>> {
         wanted

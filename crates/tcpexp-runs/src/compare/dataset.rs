@@ -39,6 +39,7 @@ pub(super) fn read(
         fates: fates(data, &lanes)?,
     };
     for (direction, link) in links.iter_mut().enumerate() {
+        // A link carries the packets of all flows, those outside the plan included.
         let through = flows.iter().filter(|flow| flow.link == direction);
         link.arrived = tables.bins.arrived(through);
     }
@@ -46,6 +47,7 @@ pub(super) fn read(
     let sender = |traffic: &TrafficRecord| {
         let data = flows::data_of(&flows, traffic);
         let mut sender = tables.sender(traffic, &data, origin, counts);
+        // Captures have only flows of TCP and UDP, so the times of ICMP echoes come from the log.
         if sender.is_probe {
             sender.rtts = echoes_of(&echoes, record, traffic);
             sender.base_rtt = sender.rtts.iter().map(|(_, rtt)| *rtt).min();
@@ -79,6 +81,7 @@ impl Tables {
         counts: Counts,
     ) -> Sender {
         let lanes = || flows.iter().map(|flow| flow.lane);
+        // `all` is true without flows, where retransmissions and fates are unknown and not zero.
         let has_sender = flows.iter().all(|flow| flow.has_sender) && !flows.is_empty();
         let has_path = flows.iter().all(|flow| flow.has_path) && !flows.is_empty();
         let rtts: Vec<_> = all(&self.rtts, lanes());
@@ -133,6 +136,7 @@ fn seconds(seconds: f64) -> TimeDelta {
 }
 
 fn transfers(traffic: &TrafficRecord, flows: &[&FlowRow]) -> Vec<Transfer> {
+    // The plan ends this traffic, so its completion time is a parameter and no measurement.
     if traffic.duration_s.is_some() {
         return Vec::new();
     }
@@ -143,6 +147,7 @@ fn transfers(traffic: &TrafficRecord, flows: &[&FlowRow]) -> Vec<Transfer> {
     };
     flows
         .iter()
+        // The ending of a UDP flow is null, which would count as a completed transfer.
         .filter(|flow| flow.is_tcp)
         .map(transfer)
         .collect()
@@ -204,6 +209,7 @@ fn changes(record: &RunRecord, origin: Timestamp) -> Vec<Timestamp> {
             None => origin + seconds(change.at_s),
         });
     let mut at: Vec<Timestamp> = at.collect();
+    // `Run::changes` and `Link::capacity` ascend, and a plan may list changes in another order.
     at.sort_unstable();
     at
 }

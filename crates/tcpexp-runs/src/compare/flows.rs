@@ -99,6 +99,8 @@ pub(super) fn read(data: &Path) -> Result<Vec<FlowRow>, CompareError> {
     let (id, own_mss) = (table.column("flow_id"), table.column("mss_bytes"));
     for row in 0..table.rows() {
         if let (Some(flow), Some(bytes)) = (id.count(row), own_mss.count(row)) {
+            // A segment is limited by the receiver's MSS and by the sender's own MTU, which the
+            // sender's own MSS option reflects (RFC 9293, section 3.7.1).
             let least = mss.entry(flow).or_insert(bytes);
             *least = bytes.min(*least);
         }
@@ -120,6 +122,7 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>) -> Option<FlowRow>
     let is_tcp = table.column("protocol").is(row, "tcp");
     let has_path = table.column("path_sent_packets").whole(row).is_some();
     let sent_at = table.column("capture").text(row)?.to_owned();
+    // A flow without a path is in one capture only, which then is both the first and the last.
     let arrives_at = match (has_path, sent_at.as_str()) {
         (true, "src") | (false, "dst") => "dst",
         _ => "src",
@@ -183,6 +186,7 @@ fn is_from(flow: &FlowRow, traffic: &TrafficRecord) -> bool {
 }
 
 fn is_between(flow: &FlowRow, traffic: &TrafficRecord) -> bool {
+    // The server may send or receive the data, so its port may be at either end.
     let ports = [flow.from.port(), flow.to.port()];
     traffic.to.parse() == Ok(flow.to.ip()) && traffic.port.is_some_and(|port| ports.contains(&port))
 }

@@ -149,6 +149,7 @@ impl Comparison {
             .map(|run| measured(run, options))
             .collect();
         let measured = measured?;
+        // `measured` marks further runs as faulty, so the cells list their faults after it.
         let (cells, cell_of) = cells::cells(&runs);
         let baselines = cells::baselines(&cells, &options.baseline)?;
         let mut of_cells: Vec<RunOfCell> = cell_of
@@ -212,6 +213,7 @@ fn measured(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>,
         return Ok(Vec::new());
     }
     let data = run.path.join(DATASET);
+    // A missing table reads as an empty one, so only this check finds a run without a dataset.
     if !data.join("flows.parquet").exists() {
         run.fault = Some(format!(
             "it has no dataset in {DATASET}: see tcpexp analyze"
@@ -233,6 +235,7 @@ impl Counts {
     /// Bytes that are added to the length of the IP packet.
     const fn link_header_bytes(self) -> u32 {
         match self {
+            // Two MAC addresses and the EtherType, which `skb->len` includes in a qdisc of Linux.
             Self::Frames => 14,
             Self::Packets => 0,
         }

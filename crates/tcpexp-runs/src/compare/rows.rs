@@ -83,6 +83,7 @@ impl Comparison {
                 baseline,
                 runs: [
                     runs.count() as u64,
+                    // A complete run without a dataset counts as invalid.
                     cell.faults.len() as u64 - failed,
                     failed,
                 ],

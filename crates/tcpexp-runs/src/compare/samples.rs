@@ -100,8 +100,10 @@ pub(super) fn retransmissions(
         if !event.is(row, "retransmission") || !capture.is(row, &flow.sent_at) {
             continue;
         }
+        // Events of a log have neither a capture nor a range, so none counts twice.
         let range = start.count::<u32>(row).zip(end.count::<u32>(row));
         if let (Some(at), Some((start, end))) = (at.time(row), range) {
+            // The columns have sequence numbers of the wire, which wrap (RFC 9293, section 3.4).
             let bytes = u64::from(end.wrapping_sub(start));
             retransmissions
                 .entry(flow.lane)
