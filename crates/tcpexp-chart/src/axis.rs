@@ -51,6 +51,7 @@ impl AxisSpec {
             high = if high > 0.0 { high } else { 1.0 };
             low = if low > 0.0 { low } else { high / 1e3 };
         }
+        // A limit of zero or below has no logarithm, so the range of the data stays.
         if let Some(given) = style.low.filter(|low| !style.log || *low > 0.0) {
             low = given;
         }
@@ -124,6 +125,7 @@ fn linear_ticks((low, high): (f64, f64), most_ticks: u32) -> Vec<(f64, String)> 
     // A step is at least 1/`most_ticks` of the range, so no further ticks fit.
     (0..=most_ticks)
         .map(|index| (first + f64::from(index)) * step)
+        // Rounding may put the last multiple just above the end of the axis.
         .take_while(|&value| value <= high + step * 1e-6)
         // Adding 0.0 turns a negative zero into zero.
         .map(|value| (value, with_minus(&format!("{:.decimals$}", value + 0.0))))
@@ -147,6 +149,7 @@ fn log_ticks((low, high): (f64, f64), most_ticks: u32) -> Vec<(f64, String)> {
             })
         });
         values
+            // A computed power of ten may be a rounding error outside the axis.
             .filter(|(value, _)| (low * 0.999_999..=high * 1.000_001).contains(value))
             .collect()
     };
@@ -155,6 +158,7 @@ fn log_ticks((low, high): (f64, f64), most_ticks: u32) -> Vec<(f64, String)> {
     let sparse = (2..40).map(|every| at(&[1], every));
     let mut all = dense.into_iter().chain(sparse);
     let chosen = all.find(fits).unwrap_or_default();
+    // An axis from 40 to 48 has no such tick, and a scale is readable only from two ticks on.
     if chosen.len() > 1 {
         chosen
     } else {
@@ -169,6 +173,7 @@ fn nice_step(least: f64) -> (f64, usize) {
     for exponent in smallest..largest {
         let power = 10_f64.powi(exponent);
         for step in [power, 2.0 * power, 5.0 * power] {
+            // The division by the number of ticks may put `least` just above a round step.
             if step >= least * 0.999_999 {
                 return (step, usize::try_from(-exponent).unwrap_or(0));
             }
@@ -182,6 +187,7 @@ fn nice_step(least: f64) -> (f64, usize) {
 /// The range starts at zero, so that heights compare, unless the values differ too little to be
 /// visible from zero. Ends other than zero have a margin of 5 %.
 pub fn range(least: f64, most: f64) -> (f64, f64) {
+    // Values within 0.1 % of each other count as equal, and their axis starts at zero too.
     let from_zero = least >= 0.0 && (most - least < most * 1e-3 || most - least > most * 0.3);
     let low = if from_zero { 0.0 } else { least };
     let high = if most < 0.0 && most - least < -least * 1e-3 {

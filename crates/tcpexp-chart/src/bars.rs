@@ -30,6 +30,7 @@ pub fn bar_figure(
     // A bar's length is its value, so the axis starts at zero.
     let reach = |value: f64| 1.05 * shown.value(value);
     let y_range = match (reach(least.min(0.0)), reach(most.max(0.0))) {
+        // All medians are zero, and an axis needs a length.
         (0.0, 0.0) => (0.0, 1.0),
         range => range,
     };
@@ -38,6 +39,7 @@ pub fn bar_figure(
         other => format!("{} {}", other.name(), quantity.on_axis(&shown)),
     };
     let y = AxisSpec::values(name, y_range, &style.y);
+    // A logarithmic axis has no zero, so bars start at its lower end.
     let base = if style.y.log { y.low } else { 0.0 };
     let axis = SlotAxis { slots, colours };
     let mut plot = Plot::new(axis.spec(&style.x), y);
@@ -55,6 +57,7 @@ pub fn bar_figure(
             }
         }
     }
+    // A bar drawn after its whisker would cover the lower half.
     plot.layers.push(Layer::Segments(whiskers, WHISKER));
     Scene {
         keys: axis.keys(),

@@ -34,6 +34,7 @@ pub fn delays_of_bins(rates: &Frame, delays: &Frame) -> Result<Frame, Error> {
         }
     }
     for samples in of_flows.values_mut() {
+        // In sorted samples each bin finds its own by binary search, without a pass over all.
         samples.sort_by_key(|sample| sample.0);
     }
     let starts = numbers(rates, "start_ns").or_else(|_| numbers(rates, "time_ns"))?;
@@ -42,6 +43,7 @@ pub fn delays_of_bins(rates: &Frame, delays: &Frame) -> Result<Frame, Error> {
         let (start, width) = (starts.whole(row)?, widths.whole(row)?);
         let samples = of_flows.get(&key(rates, row)?)?;
         let first = samples.partition_point(|sample| sample.0 < start);
+        // A file may hold any times and widths, and their sum may exceed an i64.
         let end = samples.partition_point(|sample| sample.0 < start.saturating_add(width));
         let inside: Vec<f64> = samples[first..end].iter().map(|sample| sample.1).collect();
         Sorted::of(&inside).quantile(0.5)

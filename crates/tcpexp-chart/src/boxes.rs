@@ -42,6 +42,7 @@ pub fn distribution_figure(
     let slots = Slots::of(frame, y, slots, colours)?;
     let (least, most) = slots.extremes().ok_or(Error::Nothing)?;
     let shown = quantity.shown(least, most);
+    // `range` may start at zero, which has no logarithm.
     let y_range = if style.y.log {
         (shown.value(least), shown.value(most))
     } else {

@@ -28,6 +28,7 @@ impl Window {
             (-up, from.1 - self.y.0),
             (up, self.y.1 - from.1),
         ] {
+            // A line parallel to a side never crosses it and is entirely on one side of it.
             if towards == 0.0 {
                 if room < 0.0 {
                     return None;
@@ -40,11 +41,14 @@ impl Window {
         }
         let at = |share: f64| {
             let between = |from: f64, length: f64, (low, high): (f64, f64)| {
+                // Rounding may put a crossing just outside the window.
                 (from + share * length).clamp(low, high)
             };
             (between(from.0, across, self.x), between(from.1, up, self.y))
         };
+        // A line that passes beside a corner leaves one side before it enters the other.
         (enters <= leaves).then(|| {
+            // An end inside the window stays exact: `line` joins segments whose ends are equal.
             let start = if enters > 0.0 { at(enters) } else { from };
             let end = if leaves < 1.0 { at(leaves) } else { to };
             (start, end)
@@ -59,6 +63,7 @@ impl Window {
             let Some((start, end)) = self.segment(ends[0], ends[1]) else {
                 continue;
             };
+            // The line left the window since the last segment, or this is its first part.
             if part.last() != Some(&start) {
                 if part.len() > 1 {
                     parts.push(std::mem::take(&mut part));

@@ -66,6 +66,7 @@ fn take_others(series: &mut Vec<&DelaySeries>) -> Option<DelaySeries> {
     for other in pooled {
         others.merge(other);
     }
+    // Labels need not differ, so the address identifies a series.
     series.retain(|series| !pooled.iter().any(|other| ptr::eq(*series, *other)));
     Some(others)
 }

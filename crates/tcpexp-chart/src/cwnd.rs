@@ -72,6 +72,7 @@ impl CwndSeries {
         }
         let smss = sample.smss_bytes.filter(|smss| *smss > 0);
         if let Some((bytes, smss)) = sample.flight_size_bytes.zip(smss) {
+            // Linux counts a partial segment as a packet in flight (`tcp_packets_in_flight`).
             let segments = u32::try_from(bytes.div_ceil(smss.into())).unwrap_or(u32::MAX);
             self.flight_size.add(sample.at, segments);
         }
@@ -163,6 +164,7 @@ impl<'a> Figure<'a> {
         Some(Self {
             series,
             starts,
+            // All values may be at one time, and an axis needs a length.
             seconds: if seconds > 0.0 { seconds } else { 1.0 },
         })
     }
@@ -229,6 +231,7 @@ impl<'a> Figure<'a> {
             };
             layers.push(Layer::Shade((seconds(epoch.began), ended), ink));
         }
+        // The wide measured line comes first, so that the estimate on it stays visible.
         for (line, ink, width) in [
             (&series.measured, MEASURED, MEASURED_WIDTH),
             (&series.flight_size, FLIGHT_SIZE, 2),

@@ -75,6 +75,7 @@ impl Figure {
         );
         let shown = quantity.shown(nanos(least), nanos(most));
         let range_to = |most: TimeDelta| range(shown.value(nanos(least)), shown.value(nanos(most)));
+        // Without a queue the 99th percentile may be zero, and twice zero is no end of an axis.
         let outlying = p99 > TimeDelta::ZERO && most > p99 + p99 + p99;
         let span = (end - start).as_seconds_f64();
         Self {
@@ -85,6 +86,7 @@ impl Figure {
             samples,
             shown,
             start,
+            // All values may be at one time, and an axis needs a length.
             seconds: if span > 0.0 { span } else { 1.0 },
         }
     }

@@ -53,6 +53,7 @@ fn bandwidth(sorted: &Sorted) -> Option<f64> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    // The divisor is 1 for a single value, whose sum of squares is zero.
     let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
     let between = (sorted.quantile(0.75)? - sorted.quantile(0.25)?) / 1.34;
     // More than half of the values may be equal, which makes the interquartile range zero.
@@ -69,9 +70,11 @@ fn counted(sorted: &[f64], (least, most): (f64, f64)) -> Vec<(f64, f64)> {
     let width = (most - least) / BINS as f64;
     let mut bins: Vec<(f64, f64)> = Vec::new();
     for value in sorted {
+        // The largest value is at the upper end of the last bin.
         let bin = ((value - least) / width).floor().min((BINS - 1) as f64);
         let middle = least + (bin + 0.5) * width;
         match bins.last_mut() {
+            // Values ascend, so a value is in the last bin or begins a new one.
             Some((known, count)) if (*known - middle).abs() < width / 2.0 => *count += 1.0,
             _ => bins.push((middle, 1.0)),
         }
@@ -84,6 +87,7 @@ fn smoothed(bins: &[(f64, f64)], at: f64, bandwidth: f64) -> f64 {
         .iter()
         .map(|(middle, count)| ((middle - at) / bandwidth, count))
         .filter(|(distance, _)| distance.abs() <= REACH);
+    // The constant factor of the Gaussian is left out, as the density is scaled to its peak.
     near.map(|(distance, count)| count * (-distance * distance / 2.0).exp())
         .sum()
 }

@@ -27,6 +27,7 @@ pub fn ecdf_figure(quantity: &Quantity, groups: &[Group], style: &Style) -> Resu
         range(shown.value(least), shown.value(most))
     };
     let x = AxisSpec::values(quantity.on_axis(&shown), x_range, &style.x);
+    // A distribution starts at zero, which has no logarithm.
     style.y.log = false;
     let share = AxisStyle {
         name: style.y.name.clone().or(Some("fraction of values".into())),

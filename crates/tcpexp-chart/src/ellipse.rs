@@ -52,10 +52,13 @@ impl Scatter {
     /// Eigenvectors of the covariance, with the square roots of their eigenvalues as lengths.
     fn axes(&self) -> [Point; 2] {
         let (a, b, c) = (self.variance.0, self.covariance, self.variance.1);
+        // The matrix [[a, b], [b, c]] has its major axis at tan 2φ = 2b / (a - c), and the
+        // eigenvalues (a + c) / 2 ± √(((a - c) / 2)² + b²).
         let angle = 0.5 * (2.0 * b).atan2(a - c);
         let (sin, cos) = angle.sin_cos();
         let middle = f64::midpoint(a, c);
         let half = ((a - c) / 2.0).hypot(b);
+        // Of points on a line the smaller eigenvalue is zero, or negative by rounding.
         let [long, short] = [middle + half, middle - half].map(|value| value.max(0.0).sqrt());
         [(long * cos, long * sin), (-short * sin, short * cos)]
     }

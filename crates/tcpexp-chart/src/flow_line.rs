@@ -74,6 +74,7 @@ pub(crate) fn lines_of(frame: &Frame, column: &str) -> Result<Vec<FlowLine>, Err
         }
     }
     lines.retain(|line| !line.points.is_empty());
+    // A line named after its group, such as `cubic`, may be a control connection with few points.
     if frame.column(LINE_COLUMN).is_some() {
         let most = lines.iter().map(|line| line.points.len()).max();
         lines.retain(|line| line.points.len() >= most.unwrap_or(0) / MIN_SHARE_DIVISOR);
@@ -93,6 +94,7 @@ pub(crate) fn time_column(frame: &Frame) -> Option<&Series> {
 fn flow_columns(frame: &Frame) -> Vec<String> {
     let is_paired = match frame.column("method") {
         Some(method) => (0..frame.rows()).all(|row| method.cell(row) == Cell::Text("packet_pairs")),
+        // The table of `tcpexp rtt SRC DST` has a column `reference`, but none for the method.
         None => frame.column("reference").is_some(),
     };
     let columns = if frame.column("flow_id").is_some() {

@@ -26,6 +26,7 @@ pub struct HeatScale {
 impl HeatScale {
     /// The ink for a value.
     pub fn ink(&self, value: f64) -> Ink {
+        // A value beyond given limits has the colour of the nearest end.
         Ink::Heat(self.axis.axis(1).fraction(value).clamp(0.0, 1.0))
     }
 

@@ -35,6 +35,7 @@ pub fn heatmap_figure(
         other => format!("{} {}", other.name(), quantity.on_axis(&shown)),
     };
     let mut scale_range = (shown.value(least), shown.value(most));
+    // Equal values have no range; a unit on both sides puts them in the middle of the scale.
     if scale_range.0 >= scale_range.1 {
         scale_range = (scale_range.0 - 1.0, scale_range.1 + 1.0);
     }

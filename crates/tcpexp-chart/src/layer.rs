@@ -89,6 +89,7 @@ fn draw_line(
     stroke: Stroke,
 ) -> Result<(), Error> {
     let fractions: Vec<Point> = points.iter().map(|&point| panel.fraction(point)).collect();
+    // A logarithmic axis has no place for zero, so the line has a gap there.
     for part in fractions.split(|(x, y)| !(x.is_finite() && y.is_finite())) {
         if part.iter().all(|&point| ALL.contains(point)) {
             draw_path(canvas, panel, part, stroke)?;
@@ -145,6 +146,7 @@ fn draw_area(
         .iter()
         .any(|(x, y)| !(x.is_finite() && y.is_finite()))
     {
+        // A polygon has no gap: a corner at zero on a logarithmic axis leaves it without a shape.
         return Ok(());
     }
     let inside: Vec<At> = ALL
@@ -158,6 +160,7 @@ fn draw_area(
     canvas.polygon(inside, ink)?;
     let Some(stroke) = outline else { return Ok(()) };
     let closed: Vec<Point> = fractions.iter().chain(fractions.first()).copied().collect();
+    // Clipped as a line, the outline does not run along the frame that cuts the area.
     for part in ALL.line(&closed) {
         let path: Vec<At> = part.into_iter().map(|point| panel.place(point)).collect();
         canvas.line(&path, stroke)?;

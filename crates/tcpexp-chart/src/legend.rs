@@ -93,6 +93,7 @@ impl Legend {
                 canvas.text_width(text) <= right - left - SAMPLE_LENGTH - GAP
             });
             let width = SAMPLE_LENGTH + GAP + canvas.text_width(&text);
+            // The first key of a row never wraps: it would leave an empty row.
             if next > left && next + width > right {
                 next = left;
                 rows.push(Vec::new());
@@ -160,6 +161,7 @@ pub(crate) fn shortened(text: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(text) {
         return text.to_owned();
     }
+    // Cuts are between characters: a slice within a character of several bytes panics.
     let starts = text
         .char_indices()
         .rev()

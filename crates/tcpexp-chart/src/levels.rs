@@ -172,6 +172,7 @@ impl Value {
     }
 }
 
+// Numbers that are read from a table are finite, so equality is reflexive.
 impl Eq for Value {}
 
 impl PartialOrd for Value {

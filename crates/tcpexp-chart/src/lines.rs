@@ -25,6 +25,7 @@ pub enum Join {
 /// The samples over `seconds`, joined where they are close in time; isolated samples are dots.
 pub fn over_time(points: &[Point], seconds: f64, join: Join, stroke: Stroke) -> Vec<Layer> {
     let apart = match join {
+        // No distance between ordered samples is below zero, so each sample is alone.
         Join::Never => 0.0,
         Join::Straight | Join::Steps => seconds * JOINED,
         Join::Bins => f64::INFINITY,

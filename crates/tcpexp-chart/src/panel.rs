@@ -226,6 +226,7 @@ impl Panel {
         let mut places: Vec<i32> = inside
             .map(|&x| self.place(self.fraction((x, self.y.low))).0)
             .collect();
+        // A burst of losses has many marks at one position, which look like one mark.
         places.sort_unstable();
         places.dedup();
         places.into_iter().try_for_each(|x| {

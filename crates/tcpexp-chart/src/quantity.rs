@@ -114,6 +114,7 @@ impl Quantity {
         });
         let mut words: Vec<&str> = words.collect();
         if let Some(last) = words.last()
+            // A column that is named by a statistic alone has no quantity to put it before.
             && words.len() > 1
             && STATISTICS.contains(last)
         {
@@ -140,6 +141,7 @@ impl Quantity {
     /// If the unit does not fit the quantity, `Err` lists the units that do.
     pub fn shown_in(self, unit: &str) -> Result<Self, String> {
         let units = self.unit.units();
+        // Column names write `us`, as `µ` is not ASCII, so users may write it too.
         let unit = if unit == "us" { "µs" } else { unit };
         let known = units.iter().find(|(name, _)| *name == unit);
         match known {
@@ -262,6 +264,7 @@ impl Shown {
     /// Three significant digits: `83.2`.
     pub fn digits(&self, number: f64) -> String {
         let value = self.value(number);
+        // Each limit is where rounding adds a digit: 9.995 shows as 10.0 and not as 10.00.
         let decimals = match value.abs() {
             0.0..0.9995 => 3,
             0.9995..9.995 => 2,

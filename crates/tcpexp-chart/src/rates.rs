@@ -56,6 +56,7 @@ impl RateSeries {
 
     /// Adds a bin; bins must be in order of time, and the rate in a gap between them is zero.
     pub fn add(&mut self, start: Timestamp, width: TimeDelta, rate_bps: u64) {
+        // A line holds its value until the next point, so a gap needs a zero where it starts.
         if let Some(end) = self.end.filter(|end| *end < start) {
             self.over_time.add(end, 0);
         }
@@ -82,6 +83,7 @@ impl RateSeries {
         let mut points: Vec<Point> = points
             .map(|(time, rate_bps)| (seconds(time), unit.value(rate_bps)))
             .collect();
+        // The line extends to the end of the last bin and not only to its start.
         let last = points.last().map(|(_, height)| *height);
         points.extend(self.end.map(seconds).zip(last));
         steps(&points)
@@ -151,6 +153,7 @@ impl<'a> Figure<'a> {
         Some(Self {
             link_rate_bps,
             unit,
+            // All rates may be zero, and an axis needs a length.
             highest: unit.value(highest_bps.max(1)),
             start: spans.clone().map(|(start, _)| start).min()?,
             end: spans.map(|(_, end)| end).max()?,

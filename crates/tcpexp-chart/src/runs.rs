@@ -109,6 +109,8 @@ impl Runs {
             };
             let run = runs.as_ref().map_or(row, |runs| runs.of_row(row));
             let cell = &mut of_runs[first.of_row(row)][second.of_row(row)];
+            // Rows of one run are usually adjacent, so a search from the end finds their run at
+            // once.
             match cell.iter_mut().rev().find(|(known, _)| *known == run) {
                 Some((_, values)) => values.push(number),
                 None => cell.push((run, vec![number])),

@@ -45,6 +45,7 @@ pub fn scatter_figure(
     let y_shown = y_quantity.shown(y_ends.0, y_ends.1);
     let ends = |(least, most): (f64, f64), log: bool| {
         if log {
+            // On a logarithmic axis equal margins are equal factors.
             (least / 1.1, most * 1.1)
         } else {
             range(least, most)
@@ -73,6 +74,7 @@ pub fn scatter_figure(
             continue;
         };
         let ink = Ink::Series(group);
+        // Series of the same colour differ in their markers.
         let marker = Marker::of_series(group + group / SERIES);
         plot.layers
             .push(Layer::Points(cloud, marker, Ink::Pale(group), POINT));
@@ -82,6 +84,7 @@ pub fn scatter_figure(
         middles.push(Layer::Points(vec![scatter.middle], marker, ink, MIDDLE));
         keys.push(Key::marker(groups.label(group), None, marker, ink));
     }
+    // Points of later groups would cover the ellipses and means of earlier ones.
     plot.layers.extend(ellipses);
     plot.layers.extend(middles);
     Scene {

@@ -104,6 +104,8 @@ impl Scene {
         let mut style = style.clone();
         if style.may_grow {
             let mut missing = 0;
+            // The room for labels depends on text widths, which only a canvas measures, so the
+            // first figure is drawn for its layout alone.
             Canvas::draw(&style, |canvas| {
                 missing = self.missing_height(canvas, &style);
                 Ok(())
@@ -119,6 +121,7 @@ impl Scene {
         let panels = self.panels(canvas, layout.inside);
         let heights = panels
             .iter()
+            // All panels of a row have the same height.
             .filter_map(|row| Some(row.first()?.frame.height()));
         let good = if self.rows.len() > 1 {
             GOOD_INSIDE.1
@@ -169,6 +172,7 @@ impl Scene {
         } = self.layout(canvas, style);
         legend.draw(canvas, legend_top)?;
         let mut panels = self.panels(canvas, inside);
+        // Panels of a single column share their sides, so that their times align.
         if let Some(first) = panels.first().map(Vec::len)
             && first == 1
             && panels.iter().all(|row| row.len() == 1)

@@ -42,6 +42,7 @@ pub fn sequence_figure(rows: &[SequenceRow], style: &Style) -> Result<Svg, Error
     let x = AxisSpec::values("time (s)", (0.0, seconds.max(1e-6)), &style.x);
     let sent = graph.sent.iter().chain(&graph.behind);
     let (least, most) = sent
+        // With limits of time, the vertical axis fits the segments between them.
         .filter(|((time, _), _)| (x.low..=x.high).contains(time))
         .fold(None, |found: Option<(f64, f64)>, ((_, start), (_, end))| {
             let (least, most) = found.unwrap_or((*start, *end));
@@ -52,6 +53,7 @@ pub fn sequence_figure(rows: &[SequenceRow], style: &Style) -> Result<Svg, Error
     let shown = quantity.shown(least, most);
     let (low, high) = (shown.value(least), shown.value(most));
     let air = (high - low) * 0.05;
+    // Numbers below zero mean data before the first captured byte, so zero has no margin.
     let y_range = (if low == 0.0 { low } else { low - air }, high + air);
     let mut plot = Plot::new(
         x,

@@ -128,6 +128,7 @@ impl Marker {
 
 /// Splits `path` into its dashes.
 pub(crate) fn dashed(path: &[At], dash: Dash) -> Vec<Vec<At>> {
+    // Plotters' SVG backend has no dashed strokes, so each dash becomes a path.
     if dash.is_empty() {
         return vec![path.to_vec()];
     }
@@ -150,6 +151,7 @@ pub(crate) fn dashed(path: &[At], dash: Dash) -> Vec<Vec<At>> {
             turn = (turn + 1) % dash.len();
             left = f64::from(dash[turn]);
         }
+        // A stepped line may have segments shorter than a dash, so a dash continues around corners.
         left -= length - gone;
         if turn % 2 == 0 {
             piece.push(ends[1]);

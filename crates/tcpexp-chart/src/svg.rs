@@ -16,6 +16,7 @@ pub struct Svg(pub(crate) String);
 
 static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = usvg::fontdb::Database::new();
+    // Fonts of the system are not loaded, so the picture is the same on every machine.
     fonts.load_font_data(FONT.to_vec());
     Arc::new(fonts)
 });

@@ -140,6 +140,7 @@ const fn rgb(hex: u32) -> RGBColor {
 fn luminance(RGBColor(red, green, blue): RGBColor) -> f64 {
     let linear = |byte: u8| {
         let part = f64::from(byte) / 255.0;
+        // WCAG 2.1 first printed 0.03928; both are between the same two bytes, 10 and 11 of 255.
         if part <= 0.04045 {
             part / 12.92
         } else {

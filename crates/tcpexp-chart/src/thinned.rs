@@ -51,6 +51,7 @@ impl<V: Copy + Ord> Thinned<V> {
 
     /// Adds all samples that `other` kept.
     pub fn merge(&mut self, other: &Self) {
+        // Narrow bins fit whole into wide ones, but a wide bin cannot be divided.
         if other.shift > self.shift {
             self.widen_to(other.shift);
         }
@@ -66,6 +67,7 @@ impl<V: Copy + Ord> Thinned<V> {
         let mut thinner = self.clone();
         thinner.widen(most_bins);
         let mut points: Vec<Point<V>> = thinner.bins.iter().flat_map(Bin::points).collect();
+        // In a bin of one sample, all four kept samples are the same.
         points.dedup();
         points
     }
@@ -132,6 +134,7 @@ impl<V: Copy + Ord> Bin<V> {
     }
 
     fn key(&self, shift: u32) -> i64 {
+        // An arithmetic shift rounds down, so times before 1970 have bins of the same width.
         self.first.0.as_nanos() >> shift
     }
 

@@ -71,11 +71,13 @@ pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<Ti
         spans: Vec::new(),
         lost: Vec::new(),
     };
+    // Colours go to the first lines, so those with the most values come first.
     lines.sort_by_key(|line| Reverse(line.points.len()));
     for line in lines {
         let Some(number) = flows.number(&line.name) else {
             continue;
         };
+        // A window or threshold holds until the sender changes it; other samples hold at one time.
         let is_step = column.starts_with("cwnd") || column.starts_with("ssthresh");
         panel.lines.push(TimeLine {
             label: Some(line.name),
@@ -147,6 +149,7 @@ pub fn window_panel(
     if let [only] = windows.as_slice() {
         flows.number(&only.name);
         panel.lines.extend(lines_of_sender(sender, only)?);
+        // The table of events has the recoveries of all senders.
         let events = events.map(|events| only.rows_of(sender, events));
         panel.spans = events.as_ref().map_or(Vec::new(), recoveries);
         return Ok(panel);

@@ -88,6 +88,7 @@ pub fn timeseries_figure(
     let some = if lines().any(|line| is_own(&line)) {
         lines().filter(is_own).collect::<Vec<_>>()
     } else {
+        // A figure of logs alone takes its times from them.
         lines().collect()
     };
     let times = || {
@@ -100,10 +101,12 @@ pub fn timeseries_figure(
     let seconds = end.map_or(0.0, |end| (end - start).as_seconds_f64());
     let axis = TimeAxis {
         start,
+        // All values may be at one time, and an axis needs a length.
         seconds: if seconds > 0.0 { seconds } else { 1.0 },
     };
     let mut keys: Vec<Key> = Vec::new();
     for key in panels.iter().flat_map(TimePanel::keys) {
+        // A flow has the same name and colour in all panels, and one key is enough.
         if !keys.contains(&key) {
             keys.push(key);
         }
@@ -161,6 +164,7 @@ impl TimePanel {
         let values = self
             .lines
             .iter()
+            // A threshold far above all windows would flatten them.
             .filter(|line| line.kind != LineKind::Threshold)
             .flat_map(|line| &line.points)
             .filter(|(time, value)| is_within(time) && value.is_finite());

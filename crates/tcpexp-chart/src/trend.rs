@@ -35,6 +35,7 @@ impl Share {
             Self::Ratio => {
                 let most = values.iter().copied().fold(0.0, f64::max);
                 let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+                // Flows without traffic have rates of zero, and 0 / 0 is no ratio.
                 (most > 0.0).then(|| least / most)
             }
             Self::Of(statistic) => statistic.of(values),
@@ -64,6 +65,7 @@ pub fn trend_figure(
         .ok_or(Error::Nothing)?;
     let x_most = numbers.iter().copied().fold(x_least, f64::max);
     let y_range = match share {
+        // Both are at most 1; the margin keeps markers at 1 inside the panel.
         Share::Jain | Share::Ratio if !style.y.log => (0.0, 1.05),
         _ if style.y.log => (shown.value(least), shown.value(most)),
         _ => range(shown.value(least), shown.value(most)),
@@ -123,6 +125,7 @@ impl Trend {
                 line.intervals.push(ends);
             }
         }
+        // Levels of several columns are in order of the first column, but x is the last one.
         line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
         line
     }
