@@ -14,6 +14,7 @@ pub(crate) fn wrapped(parts: &[String], width: usize) -> Vec<String> {
                 line.push(' ');
                 line.push_str(part);
             }
+            // A leading space widens the gap between parts on one line only.
             Some(_) => lines.push(format!("    {}", part.trim_start())),
             None => lines.push(part.clone()),
         }
@@ -144,12 +145,14 @@ pub(crate) fn percent(part: u64, whole: u64) -> Option<String> {
     } else if percent < 9999.5 {
         format!("{percent:.1} %")
     } else {
+        // A rate may exceed a link rate that the user gave too low by any factor.
         format!("{} %", magnitude(percent))
     })
 }
 
 /// Four significant digits, at most three decimals, at most six characters.
 pub(crate) fn four_digits(value: f64) -> String {
+    // Each limit is where rounding adds a digit: 9.9995 shows as 10.00 and not as 10.000.
     let decimals = match value.abs() {
         0.0..9.9995 => 3,
         9.9995..99.995 => 2,
@@ -163,6 +166,7 @@ pub(crate) fn four_digits(value: f64) -> String {
 
 fn magnitude(value: f64) -> String {
     let shown = format!("{value:.1e}");
+    // A minus sign and an exponent of two digits leave no room for a decimal.
     if shown.len() <= 6 {
         shown
     } else {

@@ -61,6 +61,7 @@ impl<R> Columns<R> {
                 .map(|field| field.as_ref().clone()),
         );
         let metadata = self.schema.metadata().clone();
+        // A column of the run has one value, so its array is built once and sliced for each batch.
         let constant = run
             .arrays(BATCH_ROWS)
             .into_iter()
@@ -83,6 +84,7 @@ fn repeated(array: &ArrayRef, rows: usize) -> ArrayRef {
     if rows <= array.len() {
         return array.slice(0, rows);
     }
+    // `batch` is public and takes more rows than the prepared array has.
     let first = UInt64Array::from_value(0, rows);
     take(array, &first, None).expect("an array with rows has a first one")
 }

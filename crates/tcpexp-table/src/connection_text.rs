@@ -23,6 +23,7 @@ impl TopConnections {
 
     /// Adds a finished connection.
     pub fn add(&mut self, summary: &ConnectionSummary) {
+        // Nearly all of many connections are too light to show, so only the others are cloned.
         if !self.0.passes_over(summary) {
             self.0.keep(summary.clone());
         }
@@ -112,6 +113,7 @@ fn line(summary: &ConnectionSummary, direction: Direction, unit: &Unit) -> Optio
         return None;
     }
     let is_tcp = summary.protocol == Protocol::Tcp;
+    // UDP has no sequence numbers, so these counts are unknown and not zero.
     let tcp_count = |n: u64, width| {
         if is_tcp {
             count(n, width)

@@ -127,7 +127,9 @@ pub(crate) fn round_trips<R: 'static>(
 pub(crate) fn rate_bps(bytes: u64, span: TimeDelta) -> Option<u64> {
     let nanos = u128::try_from(span.as_nanos())
         .ok()
+        // A flow of one packet has no duration, and so no rate.
         .filter(|nanos| *nanos > 0)?;
+    // Rate = 8 × 10⁹ × bytes / ns. The product exceeds 64 bits from 2.3 GB on.
     let bits = u128::from(bytes) * 8;
     u64::try_from(bits * 1_000_000_000 / nanos).ok()
 }

@@ -89,6 +89,7 @@ impl CwndTable {
                 let key = (summary.flow, summary.direction);
                 self.over.add(Over {
                     label: Arc::clone(&row.flow),
+                    // A sender without a captured ACK has a summary but no samples.
                     sender: self.going_on.remove(&key).unwrap_or_default(),
                     summary: *summary,
                 });
@@ -111,7 +112,9 @@ impl CwndTable {
     pub fn into_text(self, width: usize) -> String {
         let width = width.max(FLOW_TABLE_WIDTH);
         let (mut shown, rest) = self.over.into_rows();
+        // The title names a flow once, so both senders of a flow must be adjacent.
         together(&mut shown, |over| over.label.flow);
+        // The unit holds for all rows, so every median is known before the first line.
         let medians: Vec<Option<TimeDelta>> = shown
             .iter_mut()
             .map(|over| Some(over.sender.srtt.summary()?.median))
@@ -290,6 +293,8 @@ impl Over {
             return None;
         }
         let span = self.sender.span().map_or(0, nanos);
+        // The sender is busy before its first ACK too, so a short flow may be busy longer than the
+        // span of its ACKs.
         let of_span = if span >= busy {
             format!(", {} of the span", share(busy, span))
         } else {
@@ -329,6 +334,7 @@ fn control(hint: &CongestionHint, model_window: Option<u32>) -> String {
                     times(hint.lossless_reductions, "reduction")
                 ),
                 CongestionFamily::DelayBased => ": holds its window, no loss".to_owned(),
+                // The window of BBR is two bandwidth-delay products (`bbr_cwnd_gain` of Linux).
                 CongestionFamily::ModelBased => model_window.map_or(String::new(), |segments| {
                     format!("; 2 x rate x least RTT = {segments} segments")
                 }),
@@ -371,6 +377,7 @@ fn remark(heading: &str, what: &str, width: usize) -> Vec<String> {
     let mut column = INDENT;
     for word in words(what) {
         let letters = word.chars().count();
+        // The first word of a line never wraps: it would leave an empty line.
         if column > INDENT && column + 1 + letters > width {
             lines.push(" ".repeat(INDENT));
             column = INDENT;

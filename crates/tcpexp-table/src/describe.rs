@@ -203,6 +203,7 @@ fn unit(name: &str) -> Option<&'static str> {
         ("percent", "percent"),
         ("runs", "runs"),
     ];
+    // A column may have the name of its unit alone: `packets`.
     let last = name.rsplit('_').next()?;
     UNITS
         .into_iter()

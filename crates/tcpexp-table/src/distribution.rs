@@ -23,6 +23,7 @@ impl Distribution {
     pub(crate) fn quantile(&self, percent: u8) -> Option<u32> {
         let position = Percentile::of(percent, self.total)?;
         let low = self.at_rank(position.rank)?;
+        // The largest value has no next one, and none is needed: its position has no fraction.
         let high = self.at_rank(position.rank + 1).unwrap_or(low);
         u32::try_from(position.between(low.into(), high.into())).ok()
     }

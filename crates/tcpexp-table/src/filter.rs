@@ -64,6 +64,7 @@ impl Filter {
         };
         match self.relation {
             Relation::Equal => any(Comparison::is_eq),
+            // Text that is no number differs from every number, so the row stays.
             Relation::Other => !any(Comparison::is_eq),
             Relation::Less => any(Comparison::is_lt),
             Relation::LessOrEqual => any(Comparison::is_le),
@@ -80,6 +81,7 @@ fn compare(cell: Cell<'_>, value: &str) -> Option<Comparison> {
     match cell {
         Cell::Null => None,
         Cell::Text(text) => Some(text.cmp(value)),
+        // Times since 1970 in nanoseconds exceed 2⁵³, so an f64 does not distinguish all of them.
         Cell::Whole(whole) => match value.parse::<i64>() {
             Ok(value) => Some(whole.cmp(&value)),
             Err(_) => (whole as f64).partial_cmp(&value.parse().ok()?),

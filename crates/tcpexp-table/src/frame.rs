@@ -201,6 +201,7 @@ impl Series {
                     own.push(more.get(row));
                 }
             }
+            // A CSV or JSON column without values reads as text, whatever its type in other tables.
             (own, more) if more.is_all_null() => {
                 let rows = own.len() + more.len();
                 own.pad(rows);
@@ -232,6 +233,7 @@ impl Series {
             Self::Real(cells) => Self::Real(kept(cells, keep)),
             Self::Text(texts) => Self::Text(Texts {
                 cells: kept(&texts.cells, keep),
+                // The remaining cells refer to names by number, so all names stay.
                 ..texts.clone()
             }),
         }

@@ -70,6 +70,7 @@ impl ImportTable {
     /// Adds the final counters of a sender.
     pub fn totals(&mut self, label: &Arc<SenderLabel>, totals: &SenderCounters) {
         let sender = self.sender(label, totals.direction);
+        // The counter runs from the start of the connection, so its largest value is the last.
         sender.retransmitted = sender.retransmitted.max(totals.retransmitted_segments);
     }
 
@@ -101,7 +102,9 @@ impl ImportTable {
             .into_values()
             .for_each(|sender| top.add(sender));
         let (mut shown, rest) = top.into_rows();
+        // The title names a flow once, so both senders of a flow must be adjacent.
         together(&mut shown, |sender| sender.label.flow);
+        // The unit holds for all rows, so every median is known before the first line.
         let medians: Vec<Option<TimeDelta>> = shown
             .iter_mut()
             .map(|sender| Some(sender.srtt.summary()?.median))
@@ -170,6 +173,7 @@ pub(crate) fn row(name: &str, cells: [String; 9]) -> String {
         retransmitted,
         states,
     ] = cells;
+    // The heading, which has a comma, starts at the margin; names of directions are indented.
     let name = if name.contains(',') {
         name.to_owned()
     } else {

@@ -36,6 +36,7 @@ struct Stream {
 impl IntervalTable {
     /// Adds an interval.
     pub fn add(&mut self, label: &Arc<SenderLabel>, row: &IntervalSample) {
+        // The generator's own sums leave out its warm-up too.
         if row.omitted {
             return;
         }
@@ -56,6 +57,7 @@ impl IntervalTable {
         let (first, last) = stream.times.get_or_insert((row.start, end));
         *first = (*first).min(row.start);
         *last = (*last).max(end);
+        // A log without such values has no sum, which differs from zero.
         let sum = |sum: Option<u64>, more: Option<u64>| match more {
             Some(more) => Some(sum.unwrap_or(0) + more),
             None => sum,
@@ -63,6 +65,8 @@ impl IntervalTable {
         stream.bytes = sum(stream.bytes, row.bytes);
         stream.retransmitted = sum(stream.retransmitted, row.retransmitted_segments);
         stream.fastest_bps = stream.fastest_bps.max(row.goodput_bps);
+        // `None` orders before every rate, so `min` would lose the slowest; `max` keeps the
+        // fastest.
         stream.slowest_bps = match stream.slowest_bps.zip(row.goodput_bps) {
             Some((slowest, bps)) => Some(slowest.min(bps)),
             None => stream.slowest_bps.or(row.goodput_bps),
@@ -84,7 +88,9 @@ impl IntervalTable {
             .into_values()
             .for_each(|stream| top.add(stream));
         let (mut shown, rest) = top.into_rows();
+        // The title names a flow once, so both streams of a flow must be adjacent.
         together(&mut shown, |stream| stream.label.flow);
+        // The unit holds for all rows, so every median is known before the first line.
         let medians: Vec<Option<TimeDelta>> = shown
             .iter_mut()
             .map(|stream| Some(stream.srtt.summary()?.median))
@@ -118,6 +124,7 @@ impl Stream {
         let rate = |bps: Option<u64>| bps.map_or(NO_VALUE.to_owned(), |bps| mega(bps, 8));
         let mean = self.bytes.zip(span).and_then(|(bytes, span)| {
             let nanos = u128::try_from(span.as_nanos()).ok()?;
+            // Rate = 8 × 10⁹ × bytes / ns. The product exceeds 64 bits from 2.3 GB on.
             u64::try_from((u128::from(bytes) * 8_000_000_000).checked_div(nanos)?).ok()
         });
         row(

@@ -56,12 +56,14 @@ impl TopPath {
         let sections: Vec<Section> = flows
             .iter()
             .map(|flow| Section::of(flow, width))
+            // The total of a single flow would repeat its lines.
             .chain((self.flows > 1).then(|| Section::of_all(self.flows, path_directions)))
             .collect();
         let units = Units::of(&sections);
         let mut packets = vec![packets_header()];
         let mut delays = units.header();
         for (place, section) in sections.iter().enumerate() {
+            // The last section is the total of all flows, those below the limit included.
             if place == flows.len() {
                 packets.extend(remainder(rest));
             }
@@ -161,6 +163,7 @@ fn packets_header() -> String {
 }
 
 fn packets_line(name: &str, path: &PathSummary) -> String {
+    // Missed packets arrived, as their ACKs show; only the capture lacks them.
     let known = path.delivered() + path.missed() + path.lost();
     let longest = path.losses.longest;
     packets_row(
@@ -192,6 +195,7 @@ impl Units {
         let highest = paths().filter_map(|(_, path)| path.bottleneck_bps).max();
         Self {
             delay: Unit::of(delays.map(|delay| (delay.min, delay.max))),
+            // Without a bottleneck, the heading of the empty column has the usual unit.
             rate: RateUnit::of(highest.unwrap_or(1_000_000)),
         }
     }
@@ -224,6 +228,7 @@ impl Units {
         let show = |span: Option<TimeDelta>| {
             span.map_or(NO_VALUE.to_owned(), |span| self.delay.show(span))
         };
+        // Queueing delays need no such filter: a constant clock offset cancels in them.
         let one_way = path.one_way_delay.filter(|_| is_offset_known);
         let queueing = path.queueing_delay;
         let bottleneck = path.bottleneck_bps;

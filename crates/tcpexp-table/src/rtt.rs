@@ -56,6 +56,7 @@ impl<W: Write + Send> RttWriter<W> {
 
     /// Appends one row per sample.
     pub fn write(&mut self, samples: &[RttSample]) -> Result<(), Error> {
+        // One lookup of the label serves all adjacent samples of a flow.
         for of_flow in samples.chunk_by(|a, b| a.flow == b.flow) {
             let flow = of_flow[0].flow.0;
             let label = self.flows.get(&flow).ok_or(Error::UnknownFlow { flow })?;

@@ -70,6 +70,7 @@ impl RunColumns {
             let place = *places.entry(column.name.clone()).or_insert(all.len());
             match all.get_mut(place) {
                 Some(known) => known.value = known.value.type_with(&column.value),
+                // Runs have only the type in common, so the value is null here.
                 None => all.push(RunColumn {
                     value: column.value.null(),
                     ..column.clone()
@@ -153,6 +154,7 @@ impl RunValue {
                 Self::Number(None)
             }
             (a, b) if std::mem::discriminant(a) == std::mem::discriminant(b) => a.null(),
+            // Every value has a text, but a flag is no number.
             _ => Self::Text(None),
         }
     }

@@ -113,6 +113,7 @@ fn title(sender: &ScoredSender) -> Vec<String> {
 fn line(of: &[ScoreRow]) -> String {
     let number = &of[0];
     let (name, unit) = [
+        // `_error_ratio` also ends in `_ratio`, so the longer ending comes first.
         ("_error_ratio", " %"),
         ("_ratio", " %"),
         ("_ms", " ms"),
@@ -192,6 +193,7 @@ fn several(shown: &[&ScoredSender]) -> Vec<String> {
                 &show(naive.mean),
                 &show(srtt.mean),
             ],
+            // In an incomplete truth, an epoch that it lacks may have occurred all the same.
             &if epochs.truth_is_complete {
                 format!("{}/{}/{}", epochs.matched, epochs.found, epochs.truth)
             } else {
@@ -219,6 +221,7 @@ fn end_of(name: &str, room: usize) -> String {
     if letters <= room {
         return name.to_owned();
     }
+    // The ellipsis takes one column.
     let end: String = name.chars().skip(letters - room + 1).collect();
     format!("…{end}")
 }
@@ -235,6 +238,7 @@ fn summary(name: &str, cells: [&str; 6], epochs: &str) -> String {
 /// A ratio in percent with two significant digits or one decimal, in at most five characters.
 fn percent(ratio: f64) -> String {
     let percent = ratio * 100.0;
+    // Each limit is where rounding adds a digit: 9.95 shows as 10.
     match percent {
         0.0 | 9.95.. => format!("{percent:.0}"),
         ..0.995 => format!("{percent:.2}"),

@@ -51,6 +51,7 @@ pub fn read_senders(format: Format, file: File) -> Result<Vec<SenderSampleRow>, 
             let reader = FileReader::try_new(file, None).map_err(Error::Read)?;
             reader.into_iter().try_for_each(|batch| rows.add(batch))?;
         }
+        // CSV and JSON do not state types, and inference would give an empty column another one.
         Format::Csv => {
             let reader = CsvReader::new(schema).with_header(true).build(file);
             let reader = reader.map_err(Error::Read)?;
@@ -96,6 +97,8 @@ impl Rows {
         let direction = cells.must_be("direction", &Direction::BOTH, Direction::name)?;
         let snd_una = cells.id("snd_una_seq")?.map(|una| {
             let una = match self.una.get(&(flow, direction)) {
+                // The column wraps as on the wire. The nearest offset is right for less than 2 GiB
+                // between two rows (RFC 9293, section 3.4).
                 Some(before) => before.nearest(SeqNum(una)),
                 None => StreamOffset::first(SeqNum(una)),
             };
@@ -110,6 +113,7 @@ impl Rows {
             snd_una,
             snd_nxt: snd_una
                 .zip(snd_nxt)
+                // At most a window of 1 GiB is between the two (RFC 7323, section 2.3).
                 .map(|(una, nxt)| una.nearest(SeqNum(nxt))),
             smss_bytes: cells.id("smss_bytes")?,
             flight_size_bytes: cells.count("flight_size_bytes")?,

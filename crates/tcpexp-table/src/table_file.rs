@@ -107,6 +107,7 @@ impl TableFile {
                 Box::new(reader.map_err(Error::Read)?)
             }
             Format::Json => {
+                // Arrow's JSON reader has no projection: it reads the fields of its schema.
                 let projected = Arc::new(schema.project(&wanted).map_err(Error::Read)?);
                 let reader = JsonReader::new(projected).build(BufReader::new(file));
                 Box::new(reader.map_err(Error::Read)?)
@@ -120,6 +121,7 @@ type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>;
 fn fill(file: &mut File, start: &mut [u8]) -> std::io::Result<usize> {
     let mut filled = 0;
     while filled < start.len() {
+        // A read may return less than the buffer holds before the end of the file.
         match file.read(&mut start[filled..])? {
             0 => break,
             more => filled += more,
@@ -163,6 +165,8 @@ fn schema_of(format: Format, file: &mut File) -> Result<SchemaRef, Error> {
         }
         Format::Csv => {
             let format = CsvFormat::default().with_header(true);
+            // Without a limit of rows: a column of whole numbers may have a fraction in its last
+            // row.
             let inferred = format.infer_schema(&mut *file, None);
             Arc::new(inferred.map_err(Error::Read)?.0)
         }
@@ -172,6 +176,7 @@ fn schema_of(format: Format, file: &mut File) -> Result<SchemaRef, Error> {
             Arc::new(inferred.map_err(Error::Read)?.0)
         }
     };
+    // Inference and the clones move the position of `file`, which they share.
     file.seek(SeekFrom::Start(0))
         .map_err(|source| Error::Read(source.into()))?;
     Ok(schema)
@@ -193,6 +198,7 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series, Error> {
                 Ok(real(&to(&T::Float64)?))
             }
         }
+        // Other programs write times in other units; frames have nanoseconds.
         T::Timestamp(_, zone) => {
             let nanos = to(&T::Timestamp(TimeUnit::Nanosecond, zone.clone()))?;
             Ok(whole(&cast(&nanos, &T::Int64).map_err(Error::Read)?))

@@ -72,6 +72,7 @@ impl TopThroughput {
                     tally.add(bin);
                 }
             }
+            // A total without a direction is of both ways, which is the third.
             None => self.all.rates[direction.unwrap_or(2)].bins.add(bin),
         }
     }
@@ -206,6 +207,7 @@ impl Text {
         };
         let mut lines = vec![format!("{flows}  {duration:.1}")];
         let names = ["forward", "reverse", BOTH].into_iter();
+        // With packets one way only, the line for both ways would repeat the other.
         let is_one_way = all.rates[..2].iter().any(|rates| rates.volume.packets == 0);
         let shown = names.zip(all.rates).take(if is_one_way { 2 } else { 3 });
         lines.extend(self.lines(shown, duration));

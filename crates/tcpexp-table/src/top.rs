@@ -64,6 +64,7 @@ impl<R> Top<R> {
     /// Adds a row that [`passes_over`](Self::passes_over) did not reject.
     pub(crate) fn keep(&mut self, row: R) {
         self.kept.push(row);
+        // Sorting waits for at least 1000 new rows, so that its cost per row stays small.
         if self.kept.len() > 2 * self.most + 1000 {
             self.prune();
         }
@@ -81,6 +82,7 @@ impl<R> Top<R> {
         for row in self.kept.drain(self.most.min(self.kept.len())..) {
             self.rest.add(weigh(&row).0);
         }
+        // With fewer rows, any further row can still be shown.
         if self.kept.len() == self.most {
             self.bar = self.kept.last().map(|row| rank(weigh, row));
         }

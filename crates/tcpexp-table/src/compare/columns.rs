@@ -60,6 +60,7 @@ pub fn compare_run_columns(parameters: &RunColumns) -> Columns<CompareRunRow> {
 
 /// True if a comparison has a column of this name; a parameter cannot use the name then.
 pub fn is_compare_column(name: &str) -> bool {
+    // Without parameters, the schemas have only the columns of a comparison.
     let none = RunColumns::default();
     [
         compare_columns(&none).schema(),
@@ -79,6 +80,8 @@ fn of_cell<R: 'static>(
     numbered.fold(columns, |columns, (place, column)| {
         let value = move |row: &R| -> Option<RunValue> {
             let columns = cell(row).parameters.columns();
+            // All cells have the same columns (`RunColumns::unify`), so the position identifies
+            // one.
             Some(columns.get(place)?.value.clone())
         };
         let (name, about) = (&column.name, &column.description);

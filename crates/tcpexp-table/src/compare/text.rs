@@ -94,6 +94,7 @@ fn is_shown(row: &CompareRow, rows: &[CompareRow]) -> bool {
     if class.class.is_some() {
         return true;
     }
+    // Probes have no goodput and enter no sum, so a single class beside a probe is all.
     let sums = |other: &&CompareRow| {
         let class = other.class.as_ref();
         let sums = class.is_some_and(|class| {
@@ -112,8 +113,11 @@ fn labels(rows: &[&CompareRow]) -> (Vec<String>, Vec<Vec<String>>) {
     let mut labels: Vec<Vec<String>> = rows.iter().map(|row| label(row)).collect();
     let is_same = |a: usize, b: usize| labels.iter().all(|label| label[a] == label[b]);
     let parameters = 0..heads.len() - FIXED;
+    // A plan that varies the congestion control varies the columns that follow from it too; these
+    // only take room.
     let repeats = |place: &usize| (0..*place).any(|before| is_same(before, *place));
     let repeated: Vec<usize> = parameters.filter(repeats).collect();
+    // From the right, a removal leaves the positions of the remaining ones valid.
     for place in repeated.into_iter().rev() {
         heads.remove(place);
         for label in &mut labels {
@@ -182,6 +186,7 @@ fn shown(rows: &[&CompareRow], has_baseline: bool) -> Vec<Shown> {
     )]
     let unit = RateUnit::of(highest as u64);
     let per_unit = unit.value(1);
+    // Friendliness compares with a baseline, so without one the column is empty.
     let against = |rank| if has_baseline { rank } else { usize::MAX };
     let all = [
         (unit.name(), Measure::Goodput, per_unit, 0),
@@ -224,6 +229,7 @@ impl Shown {
     fn value(&self, class: Option<&CellClass>) -> String {
         match class.and_then(|class| class.estimate(self.measure)) {
             None => NO_VALUE.to_owned(),
+            // Infinity stands for a time that a run did not reach (`Bootstrap::estimate`).
             Some(estimate) if estimate.median.is_infinite() => "never".to_owned(),
             Some(estimate) => four_digits(estimate.median * self.factor),
         }
@@ -233,6 +239,7 @@ impl Shown {
 /// The runs that do not count: one line per affected cell.
 fn left_out(rows: &[&CompareRow], width: usize) -> Vec<String> {
     let mut cells: Vec<&Arc<ComparedCell>> = rows.iter().map(|row| &row.cell).collect();
+    // Rows of one cell are adjacent, and their cell lists its runs once.
     cells.dedup_by(|a, b| Arc::ptr_eq(a, b));
     let mut lines = Vec::new();
     for cell in cells {

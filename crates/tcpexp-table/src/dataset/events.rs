@@ -83,6 +83,7 @@ impl EventRow {
     }
 
     fn direction(&self) -> Option<Direction> {
+        // A direction refers to a flow, which a sender that only a log names does not have.
         self.flow.as_ref()?;
         Some(self.sender()?.direction())
     }

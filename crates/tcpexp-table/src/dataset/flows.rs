@@ -77,6 +77,7 @@ pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
 
 impl FlowRow {
     fn summary(&self) -> &DirectionSummary {
+        // A capture without the handshake may take the other end for the initiator.
         &self.connection.directions[self.local.index()]
     }
 
@@ -199,6 +200,7 @@ fn path(columns: Builder<FlowRow>) -> Builder<FlowRow> {
             "rtt_samples",
             &format!("Round-trip times in the table rtt whose first packet went this way. {NULL}"),
             |row| {
+                // Without a path the number is unknown; a path without samples has zero.
                 row.path()?;
                 Some(row.rtt().map_or(0, |rtt| rtt.samples))
             },

@@ -87,6 +87,7 @@ impl RttSource {
     const fn reference(&self) -> Point {
         match self {
             Self::Pair(sample) => sample.reference,
+            // A single capture counts as the source.
             Self::Answer(_) => Point::Src,
         }
     }
