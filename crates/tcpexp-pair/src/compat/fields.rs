@@ -73,6 +73,8 @@ impl FieldMask {
         }
         match packet.protocol() {
             TCP => {
+                // If the data offset is cut off, the options are too, and 20 bytes are the fixed
+                // header.
                 let header_bytes = rest.get(12).map_or(20, |byte| usize::from(byte >> 4) * 4);
                 add(64, clip(rest, 4, 4));
                 add(128, clip(rest, 8, 4));

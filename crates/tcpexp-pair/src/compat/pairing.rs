@@ -31,6 +31,7 @@ impl Pair {
         let total = back.at_reference - out.at_reference;
         let turnaround = back.at_monitor - out.at_monitor;
         Self {
+            // The original halves whole microseconds and truncates the result.
             time: timestamp(back.at_reference - total / 2),
             sent: timestamp(out.at_reference),
             rtt: TimeDelta::from_micros((total - turnaround).max(0)),
@@ -92,6 +93,7 @@ impl Iterator for Pairs {
             Some(ahead) => ahead,
             None => self.next_out()?,
         };
+        // The original skips an incoming packet with the time of the outgoing one too.
         while out.at_monitor >= back.at_monitor {
             back = self.next_back()?;
         }

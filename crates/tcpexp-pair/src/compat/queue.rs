@@ -62,6 +62,7 @@ impl Queue {
 
         let mut first_of_id = HashMap::with_capacity(sightings.len());
         let mut next_of_id = vec![None; sightings.len()];
+        // The walk from the back leaves the first sighting of each id in the map.
         for (position, sighting) in sightings.iter().enumerate().rev() {
             next_of_id[position] = first_of_id.insert(sighting.id, position);
         }
@@ -96,6 +97,7 @@ impl Queue {
     /// Position of the first sighting of `id`.
     pub(super) fn first_of(&mut self, id: u64) -> Option<usize> {
         let first = self.first_of_id.get_mut(&id)?;
+        // A removed sighting never returns, so each is skipped only once.
         while self.tree[self.leaves + *first].count == 0 {
             *first = self.next_of_id[*first]?;
         }
@@ -107,6 +109,7 @@ impl Queue {
         let mut node = self.leaves + position;
         let mut count = 0;
         while node > 1 {
+            // The left sibling of a right child is wholly before `position`.
             if node % 2 == 1 {
                 count += self.tree[node - 1].count;
             }

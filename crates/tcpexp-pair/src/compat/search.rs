@@ -54,6 +54,7 @@ impl Window {
 
     fn learn(&mut self, apart_seconds: i64) {
         self.matches += 1;
+        // The original's moving average gives the newest match a weight of 0.3.
         self.delay_estimate_seconds =
             0.7 * self.delay_estimate_seconds + 0.3 * apart_seconds.unsigned_abs() as f64;
     }
@@ -105,6 +106,7 @@ impl Search {
     /// and the walk restarts. The first sighting with the same id is the packet. Each step tests in
     /// this order.
     fn find(&mut self, monitor: Sighting, window: &Window) -> Option<usize> {
+        // The original compares whole seconds with `>` and the window plus one.
         let span = window.seconds() + 1;
         let too_new = self.reference.first_after(monitor.second() + span);
         loop {
@@ -117,9 +119,12 @@ impl Search {
             ]
             .into_iter()
             .filter_map(|(position, met)| Some((position?, met)))
+            // Of equal positions the first wins, which keeps the order of the tests.
             .min_by_key(|(position, _)| *position)?;
             let step = self.reference.count_ahead(position) + 1;
             match met {
+                // The original tests the age before the depth and the id after it, hence `<=` and
+                // `<`.
                 Met::TooOld if step <= window.search_depth => self.reference.remove(position),
                 Met::SameId if step < window.search_depth => return Some(position),
                 _ => return None,

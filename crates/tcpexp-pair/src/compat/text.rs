@@ -55,6 +55,7 @@ struct Seconds(i64);
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micros = self.0 / 1_000;
+        // Between -1 s and 0 the whole seconds are zero and have no sign.
         let sign = if micros < 0 { "-" } else { "" };
         let (seconds, rest) = (
             micros.unsigned_abs() / 1_000_000,

@@ -102,6 +102,7 @@ impl Bottleneck {
             [25, 50, 75].map(|percent| self.estimates.quantile(percent));
         let (quarter, median, three_quarters) = (quarter?, median?, three_quarters?);
         let agrees = (three_quarters - quarter).as_nanos() <= median.as_nanos() / AGREED;
+        // Estimates are nanoseconds per megabyte: rate in bit/s = 8 · 10⁶ · 10⁹ / estimate.
         let bits_and_nanos = 8 * MEGABYTE * 1_000_000_000;
         let rate = bits_and_nanos.checked_div(i128::from(median.as_nanos()))?;
         let is_known = agrees && self.estimates.count() >= MIN_ESTIMATES;

@@ -59,6 +59,7 @@ impl Reordering {
         let overtaken_by = self.ahead.partition_point(|stretch| stretch.last <= number);
         if let Some(overtaking) = self.ahead.get(overtaken_by) {
             let after = (number + 1).saturating_sub(overtaking.first);
+            // e = i − j, where j is the first arrival of a later packet (RFC 4737, section 4.2).
             let extent_packets = position - (overtaking.position + after);
             return Order::Reordered { extent_packets };
         }

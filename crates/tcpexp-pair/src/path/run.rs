@@ -103,12 +103,14 @@ pub fn measure<E: Send>(
     let clock = alignment.clock.settled(first.least_owd, options.symmetric);
     let moved = clock.offset().middle - assumed;
     let [out, back] = first.least_owd;
+    // A larger offset makes delays out shorter and delays back longer by the same time.
     let least = [out.map(|owd| owd - moved), back.map(|owd| owd + moved)];
     let mut books = Books {
         moved,
         least,
         resolutions: PathDirection::BOTH.map(|path_direction| Resolution {
             coarseness: clock.coarseness(),
+            // Spacings are between arrivals, so the clock of the downstream point limits them.
             tick: clock.ticks()[path_direction.upstream().opposite().index()],
         }),
         longest: options.max_owd,
@@ -173,6 +175,7 @@ impl Books {
             self.flows.insert(flow.flow, Box::default());
         }
         PathBatch {
+            // The order of the fields matters: `close` removes the book that `packet` fills.
             packets: batch
                 .outcomes
                 .into_iter()
@@ -216,6 +219,7 @@ impl Books {
         if outcome.fate == Fate::Lost {
             direction.losses.lose(outcome.number, outcome.packets);
         }
+        // Only the first copy of a packet counts for reordering (RFC 4737).
         let arrived = (outcome.fate == Fate::Delivered)
             .then(|| outcome.number.zip(outcome.sent))
             .flatten();
@@ -229,6 +233,7 @@ impl Books {
             path_direction.tally.arrive(packet.queueing_delay, order);
         }
         if packet.received_at.is_some() {
+            // An arrival without a known departure leaves `None`: no spacing may span it.
             let before = std::mem::replace(&mut path_direction.latest, Arrival::of(&packet));
             let resolution = self.resolutions[outcome.path_direction.index()];
             let spacing = before

@@ -128,6 +128,7 @@ impl Tally {
             reordered: self.reordered,
             largest_extent_packets: self.largest_extent_packets,
             losses,
+            // Both delays differ by a constant, so the quantiles of one give those of the other.
             one_way_delay: queueing_delay
                 .zip(least_owd)
                 .map(|(delay, least)| above(&delay, least)),

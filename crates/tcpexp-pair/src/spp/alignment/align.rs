@@ -112,6 +112,7 @@ impl Alignment {
         }
         let found = common.len() as u64;
         let recurrences = [&src.repeats.found, &dst.repeats.found];
+        // A recurring datagram may match another one a period away and mislead the clocks.
         common.retain(|(a, b)| {
             a.fields.is_tcp || Recurrences::is_distinguishable(recurrences, [&a.fields, &b.fields])
         });
@@ -122,18 +123,21 @@ impl Alignment {
             common.sort_unstable_by_key(|(packet, _)| packet.record);
             common.dedup_by_key(|(packet, _)| packet.record);
         }
+        // Retransmissions that match originals would make it seem that the path changes timestamps.
         let common = Identification::without_sent_again(common);
         let common = Identification::without_mistaken(common, Field::Timestamps);
         let recut = src.largest_segment_bytes != dst.largest_segment_bytes;
         // SACK blocks hold shifted numbers and are compared as a hash.
         let cuts_options = src.cuts_options || dst.cuts_options || !shifted.is_empty();
         let mut identification = Identification::learn(&common, recut, cuts_options);
+        // Packets found by their endpoints never show a translated flow.
         identification.translated |= translated;
         identification.shifted = shifted;
         let common = Identification::without_mistaken(common, Field::IpId);
         let proven = beyond_doubt(&common, [&src, &dst], identification.recut);
         let (mut sides, mut is_proven) = learn_sides(&common, &proven);
         let mut proven = proven;
+        // Without IP IDs, timestamps and SYNs only the progress of a connection proves originals.
         if !is_proven {
             let begins =
                 [&src, &dst].map(|survey| survey.first.map_or(Timestamp::MIN, |(_, at)| at));
@@ -241,6 +245,7 @@ fn learn_sides(common: &[(Sketched, Sketched)], proven: &[(Sketched, Sketched)])
         of_way.count()
     };
     let is_proven = PathDirection::BOTH.into_iter().all(|path_direction| {
+        // A way without traffic has no packets to prove.
         count(proven, path_direction) >= MIN_PROVEN.min(count(common, path_direction))
     });
     if is_proven {

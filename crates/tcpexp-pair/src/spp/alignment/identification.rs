@@ -73,6 +73,7 @@ impl Field {
             Self::Ports => {
                 Some(a.source_port == b.source_port && a.destination_port == b.destination_port)
             }
+            // A value at one point only was added or removed on the path, so it counts as changed.
             Self::IpId => only_if(a.ip_id.or(b.ip_id).is_some(), a.ip_id == b.ip_id),
             Self::Length => Some(same_length),
             // Only the last piece of a recut segment has PSH and FIN.
@@ -86,6 +87,8 @@ impl Field {
                 a.sack_blocks | b.sack_blocks != 0,
                 a.sack_blocks == b.sack_blocks,
             ),
+            // The checksum covers length and payload (RFC 768), so only packets of equal length
+            // compare.
             Self::UdpChecksum => only_if(!a.is_tcp && same_length, a.checksum == b.checksum),
         }
     }
@@ -156,6 +159,7 @@ impl Identification {
                 .iter()
                 .any(|f| f.field == wanted && f.kept < f.compared)
         };
+        // With offload at both hosts the largest segments may be equal and their cuts different.
         let tcp_recut = common
             .iter()
             .any(|(a, b)| a.fields.is_tcp && a.fields.payload_bytes != b.fields.payload_bytes);

@@ -67,10 +67,12 @@ impl Front {
             ..
         } = a.fields;
         let end = seq.wrapping_add(payload_bytes);
+        // The first segment may itself be a retransmission.
         let Some((last_end, last_ack)) = self.reached else {
             (self.reached, self.dst_record) = (Some((end, ack)), b.record);
             return false;
         };
+        // Sequence numbers compare modulo 2^32 (RFC 9293, section 3.4).
         let is_beyond = |value: u32, other: u32| value.wrapping_sub(other).cast_signed() > 0;
         let is_new = if payload_bytes > 0 {
             !is_beyond(last_end, seq)

@@ -94,6 +94,7 @@ impl Repeats {
         }
         let expected = PREFIX_BYTES.min(packet.payload_bytes as usize);
         hasher.write_u32(packet.payload_bytes);
+        // A prefix that the capture cuts hashes as empty: such datagrams of one length look equal.
         hasher.write(packet.payload.get(..expected).unwrap_or_default());
         let prefix = hasher.finish();
         let alike = prefix ^ u64::from(ip_id);
@@ -105,6 +106,8 @@ impl Repeats {
         let [prefix, payload, whole] = [prefix, payload, whole].map(|hash| Seen { hash, ..seen });
         let recurs = |before: Seen| {
             let gap = at - before.at;
+            // A network duplicate has the IP ID of its original. Without an ID only a short gap
+            // shows a copy.
             before.ip_id != ip_id || gap >= LATEST_COPY || (ip_id == 0 && gap >= COPY_GAP)
         };
         let prefixes = self.swap(0, prefix).is_some_and(recurs);
@@ -150,6 +153,7 @@ impl Recurrences {
         known.datagrams += 1;
         known.prefixes |= found.prefixes;
         known.payloads |= found.payloads;
+        // `Option::min` would prefer `None`.
         known.period = known.period.iter().chain(&found.period).min().copied();
     }
 
@@ -183,11 +187,13 @@ impl Recurrences {
         let datagrams: u64 = found.clone().map(|recurrence| recurrence.datagrams).sum();
         let period = found.filter_map(|recurrence| recurrence.period).min();
         let wraps = period.is_some() || datagrams > u64::from(u16::MAX);
+        // A zero period makes every delay ambiguous where the IP ID wraps at an unknown time.
         (alike && wraps).then(|| period.unwrap_or_default())
     }
 
     /// True if a datagram in both captures is distinguishable from all others of its flow.
     pub(super) fn is_distinguishable(captures: [&Self; 2], [a, b]: [&FieldValues; 2]) -> bool {
+        // Zero means no checksum (RFC 768).
         let same_payload = a.checksum == b.checksum && a.checksum != 0;
         Self::period_between(captures, [a.ends(), b.ends()], same_payload).is_none()
     }

@@ -80,6 +80,7 @@ impl Shifts {
             .filter(|(ends, _)| both(ends).is_some_and(|shifts| shifts != (&0, &0)))
             .map(|(&ends, &shift)| SequenceShift { ends, shift })
             .collect();
+        // A hash map has no order.
         shifts.sort_unstable_by_key(|shift| shift.ends);
         shifts
     }
@@ -98,6 +99,7 @@ impl Shifts {
             if acknowledges(&b.fields) {
                 b.fields.ack = b.fields.ack.wrapping_sub(ack);
             }
+            // If the numbers still differ, these are two segments that agree in all other fields.
             let agrees = a.fields.seq == b.fields.seq && a.fields.ack == b.fields.ack;
             agrees.then_some((a, b))
         })

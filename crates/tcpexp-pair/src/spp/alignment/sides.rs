@@ -40,6 +40,8 @@ impl Sides {
                 continue;
             }
             let ordering = (a_dst.time - a.time).cmp(&(b_dst.time - b.time)) as i64;
+            // Each pair of neighbours has one vote, so one false match with a huge delay cannot
+            // decide.
             votes.entry(root).or_default().time += if a_half { -ordering } else { ordering };
         }
         for (packet, at_dst) in common {
@@ -76,6 +78,7 @@ impl Sides {
         sender: u64,
         receiver: u64,
     ) -> Option<PathDirection> {
+        // The sample may not include the sender.
         let of_receiver = || {
             self.ways_by_sender
                 .get(&receiver)
@@ -135,6 +138,7 @@ impl Halves {
         };
         let mut link = *self.links.entry(address).or_insert(alone);
         let (mut root, mut apart) = (address, false);
+        // Groups join by size, so a path has at most log₂ n links and needs no compression.
         while link.parent != root {
             apart ^= link.apart;
             root = link.parent;
@@ -145,6 +149,7 @@ impl Halves {
 
     fn separate(&mut self, a: u64, b: u64) {
         let ((a_root, a_apart), (b_root, b_apart)) = (self.find(a), self.find(b));
+        // The relation is known. A false match may contradict it, so earlier packets decide.
         if a_root == b_root {
             return;
         }
@@ -159,6 +164,8 @@ impl Halves {
             child,
             Link {
                 parent,
+                // The two addresses must end up apart: if both are in like halves of their groups,
+                // the roots are apart.
                 apart: a_apart == b_apart,
                 size: 0,
             },

@@ -60,6 +60,7 @@ impl<const KEPT: usize> Sketch<KEPT> {
 
     fn keep(&mut self, hash: u64, sighted: &Sighted<'_>) {
         self.kept.push(Sketched::new(hash, sighted));
+        // One sort per `KEPT` packets keeps the cost per packet small.
         if self.kept.len() >= 2 * KEPT {
             self.compact();
         }
@@ -79,6 +80,7 @@ impl<const KEPT: usize> Sketch<KEPT> {
         for (hash, place) in order {
             let packet = self.kept[place as usize];
             match kept.last().filter(|before| before.hash == hash) {
+                // Two packets show that a hash is not unique; more would only take room.
                 Some(before) if alike == 2 || packet.is_copy_of(before) => continue,
                 Some(_) => alike += 1,
                 None if kept.len() >= KEPT => {

@@ -66,6 +66,7 @@ impl Survey {
         if let Transport::Tcp(tcp) = &sighted.packet.transport {
             self.cuts_options |= tcp.options.is_cut();
             let own = own_fields(sighted.packet, tcp);
+            // Both captures choose by the same number, so they sample the same segments.
             if own != 0 && own.is_multiple_of(REST_OF) {
                 self.by_rest.offer(rest_hash(sighted.packet, tcp), sighted);
             }
@@ -79,6 +80,8 @@ impl Survey {
             let bytes = sighted.packet.payload_bytes;
             self.largest_segment_bytes = self.largest_segment_bytes.max(bytes);
             let ip_id = sighted.packet.ip_id.unwrap_or(0);
+            // The hash of the content leaves out length and IP ID, which a retransmission may
+            // change.
             let identity = endpoints ^ (u64::from(bytes) << 16 | u64::from(ip_id));
             self.twins.observe(identity, sighted.at);
         }

@@ -36,6 +36,7 @@ impl Twins {
         let recent = &mut self.recent;
         if recent
             .iter_mut()
+            // A record has one twin, so the twin is taken out.
             .any(|other| other.take_if(is_twin).is_some())
         {
             self.pairs += 1;
@@ -47,6 +48,7 @@ impl Twins {
 
     /// True if at least nine in ten packets have a twin. Fewer than 20 segments prove nothing.
     pub(super) fn are_the_rule(&self) -> bool {
+        // `segments` counts both records of a pair: pairs / (segments / 2) ≥ 9 / 10.
         self.segments >= 20 && self.pairs * 20 >= self.segments * 9
     }
 }

@@ -59,6 +59,7 @@ impl Delays {
                     }
                 })
                 .collect();
+            // The hull of the skew needs the order of time, and records may be out of order.
             delays.sort_by_key(|delay| delay.at_ns);
             delays
         });
@@ -111,11 +112,13 @@ impl Delays {
         });
         let mistaken = fewest_mistaken(&owds_ns, coarseness);
         let [out, back] = PathDirection::BOTH.map(|path_direction| {
+            // The smallest delays, as many as `mistaken`, belong to false matches.
             let smallest = owds_ns[path_direction.index()].get(mistaken[path_direction.index()]);
             smallest.map(|&owd_ns| TimeDelta::from_nanos(owd_ns))
         });
         let counted: usize = owds_ns.iter().map(Vec::len).sum();
         let mistaken: usize = mistaken.iter().sum();
+        // The proof at `Offset`: −min d' ≤ θ ≤ min d. Delays are relative to the first difference.
         let upper = out.map(|owd| self.difference + owd);
         let lower = back.map(|owd| self.difference - owd);
         let contradict = lower

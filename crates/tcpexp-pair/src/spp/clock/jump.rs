@@ -91,6 +91,8 @@ impl Jump {
             .into_iter()
             .min_by_key(|shift| shift.varies + shift.drifts)
             .unwrap_or(calmer);
+        // A jump forwards of the destination clock lengthens delays out. A jump forwards of the
+        // source clock lengthens delays back.
         let forwards =
             (measured.path_direction == PathDirection::Out) == (self.point == Point::Dst);
         self.size = if forwards {
@@ -126,6 +128,7 @@ impl Jump {
             .map(|&index| {
                 let crossing = &crossings[index];
                 let at_ns = (time_at(crossing, steady) - start).as_nanos();
+                // A faster destination clock makes delays out grow and delays back shrink.
                 let drifted = TimeDelta::from_nanos(whole_nanos(at_ns as f64 * drift));
                 let owd = match path_direction {
                     PathDirection::Out => crossing.raw_owd() - drifted,
@@ -170,6 +173,7 @@ impl Jump {
 
     /// Maximum error of delays because of this step.
     pub(super) fn delay_error(&self) -> TimeDelta {
+        // A suspected step stays on the timeline, so delays may be off by its whole size.
         self.error.max(self.size.abs() - self.taken_out().abs())
     }
 
@@ -187,6 +191,7 @@ impl Jump {
     /// True if one way alone proves that the shift is no queue.
     pub(in crate::spp) fn is_beyond_doubt(&self, crossings: &[Crossing]) -> bool {
         let elapsed = elapsed(crossings, self.point, self.before, self.after).as_nanos();
+        // No queue makes a clock show an earlier time for a later record.
         elapsed < -TURNED_BACK_NS && self.size.as_nanos() < 0
             || self.size.abs().as_nanos() > LONGEST_QUEUE_NS
     }

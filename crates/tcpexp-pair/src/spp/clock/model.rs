@@ -71,7 +71,9 @@ impl ClockModel {
         dst.origin = delays.start + offset.middle;
         dst.offset = offset.middle;
         let ppt = used(skew).as_ppt();
+        // A clock that runs at 1 + ρ gains ρ / (1 + ρ) per time that it shows.
         dst.gains = Rate::of(ppt, TRILLION.saturating_add(ppt));
+        // Only the common timeline shows where a step of one clock is in the other capture.
         let steps = placed_steps(crossings, &jumps, &readers);
         for point in Point::BOTH {
             readers[point.index()].seams = seams(crossings, &jumps, &steps, point);
@@ -190,6 +192,7 @@ impl ClockModel {
     pub fn skew_share(&self, far: Point, turnaround: TimeDelta) -> TimeDelta {
         let ppt = used(self.skew).as_ppt();
         match far {
+            // While the destination clock shows T, T / (1 + ρ) passes on the source clock.
             Point::Dst => -Rate::of(ppt, TRILLION.saturating_add(ppt)).share(turnaround),
             // Relative to the destination clock, the source clock is slow by this rate.
             Point::Src => Rate::of(ppt, TRILLION).share(turnaround),

@@ -154,6 +154,7 @@ pub(super) fn fewest_mistaken([out, back]: &[Vec<i64>; 2], coarseness: TimeDelta
     let too_fast =
         |out_ns: i64| back.partition_point(|&owd_ns| owd_ns.saturating_add(out_ns) < least_ns);
     let ways_to_agree = (0..=out.len()).map(|mistaken_out| {
+        // If no delay out is left, no delay back is contradicted.
         let mistaken_back = out.get(mistaken_out).map_or(0, |&out_ns| too_fast(out_ns));
         (mistaken_out + mistaken_back, [mistaken_out, mistaken_back])
     });

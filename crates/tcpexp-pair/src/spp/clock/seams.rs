@@ -74,6 +74,8 @@ pub(super) fn seams(
             Point::Src => step.src_record,
             Point::Dst => step.dst_record,
         },
+        // A step of the other clock changes no time here. It starts a new piece, since delays
+        // across it are not used.
         turn: None,
         ahead: TimeDelta::ZERO,
     }));
@@ -97,6 +99,7 @@ fn own_seam(crossings: &[Crossing], jump: &Jump) -> Seam {
     };
     Seam {
         first_after,
+        // A smaller jump leaves no range of times without records.
         turn: (jump.taken_out().abs() > between.abs()).then_some(turn),
         ahead: jump.taken_out(),
     }

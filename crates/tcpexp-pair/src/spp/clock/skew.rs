@@ -88,6 +88,8 @@ pub(in crate::spp) fn estimate(delays: &[Vec<Delay>; 2], step_error_ns: f64) -> 
         _ => return SkewEstimate::default(),
     };
     let combined = match agreed {
+        // A clock's rate shows on both ways, so the delay of one way changed: a median would mix it
+        // in.
         Some(false) => combined,
         _ => steadied(combined, &asked),
     };
@@ -124,6 +126,7 @@ fn combine(out: Slope, back: Slope) -> (Slope, Option<bool>) {
     };
     let apart = (sharp.rate - other.rate).abs();
     if apart > SIGNIFICANT * (sharp.uncertainty + other.uncertainty) {
+        // The skew may be anywhere between the two slopes.
         let uncertainty = sharp.uncertainty.max(apart);
         return (
             Slope {
@@ -133,6 +136,7 @@ fn combine(out: Slope, back: Slope) -> (Slope, Option<bool>) {
             Some(false),
         );
     }
+    // Inverse-variance weighting: the combined uncertainty is (Σ σ⁻²)^(-1/2).
     let weight = |slope: Slope| slope.uncertainty.powi(-2);
     let whole = weight(sharp) + weight(other);
     let rate = (sharp.rate * weight(sharp) + other.rate * weight(other)) / whole;
@@ -168,6 +172,8 @@ fn shown(delays: &[Delay], step_error_ns: f64) -> Option<Shown> {
     let middle = start + span / 2;
     let (foot, rate) = line_under(points.iter(), middle)?;
     let part_of = |delay: &Delay, parts: i64| {
+        // `span + 1` puts the last packet into the last part. At `LIMIT` the product exceeds 64
+        // bits.
         i128::from(delay.at_ns - start) * i128::from(parts) / (i128::from(span) + 1)
     };
     let mut moved: f64 = 0.0;
@@ -186,8 +192,10 @@ fn shown(delays: &[Delay], step_error_ns: f64) -> Option<Shown> {
     let gaps = points
         .chunk_by(in_one_part)
         .filter_map(|part| lowest_but(0, part.iter().map(above)));
+    // In a quarter of the parts a queue may never empty.
     let upper_quartile = quantile(gaps.map(|gap| gap.above_ns), 3, 4)?;
     let doubt_ns = upper_quartile.max(0.0) + RESOLUTION_NS + step_error_ns;
+    // An error of the height at one end turns the line by this error over the span.
     let uncertainty = moved + doubt_ns / span as f64;
     let floors = delays.chunk_by(in_one_part).filter_map(|part| {
         let (one_in, least) = BELOW_FLOOR;
@@ -196,6 +204,7 @@ fn shown(delays: &[Delay], step_error_ns: f64) -> Option<Shown> {
     let floors: Vec<Above> = floors.collect();
     let between_parts = floors.iter().enumerate().flat_map(|(i, from)| {
         let later = floors[i + 1..].iter();
+        // Heights are relative to the line, so its rate is added. No two parts share a time.
         later.map(move |to| rate + (to.above_ns - from.above_ns) / (to.at_ns - from.at_ns) as f64)
     });
     Some(Shown {
@@ -252,6 +261,7 @@ fn quantile(values: impl Iterator<Item = f64>, part: usize, whole: usize) -> Opt
 /// `None` if all points have the same time.
 fn line_under<'a>(points: impl Iterator<Item = &'a Delay>, middle: i64) -> Option<(Delay, f64)> {
     let hull = lower_hull(points);
+    // If a part of the capture is left out, the middle may lie beyond the last corner.
     let right = hull
         .partition_point(|corner| corner.at_ns <= middle)
         .clamp(1, hull.len().max(2) - 1);
@@ -262,8 +272,10 @@ fn line_under<'a>(points: impl Iterator<Item = &'a Delay>, middle: i64) -> Optio
 
 /// Corners of the lower convex hull of `points`, which are in order of time.
 fn lower_hull<'a>(points: impl Iterator<Item = &'a Delay>) -> Vec<Delay> {
+    // Andrew's monotone chain takes linear time, since the points are in order of time.
     let mut hull: Vec<Delay> = Vec::new();
     for point in points {
+        // An edge between two points of one time has no slope.
         if let Some(last) = hull.last()
             && last.at_ns == point.at_ns
         {

@@ -47,10 +47,12 @@ pub(in crate::spp) fn find(crossings: &[Crossing], coarseness: TimeDelta) -> Vec
     let mut parted = jumps.clone();
     part(&mut parted, crossings);
     let mut real = parted.iter_mut().map(|jump| {
+        // The skew is estimated after the steps, so no drift is removed here.
         jump.measure(crossings, 0.0);
         jump.size.abs().as_nanos() > SMALLEST_NS / 2
     });
     jumps.retain(|_| real.next().unwrap_or(false));
+    // Without the false steps, more crossings are left to measure the real ones on.
     part(&mut jumps, crossings);
     jumps
 }

@@ -61,6 +61,7 @@ impl TickMeter {
         if is_little || self.is_periodic() || self.gaps_ns.is_empty() {
             return TICK_OF_CAPTURES;
         }
+        // Each gap is a multiple of the tick, so the tick divides their greatest common divisor.
         let divisor = self.gaps_ns.iter().copied().fold(0, greatest_divisor);
         TimeDelta::from_nanos(self.stretched_ns().unwrap_or(0).max(divisor))
     }
@@ -91,6 +92,7 @@ impl TickMeter {
         let off = gaps.iter().filter(|gap| !is_multiple(gap)).count();
         let is_coarse = self.zero_gaps * ZERO_GAPS > gaps.len() as u64;
         let is_clear = tick >= MIN_STRETCHED.as_nanos();
+        // Up to `odd` gaps below the tick are no multiples of it, and as many others may not be.
         (is_coarse && is_clear && off <= 2 * odd).then_some(tick)
     }
 }

@@ -23,7 +23,9 @@ impl Rate {
     /// This rate times `span`, rounded to the nanosecond.
     pub(in crate::spp) fn share(self, span: TimeDelta) -> TimeDelta {
         let product = i128::from(span.as_nanos()) * i128::from(self.0);
+        // Half a unit is added, since the shift rounds down.
         let rounded = (product + (1 << (FRACTION_BITS - 1))) >> FRACTION_BITS;
+        // A rate below 2 may nearly double the span beyond 64 bits.
         TimeDelta::from_nanos(i64::try_from(rounded).unwrap_or(if rounded < 0 {
             i64::MIN
         } else {

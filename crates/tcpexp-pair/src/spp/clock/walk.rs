@@ -82,12 +82,14 @@ impl Shift {
     fn is_clear(&self, smallest_ns: i64) -> bool {
         let size = self.size.abs().as_nanos();
         let drift = self.lag.as_nanos() / DRIFT;
+        // A shift below twice the variation within the groups may itself be variation.
         size > smallest_ns.saturating_add(drift) && size / 2 >= self.spread.as_nanos()
     }
 
     fn agrees_with(&self, other: &Self) -> bool {
         let [mine, theirs] = [self, other].map(|shift| shift.size.abs().as_nanos());
         let same_sign = (self.size > TimeDelta::ZERO) == (other.size > TimeDelta::ZERO);
+        // A queue may grow on one way at the time of the step, so the sizes need not be equal.
         same_sign && mine / 2 <= theirs && theirs / 2 <= mine
     }
 }
@@ -100,6 +102,7 @@ impl<'a> Walk<'a> {
         coarseness: TimeDelta,
     ) -> Self {
         let mut order: Vec<usize> = (0..crossings.len()).collect();
+        // Record numbers give the order: a clock that is set back repeats its times.
         order.sort_by_key(|&index| match point {
             Point::Src => crossings[index].src_record,
             Point::Dst => crossings[index].dst_record,
@@ -122,6 +125,7 @@ impl<'a> Walk<'a> {
         let (suspected, sure): (Vec<_>, Vec<_>) = candidates
             .into_iter()
             .partition(|c| c.kind == Kind::Suspected);
+        // Certain steps come first, since a suspected step next to one is dropped.
         let mut places: Vec<usize> = Vec::new();
         let mut jumps = self.confirmed(sure, &mut places);
         jumps.append(&mut self.confirmed(suspected, &mut places));
@@ -140,6 +144,7 @@ impl<'a> Walk<'a> {
                 best.push(candidate);
             }
         }
+        // No more than `MOST` candidates are steps, so the next one shows the level of the noise.
         let noise = best
             .get(MOST)
             .map_or(0, |next| next.size_ns.saturating_abs());
@@ -154,6 +159,7 @@ impl<'a> Walk<'a> {
             if let Some((place, jump)) = jump {
                 let is_believed = match candidate.kind {
                     Kind::Both => true,
+                    // A queue of one way looks like a step that the other way cannot contradict.
                     Kind::Alone => jump.is_beyond_doubt(self.crossings),
                     // Next to a certain step, a queue may look like a step too.
                     Kind::Suspected => places.iter().all(|other| other.abs_diff(place) > REACH),
@@ -245,6 +251,8 @@ impl<'a> Walk<'a> {
                 .map(|&position| self.crossing(position).raw_owd().as_nanos())
                 .collect();
             owds.sort_unstable();
+            // The level is the lower eighth: low delays saw short queues, and the lowest may be
+            // false matches.
             let rank = |sixteenths: usize| owds[owds.len() * sixteenths / 16];
             let spread_ns = rank(4).saturating_sub(rank(1));
             (rank(2), spread_ns, self.crossing(side[side.len() / 2]))
@@ -354,6 +362,7 @@ impl<'a> Walk<'a> {
             before: self.order[position - 1],
             after: self.order[position],
             size: match self.point {
+                // The clock difference is destination minus source.
                 Point::Src => -shift.size,
                 Point::Dst => shift.size,
             },
@@ -388,6 +397,7 @@ impl Candidate {
         let [out, back] = [0, 1].map(|path_direction: usize| {
             self.passed[path_direction].abs_diff(other.passed[path_direction])
         });
+        // Where one way has no packets, its count stands still and would make all candidates near.
         if self.kind == Kind::Alone || other.kind == Kind::Alone {
             return self.position.abs_diff(other.position) < 2 * FINE;
         }

@@ -75,6 +75,7 @@ impl Linker {
 
     /// Adds a flow that began at `point`; `shift` is that of the sequence numbers of each end.
     pub(in crate::spp) fn begin(&mut self, point: Point, slot: Slot, flow: &Flow, shift: [u32; 2]) {
+        // The endpoints are in use again, so the earlier flow must not keep its counterpart.
         if let Some(before) = self.by_key[point.index()].insert(flow.key, slot) {
             self.part(point, before);
         }
@@ -119,6 +120,7 @@ impl Linker {
                 unpaired.packets += waiting.packets;
             }
             State::Linked(linked) => match linked.partner {
+                // No counterpart is left that could report the end later.
                 None => out.ended(linked.flow),
                 Some(partner) => {
                     if let State::Linked(other) =
@@ -129,6 +131,7 @@ impl Linker {
                 }
             },
         }
+        // A later flow with these endpoints may have replaced the entry.
         if self.by_key[point.index()].get(&key) == Some(&slot) {
             self.by_key[point.index()].remove(&key);
         }
@@ -146,6 +149,7 @@ impl Linker {
         };
         if let State::Linked(other) =
             &mut self.flows[point.opposite().index()][partner.index()].state
+            // The counterpart may be linked to a later flow by now.
             && other.flow == flow
         {
             other.partner = None;
@@ -166,6 +170,7 @@ impl Linker {
         waiting.packets += 1;
         waiting.held.push_back(sighting);
         self.held += 1;
+        // The limit falls when all flows together hold too many packets.
         while waiting.held.len() > limit {
             if let Some(oldest) = waiting.held.pop_front() {
                 waiting.dropped[oldest.direction.index()] += 1;
@@ -175,6 +180,8 @@ impl Linker {
                 }
             }
         }
+        // The key is known from the first packet on. If no flow has it at the other point yet, the
+        // flow that begins there later finds this one.
         if waiting.packets == 1
             && let Some((partner, same_initiator)) = self.counterpart(point, slot)
         {
@@ -207,6 +214,7 @@ impl Linker {
             }
             return;
         };
+        // Several flows hold a packet with this mark, so the mark identifies none of them.
         let Some(partner) = partner else { return };
         let theirs = &self.flows[other][partner.index()];
         let Some(found) = theirs.held(&mark) else {
@@ -249,6 +257,7 @@ impl Linker {
             address_number(initiator.ip()),
             address_number(responder.ip()),
         );
+        // The sample of the first pass may include no packet of these hosts.
         let path_direction = known.unwrap_or_else(|| way_by_time(&waiting, forward_is));
         let began = locals.map(|local| local.initiator_known == InitiatorKnown::Syn);
         let flow = self.next;

@@ -54,6 +54,8 @@ impl Local {
         let was_another = matches!(other.state, State::Linked(_));
         let mut isns = self.isn.iter().zip(&other.isn);
         isns.all(|isns| match isns {
+            // Connections between the same endpoints have different initial sequence numbers (RFC
+            // 9293, section 3.4.1).
             (Some(ours), Some(theirs)) => ours == theirs,
             // A flow that was open when its capture began may have begun with this SYN, unless it
             // is already linked to another connection.

@@ -58,6 +58,8 @@ impl Marker {
             Transport::Tcp(tcp) => {
                 let (tsval, tsecr) = tcp.options.timestamps().unwrap_or((0, 0));
                 let seq = tcp.seq.0.wrapping_sub(by_seq);
+                // Without ACK the field has no meaning (RFC 9293, section 3.1). It must stay zero
+                // for `ack`.
                 let by_ack = if tcp.flags.ack() { by_ack } else { 0 };
                 let ack = tcp.ack.0.wrapping_sub(by_ack);
                 let (tsval, tsecr) = (tsval & self.timestamps, tsecr & self.timestamps);
@@ -68,6 +70,8 @@ impl Marker {
                     sack_blocks,
                 ];
                 Mark {
+                    // SYN takes a sequence number (RFC 9293, section 3.4), so data in it does not
+                    // start at `seq`.
                     by_range: self.recut && length > 0 && !tcp.flags.syn(),
                     is_tcp: true,
                     ..Mark::new([seq, ack, tsval, tsecr], length, ip_id, rest)

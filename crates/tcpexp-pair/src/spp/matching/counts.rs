@@ -88,7 +88,10 @@ impl DirectionCounts {
     ) -> Fate {
         self.seen += settled.packets;
         let missing = settled.missing.min(settled.packets);
+        // A super-packet may have arrived in part.
         self.matched += settled.packets - missing;
+        // An ambiguous packet may have arrived, so neither the end of a capture nor evidence
+        // decides.
         if settled.ambiguous {
             self.ambiguous += missing;
             Fate::Ambiguous

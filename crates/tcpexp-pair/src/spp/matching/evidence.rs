@@ -52,6 +52,7 @@ impl Evidence {
     pub(in crate::spp) fn depart(&mut self, seq: SeqNum, bytes: u32) {
         let (start, end) = self.range(seq, bytes);
         if self.snd_nxt.is_some_and(|snd_nxt| start < snd_nxt) {
+            // Several retransmissions may start at one byte and end at different bytes.
             let longest = self.retransmitted.entry(start).or_insert(end);
             *longest = end.max(*longest);
             while self.retransmitted.len() > REMEMBERED {
@@ -76,6 +77,7 @@ impl Evidence {
             .seen
             .last_key_value()
             .is_some_and(|(&from, _)| start < from);
+        // Late data that left only once was overtaken on the path (RFC 4737, section 3).
         self.reordered |= is_late && !self.was_retransmitted(start, end);
         let before = self.seen.range(..=start).next_back();
         if let Some((&from, &to)) = before
@@ -83,6 +85,7 @@ impl Evidence {
         {
             start = from;
         }
+        // The inclusive end merges a range that starts where this data ends.
         while let Some((&from, &to)) = self.seen.range(start..=end).next_back() {
             end = end.max(to);
             self.seen.remove(&from);
@@ -104,6 +107,7 @@ impl Evidence {
     /// if the capture is known to miss packets.
     pub(in crate::spp) fn absence(&self, seq: SeqNum, bytes: u32, misses: bool) -> Absence {
         let unproven = Absence::unproven(misses);
+        // A segment without data has no bytes that an acknowledgment covers.
         let Some(near) = self.near.filter(|_| bytes > 0) else {
             return unproven;
         };
@@ -128,6 +132,7 @@ impl Evidence {
 
     /// True if any of these bytes left more than once.
     fn was_retransmitted(&self, start: StreamOffset, end: StreamOffset) -> bool {
+        // An overlapping range starts before `start` by at most the longest departure.
         let mut around = self.retransmitted.range(start.moved(-LONGEST_BYTES)..end);
         around.any(|(_, &to)| to > start)
     }

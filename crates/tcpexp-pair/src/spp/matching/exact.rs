@@ -72,6 +72,7 @@ impl InFlight {
         if latest.takes_twin(at, doubles) || mark.is_copy_after(at - latest.at) {
             return false;
         }
+        // The queue holds one packet per identity.
         self.set_one_apart(identity);
         if let Some(departed) = self.apart.get_mut(&identity) {
             departed.add(Departure::of(event, number));
@@ -97,7 +98,9 @@ impl InFlight {
         });
         match taken {
             Some(Ok(departure)) => return Outcome::Matched(departure),
+            // The departure can no longer arrive, so the arrival does not make it ambiguous.
             Some(Err(left)) if usual.is_over(left, sighting.at) => return Outcome::Unknown,
+            // `arrive_apart` may find the packet ambiguous, which the queue cannot record.
             Some(Err(_)) => self.set_one_apart(identity),
             None => {}
         }
@@ -138,6 +141,8 @@ impl InFlight {
         if usual.is_over(departure.at, sighting.at) && !has_double {
             return Outcome::Unknown;
         }
+        // A match with the oldest departure would shift all later matches by one packet with each
+        // loss.
         if has_double {
             departed.confuse();
             return Outcome::Ambiguous;
@@ -189,6 +194,7 @@ impl InFlight {
 
 /// True if the arrival may be an identical packet that left unseen, instead of this departure.
 fn seems_unseen(departure: &Departure, sighting: &Sighting, usual: &UsualOwds) -> bool {
+    // A recurring datagram may have its IP ID again after the ID wraps.
     let is_one_of_a_kind = sighting.mark.is_one_of_a_kind() && !usual.recurs;
     !usual.include(departure.at, sighting.at) && !is_one_of_a_kind
 }
@@ -264,6 +270,7 @@ impl Departed {
     /// Marks the packets as indistinguishable: from now on they are only counted.
     #[cold]
     fn confuse(&mut self) {
+        // The packets stay in flight until the last of them has passed the horizon.
         self.first = *self.latest();
         self.ambiguous = 1 + self
             .more

@@ -137,11 +137,13 @@ impl PacketOutcome {
                 time: sighting.time,
                 at: sighting.at,
             }),
+            // The size of a clock step between the two records would be part of the delay.
             one_way_delay: departure
                 .filter(|(departure, _)| departure.piece == sighting.piece)
                 .map(|(departure, _)| sighting.at - departure.at),
             packets,
             payload_bytes,
+            // On the path each packet of a super-packet has a copy of the headers.
             ip_bytes: payload_bytes + packets * u64::from(sighting.header_bytes),
         }
     }

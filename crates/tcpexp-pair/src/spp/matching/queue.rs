@@ -35,8 +35,10 @@ impl Queue {
             passed,
             places,
         } = self;
+        // Places wrap after 2^32 packets. Fewer are in flight, so the wrapped difference is exact.
         let packet = |&place: &u32| packets[place.wrapping_sub(*passed) as usize];
         let is = |place: &u32| packet(place).is_some_and(|(one, _)| one == identity);
+        // `take_if` removes the entry of a packet and the packet together, so no entry is a hole.
         let hash = |place: &u32| packet(place).map_or(0, |(one, _)| one.hash());
         let found = match places.entry(identity.hash(), is, hash) {
             Entry::Occupied(found) => *found.get(),
@@ -93,6 +95,8 @@ impl Queue {
     }
 
     fn trim(&mut self) {
+        // Inner holes stay until they reach the front: their removal would renumber the later
+        // places.
         while let Some(None) = self.packets.front() {
             self.packets.pop_front();
             self.passed = self.passed.wrapping_add(1);

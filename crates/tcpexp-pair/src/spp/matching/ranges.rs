@@ -69,12 +69,16 @@ impl Ranges {
             arrived_bytes: 0,
             ambiguous: false,
         };
+        // `fresh` stays sorted and without overlap, so `overlapping` finds a range by binary
+        // search.
         if self.fresh.back().is_none_or(|last| last.end <= start) {
             self.fresh.push_back(piece);
             return true;
         }
         let like_it = self.overlapping(start, end);
         let like_it = like_it.filter(|(_, other)| other.mark == piece.mark);
+        // A second record follows its own packet, so only the latest identical departure is
+        // compared.
         if let Some((latest, _)) = like_it.max_by_key(|(_, other)| other.departure.at) {
             let other = &mut self.piece_mut(latest).departure;
             let gap = departure.at - other.at;
@@ -97,6 +101,8 @@ impl Ranges {
         self.largest_arrived_bytes = self.largest_arrived_bytes.max(sighting.mark.length);
         let latest = usual.latest_departure(sighting.at);
         let may_be = |piece: &Piece| {
+            // TSO copies acknowledgment number and timestamps to each piece, and GRO merges only
+            // segments that agree in them (Linux `tcp_gro_receive`). The sequence number changes.
             piece.mark.words[1..] == sighting.mark.words[1..]
                 && piece.departure.at <= latest
                 && !usual.is_over(piece.departure.at, sighting.at)
@@ -120,6 +126,8 @@ impl Ranges {
             }
             [carrier] if !self.seems_seen(carrier, sighting, usual) => {
                 let piece = self.piece_mut(carrier);
+                // The departure stays in flight: the arrival may be a retransmission that left
+                // unseen.
                 piece.ambiguous = true;
                 Outcome::Doubtful(piece.departure)
             }
@@ -194,6 +202,7 @@ impl Ranges {
         horizon: Timestamp,
         mut settled: impl FnMut(Settled, &Departure),
     ) {
+        // First transmissions leave in stream order, so the first young one ends the search.
         while let Some(piece) = self.fresh.front() {
             if piece.departure.at >= horizon {
                 break;
@@ -223,6 +232,7 @@ impl Ranges {
     /// points.
     fn path_packet_bytes(&self) -> u32 {
         match (self.largest_departed_bytes, self.largest_arrived_bytes) {
+            // One point has shown no data yet.
             (0, largest) | (largest, 0) => largest,
             (departed, arrived) => departed.min(arrived),
         }
@@ -249,6 +259,8 @@ impl Ranges {
 
     /// Removes the pieces that have arrived whole.
     fn settle(&mut self, settled: &mut impl FnMut(Settled)) {
+        // Pieces leave only at the front, in constant time. A whole piece behind an incomplete one
+        // waits until the front leaves or `expire` gives it up.
         while let Some(piece) = self.fresh.front().filter(|piece| piece.is_whole()) {
             settled(self.account(piece));
             self.fresh.pop_front();
@@ -265,6 +277,7 @@ impl Ranges {
     }
 
     fn range(&mut self, mark: &Mark) -> (StreamOffset, StreamOffset) {
+        // Departures and arrivals share `near`, so a byte has one offset at both points.
         let start = match self.near {
             Some(near) => near.nearest(mark.seq()),
             None => StreamOffset::first(mark.seq()),
@@ -335,6 +348,8 @@ impl Piece {
     /// from its IP ID, or all keep it, and all but the last carry the same number of bytes. If the
     /// first packet belongs to an earlier departure, its IP ID proves nothing about this one.
     fn may_show_id(&self, start: StreamOffset, ip_id: u16) -> bool {
+        // Zero stands for no usable ID: IPv6, a host that does not number atomic datagrams (RFC
+        // 6864, section 4.1), or a path that changes the field.
         if ip_id == 0 || self.mark.ip_id == 0 || start < self.start {
             return true;
         }

@@ -90,6 +90,7 @@ impl Setting {
     pub(in crate::spp) fn slack(&self) -> TimeDelta {
         let offset = self.clock.offset();
         let apart = match (offset.lower, offset.upper) {
+            // Rounding, skew or false matches may put the lower bound above the upper bound.
             (Some(lower), Some(upper)) => (upper - lower).max(TimeDelta::ZERO),
             _ => TimeDelta::ZERO,
         };
@@ -187,6 +188,7 @@ impl Setting {
         let (smallest, round_trip) = match (offset.lower, offset.upper) {
             (Some(lower), Some(upper)) => {
                 let round_trip = upper - lower;
+                // The smallest delay is half the round trip, and half of it is margin.
                 let smallest = TimeDelta::from_nanos(round_trip.as_nanos() / 4);
                 (smallest, Some(round_trip))
             }
@@ -195,6 +197,8 @@ impl Setting {
         let smallest = smallest - self.coarseness;
         if stream.period().is_some() {
             let is_any = self.is_unambiguous(path_direction, stream);
+            // Where the period alone distinguishes datagrams, the narrow window would only lose
+            // late ones.
             if let Some(owds) = stream.spaced().filter(|_| !is_any) {
                 return UsualOwds::of_recurring(owds.least, owds.most, self.slack(), true);
             }
@@ -206,6 +210,7 @@ impl Setting {
             );
         }
         let left_before = at < stream.covered_from();
+        // No packet that arrives at `at` left later than `at - smallest`.
         let left_after = at - smallest > last;
         let is_any = self.clock.offset_is_sure() && !left_before && !left_after;
         let usual = UsualOwds::new(smallest, self.horizon, self.slack(), is_any);

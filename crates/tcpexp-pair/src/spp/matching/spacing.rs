@@ -95,7 +95,9 @@ impl Spacing {
 
     /// Adds a departure that an arrival in its window may be; true if the arrival is this departure.
     pub(in crate::spp) fn proves(&mut self, departure: &Departure) -> bool {
+        // `number` is the lower half of a count, so it wraps.
         let follows = self.arrived.map(|number| number.wrapping_add(1)) == Some(departure.number);
+        // More packets may have left since this departure, so the state at its time decides.
         let place = self.changes.partition_point(|(at, _)| *at <= departure.at);
         let is_irregular = place
             .checked_sub(1)

@@ -58,6 +58,8 @@ impl Pair {
             }
         }
         let streams = setting.streams(&found);
+        // Dropped departures count as seen but never as departed, so `is_settled` needs their
+        // number.
         let unfollowed = counts.map(|counts| counts.seen);
         Self {
             flow: found.flow,
@@ -84,6 +86,7 @@ impl Pair {
 
     /// Updates the evidence with a departure if `departs` is true, else with an arrival.
     pub(in crate::spp) fn weigh(&mut self, event: &Event, departs: bool) {
+        // UDP has no acknowledgment that could prove an arrival.
         if self.flow.protocol != Protocol::Tcp {
             return;
         }
@@ -97,6 +100,7 @@ impl Pair {
                 data.arrive(mark.seq(), mark.length);
             }
         }
+        // An acknowledgment proves the arrival wherever it is captured, so both points report it.
         if let Some(ack) = mark.ack() {
             evidence[event.direction.opposite().index()].acknowledge(ack);
         }
@@ -124,6 +128,8 @@ impl Pair {
         if setting.is_unambiguous(departure.path_direction, stream) || self.proves(&departure) {
             return Outcome::Matched(departure);
         }
+        // The match took the departure out of the packets in flight, so `Shard::give_up` never
+        // counts it.
         let settled = Settled {
             packets: 1,
             missing: 1,
@@ -171,6 +177,7 @@ impl Pair {
     ) -> (Outcome<Departure>, u64) {
         let ranges = &mut self.ranges.get_or_insert_default()[direction.index()];
         let counts = &mut self.counts[direction.index()];
+        // A range may stay in flight after a match, so the bytes of a copy would count twice.
         let outcome = if is_copy {
             Outcome::Unknown
         } else {
@@ -194,6 +201,8 @@ impl Pair {
             Point::Src => PathDirection::Out,
             Point::Dst => PathDirection::Back,
         };
+        // RTT = (back − out at the reference) − (back − out at the far point). Each difference is
+        // on one clock, so a constant offset cancels.
         let turnaround = homeward.time_at(far) - outward.time_at(far);
         let elapsed = homeward.time_at(reference) - outward.time_at(reference);
         let rtt = elapsed - turnaround - setting.clock.skew_share(far, turnaround);
@@ -234,6 +243,8 @@ impl Pair {
                 let absence = absence(self.evidence.as_deref(), departure, misses);
                 let fate = counts.settle_missing(settled, outside, absence);
                 if let Some(outcomes) = outcomes
+                    // A whole piece may wait behind an incomplete one; its arrivals have been
+                    // reported.
                     && settled.missing > 0
                 {
                     outcomes.push(PacketOutcome::of_missing(

@@ -104,8 +104,11 @@ impl Pairing {
 
     /// Returns the partner of a packet that left the far point at `departed` and came back.
     pub(in crate::spp) fn come_back(&mut self, departed: Timestamp) -> Option<Crossed> {
+        // The order is strict: equal timestamps do not show which packet passed first.
         let is_before = |arrived: &Crossed| arrived.arrived < departed;
         if self.latest.as_ref().is_some_and(is_before) {
+            // Only a packet that left before this one and returns after it could use these; it
+            // stays unpaired.
             self.earlier.clear();
             return self.latest.take();
         }

@@ -91,6 +91,7 @@ pub fn measure<E: Send>(
         marker,
         Shifts::default(),
     );
+    // A shift is destination minus source, so only numbers at the destination are corrected.
     let shifts = Shifts::new(&alignment.identification.shifted);
     let mut dst = Reader::new(dst, setting.clock.reader(Point::Dst), marker, shifts);
     let translated = alignment.identification.translated;
@@ -176,6 +177,7 @@ impl Run {
     /// Processes both captures up to the same time.
     fn round(&mut self) -> Batch {
         let open = self.chunks.iter().flatten().filter(|chunk| !chunk.is_last);
+        // Beyond the end of the shorter chunk, its capture may still have earlier packets.
         let until = open
             .map(|chunk| chunk.until)
             .min()
@@ -186,6 +188,7 @@ impl Run {
         let yields = self
             .shards
             .par_iter_mut()
+            // Each shard is a task of its own, so none waits for a neighbour with a busy flow.
             .with_max_len(1)
             .map(|shard| shard.advance(until, setting))
             .collect();
@@ -253,6 +256,8 @@ impl Run {
             if let Some(chunk) = chunk
                 && chunk.is_used_up()
             {
+                // The flow table reports ends per chunk and not by packet, so they follow the whole
+                // chunk.
                 for slot in chunk.ended.drain(..) {
                     linker.end(point, slot, &mut dealer);
                 }
@@ -272,6 +277,7 @@ impl Run {
                 *unseen += yielded;
             }
             for (least, yielded) in self.totals.least_owd.iter_mut().zip(yielded.least_owd) {
+                // `Option::min` would prefer `None`.
                 *least = least.iter().chain(&yielded).min().copied();
             }
             for (proven, yielded) in self.setting.proven.iter_mut().zip(yielded.proven) {

@@ -104,16 +104,20 @@ impl<'a, P: Packets> Reader<'a, P> {
                     shift: shift_of(&flow, shifts),
                 };
                 if !shifts.is_empty() {
+                    // Zero is noted too: the slot may hold the shift of an earlier flow.
                     remember(shift_by_slot, &begins);
                 }
                 chunk.began.push(begins);
             }
             let shift = match shift_by_slot.get(tracked.slot.index()) {
+                // Acknowledgment numbers count the bytes of the opposite direction, so its shift
+                // applies.
                 Some(shift) => [tracked.direction, tracked.direction.opposite()]
                     .map(|direction| shift[direction.index()]),
                 None => [0; 2],
             };
             let placed = timeline.place(sighted.record, sighted.at);
+            // Records may be out of order, so the last one need not be the latest.
             chunk.until = chunk.until.max(placed.at);
             chunk.last_record = chunk.last_record.max(sighted.record);
             chunk.sightings.push(Sighting {

@@ -127,6 +127,8 @@ impl Shard {
     /// Ends a flow at both points; its packets in flight may still be settled.
     pub(in crate::spp) fn end(&mut self, flow: FlowId, now: Timestamp, setting: &Setting) {
         self.ending
+            // The flow must outlive its packets in flight: they are given up in the sweep after one
+            // horizon.
             .push_back((now + setting.horizon + setting.horizon, flow));
     }
 
@@ -202,6 +204,7 @@ impl Shard {
             let counts = &mut pair.counts[event.direction.index()];
             counts.seen += 1;
             counts.copies += 1;
+            // A copy takes no number: reordering and runs of losses count packets, not records.
             pair.departed[event.direction.index()] -= 1;
             if let Some(outcomes) = &mut self.outcomes {
                 let departure = Departure::of(event, number);
@@ -218,6 +221,8 @@ impl Shard {
         setting: &Setting,
     ) -> Vec<Passage> {
         let mut arrivals = std::mem::take(&mut self.arrivals[path_direction.index()]);
+        // An arrival may seem to be earlier than its departure by `slack`, so it waits for records
+        // that the other capture has not shown yet.
         let is_due =
             |event: &&Event| now == Timestamp::MAX || event.sighting.at <= now - setting.slack();
         let due = arrivals.iter().take_while(is_due).count();
@@ -274,6 +279,7 @@ impl Shard {
         let usual = setting.usual_owds(event.path_direction, sighting.at, stream);
         let usual = if is_alone { usual } else { usual.none() };
         let (outcome, packets) = if sighting.mark.by_range {
+            // An exact match takes its departure out, so only a range can match a copy again.
             let is_copy = recent.contains(&identity);
             pair.arrive_by_range(event.direction, sighting, &usual, is_copy)
         } else {
@@ -291,6 +297,7 @@ impl Shard {
         let fate = match outcome {
             Outcome::Matched(matched) => {
                 counts.arrivals_matched += packets;
+                // A departure by range counts once all of its bytes have arrived or it is given up.
                 if !sighting.mark.by_range {
                     counts.seen += 1;
                     counts.matched += 1;
@@ -365,6 +372,7 @@ impl Shard {
                 self.yields.across_steps += 1;
                 continue;
             }
+            // A sample has the direction of its first packet; this is that of the returning one.
             let direction = direction.opposite();
             match pair.sample(direction, reference, &outward, homeward, setting) {
                 Some(sample) => self.yields.samples.push((homeward.arrived, sample)),

@@ -14,6 +14,8 @@ const MAX_ENDING: usize = (1 << 16) / SHARDS;
 impl Shard {
     pub(super) fn sweep(&mut self, now: Timestamp, setting: &Setting) {
         for path_direction in PathDirection::BOTH {
+            // Overdue packets leave the queue, since lost packets would push the others out of the
+            // cache.
             let longest = setting.max_owd[path_direction.index()];
             self.in_flight[path_direction.index()]
                 .set_apart(now - longest - longest - setting.slack());
@@ -25,6 +27,7 @@ impl Shard {
             return;
         }
         self.swept = now;
+        // Packets are given up before their flow closes, since `give_up` counts them in the flow.
         self.give_up(now - setting.horizon, setting);
         while let Some((at, flow)) = self.ending.front().copied() {
             if at > now {
