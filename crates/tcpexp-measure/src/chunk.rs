@@ -56,6 +56,7 @@ impl Chunk {
         std::iter::from_fn(move || {
             let packet = self.packets.get(index as usize)?;
             index = self.next[index as usize];
+            // The next packet arrives in the cache while the meter processes this packet.
             self.expect(index);
             Some(packet.packet())
         })
@@ -136,6 +137,7 @@ impl Places {
             return false;
         }
         for index in 0..chunk.packets.len() {
+            // With few flows, their state stays in the cache and a prefetch only costs time.
             if self.table.len() > MANY_FLOWS
                 && let Some(arrival) = chunk.packets.get(index + AHEAD)
                 && let Some(slot) = self.table.expect(arrival)
@@ -145,6 +147,7 @@ impl Places {
             }
             self.place(chunk, index);
         }
+        // Only flows of this chunk have entries, so nothing else needs to be cleared.
         for (slot, _) in chunk.parts.iter().flat_map(|part| &part.chains) {
             self.latest[slot.index()] = END;
         }
@@ -180,6 +183,7 @@ impl Places {
         }
         let index = u32::try_from(index).expect("a chunk is some thousand packets");
         let before = std::mem::replace(&mut self.latest[slot.index()], index);
+        // `END` is no index, so the first packet of a flow in the chunk starts its chain.
         match chunk.next.get_mut(before as usize) {
             Some(next) => *next = index,
             None => part.chains.push((slot, index)),

@@ -77,6 +77,7 @@ pub fn meter<M: Meter, E: Send>(
 ) -> Result<Metered, E> {
     let threads = rayon::current_num_threads().min(MAX_THREADS);
     let mut workers = Worker::ring(threads, packets, sink);
+    // The calling thread works as well, so a single worker starts no thread.
     let own = workers.pop();
     thread::scope(|scope| {
         let begin = &begin;
@@ -148,7 +149,9 @@ where
                     }
                 })?;
             }
+            // Sort before the turn of the sink, in parallel with the other threads.
             let rows = rows.in_order();
+            // An earlier error of the sink ends this thread like a lost stage.
             if let Err(error) = self.sink.turn(|sink| sink.take(rows))?? {
                 return Some(Err(error));
             }
@@ -217,6 +220,7 @@ impl<M: Meter> Shard<M> {
                 }
             }
         }
+        // Rows of the ends of flows follow all other rows of the chunk.
         rows.record = u64::MAX;
         for (turn, (slot, flow)) in part.ended.iter().enumerate() {
             expect_ahead(meters, &part.ended, turn);
@@ -244,6 +248,7 @@ fn expect_ahead<M: Meter, T>(meters: &[Option<M>], list: &[(Slot, T)], turn: usi
     if let Some((slot, _)) = list.get(turn + FLOWS_AHEAD) {
         expect(meters, *slot);
     }
+    // The heap of a meter can be prefetched only once the meter itself is in the cache.
     if let Some((slot, _)) = list.get(turn + 1)
         && let Some(Some(meter)) = meters.get(slot.index() / SHARDS)
     {

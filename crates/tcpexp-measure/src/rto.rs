@@ -55,7 +55,9 @@ impl Rfc6298Rto {
             return;
         }
         let (srtt8, rttvar4) = match self.scaled {
+            // Section 2.2: SRTT = R and RTTVAR = R/2, here scaled by 8 and by 4.
             None => (rtt << 3, rtt << 1),
+            // Section 2.3: SRTT += (R - SRTT) / 8 and RTTVAR += (|SRTT - R| - RTTVAR) / 4.
             Some((srtt8, rttvar4)) => {
                 let off = (srtt8 >> 3) - rtt;
                 // Update RTTVAR first, with the previous SRTT.
@@ -63,6 +65,7 @@ impl Rfc6298Rto {
             }
         };
         self.scaled = Some((srtt8, rttvar4));
+        // RTO = SRTT + max(G, 4 * RTTVAR); `rttvar4` contains the factor 4.
         let variance = TimeDelta::from_nanos(rttvar4).max(self.granularity);
         let rto = TimeDelta::from_nanos(srtt8 >> 3) + variance;
         self.rto = rto.clamp(RFC_RTO_MIN, RFC_RTO_MAX);
@@ -182,6 +185,7 @@ impl LinuxRto {
     /// Computed on demand: most samples are followed by no retransmission.
     pub fn rto(&self) -> TimeDelta {
         let rto = self.state.map_or(INITIAL_RTO, |state| {
+            // `__tcp_set_rto`: `rttvar` contains the factor 4 of RFC 6298.
             let rto = TimeDelta::from_micros((state.srtt >> 3) + state.rttvar);
             self.in_jiffies(rto).min(LINUX_RTO_MAX)
         });
@@ -191,6 +195,7 @@ impl LinuxRto {
 
     fn in_jiffies(&self, span: TimeDelta) -> TimeDelta {
         let jiffy = self.jiffy.as_nanos().max(1);
+        // Like `usecs_to_jiffies`, round up.
         let jiffies = span.as_nanos().saturating_add(jiffy - 1) / jiffy;
         TimeDelta::from_nanos(jiffies.saturating_mul(jiffy))
     }
@@ -201,6 +206,7 @@ impl LinuxState {
         let mdev = rtt << 1;
         let rttvar = mdev.max(LINUX_VARIANCE_MIN_MICROS);
         Self {
+            // The kernel keeps SRTT above 0, because 0 means no sample.
             srtt: (rtt << 3).max(1),
             mdev,
             mdev_max: rttvar,
@@ -213,6 +219,7 @@ impl LinuxState {
         let error = rtt - (self.srtt >> 3);
         self.srtt = (self.srtt + error).max(1);
         let mut step = error.abs() - (self.mdev >> 2);
+        // While the round-trip time falls, the kernel uses a finer gain, alpha * beta, after Eifel.
         if error < 0 && step > 0 {
             step >>= 3;
         }

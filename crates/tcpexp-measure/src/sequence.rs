@@ -129,6 +129,7 @@ impl Meter for SequenceMeter {
         }
         if let Some(ack) = segment.ack {
             let data = direction.opposite();
+            // If the data itself is not captured, the first ACK is the origin.
             let origin = *self.streams[data.index()].origin.get_or_insert(ack);
             let shift = self.shift(segment);
             let acknowledged = ack.since(origin);

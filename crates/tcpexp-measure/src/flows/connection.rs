@@ -46,6 +46,8 @@ impl Connection {
         }
         let to_sender = shortest[direction.index()];
         if let (Some(rtt), Some(una)) = (rtt, segment.ack) {
+            // The timer of the sender measures the whole round trip; `rtt` is the part beyond the
+            // capture.
             halves[opposite.index()].time(rtt + to_sender.unwrap_or_default(), una);
         }
         if segment.flags.syn() && segment.flags.ack() {
@@ -121,6 +123,7 @@ fn expect_feedback(handshake: &Handshake, halves: &mut [Half; 2], syn_ack: &Segm
         if let Some(feedback) = &mut feedback
             && direction != syn_ack.seen.direction
         {
+            // The SYN-ACK marks where the first ACK begins to count packets.
             feedback.on_ack(syn_ack);
         }
         halves[direction.index()].expect_feedback(feedback);

@@ -90,6 +90,7 @@ impl Half {
         if segment.sack_block_count() > 0 && reports_duplicate(segment) {
             self.rare().duplicate_sacks += 1;
         }
+        // Read `nxt` before the classifier advances it: only bytes below it were sent before.
         let nxt = self.classifier.nxt();
         let timer = &self.timer;
         let (class, fresh_bytes) = self

@@ -51,6 +51,7 @@ impl Handshake {
             }
             (Direction::Forward, None) if flags.ack() => {
                 let near = self.syn_ack_at.map(|syn_ack_at| at - syn_ack_at);
+                // The two parts sum to the whole round trip wherever the capture is.
                 self.elapsed = self.elapsed.zip(near).map(|(far, near)| far + near);
                 self.is_over = true;
                 near

@@ -62,6 +62,7 @@ impl OutOfSequence {
             for cause in Cause::ALL.map(Cause::index) {
                 let mut counted = self.counts[order as usize][cause];
                 if at_sender {
+                    // At its sender, data known to have arrived has no cause for a retransmission.
                     let known = self.acknowledged[order as usize][cause];
                     counted.packets -= known.packets;
                     counted.bytes -= known.bytes;

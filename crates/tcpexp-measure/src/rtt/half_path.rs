@@ -57,7 +57,9 @@ impl HalfPath {
         flow: FlowId,
         rows: &mut impl Extend<SingleRttRow>,
     ) {
+        // The order before this ACK counts: its own SACK blocks may begin a disorder.
         let was_in_order = self.order.is_kept();
+        // Compare before `acknowledge` moves the floor to `ack`.
         let is_duplicate = self.in_flight.is_duplicate(ack);
         let acked = self.in_flight.acknowledge(ack);
         let sacked = self.sack(segment);
@@ -78,6 +80,7 @@ impl HalfPath {
             .and_then(|(_, echo)| self.tsvals.echo(echo, ack));
         let timed = acked.timed.or(sacked.timed);
         let at = segment.seen.at;
+        // As in `tcp_ack_update_rtt`, an echo counts only on an ACK of new data.
         self.time(at, ack, timed, echo.filter(|_| acked.is_new));
         let timed_class = match acked.timed {
             Some(timed) if timed.is_syn => AckClass::Handshake,
@@ -85,6 +88,7 @@ impl HalfPath {
             None => AckClass::Selective,
         };
         let by_sequence = timed.map(|timed| self.by_sequence(at, &timed, timed_class));
+        // A later echo of the same value also contains the time since its first echo.
         let echo = echo.filter(|echo| echo.is_first);
         let by_timestamp = echo.map(|echo| self.by_timestamp(at, &echo, class));
         rows.extend(by_sequence.into_iter().chain(by_timestamp).map(|found| {
@@ -137,6 +141,7 @@ impl HalfPath {
     /// Adds the sample of an ACK to the sender's timers.
     fn time(&mut self, at: Timestamp, ack: StreamOffset, timed: Option<Timed>, echo: Option<Echo>) {
         let sent = timed.map(|timed| timed.at);
+        // As in `tcp_ack_update_rtt`, sequence numbers take precedence over timestamps.
         let Some(sent) = sent.or(echo.map(|echo| echo.of.at)) else {
             return;
         };
@@ -162,6 +167,7 @@ impl HalfPath {
     fn by_timestamp(&mut self, at: Timestamp, echo: &Echo, class: AckClass) -> Found {
         let rtt = at - echo.of.at;
         let (class, quantiles) = match (echo.is_asked, echo.of.is_syn) {
+            // A receiver need not answer a pure ACK, so its echo may come at any later time.
             (false, _) => (AckClass::Unasked, &mut self.unasked),
             (true, true) => (AckClass::Handshake, &mut self.timestamps),
             (true, false) => (class, &mut self.timestamps),

@@ -125,12 +125,14 @@ impl InFlight {
             if !sent.is_sacked && acked.timed.is_none() {
                 acked.timed = Some(sent.timed());
             }
+            // The rest of a super-packet waits for a later ACK.
             if sent.end > ack {
                 sent.start = ack;
                 break;
             }
             self.segments.pop_front();
         }
+        // Karn's algorithm: the ACK may answer either transmission (RFC 6298, section 3).
         if acked.is_ambiguous {
             acked.timed = None;
         }
@@ -144,6 +146,7 @@ impl InFlight {
         if right <= left {
             return sacked;
         }
+        // A block may acknowledge some of the segments in a super-packet.
         self.cut(left);
         self.cut(right);
         let first = self.segments.partition_point(|sent| sent.start < left);

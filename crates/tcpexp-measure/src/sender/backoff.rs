@@ -33,6 +33,7 @@ impl Backoff {
         // Prefer the known rule: a reduction that fits two rules must not replace it.
         let known = fits(SLACK).find(|of| self.is_written && self.factor == Some(*of));
         let only = fits(SLACK).next().filter(|_| fits(SLACK).count() == 1);
+        // An exact fit beats a fit within `SLACK`, which counts only if a single rule fits.
         let written = known.or(fits(0).next()).or(only);
         self.is_written = written.is_some();
         self.factor = Some(written.unwrap_or((after, before)));

@@ -37,6 +37,8 @@ impl Drains {
     pub(super) fn send(&mut self, at: Timestamp, flight_bytes: i64) {
         if flight_bytes > EMPTY_BYTES {
             self.empty = None;
+            // BBR restores its window after `PROBE_RTT` (`BBRRestoreCwnd`), so the flight grows
+            // back.
             if let Some((since, before)) = self.candidate
                 && flight_bytes * 2 >= before
             {

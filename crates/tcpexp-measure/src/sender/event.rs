@@ -76,6 +76,8 @@ impl Blocks {
         let duplicates = usize::from(self.duplicate(ack).is_some());
         self.iter()
             .skip(duplicates)
+            // A block below the acknowledgment number is stale; a forged block may be empty or
+            // reversed.
             .filter(move |block| block.0 >= ack && block.0 < block.1)
     }
 }

@@ -50,6 +50,7 @@ impl Meter for FlowReplay<'_> {
     type Row = SenderRow;
 
     fn segment(&mut self, segment: &Segment, rows: &mut impl Extend<SenderRow>) {
+        // The sequence numbers of a reset may be forged (RFC 5961).
         if segment.flags.rst() {
             return;
         }
@@ -95,6 +96,7 @@ impl<'a> Front<'a> {
                     side,
                     order,
                 },
+                // Fates are known only for packets captured before the path, at the sender.
                 losses.filter(|_| order == Order::Seen),
                 options.profile,
             ),
@@ -168,6 +170,7 @@ impl<'a> Front<'a> {
     }
 
     fn end(mut self, rows: &mut impl Extend<SenderRow>) {
+        // No data echoes the last ACKs, so they count as received when they left.
         if let Some(replay) = &mut self.replay {
             replay.flush(Timestamp::MAX, &mut self.engine, rows);
         }

@@ -124,6 +124,8 @@ impl Hindsight {
     pub(super) fn losses(&self, flow: FlowId, direction: Direction) -> Option<Losses<'_>> {
         let side = self.side(flow, direction)?;
         let is_covered = self.fates.covers(flow);
+        // A flow that only one capture holds has no fates, and each of its packets would seem to
+        // arrive.
         is_covered.then(|| Losses::new(&self.fates, &side.retransmissions))
     }
 
@@ -214,6 +216,7 @@ impl Meter for FlowSurvey {
     type Row = (FlowId, Surveyed);
 
     fn segment(&mut self, segment: &Segment, _rows: &mut impl Extend<Self::Row>) {
+        // The sequence numbers of a reset may be forged (RFC 5961).
         if segment.flags.rst() {
             return;
         }
@@ -262,6 +265,7 @@ impl FlowSurvey {
             return Vantage::between(third - syn_ack, syn_ack - syn);
         }
         let [forward, reverse] = &self.sides;
+        // The initiator echoes the timestamps of the reverse direction, so the distance is its own.
         Vantage::between(reverse.echoes.least()?, forward.echoes.least()?)
     }
 }
@@ -284,8 +288,10 @@ impl FlowSurvey {
 impl EcnSigns {
     #[inline]
     fn take(&mut self, segment: &Segment) {
+        // RFC 3168, section 6.1.4, sends pure ACKs as not ECN-capable, so only data counts here.
         let is_capable = segment.seen.payload_bytes > 0 && segment.seen.traffic_class & 3 != 0;
         self.is_capable |= is_capable;
+        // The bits of a SYN negotiate ECN and count nothing (RFC 9768, section 3.1).
         if !segment.flags.syn() {
             self.ace |= ace(segment.flags);
         }
@@ -329,6 +335,7 @@ impl Handshake {
 
 impl SideSurvey {
     fn send(&mut self, segment: &Segment) {
+        // The first pass uses no cause, so the classifier needs no path times.
         let (class, _) = self.classifier.segment(segment, PathTimes::default);
         if class == Class::Copy {
             return;
@@ -385,6 +392,7 @@ impl SideSurvey {
         self.pacing.on_ack(segment.seen.at);
         let stamp = segment.timestamps.map(|(stamp, _)| stamp);
         self.received_acks.push(stamp, ack);
+        // The window of a SYN is never scaled (RFC 7323, section 2.2).
         if segment.syn.is_none() {
             self.scale.on_ack(ack, segment.window);
         }
@@ -399,11 +407,14 @@ impl SideSurvey {
         let mss = both.map(|(own, other)| {
             // RFC 9293, section 3.7.1: 536 without an MSS option.
             let least = own.mss.unwrap_or(536).min(other.mss.unwrap_or(536));
+            // Timestamps with their padding take 12 bytes of each segment (RFC 7323, appendix A).
             u32::from(least) - if timestamps == Some(true) { 12 } else { 0 }
         });
         let window_scale = match both {
             Some((own, other)) => {
                 WindowScale::Known(match (own.window_scale, other.window_scale) {
+                    // Scaling needs the option in both SYNs, and 14 is the limit (RFC 7323,
+                    // sections 2.2 and 2.3).
                     (Some(_), Some(shift)) => shift.min(14),
                     _ => 0,
                 })
@@ -420,11 +431,13 @@ impl SideSurvey {
             has_timestamps: timestamps.unwrap_or(self.has_stamps),
             has_sack: match both {
                 Some((own, other)) => own.sack_permitted && other.sack_permitted,
+                // Without retransmissions, a receiver may have had no reason for SACK blocks.
                 None => other.has_blocks || self.again.is_empty(),
             },
             window_scale,
             retransmissions: self.again.clone().sorted(position),
             least_echo: other.echoes.least(),
+            // Only at the sender is the time from an ACK to data the reaction time of the sender.
             is_paced: self.drains.count() > 0
                 || position == Some(Position::Sender) && self.pacing.is_paced(),
         })

@@ -64,6 +64,7 @@ impl Hints {
         let is_over = self
             .round_began
             .is_none_or(|began| srtt.is_some_and(|srtt| at - began >= srtt));
+        // Windows grow per round trip, so one value per round trip shows the growth.
         if !is_over {
             return;
         }
@@ -139,6 +140,8 @@ impl Hints {
         if is_paced {
             return Some(CongestionFamily::ModelBased);
         }
+        // Reno grows by one segment per round trip (RFC 5681, section 3.1); a fifth is hardly
+        // growth.
         let is_still = self.growth.abs() * 5 < i64::from(self.rounds);
         let holds = reductions == 0 && self.steady_rounds >= MIN_STEADY_ROUNDS && is_still;
         let reduces = self.lossless >= MIN_LOSSLESS && self.lossless / 2 > self.losses;

@@ -30,6 +30,7 @@ impl Limits {
     pub(super) fn pass(&mut self, at: Timestamp) {
         let span = self.since.map_or(TimeDelta::ZERO, |since| at - since);
         self.since = Some(at);
+        // Capture times may run backwards; a negative time must not shorten the sums.
         if !self.is_busy || span <= TimeDelta::ZERO {
             return;
         }

@@ -53,12 +53,15 @@ impl<'a> Losses<'a> {
         let new = sent.start.max(nxt);
         let was_lost = fate.lost_bytes > 0;
         if was_lost && fate.lost_bytes >= bytes {
+            // No byte arrived, so the retransmitted part stays open as it was.
             self.open(new, sent.end, Some(EarlierCopy::Lost));
             return earlier;
         }
         let closed = self.close(sent.start, again);
         if fate.is_unknown || was_lost && sent.start < nxt {
             for part in closed {
+                // Data that had arrived late stays known; of other data, the lost bytes are
+                // unknown.
                 let has_arrived = part.copy == Some(EarlierCopy::Overtaken);
                 self.open(part.start, part.end, part.copy.filter(|_| has_arrived));
             }
@@ -66,6 +69,7 @@ impl<'a> Losses<'a> {
         } else if was_lost {
             self.open_part(sent, fate.lost_bytes);
         } else if fate.was_overtaken {
+            // The data arrives late, so the sender may retransmit it without need.
             let new = [(new, sent.end)].into_iter();
             for (start, end) in closed.iter().map(|part| (part.start, part.end)).chain(new) {
                 self.open(start, end, Some(EarlierCopy::Overtaken));
@@ -98,6 +102,7 @@ impl<'a> Losses<'a> {
         let mut worst = Some(EarlierCopy::Arrived);
         for open in self.open.iter().filter(|open| open.is_in(start, end)) {
             match open.copy {
+                // One lost part makes the retransmission necessary, whatever the other parts are.
                 Some(EarlierCopy::Lost) => return open.copy,
                 None => worst = None,
                 Some(copy) => worst = worst.map(|worst| worst.max(copy)),
@@ -116,6 +121,7 @@ impl<'a> Losses<'a> {
                 self.open(start, end, Some(EarlierCopy::Lost));
             }
         } else {
+            // Otherwise it is unknown which segments of the super-packet were lost.
             self.open(sent.start, sent.end, None);
         }
     }
@@ -134,6 +140,7 @@ impl<'a> Losses<'a> {
                 self.open.push(part);
                 continue;
             }
+            // The parts outside `start..end` stay open; `open` drops empty parts.
             self.open(part.start, part.end.min(start), part.copy);
             self.open(part.start.max(end), part.end, part.copy);
             closed.push(Open {

@@ -27,6 +27,7 @@ impl Pacing {
     #[inline]
     pub(super) fn send(&mut self, at: Timestamp) {
         let is_burst = self.sent.is_some_and(|sent| at - sent < BURST);
+        // A burst has one cause, so only its first packet counts.
         if !is_burst {
             if self.acked_at.is_some_and(|acked_at| at - acked_at < ANSWER) {
                 self.answers += 1;

@@ -21,6 +21,7 @@ impl Progress {
     /// Send time of the segment that Linux measures the round-trip time on.
     pub(super) fn timed(&self) -> Option<Timestamp> {
         let acked = self.first_acked.filter(|_| !self.has_retransmitted);
+        // As in `tcp_ack_update_rtt`, a SACKed segment is timed only if no acknowledged segment is.
         acked.or(self.first_sacked)
     }
 }

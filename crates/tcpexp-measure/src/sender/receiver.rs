@@ -59,6 +59,7 @@ impl Replay {
         engine: &mut Engine<'_>,
         rows: &mut impl Extend<SenderRow>,
     ) {
+        // Data without an echo shows no order, so it follows all ACKs captured before it.
         while let Some((stamp, _)) = self.departed.front()
             && echo.is_none_or(|echo| !is_after(*stamp, echo))
         {
@@ -66,11 +67,13 @@ impl Replay {
         }
         let mut at_most = sent.at - self.least_rtt;
         self.ticks.send(at_most, sent.stamp);
+        // A queue delays the data but not its timestamp, so the tick may give an earlier bound.
         if let Some(tick) = self.ticks.latest() {
             at_most = at_most.min(tick);
         }
         let next = self.departed.front().map(|(_, acked)| acked.at);
         sent.at = match next {
+            // The data does not echo the next ACK, so it left the sender before this ACK came.
             Some(next) if next <= at_most => self.latest,
             _ => self.latest.max(at_most),
         };
@@ -82,6 +85,7 @@ impl Replay {
         if let Some((_, mut acked)) = self.departed.pop_front() {
             // Retransmissions carry the record numbers of their arrival.
             acked.record = record;
+            // The replayed clock must not run backwards.
             acked.at = acked.at.max(self.latest);
             self.latest = acked.at;
             engine.on_ack(&acked, rows);
@@ -100,6 +104,7 @@ impl Replay {
             .front()
             .is_some_and(|(_, acked)| acked.at <= until)
         {
+            // No data follows these ACKs, so no later retransmission marks a loss.
             self.release(u64::MAX, engine, rows);
         }
     }

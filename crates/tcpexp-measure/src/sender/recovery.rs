@@ -115,6 +115,7 @@ impl Recovery {
 
     /// Counts `segments` retransmitted segments.
     pub(super) fn retransmit(&mut self, segments: u32, stamp: Option<u32>) {
+        // Eifel detection compares with the first retransmission (RFC 3522, section 3.2).
         if !self.has_retransmitted {
             self.first_stamp = stamp;
         }
@@ -125,6 +126,7 @@ impl Recovery {
 
     /// Records a D-SACK for a segment that ends at `end` (RFC 2883).
     pub(super) fn duplicated(&mut self, end: StreamOffset) {
+        // A D-SACK below `low` reports a retransmission of an earlier recovery.
         if end > self.low {
             self.unconfirmed -= 1;
         }
@@ -138,6 +140,7 @@ impl Recovery {
     /// True if an ACK that echoes `echo` acknowledges data sent before the first retransmission
     /// (Eifel detection, RFC 3522).
     pub(super) fn answers_original(&self, echo: Option<u32>) -> bool {
+        // An echo of 0 is no echo (`tcp_tsopt_ecr_before`).
         echo.zip(self.first_stamp)
             .is_some_and(|(echo, first)| echo != 0 && is_after(first, echo))
     }
@@ -161,6 +164,7 @@ impl Recovery {
         has_sack: bool,
     ) -> u32 {
         match self.kind {
+            // Slow start follows a timeout, without a proportional reduction.
             RecoveryKind::Timeout => pipe,
             // The ACK covers exactly the repaired data: a sender without SACK waits here, and the
             // segments that duplicate ACKs stood for are counted as outstanding.

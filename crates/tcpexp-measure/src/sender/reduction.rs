@@ -61,20 +61,25 @@ impl Reduction {
 
     /// Processes an ACK that delivers segments and leaves `pipe` segments in the network.
     pub(super) fn deliver(&mut self, delivered: u32, pipe: u32, may_speed_up: bool) {
+        // As in `tcp_cwnd_reduction`, an ACK that delivers nothing changes nothing.
         if delivered == 0 {
             return;
         }
         self.delivered += delivered;
         self.read_threshold(pipe);
+        // The rule needs the threshold; until then, the pipe is a lower bound of the window.
         let Some(threshold) = self.threshold else {
             self.cwnd = pipe;
             return;
         };
         let owed = self.delivered.saturating_sub(self.sent);
         let allowed = if pipe > threshold {
+            // RFC 6937, section 3: CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out. Linux uses
+            // `prior_cwnd` for RecoverFS.
             let target = scaled_up(self.delivered, threshold, self.prior);
             target.saturating_sub(self.sent)
         } else {
+            // PRR-SSRB of the same section; Linux adds its extra segment only for a safe ACK.
             let most = owed.max(delivered) + u32::from(may_speed_up);
             most.min(threshold - pipe)
         };
@@ -91,6 +96,7 @@ impl Reduction {
         if pipe > threshold {
             self.threshold = Some(threshold);
         } else {
+            // At the threshold, PRR-SSRB takes over and ends the proportion.
             self.is_proportional = false;
         }
     }

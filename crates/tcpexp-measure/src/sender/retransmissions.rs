@@ -26,6 +26,7 @@ pub(super) struct Again {
 impl Retransmissions {
     /// True if a byte of `start..end` is retransmitted in `record` or later.
     pub(super) fn covers(&self, start: StreamOffset, end: StreamOffset, record: u64) -> bool {
+        // Sorted by start: a packet that starts before `from` is too short to reach `start`.
         let from = start.moved(-self.longest_bytes);
         let first = self.sent.partition_point(|again| again.start < from);
         self.sent[first..]

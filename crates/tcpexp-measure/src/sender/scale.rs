@@ -29,6 +29,7 @@ pub(super) struct WindowScaleSearch {
 impl WindowScaleSearch {
     #[inline]
     pub(super) fn on_ack(&mut self, ack: StreamOffset, window: u16) {
+        // An ACK overtaken on its way carries an older edge of the window.
         if self.acknowledged.is_none_or(|(latest, _)| ack >= latest) {
             self.acknowledged = Some((ack, window));
         }
@@ -42,6 +43,7 @@ impl WindowScaleSearch {
         let room = |shift: u8| (i64::from(window) << shift) - end.since(ack);
         while self.shift < MAX_SHIFT && room(self.shift) < 0 {
             self.shift += 1;
+            // Hits at the edge of a refuted shift say nothing about the next shift.
             self.hits = 0;
         }
         if (0..EDGE_BYTES).contains(&room(self.shift)) {

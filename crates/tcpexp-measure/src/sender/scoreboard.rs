@@ -65,6 +65,7 @@ impl Scoreboard {
     /// Estimated segments in the network: outstanding, minus received and lost, plus retransmitted.
     pub(super) fn pipe(&self) -> u32 {
         let left = self.sacked + self.counted_duplicates + self.lost;
+        // Without SACK, a segment may be marked lost while a duplicate ACK stands for it.
         (self.outstanding() + self.retransmitted).saturating_sub(left)
     }
 
@@ -105,6 +106,8 @@ impl Scoreboard {
         let mut from = start;
         let mut count = 0;
         while from < end {
+            // A super-packet (TSO) holds several segments, and the window of the kernel counts
+            // segments.
             let to = from.plus(smss_bytes).min(end);
             let number = self.base + self.segments.len() as u64;
             self.transmissions += 1;
@@ -156,6 +159,8 @@ impl Scoreboard {
             if self.segments[index].sacked {
                 continue;
             }
+            // A retransmission shows that the sender considers the segment, or its latest copy,
+            // lost.
             self.mark_index_lost(index);
             self.stamp(index, at);
             let segment = &mut self.segments[index];
@@ -217,6 +222,7 @@ impl Scoreboard {
                 self.mark_index_lost(index);
             }
         }
+        // `tcp_timeout_mark_lost` forgets the duplicate ACKs of a connection without SACK.
         self.counted_duplicates = 0;
     }
 
@@ -236,16 +242,21 @@ impl Scoreboard {
             self.leave(&segment);
             progress.cumulative += 1;
             progress.has_retransmitted |= segment.again;
+            // A SACK block has reported the segment as delivered before.
             if segment.sacked {
                 self.sacked -= 1;
             } else {
                 progress.delivered += 1;
                 self.arrived(at, &segment);
+                // Karn's algorithm: only a segment sent once gives a round-trip time (RFC 6298,
+                // section 3).
                 if !segment.again && progress.first_acked.is_none() {
                     progress.first_acked = Some(segment.sent);
                 }
             }
         }
+        // The sender's segments may have other boundaries than ours, so an ACK may end within a
+        // segment.
         if let Some(front) = self.segments.front_mut() {
             front.start = front.start.max(ack);
         }
@@ -268,8 +279,11 @@ impl Scoreboard {
         };
         let first = self.segments.partition_point(|s| s.start < left);
         let mut index = self.open_from(first);
+        // A block that covers part of a segment leaves it missing: the sender must send the rest.
         while index <= last && self.segments[index].end <= right {
             let segment = self.segments[index];
+            // As in `tcp_sacktag_one`, the copy of a segment that is not marked lost stays in the
+            // network.
             if segment.lost {
                 self.leave(&segment);
                 self.segments[index].retransmitted = false;
@@ -329,6 +343,7 @@ impl Scoreboard {
         } else {
             self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
         }
+        // RFC 8985, section 6.2, step 2: keep the latest transmission known to be delivered.
         if self
             .rack
             .is_none_or(|(latest, _)| segment.transmission > latest)
@@ -370,6 +385,7 @@ impl Scoreboard {
             if self.is_pending(number, transmission) {
                 let index = self.place(number);
                 let segment = self.segments[index];
+                // Entries are in transmission order, so all later entries are too recent as well.
                 if transmission > latest || at - segment.sent < rtt {
                     break;
                 }
@@ -379,6 +395,7 @@ impl Scoreboard {
                     marked += 1;
                 }
             }
+            // One look is enough: a later transmission of the segment has an entry of its own.
             self.order.pop_front();
         }
         marked
@@ -386,6 +403,7 @@ impl Scoreboard {
 
     /// Clears all loss marks, after the sender learnt that nothing was lost.
     pub(super) fn undo(&mut self) {
+        // As in `tcp_undo_cwnd_reduction`, retransmissions stay in the network.
         for segment in &mut self.segments {
             segment.lost = false;
         }

@@ -56,6 +56,7 @@ impl Undecided {
         for mut sample in self.samples.drain(..) {
             let cwnd = match sample.pipe_segments {
                 _ if !was_reduced => before,
+                // A proportional reduction lowers the window ACK by ACK; a cut lowers it at once.
                 Some(own) if !is_cut => own,
                 _ => pipe,
             };

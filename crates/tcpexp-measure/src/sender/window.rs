@@ -104,6 +104,7 @@ impl Window {
     pub(super) fn open(&mut self, now: &AckContext) -> CwndEstimate {
         self.is_filled = false;
         if now.is_closed {
+            // The receiver's window holds the sender back, so this ACK counts as unfilled.
             self.judge(now);
             self.cover(now);
             return CwndEstimate::Sure(self.cwnd, CwndSource::ReceiverLimited);
@@ -112,6 +113,8 @@ impl Window {
             self.is_filled = true;
             return CwndEstimate::Undecided;
         }
+        // ACKs that arrive together are answered once; to judge each would make a full window look
+        // unfilled.
         if now.reply != Reply::NothingYet {
             self.judge(now);
         }
@@ -120,6 +123,8 @@ impl Window {
             return CwndEstimate::Sure(self.cwnd, CwndSource::ApplicationLimited);
         }
         self.is_filled = true;
+        // TSO defers segments, so the pipe stays up to 1.6 % below the window (measured at 100
+        // Mbit/s).
         self.cwnd = if self.is_bursty {
             let most = self.judged.iter().map(|&(_, pipe)| pipe).max();
             most.unwrap_or(now.pipe)
@@ -155,6 +160,7 @@ impl Window {
     pub(super) fn reduced(&mut self, cwnd: u32) {
         self.cwnd = cwnd;
         self.ssthresh = Some(cwnd);
+        // The pipes from before the reduction would raise the window of a bursty sender again.
         self.judged
             .iter_mut()
             .for_each(|judged| *judged = (true, cwnd));
@@ -180,12 +186,14 @@ impl Window {
 
     /// Records the use of the window since the last ACK.
     pub(super) fn validate(&mut self, now: &AckContext) {
+        // Without a transmission since the last ACK, the use of the window is unchanged.
         if !now.reply.has_sent() {
             return;
         }
         let is_limited = now.pipe >= self.cwnd;
         let is_over = self.usage.until.is_none_or(|until| now.una >= until);
         let is_more = !self.usage.is_limited && now.outstanding > self.usage.most_outstanding;
+        // The condition of `tcp_cwnd_validate`: the maximum use within one round trip counts.
         if is_over || is_limited || is_more {
             self.usage = Usage {
                 is_limited,
@@ -197,11 +205,13 @@ impl Window {
 
     fn is_limited(&self) -> bool {
         let in_slow_start = self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh);
+        // `tcp_is_cwnd_limited`: slow start may double the window that is in use.
         self.usage.is_limited || in_slow_start && self.cwnd < 2 * self.usage.most_outstanding
     }
 
     /// Grows the replica as the sender does when `delivered` segments are acknowledged.
     pub(super) fn grow(&mut self, delivered: u32) {
+        // A window that is not used must not grow (RFC 7661).
         if !self.is_limited() {
             return;
         }
@@ -214,10 +224,14 @@ impl Window {
             None => u32::MAX,
             Some(ssthresh) => ssthresh.saturating_sub(self.cwnd),
         };
+        // Slow start ends at `ssthresh`; the rest of the ACK counts for congestion avoidance
+        // (`tcp_slow_start`).
         let fast = counted.min(room);
         self.cwnd += fast;
         counted -= fast;
         self.count += counted;
+        // RFC 5681, equation 3, in whole segments (`tcp_cong_avoid_ai`). The replica grows like
+        // this for CUBIC senders too.
         if self.count >= self.cwnd {
             self.count -= self.cwnd;
             self.cwnd += 1;
@@ -233,6 +247,7 @@ impl Window {
         if left <= TimeDelta::ZERO {
             return false;
         }
+        // As in `tcp_cwnd_restart`, the threshold depends on the window before it is lowered.
         self.keep_threshold();
         while left > TimeDelta::ZERO && cwnd > restart {
             cwnd >>= 1;
@@ -278,11 +293,13 @@ impl Window {
         self.cwnd = threshold.max(1);
         self.ssthresh = Some(self.cwnd);
         self.count = 0;
+        // Unlike after `settle`, the following ACKs have to show that the sender fills its window.
         self.forget();
     }
 
     /// Undoes a reduction.
     pub(super) fn undo(&mut self, cwnd: u32, ssthresh: Option<u32>) {
+        // As in `tcp_reno_undo_cwnd`, the window never falls when a reduction is undone.
         self.cwnd = self.cwnd.max(cwnd);
         self.ssthresh = ssthresh;
         self.forget();

@@ -51,6 +51,7 @@ pub fn throughput<E>(
 ) -> Result<ThroughputTotals, E> {
     let mut counter = ThroughputCounter::new(*options);
     let mut outcome = Ok(());
+    // One packet at a time, so an error of the sink ends the reading at once.
     while packets.show(1, |sighted| outcome = counter.take(sighted, &mut sink)) > 0 {
         outcome?;
         outcome = Ok(());
@@ -113,6 +114,7 @@ impl ThroughputCounter {
             Origin::FirstPacket => Grid::new(self.options.width, at),
             Origin::At(origin) => Grid::new(self.options.width, origin),
         });
+        // The last row of an ended flow comes before the first row of the flow that replaces it.
         self.end_flows(grid, sink)?;
         let slot = tracked.slot;
         if tracked.is_first {
@@ -137,6 +139,8 @@ impl ThroughputCounter {
             return Ok(());
         }
         self.totals.binned += volume;
+        // The heap names the flows with open bins; a scan of all live flows would cost more per
+        // bin.
         if bins.series.add(index, direction, volume) {
             self.pending.push(Reverse((index, slot)));
         }
@@ -193,6 +197,7 @@ impl ThroughputCounter {
         let mut outcome = Ok(());
         self.table.drain_ended(|slot, flow| {
             let place = self.flows.get_mut(slot.index());
+            // The table drains every ended flow, also after an error of the sink.
             let Some(mut bins) = place.and_then(Option::take).filter(|_| outcome.is_ok()) else {
                 return;
             };

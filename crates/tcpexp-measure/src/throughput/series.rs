@@ -37,6 +37,7 @@ impl Series {
 
     #[cold]
     fn add_earlier(&mut self, index: Index, direction: Direction, volume: Volume) -> bool {
+        // The latest bin is later than `index`, so `place` is never past the end.
         let place = self.open.partition_point(|(other, _)| *other < index);
         if self.open[place].0 == index {
             self.open[place].1[direction.index()] += volume;
@@ -57,6 +58,7 @@ impl Series {
         while let Some(&(index, both)) = self.open.front().filter(|(index, _)| *index < end) {
             self.open.pop_front();
             let next = self.closed.map_or(index, |closed| closed + 1);
+            // A clock step or two joined captures would report millions of empty bins.
             if index - next <= most_empty {
                 for empty in next..index {
                     each(empty, &Both::default())?;

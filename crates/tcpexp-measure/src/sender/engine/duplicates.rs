@@ -11,6 +11,7 @@ use crate::sender::recovery::RecoveryKind;
 impl Engine<'_> {
     /// True if an ACK counts as a duplicate (RFC 5681, section 2).
     pub(super) fn is_duplicate(&self, acked: &Acked, before: &Stream) -> bool {
+        // As in `tcp_may_update_window`, only a larger window makes a repeated ACK a window update.
         let has_grown = acked.window_bytes > before.window_bytes;
         acked.ack <= before.una && acked.is_bare && !self.board.is_empty() && !has_grown
     }
@@ -27,6 +28,7 @@ impl Engine<'_> {
         let mut delivered = 0;
         let advanced = progress.cumulative > 0;
         if advanced {
+            // One segment filled the hole; earlier duplicate ACKs stood for the other segments.
             let covered = progress.cumulative - 1;
             self.board.counted_duplicates = had.saturating_sub(covered);
             delivered = progress.cumulative.saturating_sub(had).max(1);
@@ -38,6 +40,7 @@ impl Engine<'_> {
             if is_partial {
                 self.board.mark_front_lost();
             } else {
+                // Linux starts to count anew at any other ACK of new data (`tcp_reset_reno_sack`).
                 self.board.counted_duplicates = 0;
             }
         }
@@ -45,6 +48,7 @@ impl Engine<'_> {
             self.board.counted_duplicates += 1;
             delivered += 1;
         }
+        // A duplicate ACK implies that at least one segment is missing (`tcp_limit_reno_sacked`).
         let holes = self.board.lost().max(1);
         let most = self.board.outstanding().saturating_sub(holes);
         self.board.counted_duplicates = self.board.counted_duplicates.min(most);

@@ -110,6 +110,7 @@ impl<'a> Engine<'a> {
 
     /// Processes data that the sender sends.
     pub(super) fn send(&mut self, sent: &Sent, rows: &mut impl Extend<SenderRow>) {
+        // The time since the latest event counts towards the limit that applied until now.
         self.totals.limits.pass(sent.at);
         let nxt = self.begin(sent.start).nxt;
         let losses = self.losses.as_mut();
@@ -118,6 +119,7 @@ impl<'a> Engine<'a> {
             // Data not triggered by an ACK, such as a probe, may exceed the window.
             self.see_settled(sent.at, rows);
         }
+        // A sender may repackage retransmitted bytes with new data, so one packet may be both.
         if sent.end > nxt {
             self.send_new(sent.at, nxt, sent.end);
         }
@@ -149,6 +151,8 @@ impl<'a> Engine<'a> {
 
     /// Processes new data, including earlier data that the capture missed.
     fn send_new(&mut self, at: Timestamp, from: StreamOffset, to: StreamOffset) {
+        // Linux restarts an idle sender only with no data outstanding
+        // (`tcp_slow_start_after_idle_check`).
         if self.board.is_empty()
             && self.state.is_open()
             && let Some(last) = self.exchange.last_sent()
@@ -160,6 +164,7 @@ impl<'a> Engine<'a> {
         }
         let smss_bytes = self.subject.side.smss_bytes;
         let segments = self.board.append(at, from, to, smss_bytes);
+        // `prr_out` (RFC 6937, section 3) counts new data as well as retransmissions.
         if let Some(recovery) = self.state.recovery_mut() {
             recovery.reduction.send(segments);
         }
@@ -178,10 +183,13 @@ impl<'a> Engine<'a> {
         let now = self.context(acked.at, &stream);
         self.window.validate(&now);
         self.see_settled(acked.at, rows);
+        // As in `tcp_probe`, the sample shows the state before the ACK is processed, and a SYN-ACK
+        // gives no sample.
         if !acked.is_syn {
             self.emit_sample(&now, rows);
         }
         self.see_regrown(rows);
+        // RFC 9293, section 3.10.7.4: an older ACK updates neither `snd_una` nor the window.
         if acked.ack >= stream.una {
             self.process(acked, stream, rows);
         }
@@ -220,6 +228,7 @@ impl<'a> Engine<'a> {
     fn process(&mut self, acked: &Acked, before: Stream, rows: &mut impl Extend<SenderRow>) {
         let has_sack = self.subject.side.has_sack;
         let advanced = acked.ack > before.una;
+        // With SACK, the blocks name the received segments; duplicate ACKs would count them twice.
         let is_duplicate = !has_sack && self.is_duplicate(acked, &before);
         let warmed_up = matches!(before.start, Start::WarmingUp(start) if acked.ack > start);
         let syn = match before.start {
@@ -239,6 +248,7 @@ impl<'a> Engine<'a> {
         if advanced {
             self.exchange.advance(acked.at);
         }
+        // The capture missed earlier data, so the pipe replaces the initial window.
         if warmed_up {
             self.window.cwnd = self.board.pipe().max(1);
         }
@@ -250,6 +260,8 @@ impl<'a> Engine<'a> {
         }
         self.time(acked, &progress, syn, before.nxt);
         self.measure_delivery(acked);
+        // Outside a recovery, the first retransmission marks the losses: only it shows that the
+        // sender has detected them.
         let has_lost = !self.state.is_open()
             && progress.delivered > 0
             && self.detect(acked.at, acked.record) > 0;
@@ -266,6 +278,8 @@ impl<'a> Engine<'a> {
     ) {
         let rtt = match syn.or_else(|| progress.timed()) {
             Some(sent) => Some(acked.at - sent),
+            // A timestamp shows which copy of retransmitted data the ACK answers
+            // (`tcp_ack_update_rtt`).
             None if progress.cumulative > 0 => self.ticks.rtt(acked.at, acked.echo),
             None => None,
         };
@@ -297,6 +311,8 @@ impl<'a> Engine<'a> {
             if acked.congestion_echo {
                 self.enter(RecoveryKind::CongestionEcho, acked.at, rows);
             } else if advanced && progress.delivered > 0 {
+                // Unless the path reorders, a SACK alone does not grow the window
+                // (`tcp_may_raise_cwnd`).
                 self.window.grow(progress.delivered);
             }
             return;
@@ -304,6 +320,7 @@ impl<'a> Engine<'a> {
         if let Some((_, end)) = acked.blocks.duplicate(acked.ack) {
             recovery.duplicated(end);
         }
+        // `tcp_cwnd_reduction` releases one segment more if `snd_una` advances without a new loss.
         let may_speed_up = advanced && !has_lost;
         recovery
             .reduction

@@ -23,6 +23,7 @@ impl Engine<'_> {
         let cause = self.cause(sent);
         self.totals.retransmitted += 1;
         match cause {
+            // No missing segment is sent again, so the counters of the scoreboard stay as they are.
             Cause::Spurious => {}
             Cause::TailLossProbe => {
                 self.exchange.has_probed = true;
@@ -32,17 +33,21 @@ impl Engine<'_> {
             Cause::AfterTimeout => self.resend(sent),
             Cause::FastRetransmit | Cause::ReorderingTimer => {
                 if self.state.kind() != Some(RecoveryKind::Fast) {
+                    // The retransmission shows that the sender has detected the losses by now.
                     self.detect(sent.at, sent.record);
                     let asked = self.exchange.answered_within(sent.at, ANSWER);
                     let asked = self.exchange.last_acked().filter(|_| asked);
                     let srtt = self.timer.srtt().unwrap_or_default();
                     let reducing = self.undecided.reducing(sent.at, srtt, self.window.cwnd);
+                    // A recovery by the reordering timer has no ACK and begins with the
+                    // retransmission.
                     let began = reducing.or(asked).unwrap_or(sent.at);
                     self.enter(RecoveryKind::Fast, began, rows);
                 }
                 self.resend(sent);
             }
         }
+        // Without the order of events at the sender, the cause is unknown.
         if self.subject.order == Order::NotSeen {
             return;
         }
@@ -72,6 +77,8 @@ impl Engine<'_> {
         };
         let last = missing.last().unwrap_or(first);
         let acked_at = self.exchange.last_acked().unwrap_or(first.sent);
+        // An advance of `snd_una` and a retransmission both restart the timer (RFC 6298, sections
+        // 5.3 and 5.6).
         let armed = self
             .exchange
             .last_advance()
@@ -79,6 +86,7 @@ impl Engine<'_> {
         let repair = match self.state.kind() {
             Some(RecoveryKind::Fast) => Some(Repair::Losses),
             Some(RecoveryKind::Timeout) => Some(Repair::Timeout),
+            // A window reduction after a congestion echo repairs no loss.
             Some(RecoveryKind::CongestionEcho) | None => None,
         };
         let evidence = Evidence {
@@ -103,6 +111,7 @@ impl Engine<'_> {
     }
 
     fn time_out(&mut self, sent: &Sent, rows: &mut impl Extend<SenderRow>) {
+        // A repeated timeout keeps the threshold of the first (RFC 5681, section 3.1).
         if self.state.kind() != Some(RecoveryKind::Timeout) {
             self.enter(RecoveryKind::Timeout, sent.at, rows);
         }
@@ -179,6 +188,7 @@ impl Engine<'_> {
             return;
         }
         let goes_on = self.goes_on();
+        // Settle first: the next recovery starts from the reduced window.
         self.settle_after(Ended { recovery, at }, goes_on, rows);
         if goes_on {
             self.enter(RecoveryKind::Fast, at, rows);

@@ -16,6 +16,7 @@ impl Engine<'_> {
     pub(super) fn emit_sample(&mut self, now: &AckContext, rows: &mut impl Extend<SenderRow>) {
         let has_sack = self.subject.side.has_sack;
         if let Some(recovery) = self.state.recovery_mut() {
+            // Samples held back come first, because the rows of one sender are in time order.
             self.undecided.give_up(rows);
             let cwnd = recovery.cwnd(now.una, now.pipe, now.is_closed, has_sack);
             let sample = self.sample(now, cwnd, CwndSource::Recovery);
@@ -28,6 +29,7 @@ impl Engine<'_> {
                 self.undecided.wait(sample, rows);
             }
             CwndEstimate::Sure(cwnd, source) => {
+                // A window filled again shows whether the sender reduced it during its silence.
                 if source == CwndSource::Filled
                     && let Some(reduced) = self.undecided.decide(now.pipe, rows)
                 {
@@ -81,6 +83,7 @@ impl Engine<'_> {
             ssthresh_segments: self.window.ssthresh.filter(|_| is_known),
             phase: is_ordered.then(|| self.phase()),
             recovery_epoch: self.state.recovery().map(|recovery| recovery.epoch),
+            // Without the order of events at the sender, the time from data to its ACK has no meaning.
             srtt: self.timer.srtt().filter(|_| is_ordered),
             rto: is_ordered.then(|| self.timer.rto()),
             usable_window_bytes: self.stream.and_then(|stream| stream.usable_bytes()),
@@ -139,6 +142,7 @@ impl Engine<'_> {
             greatest_delivery_rate_bps: self.totals.delivery.greatest_bps(),
             model_window_segments: least_rtt
                 .and_then(|rtt| self.totals.delivery.model_window_segments(rtt, smss_bytes)),
+            // Windows replayed without the order of events are no evidence.
             hint: match self.subject.order {
                 Order::NotSeen => CongestionHint::default(),
                 _ => self.totals.hints.hint(self.subject.side.is_paced),

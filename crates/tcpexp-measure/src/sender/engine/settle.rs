@@ -17,10 +17,12 @@ impl Engine<'_> {
         rows: &mut impl Extend<SenderRow>,
     ) {
         let recovery = ended.recovery;
+        // Slow start follows a timeout, so the flight after its recovery is not the threshold.
         if recovery.kind == RecoveryKind::Timeout {
             self.regrow(ended, self.board.pipe(), rows);
         } else if let Some(threshold) = self.hidden_threshold(&recovery, goes_on) {
             self.window.settle_unfilled(threshold);
+            // The hint needs an observed window on both sides of the reduction.
             if recovery.before.was_filled && recovery.reduction.unreached().is_none() {
                 self.totals.hints.reduced(recovery.before.cwnd, threshold);
             }
@@ -49,6 +51,7 @@ impl Engine<'_> {
     /// The threshold of a recovery whose observed threshold is about `seen`.
     fn learn(&mut self, recovery: &Recovery, seen: u32) -> u32 {
         let before = recovery.before;
+        // A window that was only replayed would teach a wrong factor.
         if before.was_filled {
             self.backoff.see(before.cwnd, seen);
         }
@@ -69,6 +72,7 @@ impl Engine<'_> {
             self.settle(settling, rows);
             return;
         }
+        // After a round trip, the window may have grown beyond the threshold.
         let since = at - settling.ended.at;
         if self.timer.srtt().is_none_or(|srtt| since > srtt) {
             self.state = State::Open;
@@ -79,12 +83,15 @@ impl Engine<'_> {
     fn settle(&mut self, settling: Settling, rows: &mut impl Extend<SenderRow>) {
         self.state = State::Open;
         let (ended, pipe) = (settling.ended, self.board.pipe());
+        // The window after an idle time is lower: one sender filled 13 segments where the kernel
+        // had a threshold of 54.
         if settling.has_restarted {
             self.regrow(ended, pipe, rows);
             return;
         }
         let recovery = ended.recovery;
         self.window.settle(pipe);
+        // The pipe may be a segment off: the ACK that ended the recovery may have grown the window.
         let threshold = self.learn(&recovery, pipe);
         if recovery.before.was_filled {
             self.totals.hints.reduced(recovery.before.cwnd, threshold);
@@ -102,6 +109,8 @@ impl Engine<'_> {
         if at - ended.at < self.subject.order.answer() {
             self.state = State::Open;
             let recovery = ended.recovery;
+            // No data was sent since the recovery, so its last window stands for the flight after
+            // it.
             let threshold = self.learn(&recovery, recovery.reduction.latest());
             self.window.settle_unfilled(threshold);
             self.report(&recovery, Some(ended.at), Some(threshold), rows);
@@ -159,6 +168,7 @@ impl Engine<'_> {
         was_undone: bool,
         rows: &mut impl Extend<SenderRow>,
     ) {
+        // Without the order of events at the sender, start and end of a recovery are unknown.
         if self.subject.order == Order::NotSeen {
             return;
         }

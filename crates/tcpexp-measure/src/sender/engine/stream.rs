@@ -141,6 +141,8 @@ impl Exchange {
     }
 
     pub(super) fn send(&mut self, at: Timestamp) {
+        // The first transmission after an ACK decides; any later transmission may have another
+        // cause.
         if self.reply == Reply::Nothing {
             let asks = self.acked.is_some_and(|acked| acked.has_data);
             self.reply = if !asks && self.answers(at) {
@@ -179,6 +181,7 @@ impl Exchange {
     /// Reaction to the latest ACK, when the next ACK comes at `at`.
     pub(super) fn reply(&self, at: Timestamp) -> Reply {
         match self.reply {
+            // ACKs that arrive together are answered together, so this silence proves nothing yet.
             Reply::Nothing if self.answers(at) => Reply::NothingYet,
             reply => reply,
         }
