@@ -108,6 +108,7 @@ const LATEST_PROBE_PERCENT: i64 = 150;
 impl Evidence {
     /// Returns the cause.
     pub fn cause(&self) -> Cause {
+        // A capture may contain any time, so a span times 100 may exceed 64 bits.
         let percent_of = |span: TimeDelta, of: TimeDelta| {
             span.as_nanos().saturating_mul(100) / of.as_nanos().max(1)
         };

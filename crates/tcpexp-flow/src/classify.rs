@@ -150,6 +150,7 @@ impl Classifier {
     fn in_sequence(&mut self, sent: Option<Sent>, segment: &Segment) -> Class {
         let ahead = sent.map_or(0, |sent| segment.start.since(sent.nxt));
         if !segment.is_numbered() {
+            // The sequence number of a pure ACK before any data shows where the stream begins.
             if sent.is_none() {
                 self.go_on(segment);
             }
@@ -198,6 +199,7 @@ impl Classifier {
             advanced_at,
             window: segment.window,
             is_window_closed: segment.window == 0 && !segment.flags.syn(),
+            // The SACK blocks of an overtaken ACK may be acknowledged by now.
             is_loss_reported: was_reported || is_duplicate || (is_selective && una == ack),
         });
         is_duplicate
@@ -256,6 +258,8 @@ impl Classifier {
     fn go_on(&mut self, segment: &Segment) {
         let at = segment.seen.at;
         let is_outstanding = |sent: &Sent| self.acked.is_some_and(|acked| acked.una < sent.nxt);
+        // With nothing known to be outstanding, the segment counts as the head and starts the timer
+        // (RFC 6298, section 5.1).
         let head_at = self
             .sent
             .filter(is_outstanding)
@@ -272,6 +276,7 @@ impl Classifier {
     }
 
     fn empty(&self, ahead: i64, segment: &Segment) -> Class {
+        // Linux probes with the number before `snd_una` and without payload (`tcp_xmit_probe_skb`).
         let is_probe = ahead == -1 && segment.ack.is_some() && !segment.flags.rst();
         match (is_probe, self.is_window_closed()) {
             (false, _) => Class::Empty,
@@ -320,6 +325,7 @@ impl Classifier {
             nxt: nxt.max(segment.end()),
             ..sent
         };
+        // An overtaken segment is not the latest transmission, although it is captured last.
         if order != Order::Earlier {
             now.start = segment.start;
             now.at = segment.seen.at;
@@ -364,6 +370,8 @@ impl Classifier {
         // time between capture point and sender.
         let earliest_response_at = acked.map(|acked| acked.at + times.to_sender);
         let advanced_at = acked.map(|acked| acked.advanced_at + times.to_sender);
+        // The timer restarts when `una` advances and when the head is retransmitted (RFC 6298,
+        // sections 5.3 and 5.6).
         let armed_at = advanced_at.map_or(sent.head_at, |advanced| advanced.max(sent.head_at));
         let is_head = self.is_head(segment);
         let is_loss_reported = acked.is_some_and(|acked| acked.is_loss_reported);
@@ -378,6 +386,7 @@ impl Classifier {
             is_answer: earliest_response_at.is_some_and(|earliest| at - earliest < ANSWER),
             has_acks: acked.is_some(),
             is_loss_reported,
+            // Without a scoreboard, any reported loss may still be unrepaired.
             owes: is_loss_reported || repair.is_some(),
             repair,
             may_probe: times.may_probe && (una.is_none() || disorder.probed_at_una != una),
@@ -401,6 +410,7 @@ impl Classifier {
             }
             Cause::AfterTimeout | Cause::Spurious => None,
         };
+        // A fast retransmission within a recovery does not move its end (RFC 6675, section 5).
         let goes_on = repair == begins && begins == Some(Repair::Losses);
         if let Some(of) = begins.filter(|_| !goes_on) {
             disorder.recovery = Some(Recovery {

@@ -171,6 +171,7 @@ impl CeFeedback {
         let Some(ack) = segment.ack.filter(|_| !segment.flags.rst()) else {
             return 0;
         };
+        // The flags of a SYN-ACK negotiate; its acknowledgment number starts the count of packets.
         if segment.flags.syn() {
             self.una = Some(ack);
             return 0;
@@ -178,6 +179,7 @@ impl CeFeedback {
         let before = self.una.unwrap_or(ack);
         let stamp = segment.timestamps.map(|(stamp, _)| stamp);
         let is_older = |(stamp, latest): (u32, u32)| stamp.wrapping_sub(latest).cast_signed() < 0;
+        // An overtaken ACK carries an older counter, and the difference would look like a wrap.
         if ack < before || stamp.zip(self.stamp).is_some_and(is_older) {
             return 0;
         }
@@ -196,6 +198,7 @@ impl CeFeedback {
 
     fn classic(&mut self, ece: bool) -> u64 {
         let was_set = matches!(self.state, Echo::Ece(true));
+        // ECE stays set until CWR, so only its start counts (RFC 3168, section 6.1.3).
         self.packets += u64::from(ece && !was_set);
         self.state = Echo::Ece(ece);
         u64::from(ece)
@@ -220,6 +223,7 @@ impl CeFeedback {
             }
         };
         self.state = Echo::Count(count);
+        // 2^32 is a multiple of `COUNTS`, so a wrapped difference has the right remainder.
         let least = u64::from(u32::from(count).wrapping_sub(u32::from(before)) % COUNTS);
         // The counter cannot have wrapped if fewer packets arrived (RFC 9768, appendix A.2).
         if packets < u64::from(COUNTS) {

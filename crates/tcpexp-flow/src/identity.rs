@@ -49,6 +49,7 @@ impl Identity {
     #[inline]
     pub(crate) fn in_order(&mut self, segment: &Segment) {
         if let (Some(id), Some(before)) = (segment.seen.ip_id, self.ip_id) {
+            // A repeated value is a misstep too: a stack may send 0 in every packet.
             if id.wrapping_sub(before).wrapping_sub(1) < MAX_ID_STEP {
                 self.steps += 1;
             } else {

@@ -119,6 +119,7 @@ impl Hash for FlowKey {
         let [low_port, high_port] = self.ports.map(u64::from);
         state.write_u64(low[1]);
         state.write_u64(high[1]);
+        // The upper halves of IPv4 addresses are 0: to hash them adds time and no information.
         if self.version == Version::V6 {
             state.write_u64(low[0]);
             state.write_u64(high[0]);

@@ -243,6 +243,7 @@ impl Segment {
             sack_permitted: options.sack_permitted(),
             timestamps: self.timestamps.is_some(),
         });
+        // The blocks are relative to the acknowledgment number, which is valid only with ACK.
         if tcp.flags.ack() {
             for (left, right) in options.sack_blocks().take(MAX_SACK_BLOCKS) {
                 let from_ack = |edge: u32| edge.wrapping_sub(tcp.ack.0).cast_signed();

@@ -146,9 +146,11 @@ impl FlowTable {
             None => (self.open(at, *key, hash, sender, numbers), true),
         };
         let flow = &mut self.flows[slot.index()];
+        // Packets may be slightly out of order in the capture.
         flow.last_seen = flow.last_seen.max(at);
         let start = numbers.map(|tcp| {
             flow.reset |= tcp.flags.rst();
+            // A forged RST must not move the stream of the other end.
             if tcp.flags.ack() && !tcp.flags.rst() {
                 flow.streams[sender.opposite() as usize].acknowledge(tcp.ack);
             }
@@ -221,6 +223,7 @@ impl FlowTable {
     fn find(&mut self, key: &FlowKey, hash: u64) -> Option<Slot> {
         let slot = self.recent.slot(hash);
         match self.flows.get(slot.index()) {
+            // The cached slot may belong to another flow with the same low bits of its hash.
             Some(flow) if flow.key == *key => Some(slot),
             _ => self.look_up(key, hash),
         }
@@ -306,6 +309,7 @@ impl FlowTable {
         };
         let mut alive: Vec<_> = self.slots.iter().map(of).collect();
         let shed = alive.len().div_ceil(SHED_PART);
+        // Selection takes linear time, and only the flows to shed are sorted.
         alive.select_nth_unstable(shed - 1);
         alive.truncate(shed);
         alive.sort_unstable();
