@@ -265,7 +265,8 @@ impl FlowSurvey {
             return Vantage::between(third - syn_ack, syn_ack - syn);
         }
         let [forward, reverse] = &self.sides;
-        // The initiator echoes the timestamps of the reverse direction, so the distance is its own.
+        // The initiator echoes the timestamps of the reverse direction, so their echo time is the
+        // round-trip time to the initiator.
         Vantage::between(reverse.echoes.least()?, forward.echoes.least()?)
     }
 }
