@@ -262,7 +262,7 @@ impl Window {
     /// Slow start may regain three quarters of the current window (`tcp_current_ssthresh`).
     fn keep_threshold(&mut self) {
         if let Some(ssthresh) = &mut self.ssthresh {
-            *ssthresh = (*ssthresh).max(self.cwnd / 4 * 3);
+            *ssthresh = (*ssthresh).max(self.cwnd / 2 + self.cwnd / 4);
         }
     }
 

@@ -119,17 +119,9 @@ impl Linker {
                 unpaired.flows += 1;
                 unpaired.packets += waiting.packets;
             }
-            State::Linked(linked) => match linked.partner {
-                // No counterpart is left that could report the end later.
-                None => out.ended(linked.flow),
-                Some(partner) => {
-                    if let State::Linked(other) =
-                        &mut self.flows[point.opposite().index()][partner.index()].state
-                    {
-                        other.partner = None;
-                    }
-                }
-            },
+            // No counterpart is left that could report the end later.
+            State::Linked(linked) if linked.partner.is_none() => out.ended(linked.flow),
+            State::Linked(_) => {}
         }
         // A later flow with these endpoints may have replaced the entry.
         if self.by_key[point.index()].get(&key) == Some(&slot) {
