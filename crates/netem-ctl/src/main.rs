@@ -10,6 +10,7 @@ use netem_ctl::cli::{self, Cli, CliError};
 fn main() -> ExitCode {
     match cli::run(&Cli::parse().command, &mut io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
+        // A reader such as `head` closes the pipe early, which is not a failure.
         Err(CliError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("netem-ctl: {}", chain(&error));

@@ -54,6 +54,8 @@ impl FromStr for Interface {
 
     fn from_str(text: &str) -> Result<Self, InterfaceError> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
+        // IFNAMSIZ - 1 is 15 on both systems. A leading dash would be an option of `tc`, and the
+        // kernel refuses the names `.` and `..`.
         let is_name = (1..=15).contains(&text.len())
             && text.bytes().all(is_plain)
             && !text.starts_with(['-', '.']);

@@ -57,6 +57,8 @@ impl Loss {
 
 impl<'de> Deserialize<'de> for Loss {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        // An untagged enum reports only that no variant matches. The visitor keeps the message of
+        // each form.
         struct Either;
 
         impl<'de> Visitor<'de> for Either {

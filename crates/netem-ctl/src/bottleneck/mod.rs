@@ -169,6 +169,8 @@ impl Bottleneck {
         let mirrored = || flows.iter().map(FlowDelay::mirrored).collect();
         all.reverse.flows.get_or_insert_with(mirrored);
         for path in [&mut all.forward, &mut all.reverse] {
+            // `validate` refuses a queue without a rate, so only a path with a rate gets the
+            // default.
             if path.rate.is_some() {
                 path.queue.get_or_insert(Queue::Pfifo);
             }

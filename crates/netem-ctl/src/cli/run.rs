@@ -74,6 +74,7 @@ fn apply(args: &ApplyArgs, out: &mut dyn Write) -> Result<(), CliError> {
         left: args.left.clone(),
         right: args.right.clone(),
     };
+    // A wrong description fails before the router is contacted.
     let plan = planned(&args.config, &router)?;
     let runner = args.at.runner()?;
     let control = Control::new(runner.as_ref(), &args.at.owner());
@@ -96,6 +97,7 @@ fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let runner = args.at.runner()?;
     let control = Control::new(runner.as_ref(), &args.at.owner());
     let shown = control.show(args.at.os.into())?;
+    // A dry run has printed the script, and has no answer to show.
     if args.at.dry_run {
         return Ok(());
     }
@@ -120,6 +122,7 @@ fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let plan = match (&args.config, current) {
         (Some(config), Some(current)) => planned(config, &current.router)?,
         (None, Some(current)) => current,
+        // Only a dry run has no current bottleneck.
         (_, None) => return Ok(()),
     };
     control.verify(&plan)?;
@@ -138,8 +141,10 @@ fn change(args: &ChangeArgs, out: &mut dyn Write) -> Result<(), CliError> {
             };
             Some(planned(from, &router)?)
         }
+        // clap requires the three options together, so none of them is set here.
         _ => current(&control, &args.at, runner.as_ref())?,
     };
+    // Only a dry run without `--from` has no current bottleneck.
     let Some(from) = from else {
         return Ok(());
     };
@@ -165,6 +170,7 @@ fn clear(args: &ClearArgs, out: &mut dyn Write) -> Result<(), CliError> {
 
 /// The plan of the bottleneck on the router; `None` in a dry run, which does not ask it.
 fn current(control: &Control, at: &Target, runner: &dyn Runner) -> Result<Option<Plan>, CliError> {
+    // A dry run prints this script too.
     let holder = control.show(at.os.into())?.holder;
     if at.dry_run {
         return Ok(None);
@@ -225,6 +231,8 @@ impl Target {
         if self.dry_run {
             let name = self.host.as_ref().map_or("localhost", |host| host.as_str());
             let namespace = self.namespace.as_ref().map(Interface::as_str);
+            // One thread may lock standard output twice, so the caller's lock does not block the
+            // runner.
             return Ok(Box::new(DryRun::new(
                 namespace.unwrap_or(name),
                 io::stdout(),

@@ -60,6 +60,7 @@ pub(crate) fn read(plan: &Plan, sections: &[(&str, &str)]) -> Option<Counters> {
     };
     for (index, (device, _)) in devices(plan).enumerate() {
         let (_, text) = sections.get(index)?;
+        // A command that failed printed nothing, which must not count as no drops.
         let qdiscs = Qdisc::list(text).ok().filter(|list| !list.is_empty())?;
         match stage(plan, device) {
             Stage::Delay => {
@@ -88,6 +89,7 @@ fn devices(plan: &Plan) -> impl Iterator<Item = (&str, &[String])> {
 }
 
 fn stage(plan: &Plan, device: &str) -> Stage {
+    // A queue is at the interface that packets leave by: forward packets leave by the right one.
     if device == plan.router.right.as_str() {
         Stage::Forward
     } else if device == plan.router.left.as_str() {

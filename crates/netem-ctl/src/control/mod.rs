@@ -86,6 +86,7 @@ pub fn change_script(
 ) -> Result<Script, ChangeError> {
     let steps = from.change_to(to)?;
     let script = Script::new(scripts::change(to, &owner_name(owner), &steps, at)).as_root();
+    // A scheduled script sleeps on the router until its time.
     Ok(script.within(PATIENCE + at.map_or(Duration::ZERO, |_| LONGEST_WAIT)))
 }
 
@@ -93,6 +94,8 @@ impl Changed {
     /// Parses the output of a [`change_script`].
     pub fn parse(output: &str) -> Self {
         let mut times = output.lines().filter_map(|line| line.strip_prefix("time "));
+        // The script prints two lines: before its first step and after its last one
+        // (`router_change`).
         let mut time = || Some(Timestamp::from_nanos(times.next()?.trim().parse().ok()?));
         Self {
             began: time(),
@@ -116,7 +119,10 @@ impl<'a> Control<'a> {
 
     /// Checks that the router can emulate and may be changed, and reports its holder. Changes nothing.
     pub fn preflight(&self, router: &Router) -> Result<Option<Holder>, ControlError> {
+        // Not as root: sudo removes SSH_CONNECTION, from which the script finds the control
+        // interface.
         let output = self.run(&scripts::preflight(router), false)?;
+        // A dry run has no output, and its absence must not refuse the router.
         if self.runner.is_dry() {
             return Ok(None);
         }
@@ -193,6 +199,7 @@ impl<'a> Control<'a> {
         let text = output.text();
         let owner = text.lines().find_map(|line| line.strip_prefix("owner "));
         let cleared = text.lines().any(|line| line == "cleared");
+        // A bottleneck that outlived its lease has no owner (`clear_forgotten`).
         let owner = owner.unwrap_or("somebody").to_owned();
         Ok(Cleared {
             owner: cleared.then_some(owner),

@@ -34,6 +34,7 @@ pub(crate) fn judge(
     };
     let host = || host.to_owned();
     let tools: Vec<String> = section("tools").lines().map(str::to_owned).collect();
+    // A router without `ip` prints no links either, so missing programs are reported first.
     if !tools.is_empty() {
         return Err(ControlError::MissingTools {
             host: host(),
@@ -69,6 +70,8 @@ pub(crate) fn judge(
     match router.os {
         Os::Linux => {
             for interface in [&router.left, &router.right] {
+                // A held router may have our own hook, which is cleared before the next bottleneck
+                // is made.
                 let queues = section(&format!("qdisc {interface}"));
                 foreign(&host(), interface, queues, holder.is_some())?;
             }
@@ -131,6 +134,7 @@ fn fit_for_dummynet(host: &str, sections: &[(&str, &str)]) -> Result<(), Control
     if !modules.contains(&"dummynet") {
         return unfit("dummynet is not loaded: kldload dummynet".into());
     }
+    // If the value is unreadable, the read-back of the plan reports it.
     match section("hz").parse::<u32>() {
         Ok(hz) if hz < 1_000 => unfit(format!(
             "kern.hz is {hz}, so delays are rounded up to {} ms: set kern.hz=1000 in loader.conf",

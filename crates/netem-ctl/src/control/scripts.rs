@@ -107,6 +107,7 @@ impl Draft {
         let mut draft = Self {
             text: String::new(),
         };
+        // A function prints the library, so that `router_apply` can also store it for `clear.sh`.
         draft.printer("library", &library(os));
         draft.text += "eval \"$(library)\"\n";
         draft
@@ -114,6 +115,7 @@ impl Draft {
 
     /// A function that prints `text`.
     fn printer(&mut self, name: &str, text: &str) {
+        // The shell expands nothing in a here-document whose mark is quoted.
         let mark = format!("END_OF_{}", name.to_uppercase());
         let _ = write!(self.text, "{name}() {{\ncat <<'{mark}'\n{text}{mark}\n}}\n");
     }
@@ -134,6 +136,8 @@ impl Draft {
     }
 
     fn call(mut self, words: &[&str]) -> String {
+        // Some shells run no EXIT trap if a signal ends them. `exit` runs it, and the trap clears
+        // the router.
         let _ = write!(
             self.text,
             "main() {{\ntrap 'exit 143' HUP INT TERM\n{}\n}}\nmain\n",
@@ -176,6 +180,7 @@ fn lines(steps: &[Step]) -> String {
         [step] if step.may_fail => text + "try " + &step.line() + "\n",
         [step] => text + "run " + &step.line() + "\n",
         several => {
+            // `-force` continues after a deletion that finds nothing.
             let lines = several.iter().map(|step| step.argv[1..].join(" ") + "\n");
             let lines: String = lines.collect();
             text + "try tc -force -batch - <<'END_OF_BATCH'\n" + &lines + "END_OF_BATCH\n"

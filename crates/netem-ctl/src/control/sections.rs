@@ -8,6 +8,8 @@ use tcpexp_host::command_line;
 pub(crate) fn read<W: AsRef<[String]>>(commands: &[W]) -> String {
     let mut text = String::new();
     for (index, argv) in commands.iter().enumerate() {
+        // The empty line ends an output without a final newline. `|| true` continues after a
+        // command that fails, because `sh -e` would stop.
         let command = command_line(argv.as_ref());
         let _ = writeln!(text, "echo; echo \"@@ {index}\"; {command} || true");
     }

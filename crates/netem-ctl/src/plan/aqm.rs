@@ -44,6 +44,8 @@ const TICK_US: f64 = 10_000.0;
 
 /// The queue of `path` with room for `size`; for `cake`, the shaper too.
 pub(crate) fn leaf(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
+    // `validate` requires a buffer for `pfifo`, `bfifo`, `red` and `sfq`, so their fallbacks never
+    // apply.
     match path.queue.unwrap_or(Queue::Pfifo) {
         Queue::Pfifo => fifo(size.map_or(1, |size| size.packets)),
         Queue::Bfifo => fifo(size.map_or(FULL_FRAME, |size| size.bytes)),
@@ -88,6 +90,7 @@ fn fifo(limit: u64) -> Leaf {
 fn red(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
     let limit = size.map_or(FULL_FRAME, |size| size.bytes);
     let asked = |size: Option<ByteCount>| size.map(ByteCount::as_bytes);
+    // limit = 4 · max = 4 · 3 · min, so the default of min is a twelfth of the limit.
     let min = asked(path.red_min).unwrap_or(limit / 12).max(1);
     let max = asked(path.red_max).unwrap_or(min * 3);
     // `tc` rejects a burst below min / avpkt.
@@ -97,6 +100,7 @@ fn red(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
         .red_probability
         .map_or(0.1, tcpexp_units::Share::as_f64);
     let ecn = path.ecn == Some(true);
+    // `bandwidth` sets the decay of the average while the queue is idle (tc-red(8)).
     let options = format!(
         "limit {limit} min {min} max {max} avpkt {RED_PACKET} burst {burst} probability \
          {probability} bandwidth {rate}{}",
@@ -138,6 +142,8 @@ fn codel_options(path: &Path) -> (String, Vec<OptionFact>) {
         OptionFact::switch("ecn", ecn),
     ];
     match path.ce_threshold {
+        // The kernel keeps the old threshold if a change names none (`codel_change`), so the
+        // read-back looks for a leftover.
         None => facts.push(OptionFact::absent("ce_threshold")),
         Some(threshold) => {
             let _ = write!(words, " ce_threshold {}", threshold.to_exact_text());
@@ -179,6 +185,7 @@ fn queue_per_flow(
         OptionFact::count("quantum", FULL_FRAME),
         OptionFact::count("memory_limit", memory),
     ]);
+    // The kernel refuses a change that names the number of flows, even the same number.
     Leaf::with_fixed(
         format!("flows {flows}"),
         format!("limit {limit} quantum {FULL_FRAME} memory_limit {memory} {words}"),
@@ -190,6 +197,8 @@ fn pie_options(path: &Path) -> (String, Vec<OptionFact>) {
     let target = path.target.unwrap_or(TimeDelta::from_millis(15));
     let update = path.update_interval.unwrap_or(TimeDelta::from_millis(15));
     let ecn = path.ecn == Some(true);
+    // RFC 8033 has α = 1/8 and β = 5/4. The kernel takes both in sixteenths
+    // (`pie_calculate_probability`).
     let words = format!(
         "target {} tupdate {} alpha 2 beta 20 {}",
         target.to_exact_text(),
@@ -210,11 +219,13 @@ fn pie_options(path: &Path) -> (String, Vec<OptionFact>) {
 /// `raw` counts frames with their Ethernet header, as `htb` does.
 fn cake(path: &Path, rate: BitRate, size: Option<QueueSize>) -> Leaf {
     let rtt = path.interval.unwrap_or(TimeDelta::from_millis(100));
+    // `besteffort` has one tin, so the DSCP of a packet does not change its share of the rate.
     let isolation = path.isolation.unwrap_or(Isolation::TripleIsolate).name();
     let mut options = format!(
         "bandwidth {rate} rtt {} besteffort {isolation} nonat nowash no-ack-filter raw",
         rtt.to_exact_text()
     );
+    // `tc` prints rates in bytes per second in its JSON.
     let bytes_per_second = rate.as_bps() as f64 / 8.0;
     let mut facts = vec![
         OptionFact::number("bandwidth", bytes_per_second, 1.0),
@@ -245,6 +256,7 @@ fn sfq(path: &Path, size: Option<QueueSize>) -> Leaf {
     ];
     Leaf {
         options: fixed.clone(),
+        // `sch_sfq` has no change operation, so no option can change in place.
         changeable: String::new(),
         fixed,
         facts,
@@ -254,6 +266,7 @@ fn sfq(path: &Path, size: Option<QueueSize>) -> Leaf {
 /// A memory limit that is never reached before the limit in packets.
 fn memory_limit(packets: u64) -> u64 {
     let needed = packets.saturating_mul(2 * PACKET_MEMORY);
+    // The kernel's attribute has 32 bits.
     needed.clamp(QUEUE_MEMORY, u64::from(u32::MAX))
 }
 

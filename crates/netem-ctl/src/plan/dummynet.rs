@@ -13,6 +13,8 @@ const FLOW_QUEUE_PACKETS: u64 = 10_240;
 pub(crate) fn queue_words(path: &Path, queue: Queue, size: Option<QueueSize>) -> String {
     let slots = size.map_or(AQM_SLOTS, |size| size.packets);
     let ecn = path.ecn == Some(true);
+    // `noerror` reports a dropped packet as sent, because a drop at a real router is silent too
+    // (ipfw(8)).
     match queue {
         Queue::Bfifo => {
             // In plain bytes: the suffix K means 1024.
@@ -25,6 +27,7 @@ pub(crate) fn queue_words(path: &Path, queue: Queue, size: Option<QueueSize>) ->
             let max = path.red_max.map_or(min * 3, ByteCount::as_bytes);
             let most = path.red_probability.map_or(0.1, Share::as_f64);
             let ecn = if ecn { " ecn" } else { "" };
+            // The weight of the average is 0.002, as in the simulations of Floyd and Jacobson (1993).
             format!("queue {bytes}Bytes noerror red 0.002/{min}/{max}/{most}{ecn}")
         }
         Queue::Codel => format!("queue {slots} noerror codel {}", codel_words(path)),
@@ -56,6 +59,7 @@ fn codel_words(path: &Path) -> String {
 
 fn pie_words(path: &Path) -> String {
     let target = path.target.unwrap_or(TimeDelta::from_millis(15));
+    // The gains below are the gains of RFC 8033, as on Linux, where `tc` takes them in sixteenths.
     let update = path.update_interval.unwrap_or(TimeDelta::from_millis(15));
     format!(
         "target {} tupdate {} alpha 0.125 beta 1.25 {}",

@@ -96,10 +96,13 @@ pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, Plan
         *size = draft.rate(own, path, leaves, rtt)?;
     }
     draft.settings(&queues);
+    // ipfw runs and prints rules by number, so the comparison needs the same order.
     draft.rules.sort_by_key(|(number, _)| *number);
     let mut apply = clear();
+    // The limits precede the pipes, whose queues may exceed the default limits.
     apply.extend(draft.settings);
     apply.extend(draft.pipes);
+    // The rules come last: dummynet drops packets that a rule sends to a pipe that does not exist.
     for (number, rule) in &draft.rules {
         apply.push(Step::of(&format!("ipfw -q add {number} set {SET} {rule}")));
     }
@@ -126,6 +129,7 @@ pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, Plan
 /// Clears our rules by their set and the pipes by their numbers. It never flushes: the rules that let
 /// us in would go too.
 pub(crate) fn clear() -> Vec<Step> {
+    // The rules go first: a rule without its pipe would drop packets.
     let mut steps = vec![Step::may_fail(&format!("ipfw -q delete set {SET}"))];
     for own in &DIRECTIONS {
         let number = own.base + 1;
@@ -191,12 +195,14 @@ impl Draft {
     fn delay(&mut self, own: &Own, path: &Path, leaves: &Interface) {
         let delay = path.delay.unwrap_or_default();
         let flows = path.flows.as_deref().unwrap_or_default();
+        // A loss of 0 % keeps its pipe, because a change may raise it.
         if delay == TimeDelta::ZERO && path.loss.is_none() && flows.is_empty() {
             return;
         }
         let default = own.base + 10;
         let bottleneck = own.base + SPAN - 1;
         for (index, flow) in (1..).zip(flows) {
+            // Each flow takes two rule numbers, up to base + 61, below the rules for all packets.
             let (number, rule) = (default + index, own.base + 2 * index);
             self.delay_pipe(number, path, flow.delay);
             let what = flow_match(flow, leaves);
@@ -252,6 +258,8 @@ impl Draft {
         let queue = path.queue.unwrap_or(Queue::Pfifo);
         let number = own.base + 1;
         let bps = rate.as_bps();
+        // dummynet has fq_codel and fq_pie as schedulers, which need a pipe for the rate and a
+        // queue for the packets.
         let way = if matches!(queue, Queue::FqCodel | Queue::FqPie) {
             let pipe = format!("ipfw -q pipe {number} config bw {bps}bit/s noerror");
             self.pipe(number, &pipe, queue.to_string());

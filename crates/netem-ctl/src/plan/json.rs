@@ -29,6 +29,7 @@ impl Filter {
 
 /// Rate and ceiling of an `htb` class in bits per second, from JSON or from text.
 pub(crate) fn class_rates(output: &str, id: &str) -> Option<[f64; 2]> {
+    // iproute2 up to 6.1 prints classes as text, even with `-j`.
     if output.trim_start().starts_with('[') {
         let classes: Vec<Value> = list(output).ok()?;
         let is_it = |class: &&Value| class.get("handle").and_then(Value::as_str) == Some(id);

@@ -29,7 +29,9 @@ pub(crate) fn plan(bottleneck: Bottleneck, router: &Router) -> Result<Plan, Plan
     let mut draft = Draft::default();
     let mut queues = [None, None];
     let rtt = bottleneck.base_rtt();
+    // Offloads are off before any queue counts packets.
     draft.offloads(router);
+    // The plan deletes and adds, because `tc qdisc replace` fails for an `htb` that exists.
     draft.apply.extend(clear(router));
     let directions = [
         (FORWARD, &bottleneck.forward, &router.left, &router.right),
@@ -73,6 +75,7 @@ pub(crate) fn clear(router: &Router) -> Vec<Step> {
         }
         steps.push(Step::may_fail(&format!("tc qdisc del dev {device} clsact")));
     }
+    // The devices go after the filters: a filter that redirects to a deleted device drops packets.
     steps.push(Step::may_fail(&format!("ip link del group {GROUP}")));
     steps
 }
@@ -104,6 +107,8 @@ impl Draft {
         }
         let flows = path.flows.as_deref().unwrap_or_default();
         self.delay_device(own, own.device, path, path.delay.unwrap_or_default());
+        // Each flow has its own device, so that each `netem` is a root: recent kernels refuse a
+        // tree that mixes a duplicating `netem` with others.
         for (index, flow) in flows.iter().enumerate() {
             let device = format!("{}{}", own.device, index + 1);
             self.delay_device(own, &device, path, flow.delay);
@@ -117,6 +122,7 @@ impl Draft {
                 redirects.push((priority, protocol, matches, device.clone()));
             }
         }
+        // A `u32` filter needs a match. A mask of 0 matches each packet of any protocol.
         let all = (PRIORITIES[2], "all", "match u32 0 0".to_owned());
         redirects.push((all.0, all.1, all.2, own.device.to_owned()));
         // The kernel tries filters by priority, then in the order of adding.
@@ -128,6 +134,8 @@ impl Draft {
             )));
         }
         self.objects.push(Object {
+            // `tc filter replace` without a handle adds a second filter, so filters cannot change
+            // in place.
             name: format!("the set of delayed flows {}", own.direction),
             fixed: redirects
                 .iter()
@@ -162,6 +170,8 @@ impl Draft {
             Step::of(&add),
         ]);
         self.objects.push(Object {
+            // A change repeats each option, because `netem_change` overwrites limit, delay, loss
+            // and duplication.
             name: format!("the delay stage {device}"),
             fixed: netem_fixed(path),
             change: Some(Step::of(&add.replacen(" add ", " change ", 1))),
@@ -227,6 +237,7 @@ impl Draft {
         let leaf = aqm::leaf(path, rate, size);
         let queue = path.queue.unwrap_or(Queue::Pfifo);
         let burst = burst(rate);
+        // Without a quantum, `htb` derives one from the rate, and the kernel warns of a large one.
         let class = format!(
             "dev {leaves} parent {handle} classid {handle}10 htb rate {rate} ceil {rate} burst \
              {burst} cburst {burst} quantum {FULL_FRAME}",
@@ -238,6 +249,7 @@ impl Draft {
         );
         self.apply.extend([
             Step::of(&format!(
+                // `htb` sends packets without a class unshaped, so all packets get class 10.
                 "tc qdisc add dev {leaves} root handle {} htb default 10",
                 own.rate
             )),
@@ -256,6 +268,7 @@ impl Draft {
             change: (!leaf.changeable.is_empty()).then(|| Step::of(&change)),
         });
         let device = leaves.as_str();
+        // `tc` reads the number of a class as hexadecimal, and prints it with 0x.
         let shaper = vec![OptionFact::word("default", "0x10")];
         let mut facts = vec![root(device, "htb", own.rate, shaper)];
         facts.push(QdiscFact {
@@ -310,6 +323,8 @@ fn flow_filters(flow: &FlowDelay) -> Vec<(u32, &'static str, String)> {
         (false, PRIORITIES[0], "ip", "ip"),
         (true, PRIORITIES[1], "ipv6", "ip6"),
     ];
+    // `u32` matches bytes of one kind of header, so a flow of ports only needs a filter for each IP
+    // version.
     let fitting = families
         .into_iter()
         .filter(|(family, ..)| is_ipv6.is_none_or(|is_ipv6| is_ipv6 == *family));

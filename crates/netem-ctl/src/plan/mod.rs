@@ -70,6 +70,8 @@ pub(crate) struct Object {
 
 /// Computes the commands for a bottleneck on a router.
 pub fn plan(bottleneck: &Bottleneck, router: &Router) -> Result<Plan, PlanError> {
+    // The defaults come first, so that the checks see the mirrored delay and flows of the reverse
+    // path.
     let bottleneck = bottleneck.resolved();
     validate::check(&bottleneck, router)?;
     match router.os {

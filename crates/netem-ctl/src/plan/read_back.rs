@@ -63,6 +63,7 @@ fn qdiscs(facts: &[QdiscFact], output: &str) -> Vec<Mismatch> {
             wrong.push(mismatch(what, expected, "missing"));
             continue;
         };
+        // The options of another queue are not comparable, so only the queue is reported.
         if (&here.kind, &here.handle) != (&fact.kind, &fact.handle) {
             let found = format!("{} {}", here.kind, here.handle);
             wrong.push(mismatch(what, expected, found));
@@ -132,6 +133,7 @@ fn redirects(device: &str, to: &[(u32, String, String)], output: &str) -> Vec<Mi
             list => list.iter().map(one).collect::<Vec<_>>().join(", "),
         }
     };
+    // Other programs may have filters on the interface, with other priorities.
     let ours = |filter: &&(u32, String, String)| PRIORITIES.contains(&filter.0);
     let found: Vec<_> = found.iter().filter(ours).cloned().collect();
     if found == to {
@@ -145,6 +147,7 @@ fn offload(device: &str, output: &str) -> Vec<Mismatch> {
         let lines = output.lines().map(str::trim);
         lines
             .filter_map(|line| line.split_once(": "))
+            // An offload that cannot be switched off reads `on [fixed]`.
             .any(|(key, value)| key == name && value.starts_with("on"))
     };
     let on = OFFLOADS.iter().filter(|(_, name)| is_on(name));

@@ -32,6 +32,7 @@ impl QueueSize {
             expected,
         };
         let size = match buffer {
+            // A saturated size exceeds 4 GB and is refused below.
             Buffer::Packets(packets) => Self {
                 packets,
                 bytes: packets.saturating_mul(FULL_FRAME),
@@ -44,6 +45,8 @@ impl QueueSize {
                 ));
             }
             Buffer::Bdp { thousandths } => {
+                // BDP = rate · base RTT, in bytes. Thousandths keep factors such as 1.5 exact, and
+                // their product with 64 bits of bytes needs more bits.
                 let product = u128::from(rate.bytes_in(rtt).as_bytes()) * u128::from(thousandths);
                 let bytes = u64::try_from(product.div_ceil(1_000));
                 Self::from_bytes(ByteCount::new(bytes.unwrap_or(u64::MAX)))

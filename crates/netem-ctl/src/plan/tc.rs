@@ -73,6 +73,7 @@ pub(crate) fn netem(path: &Path, delay: TimeDelta) -> (String, Vec<OptionFact>) 
     let room = room(path, delay);
     let mut words = format!("limit {room}");
     let mut facts = vec![OptionFact::count("limit", room)];
+    // The delay of a flow may be 0, and netem takes jitter only together with a delay.
     let jitter = path.jitter.filter(|_| delay > TimeDelta::ZERO);
     if delay > TimeDelta::ZERO {
         let _ = write!(words, " delay {}", delay.to_exact_text());
@@ -83,10 +84,13 @@ pub(crate) fn netem(path: &Path, delay: TimeDelta) -> (String, Vec<OptionFact>) 
             if let Some(distribution) = path.jitter_distribution
                 && distribution != crate::bottleneck::Distribution::Uniform
             {
+                // Without a table netem draws uniformly (`tabledist`), so the uniform distribution
+                // has no word.
                 let _ = write!(words, " distribution {}", distribution.name());
             }
         }
     } else {
+        // The read-back finds a leftover only if it looks for options that the plan does not name.
         facts.push(OptionFact::absent("delay"));
     }
     let happens = path.without_zeros();
@@ -103,6 +107,7 @@ pub(crate) fn netem(path: &Path, delay: TimeDelta) -> (String, Vec<OptionFact>) 
                 ("loss-gemodel.1-h", model.in_bad),
                 ("loss-gemodel.1-k", model.in_good),
             ];
+            // tc-netem(8): `loss gemodel P [R [1-H [1-K]]]`.
             words += " loss gemodel";
             for (path, part) in parts {
                 let _ = write!(words, " {part}");
@@ -124,6 +129,7 @@ pub(crate) fn netem(path: &Path, delay: TimeDelta) -> (String, Vec<OptionFact>) 
     }
     if jitter.is_some() && !path.jitter_reorders {
         let _ = write!(words, " rate {ORDERING_RATE}");
+        // 100 Gbit/s in bytes per second, as `tc` prints it.
         facts.push(OptionFact::number("rate.rate", 12_500_000_000.0, 0.0));
     } else {
         facts.push(OptionFact::absent("rate"));
@@ -156,6 +162,8 @@ fn room(path: &Path, delay: TimeDelta) -> u64 {
     let rate = path.rate.map_or(0, |rate| rate.as_bps().saturating_mul(10));
     let arriving = u128::from(rate.max(1_000_000_000));
     let jitter = path.jitter.unwrap_or_default().as_nanos();
+    // The jitter of a normal distribution is its standard deviation, so some packets wait longer than
+    // the sum of delay and jitter.
     let waiting = delay.as_nanos() + 4 * jitter;
     let waiting = u128::try_from(waiting).unwrap_or(0);
     // 3/2 · arriving · waiting / (8 · 84 · 10⁹)

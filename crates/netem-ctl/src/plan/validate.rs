@@ -117,6 +117,8 @@ fn check_queue(direction: &'static str, path: &Path) -> Result<(), PlanError> {
             expected: "true or no value: cake always marks",
         });
     }
+    // The kernel's default for a FIFO is the interface's `txqueuelen`, which differs between
+    // devices.
     let must_have = [Queue::Pfifo, Queue::Bfifo, Queue::Red, Queue::Sfq];
     if path.buffer.is_none() && must_have.contains(&queue) {
         return Err(needs("queue", "a buffer, such as buffer = \"1bdp\""));

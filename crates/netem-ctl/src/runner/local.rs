@@ -56,6 +56,7 @@ impl Runner for Local {
             self.host(),
             Source::Text(script.text.clone()),
             Sink::Memory,
+            // On a host without `timeout`, this limit is the only one.
             script.timeout + shell::MARGIN,
         )?;
         shell::judge(output, self.host(), script)
@@ -75,6 +76,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), RunError> {
         let path = path.to_owned();
         |source| RunError::File { path, source }
     };
+    // The copy gets its final name only when it is complete, so nobody reads an interrupted copy.
     let partial = partial(to);
     let mut source = File::open(from).map_err(failed(from))?;
     let mut target = File::create(&partial).map_err(failed(&partial))?;

@@ -112,6 +112,7 @@ impl Runner for Recording {
     fn run(&self, script: &Script) -> Result<Output, RunError> {
         let mut scripts = self.scripts.lock().unwrap_or_else(PoisonError::into_inner);
         scripts.push(script.clone());
+        // Without the lock, the scripts of several threads are answered at the same time.
         drop(scripts);
         (self.answer)(script)
     }

@@ -38,6 +38,8 @@ pub(crate) fn run(
     timeout: Duration,
 ) -> Result<Output, RunError> {
     let program = command.get_program().to_string_lossy().into_owned();
+    // Callers estimate the host's clock offset from `started` and `finished`, so both enclose the
+    // process.
     let started = now();
     let (text, stdin) = match stdin {
         Source::Text(text) => (Some(text), Stdio::piped()),
@@ -57,6 +59,8 @@ pub(crate) fn run(
             program,
             source,
         })?;
+    // A thread writes the input: a script that fills its output pipe first would block a write
+    // here.
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), text) {
         // Ignore a write error: if the script ends before it is read, its exit code shows the
         // failure.
@@ -74,6 +78,7 @@ pub(crate) fn run(
             seconds: timeout.as_secs(),
         });
     };
+    // A process that a signal ended has no exit code; shells report 128 plus the signal's number.
     let signalled = status.signal().map_or(-1, |signal| 128 + signal);
     Ok(Output {
         code: status.code().unwrap_or(signalled),
@@ -87,17 +92,22 @@ pub(crate) fn run(
 /// Waits for the end. Kills the process group after `timeout`.
 fn wait(child: &mut Child, timeout: Duration) -> io::Result<Option<std::process::ExitStatus>> {
     let deadline = Instant::now() + timeout;
+    // The standard library has no wait with a time limit. The pause grows, so that short scripts
+    // return at once and long scripts cost little processor time.
     let mut pause = Duration::from_micros(500);
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
         if Instant::now() >= deadline {
+            // The child leads its own process group, so a signal to the group also reaches its
+            // children.
             if let Ok(id) = i32::try_from(child.id())
                 && let Some(group) = Pid::from_raw(id)
             {
                 let _ = kill_process_group(group, Signal::KILL);
             }
+            // A killed child stays a zombie until its parent waits for it.
             child.wait()?;
             return Ok(None);
         }
@@ -114,6 +124,8 @@ struct Collector {
 
 impl Collector {
     fn of(mut pipe: impl Read + Send + 'static) -> Self {
+        // The thread shares the bytes instead of returning them: a background process may keep the
+        // pipe open, and `finish` does not wait for it.
         let bytes = Arc::new(Mutex::new(Vec::new()));
         let to = Arc::clone(&bytes);
         let reader = thread::spawn(move || {
@@ -141,5 +153,6 @@ impl Collector {
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let nanos = since.map_or(0, |since| since.as_nanos());
+    // An `i64` holds nanoseconds since 1970 until the year 2262.
     Timestamp::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
 }

@@ -24,13 +24,19 @@ const REFUSED: i32 = 97;
 ///
 /// The time limit also applies on the host, so a script ends soon after a lost connection.
 pub(crate) fn line(script: &Script, input: &Input) -> String {
+    // A duration of 0 would disable the limit of `timeout`.
     let seconds = script.timeout.as_secs().max(1);
     let shell = match input {
         Input::Script => "/bin/sh -eu -s".to_owned(),
         Input::Command(command) => format!("/bin/sh -euc \"{command}\""),
     };
+    // `-k 2` kills a script that ignores SIGTERM, before the local limit expires ([`MARGIN`]).
     let limit = format!("t=; command -v timeout >/dev/null 2>&1 && t=\"timeout -k 2 {seconds}\"");
+    // A login over SSH often has no `sbin` in its path, where `tc` and `ipfw` are. The C locale
+    // keeps the text of the tools in the form that the parsers read.
     let paths = "PATH=\"$PATH:/usr/local/sbin:/usr/sbin:/sbin\"; LC_ALL=C; export PATH LC_ALL";
+    // `sudo -n` fails where it would ask for a password, because standard input is the script.
+    // `timeout` runs below sudo, because the user may not signal a process of root.
     let root = if script.as_root {
         format!(
             "if [ \"$(id -u)\" != 0 ]; then \
@@ -47,6 +53,7 @@ pub(crate) fn line(script: &Script, input: &Input) -> String {
 /// Turns failures of the shell line into errors; failures of the script stay in its output.
 pub(crate) fn judge(output: Output, host: &str, script: &Script) -> Result<Output, RunError> {
     let host = || host.to_owned();
+    // A script may exit with the same code itself, so the message decides.
     if output.code == REFUSED && script.as_root {
         let said = String::from_utf8_lossy(&output.stderr);
         if let Some(why) = [NO_SUDO, SUDO_ASKS]
@@ -58,6 +65,8 @@ pub(crate) fn judge(output: Output, host: &str, script: &Script) -> Result<Outpu
     }
     let taken = (output.finished - output.started).as_nanos();
     let allowed = script.timeout.as_nanos();
+    // `timeout` exits with 124, or with 137 if it kills the script. A script may use both codes
+    // itself, so the elapsed time decides.
     let was_ended = [124, 137].contains(&output.code);
     if was_ended && u128::try_from(taken).is_ok_and(|taken| taken >= allowed) {
         return Err(RunError::Timeout {

@@ -74,9 +74,14 @@ impl Ssh {
         if let Some(config) = &self.options.config {
             command.arg("-F").arg(config);
         }
+        // `%C` is a hash of the connection, which keeps the socket's path short: see
+        // `socket_folder`.
         let control = format!("ControlPath={}/%C", self.sockets.display());
         let connect = format!("ConnectTimeout={seconds}");
+        // ssh gives up after ServerAliveCountMax unanswered messages: 3 · seconds/3 of silence.
         let alive = format!("ServerAliveInterval={}", seconds.div_ceil(3));
+        // The options override the user's configuration. A `RemoteCommand` makes ssh refuse a
+        // command, and a terminal changes the line ends of the output.
         let options = [
             "BatchMode=yes",
             "StrictHostKeyChecking=yes",
@@ -97,6 +102,7 @@ impl Ssh {
         for option in options {
             command.args(["-o", option]);
         }
+        // The login shell may be a csh. It only starts `sh`, with one word in single quotes.
         let line = format!("/bin/sh -c '{line}'");
         command.args(["-T", "--", &self.host.0, &line]);
         command
@@ -110,6 +116,7 @@ impl Ssh {
         stdout: Sink,
     ) -> Result<Output, RunError> {
         let command = self.command(&shell::line(script, input));
+        // Connecting may take the whole patience before the script's own limit begins.
         let timeout = script.timeout + self.options.patience + shell::MARGIN;
         let output = process::run(command, &self.host.0, stdin, stdout, timeout);
         let output = output.map_err(|error| match error {
@@ -117,6 +124,7 @@ impl Ssh {
             RunError::Timeout { .. } => self.problem(SshProblem::Silent),
             error => error,
         })?;
+        // ssh exits with 255 for its own errors (ssh(1)), so a script must not use this code.
         if output.code == 255 {
             let said = String::from_utf8_lossy(&output.stderr);
             return Err(self.problem(SshProblem::from_text(&said)));
@@ -137,6 +145,8 @@ impl Ssh {
         stdout: Sink,
         timeout: Duration,
     ) -> Result<(), RunError> {
+        // Only the time limit of this script counts: `input` has the command, and standard input
+        // has data.
         let script = Script::new("").within(timeout);
         let output = self.exchange(&script, &Input::Command(command), stdin, stdout)?;
         if output.is_success() {
@@ -169,6 +179,7 @@ impl Runner for Ssh {
         if let Err(error) = copied {
             // The remote side reports only a broken pipe.
             let is_full = rustix::fs::statvfs(&partial).is_ok_and(|room| room.f_bavail == 0);
+            // The removal frees the room that `is_full` examines, so it comes second.
             let _ = fs::remove_file(&partial);
             return Err(if is_full {
                 failed(&partial)(rustix::io::Errno::NOSPC.into())
@@ -190,6 +201,7 @@ impl Runner for Ssh {
 impl Ssh {
     /// Checks that a path needs no quotes, as it passes two shells.
     fn remote_path<'a>(&self, path: &'a str) -> Result<&'a str, RunError> {
+        // `cat` and `mv` would take a leading dash for an option.
         if quote(path) == path && !path.starts_with('-') {
             return Ok(path);
         }
@@ -210,13 +222,16 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> RunError {
 fn socket_folder() -> Result<PathBuf, RunError> {
     let user = rustix::process::geteuid().as_raw();
     let folder = PathBuf::from(format!("/tmp/tcpexp-ssh-{user}"));
+    // All users may write to `/tmp`, so a folder that exists already is checked below.
     match DirBuilder::new().mode(0o700).create(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
             return Err(failed(&folder)(error));
         }
         _ => {}
     }
+    // `symlink_metadata` does not follow a symbolic link that another user may have placed there.
     let found = fs::symlink_metadata(&folder).map_err(failed(&folder))?;
+    // The six lowest bits of the mode are the permissions of the group and of others.
     if found.is_dir() && found.uid() == user && found.mode().trailing_zeros() >= 6 {
         return Ok(folder);
     }

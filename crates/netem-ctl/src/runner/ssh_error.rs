@@ -29,6 +29,8 @@ impl SshProblem {
     /// Reads the cause from standard error of OpenSSH.
     pub(crate) fn from_text(said: &str) -> Self {
         let knows = |text: &str| said.contains(text);
+        // OpenSSH prints "Host key verification failed" for a changed key too, so the change comes
+        // first.
         if knows("REMOTE HOST IDENTIFICATION HAS CHANGED") {
             Self::KeyChanged
         } else if knows("host key is known for") || knows("Host key verification failed") {
