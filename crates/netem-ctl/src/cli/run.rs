@@ -231,8 +231,7 @@ impl Target {
         if self.dry_run {
             let name = self.host.as_ref().map_or("localhost", |host| host.as_str());
             let namespace = self.namespace.as_ref().map(Interface::as_str);
-            // One thread may lock standard output twice, so the caller's lock does not block the
-            // runner.
+            // A thread may lock standard output twice, so the caller's lock does not block the runner.
             return Ok(Box::new(DryRun::new(
                 namespace.unwrap_or(name),
                 io::stdout(),

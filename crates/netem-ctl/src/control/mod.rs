@@ -94,8 +94,7 @@ impl Changed {
     /// Parses the output of a [`change_script`].
     pub fn parse(output: &str) -> Self {
         let mut times = output.lines().filter_map(|line| line.strip_prefix("time "));
-        // The script prints two lines: before its first step and after its last one
-        // (`router_change`).
+        // `router_change` prints two lines: before its first step and after its last step.
         let mut time = || Some(Timestamp::from_nanos(times.next()?.trim().parse().ok()?));
         Self {
             began: time(),

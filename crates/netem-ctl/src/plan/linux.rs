@@ -237,7 +237,7 @@ impl Draft {
         let leaf = aqm::leaf(path, rate, size);
         let queue = path.queue.unwrap_or(Queue::Pfifo);
         let burst = burst(rate);
-        // Without a quantum, `htb` derives one from the rate, and the kernel warns of a large one.
+        // Without a quantum, `htb` derives it from the rate, and the kernel warns of a large quantum.
         let class = format!(
             "dev {leaves} parent {handle} classid {handle}10 htb rate {rate} ceil {rate} burst \
              {burst} cburst {burst} quantum {FULL_FRAME}",
@@ -323,8 +323,8 @@ fn flow_filters(flow: &FlowDelay) -> Vec<(u32, &'static str, String)> {
         (false, PRIORITIES[0], "ip", "ip"),
         (true, PRIORITIES[1], "ipv6", "ip6"),
     ];
-    // `u32` matches bytes of one kind of header, so a flow of ports only needs a filter for each IP
-    // version.
+    // `u32` matches bytes of a single kind of header, so a flow of ports only needs a filter for
+    // each IP version.
     let fitting = families
         .into_iter()
         .filter(|(family, ..)| is_ipv6.is_none_or(|is_ipv6| is_ipv6 == *family));
