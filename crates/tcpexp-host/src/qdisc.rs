@@ -69,6 +69,7 @@ impl Qdisc {
     pub fn marks(&self) -> Option<u64> {
         let tins = self.tins.iter().map(|tin| tin.ecn_mark);
         let counted = [self.ecn_mark, self.marked].into_iter().chain(tins);
+        // `reduce` keeps `None` for a kind without a counter, where a sum would be 0.
         counted.flatten().reduce(|sum, marks| sum + marks)
     }
 
@@ -92,6 +93,7 @@ impl Qdisc {
     /// Returns the discipline that holds the queue of `device`: the innermost one, below the rate
     /// stage if there is one.
     pub fn queue_of<'a>(all: &'a [Self], device: &str) -> Option<&'a Self> {
+        // Older versions of `tc` omit the device in an answer about one device.
         let is_here = |qdisc: &Self| qdisc.dev.as_deref().is_none_or(|dev| dev == device);
         let here = || {
             all.iter()

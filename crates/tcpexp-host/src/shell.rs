@@ -3,9 +3,11 @@
 /// Quotes `word` so that a POSIX shell takes it literally. Words that need no quotes stay plain.
 pub fn quote(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:,%@+=".contains(&byte);
+    // An empty word without quotes would vanish from the line.
     if !word.is_empty() && word.bytes().all(is_plain) {
         return word.to_owned();
     }
+    // Single quotes have no escape in a POSIX shell: end them, add an escaped quote, begin again.
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
