@@ -62,6 +62,7 @@ fn commands(run: &Planned<'_>) -> Result<String, DryRunError> {
         put(
             name,
             "preflight",
+            // The calls follow the last function of the script.
             script.rsplit("}\n").next().unwrap_or(&script),
         );
     }

@@ -35,6 +35,8 @@ pub fn runs(plan: &Plan) -> Vec<Planned<'_>> {
             })
             .collect();
         if plan.run.shuffle {
+            // Each key depends on its run only, so a further cell does not change the order of the
+            // others.
             runs.sort_by_cached_key(|run| Reverse(random(run.seed, "order")));
         }
         all.extend(runs);
@@ -68,6 +70,7 @@ impl Planned<'_> {
     /// Start jitter of a generator, less than `most`.
     pub fn jitter(&self, generator: &str, most: TimeDelta) -> TimeDelta {
         let most = u64::try_from(most.as_nanos()).unwrap_or(0);
+        // `checked_rem` is `None` for a plan without jitter.
         let nanos = random(self.seed, generator).checked_rem(most).unwrap_or(0);
         TimeDelta::from_nanos(i64::try_from(nanos).unwrap_or(0))
     }

@@ -41,6 +41,7 @@ pub(super) fn calibrate(run: &mut Run<'_>) -> Result<Verdict, Trouble> {
         ..Calibration::default()
     };
     let mut verdict = judge_rtt(run, &settings, found.idle_rtt_ms);
+    // A path with a wrong delay is invalid already, so it needs no load.
     if let Verdict::Good = verdict
         && let Some((rate_bps, drops)) = load(run, &settings)?
     {
@@ -72,12 +73,14 @@ fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict
     let Some(found) = found else {
         return Verdict::Invalid("no ping was answered".to_owned());
     };
+    // Jitter spreads the pings, so ten of them do not determine the delay.
     if path.forward.jitter.is_some() || path.reverse.jitter.is_some() {
         return Verdict::Good;
     }
     let sending = [path.forward.rate, path.reverse.rate].into_iter().flatten();
     let sending: i64 = sending
         .map(|rate| {
+            // Transmission time in ns: bytes · 8 · 10⁹ / (bit/s).
             PING_BYTES * 8_000_000_000 / i64::try_from(rate.as_bps()).unwrap_or(i64::MAX).max(1)
         })
         .sum();
@@ -98,6 +101,7 @@ fn judge_rtt(run: &Run<'_>, settings: &Calibrate, found: Option<f64>) -> Verdict
 fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibration) -> Verdict {
     let path = run.cell.setup.path.resolved();
     let planned = path.forward.rate.map_or(0.0, |rate| rate.as_bps() as f64);
+    // `load` measures only a path with a rate, so `planned` is not 0.
     let off_percent = (rate_bps / planned - 1.0) * 100.0;
     if off_percent.abs() > f64::from(settings.rate_within_percent) {
         let (found, planned) = (rate_bps / 1e6, planned / 1e6);
@@ -105,6 +109,7 @@ fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibr
             "the bottleneck sends {found:.3} Mbit/s, planned are {planned:.3}"
         ));
     }
+    // The overload makes the queue drop packets. A delay stage must drop none.
     let delayed = found
         .drops
         .iter()
@@ -119,6 +124,7 @@ fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibr
 
 /// True if calibration loads the path and this host receives the load.
 fn is_loaded(setup: &Setup, name: &str) -> bool {
+    // The rate is read from the counters of `tc`, which only Linux has.
     let reports_queues = |(_, router): (_, &Host)| router.os == Os::Linux;
     setup.calibration.enabled
         && setup.path.forward.rate.is_some()
@@ -161,8 +167,10 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     let time = positive(settings.load).max(packets);
     // iperf3 negotiates for some round trips before it sends.
     let settle = positive(run.cell.setup.path.base_rtt()) * 6 + Duration::from_millis(250);
+    // The load must last beyond the second read of the counters; `forget` ends it.
     let seconds = (time + settle + Duration::from_secs(2)).as_secs() + 1;
     // 1.5 times the rate of the bottleneck.
+    // `-b` of iperf3 counts payload, the bottleneck counts frames.
     let offered = rate.as_bps() * 3 / 2 * LOAD_PAYLOAD / LOAD_BYTES;
     let port = LOAD_PORT;
     let client = format!(
@@ -170,6 +178,7 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     );
     run.crew.at(source, "load", &site::plain(source, &client))?;
     let read = site::READ;
+    // One script reads both times, because another connection in between takes an unknown time.
     let reads = format!(
         "sleep {:.3}\n{read}echo\nsleep {:.3}\n{read}",
         settle.as_secs_f64(),
@@ -177,6 +186,7 @@ fn load(run: &Run<'_>, settings: &Calibrate) -> Result<Option<Load>, Trouble> {
     );
     let text = run.crew.at(router, "load", &site::plain(router, &reads))?;
     run.crew.at(source, "load", &site::forget(source, "load"))?;
+    // Packets of the load that are still queued would delay the first packets of the traffic.
     pause(run, drain(run))?;
     let Some((before, after)) = text.split_once("\n\n") else {
         return Ok(None);

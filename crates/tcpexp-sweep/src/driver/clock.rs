@@ -9,6 +9,7 @@ use super::Interrupt;
 pub(super) fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let nanos = since.map_or(0, |since| since.as_nanos());
+    // An `i64` holds nanoseconds since 1970 until the year 2262.
     i64::try_from(nanos).unwrap_or(i64::MAX)
 }
 
@@ -23,6 +24,7 @@ pub(super) fn sleep(time: Duration, interrupt: Interrupt<'_>) -> bool {
         if left.is_zero() {
             return true;
         }
+        // A short sleep notices an interruption within 0.1 s.
         thread::sleep(left.min(Duration::from_millis(100)));
     }
 }

@@ -83,6 +83,7 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn enter(&self, phase: &str) -> Result<(), Trouble> {
+        // An interruption takes effect between phases and in pauses, never during a script.
         if (self.around.interrupt)() {
             return Err(Trouble::Interrupted);
         }
@@ -129,5 +130,6 @@ pub(super) fn blank(planned: &Planned<'_>, plan_hash: &str, varied: &[String]) -
 }
 
 pub(super) fn positive(time: TimeDelta) -> Duration {
+    // `Duration` has no sign, and a negative pause is no pause.
     Duration::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(0))
 }

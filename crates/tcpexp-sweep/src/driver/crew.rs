@@ -60,6 +60,7 @@ impl Crew<'_> {
         phase: &str,
         script: impl Fn(&str) -> Option<String> + Sync,
     ) -> Result<Vec<(String, String)>, Trouble> {
+        // All scripts end before the first error returns, because `undo` must not overlap them.
         let outcomes: Vec<Result<Option<(String, String)>, Trouble>> = thread::scope(|scope| {
             let jobs: Vec<_> = self
                 .names

@@ -58,12 +58,15 @@ pub(super) fn look(
             .map(|text| format!("{name}: {text}"))
             .collect();
         let (sent, back) = (output.started.as_nanos(), output.finished.as_nanos());
+        // As in NTP (RFC 5905), the host's clock is compared with the middle of the exchange. The
+        // error is at most half the round trip.
         let here = sent + (back - sent) / 2;
         let there = facts("clock_ns=")
             .next()
             .and_then(|text| text.parse::<i64>().ok());
         let offset = there.map_or(0, |there| there - here);
         let within = cell.setup.run.clock_within.as_nanos();
+        // Only a difference beyond the error of the measurement is certain.
         if offset.abs() > within + (back - sent) / 2 {
             let seconds = offset as f64 / 1e9;
             problems.push(format!(
@@ -98,6 +101,7 @@ pub(super) fn look(
                 clocks.push((name, offset));
                 problems.extend(found);
             }
+            // A host that cannot be checked is a further problem, so the message lists all hosts.
             Err(Trouble::Host { source, .. }) => problems.push(line(&name, source.as_ref())),
             Err(Trouble::Router { source, .. }) => problems.push(line(&name, source.as_ref())),
             Err(error) => problems.push(format!("{name}: {}", chain(&error))),
@@ -135,6 +139,7 @@ fn line(name: &str, error: &dyn Error) -> String {
 
 /// The generators that ended. Fails if one failed, or if a capture or logger ended early.
 pub(super) fn ends(crew: &Crew<'_>, generators: &[Generator]) -> Result<Ends, Trouble> {
+    // Only the hosts of clients are polled; the output of `gather` has the ends on all hosts.
     let said = crew.each("status", |name| {
         let sends = |generator: &Generator| generator.client_host == name;
         generators.iter().any(sends).then(|| site::status(name))
@@ -170,6 +175,8 @@ pub(super) fn judge_ends(
                 let text = format!("{name} on {host} ended with code {code}{why}");
                 return Err(Trouble::Process(text));
             }
+            // A server may end after its only test (`iperf3 -1`), and a change ends when it is
+            // made. Captures and loggers run until they are stopped.
             if !is_generator && !is_server && !name.starts_with("change-") {
                 return Err(Trouble::Process(format!("{name} on {host} ended early")));
             }
@@ -240,6 +247,7 @@ fn fetch_all(run: &mut Run<'_>, ends: &Ends, gathered: &[(String, String)]) -> R
         });
     }
     let dir = run.dir;
+    // `gather` leaves out empty files.
     run.record.logs.retain(|log| dir.join(&log.file).exists());
     Ok(())
 }
@@ -259,6 +267,7 @@ fn unpack(run: &Run<'_>, host: &str) -> Result<(), Trouble> {
         return Err(failed(rustix::io::Errno::NOSPC.into()));
     }
     let output = Command::new("tar")
+        // tar as root would restore the owners' numbers, which may belong to other users here.
         .args(["--no-same-owner", "-xf"])
         .arg(&archive)
         .arg("-C")
@@ -301,12 +310,15 @@ impl CaptureCounts {
         let count = |what: &str| {
             let line = text.lines().rfind(|line| line.contains(what))?;
             let (before, _) = line.split_once(what)?;
+            // A report on request has all counts on one line, so the nearest number before the
+            // words counts.
             let mut words = before.split_ascii_whitespace().rev();
             words.find_map(|word| word.parse::<u64>().ok())
         };
         Some(Self {
             captured: count("captured")?,
             received: count("received by filter")?,
+            // tcpdump prints the drops of the interface only if there are any.
             dropped: count("dropped by kernel")? + count("dropped by interface").unwrap_or(0),
         })
     }

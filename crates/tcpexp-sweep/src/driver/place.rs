@@ -32,6 +32,7 @@ impl Place {
             move |source: io::Error| SweepError::File { path, source }
         };
         fs::create_dir_all(&runs).map_err(failed(&runs))?;
+        // The lock comes first, because two sweeps could both find the directory empty.
         let lock = File::create(dir.join(".lock")).map_err(failed(dir))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             return Err(SweepError::Locked(dir.to_owned()));
@@ -69,6 +70,7 @@ impl Place {
                 done.push(record);
             }
         }
+        // `read_dir` has no defined order.
         done.sort_by(|a, b| a.run.cmp(&b.run));
         Ok(done)
     }
@@ -80,6 +82,8 @@ impl Place {
             path: dir.clone(),
             source,
         };
+        // The directory of an interrupted or failed run may have files, which a repetition must not
+        // mix with its own.
         if dir.exists() {
             fs::remove_dir_all(&dir).map_err(failed)?;
         }

@@ -35,11 +35,13 @@ pub(super) fn carry_out(
     let journal = Journal::in_dir(dir).map_err(file)?;
     let mut run = Run::new(planned, dir, around, &journal);
     let done = run.all();
+    // Hosts are restored after each outcome, an interruption included.
     let undone = run.undo();
     run.record.finished_ns = clock::now_ns();
     match (&done, undone) {
         (Ok(()), Ok(())) => {}
         (Ok(()), Err(error)) => run.fail(Status::Failed, format!("clearing up: {}", chain(&error))),
+        // A run without a record is repeated by `--resume`.
         (Err(Trouble::Interrupted), _) => return Err(super::SweepError::Interrupted),
         (Err(error), undone) => {
             let more = undone
@@ -48,6 +50,7 @@ pub(super) fn carry_out(
             run.fail(Status::Failed, chain(error) + &more.unwrap_or_default());
         }
     }
+    // The record comes last, because its presence marks a run that ended.
     run.record.write(dir)?;
     Ok(run.record)
 }
@@ -60,6 +63,7 @@ impl Run<'_> {
         self.enter("prepare")?;
         self.prepare()?;
         self.enter("calibrate")?;
+        // An invalid run is a result: it has a record and is not repeated.
         if let Verdict::Invalid(reason) = calibrate::calibrate(self)? {
             self.fail(Status::Invalid, reason);
             return Ok(());
@@ -110,6 +114,8 @@ impl Run<'_> {
         }
         let said = self.crew.each("capture", |name| {
             let host = setup.hosts.get(name)?;
+            // The server of the load ends before the captures start, so that they do not contain
+            // its packets.
             let script = calibrate::forget_server(setup, name) + &site::record(setup, (name, host));
             Some(script + self.reading(name))
         })?;
@@ -169,6 +175,7 @@ impl Run<'_> {
             );
         }
         let path = self.cell.setup.path.resolved();
+        // Emulated losses are drops of the delay stage too.
         let is_lossless = path.forward.loss.is_none() && path.reverse.loss.is_none();
         let delayed = after
             .drops(before)
@@ -207,6 +214,7 @@ impl Run<'_> {
     fn undo_on(&self, host: &str) -> Result<(), Trouble> {
         let mut tries = 0;
         loop {
+            // Both steps are tried, even if the first step fails.
             let cleared = self.clear_path(host);
             let owner = self.around.owner;
             let undone = self.crew.at(host, "undo", &site::undo(host, owner));
@@ -214,6 +222,8 @@ impl Run<'_> {
             match cleared.and(undone.map(drop)) {
                 Ok(()) => return Ok(()),
                 Err(error) if tries == 3 => return Err(error),
+                // This pause ignores interruptions, because hosts are restored after an
+                // interruption too.
                 Err(_) => thread::sleep(Duration::from_millis(500)),
             }
         }

@@ -43,6 +43,8 @@ pub fn sweep(plan: &Plan, options: &Options<'_>) -> Result<Summary, SweepError> 
     let mut summary = Summary::default();
     let mut left = Vec::new();
     for run in runs.iter().filter(wanted) {
+        // The hash identifies a cell. Its number, and so the name of its run, changes if the grid
+        // grows.
         match done
             .iter()
             .find(|record| record.cell == run.cell.hash && record.repetition == run.repetition)
@@ -73,9 +75,11 @@ pub fn sweep(plan: &Plan, options: &Options<'_>) -> Result<Summary, SweepError> 
             .iter()
             .filter(|record| record.status == Status::Complete)
         {
+            // Runs that ended before may lack their analysis; `analyze` skips the others.
             drop(sender.send(record.clone()));
         }
         let result = all(plan, &left, place, options, &sender);
+        // The analyst ends when the last sender is gone.
         drop(sender);
         summary.not_analyzed = analyst.join().unwrap_or(0);
         result
@@ -111,9 +115,11 @@ fn all(
     done: &mpsc::Sender<RunRecord>,
 ) -> Result<Summary, SweepError> {
     let jobs = match options.on {
+        // Two runs on the same hosts would share the path.
         On::Hosts(_) => 1,
         On::Testbeds { jobs, .. } => jobs.max(1),
     };
+    // Both atomics guard no other memory, so relaxed ordering is sufficient.
     let next = AtomicUsize::new(0);
     let must_stop = AtomicBool::new(false);
     let work = |done: &mpsc::Sender<RunRecord>| -> Result<Summary, SweepError> {
@@ -138,6 +144,7 @@ fn all(
                     reason,
                 });
             }
+            // The pause separates two runs, so none follows the last run.
             let is_last = next.load(Ordering::Relaxed) >= left.len();
             if !is_last && !clock::sleep(positive(plan.run.cooldown), options.interrupt) {
                 return Err(SweepError::Interrupted);
@@ -152,6 +159,7 @@ fn all(
                 let (work, must_stop) = (&work, &must_stop);
                 scope.spawn(move || {
                     let result = work(&done);
+                    // The other workers finish their run and begin no further run.
                     must_stop.fetch_or(result.is_err(), Ordering::Relaxed);
                     result
                 })
@@ -214,6 +222,7 @@ pub(crate) fn describe(plan: &Plan, run: &Planned<'_>) -> String {
     let value = |name: &String| {
         let value = run.cell.parameters.get(name)?.as_ref()?;
         let text = serde_json::to_string(value).unwrap_or_default();
+        // JSON has quotes around texts only.
         Some(format!("{name}={}", text.trim_matches('"')))
     };
     let mut words: Vec<_> = plan.varied.iter().filter_map(value).collect();
@@ -236,6 +245,7 @@ fn begin(
             "plan_hash": plan.hash, "version": env!("CARGO_PKG_VERSION"), "runs": left.len(),
         }),
     );
+    // A testbed is made for each run, so there are no hosts to check yet.
     let (On::Hosts(reach), Some(first)) = (options.on, left.first()) else {
         return Ok(());
     };

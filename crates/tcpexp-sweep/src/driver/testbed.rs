@@ -28,11 +28,14 @@ pub(super) fn carry_out(
         source,
     };
     let mut record = context::blank(planned, &plan.hash, &plan.varied);
+    // The results move by `rename`, which does not cross file systems, so they begin in the same
+    // directory.
     let out = tempfile::Builder::new()
         .prefix(".testbed-")
         .tempdir_in(dir)
         .map_err(file)?;
     let carried = carry_out(planned, out.path());
+    // An interruption is not a failure of the run, whatever the testbed reports.
     if interrupt() {
         return Err(SweepError::Interrupted);
     }

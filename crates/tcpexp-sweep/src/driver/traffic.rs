@@ -51,6 +51,7 @@ impl Run<'_> {
             is_needed.then(|| site::clients(name, generators, t0_ns + offset(name)))
         })?;
         self.schedule_changes(t0_ns, offset)?;
+        // Clients that are ready after `t0_ns` would start at once, each at another time.
         if clock::now_ns() >= t0_ns {
             let late = format!("hosts were not ready in {lead}, when the traffic was to start");
             return Err(Trouble::Process(late));
@@ -76,6 +77,7 @@ impl Run<'_> {
             let at = Timestamp::from_nanos(t0_ns + change.at.as_nanos());
             let script = netem_ctl::change_script(&before, &after, self.around.owner, Some(at));
             scripts.push(script.map_err(|error| Trouble::Path(error.into()))?);
+            // Each change starts from the path of the previous change.
             before = after;
             self.record.changes.push(ChangeRecord {
                 at_s: change.at.as_nanos() as f64 / 1e9,
@@ -95,6 +97,7 @@ impl Run<'_> {
             let log = format!("logs/{}.txt", site::change_name(index));
             let text = fs::read_to_string(self.dir.join(log)).unwrap_or_default();
             change.executed_ns = Changed::parse(&text).ended.map(Timestamp::as_nanos);
+            // Only the state after the last change can still be read back.
             last = change.executed_ns.map(|_| index).or(last);
         }
         let Some(last) = last else { return Ok(()) };
@@ -118,6 +121,7 @@ impl Run<'_> {
             .generators
             .iter()
             .any(|generator| generator.end().is_none());
+        // A generator without a duration ends with its transfer, so the plan limits its time.
         let timeout = if is_open {
             self.cell.setup.run.timeout.as_nanos().max(known)
         } else {
@@ -127,6 +131,7 @@ impl Run<'_> {
         // The final exchange of a tool takes some round trips.
         let words = 150_000_000 + 4 * self.cell.setup.path.base_rtt().as_nanos();
         let end_ns = t0_ns + words + known;
+        // A look every 10 s finds a generator that failed early.
         let mut next_look_ns = end_ns.min(t0_ns + 10_000_000_000);
         loop {
             let now_ns = clock::now_ns();

@@ -38,6 +38,8 @@ pub(super) fn all(root: &Spanned<DeTable<'_>>, kind: Option<Kind>) -> Result<Vec
     let mut hashes = HashSet::new();
     for text in matrix::cells(matrix)? {
         let cell = one(root, &text, kind)?;
+        // A sweep identifies its runs by the hash of their cell, so equal cells cannot be
+        // distinguished.
         if !hashes.insert(cell.hash.clone()) {
             let span = text
                 .settings
@@ -56,6 +58,7 @@ fn one(
     kind: Option<Kind>,
 ) -> Result<Cell, Fault> {
     let mut table = root.clone();
+    // `Setup` refuses unknown keys, so the matrix and the changes are taken out.
     table.get_mut().remove("matrix");
     let changes = table.get_mut().remove("change");
     for setting in &text.settings {
@@ -68,6 +71,7 @@ fn one(
     let mut setup = Setup::deserialize(Deserializer::from(table.clone()))?;
     setup.kind = kind.unwrap_or(setup.kind);
     if setup.kind != Kind::Ssh {
+        // The checks follow, because they must see the hosts of the testbed.
         testbed::take_place(&mut setup);
     }
     check(&setup, &table)?;
@@ -146,6 +150,8 @@ fn check_path(
     if let Err(error) = super::path::path_plan(&setup.path, router) {
         return Err(Fault::new(span, error.to_string()));
     }
+    // Only a change in place keeps packets flowing, so each change must be possible from the
+    // previous path.
     let mut before = &setup.path;
     for change in changes {
         if let Err(error) = super::path::change_steps(before, &change.path, router) {

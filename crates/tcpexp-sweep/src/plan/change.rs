@@ -38,6 +38,8 @@ pub(super) fn all<'i>(
     let mut all: Vec<Change> = Vec::new();
     for change in changes {
         let change = one(change, &mut plan)?;
+        // Each change is a process of its own on the router, so changes at one time would have no
+        // order.
         if let Some(before) = all.last().filter(|before| before.at >= change.0.at) {
             let message = format!("expected a time after {}, the previous change", before.at);
             return Err(Fault::new(change.1, message));

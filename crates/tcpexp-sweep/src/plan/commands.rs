@@ -111,6 +111,7 @@ pub(crate) fn iperf(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     let client = Words::new(&["iperf", "-c", &to, "-p", &port, "-i", "1"]).and(family.as_slice());
     let server = Words::new(&["iperf", "-s", "-p", &port])
         .and(family.as_slice())
+        // The server of iperf 2 needs the option too, unlike the server of iperf3.
         .with("-w", asked.window.map(ByteCount::as_bytes));
     (bulk(client, asked, "-Z").0, Some(server.0))
 }
@@ -172,6 +173,7 @@ pub(crate) fn netperf(asked: &Parameters<'_>, at: &Ends<'_>) -> Commands {
     let sizes = format!("{},{}", bytes(asked.request), bytes(asked.reply));
     let client = Words::new(&["netperf", "-H", &to, "-p", &port, "-t", "TCP_RR"])
         .with("-l", asked.duration.map(whole_seconds))
+        // `-r` and `-K` belong to the test TCP_RR, so they follow `--`.
         .and(&["--", "-r", &sizes])
         .with("-K", asked.cc);
     (
@@ -246,5 +248,6 @@ pub(crate) fn seconds(time: TimeDelta) -> String {
 }
 
 fn whole_seconds(time: TimeDelta) -> String {
+    // Rounded up, so that a tool runs for the planned time at least.
     ((time.as_nanos() + 999_999_999) / 1_000_000_000).to_string()
 }

@@ -82,6 +82,7 @@ impl Host {
             let Some(interface) = interface else {
                 return Some(("role", format!("{} needs {key}", self.what())));
             };
+            // The file name of a router's capture contains the interface.
             if is_word(interface).is_none() || interface.len() > INTERFACE_BYTES {
                 let message = format!("expected the name of an interface, found {interface:?}");
                 return Some((key, message));

@@ -84,6 +84,7 @@ pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<Cel
             _ => flatten(key.get_ref().as_ref(), key, value, &mut axes)?,
         }
     }
+    // The cells are counted before the product is built: twelve million cells take 12 GB.
     let count = axes
         .iter()
         .try_fold(1_usize, |count, axis| count.checked_mul(axis.points.len()));
@@ -93,6 +94,7 @@ pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<Cel
         return Err(Fault::new(matrix.span(), message));
     }
     let mut cells = product(&axes);
+    // An exclusion with a misspelt value would leave its cells in the grid silently.
     for rule in &excluded {
         if let Some(first) = rule.first()
             && !cells.iter().any(|cell| cell.has_all(rule))
@@ -102,6 +104,7 @@ pub(super) fn cells<'i>(matrix: Option<&Spanned<DeValue<'i>>>) -> Result<Vec<Cel
         }
     }
     cells.retain(|cell| !excluded.iter().any(|rule| cell.has_all(rule)));
+    // Included cells come after the exclusions, which do not apply to them.
     cells.extend(included.into_iter().map(|settings| CellText {
         point: Vec::new(),
         labels: Vec::new(),
@@ -245,6 +248,8 @@ impl<'i> CellText<'i> {
 
     fn has_all(&self, rule: &Settings<'_>) -> bool {
         rule.iter().all(|wanted| {
+            // A list may have the short name and the rule the dotted key, or the reverse, so places
+            // are compared.
             let place = Place::new(wanted.key.get_ref());
             let is_label = self.labels.iter().any(|(axis, label)| {
                 axis == wanted.key.get_ref() && wanted.value.get_ref().as_str() == Some(label)

@@ -173,6 +173,8 @@ impl Plan {
 
     /// The plan with its hosts replaced by those of the virtual testbed.
     pub fn in_lab(&self) -> Result<Self, PlanError> {
+        // The text is parsed anew, because the hosts are part of the checks and of each cell's
+        // hash.
         Self::parse_for(&self.path, &self.text, Some(Kind::Lab))
     }
 }

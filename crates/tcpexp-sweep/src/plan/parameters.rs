@@ -29,6 +29,7 @@ pub(super) fn of(setup: &Setup) -> Parameters {
     of_path(&mut all, "reverse_", &reverse);
     put(&mut all, BASE_RTT, Some(millis(setup.path.base_rtt())));
     let common = |value: fn(&Traffic) -> Option<Parameter>| {
+        // Entries that do not set the key, such as a ping without `cc`, do not count.
         let mut values = setup.traffic.iter().filter_map(value);
         let first = values.next()?;
         values.all(|other| other == first).then_some(first)

@@ -105,6 +105,7 @@ fn set_in_array<'i>(
 fn takes(generator: &DeTable<'_>, place: &[String]) -> bool {
     let [key] = place else { return true };
     let tool = text(generator, "tool").unwrap_or_default();
+    // An unknown tool is reported when the setup is read.
     super::tool::Tool::named(tool).is_none_or(|tool| tool.takes(key))
 }
 

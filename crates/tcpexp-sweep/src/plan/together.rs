@@ -5,6 +5,7 @@ use super::{Setup, Traffic};
 
 /// Returns the first entry in conflict with another entry: its index, the key and the message.
 pub(super) fn fault(setup: &Setup) -> Option<(usize, &'static str, String)> {
+    // An entry with a count of 0 does not run, so it conflicts with nothing.
     let runs = |(_, traffic): &(usize, &Traffic)| traffic.count > 0;
     let all = || setup.traffic.iter().enumerate().filter(runs);
     all().find_map(|(index, traffic)| {
@@ -49,6 +50,7 @@ fn cc_fault<'a>(
         CcChoice::Nothing => false,
         CcChoice::Unknown => traffic.cc.is_some(),
         CcChoice::Host => true,
+        // Without `cc`, the tool uses the default of its host.
         CcChoice::Tool => traffic.cc.is_none(),
     };
     if !is_of_host {

@@ -203,6 +203,7 @@ const TOOLS: &[ToolSpec] = &[
 
 /// The names, as serde's message for unknown ones needs them.
 static NAMES: [&str; TOOLS.len()] = {
+    // Iterators do not work in constants.
     let mut names = [""; TOOLS.len()];
     let mut index = 0;
     while index < names.len() {

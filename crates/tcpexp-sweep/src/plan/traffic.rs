@@ -89,6 +89,7 @@ impl Traffic {
             );
             return Some(("port", message));
         }
+        // The name becomes a file name on the hosts.
         if is_word(&self.name).is_none() {
             return Some(("name", "expected letters, digits, _ and -".to_owned()));
         }
@@ -121,6 +122,7 @@ impl Traffic {
     /// Returns the last port of its servers, if the plan names the first one.
     fn last_port(&self) -> u32 {
         match (self.tool.port(), self.port) {
+            // A disabled entry has a count of 0.
             (ServerPort::Own, Some(first)) => u32::from(first) + self.count.saturating_sub(1),
             _ => 0,
         }
@@ -133,6 +135,7 @@ impl Traffic {
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
         first
             .into_iter()
+            // `fault` refuses a plan that needs ports beyond the range.
             .flat_map(move |first| (first..=u16::MAX).take(count))
     }
 

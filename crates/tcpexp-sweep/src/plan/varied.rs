@@ -21,6 +21,7 @@ pub(super) fn varied(cells: &[Cell]) -> Vec<String> {
             differences(first, cell, &mut found);
         }
     }
+    // Included cells have no point in the lists, so the first cell is compared with all others too.
     if let Some((first, others)) = cells.split_first() {
         for cell in others {
             differences(first, cell, &mut found);

@@ -51,6 +51,7 @@ impl Counters {
     pub(crate) fn drops(&self, earlier: &Self) -> BTreeMap<String, u64> {
         let mut all = BTreeMap::new();
         for queue in &self.queues {
+            // A queue that the earlier read does not have began at 0.
             let then = earlier.same(queue).and_then(|then| then.drops);
             if let Some(drops @ 1..) = difference(queue.drops, then.or(Some(0))) {
                 all.insert(name(queue), drops);

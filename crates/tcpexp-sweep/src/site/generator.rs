@@ -40,6 +40,7 @@ const FIRST_PORT: u16 = 5201;
 pub(crate) fn generators(run: &Planned<'_>) -> Vec<Generator> {
     let setup = &run.cell.setup;
     let named: Vec<u16> = setup.traffic.iter().flat_map(Traffic::ports).collect();
+    // The ports that the plan names are kept free, because all servers may run on the same host.
     let mut free = (FIRST_PORT..=u16::MAX).filter(|port| !named.contains(port));
     let mut all = Vec::new();
     for traffic in &setup.traffic {
@@ -124,6 +125,7 @@ impl Generator {
             .zip(is_here)
             .filter(|(_, is_here)| *is_here);
         here.filter_map(|((program, first_word), _)| match program {
+            // An end without a command needs no program.
             Program::Named(name) => first_word.map(|_| name),
             Program::FirstWord => first_word.map(String::as_str),
             Program::Any => None,

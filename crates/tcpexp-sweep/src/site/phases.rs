@@ -33,6 +33,7 @@ fn start(host: &str) -> String {
 pub(crate) fn begin(host: &str, owner: &str, keep_s: u64) -> String {
     let dir = dir(host);
     let keep_s = keep_s.to_string();
+    // `begin` stores the library in the directory, so later scripts need not bring it.
     format!(
         "dir={dir} lease={dir}\nlibrary() {{\ncat <<'END_OF_LIBRARY'\n{}{RUN_SH}END_OF_LIBRARY\n}}\n\
          eval \"$(library)\"\n{}\n",
@@ -62,15 +63,18 @@ pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Gene
         let ccs: BTreeSet<&str> = mine()
             .filter_map(|generator| generator.record.cc.as_deref())
             .collect();
+        // A congestion control that is built in has no module. The preflight refuses unknown ones.
         for cc in ccs {
             let module = quote(&format!("tcp_{cc}"));
             line(format!("modprobe {module} 2>/dev/null || :"));
         }
     }
+    // All generators of a host ask for the same default (`together`).
     if let Some(cc) = mine().find_map(|generator| generator.default_cc.as_deref()) {
         line(command_line(["set_sysctl", cc_key(host.os), cc]));
     }
     let common = setup.prepare.sysctl.iter().filter(|_| is_end);
+    // The host's own settings come last, so they override the common ones.
     for (key, value) in common.chain(&host.sysctl) {
         line(command_line(["set_sysctl", key, value]));
     }
@@ -186,6 +190,8 @@ pub(crate) fn record(setup: &Setup, named: Named<'_>) -> String {
             command_line(before.iter().chain(command))
         };
         line(match log.kind.as_str() {
+            // The tracepoint reports the connections of all namespaces, so the log is filtered by
+            // address.
             "tcp_probe" => {
                 let address = host.address.map(|address| address.to_string());
                 let address = address.unwrap_or_default();
@@ -236,6 +242,7 @@ pub(crate) fn clients(host: &str, generators: &[Generator], t0_ns: i64) -> Strin
         .iter()
         .filter(|generator| generator.client_host == host)
     {
+        // Each client waits for an absolute time, so the delay of its script does not matter.
         let at = (t0_ns + generator.start.as_nanos()).to_string();
         let before = [
             "spawn".to_owned(),
@@ -261,6 +268,7 @@ pub(crate) fn gather(host: &str) -> String {
 
 /// Undoes all changes that a run of this owner made to a host. Another owner's run is left alone.
 pub(crate) fn undo(host: &str, owner: &str) -> String {
+    // The script brings the functions, because `run.sh` is missing if `begin` failed.
     let library = netem_ctl::HOST_SH;
     let release = command_line(["lease_release", owner]);
     format!("lease={}\n{library}{release}\n", dir(host))

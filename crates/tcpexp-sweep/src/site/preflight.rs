@@ -33,10 +33,12 @@ pub(crate) fn preflight(
     match (host.role, host.os) {
         (Role::Router, Os::Linux) => {
             tools.push("tc");
+            // The logger of queues talks to one `tc` for all reads, by a coprocess of bash.
             tools.extend(setup.loggers.queue.map(|_| "bash"));
         }
         (Role::Router, Os::FreeBsd) => tools.push("ipfw"),
         (Role::Source, _) => {
+            // The calibration pings the sink and loads the path.
             tools.extend(["ping", "iperf3"]);
             if setup.loggers.ss.is_some() {
                 tools.push("ss");
