@@ -56,7 +56,7 @@ impl Runner for Local {
             self.host(),
             Source::Text(script.text.clone()),
             Sink::Memory,
-            // On a host without `timeout`, this limit is the only one.
+            // On a host without `timeout`, this is the only limit.
             script.timeout + shell::MARGIN,
         )?;
         shell::judge(output, self.host(), script)
