@@ -63,7 +63,7 @@ pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Gene
         let ccs: BTreeSet<&str> = mine()
             .filter_map(|generator| generator.record.cc.as_deref())
             .collect();
-        // A congestion control that is built in has no module. The preflight refuses unknown ones.
+        // A congestion control that is built in has no module. The preflight refuses unknown names.
         for cc in ccs {
             let module = quote(&format!("tcp_{cc}"));
             line(format!("modprobe {module} 2>/dev/null || :"));
@@ -74,7 +74,7 @@ pub(crate) fn prepare(setup: &Setup, (name, host): Named<'_>, generators: &[Gene
         line(command_line(["set_sysctl", cc_key(host.os), cc]));
     }
     let common = setup.prepare.sysctl.iter().filter(|_| is_end);
-    // The host's own settings come last, so they override the common ones.
+    // The host's own settings come last, so they override the common settings.
     for (key, value) in common.chain(&host.sysctl) {
         line(command_line(["set_sysctl", key, value]));
     }
