@@ -117,6 +117,7 @@ impl<'a> Capture<'a> {
     )]
     pub fn next_record(&mut self) -> Option<Record<'_>> {
         let mut found = match self.walk.usual(self.source.window()) {
+            // After damage that ends the walk, the window may still hold bytes.
             Some(found) if !self.finished => found,
             _ => self.find()?,
         };
@@ -135,6 +136,7 @@ impl<'a> Capture<'a> {
             captured_bytes,
             record_bytes,
         } = found;
+        // `judge` may read ahead and move the buffer, so the window is borrowed only now.
         let window = self.source.take(record_bytes);
         Some(Record {
             at,
@@ -254,6 +256,8 @@ impl<'a> Capture<'a> {
         let compression = compressed.as_ref().map(|&(compression, _)| compression);
         let walk = read_header(&mut source, compression).map_err(|error| match compression {
             Some(compression)
+                // Errors of the decoder and of reading name their cause already. The others concern
+                // the content.
                 if !matches!(error, Error::Decompress { .. } | Error::Read { .. }) =>
             {
                 Error::Inside {
@@ -286,6 +290,7 @@ impl<'a> Capture<'a> {
     #[cold]
     fn settle(&mut self, step: Step) {
         match step {
+            // `find` returns records itself.
             Step::Record(_) => {}
             Step::Pass(bytes) => self.source.consume(bytes),
             Step::Skip(bytes, damage) => {
@@ -309,6 +314,7 @@ impl<'a> Capture<'a> {
     /// Searches for the next sound record after the damage `reason`.
     fn find_next(&mut self, reason: Damage) {
         let offset = self.source.offset();
+        // The search starts behind the first damaged byte, so it cannot find the same damage again.
         self.source.consume(1);
         loop {
             match self.walk.search(self.source.window(), self.source.at_end()) {
@@ -325,10 +331,13 @@ impl<'a> Capture<'a> {
                 Search::More { from, needed } => {
                     self.source.consume(from);
                     if let Err(error) = self.source.fill(needed) {
+                        // `damage` keeps the first, and the damage comes before the read error in
+                        // the file.
                         self.note(reason);
                         return self.fail(error);
                     }
                 }
+                // No sound record follows, so the bytes do not count as skipped.
                 Search::Nowhere => {
                     self.finished = true;
                     return self.note(reason);
@@ -347,6 +356,8 @@ impl<'a> Capture<'a> {
         self.finished = true;
         let offset = self.source.offset();
         self.note(match (self.compression(), error.raw_os_error()) {
+            // An error of the decoder has no number of the operating system, unlike an error of the
+            // file.
             (Some(compression), None) => Damage::Decompression {
                 offset,
                 compression,
@@ -380,6 +391,7 @@ impl fmt::Debug for Capture<'_> {
 fn read_header(source: &mut Source<'_>, compression: Option<Compression>) -> Result<Walk, Error> {
     let read = source
         .fill_to(MAGIC_BYTES)
+        // The first bytes show the format, which decides how many bytes the header has.
         .and_then(|()| source.fill_to(Walk::header_bytes(source.window())));
     read.map_err(|source| match (compression, source.raw_os_error()) {
         (Some(compression), None) => Error::Decompress {

@@ -63,6 +63,7 @@ pub fn decompressed<'a>(
     let mut start = Vec::new();
     (&mut input).take(4).read_to_end(&mut start)?;
     let compression = Compression::sniff(&start);
+    // The input may be a pipe, which cannot seek back to its start.
     let whole = io::Cursor::new(start).chain(input);
     match compression {
         Some(compression) => compression.decode(whole),
@@ -80,6 +81,7 @@ impl<R: BufRead> Read for Lz4Frames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let count = self.frame.read(buffer)?;
+            // A read into an empty buffer returns 0 anywhere, not only at the end of a frame.
             if count > 0 || buffer.is_empty() {
                 return Ok(count);
             }
@@ -87,6 +89,8 @@ impl<R: BufRead> Read for Lz4Frames<R> {
             if self.frame.get_ref().seen {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
+            // Each end of a frame reads as 0 bytes, so only the input itself shows the end of the
+            // file.
             if self.frame.get_mut().input.fill_buf()?.is_empty() {
                 return Ok(0);
             }
@@ -122,6 +126,7 @@ impl<R> Counted<R> {
     }
 
     fn count(&self, bytes: usize) {
+        // The count is only displayed, and no other memory depends on it, so no ordering is needed.
         self.consumed.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 }

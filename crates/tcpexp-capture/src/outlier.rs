@@ -43,6 +43,7 @@ impl Progress {
         at: Timestamp,
         mut next: impl FnMut() -> Option<Timestamp>,
     ) -> bool {
+        // Records of two interfaces with different clocks alternate: the other clock is no outlier.
         if self.before.is_some_and(|before| is_near(before, at)) {
             return self.accept(at);
         }
@@ -51,6 +52,7 @@ impl Progress {
         let mut others_agree = false;
         for _ in 0..LOOK_AHEAD {
             let Some(time) = next() else { break };
+            // A later record confirms the time: the clock stepped, or the file joins two captures.
             if is_near(time, at) {
                 return self.accept(at);
             }
@@ -63,6 +65,7 @@ impl Progress {
             // other.
             (None, _) => others_agree,
             (Some(latest), None) => !is_within(latest, at, NEVER),
+            // Only a return to the latest time shows the record to be alone.
             (Some(_), Some(_)) => returns,
         };
         is_outlier || self.accept(at)

@@ -121,6 +121,8 @@ impl PcapWalk {
             (6, 1_000)
         };
         let clock = Clock::new(Resolution::PowerOfTen(power), 0);
+        // Records of offloaded segments may exceed the stated snapshot length, so a small value
+        // does not lower the limit.
         let limit = fields.snaplen.clamp(USUAL_SNAPLEN, LONGEST_RECORD);
         Ok(Self {
             format: Format::Pcap {
@@ -133,6 +135,7 @@ impl PcapWalk {
             interface: Interface::new(link_type, fields.snaplen, clock),
             nanos_per_fraction,
             usual: match fields.snaplen {
+                // libpcap also reads a snapshot length of 0 as no limit.
                 0 => limit,
                 snaplen => snaplen.min(limit),
             },
@@ -179,6 +182,8 @@ impl PcapWalk {
         let header_bytes = self.layout.header_bytes();
         match self.layout.head(window) {
             None => Peek::More(header_bytes),
+            // Longer records need the checks of `unusual`: a damaged length would lead to a wrong
+            // place.
             Some(head) if head.captured > self.usual => Peek::Unknown,
             Some(head) => {
                 Peek::Record(Some(self.time(head)), header_bytes + head.captured as usize)
@@ -197,6 +202,7 @@ impl PcapWalk {
 
     #[inline]
     fn record(&mut self, head: Head) -> Found {
+        // Whole seconds suffice for `plausible`, which allows a distance of a day.
         self.last_seconds = Some(head.seconds);
         let header_bytes = self.layout.header_bytes();
         let captured_bytes = head.captured as usize;
@@ -220,6 +226,7 @@ impl PcapWalk {
             return match (at_end, window.is_empty()) {
                 (false, _) => Step::More(header_bytes),
                 (true, true) => Step::End,
+                // Fewer bytes than a header hold no record, so a search would find nothing.
                 (true, false) => Step::Broken {
                     damage: Damage::HeaderCut { offset, left },
                     search: false,
@@ -272,12 +279,14 @@ impl PcapWalk {
         let mut near = self.last_seconds;
         for _ in 0..ROW {
             let Some(head) = bytes.get(from..).and_then(|rest| self.layout.head(rest)) else {
+                // A row may be short where its last record ends exactly with the file.
                 return match (at_end, from > 0 && from == bytes.len()) {
                     (true, true) => Row::Holds,
                     (true, false) => Row::Breaks,
                     (false, _) => Row::Undecided(from + self.layout.header_bytes()),
                 };
             };
+            // If no record came before, a run of zero bytes would pass as a row of empty records.
             if !self.plausible(head, near) || head.captured == 0 {
                 return Row::Breaks;
             }
@@ -313,6 +322,7 @@ impl Layout {
             (Lengths::CapturedFirst, ByteOrder::Little, false) => Self::Little,
             (Lengths::CapturedFirst, ByteOrder::Big, false) => Self::Big,
             (Lengths::CapturedFirst, ByteOrder::Little, true) => Self::LittleModified,
+            // pcap-parser decodes neither swapped lengths nor modified records in big-endian.
             (lengths, order, modified) => Self::Other {
                 order,
                 lengths,
@@ -353,6 +363,7 @@ impl Layout {
             Self::Big => (ByteOrder::Big, Lengths::CapturedFirst),
             Self::Other { order, lengths, .. } => (order, lengths),
         };
+        // A modified header continues with interface, protocol and packet type, which are not used.
         let fields = window.get(..self.header_bytes())?.first_chunk::<16>()?;
         let first = order.u32_at(fields, 8)?;
         let second = order.u32_at(fields, 12)?;

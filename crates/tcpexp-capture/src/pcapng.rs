@@ -137,6 +137,7 @@ impl NgWalk {
         };
         match step {
             Step::Record(found) => Peek::Record(found.at.ok(), block.bytes),
+            // A packet of an unknown interface, or with cut content, has no time to compare.
             _ => Peek::Pass(block.bytes),
         }
     }
@@ -145,6 +146,7 @@ impl NgWalk {
     pub(crate) fn search(&self, window: &[u8], at_end: bool) -> Search {
         let interfaces = self.interfaces.len() - self.section_interfaces;
         BlockSearch {
+            // With interface numbers unknown, packets would get a wrong link type and clock.
             order: (!self.section_lost).then_some(self.order),
             interfaces: u32::try_from(interfaces).unwrap_or(u32::MAX),
         }
@@ -165,6 +167,7 @@ impl NgWalk {
                 },
             };
         };
+        // A section header is in the byte order of its own section, not of the section before.
         let mut order = self.order;
         if Self::starts(head) {
             match section_order(head) {
@@ -202,6 +205,8 @@ impl NgWalk {
         offset: u64,
     ) -> Step {
         let padded = length.next_multiple_of(4) as usize;
+        // The second length may come after the padding, so the block is judged only with its
+        // padding.
         if window.len() < padded && !at_end {
             return Step::More(padded);
         }
@@ -310,6 +315,8 @@ impl NgWalk {
         let low = order.u32([f[8], f[9], f[10], f[11]]);
         let packet = Packet {
             interface,
+            // The upper half comes first in both byte orders, so the time is not a 64-bit number in
+            // the file.
             time_units: Some(u64::from(high) << 32 | u64::from(low)),
             captured: order.u32([f[12], f[13], f[14], f[15]]),
             wire: order.u32([f[16], f[17], f[18], f[19]]),
@@ -349,6 +356,7 @@ impl NgWalk {
             return Step::Skip(block.bytes, damage);
         };
         let captured_bytes = packet.captured as usize;
+        // No underflow: the callers have read the fixed fields from the body.
         if captured_bytes > block.body.len() - packet.fixed_bytes {
             return block.cut_content(packet.fixed_bytes as u64 + u64::from(packet.captured));
         }

@@ -58,6 +58,8 @@ pub(crate) fn whole_block(
     order: ByteOrder,
     offset: u64,
 ) -> Option<Block<'_>> {
+    // A length below the frame would invert the range of the body, and a length near 2^32 would
+    // overflow the padding.
     if !(SHORTEST_BLOCK..=LONGEST_RECORD).contains(&length) {
         return None;
     }
@@ -85,13 +87,18 @@ pub(crate) fn sound_start(window: &[u8], kind: u32, length: u32, order: ByteOrde
     match kind {
         // Both block types have the captured length at the same offset.
         EPB_MAGIC | OPB_MAGIC => order.u32_at(window, BODY + 12).is_none_or(|captured| {
+            // The frame takes 12 bytes and the fixed fields take 20.
             let fixed = length.checked_sub(32);
             fixed.is_some_and(|room| captured <= room && room - captured < MUCH)
         }),
         SPB_MAGIC => order
             .u32_at(window, BODY)
+            // The frame and the length field take 16 bytes and the padding up to 3. A snapshot
+            // length only shortens the block.
             .is_none_or(|wire| length <= wire.saturating_add(19)),
+        // Besides a few fixed fields, these blocks hold only options.
         SHB_MAGIC | IDB_MAGIC | ISB_MAGIC => length < MUCH,
+        // The content of other blocks is not decoded, so only the padding rule can be checked.
         _ => length.is_multiple_of(4),
     }
 }

@@ -24,6 +24,7 @@ pub(crate) fn interface(body: &[u8], order: ByteOrder) -> Option<Interface> {
     let mut name = None;
     let mut resolution = Clock::MICROSECONDS.resolution();
     let mut offset_seconds = 0;
+    // The snapshot length was read up to byte 8, so the slice exists.
     for (code, value) in options(&body[8..], order) {
         match (code, value.as_bytes()) {
             (IF_NAME, Ok(bytes)) if name.is_none() => name = text(bytes),
@@ -58,6 +59,8 @@ pub(crate) fn read_statistics(body: &[u8], order: ByteOrder, interface: &mut Int
         };
         match code {
             ISB_IFRECV => interface.received = Some(count),
+            // Packets lost in the interface and in the operating system are both missing from the
+            // file.
             ISB_IFDROP | ISB_OSDROP => {
                 dropped = Some(dropped.unwrap_or(0_u64).saturating_add(count));
             }

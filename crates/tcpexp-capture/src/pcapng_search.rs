@@ -45,6 +45,7 @@ impl BlockSearch {
                 Candidate::Block(length) => from += length,
                 Candidate::Nothing => return Row::Breaks,
                 Candidate::Undecided(needed) => {
+                    // A row may be short where its last block ends exactly with the file.
                     return match (at_end, from > 0 && from == bytes.len()) {
                         (true, true) => Row::Holds,
                         (true, false) => Row::Breaks,
@@ -61,6 +62,8 @@ impl BlockSearch {
             return Candidate::Undecided(12);
         };
         let is_section = starts_section(head);
+        // A new section states its own byte order, which may differ from the order of the section
+        // before.
         let order = if is_section {
             section_order(head)
         } else {
@@ -71,6 +74,8 @@ impl BlockSearch {
         };
         let kind = order.u32([head[0], head[1], head[2], head[3]]);
         let length = order.u32([head[4], head[5], head[6], head[7]]);
+        // The format allows other types, and some writers omit padding, but a search must reject
+        // most random bytes.
         if !is_known(kind)
             || !length.is_multiple_of(4)
             || !(SHORTEST_BLOCK..=LONGEST_IN_SEARCH).contains(&length)
@@ -102,18 +107,22 @@ impl BlockSearch {
     /// True if a packet fits into its block and names a known interface.
     fn fits(&self, kind: u32, block: &[u8], order: ByteOrder) -> bool {
         match kind {
+            // The captured length is at byte 20 of the block. The frame and the fixed fields take
+            // 32 bytes.
             EPB_MAGIC => {
                 let interface = order.u32_at(block, 8);
                 let captured = order.u32_at(block, 20);
                 interface.is_some_and(|number| number < self.interfaces)
                     && captured.is_some_and(|bytes| bytes as usize + 32 <= block.len())
             }
+            // The obsolete block has a 16-bit interface number, followed by a drop counter.
             OPB_MAGIC => {
                 let interface = order.u16_at(block, 8);
                 let captured = order.u32_at(block, 20);
                 interface.is_some_and(|number| u32::from(number) < self.interfaces)
                     && captured.is_some_and(|bytes| bytes as usize + 32 <= block.len())
             }
+            // A Simple Packet Block names no interface and belongs to the first of its section.
             SPB_MAGIC => self.interfaces > 0,
             _ => true,
         }

@@ -119,7 +119,10 @@ impl<'a> Source<'a> {
             return Ok(());
         };
         let window = stream.filled - self.used;
+        // A read into no room returns 0, which would look like the end of the file.
         let needed = needed.max(window + 1);
+        // The window moves to the front only when the room behind it is too small, so few bytes are
+        // copied.
         if self.used + needed > stream.buffer.len() {
             stream.buffer.copy_within(self.used..stream.filled, 0);
             self.dropped += self.used as u64;
@@ -171,6 +174,7 @@ impl<'a> Source<'a> {
 fn read_once(reader: &mut impl Read, room: &mut [u8]) -> io::Result<usize> {
     loop {
         match reader.read(room) {
+            // A signal interrupts a read before any byte arrives (EINTR), so the read is repeated.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             result => return result,
         }

@@ -92,11 +92,14 @@ pub(crate) fn search(
     shortest: usize,
     row_at: impl Fn(&[u8]) -> Row,
 ) -> Search {
+    // A window shorter than the shortest record has no start to try.
     let starts = (window.len() + 1).saturating_sub(shortest);
     for from in 0..starts {
         match row_at(&window[from..]) {
             Row::Holds => return Search::Found(from),
             Row::Breaks => {}
+            // All starts before this byte are ruled out, so the caller can release them before it
+            // reads on.
             Row::Undecided(needed) => return Search::More { from, needed },
         }
     }

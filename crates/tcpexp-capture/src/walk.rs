@@ -57,6 +57,7 @@ impl Walk {
     pub(crate) fn usual(&mut self, window: &[u8]) -> Option<Found> {
         match self {
             Self::Pcap(walk) => walk.usual(window),
+            // `NgWalk::step` has its own fast path.
             Self::PcapNg(_) => None,
         }
     }
@@ -93,6 +94,7 @@ impl Walk {
             match self.peek(&source.window()[*from..]) {
                 Peek::Record(time, bytes) => {
                     *from += bytes;
+                    // A record without a time cannot confirm another time, but the next record may.
                     if time.is_some() {
                         return time;
                     }

@@ -74,10 +74,12 @@ impl<W: Write> PcapngWriter<W> {
     ) -> io::Result<()> {
         let interface = self.interface(link_type)?;
         let captured_bytes = word(captured.len())?;
+        // -n mod 4 is the distance from n to the next multiple of four, without overflow near 2^32.
         let padding = captured_bytes.wrapping_neg() % 4;
         let length = captured_bytes
             .checked_add(padding + PACKET_BYTES)
             .ok_or(io::ErrorKind::InvalidData)?;
+        // The block stores the upper half of the time first, whatever the byte order.
         let [low @ .., h4, h5, h6, h7] = at.as_nanos().to_le_bytes();
         let (low, high) = (
             u32::from_le_bytes(low),
