@@ -70,6 +70,7 @@ fn any(
     const ICMPV6: u8 = 58;
 
     let mut datagram = link::datagram(link, Unread::new(captured, wire_bytes))?;
+    // The outermost datagram is in no tunnel, so the loop runs once more than the limit.
     for _ in 0..=MAX_TUNNELS {
         let ip = datagram.read()?;
         datagram = match ip.protocol {

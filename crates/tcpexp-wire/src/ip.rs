@@ -81,6 +81,7 @@ pub(crate) fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     let payload_bytes = ip_bytes
         .checked_sub(header_bytes)
         .ok_or(Skipped::MalformedIp)?;
+    // A later fragment has no transport header: its payload would be read as ports.
     if header.fragments_offset().value() != 0 {
         return Err(Skipped::LaterFragment);
     }
@@ -102,6 +103,7 @@ pub(crate) fn v4_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
 fn v6(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     let mut ip = v6_header(unread)?;
     loop {
+        // Each extension header takes at least 8 bytes, so the loop ends with the packet.
         match ip.protocol {
             FRAGMENT => {
                 let identification;
@@ -128,6 +130,8 @@ pub(crate) fn v6_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
     let after = unread.skip(header_bytes)?;
     let protocol = header.next_header().0;
     let payload_bytes = match header.payload_length() {
+        // The jumbo payload option is in the hop-by-hop header, which directly follows the fixed
+        // header (RFC 2675, section 2).
         0 if protocol == HOP_BY_HOP => jumbo_payload(after)?.unwrap_or(after.wire_bytes),
         // BIG TCP without the jumbo option, as newer senders pass it to a capture.
         0 => after.wire_bytes,
@@ -141,6 +145,7 @@ pub(crate) fn v6_header(unread: Unread<'_>) -> Result<IpPacket<'_>, Skipped> {
         ip_id: None,
         ttl: header.hop_limit(),
         traffic_class: header.traffic_class(),
+        // A jumbo payload of almost 2^32 bytes would overflow a `usize` of 32 bits.
         ip_bytes: payload_bytes.saturating_add(header_bytes),
         protocol,
         payload: after.limit(payload_bytes),
@@ -186,6 +191,8 @@ fn jumbo_payload(hop_by_hop: Unread<'_>) -> Result<Option<usize>, Skipped> {
                 let length = u32::from_be_bytes([a, b, c, d]);
                 return Ok(Some(usize::try_from(length).unwrap_or(usize::MAX)));
             }
+            // Unlike in TCP, the length excludes type and length themselves (RFC 8200, section
+            // 4.2).
             [_, length, ref rest @ ..] => match rest.get(usize::from(length)..) {
                 Some(rest) => rest,
                 None => return Ok(None),

@@ -136,6 +136,7 @@ fn tagged(mut ether_type: u16, mut rest: Unread<'_>) -> Result<Datagram<'_>, Ski
                 (ether_type, rest) = (u16::from_be_bytes([*high, *low]), after);
             }
             0x8847 | 0x8848 => return mpls(rest),
+            // Only PPPoE sessions: 0x8863 is discovery, which carries no IP.
             0x8864 => return pppoe(rest),
             // A value below 0x0600 is a length, not a type (IEEE 802.3, section 3.2.6).
             0..0x0600 => (ether_type, rest) = llc(rest)?,
@@ -169,6 +170,7 @@ fn mpls(mut rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     loop {
         let ([_, _, label_end, _], after) = rest.take()?;
         rest = after;
+        // The lowest bit of the third byte marks the bottom of the stack (RFC 3032, section 2.1).
         if label_end & 1 == 1 {
             break;
         }
@@ -182,18 +184,21 @@ fn mpls(mut rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
 
 /// Decodes a PPP session over Ethernet (RFC 2516, section 4).
 fn pppoe(rest: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    // Type, code, session and length. The length is not needed, because the IP header has its own.
     ppp(rest.skip(6)?)
 }
 
 /// Decodes a PPP frame (RFC 1661, RFC 1662) or a Cisco HDLC frame; the first byte distinguishes
 /// them.
 pub(crate) fn ppp(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
+    // The addresses of Cisco HDLC: unicast and broadcast. PPP has the address 0xff or none.
     if let [0x0f | 0x8f, _, ..] = frame.captured {
         let ([_, _, high, low], rest) = frame.take()?;
         return ether_type(u16::from_be_bytes([*high, *low]), rest);
     }
     let frame = match frame.captured {
         [0xff, 0x03, ..] => frame.skip(2)?,
+        // 0xff is odd, so it would pass as a compressed protocol field below.
         [0xff] => return Err(Skipped::Cut),
         _ => frame,
     };
@@ -208,6 +213,7 @@ pub(crate) fn ppp(frame: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     match protocol {
         0x0021 => Ok(Datagram::V4(rest)),
         0x0057 => Ok(Datagram::V6(rest)),
+        // MPLS unicast and multicast (RFC 3032, section 4.3).
         0x0281 | 0x0283 => mpls(rest),
         _ => Err(Skipped::NotIp),
     }

@@ -94,6 +94,8 @@ impl<'a> TcpOptions<'a> {
             .each()
             .find(|(kind, _)| *kind == SACK)
             .map_or(&[][..], |(_, blocks)| blocks);
+        // A length other than 2 + 8n is malformed (RFC 2018, section 3), but whole blocks are still
+        // used.
         let (blocks, _) = blocks.as_chunks();
         blocks.iter().map(|block| {
             let (left, right) = two_words(*block);
@@ -143,6 +145,8 @@ impl<'a> Iterator for Options<'a> {
         loop {
             match *self.rest {
                 [NO_OPERATION, ref rest @ ..] => self.rest = rest,
+                // A length counts kind and length themselves, so 0 and 1 are illegal and would not
+                // advance (RFC 9293, MUST-7).
                 [kind, length @ 2..=0xff, ..] if kind != END_OF_LIST => {
                     let (option, rest) = self.rest.split_at_checked(length.into())?;
                     self.rest = rest;

@@ -40,6 +40,7 @@ pub(crate) fn whole_segment<'a>(ip: &IpPacket<'a>, header: &TcpHeaderSlice<'a>) 
 /// The options are not.
 #[cold]
 fn tcp_cut<'a>(ip: &IpPacket<'a>, header_bytes: usize) -> Result<Packet<'a>, Skipped> {
+    // The IP header leaves no room for the TCP header, so the missing bytes were never sent.
     if ip.payload.wire_bytes < header_bytes {
         return Err(Skipped::MalformedTransport);
     }
@@ -137,6 +138,8 @@ fn packet<'a>(
         ports,
         transport,
         payload_bytes: saturating_u32(transport_bytes.saturating_sub(header_bytes)),
+        // A capture that ends within the options has no payload, and `end` is before the header's
+        // end.
         payload: captured.get(header_bytes..end).unwrap_or_default(),
     }
 }

@@ -35,7 +35,9 @@ pub(crate) fn gre(payload: Unread<'_>) -> Result<Datagram<'_>, Skipped> {
     let flags = u16::from_be_bytes([a, b]);
     let protocol = u16::from_be_bytes([c, d]);
     let optional = match flags & 0b111 {
+        // The routing field of RFC 1701 has a variable length, and RFC 2784 removed it.
         0 if flags & ROUTING == 0 => CHECKSUM | KEY | SEQUENCE,
+        // Version 1 is PPTP, which has no checksum (RFC 2637, section 4.1).
         1 => KEY | SEQUENCE | ACKNOWLEDGMENT,
         _ => return Err(Skipped::NotIp),
     };

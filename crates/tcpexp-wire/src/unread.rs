@@ -32,6 +32,7 @@ impl<'a> Unread<'a> {
             taken,
             Self {
                 captured,
+                // No underflow: at least the captured bytes were on the wire.
                 wire_bytes: self.wire_bytes - N,
             },
         ))
