@@ -125,8 +125,11 @@ impl Pooling {
             places.iter().copied().max_by_key(key)
         };
         let carried = |places: &[usize]| most(places).map_or(0, |most| lanes[most].payload_bytes);
+        // Only the larger direction of a flow carries load: the other has acknowledgments and
+        // requests.
         let all: u64 = flows.values().map(|places| carried(places)).sum();
         for places in flows.values() {
+            // A run without payload would divide 0 by 0.
             let share = if all == 0 {
                 0.0
             } else {

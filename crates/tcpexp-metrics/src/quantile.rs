@@ -29,6 +29,7 @@ pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
         *sorted.get(below + 1).unwrap_or(&sorted[below]),
     );
     let part = position - below as f64;
+    // Between two equal infinities, the difference below would be NaN.
     if part <= ROUNDING || low.total_cmp(&high).is_eq() {
         return Some(low);
     }

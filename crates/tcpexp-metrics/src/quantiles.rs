@@ -95,6 +95,8 @@ impl Quantiles {
         match &other.0 {
             Values::Exact(exact) => exact.iter().for_each(|value| self.add(value)),
             Values::Folded(other) => {
+                // Buckets cannot become exact values again, so values of `self` are added to the
+                // buckets.
                 let mut both = other.clone();
                 match &self.0 {
                     Values::Exact(exact) => exact.iter().for_each(|value| both.add(value)),
@@ -128,6 +130,8 @@ impl Quantiles {
     pub fn ecdf(&mut self, steps: u64) -> Vec<(TimeDelta, f64)> {
         self.sort();
         let count = self.count();
+        // More steps than values would repeat values. No values give no step, so nothing divides by
+        // 0.
         let steps = steps.min(count);
         let step = |step: u64| {
             let value = self.sorted_rank((count * step).div_ceil(steps))?;
@@ -253,6 +257,7 @@ impl Folded {
             below += count;
             (count >= rank).then_some((bucket, rank, count))
         })?;
+        // The first and the last bucket may extend past the extreme values.
         Some(value_in(bucket, rank, count).clamp(self.smallest, self.largest))
     }
 }
@@ -291,6 +296,7 @@ fn bucket_of(value: TimeDelta) -> i32 {
     let nanos = value.as_nanos();
     let magnitude = nanos.unsigned_abs();
     let bits = u64::BITS - magnitude.leading_zeros();
+    // The upper 11 bits remain, so a bucket is at most 1/1024 of its values wide.
     let shift = bits.saturating_sub(BUCKET_BITS + 1);
     let index = u64::from(shift << BUCKET_BITS) + (magnitude >> shift);
     let index = i32::try_from(index).expect("53 shifts of 2048 steps at the most");
@@ -313,6 +319,8 @@ fn middle_of(bucket: i32) -> TimeDelta {
 fn value_in(bucket: i32, rank: u64, count: u64) -> TimeDelta {
     let width = 1_i128 << (bucket.unsigned_abs() >> BUCKET_BITS).saturating_sub(1);
     let (rank, count) = (i128::from(rank), i128::from(count));
+    // Value `rank` of `count` lies at (2 rank - 1) / (2 count) of the width, and the middle at 1/2.
+    // In 128 bits, because the width alone may have 54.
     let off_middle = width * (2 * rank - 1 - count) / (2 * count);
     let nanos = i128::from(middle_of(bucket).as_nanos()) + off_middle;
     TimeDelta::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))

@@ -60,6 +60,7 @@ impl Bootstrap {
     }
 
     fn interval(&self, runs: &[f64]) -> Option<(f64, f64)> {
+        // Each resample of a single run is the run itself, so the interval would have no width.
         if runs.len() < 2 {
             return None;
         }
@@ -68,10 +69,12 @@ impl Bootstrap {
         let mut medians = Vec::with_capacity(self.resamples as usize);
         for _ in 0..self.resamples {
             drawn.fill_with(|| runs[random.below(runs.len())]);
+            // `total_cmp` sorts infinities, which stand for times not reached, to the end.
             drawn.sort_unstable_by(f64::total_cmp);
             medians.extend(quantile(&drawn, 0.5));
         }
         medians.sort_unstable_by(f64::total_cmp);
+        // The percentile interval leaves out the same share of medians at each end.
         let outside = (1.0 - self.confidence) / 2.0;
         Some((
             quantile(&medians, outside)?,

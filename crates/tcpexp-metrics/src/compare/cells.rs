@@ -120,9 +120,12 @@ fn set_harm(runs: &mut [RunOfCell], baselines: &[Option<usize>]) {
                 .iter()
                 .filter_map(|run| run.values.value(measure))
                 .collect();
+            // If most transfers of the baseline did not end, their completion time is no base to
+            // compare with.
             median(&values).filter(|median| median.is_finite())
         })
     };
+    // All medians are taken first, because the loop below changes the runs.
     let bases: Vec<Vec<_>> = runs
         .iter()
         .map(|run| {

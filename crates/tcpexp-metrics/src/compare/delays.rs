@@ -17,6 +17,7 @@ pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
         let window = sender.active.meet(group.window);
         for (_, rtt) in sender.rtts.iter().filter(|(at, _)| window.holds(*at)) {
             rtts.push(rtt.as_millis_f64());
+            // Each sample is compared with the base of its own sender, because paths may differ.
             if let Some(base) = sender.base_rtt {
                 induced.push((*rtt - base).as_millis_f64());
                 let base = base.as_millis_f64();
@@ -34,5 +35,6 @@ pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
     values.set_all(rtt, percentiles(&mut rtts, [0.0, 0.5, 0.95, 0.99]));
     let induced_rtt = [Measure::InducedRttMedian, Measure::InducedRttP95];
     values.set_all(induced_rtt, percentiles(&mut induced, [0.5, 0.95]));
+    // Where all senders share a base, the mean of these ratios equals RFC 6349's ratio of the mean.
     values.set(Measure::BufferDelay, mean(&delays));
 }

@@ -66,6 +66,8 @@ impl<'a> Group<'a> {
         let active = senders.iter().map(|sender| sender.active);
         let mut window = active.reduce(Window::span_with)?;
         window.from = window.from.max(run.origin + options.warmup);
+        // All bins of a capture lie on one grid, so a class without bins takes the grid of the
+        // others.
         let arrived = run.senders.iter().flat_map(|sender| &sender.arrived);
         let sends = senders.iter().any(|sender| !sender.is_probe);
         Some(Self {
@@ -74,6 +76,7 @@ impl<'a> Group<'a> {
             class: class.map(Arc::clone),
             senders,
             window,
+            // A grid would give probes a goodput of 0 instead of none.
             grid: Grid::of(arrived).filter(|_| sends),
         })
     }

@@ -51,6 +51,7 @@ pub(super) fn mean(values: &[f64]) -> Option<f64> {
 }
 
 fn utilisation_of(group: &Group<'_>) -> Option<f64> {
+    // Acknowledgments use the link too, so the sum over all classes is over the link's own bins.
     let (link, sum) = if group.class.is_none() {
         let link = group.run.main_link()?;
         (link, sum(&link.arrived, group.window))
@@ -92,6 +93,7 @@ fn sent_bytes(group: &Group<'_>) -> Option<(u64, u64)> {
             .filter(|(at, _)| window.holds(*at));
         let again: u64 = again.map(|(_, bytes)| bytes).sum();
         retransmitted += again;
+        // The bins hold each byte once, without its retransmissions.
         sent += again + sum(&sender.sent, window).goodput_bytes;
     }
     Some((sent, retransmitted))
@@ -108,12 +110,15 @@ fn ideal_bps(group: &Group<'_>) -> Option<f64> {
 fn completions(group: &Group<'_>, values: &mut Values) {
     let (mut times, mut slowdowns) = (Vec::new(), Vec::new());
     for sender in &group.senders {
+        // A transfer that began during the warm-up does not count, even if it ended later.
         let counted = |transfer: &&Transfer| transfer.at >= group.window.from;
         for transfer in sender.transfers.iter().filter(counted) {
             times.push(reached(transfer.completion));
             slowdowns.extend(slowdown_of(group, sender, transfer));
         }
     }
+    // Percentiles over the transfers with a known slowdown only would describe another set of
+    // transfers.
     if slowdowns.len() == times.len() {
         let slowdowns = percentiles(&mut slowdowns, [0.5, 0.95]);
         values.set_all([Measure::SlowdownMedian, Measure::SlowdownP95], slowdowns);

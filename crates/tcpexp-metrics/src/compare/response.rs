@@ -17,6 +17,7 @@ pub(super) fn measure(group: &Group<'_>, values: &mut Values) {
     let windows = after_changes(group);
     let rtts = windows.iter().map(|window| rtt_response(group, *window));
     values.set(Measure::RttResponse, longest(rtts));
+    // All classes share the link, so its rate is a property of no single class.
     if group.class.is_none() {
         let rates = windows.iter().map(|window| link_response(group, *window));
         values.set(Measure::RateResponse, longest(rates));

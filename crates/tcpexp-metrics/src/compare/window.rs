@@ -73,6 +73,7 @@ impl Window {
                 from,
                 until: from + width,
             })
+            // A width of 0 would give empty parts without end.
             .take_while(move |part| part.until <= self.until && part.from < part.until)
     }
 }
@@ -100,8 +101,11 @@ impl Grid {
         let before = |at: Timestamp| {
             let after = i128::from(at.as_nanos()) - i128::from(self.middle);
             let width = i128::from(self.width);
+            // `after / width`, rounded up, counts the middles before `at` from `self.middle` on.
+            // Earlier times give a negative count.
             after.div_euclid(width) + i128::from(after.rem_euclid(width) > 0)
         };
+        // The intersection of disjoint windows ends before it starts.
         let bins = (before(window.until) - before(window.from)).max(0);
         bins as f64 * self.width as f64 / 1e9
     }
@@ -132,6 +136,8 @@ pub(super) fn rates(
         for bin in *bins {
             let after = (bin.middle() - window.from)
                 .as_nanos()
+                // Rounded down, so that bins before the window get a negative number and are left
+                // out.
                 .div_euclid(width.as_nanos());
             let part = usize::try_from(after)
                 .ok()

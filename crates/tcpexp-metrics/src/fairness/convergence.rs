@@ -22,6 +22,7 @@ impl Settling {
         for (window, holds) in windows.into_iter().enumerate() {
             held = if holds { held + 1 } else { 0 };
             if held == self.windows_to_hold()? {
+                // The time ends where the first of the held windows starts.
                 let first = i64::try_from(window + 1 - held).ok()?;
                 let nanos = self.window.as_nanos().checked_mul(first)?;
                 return Some(TimeDelta::from_nanos(nanos));
@@ -36,6 +37,7 @@ impl Settling {
             return None;
         }
         let hold = self.hold.as_nanos().max(1);
+        // Rounded up without the sum `hold + window - 1`, which may overflow.
         usize::try_from(hold / window + i64::from(hold % window > 0)).ok()
     }
 }
@@ -58,6 +60,7 @@ pub fn convergence_time(windows: &[Vec<f64>], delta: f64, settling: Settling) ->
 
 fn is_delta_fair(rates: &[f64], delta: f64) -> bool {
     let share = rates.iter().sum::<f64>() / rates.len() as f64;
+    // Without traffic all rates are equal, but no flow has a share.
     share > 0.0
         && rates
             .iter()

@@ -21,6 +21,7 @@ pub fn rtt_unfairness_exponent(flows: &[(f64, f64)]) -> Option<f64> {
     if ratio < MIN_RTT_RATIO {
         return None;
     }
+    // rate = c / RTT^a is the line ln(rate) = ln(c) - a ln(RTT), whose slope is -a.
     let logs: Vec<(f64, f64)> = flows
         .iter()
         .map(|(rtt, rate)| (rtt.ln(), rate.ln()))
@@ -35,6 +36,7 @@ pub fn rtt_unfairness_exponent(flows: &[(f64, f64)]) -> Option<f64> {
         products += (rtt - mean_rtt) * (rate - mean_rate);
         squares += (rtt - mean_rtt) * (rtt - mean_rtt);
     }
+    // `squares` is above 0, because the RTTs differ at least by `MIN_RTT_RATIO`.
     Some(-products / squares)
 }
 

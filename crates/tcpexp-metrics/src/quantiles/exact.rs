@@ -132,6 +132,7 @@ impl Short {
     }
 
     fn sort(&mut self) {
+        // Few values stay in place, so that the summary of a short connection allocates nothing.
         if self.older.is_empty() {
             self.latest[..self.latest_count as usize].sort_unstable();
         } else {
