@@ -129,6 +129,7 @@ pub(crate) fn keep(made: TempDir, name: &Path) -> Result<(), LabError> {
             drop(made.keep());
             Ok(())
         }
+        // A rename replaces an empty folder only, so the entry of the other process stays.
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
         Err(source) => Err(LabError::Write {
             path: name.to_owned(),

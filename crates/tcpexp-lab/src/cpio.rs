@@ -61,6 +61,7 @@ impl<W: Write> Archive<W> {
 
     /// Adds an entry at `path`, which has no leading slash, and the folders above it.
     pub(crate) fn add(&mut self, path: &str, kind: Kind, content: &[u8]) -> io::Result<()> {
+        // The kernel unpacks entries in order and creates no folders above them.
         if let Some((above, _)) = path.rsplit_once('/') {
             self.folder(above)?;
         }

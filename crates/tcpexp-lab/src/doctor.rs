@@ -98,6 +98,7 @@ fn kernel(cache: &Cache) -> Finding {
             )),
             Err(error) => State::Missing(error.to_string()),
         },
+        // A check downloads nothing: it only asks apt for the package.
         Ok(None) => match newest_package() {
             Ok(package) => State::Absent(format!("will be downloaded: {package}")),
             Err(error) => State::Missing(error.to_string()),

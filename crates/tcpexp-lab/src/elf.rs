@@ -37,10 +37,12 @@ fn end_of_segments(file: &[u8]) -> Option<usize> {
     let table = usize::try_from(number(file, SEGMENTS_AT, 8)?).ok()?;
     let size = usize::try_from(number(file, SEGMENT_SIZE, 2)?).ok()?;
     let count = usize::try_from(number(file, SEGMENT_COUNT, 2)?).ok()?;
+    // The kernel and the dynamic linker read the table itself too.
     let mut end = table.checked_add(size.checked_mul(count)?)?;
     for segment in 0..count {
         // A segment's header has the segment's offset in the file at 8 and its length in the file
         // at 32.
+        // No overflow: the end of the whole table was checked above.
         let header = table + segment * size;
         let offset = number(file, header + 8, 8)?;
         let bytes = number(file, header + 32, 8)?;

@@ -41,6 +41,7 @@ pub struct Stopper {
 impl Stopper {
     /// Stops the guest. [`Guest::wait`] returns [`LabError::Stopped`].
     pub fn stop(&self) {
+        // No other memory is shared through the flag, so no ordering is needed.
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 }
@@ -153,6 +154,8 @@ impl Guest {
             }
             match breaks.recv_timeout(GLANCE) {
                 Ok(source) => return Err(LabError::Output { source }),
+                // Both outputs have ended, so `recv_timeout` returns at once and the loop would
+                // spin.
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(GLANCE),
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -175,6 +178,7 @@ impl Guest {
         let code = verdict
             .strip_prefix("exit ")
             .and_then(|code| code.parse().ok());
+        // The guest writes its verdict last, so a missing verdict means an early end of QEMU.
         code.ok_or_else(|| LabError::Died {
             how: status.to_string(),
         })
@@ -184,6 +188,7 @@ impl Guest {
 /// Message of QEMU for an unreadable state.
 fn does_not_go_on(process: &mut Process, error: &io::Error) -> LabError {
     drop(process.machine.kill());
+    // QEMU's messages end with QEMU, which was therefore killed first.
     let mut said = String::new();
     // Without it there is still the error.
     drop(

@@ -122,6 +122,7 @@ impl Image {
         let mut programs = programs::copied();
         programs.extend([programs::QEMU, DEPMOD, programs::XZ]);
         let mut programs = programs::find(&programs)?;
+        // The last three run on this machine only, so the guest needs no copy.
         programs.truncate(programs.len() - 3);
         let ingredients = Ingredients::new(kernel(cache)?, programs)?;
         let folder = cache.images().join(ingredients.key()?);
@@ -207,6 +208,7 @@ impl Ingredients {
     fn build(&self, folder: &Path) -> Result<(), LabError> {
         let kernel = folder.join("kernel");
         let file = read(&self.kernel.image)?;
+        // A software CPU boots the decompressed kernel faster, but QEMU boots the file itself too.
         let bootable = unwrapped(&file).unwrap_or(file);
         fs::write(&kernel, bootable).map_err(unwritten(&kernel))?;
         let path = folder.join("root.cpio");
@@ -280,6 +282,7 @@ impl Ingredients {
             }
             fs::copy(&path, &place).map_err(unread(&path))?;
         }
+        // A new index, because the index of the package also lists modules missing in the guest.
         index_modules(root.path(), &version)?;
         let mut contents = Vec::new();
         for path in files_below(root.path())? {

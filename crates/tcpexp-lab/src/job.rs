@@ -205,6 +205,7 @@ pub(crate) fn write_root(
     to: &Path,
 ) -> Result<(), LabError> {
     fs::copy(&image.root, to).map_err(unread(&image.root))?;
+    // The kernel unpacks concatenated archives in order, so the image's archive stays as it is.
     let append = || {
         fs::File::options()
             .append(true)

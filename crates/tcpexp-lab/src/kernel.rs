@@ -74,6 +74,7 @@ impl Kernel {
         if !folder.exists() {
             let made = cache.workplace()?;
             unpack(&fetch(&package, made.path())?, made.path())?;
+            // The index comes before the final name, so that a cached kernel is always complete.
             Self::in_folder(made.path())?.index(made.path())?;
             cache::keep(made, &folder)?;
         }
@@ -125,6 +126,7 @@ pub(crate) fn newest_package() -> Result<String, LabError> {
     let no_kernel = |reason: String| LabError::NoKernel { reason };
     let said = |command: &mut Command| {
         let output =
+            // apt translates the words `Depends:` and `Candidate:`, which are searched for below.
             run(command.env("LC_ALL", "C")).map_err(|error| no_kernel(error.to_string()))?;
         Ok::<_, LabError>(String::from_utf8_lossy(&output.stdout).into_owned())
     };
@@ -190,6 +192,7 @@ fn unpack(package: &Path, folder: &Path) -> Result<(), LabError> {
         return Err(failed("dpkg-deb", &output));
     }
     fs::remove_file(package).map_err(unwritten(package))?;
+    // A package for a merged /usr has its modules below /usr/lib.
     let merged = folder.join("usr/lib");
     if merged.exists() {
         let plain = folder.join("lib");

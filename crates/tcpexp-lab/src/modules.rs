@@ -104,6 +104,7 @@ fn from_index(index: &str, builtin: &str) -> Result<Modules, LabError> {
     };
     let mut missing = Vec::new();
     for name in NEEDED.into_iter().chain(WANTED) {
+        // A line of `modules.dep` lists indirect dependencies too, so no recursion is needed.
         match needs.get(name) {
             Some((file, needed)) => {
                 modules.files.insert((*file).to_owned());
@@ -114,6 +115,7 @@ fn from_index(index: &str, builtin: &str) -> Result<Modules, LabError> {
                     modules.loaded.push(name);
                 }
             }
+            // A built-in module has no file, and only some experiments need a module of `WANTED`.
             None if builtin.contains(name) || WANTED.contains(&name) => {}
             None => missing.push(name),
         }
@@ -132,6 +134,7 @@ fn module_name(file: &str) -> String {
         .file_name()
         .map_or(file.into(), |name| name.to_string_lossy());
     let name = name.split_once(".ko").map_or(&*name, |(name, _)| name);
+    // File names may have hyphens where modules have underscores, and modprobe treats both alike.
     name.replace('-', "_")
 }
 

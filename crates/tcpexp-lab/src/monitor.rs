@@ -42,6 +42,7 @@ impl Monitor {
         let line = json!({ "execute": command, "arguments": arguments });
         writeln!(self.stream.get_mut(), "{line}")?;
         loop {
+            // Events may come before the answer and are kept for `await_event`.
             let mut message = self.message()?;
             if let Some(result) = message.get_mut("return") {
                 return Ok(result.take());
@@ -74,6 +75,7 @@ impl Monitor {
             .stream
             .read_line(&mut line)
             .map_err(|error| match error.kind() {
+                // A Unix socket reports an expired read timeout as EAGAIN.
                 io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
                 _ => error,
             })?;

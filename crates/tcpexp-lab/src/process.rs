@@ -50,6 +50,7 @@ impl Place {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
+            // Ctrl-C must not reach the guard before it has removed the folder.
             .process_group(0)
             .spawn()
             .map_err(cannot_run("sh"))?;

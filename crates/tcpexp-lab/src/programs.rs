@@ -196,6 +196,7 @@ impl Program {
 /// Finds the programs that are on this machine. A missing program that every lab needs is an error.
 pub(crate) fn find(programs: &[Program]) -> Result<Vec<(Program, PathBuf)>, LabError> {
     let mut found = Vec::new();
+    // All missing programs are collected, so that the error names all packages at once.
     let mut missing = Vec::new();
     for program in programs {
         match program.path() {

@@ -53,8 +53,11 @@ impl Machine<'_> {
     pub(crate) fn arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |words: &str| arguments.extend(words.split_whitespace().map(OsString::from));
+        // A panic reboots the guest at once (`panic=-1`), and with `-no-reboot` a reboot ends QEMU.
         add("-nodefaults -no-user-config -display none -no-reboot");
+        // KVM would bring a hardware clock, which runs in real time.
         add("-machine q35,accel=tcg -cpu max -smp 1");
+        // A guest ready for orders writes to the panic device, and QEMU stops it there.
         add("-device pvpanic -action panic=pause");
         add(&format!("-m {} -seed {}", self.memory_mib, self.seed));
         add("-rtc base=2026-01-01T00:00:00,clock=vm");
@@ -79,6 +82,8 @@ impl Machine<'_> {
         for line in ["console", "output", "verdict"] {
             pair("-serial", format!("chardev:{line}").into());
         }
+        // A shared folder may contain several file systems, whose inode numbers clash without
+        // `remap`.
         let share = "local,mount_tag=out,security_model=none,multidevs=remap,path=";
         pair("-virtfs", with_path(share, self.out));
         pair("-kernel", self.kernel.into());

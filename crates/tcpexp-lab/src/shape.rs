@@ -109,6 +109,8 @@ impl Host {
                 name: "data",
                 address: Ipv4Addr::new(172, 16, 10, 2 + number),
             }],
+            // Sources have 11 to 74 and sinks 101 to 164, as `MAX_HOSTS` is 64, so no address
+            // occurs twice.
             control: Ipv4Addr::new(10, 99, 0, 10 + number),
         }
     }

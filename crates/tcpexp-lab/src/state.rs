@@ -45,6 +45,8 @@ pub(crate) fn ensure(image: &Image, job: &Job) -> Result<PathBuf, LabError> {
     let folder = image.states();
     let state = folder.join(key(job)?);
     if state.exists() {
+        // The state counts as in use from now on, so that no other guest removes it as an old
+        // state.
         cache::refresh(&state);
         return Ok(state);
     }
@@ -72,6 +74,7 @@ pub(crate) fn ensure(image: &Image, job: &Job) -> Result<PathBuf, LabError> {
 
 /// A name that depends on everything in the machine.
 fn key(job: &Job) -> Result<String, LabError> {
+    // Paths are no part of the machine, and the paths in the temporary folder differ in each run.
     let nowhere = Path::new("");
     let machine = machine(nowhere, job, nowhere, nowhere, nowhere);
     let mut lines = vec![format!("{machine:?} {:?}", job.setting())];
@@ -95,6 +98,7 @@ fn save(image: &Image, job: &Job, state: &Path) -> Result<(), LabError> {
     let (mut process, mut monitor) = Process::monitored(place, arguments)?;
     // The machine's output is shown only if it fails.
     let console = process.machine.stderr.take();
+    // A thread reads the console, because a full pipe would block the machine.
     let said = thread::spawn(move || {
         let mut said = String::new();
         drop(console.map(|mut console| console.read_to_string(&mut said)));
@@ -102,6 +106,7 @@ fn save(image: &Image, job: &Job, state: &Path) -> Result<(), LabError> {
     });
     let stopped = monitor.greet().and_then(|()| stop(&mut monitor));
     let written = stopped.and_then(|()| write(&mut monitor, state));
+    // The thread ends when the machine closes its console, so the machine ends first.
     drop(process.machine.kill());
     let said = said.join().unwrap_or_default();
     written.map_err(|error| LabError::Guest {

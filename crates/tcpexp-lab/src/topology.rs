@@ -161,6 +161,8 @@ impl Topology {
     fn bridge(&self, port: Interface, hosts: &[Host]) -> Vec<Step> {
         let switch = self.namespace(SWITCH);
         let bridge = format!("{}s", port.name);
+        // With a forward delay, a new port first learns and forwards nothing
+        // (`br_make_forwarding`).
         let mut steps = vec![
             Step::new(&format!(
                 "ip -n {switch} link add {bridge} type bridge forward_delay 0 mcast_snooping 0"
@@ -237,6 +239,8 @@ impl Topology {
                         )),
                         neighbour("data", port),
                     ]);
+                    // Hosts of a side are in the same /24 network and reach each other without the
+                    // router.
                     let beside = others.iter().filter(|other| *other != host);
                     steps.extend(beside.map(|other| neighbour("data", other.interfaces[0])));
                 }

@@ -34,6 +34,7 @@ fn payload(file: &[u8]) -> Option<&[u8]> {
         let bytes = file.get(at..at + 4)?.try_into().ok()?;
         usize::try_from(u32::from_le_bytes(bytes)).ok()
     };
+    // The boot sector comes before the setup sectors and is not counted among them.
     let protected_mode = (usize::from(*file.get(SETUP_SECTORS)?) + 1) * 512;
     let begin = protected_mode.checked_add(number(PAYLOAD_OFFSET)?)?;
     let end = begin.checked_add(number(PAYLOAD_LENGTH)?)?.checked_sub(4)?;
@@ -60,6 +61,7 @@ fn through(command: &mut Command, bytes: &[u8]) -> io::Result<Vec<u8>> {
     let (input, output) = (program.stdin.take(), program.stdout.take());
     let mut result = Vec::new();
     let (written, read) = thread::scope(|scope| {
+        // xz writes before it has read all its input: two full pipes would block both processes.
         let writer = scope.spawn(move || input.map_or(Ok(()), |mut input| input.write_all(bytes)));
         let read = output.map_or(Ok(0), |mut output| output.read_to_end(&mut result));
         (writer.join(), read)
