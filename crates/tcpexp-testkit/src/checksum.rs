@@ -12,6 +12,7 @@ impl Checksum {
         for pair in pairs {
             sum += u64::from(u16::from_be_bytes(*pair));
         }
+        // An odd last byte is padded with a zero byte behind it (RFC 9293, section 3.1).
         if let [last] = rest {
             sum += u64::from(*last) << 8;
         }
@@ -26,6 +27,7 @@ impl Checksum {
     /// The sum folded to 16 bits.
     pub(crate) fn folded(self) -> u16 {
         let mut sum = self.0;
+        // Carries are added only now (RFC 1071: deferred carries), as 64 bits hold them all.
         while sum > 0xFFFF {
             sum = (sum & 0xFFFF) + (sum >> 16);
         }

@@ -165,6 +165,7 @@ impl FrameSpec {
         self.write_link(out);
         self.write_ip(out);
         self.write_transport(out);
+        // The headers alone may exceed the snapshot length, and `resize` then cuts them.
         self.payload.write(out, snaplen.saturating_sub(out.len()));
         out.resize(snaplen, 0xA5);
         wire_len
@@ -205,6 +206,7 @@ impl FrameSpec {
         match self.framing {
             Framing::RawIp => return,
             Framing::Sll => {
+                // Packet type 0 (to this host), ARPHRD_ETHER, address of 6 bytes, padded to 8.
                 out.extend([0, 0, 0, 1, 0, 6]);
                 out.extend(mac(self.src));
                 out.extend([0, 0]);
@@ -213,6 +215,8 @@ impl FrameSpec {
             }
             Framing::Sll2 => {
                 out.extend(ether_type.to_be_bytes());
+                // Reserved, interface 2, ARPHRD_ETHER, packet type 0 (to this host), address of 6
+                // bytes.
                 out.extend([0, 0, 0, 0, 0, 2, 0, 1, 0, 6]);
                 out.extend(mac(self.src));
                 out.extend([0, 0]);
@@ -243,6 +247,7 @@ impl FrameSpec {
                 out.extend([0x45, self.traffic_class]);
                 out.extend(total.to_be_bytes());
                 out.extend(self.ip_id.to_be_bytes());
+                // 0x40 is the Don't Fragment flag, which path MTU discovery sets (RFC 1191).
                 out.extend([0x40, 0, self.ttl, self.protocol(), 0, 0]);
                 out.extend(src.octets());
                 out.extend(dst.octets());
@@ -284,6 +289,7 @@ impl FrameSpec {
                 let options = options.as_bytes();
                 out.extend(seq.to_be_bytes());
                 out.extend(ack.to_be_bytes());
+                // The data offset n / 4 fills the upper half of its byte: (n / 4) << 4 is n << 2.
                 let words = ((20 + options.len()) << 2) as u16;
                 out.extend((words << 8 | flags).to_be_bytes());
                 out.extend(window.to_be_bytes());
@@ -292,6 +298,7 @@ impl FrameSpec {
                 start + 16
             }
         };
+        // The payload's sum comes from a table: the snapshot length may cut the bytes themselves.
         let sum = self
             .pseudo_header()
             .word(length)

@@ -23,6 +23,7 @@ impl Default for TcpOptions {
 impl TcpOptions {
     /// No options.
     pub const NONE: Self = Self {
+        // The unused bytes are no-operations, which serve as padding.
         bytes: [1; 40],
         len: 0,
     };

@@ -33,6 +33,7 @@ struct Table {
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let mut prng = Prng::new(1);
     let period: Vec<u8> = (0..PERIOD).map(|_| prng.bits() as u8).collect();
+    // The longest payload may start at the last byte of the period.
     let longest = usize::from(u16::MAX);
     let bytes: Vec<u8> = period
         .iter()
@@ -42,6 +43,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let mut sums = vec![0];
     let mut sum = 0;
     for (index, byte) in bytes.iter().enumerate() {
+        // The checksum adds 16-bit words, in which even bytes are the upper half.
         sum += u64::from(*byte) << if index % 2 == 0 { 8 } else { 0 };
         sums.push(sum);
     }
@@ -100,6 +102,7 @@ impl Payload {
     }
 
     fn start(&self) -> usize {
+        // 40 503 is 2^16 over the golden ratio, so streams with close numbers start far apart.
         let shift = u64::from(self.stream).wrapping_mul(40_503);
         ((shift + self.position % PERIOD) % PERIOD) as usize
     }

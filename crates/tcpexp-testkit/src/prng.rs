@@ -21,6 +21,7 @@ impl Prng {
 
     /// Returns a number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
+        // The upper half of the product is below `bound` and needs no division.
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 

@@ -206,6 +206,7 @@ impl Line {
         let way = self.direction.index();
         let ip_id = self.ip_id.unwrap_or(known.ip_id[way]);
         known.ip_id[way] = ip_id.wrapping_add(1);
+        // Both directions of each flow carry different bytes.
         let stream = 2 * u32::from(self.flow) + way as u32;
         let (transport, position) = if self.udp {
             (Transport::Udp, 0)
@@ -249,11 +250,15 @@ impl Line {
         let fin = u64::from(self.flags & flag::FIN != 0);
         let position = match self.seq {
             Some(seq) => {
+                // Of all positions with this sequence number, the line means the nearest to the
+                // next new byte.
                 let ahead = seq.wrapping_sub(next as u32).cast_signed();
                 next.wrapping_add_signed(ahead.into())
             }
+            // A SYN takes the number before the first byte.
             None => next - syn,
         };
+        // A retransmission does not move the next new byte back.
         known.next[way] = next.max(position + u64::from(self.len) + syn + fin);
         let quiet = self.flags & (flag::SYN | flag::RST) != 0 && self.flags & flag::ACK == 0;
         let acknowledges = self.ack.is_some() || !quiet;

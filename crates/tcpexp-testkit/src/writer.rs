@@ -50,6 +50,7 @@ impl Resolution {
     }
 
     fn units(self, at: Timestamp) -> u64 {
+        // In 128 bits: today's nanoseconds times the units per second exceed 64 bits.
         let nanos = u128::try_from(at.as_nanos()).expect("a capture file has no time before 1970");
         let per_second = match self.tsresol() {
             power @ 0..0x80 => 10_u128.pow(power.into()),
@@ -225,6 +226,7 @@ impl<W: Write> CaptureWriter<W> {
             self.short(interface.link_type as u16);
             self.short(0);
             self.number(interface.snaplen);
+            // `if_tsresol`: a value of 1 byte, padded to 4. Code 0 ends the options.
             self.short(9);
             self.short(1);
             self.scratch

@@ -93,6 +93,8 @@ impl<'a, W: Write> Engine<'a, W> {
     /// Handles a flow's expired timers.
     fn wake(&mut self, index: u32, generation: u32) -> io::Result<()> {
         let slot = &mut self.flows.slots[index as usize];
+        // The heap cannot drop events: an earlier deadline or a later flow in the slot made this
+        // event obsolete.
         if slot.generation != generation || slot.wake_at != self.now {
             return Ok(());
         }
@@ -168,6 +170,7 @@ impl<'a, W: Write> Engine<'a, W> {
     }
 
     fn send_outgoing(&mut self, index: u32) {
+        // Taken out, because `send` borrows the whole engine, and put back to keep its allocation.
         let mut outgoing = std::mem::take(&mut self.outgoing);
         for sent in outgoing.drain(..) {
             self.send(
@@ -191,6 +194,8 @@ impl<'a, W: Write> Engine<'a, W> {
                 .max_time
                 .is_some_and(|most| self.now >= nanos(most));
         if over {
+            // The hosts fall silent, but packets in flight still arrive, so each packet has a final
+            // fate.
             self.silent = true;
             self.flows.begin_no_more();
         }
@@ -207,12 +212,16 @@ impl<'a, W: Write> Engine<'a, W> {
             retransmission,
         };
         let pieces = packet.pieces();
+        // A super-segment reserves a number for each piece, because each piece becomes an IP
+        // packet.
         packet.ip_id = slot.next_ip_id(self.scenario.ip_id, direction, pieces, &mut self.prng);
         slot.in_flight += 1;
         let way = direction.index();
         let framing = self.scenario.capture(direction.upstream()).framing;
         let frame = slot.identity.frame(&packet, direction.upstream(), framing);
         let ready = self.now + nanos(self.scenario.host_delay);
+        // The network card sends in order: a packet waits for the backlog and then takes its own
+        // time.
         let at = ready.max(self.card_free_at[way])
             + transfer_nanos(frame.wire_len(), self.scenario.host_rate_bps);
         self.card_free_at[way] = at;
@@ -233,6 +242,7 @@ impl<'a, W: Write> Engine<'a, W> {
         self.flows.slots[packet.slot as usize].in_flight -= 1;
         for number in 0..pieces {
             let piece = packet.piece(number, self.scenario.ip_id);
+            // Each piece has its own headers, and the last piece may be shorter.
             let bytes = if pieces == 1 {
                 wire_len
             } else {
@@ -242,6 +252,8 @@ impl<'a, W: Write> Engine<'a, W> {
             };
             self.enter(piece, bytes);
         }
+        // Only after the pieces entered: a slot without a packet in flight may pass to another
+        // flow.
         self.settle(packet.slot);
         Ok(())
     }
@@ -293,6 +305,8 @@ impl<'a, W: Write> Engine<'a, W> {
                 self.flush_merge(packet.slot)?;
             }
         } else {
+            // Offload keeps the order: a frame that does not continue the merged frame delivers it
+            // first.
             self.flush_merge(packet.slot)?;
             let slot = &mut self.flows.slots[packet.slot as usize];
             slot.merge = if most > 1 {
@@ -338,6 +352,8 @@ impl<'a, W: Write> Engine<'a, W> {
         let spec = self.scenario.capture(point);
         let slot = &self.flows.slots[packet.slot as usize];
         let mut frame = slot.identity.frame(packet, point, spec.framing);
+        // Only received frames are padded: a capture at the sender sees the frame before its
+        // network card.
         if point == packet.direction.downstream() {
             frame.min_frame_bytes = spec.min_frame_bytes;
         }

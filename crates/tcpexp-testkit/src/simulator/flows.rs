@@ -50,6 +50,8 @@ impl UdpStream {
         let wanted = [load.forward, load.reverse];
         Self {
             interval,
+            // A generator of its own, so that draws of a stream do not depend on other events of
+            // the run.
             jitter: (jitter > 0).then(|| (jitter, Prng::new(prng.bits()))),
             left: wanted.map(|sends| if sends { load.datagrams } else { 0 }),
             sent: [0; 2],
@@ -163,6 +165,7 @@ impl Flows {
         summary: &mut Summary,
     ) -> Option<u32> {
         let slot = &mut self.slots[index as usize];
+        // No other flow waits for the end of a UDP stream, so a stream keeps its slot.
         let State::Tcp(flow) = &slot.state else {
             return None;
         };
@@ -173,6 +176,7 @@ impl Flows {
         if ended.is_some() {
             summary.flows[slot.identity.number as usize].completed = flow.completed;
         }
+        // A free slot has an even generation, so it is not freed twice.
         if slot.in_flight == 0 && slot.merge.is_none() && slot.generation % 2 == 1 {
             slot.generation += 1;
             self.free.push(index);

@@ -55,6 +55,7 @@ impl Ledger {
         let copy = self.next_id;
         let totals = self.summary.direction_mut(packet.direction);
         let fate = match verdict {
+            // There is no duplicate, so the caller does not use the id.
             Verdict::Arrives(_, None) => return copy,
             Verdict::Arrives(_, Some(_)) => {
                 totals.duplicated += 1;

@@ -33,9 +33,12 @@ impl Link {
     pub(crate) fn enter(&mut self, now: u64, bytes: u32, prng: &mut Prng) -> Verdict {
         let backlog_nanos = self.free_at.saturating_sub(now);
         let backlog_bytes = transferred_bytes(backlog_nanos, self.path.rate_bps);
+        // An idle bottleneck sends a packet at once, even if the packet exceeds the queue.
         if backlog_nanos > 0 && backlog_bytes + u64::from(bytes) > self.path.queue_bytes {
             return Verdict::Dropped;
         }
+        // Packets are lost at random behind the bottleneck, so a lost packet takes its time there
+        // too.
         self.free_at = now.max(self.free_at) + transfer_nanos(bytes, self.path.rate_bps);
         if prng.chance_ppm(self.path.loss_ppm) {
             return Verdict::Lost;
@@ -43,6 +46,7 @@ impl Link {
         let arrival = self.arrival(prng);
         let copied = prng.chance_ppm(self.path.duplicate_ppm);
         let copy = copied.then(|| self.arrival(prng).max(arrival + 1_000));
+        // Where the path keeps the order, later packets must not overtake the duplicate either.
         self.latest_arrival = self.latest_arrival.max(copy.unwrap_or(0));
         Verdict::Arrives(arrival, copy)
     }
@@ -50,6 +54,7 @@ impl Link {
     fn arrival(&mut self, prng: &mut Prng) -> u64 {
         let jitter = prng.below(nanos(self.path.jitter) + 1);
         let mut at = self.free_at + nanos(self.path.delay) + jitter;
+        // A packet with less jitter waits for the packet before it.
         if !self.path.reorders {
             at = at.max(self.latest_arrival);
             self.latest_arrival = at;
@@ -64,6 +69,7 @@ pub(crate) fn transfer_nanos(bytes: u32, rate_bps: u64) -> u64 {
 }
 
 fn transferred_bytes(nanos: u64, rate_bps: u64) -> u64 {
+    // The product exceeds 64 bits at two seconds of backlog and 10 Gbit/s.
     (u128::from(nanos) * u128::from(rate_bps) / 8_000_000_000) as u64
 }
 

@@ -29,6 +29,7 @@ impl Merge {
         let (Some(have), Some(next)) = (data(&self.packet), data(packet)) else {
             return false;
         };
+        // Other options or another acknowledgment end a frame in Linux too (`tcp_gro_receive`).
         let follows = packet.direction == self.packet.direction
             && have.first + have.count == next.first
             && (have.ts_val, have.ts_ecr, have.ack) == (next.ts_val, next.ts_ecr, next.ack);

@@ -109,6 +109,7 @@ pub(crate) enum Protocol {
 
 impl Identity {
     pub(crate) fn new(number: u32, ip: IpVersion, nat: bool, protocol: Protocol) -> Self {
+        // Every 50 000 flows have their own client address, so no two flows share address and port.
         let (block, port) = (number / 50_000, (number % 50_000) as u16);
         let at_src = (address(ip, [10, 1, 0, 1], block), 10_000 + port);
         let translated = (address(ip, [198, 51, 100, 1], block), 61_000 - port);
@@ -244,6 +245,8 @@ impl Identity {
 fn options(load: &TcpLoad, segment: &Segment, seq: impl Fn(u32) -> u32) -> TcpOptions {
     let none = TcpOptions::NONE;
     if matches!(segment.kind, Kind::Syn | Kind::SynAck) {
+        // The option counts no TCP options (RFC 6691), so timestamps shorten the payload by 12
+        // bytes.
         let mut options = none.mss(load.mss + if load.timestamps { 12 } else { 0 });
         if load.sack {
             options = options.sack_permitted();

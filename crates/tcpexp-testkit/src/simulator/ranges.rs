@@ -38,6 +38,7 @@ impl Ranges {
             return false;
         }
         let before = self.covered;
+        // Ranges that only touch the new range are merged with it too.
         let first = self.ranges.partition_point(|range| range.1 < start);
         let last = self.ranges.partition_point(|range| range.0 <= end);
         for range in self.ranges.drain(first..last) {

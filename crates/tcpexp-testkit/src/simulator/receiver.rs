@@ -35,6 +35,7 @@ impl Receiver {
     /// Receives a segment; returns true if it requires an immediate acknowledgment.
     pub(crate) fn on_segment(&mut self, now: u64, segment: u32) -> bool {
         self.latest = segment;
+        // RFC 5681, section 4.2: data out of order is acknowledged at once.
         if segment != self.rcv_nxt {
             if segment > self.rcv_nxt {
                 self.above.insert(segment, segment + 1);
@@ -42,6 +43,7 @@ impl Receiver {
             return true;
         }
         self.rcv_nxt += 1;
+        // RFC 5681, section 4.2: a segment that fills a gap, or a part of it, is acknowledged at once.
         if let Some((_, end)) = self.above.around(self.rcv_nxt) {
             self.rcv_nxt = end;
             self.above.remove_below(end);
@@ -54,6 +56,7 @@ impl Receiver {
         if self.unacknowledged == 1 {
             self.delayed_ack_at = now + DELAYED_ACK;
         }
+        // RFC 5681, section 4.2: at least every second segment is acknowledged.
         self.unacknowledged >= 2
     }
 

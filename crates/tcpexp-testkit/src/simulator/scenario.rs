@@ -391,6 +391,7 @@ impl Scenario {
         let since_start = at - self.start;
         let mut shown = at;
         if point == Point::Dst {
+            // The product exceeds 64 bits within four minutes at 50 ppm.
             let gained = i128::from(since_start.as_nanos()) * i128::from(self.skew.as_ppt());
             let gained = TimeDelta::from_nanos((gained / 1_000_000_000_000) as i64);
             shown = shown + self.offset + gained;

@@ -101,6 +101,7 @@ impl Sender {
         if room == 0 {
             return None;
         }
+        // Lost segments go before new data (RFC 6675, section 4, rule 1 of NextSeg).
         if let Some(first) = self.lost.pop_front() {
             self.retransmitted.push_back((first, self.snd_nxt));
             // Karn's rule: an acknowledgment does not distinguish a retransmission from the
@@ -126,7 +127,10 @@ impl Sender {
         }
         let first = self.snd_nxt;
         self.snd_nxt += count;
+        // A single segment is timed at a time: RFC 6298, section 3, requires only a sample per
+        // round trip.
         self.timed.get_or_insert((first, now));
+        // RFC 6298, section 5.1: data starts the timer only if it is not running.
         if self.rto_at == NEVER {
             self.arm(now);
         }
@@ -142,22 +146,29 @@ impl Sender {
         if ack > self.snd_una {
             self.advance(now, ack);
         } else if ack == self.snd_una && self.snd_nxt > self.snd_una {
+            // RFC 5681, section 2: an acknowledgment is a duplicate only while data is outstanding.
             self.dup_acks += 1;
         }
         let mut news = false;
         for (start, end) in blocks {
+            // Reordered acknowledgments may report blocks below `snd_una`.
             news |= self.sacked.insert((*start).max(self.snd_una), *end);
         }
         if news {
             let sacked = &self.sacked;
+            // A segment judged lost may only be late: a block shows its arrival before its
+            // retransmission.
             self.lost
                 .retain(|segment| sacked.around(*segment).is_none());
         }
         if self.sack {
             self.judge_by_sack();
         } else if self.dup_acks == 3 && self.recovery_point.is_none() {
+            // Fast retransmit at the third duplicate acknowledgment (RFC 5681, section 3.2).
             self.lost.push_back(self.snd_una);
         }
+        // The window shrinks once for all losses of a window (RecoveryPoint of RFC 6675, section
+        // 5).
         if !self.lost.is_empty() && self.recovery_point.is_none() {
             self.recovery_point = Some(self.snd_nxt);
             self.back_off_window();
@@ -171,11 +182,13 @@ impl Sender {
         self.lost = (self.snd_una..self.snd_nxt)
             .filter(|segment| sacked.around(*segment).is_none())
             .collect();
+        // `lost` has all these segments already, so `judge_by_sack` must not add them again.
         self.judged = self.snd_nxt;
         self.retransmitted.clear();
         self.dup_acks = 0;
         self.back_off_window();
         if self.congestion == Congestion::Aimd {
+            // The loss window of RFC 5681, section 3.1.
             self.cwnd = 1;
         }
         self.recovery_point = Some(self.snd_nxt);
@@ -197,6 +210,7 @@ impl Sender {
             self.srtt = if self.srtt == 0 {
                 sample
             } else {
+                // SRTT = 7/8 SRTT + 1/8 R' (RFC 6298, section 2.3), in nanoseconds.
                 (7 * self.srtt + sample) / 8
             };
             self.timed = None;
@@ -208,10 +222,12 @@ impl Sender {
             }
             // RFC 6582: a partial acknowledgment means that the next segment is lost too.
             Some(_) if self.next_hole_unsent(ack) => self.lost.push_back(ack),
+            // After a timeout the window grows in slow start, although `recovery_point` is set.
             Some(_) if self.cwnd < self.ssthresh => self.grow(newly),
             Some(_) => {}
             None => self.grow(newly),
         }
+        // RFC 6298, sections 5.2 and 5.3: new acknowledgments stop the timer or restart it.
         if self.snd_una == self.snd_nxt {
             self.rto_at = NEVER;
         } else {
@@ -234,6 +250,8 @@ impl Sender {
         if self.cwnd < self.ssthresh {
             self.cwnd = (self.cwnd + newly).min(self.ssthresh);
         } else {
+            // Congestion avoidance adds a segment per window (RFC 5681, section 3.1). The credit
+            // avoids fractions.
             self.credit += newly;
             if self.credit >= self.cwnd {
                 self.credit -= self.cwnd;
@@ -245,6 +263,7 @@ impl Sender {
 
     fn back_off_window(&mut self) {
         if self.congestion == Congestion::Aimd {
+            // RFC 5681, equation 4, with the window in place of the flight size.
             self.ssthresh = (self.cwnd / 2).max(2);
             self.cwnd = self.ssthresh;
         }
@@ -263,6 +282,7 @@ impl Sender {
         }
         while let Some((segment, next)) = self.retransmitted.front().copied() {
             let arrived = segment < self.snd_una || self.sacked.around(segment).is_some();
+            // Entries are in order of their retransmission, so no later entry is lost yet either.
             if !arrived && end < next + 3 {
                 break;
             }
@@ -276,11 +296,16 @@ impl Sender {
     /// Estimated number of segments in flight.
     fn pipe(&self) -> u32 {
         let out = self.snd_nxt - self.snd_una;
+        // Without SACK, each duplicate acknowledgment shows that a segment left the network (RFC
+        // 5681, section 3.2).
         let left = if self.sack { 0 } else { self.dup_acks };
+        // Duplicates made by the network can raise `dup_acks` above the segments in flight.
         out.saturating_sub(self.sacked.covered() + self.lost.len() as u32 + left)
     }
 
     fn arm(&mut self, now: u64) {
+        // 2 SRTT replaces SRTT + 4 RTTVAR (RFC 6298, section 2.3), so no variance is kept. Each
+        // timeout in a row doubles it (section 5.5), up to a factor of 64.
         self.rto_at = now + ((2 * self.srtt).max(MIN_RTO) << self.backoff.min(6));
     }
 }

@@ -54,6 +54,7 @@ impl<W: Write> Tap<W> {
         frame: &FrameSpec,
         ids: &(impl Iterator<Item = PacketId> + Clone),
     ) -> io::Result<()> {
+        // The span is in true time, so a step of this point's clock does not move it.
         if at < self.from || at >= self.until {
             return Ok(());
         }

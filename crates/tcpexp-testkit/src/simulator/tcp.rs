@@ -119,6 +119,8 @@ impl TcpFlow {
         match segment.kind {
             Kind::Syn => self.send(now, Direction::Reverse, Kind::SynAck, self.server_up, out),
             Kind::SynAck => self.client_is_up(now, out),
+            // Any later segment of the client completes the handshake, as its first acknowledgment
+            // may be lost.
             _ if direction == Direction::Forward && !self.server_up => {
                 self.server_up = true;
                 self.handshake_at = NEVER;
@@ -139,6 +141,7 @@ impl TcpFlow {
     }
 
     fn handshake(&mut self, now: u64, out: &mut Vec<Outgoing>) {
+        // Each timeout in a row doubles the next one (RFC 6298, section 5.5).
         self.handshake_at = now + (HANDSHAKE_TIMEOUT << self.tries);
         self.tries += 1;
         let again = self.tries > 1;
@@ -147,6 +150,7 @@ impl TcpFlow {
         } else if !self.client_up {
             self.send(now, Direction::Forward, Kind::Syn, again, out);
         } else if self.load.direction == Direction::Reverse {
+            // The client waits for data, so only another SYN/ACK makes it repeat its lost ACK.
             self.send(now, Direction::Reverse, Kind::SynAck, again, out);
         } else {
             // Data from the client implies that the SYN/ACK arrived.
@@ -167,6 +171,7 @@ impl TcpFlow {
         for number in segment.first..segment.first + segment.count {
             urgent |= self.receiver.on_segment(now, number);
         }
+        // The FIN acknowledges the data too, so no acknowledgment of its own leaves.
         if self.complete() && !self.fin_sent {
             self.send_fin(now, out);
         } else if urgent {
@@ -222,6 +227,7 @@ impl TcpFlow {
             self.tries += 1;
             self.finished = self.tries > TRIES;
         } else {
+            // The handshake has ended, so its counter is free for the FIN.
             self.tries = 0;
         }
         if !self.finished {
@@ -253,6 +259,7 @@ impl TcpFlow {
         } else {
             Default::default()
         };
+        // The timestamp clock of Linux ticks in milliseconds (`TCP_TS_HZ`).
         let milliseconds = (now / 1_000_000) as u32;
         Segment {
             kind,
