@@ -43,7 +43,7 @@ impl Receiver {
             return true;
         }
         self.rcv_nxt += 1;
-        // RFC 5681, section 4.2: a segment that fills a gap, or a part of it, is acknowledged at once.
+        // RFC 5681, section 4.2: a segment that fills (part of) a gap is acknowledged at once.
         if let Some((_, end)) = self.above.around(self.rcv_nxt) {
             self.rcv_nxt = end;
             self.above.remove_below(end);
