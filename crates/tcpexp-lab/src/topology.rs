@@ -161,8 +161,6 @@ impl Topology {
     fn bridge(&self, port: Interface, hosts: &[Host]) -> Vec<Step> {
         let switch = self.namespace(SWITCH);
         let bridge = format!("{}s", port.name);
-        // With a forward delay, a new port first learns and forwards nothing
-        // (`br_make_forwarding`).
         let mut steps = vec![
             Step::new(&format!(
                 "ip -n {switch} link add {bridge} type bridge forward_delay 0 mcast_snooping 0"
