@@ -23,6 +23,7 @@ impl LoggedDrop {
         let mut words = line.split_whitespace();
         let is_dropped = match words.next() {
             Some("r" | "q") => true,
+            // A delayed packet still arrives, so it is no loss.
             Some("o") => false,
             _ => return Err(Unusable::OtherLayout),
         };

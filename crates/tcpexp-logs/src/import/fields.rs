@@ -53,6 +53,8 @@ impl<'a> Field<'a> {
 
     /// A sequence number: hexadecimal after `0x`, otherwise decimal.
     pub(super) fn seq(self) -> Result<SeqNum, Unusable> {
+        // Trace events and `/proc/net/tcpprobe` print hexadecimal digits, the CSV and web10g
+        // decimal digits.
         let number = match self.text.strip_prefix("0x") {
             Some(digits) => u32::from_str_radix(digits, 16).ok(),
             None => self.text.parse().ok(),
@@ -83,17 +85,21 @@ pub(super) fn canonical(endpoint: SocketAddr) -> SocketAddr {
 /// An unsigned decimal number times `10^digits`; further digits are dropped.
 pub(super) fn scaled(text: &str, digits: u32) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    // `parse` alone accepts a sign, so the fraction of `1.-2` would be negative.
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !is_number(whole) || !is_number(fraction) {
         return None;
     }
+    // All bytes are ASCII digits, so the slice does not split a character.
     let kept = &fraction[..fraction.len().min(digits as usize)];
     let missing = digits - u32::try_from(kept.len()).ok()?;
     let fraction = match kept {
+        // A whole number, or a number that ends in its point, has no digits to parse.
         "" => 0,
         kept => kept.parse::<i64>().ok()?.checked_mul(10_i64.pow(missing))?,
     };
     let whole: i64 = whole.parse().ok()?;
+    // In nanoseconds, 64 bits end in the year 2262: a later time is unreadable, not wrapped.
     whole
         .checked_mul(10_i64.checked_pow(digits)?)?
         .checked_add(fraction)

@@ -48,8 +48,11 @@ impl Flows {
             {
                 (slot, direction)
             }
+            // New endpoints, or a new socket on reused ports, whose earlier connection is replaced.
             _ => {
                 let slot = self.begin(Some((local, remote)), batch);
+                // A host may log both ends, as with network namespaces: the two directions are one
+                // flow.
                 self.known
                     .insert((remote, local), (slot, Direction::Reverse));
                 // Checked last because a socket may be connected to itself.
@@ -59,6 +62,8 @@ impl Flows {
             }
         };
         let stream = &mut self.streams[slot][direction.index()];
+        // Only `tcp_probe` events have cookies. Other events of the same socket do not clear the
+        // cookie.
         stream.cookie = stream.cookie.or(cookie);
         stream
     }
@@ -135,6 +140,8 @@ impl Stream {
 
     /// Number of the current reduction, from 0; `None` outside a reduction.
     pub(super) fn recovery_epoch(&self) -> Option<u32> {
+        // `set` counts each entry into a reducing state, so `epochs` is at least 1 during a
+        // reduction.
         self.state?
             .is_reducing()
             .then(|| self.epochs.saturating_sub(1))

@@ -40,6 +40,7 @@ pub(super) fn read<E: From<Error>>(
             }
             Err(error) => return Err(failure(error).into()),
         };
+        // One batch per event keeps the memory for a stream of events constant.
         let mut batch = Batch::default();
         document(&value, &mut test, &mut flows, &mut batch, &mut report);
         if !batch.is_empty() {
@@ -73,6 +74,7 @@ fn document(
     match (value["event"].as_str(), &value["data"]) {
         (Some("start"), start) => test.begin(start, flows, batch),
         (Some("interval"), interval) => test.interval(interval, batch, report),
+        // Other events, such as `end`, have totals of the test and no intervals.
         (Some(_), _) => {}
         (None, _) => {
             test.begin(&value["start"], flows, batch);
@@ -96,12 +98,14 @@ impl Test {
                 Some(SocketAddr::new(address.to_canonical(), port))
             };
             let ends = end("local_host", "local_port").zip(end("remote_host", "remote_port"));
+            // A connection without readable ends is left out; its intervals then count as unusable.
             if let (Some(ends), Some(socket)) = (ends, connected["socket"].as_u64()) {
                 let flow = flows.sender(ends, None, batch).flow;
                 self.streams.insert(socket, flow);
             }
         }
         if is_udp {
+            // A test has one protocol, so each flow that its start introduced is UDP.
             for flow in &mut batch.flows {
                 flow.protocol = Protocol::Udp;
             }
@@ -160,6 +164,7 @@ impl Test {
 
 /// Seconds with a fraction, in the microseconds that iperf3 measures.
 fn span(seconds: &Value) -> Option<TimeDelta> {
+    // iperf3 measures whole microseconds: rounding removes the error of the binary fraction.
     let micros = (seconds.as_f64()? * 1e6).round();
     // No test lasts thirty years.
     #[expect(
@@ -172,6 +177,7 @@ fn span(seconds: &Value) -> Option<TimeDelta> {
 }
 
 fn rate_bps(bytes: u64, length: TimeDelta) -> Option<u64> {
+    // A negative or empty interval has no rate. In 64 bits, bytes times 8e9 overflows above 2.3 GB.
     let nanos = u128::try_from(length.as_nanos()).ok()?;
     u64::try_from((u128::from(bytes) * 8_000_000_000).checked_div(nanos)?).ok()
 }

@@ -29,9 +29,11 @@ impl<R: BufRead> Lines<R> {
             return Ok(None);
         }
         if self.buffer.last() != Some(&b'\n') {
+            // The last number of a line without its end may lack digits, so the line is not used.
             if read_bytes < MAX_LINE_BYTES {
                 return Ok(Some(Err(Unusable::CutOff)));
             }
+            // Skipping discards the rest of the line without storing it, so memory stays bounded.
             self.reader.skip_until(b'\n')?;
             return Ok(Some(Err(Unusable::TooLong)));
         }

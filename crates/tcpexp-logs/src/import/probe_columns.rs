@@ -28,6 +28,8 @@ impl Columns {
         Self(
             header
                 .split(',')
+                // An unknown column gets an empty name, so that the columns after it keep their
+                // places.
                 .map(|name| known(name).unwrap_or(""))
                 .collect(),
         )
@@ -90,6 +92,7 @@ pub(super) fn proc_line(text: &str, flows: &mut Flows, batch: &mut Batch) -> Res
     else {
         return Err(Unusable::OtherLayout);
     };
+    // The pattern above also accepts more columns, which no version of the file has.
     if row.len() > 11 {
         return Err(Unusable::OtherLayout);
     }

@@ -31,6 +31,8 @@ pub(super) fn clock_ahead(text: &str) -> Option<TimeDelta> {
     let ahead = Field::new("time", at).time().ok()? - utc;
     Some(match mark.next() {
         None | Some("tai") => {
+            // TAI is 37 s ahead of UTC if the kernel knows the leap seconds, and 0 s if not.
+            // Rounding removes the delay of writing the mark.
             let seconds = (ahead.as_nanos() + SECOND_NS / 2).div_euclid(SECOND_NS);
             TimeDelta::from_nanos(seconds * SECOND_NS)
         }
@@ -75,6 +77,7 @@ impl<'a> Event<'a> {
             // A task's name may contain anything; an event's name ends in a colon.
             let start = text.rfind(name)?;
             let values = text[start + name.len()..].strip_prefix(':')?;
+            // perf prints the event's group, `tcp:`, before its name.
             let before = text[..start].trim_end_matches("tcp:").trim_end();
             let at = before
                 .strip_suffix(':')?
@@ -149,6 +152,7 @@ fn state_set(event: &Event<'_>, flows: &mut Flows, batch: &mut Batch) -> Result<
     let (at, ends) = (event.at()?, event.ends()?);
     let number = event.value("cong_state")?.number()?;
     let state = CongestionState::numbered(number).ok_or(Unusable::Unreadable("cong_state"))?;
+    // The event has no cookie, so it belongs to the latest connection between its endpoints.
     let change = flows.sender(ends, None, batch).set(at, state);
     batch.state_changes.push(change);
     Ok(())

@@ -29,6 +29,7 @@ impl ProbeLog {
             self.columns = Some(Columns::of(text));
             return Ok(LineUse::PassedOver);
         }
+        // A CSV has only rows after its header, so no row is tried as an event or a mark.
         if let Some(columns) = &self.columns {
             columns.row(text, flows, batch)?;
         } else if let Some(ahead) = probe_events::clock_ahead(text) {

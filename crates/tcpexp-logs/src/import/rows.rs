@@ -159,6 +159,7 @@ impl CongestionState {
         match number {
             0 => Some(Self::Open),
             1 => Some(Self::Disorder),
+            // `TCP_CA_CWR`: congestion window reduced.
             2 => Some(Self::WindowReduction),
             3 => Some(Self::Recovery),
             4 => Some(Self::Loss),

@@ -79,9 +79,12 @@ impl Format {
     /// format can use a line.
     pub fn guess(beginning: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(beginning);
+        // Only iperf3 writes JSON. Its parser rejects a document cut short, so it cannot try a
+        // beginning.
         if text.trim_start().starts_with('{') {
             return Some(Self::Iperf3);
         }
+        // Each format loses the last line of the beginning, which is usually cut off.
         let used = |format: Self| {
             let report = import(format, beginning, |_| Ok::<_, Error>(()));
             report.map_or(0, |report| report.used)
@@ -105,6 +108,7 @@ pub fn import<E: From<Error>>(
     log: impl BufRead,
     mut sink: impl FnMut(Batch) -> Result<(), E>,
 ) -> Result<Report, E> {
+    // A used line need not give a row: `ss` prints endpoints and their details on separate lines.
     let mut gave_rows = false;
     let counted = |batch: Batch| {
         gave_rows |= batch.has_rows();
@@ -171,6 +175,7 @@ impl Parser {
         flows: &mut Flows,
         batch: &mut Batch,
     ) -> Result<LineUse, Unusable> {
+        // A trace of the kernel begins with comments, such as `# tracer: nop`.
         if text.trim_start().is_empty() || text.starts_with('#') {
             return Ok(LineUse::PassedOver);
         }

@@ -139,11 +139,13 @@ impl Siftr {
         let mss: u32 = field("mss", layout.mss).number()?;
         let flags: u32 = field("t_flags", layout.flags).number()?;
         let srtt = self.span(field("srtt", layout.srtt), has_hash, self.rtt_scale)?;
+        // The timeout counts whole ticks; only the smoothed round-trip time has a scale.
         let rto = self.span(field("rto", layout.rto), has_hash, Some(1))?;
         let flight = field("inflight", layout.flight).number()?;
         let segments = |bytes: u64| u32::try_from(bytes.checked_div(mss.into())?).ok();
 
         let stream = flows.sender(ends, None, batch);
+        // SIFTR logs no sequence numbers, so `snd_una` and `snd_nxt` stay unknown.
         batch.samples.push(SenderSample {
             smss_bytes: Some(mss).filter(|mss| *mss > 0),
             flight_size_bytes: Some(flight),
@@ -181,6 +183,7 @@ impl Siftr {
 }
 
 fn phase(flags: u32, cwnd: u64, ssthresh: u64) -> Phase {
+    // In fast recovery, the window is a control variable and does not show the phase.
     if flags & FAST_RECOVERY != 0 {
         Phase::FastRecovery
     } else if cwnd < ssthresh {

@@ -38,7 +38,9 @@ impl Ss {
             self.at = Some(at);
             tokens.remove(0);
         }
+        // Details follow their endpoints at once, so any other line in between drops the endpoints.
         let pending = self.pending.take();
+        // The header repeats at each call, and sockets in these states have no sender.
         if matches!(
             tokens.first(),
             None | Some(&("State" | "Recv-Q" | "LISTEN" | "UNCONN" | "TIME-WAIT"))
@@ -50,6 +52,7 @@ impl Ss {
                 (ends, &tokens[behind..])
             }
             Some((ends, _)) => {
+                // Without the option `-O`, `ss` prints the details on the next line.
                 self.pending = Some(ends);
                 return Ok(LineUse::Used);
             }
@@ -72,6 +75,8 @@ fn time(tokens: &[&str]) -> Option<Timestamp> {
     let is_time = match tokens {
         [_] => true,
         [first, ..] if first.contains('.') => true,
+        // The queue sizes are two numbers before an address. A third number, or a state such as
+        // `ESTAB` in second place, makes the first token a time.
         [_, second, third, ..] => !is_number(second) || is_number(third),
         _ => false,
     };
@@ -106,6 +111,8 @@ struct Details<'a>(&'a [&'a str]);
 
 impl<'a> Details<'a> {
     fn find(&self, name: &'static str) -> Option<Field<'a>> {
+        // Values look like `rtt:70.774/0.078` and `rwnd_limited:12ms(6.8%)`. NUL fills the third
+        // place, as no value contains it.
         self.parts(name, ['/', '(', '\0']).map(|[field, _]| field)
     }
 
@@ -145,11 +152,13 @@ fn connection(
     let threshold = details.find("ssthresh").map(Field::number).transpose()?;
     let srtt = details.find("rtt").map(Field::millis).transpose()?;
     let rto = details.find("rto").map(Field::millis).transpose()?;
+    // `retrans:1/78` means 1 retransmitted segment outstanding, and 78 since the start.
     let retrans = details.parts("retrans", ['/'; 3]);
     let (outstanding, total) = match retrans {
         Some([now, total]) => (now.number::<u32>()?, total.number()?),
         None => (0, 0),
     };
+    // `tcp_packets_in_flight` of Linux, in segments: unacked + retrans - (sacked + lost).
     let in_network = i64::from(details.count("unacked")?) + i64::from(outstanding);
     let left = i64::from(details.count("sacked")?) + i64::from(details.count("lost")?);
     let counters = [

@@ -56,6 +56,8 @@ impl Probe {
         SenderSample {
             snd_una: Some(snd_una),
             snd_nxt: Some(snd_nxt),
+            // A malformed row may have `snd_nxt` before `snd_una`: its flight size is unknown, not
+            // wrapped.
             flight_size_bytes: u64::try_from(flight_size).ok(),
             cwnd_segments: Some(self.snd_cwnd),
             ssthresh_segments: ssthresh(self.current_ssthresh, self.snd_cwnd, stream.state()),
@@ -63,6 +65,7 @@ impl Probe {
             recovery_epoch: stream.recovery_epoch(),
             // The kernel reports 0 until the first measurement.
             srtt: self.srtt.filter(|srtt| *srtt > TimeDelta::ZERO),
+            // Negative after the receiver shrinks its window (RFC 9293, section 3.8.6).
             usable_window_bytes: Some(i64::from(self.snd_wnd) - flight_size),
             ..blank(stream, self.at)
         }
@@ -75,7 +78,10 @@ impl Probe {
 /// the larger of the threshold and 3/4 of the window. A value other than 3/4 of the window is
 /// therefore the threshold; a value equal to it is the threshold only during a reduction.
 fn ssthresh(current: u32, cwnd: u32, state: Option<CongestionState>) -> Option<u32> {
+    // The shifts of `tcp_current_ssthresh`: they round down separately, so `cwnd * 3 / 4` may
+    // differ.
     let is_replaced = current == (cwnd >> 1) + (cwnd >> 2);
+    // The states of `tcp_in_cwnd_reduction`, which do not include `Loss`.
     let is_exact = matches!(
         state,
         Some(CongestionState::WindowReduction | CongestionState::Recovery)

@@ -70,6 +70,7 @@ pub(super) fn line(text: &str, flows: &mut Flows, batch: &mut Batch) -> Result<(
     );
 
     let stream = flows.unnamed(batch);
+    // The sample below has the epoch of the state that this poll observes.
     batch.state_changes.extend(stream.observe(at, state));
     batch.samples.push(SenderSample {
         pipe_segments: u32::try_from(pipe).ok(),
@@ -77,6 +78,7 @@ pub(super) fn line(text: &str, flows: &mut Flows, batch: &mut Batch) -> Result<(
         ssthresh_segments: finite(snd_ssthresh),
         phase: phase(snd_ssthresh, snd_cwnd, Some(state)),
         recovery_epoch: stream.recovery_epoch(),
+        // The kernel reports 0 until the first measurement.
         srtt: Some(rtt).filter(|rtt| *rtt > TimeDelta::ZERO),
         rto: Some(rto),
         ..blank(stream, at)

@@ -72,6 +72,7 @@ impl Web10g {
             Ok(SocketAddr::new(address.to_canonical(), port))
         };
         let ends = (end("LocalAddress", 3)?, end("RemAddress", 5)?);
+        // The window is the one variable that each row must have; releases differ in the others.
         let cwnd_bytes: u64 = self
             .find("CurCwnd", row)?
             .ok_or(Unusable::Missing("CurCwnd"))?
@@ -110,6 +111,7 @@ impl Web10g {
     fn find<'a>(&self, name: &'static str, row: &[&'a str]) -> Result<Option<Field<'a>>, Unusable> {
         let place = match &self.header {
             Some(header) => header.iter().position(|known| known == name),
+            // Index 108 is column 109, as `COLUMNS` counts from 1.
             None if name == SND_NXT => Some(108),
             None => COLUMNS
                 .into_iter()

@@ -63,7 +63,11 @@ impl CauseScore {
             segments,
         } in &reconstructed.retransmitted
         {
+            // The offset is added to times of the truth, so it is subtracted from the
+            // reconstruction's.
             let at = *at - clock_offset;
+            // After its last row, the log has no epochs, and each retransmission would count as a
+            // probe.
             if at <= last {
                 let true_class = class_at(&truth.epochs, at);
                 *score.segments.entry((true_class, *class)).or_default() += segments;
@@ -75,6 +79,7 @@ impl CauseScore {
 
 /// Returns the class of a retransmission at `at` by a sender with these epochs.
 fn class_at(epochs: &[Epoch], at: Timestamp) -> CauseClass {
+    // The start is inclusive: the kernel sets the state before it retransmits.
     let begun = epochs.partition_point(|epoch| epoch.began <= at);
     let running = epochs[..begun]
         .last()
@@ -82,6 +87,7 @@ fn class_at(epochs: &[Epoch], at: Timestamp) -> CauseClass {
     match running.and_then(|epoch| epoch.kind) {
         Some(Phase::FastRecovery) => CauseClass::Fast,
         Some(Phase::LossRecovery) => CauseClass::Timeout,
+        // In `Open` and `CWR`, Linux retransmits for loss probes only (`tcp_schedule_loss_probe`).
         _ => CauseClass::Probe,
     }
 }

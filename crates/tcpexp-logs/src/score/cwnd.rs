@@ -59,6 +59,7 @@ impl CwndScore {
             let Some(truth) = pair.truth.cwnd_segments.map(f64::from) else {
                 continue;
             };
+            // A row without a partner counts as a true value without an estimate.
             let windows = pair.estimate.map(Windows::of).unwrap_or_default();
             all.add(windows, truth);
             let Some(source) = pair.estimate.map(|estimate| estimate.cwnd_source) else {

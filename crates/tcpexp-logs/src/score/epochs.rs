@@ -59,10 +59,13 @@ impl EpochScore {
         tolerance: TimeDelta,
     ) -> Self {
         let truth_is_complete = truth.epochs_complete;
+        // A log without congestion states has no epochs, so each epoch found would look wrong.
         if !truth_is_complete {
             return Self::default();
         }
         let found = common(reconstructed, truth, clock_offset, tolerance);
+        // `clock_offset` leads from the clock of the truth to the clock of the reconstruction, its
+        // negative back.
         let truth = common(truth, reconstructed, -clock_offset, tolerance);
         let pairs = pairs(found, truth, clock_offset, tolerance);
         let mut score = Self {
@@ -76,6 +79,7 @@ impl EpochScore {
         let mut ssthresh = [ErrorSum::default(); 2];
         for (number, theirs) in truth.iter().enumerate() {
             let ours = pairs.get(&number).map(|found_number| &found[*found_number]);
+            // An epoch without a partner counts as a threshold without an estimate.
             if let Some(threshold) = theirs.ssthresh_segments {
                 let after_timeout = theirs.kind == Some(Phase::LossRecovery);
                 let estimate = ours.and_then(|ours| ours.ssthresh_segments).map(f64::from);
@@ -108,6 +112,7 @@ fn common<'a>(
     tolerance: TimeDelta,
 ) -> &'a [Epoch] {
     let epochs = &record.epochs[..];
+    // Without rows, the time that the other side covers is unknown, and all epochs count.
     let ([first, .., last] | [first @ last]) = &other.samples[..] else {
         return epochs;
     };
@@ -141,6 +146,7 @@ fn pairs(
             candidates.push(((ours.began - at).abs(), number, first + place));
         }
     }
+    // The distance decides first. The indices make the order of equal distances unique.
     candidates.sort_unstable();
     let mut pairs = HashMap::new();
     let mut is_taken = vec![false; found.len()];

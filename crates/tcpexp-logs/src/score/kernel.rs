@@ -104,9 +104,12 @@ impl Senders {
         let Some(place) = self.places.get(&None).copied() else {
             return;
         };
+        // With one named sender, the owner of the unnamed rows is certain; with several, it is not.
         if self.senders.len() != 2 {
             return;
         }
+        // The named sender is then the only element. `places` is outdated, but no sender is looked
+        // up again.
         let unnamed = self.senders.swap_remove(place);
         self.senders[0].absorb(unnamed);
     }
@@ -124,6 +127,7 @@ impl LoggedSender {
     }
 
     fn finish(mut self) -> NamedRecord {
+        // The logs of a host were appended one after another, but cover the same time.
         self.record.samples.sort_by_key(|row| row.at);
         self.states.sort_by_key(|change| change.at);
         self.record.totals.sort_by_key(|totals| totals.at);
@@ -176,6 +180,7 @@ fn from_states(states: &[StateChange]) -> Vec<Epoch> {
         }
         current = Some(change.state);
         if let Some(epoch) = epochs.last_mut() {
+            // A later change, such as from Disorder to Open, does not move the end of the epoch.
             epoch.ended = epoch.ended.or(Some(change.at));
         }
         if change.state.is_reducing() {
@@ -200,6 +205,8 @@ const fn kind(state: CongestionState) -> Option<Phase> {
 }
 
 fn threshold_after(samples: &[SenderSample], epoch: &Epoch, next: Option<Epoch>) -> Option<u32> {
+    // A row of `tcp_probe` precedes the processing of its ACK, so the row at the start of an epoch
+    // still has the old threshold.
     let begin = samples.partition_point(|row| row.at <= epoch.began);
     let end = next.map_or(samples.len(), |next| {
         samples.partition_point(|row| row.at <= next.began)

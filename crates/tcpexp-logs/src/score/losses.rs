@@ -41,6 +41,7 @@ impl LossScore {
         for dropped in drops {
             *times.entry(dropped.seq.0).or_default() += 1;
         }
+        // A super-packet becomes an unknown number of packets, so it may hold any number of drops.
         let mut held = Copies::of(sent, |_| u64::MAX);
         let mut lost = Copies::of(sent, |sent| sent.lost_packets);
         let mut score = Self {
@@ -50,6 +51,7 @@ impl LossScore {
         for (seq, times) in times {
             let truth = held.take(seq, times);
             score.truth += truth;
+            // Only a drop of a captured packet can match a loss, so `truth` is the limit.
             score.matched += lost.take(seq, truth);
         }
         score
@@ -106,6 +108,7 @@ impl Copies {
         let mut taken = 0;
         for (start, same) in near {
             for (bytes, left) in same {
+                // The range ends at `seq`, so the difference does not underflow.
                 if taken < most && *left > 0 && seq - start < *bytes {
                     *left -= 1;
                     taken += 1;

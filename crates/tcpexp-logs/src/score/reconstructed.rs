@@ -109,6 +109,7 @@ impl Sender {
 /// Returns the number of segments in a retransmission: a captured packet may hold several.
 fn segments(retransmitted: &Retransmission, smss_bytes: Option<u32>) -> u64 {
     let bytes = u64::try_from(retransmitted.end.since(retransmitted.start)).unwrap_or(0);
+    // Without a known segment size, a packet counts as one segment.
     smss_bytes.map_or(1, |smss| bytes.div_ceil(u64::from(smss.max(1))))
 }
 

@@ -82,6 +82,8 @@ impl Totals {
             }
             if let Some(before) = before {
                 let interval = row.at - before.at;
+                // A row precedes the processing of its ACK, so its `snd_una` is the state after the
+                // ACK before.
                 let was_outstanding = before.snd_nxt > row.snd_una;
                 let rtt = || measured_rtt(row, samples.get(number + 1)?);
                 busy += if was_outstanding {
@@ -113,6 +115,7 @@ impl Totals {
         let Some(next) = totals.get(next) else {
             return Some(*last);
         };
+        // In 64 bits, the product of two spans in nanoseconds overflows from 3 s each.
         let nanos = |span: TimeDelta| i128::from(span.as_nanos());
         // `whole` is not zero: `partition_point` puts the next totals after `at`, the last at or
         // before it.
@@ -124,6 +127,7 @@ impl Totals {
         };
         Some(Self {
             at,
+            // A count is not interpolated: it changes only at a retransmission.
             retransmitted_segments: last.retransmitted_segments,
             busy: run_on(|totals| totals.busy),
             receiver_limited: run_on(|totals| totals.receiver_limited),

@@ -125,6 +125,7 @@ impl CauseScore {
             self.accuracy(),
         );
         rows.push(accuracy);
+        // `Spurious` is missing, as no kernel state shows it and so it is never the true class.
         for (truth, metric) in [
             (CauseClass::Fast, "fast_retransmission_ratio"),
             (CauseClass::Timeout, "timeout_retransmission_ratio"),
@@ -134,6 +135,7 @@ impl CauseScore {
             for found in CauseClass::ALL {
                 let part = self.segments(truth, found);
                 if part > 0 {
+                    // `part` is positive and a part of `whole`, so the divisor is not zero.
                     let share = Some(part as f64 / whole as f64);
                     rows.push(ScoreRow::new(metric, found.name(), part, whole, share));
                 }

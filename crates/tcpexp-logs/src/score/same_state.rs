@@ -58,6 +58,8 @@ fn nearest<'a>(
     at: Timestamp,
     tolerance: TimeDelta,
 ) -> Option<&'a SenderSample> {
+    // The candidates are the last row before `at` and the first row from `at` on. `min_by_key`
+    // returns the first minimum, here the earlier row.
     let later = rows.partition_point(|row| row.at < at);
     let nearest = rows[later.saturating_sub(1)..]
         .iter()
@@ -87,6 +89,7 @@ pub(super) fn lag(
         .iter()
         .filter_map(|row| Some((wire(row)?, row.at)))
     {
+        // Sequence numbers that occur twice do not identify a row.
         ours.entry(place)
             .and_modify(|only| *only = None)
             .or_insert(Some(at));

@@ -109,6 +109,7 @@ impl Share {
 impl Score {
     /// Compares the reconstruction of a sender with its kernel's log.
     pub fn of(reconstructed: &SenderRecord, truth: &SenderRecord, options: Options) -> Self {
+        // Rows without sequence numbers come from polls, and are compared by time.
         let (acks, polls): (Vec<_>, Vec<_>) =
             truth.samples.iter().partition(|row| wire(row).is_some());
         let lag = lag(&reconstructed.samples, &acks, options.clock_offset);
@@ -128,6 +129,7 @@ impl Score {
             TimeDelta::from_nanos(srtt.as_nanos() / 4).max(EPOCH_TOLERANCE)
         });
         let theirs = truth.totals.last();
+        // The capture may continue after the log, so its totals are read where the log ends.
         let ours = theirs.and_then(|theirs| {
             let until = theirs.at + options.clock_offset;
             Totals::at(&reconstructed.totals, until)

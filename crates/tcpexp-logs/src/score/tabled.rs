@@ -48,6 +48,7 @@ pub fn tabled_records(
             .iter()
             .any(|sample| sample.cwnd_source != CwndSource::Measured);
         if is_reconstructed {
+            // `at_acks` gets no retransmissions and counts 0, but their number is unknown.
             let unknown = |totals| Totals {
                 retransmitted_segments: None,
                 ..totals
@@ -70,6 +71,8 @@ fn state_changes(samples: &[SenderSample]) -> Vec<StateChange> {
     for sample in samples {
         let logged = sample.recovery_epoch.zip(sample.phase.and_then(state));
         if logged != current {
+            // A row precedes the processing of its ACK, so the ACK of the row before caused the
+            // change.
             let answered = before.map_or(sample.at, |before| before.at);
             let set = |at, state| StateChange {
                 at,
@@ -77,10 +80,13 @@ fn state_changes(samples: &[SenderSample]) -> Vec<StateChange> {
                 direction: sample.direction,
                 state,
             };
+            // Without a state in between, two epochs of the same kind would be one epoch.
             if current.is_some() {
                 changes.push(set(answered, CongestionState::Open));
             }
             if let Some((_, state)) = logged {
+                // No ACK starts a timeout. Its first row usually has the ACK of the retransmission,
+                // one round trip later.
                 let is_timeout = state == CongestionState::Loss;
                 let expired = sample
                     .srtt
