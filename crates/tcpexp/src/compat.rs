@@ -34,6 +34,7 @@ pub fn spp_pairs(
     });
     for (point, recording) in [(Point::Src, src), (Point::Dst, dst)] {
         let mut observed = 0_u64;
+        // SPP reads records in file order, so they come without the sorting of a walk.
         recording.each_record(|record| {
             if let (Ok(at), Ok(ip)) = (
                 record.at,

@@ -41,6 +41,7 @@ pub fn cwnd<E: From<Error> + Send>(
     );
     let (mut at_src, mut src_info) = src_survey?;
     let mut surveyed_dst = dst_survey?;
+    // The replay compares retransmissions with the fates, so the fates are learned first.
     if let (Some(dst), Some((at_dst, _))) = (dst, &mut surveyed_dst) {
         let [of_src, of_dst] = fates(src, dst, tunnels)?;
         at_src.learn(of_src);
@@ -48,8 +49,10 @@ pub fn cwnd<E: From<Error> + Send>(
     }
     let at_dst = surveyed_dst.as_ref().map(|(hindsight, _)| hindsight);
     let [from_src, from_dst] = choose(&at_src, at_dst);
+    // The survey does not report flows that ended early, so the count comes from the replay.
     src_info.flows_shed = replay(src, tunnels, &at_src, options, &from_src, &mut sink)?.flows_shed;
     if let (Some(dst), Some(at_dst)) = (dst, at_dst)
+        // If no sender comes from the second capture, its last pass is unnecessary.
         && !from_dst.is_empty()
     {
         replay(dst, tunnels, at_dst, options, &from_dst, &mut sink)?;
@@ -86,6 +89,7 @@ impl Captured {
                 ends: (initiator, responder),
             })
             .collect();
+        // `Hindsight::flows` has no fixed order, but partners are paired by order of appearance.
         all.sort_by_key(|captured| captured.flow);
         all
     }
@@ -125,6 +129,7 @@ fn choose(at_src: &Hindsight, at_dst: Option<&Hindsight>) -> [Chosen; 2] {
     let Some(at_dst) = at_dst else {
         return [from_src, from_dst];
     };
+    // `pop` takes the last element, so the lists are reversed to begin with the first flow.
     for list in partners.values_mut() {
         list.reverse();
     }
@@ -146,6 +151,8 @@ fn choose(at_src: &Hindsight, at_dst: Option<&Hindsight>) -> [Chosen; 2] {
             if let Some(partner) = partner {
                 let is_better = at_dst.position(captured.flow, direction) == Some(Position::Sender)
                     && at_src.position(partner.flow, labelled_direction) != Some(Position::Sender);
+                // The second capture replaces the first where only the second was taken at the
+                // sender, or where the first has no data of the sender.
                 if !is_better && at_src.has_sender(partner.flow, labelled_direction) {
                     continue;
                 }

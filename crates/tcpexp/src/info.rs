@@ -122,6 +122,7 @@ impl CaptureInfo {
         let types: BTreeSet<u16> = self
             .interfaces
             .iter()
+            // Several interfaces may share a link type, so a set names each type once.
             .map(|interface| interface.link_type)
             .filter(|&link_type| !LinkType(link_type).is_supported())
             .collect();

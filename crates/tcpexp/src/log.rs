@@ -41,6 +41,8 @@ impl LogFile {
             source,
         };
         let file = File::open(path).map_err(named)?;
+        // Opening a directory succeeds on Unix and only the first read fails, so the kind is
+        // checked.
         if file.metadata().map_err(named)?.is_dir() {
             return Err(named(io::ErrorKind::IsADirectory.into()));
         }
@@ -48,6 +50,7 @@ impl LogFile {
     }
 
     fn new(name: PathBuf, input: impl BufRead + Send + 'static) -> Result<Self, Error> {
+        // `reader` hides the type that notices the end, so both share the flag.
         let breaks_off = Arc::new(AtomicBool::new(false));
         match decompressed(input) {
             Ok(input) => Ok(Self {
@@ -79,6 +82,7 @@ impl LogFile {
         })?;
         let format = Format::guess(&beginning);
         let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+        // Standard input cannot be rewound, so the bytes of the beginning go in front of the rest.
         self.reader = Box::new(io::Cursor::new(beginning).chain(rest));
         format.ok_or_else(|| Error::UnknownLog {
             path: self.name.clone(),
@@ -106,6 +110,7 @@ impl LogFile {
                 return Ok(());
             }
             number += 1;
+            // Bytes that are not UTF-8 must not end the reading of the whole log.
             each(&String::from_utf8_lossy(&line))?;
         }
     }

@@ -45,6 +45,8 @@ pub fn loss_score(
             let Some(record) = packet.sent_record else {
                 continue;
             };
+            // A delivered packet gets an entry with 0, because drops count for captured packets
+            // only.
             let lost = lost.entry(record).or_default();
             if packet.fate == Fate::Lost {
                 *lost += packet.packets;
@@ -52,6 +54,7 @@ pub fn loss_score(
         }
     })?;
     let mut sent = Vec::with_capacity(lost.len());
+    // Fates have record numbers but no sequence numbers, which this pass adds.
     src.walk_once(tunnels)?.show(usize::MAX, |sighted| {
         if let Transport::Tcp(tcp) = &sighted.packet.transport
             && let Some(lost_packets) = lost.get(&sighted.record)

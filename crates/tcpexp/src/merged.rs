@@ -76,6 +76,8 @@ impl<'a> Head<'a> {
             ..
         }) = self.capture.next_record()
         {
+            // An outlier keeps its time, so that a pass over the merged file recognises the outlier
+            // again.
             let (Ok(time) | Err(NoTime::Outlier(time))) = at else {
                 continue;
             };
@@ -98,6 +100,8 @@ impl<'a> Head<'a> {
 fn write(heads: &mut [Head<'_>], out: impl Write) -> io::Result<()> {
     let mut writer = PcapngWriter::new(out)?;
     loop {
+        // A linear search is enough, as one side has few captures. Of equal times, the first
+        // capture wins.
         let earliest = heads
             .iter_mut()
             .filter(|head| head.next.is_some())

@@ -119,6 +119,7 @@ impl Window {
             if place == 0 || !self.is_set_back(place) {
                 return Some(place);
             }
+            // The records before the step may contain an earlier step.
             end = place;
         }
     }

@@ -45,12 +45,14 @@ pub fn remove_leftovers(folder: &Path) {
             continue;
         };
         let path = entry.path();
+        // tcpexp creates files and directories only. A link could lead to data of somebody else.
         if !kind.is_file() && !kind.is_dir() {
             continue;
         }
         let Ok(file) = File::open(&path) else {
             continue;
         };
+        // Its writer may still run: the writer holds the lock, or the file system has no locks.
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             continue;
         }

@@ -109,6 +109,8 @@ impl Recording {
             Source::Path => std::fs::metadata(&self.name),
             Source::Spooled(file) => file.metadata(),
         };
+        // The length serves progress bars only; if the file vanished, the next pass reports the
+        // error.
         metadata.map_or(0, |metadata| metadata.len())
     }
 
@@ -154,6 +156,8 @@ impl Recording {
         let out_of_order = self.out_of_order()?;
         let mut walk = Walk::new(self.capture()?, tunnels, self.progress());
         walk.out_of_order = Some(out_of_order);
+        // A later pass sorts from its first record, because a late record looks like a
+        // retransmission.
         if out_of_order.load(Ordering::Relaxed) {
             walk.window = Some(Window::default());
         }
@@ -178,6 +182,7 @@ impl Recording {
         if let Some(known) = self.out_of_order.get() {
             return Ok(known);
         }
+        // `get_or_init` cannot return an error, so the probe runs before it.
         let found = begins_out_of_order(self.capture()?);
         Ok(self.out_of_order.get_or_init(|| AtomicBool::new(found)))
     }
@@ -195,6 +200,8 @@ impl Recording {
             path: self.name.clone(),
             source,
         })?;
+        // A spooled file has no other writer, so it may be mapped. `streamed` requires
+        // `from_reader`, which does not map.
         let capture = match self.source {
             Source::Spooled(_) => Capture::from_file(file),
             Source::Path | Source::Mapped(_) => Capture::from_reader(file),

@@ -44,6 +44,8 @@ pub fn rtt<E: From<Error> + Send>(
         captures: CaptureInfo::of_both([&src_walk, &dst_walk], totals.flows_shed),
         identification,
         common_packets,
+        // The smallest delays of all packets bound the offset, and they are known after the last
+        // pass.
         clock: clock.settled(totals.least_owd, options.spp.symmetric),
         totals,
     })
@@ -64,6 +66,7 @@ pub(crate) fn align(
 }
 
 fn survey(recording: &Recording, tunnels: Tunnels) -> Result<Survey, Error> {
+    // Another pass follows, so this pass does not release its pages.
     let mut walk = recording.walk(tunnels)?;
     let mut survey = Survey::default();
     walk.show(usize::MAX, |sighted| survey.observe(sighted));

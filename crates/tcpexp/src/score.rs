@@ -28,6 +28,7 @@ pub fn sender_table(path: &Path) -> Result<Option<Vec<SenderSampleRow>>, Error> 
         path: path.to_owned(),
         source,
     };
+    // Recognising a table in a pipe would take the first bytes away from the reader of the log.
     if !std::fs::metadata(path).map_err(named)?.is_file() {
         return Ok(None);
     }
@@ -75,6 +76,7 @@ pub fn tabled_senders(rows: &[SenderSampleRow]) -> Vec<NamedRecord> {
 /// `format` applies to all logs. If it is `None`, each log's format is recognised from the start of
 /// the file.
 pub fn logged_senders(paths: &[PathBuf], format: Option<Format>) -> Result<Truth, Error> {
+    // Several files are logs of one host. A table stands alone, because it has all senders.
     if let [path] = paths
         && path.as_os_str() != "-"
         && let Some(rows) = sender_table(path)?
@@ -92,6 +94,7 @@ pub fn logged_senders(paths: &[PathBuf], format: Option<Format>) -> Result<Truth
             None => log.guess()?,
         };
         let name = log.name().to_owned();
+        // `kernel_records` takes one batch with all rows of a log.
         let mut whole = Batch::default();
         let report = log.read(format, |batch| {
             whole.flows.extend(batch.flows);

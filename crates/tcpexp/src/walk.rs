@@ -169,6 +169,7 @@ impl Packets for Walk<'_> {
                     });
                     shown += 1;
                 }
+                // The late record itself has been shown: sorting begins with the record after it.
                 if is_late {
                     self.sort_from_here();
                 }
@@ -190,6 +191,8 @@ impl Walk<'_> {
     /// Sorts the rest of this pass, and the whole of later passes.
     #[cold]
     fn sort_from_here(&mut self) {
+        // With a window, a record is late only after a clock step, or if it comes too late for the
+        // window.
         if let Some(out_of_order) = self.out_of_order
             && self.window.is_none()
         {
@@ -215,6 +218,8 @@ impl Walk<'_> {
             self.wire_bytes += u64::from(record.wire_bytes);
             match record.at {
                 Ok(at) => window.push(number, at, &record),
+                // A record without a time has no place in the order, so it is counted and not
+                // sorted.
                 Err(why) => self.tally.observe(&Err::<(), _>(skipped(why))),
             }
         }

@@ -43,10 +43,13 @@ pub(super) fn measure(
     bins: Option<QueueBins>,
     tables: &mut Tables,
 ) -> Result<Between, Error> {
+    // A walk reads its capture once, so each of the two passes needs new walks.
     let walks = || Ok::<_, Error>((src.walk_once(tunnels)?, dst.walk_once(tunnels)?));
     let (mut src_walk, mut dst_walk) = walks()?;
     let mut first = path::first_pass(&mut src_walk, &mut dst_walk, alignment.clone(), options);
+    // A pcapng file usually has its drop counters at the end, so they are known after a pass.
     first.add_dropped([&src_walk, &dst_walk].map(|walk| CaptureInfo::of(walk).dropped()));
+    // The bound on the offset needs the smallest delays, which the first pass has found.
     let clock = alignment.clock.settled(first.least_owd, options.symmetric);
     let mut rows = Rows {
         dst_clock: clock.clone(),
@@ -66,6 +69,7 @@ pub(super) fn measure(
         options,
         |batch| rows.take(batch),
     )?;
+    // After the last packet, no open bin can grow.
     if let Some(bins) = rows.bins {
         bins.finish(&mut rows.tables.queue)?;
     }
@@ -99,6 +103,7 @@ struct Rows<'a> {
 impl Rows<'_> {
     fn take(&mut self, batch: PathBatch) -> Result<(), Error> {
         collect(&mut self.fates, &batch);
+        // Samples and packets of a batch look up the names of its flows, so the flows come first.
         for flow in &batch.flows {
             self.names.pair(flow);
         }
@@ -118,6 +123,7 @@ impl Rows<'_> {
         let Some(flow) = self.names.of_pair(sample.flow) else {
             return Ok(());
         };
+        // Two captures of one point, or two copies of one file, give no round trip that takes time.
         self.took_time |= sample.rtt != TimeDelta::ZERO;
         let at = match sample.reference {
             Point::Src => sample.time,
@@ -131,6 +137,7 @@ impl Rows<'_> {
     }
 
     fn packet(&mut self, packet: PathPacket) -> Result<(), Error> {
+        // A packet that the upstream capture missed has no departure time to sort its row by.
         let (Some(flow), Some(at)) = (self.names.of_pair(packet.flow), packet.sent_at) else {
             return Ok(());
         };

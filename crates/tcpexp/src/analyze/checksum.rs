@@ -17,6 +17,7 @@ pub(super) fn of(mut input: impl Read) -> io::Result<(u64, String)> {
                 hash.update(&buffer[..read]);
                 bytes += read as u64;
             }
+            // A signal may interrupt a read before its first byte: the read is repeated.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

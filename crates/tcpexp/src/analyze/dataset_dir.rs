@@ -34,6 +34,8 @@ impl DatasetDir {
             Ok(found) if !found.is_dir() => {
                 return Err(cannot(io::ErrorKind::NotADirectory.into()));
             }
+            // Finishing removes what is there, so only a dataset or an empty directory may be
+            // there.
             Ok(_) if !is_replaceable(path).map_err(cannot)? => {
                 return Err(Error::NotOurs {
                     path: path.to_owned(),

@@ -72,6 +72,7 @@ impl Flows<'_> {
         let flow = &known.flow;
         let path = self.paths.get(&flow.flow);
         let path_direction = path.and_then(|path| path.path_direction(direction));
+        // The upstream capture shows what the sender sent. A flow in one capture leaves no choice.
         let first = path_direction.map_or(Point::Src, PathDirection::upstream);
         let capture = match known.at[first.index()] {
             Some(_) => first,

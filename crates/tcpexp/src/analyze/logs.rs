@@ -101,6 +101,8 @@ impl<'a> Logs<'a> {
                     Direction::Forward => connection.initiator,
                     Direction::Reverse => connection.responder,
                 };
+                // Either end may have the log, and a capture that began late may swap initiator and
+                // responder.
                 let key = unordered(connection.initiator, connection.responder);
                 let flow = || (Arc::clone(&local.flow), forward_from);
                 // Of several flows on the same ports, the first one counts.
@@ -119,6 +121,7 @@ impl<'a> Logs<'a> {
         for log in logs {
             match self.one(log) {
                 Ok(read) => self.outcome.read.push(read),
+                // A dataset that cannot be written is an error, whichever log is being read.
                 Err(error @ (Error::Write { .. } | Error::Encode { .. })) => return Err(error),
                 Err(error) if log.is_optional => {
                     let reason = super::warnings::chain(&error);
@@ -137,6 +140,8 @@ impl<'a> Logs<'a> {
             path: log.path.clone(),
             source,
         };
+        // The checksum covers the stored bytes, but `LogFile` decompresses them, so the file is
+        // read twice.
         let (bytes, sha256) = File::open(&log.path)
             .and_then(checksum::of)
             .map_err(opened)?;
@@ -207,6 +212,7 @@ impl<'a> Logs<'a> {
             *input.not_used.entry(reason).or_default() += 1;
             Ok(())
         })?;
+        // A log without a usable line is most likely a log of another kind.
         if input.used == 0 {
             return Err(Error::Nothing {
                 path: log.path.clone(),
@@ -251,6 +257,8 @@ impl<'a> Logs<'a> {
         for flow in &batch.flows {
             flows.insert(flow.flow, self.known(flow));
         }
+        // A log counts directions from its own first local end, the dataset from the flow's
+        // initiator.
         let whose = |flow: FlowId, direction: Direction| match flows.get(&flow) {
             Some(Some((known, true))) => (Some(Arc::clone(known)), direction.opposite()),
             Some(Some((known, false))) => (Some(Arc::clone(known)), direction),

@@ -227,6 +227,7 @@ impl Manifest {
 impl CaptureInput {
     pub(super) fn new(point: &str, file: Checked, info: &CaptureInfo, too_late: u64) -> Self {
         let skipped = info.tally.skipped();
+        // Without a counter, as in pcap, the number of drops is unknown and not 0.
         let dropped = info
             .interfaces
             .iter()

@@ -14,6 +14,7 @@ pub(super) const KIND: &str = "tcpexp dataset";
 
 /// True if `path` is the manifest of a dataset, of any version.
 pub(super) fn is_manifest(path: &Path) -> bool {
+    // Other fields differ between versions, so only `kind` is read.
     #[derive(Deserialize)]
     struct Kind {
         kind: String,

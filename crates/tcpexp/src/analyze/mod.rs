@@ -83,6 +83,7 @@ pub fn analyze(
         origin,
     };
     let mut manifest = run.measure(&mut tables)?;
+    // The manifest has the rows and bytes of each table, so it comes after them.
     manifest.set_tables(&tables.finish()?);
     manifest.write(&out)?;
     out.finish()?;
@@ -107,25 +108,31 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn measure(&self, tables: &mut Tables) -> Result<Manifest, Error> {
+        // The checksum and the survey would move the one file position that spooled input has.
         let shares_its_place = |capture: &Recording| !capture.can_be_read_twice_at_once();
         let (checked, surveyed) = if self.captures().into_iter().flatten().any(shares_its_place) {
             (self.check(), self.survey())
         } else {
+            // A checksum is slower than any analysis (`guide::rejected`), so the two run at the
+            // same time.
             rayon::join(|| self.check(), || self.survey())
         };
         let ([mut src, mut dst], checked) = (surveyed?, checked?);
         let mut names = Names::new(TrafficNames::new(&self.options.traffic));
         let mut compared = None;
+        // The replay needs the flow numbers, the clock and the fates of this comparison.
         if let (Some(dst), Some(to)) = (&mut dst, self.inputs.dst)
             && let Some(src) = &mut src
         {
             let samples = [&mut src.sample, &mut dst.sample].map(std::mem::take);
             let (mut between, by) = self.compare(samples, to, &mut names, tables)?;
+            // With the fates, the replay separates repairs of a loss from spurious retransmissions.
             let [of_src, of_dst] = std::mem::take(&mut between.fates);
             src.hindsight.learn(of_src);
             dst.hindsight.learn(of_dst);
             compared = Some((between, by));
         }
+        // The source comes first in `Point::BOTH`: its flows keep their numbers.
         for (point, capture) in Point::BOTH.into_iter().zip([&src, &dst]) {
             if let Some(capture) = capture {
                 names.rest(point, &capture.connections);
@@ -135,6 +142,7 @@ impl Run<'_> {
         let captures = [src.as_ref(), dst.as_ref()];
         let (senders, too_late) = self.replay(captures, between, &names, tables)?;
         let no_paths = std::collections::HashMap::default();
+        // Each row has the summary of its sender, so the replay comes before this table.
         Flows {
             names: &names,
             captures,
@@ -255,6 +263,7 @@ impl Run<'_> {
             let clock = between
                 .filter(|_| point == Point::Dst)
                 .map(|between| &between.clock);
+            // The bins of both captures start at the same moments, each on its own clock.
             let moved = clock.map_or(TimeDelta::ZERO, |clock| clock.offset().middle);
             let sender = match between {
                 Some(_) => SenderOptions {
@@ -277,6 +286,7 @@ impl Run<'_> {
                 },
                 bins_moved: moved,
                 chosen: &chosen[point.index()],
+                // With two captures, packet pairs give the round-trip times.
                 has_round_trips: between.is_none(),
                 at_source: &|at| clock.map_or(at, |clock| at_source(clock, at)),
             };

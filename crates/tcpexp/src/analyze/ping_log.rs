@@ -11,6 +11,7 @@ pub(super) fn answer(line: &str) -> Option<LogSample> {
         let (_, value) = rest.split_once(name)?;
         value.split_whitespace().next()
     };
+    // Another unit would give a wrong time, so only milliseconds are accepted.
     let is_in_ms = rest.trim_end().ends_with(" ms");
     Some(LogSample::Echo {
         at: Timestamp::from_nanos(scaled(at, 9)?),
@@ -22,10 +23,12 @@ pub(super) fn answer(line: &str) -> Option<LogSample> {
 /// Returns a decimal number times 10^`zeros`; truncates further decimals.
 fn scaled(text: &str, zeros: usize) -> Option<i64> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    // `parse` alone accepts a sign.
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !is_digits(whole) || !is_digits(decimals) {
         return None;
     }
+    // Zeros are appended as text, because a float would round nanoseconds since 1970.
     let decimals: String = decimals
         .chars()
         .chain(std::iter::repeat('0'))

@@ -47,6 +47,7 @@ impl QueueBins {
         packet: &PathPacket,
         queue: &mut Table<QueueRow>,
     ) -> Result<(), Error> {
+        // No delay is known across a clock step.
         let (Some(at), Some(delay)) = (packet.sent_at, packet.queueing_delay) else {
             return Ok(());
         };
@@ -56,6 +57,7 @@ impl QueueBins {
             return Ok(());
         }
         self.open.insert(key, Bin::of(delay));
+        // A packet that left before this limit and arrives later counts as lost and enters no bin.
         let over = self.number(at - self.longest);
         while let Some(first) = self.open.first_entry()
             && first.key().0 < over
@@ -74,6 +76,7 @@ impl QueueBins {
     }
 
     fn number(&self, at: Timestamp) -> i64 {
+        // Euclidean division gives packets before the origin negative numbers instead of bin 0.
         (at - self.origin)
             .as_nanos()
             .div_euclid(self.width.as_nanos())
@@ -88,6 +91,7 @@ impl QueueBins {
                 width: self.width,
                 packets: bin.packets,
                 min: bin.min,
+                // The mean lies between two delays of 64 bits, so the conversion does not fail.
                 mean: TimeDelta::from_nanos(i64::try_from(mean).unwrap_or(i64::MAX)),
                 max: bin.max,
             },

@@ -23,6 +23,7 @@ pub(super) fn states(line: &str) -> Option<Vec<(Timestamp, QueueState)>> {
     let some = |text: String| (!text.is_empty()).then(|| text.into());
     let state = |queue: Qdisc| QueueState {
         ecn_marks: queue.marks(),
+        // `tc qdisc show dev NAME` leaves the device out of its output, so the line names it.
         interface: queue.dev.or_else(|| interface.clone()).map(Into::into),
         kind: some(queue.kind),
         handle: some(queue.handle),

@@ -70,6 +70,8 @@ impl Replay<'_> {
         let mut counter = ThroughputCounter::new(self.throughput);
         let mut outcome = Ok(());
         let mut packets = Tee::new(&mut walk, |sighted| {
+            // `Tee` takes no result from this closure, so the first error waits for the end of the
+            // pass.
             if outcome.is_ok() {
                 outcome = counter.take(sighted, &mut |row| self.bin(&row, throughput));
             }
@@ -88,6 +90,7 @@ impl Replay<'_> {
         )?;
         outcome?;
         let totals = counter.end(&mut |row| self.bin(&row, throughput))?;
+        // The next capture begins at its own first packet, before the last row of this capture.
         throughput.end_part()?;
         sender.end_part()?;
         events.end_part()?;
@@ -126,6 +129,7 @@ impl Replay<'_> {
         summaries: &mut Summaries,
     ) -> Result<(), Error> {
         let (flow, direction) = whose(&mut row);
+        // A sender that both captures show is reconstructed from one of them only.
         if !self.chosen.contains(&(*flow, *direction)) {
             return Ok(());
         }

@@ -37,6 +37,8 @@ impl SweepColumns {
         for (name, parameter) in cells.into_iter().flatten() {
             let value = parameter.as_ref().map(|parameter| value(parameter).null());
             let known = all.entry(name).or_default();
+            // Cells may give a parameter different types, such as 10 and 2.5: the column fits all
+            // of them.
             *known = match (known.take(), value) {
                 (Some(known), Some(value)) => Some(known.type_with(&value)),
                 (known, value) => known.or(value),
@@ -51,6 +53,7 @@ impl SweepColumns {
             // A parameter without a value in any cell has no known type; text is the default.
             .map(|(name, value)| (name.to_owned(), value.unwrap_or(RunValue::Text(None))))
             .collect();
+        // The sort is stable, so parameters that do not vary stay in the order of their names.
         parameters.sort_by_key(|(name, _)| place(name));
         Self { parameters }
     }
@@ -58,6 +61,7 @@ impl SweepColumns {
     /// Returns the columns for all runs of a sweep.
     pub fn of_records<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Self {
         let records: Vec<&RunRecord> = records.into_iter().collect();
+        // Runs of one sweep share its plan, so the first record names what varies.
         let varied = records.first().map_or(&[][..], |record| &record.varied);
         Self::of(records.iter().map(|record| &record.parameters), varied)
     }
@@ -132,6 +136,7 @@ pub fn analyze_run_into(
     let sink = side(run_dir, record, Role::Sink)?;
     let (src, dst) = match (source, sink) {
         (Some(source), sink) => (source, sink),
+        // A single capture takes the first place, on whichever side it was taken.
         (None, Some(sink)) => (sink, None),
         (None, None) => {
             return Err(Error::NoCaptures {
@@ -170,6 +175,7 @@ fn side(run_dir: &Path, record: &RunRecord, role: Role) -> Result<Option<Recordi
         .map(|capture| Recording::open(&run_dir.join(&capture.file)))
         .collect();
     let mut parts = parts?;
+    // Merging writes a temporary copy, which a single capture does not need.
     if parts.len() > 1 {
         return Recording::merged(&parts).map(Some);
     }
@@ -182,6 +188,7 @@ fn log_source(run_dir: &Path, log: &LogRecord) -> Option<LogSource> {
         path: run_dir.join(&log.file),
         name: log.file.display().to_string().into(),
         kind: Some(LogKind::named(&log.kind)?),
+        // The captures of a run remain usable without one of its logs.
         is_optional: true,
     })
 }
@@ -258,10 +265,12 @@ pub fn recorded_runs(path: &Path) -> Result<Vec<(PathBuf, RunRecord)>, Error> {
 
 /// Returns the columns that the run in `run_dir` shares with the other ended runs of its sweep.
 pub fn columns_beside(run_dir: &Path) -> Result<SweepColumns, Error> {
+    // A path such as `.` shows its parent only in canonical form.
     let sweep = fs::canonicalize(run_dir).ok().and_then(|dir| {
         let runs = dir.parent()?;
         (runs.file_name()? == RUNS).then(|| runs.parent().map(Path::to_owned))?
     });
+    // `run_dir` may be the sweep itself, or a run outside of a sweep.
     let records = recorded_runs(sweep.as_deref().unwrap_or(run_dir))?;
     Ok(SweepColumns::of_records(
         records.iter().map(|(_, record)| record),

@@ -43,6 +43,7 @@ impl Surveyed {
                 Ok::<(), Error>(())
             },
         )?;
+        // Connections come out when they end; `connection` searches them by number.
         connections.sort_by_key(|connection| connection.flow);
         let info = CaptureInfo::of(&walk);
         info.require_packets(recording)?;

@@ -123,6 +123,7 @@ impl<R> Table<R> {
         let file = rows
             .finish()
             .map_err(|error| unwritten(path.clone(), error))?;
+        // Dropping the buffered writer would hide an error of its last write.
         let length = file
             .into_inner()
             .map_err(std::io::IntoInnerError::into_error)

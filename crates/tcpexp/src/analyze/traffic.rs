@@ -69,6 +69,8 @@ impl TrafficNames {
             return (None, None);
         };
         let traffic = &self.traffic[place];
+        // The order of the conditions matters: the UDP data of a test must not take the place of
+        // its control connection.
         let is_control = traffic.has_control_connection
             && protocol == Protocol::Tcp
             && !std::mem::replace(&mut self.is_steered[place], true);
@@ -84,6 +86,7 @@ impl TrafficNames {
 impl Traffic {
     fn is_of(&self, ends: [SocketAddr; 2]) -> bool {
         let [a, b] = ends.map(|end| end.ip());
+        // A capture that began late may have swapped initiator and responder.
         let hosts = self.hosts == [a, b] || self.hosts == [b, a];
         hosts
             && self

@@ -26,6 +26,7 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
             ));
         }
         for (point, tick) in Point::BOTH.into_iter().zip(between.clock.ticks()) {
+            // A pcap file usually counts microseconds, which is no reason for a warning.
             if tick > TimeDelta::from_micros(1) {
                 warnings.push(format!(
                     "the clock at {point} advances in steps of {tick}: times are no more exact"

@@ -23,6 +23,7 @@ pub(super) fn cell_table(dir: &Path) -> Result<PageTable, Error> {
         path: dir.to_owned(),
         source,
     };
+    // The rows go through the writer of `tcpexp compare`, so the page has the same values.
     let mut writer = RowsWriter::new(Format::Json, columns, Vec::new()).map_err(unwritten)?;
     writer.write(comparison.rows()).map_err(unwritten)?;
     let lines = writer.finish().map_err(unwritten)?;

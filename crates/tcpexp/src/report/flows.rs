@@ -80,6 +80,7 @@ pub(super) fn flows_of(
     let chosen = chosen(&tables.flows);
     let lines = |chosen: &Chosen| tables.flow(chosen, most_points);
     let mut flows: Vec<PageFlow> = chosen.iter().map(lines).collect();
+    // The queue belongs to the run and not to a flow, so the first flow's panel shows it.
     if let Some(first) = flows.first_mut() {
         let queue = values(&tables.queue, "backlog_packets", |row| {
             // The bottleneck's queue has a parent; the root qdisc has none.
@@ -216,6 +217,7 @@ fn chosen(flows: &Frame) -> Vec<Chosen> {
     let counts = Pooling::default().choose(&lanes.collect::<Vec<_>>()).counts;
     let counted = all.into_iter().zip(counts).filter(|(_, counts)| *counts);
     let mut counted: Vec<Chosen> = counted.map(|(chosen, _)| chosen).collect();
+    // The flow number decides between equal sizes, so that equal data gives an equal page.
     counted.sort_by_key(|chosen| (-chosen.bytes, chosen.flow));
     counted.truncate(MAX_FLOWS);
     counted
@@ -264,6 +266,7 @@ fn add(
 
 fn scaled(frame: &Frame, column: &str, row: usize, unit: f64) -> Value {
     match number(frame, column, row) {
+        // A count stays an integer in JSON.
         Some(number) if unit > 1.0 => Value::from(number as f64 / unit),
         Some(number) => Value::from(number),
         None => Value::Null,

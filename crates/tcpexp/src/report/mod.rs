@@ -38,11 +38,13 @@ pub fn report(dir: &Path) -> Result<Page, Error> {
     let records: Result<Vec<Option<RunRecord>>, Error> =
         runs.iter().map(|run| record(run)).collect();
     let records = records?;
+    // A run has four panels.
     let most_points = (MAX_POINTS / (4 * runs.len().max(1))).clamp(200, LINE_POINTS);
     let pages: Result<Vec<_>, Error> = runs
         .par_iter()
         .zip(&records)
         .map(|(run, record)| match record {
+            // A sweep writes the record of a run last, so a run without a record was cut short.
             None if is_sweep => Ok((unfinished(run), Vec::new())),
             record => run_on_page(run, record.as_ref(), most_points),
         })

@@ -45,6 +45,8 @@ impl Selection {
         let asked: Vec<&str> = asked.map(String::as_str).collect();
         let wanted = [&[column], asked.as_slice()].concat();
         let (table, required) = self.resolve(&wanted, usual)?;
+        // `resolve` keeps the order of `wanted`: first the column, then the columns of each
+        // grouping.
         let mut named = required.iter().cloned();
         let column = named.next().unwrap_or_else(|| column.to_owned());
         let mut of_groups: Vec<Vec<String>> = groups

@@ -90,6 +90,7 @@ impl Tables {
             } else if path.join(RUNS).is_dir() {
                 found.add_sweep(path)?;
             } else if path.join(DATASET).is_dir() {
+                // The directory of a run has its dataset in a subdirectory.
                 found.add_dataset(&path.join(DATASET), &stem(path))?;
             } else {
                 found.add_dataset(path, &stem(path))?;
@@ -127,6 +128,7 @@ impl Tables {
             let entries = self.entries.iter().filter(|entry| entry.is_one_of(tables));
             entries.flat_map(|entry| &entry.columns)
         };
+        // These columns are computed from the path and the endpoints, so no schema lists them.
         if [SOURCE_COLUMN, FLOW_COLUMN].contains(&wanted) {
             return Some(wanted.to_owned());
         }
@@ -233,6 +235,7 @@ impl Tables {
             }
             match self.add_dataset(&run.join(DATASET), &name) {
                 Ok(()) => {}
+                // A run without a dataset is left out, but a damaged table is an error.
                 Err(Error::NoTables { .. } | Error::Open { .. }) => {
                     self.left_out.push((name, "it was not analyzed".to_owned()));
                 }
@@ -330,6 +333,7 @@ impl Entry {
             let flows = Series::texts(flows);
             frame.add(FLOW_COLUMN, flows);
         }
+        // Filters may name the computed columns, so the filters run last.
         Ok(Filter::all(&query.filters, &frame))
     }
 }
@@ -373,12 +377,14 @@ fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = std::fs::read_dir(folder).map_err(named)?;
     let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| Ok(entry?.path())).collect();
     let mut paths = paths.map_err(named)?;
+    // `read_dir` returns names in no fixed order.
     paths.sort();
     Ok(paths)
 }
 
 /// Returns a file's name without its extension, or a folder's full name.
 fn stem(path: &Path) -> String {
+    // Paths such as `.` have a name only in canonical form.
     let name = if path.is_dir() {
         path.canonicalize()
             .ok()

@@ -45,6 +45,7 @@ fn unless_named(pooling: &Pooling, named: &BTreeSet<&str>) -> Pooling {
     let names_direction = named.contains("direction") || named.contains("way");
     Pooling {
         flows: match &pooling.flows {
+            // A filter or a group on a flow replaces the rule that chooses flows.
             PooledFlows::Load if names_flows => PooledFlows::All,
             flows => flows.clone(),
         },
@@ -147,6 +148,8 @@ fn kept(frame: &Frame, counted: &BTreeMap<Key, Counted>, named_point: bool) -> V
     // True for a row of the far capture of its direction; `None` if the table has no captures.
     let is_far =
         |row: usize, lane: &Counted| Some(text(frame, "capture", row)? != lane.capture.as_deref()?);
+    // The table of flows also has the column `capture`. Its `unique_bytes` distinguishes it from
+    // tables with rows of each capture.
     let has_width = frame.column("capture").is_some() && frame.column("unique_bytes").is_none();
     let with_far: BTreeSet<Key> = (0..frame.rows())
         .filter(|row| lane(*row).and_then(|lane| is_far(*row, lane)) == Some(true))
@@ -159,9 +162,11 @@ fn kept(frame: &Frame, counted: &BTreeMap<Key, Counted>, named_point: bool) -> V
         let (Some(lane), Some(key)) = (lane(row), key(frame, row)) else {
             return false;
         };
+        // A filter or a group on the point has already decided which rows count.
         if named_point {
             return true;
         }
+        // Bins of the far capture count where there are any, otherwise bins of the near capture.
         let is_bin_there =
             !has_width || is_far(row, lane).is_none_or(|is_far| is_far == with_far.contains(&key));
         is_bin_there && is_rtt_of_data(frame, row, lane)

@@ -190,6 +190,7 @@ impl Selection {
     }
 
     pub(super) fn has(&self, table: &str, column: &str) -> bool {
+        // `resolve` also accepts names without a unit, so the full name is compared.
         let found = self.tables.resolve(&[table.to_owned()], column);
         found.as_deref() == Some(column)
     }
