@@ -45,7 +45,9 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         ..AnalyzeInputs::new(&src, dst.as_ref())
     };
     let manifest = analyze(inputs, &options, dir)?;
+    // The progress bar must leave the terminal before other text appears.
     drop(progress);
+    // The manifest keeps the warnings, so none is lost.
     if args.quiet {
         return Ok(());
     }

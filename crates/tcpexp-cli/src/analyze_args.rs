@@ -135,7 +135,9 @@ fn parse_param(text: &str) -> Result<RunColumn, String> {
             "expected NAME=VALUE, such as cc=cubic; NAME has lower-case letters, digits and _"
                 .to_owned()
         })?;
+    // The first type that fits counts: `50` is a count, `10.0` a number, `true` a flag.
     let count = value.parse().ok().map(|count| RunValue::Count(Some(count)));
+    // `parse` accepts `inf` and `NaN`, which no table contains: they stay text.
     let number = value.parse().ok().filter(|number: &f64| number.is_finite());
     let number = number.map(|number| RunValue::Number(Some(number)));
     let flag = value.parse().ok().map(|flag| RunValue::Flag(Some(flag)));

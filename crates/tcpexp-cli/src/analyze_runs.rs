@@ -20,6 +20,8 @@ use crate::{failure, report};
 
 /// Analyses all runs in a directory; each run gets its own dataset.
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
+    // The record of a run names its captures, parameters and logs, and its dataset has a fixed
+    // place.
     let takes_no = [
         (args.dst.is_some(), "a second capture"),
         (args.output.is_some(), "-o"),
@@ -34,6 +36,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     }
     let options = analyze_args::options(args)?;
     let runs = recorded_runs(&args.src)?;
+    // The columns come from all runs of the sweep, so that a run analysed alone fits the others.
     let columns = columns_beside(&args.src)?;
     let (complete, others): (Vec<_>, Vec<_>) = runs
         .into_iter()
@@ -41,7 +44,9 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     if complete.is_empty() {
         bail!("{} has no complete run", args.src.display());
     }
+    // Runs differ in length, so each thread takes the next run when it is free.
     let next = AtomicUsize::new(0);
+    // The map sorts by name, so messages do not depend on the order in which runs end.
     let analysed = Mutex::new(BTreeMap::new());
     let jobs = args.jobs.or(std::thread::available_parallelism().ok());
     let jobs = jobs.map_or(1, NonZeroUsize::get).min(complete.len());
@@ -69,6 +74,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
                 }
                 manifests.push(manifest);
             }
+            // A run that fails does not stop the others.
             Err(error) => {
                 failed += 1;
                 failure::print_line(&format!("{run}: {}", failure::chain(&error)));

@@ -100,6 +100,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let comparison = Comparison::of(&args.dir, &options)?;
     let parameters = comparison.parameters();
     let mut sheet = Sheet::create(&args.output, compare_columns(&parameters))?;
+    // All files are complete before the first gets its final name.
     let side = args.runs.as_deref().map(|path| {
         let mut table = SideTable::create(path, compare_run_columns(&parameters))?;
         table.add(comparison.run_rows())?;

@@ -21,12 +21,14 @@ pub(crate) fn run(args: &RttArgs, dst: &Path) -> anyhow::Result<()> {
              .spp or .txt",
         ));
     }
+    // Creates the output first, to report an error before standard input is read.
     let mut out = Output::create(args.output.output.as_deref())?;
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(dst)?);
     let hosts = args
         .src_host
         .zip(args.dst_host)
         .map(|(src, dst)| [src, dst]);
+    // Finding the busiest hosts takes a pass of its own.
     let passes = if hosts.is_some() { 1 } else { 2 };
     let progress = Progress::watch(&[&src, &dst], passes, args.output.quiet);
     let pairs = spp_pairs(&src, &dst, FieldMask(args.mask), hosts)?;

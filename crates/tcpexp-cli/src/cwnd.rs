@@ -137,6 +137,7 @@ impl<'a> Results<'a> {
             text.push('\n');
             text += &score(collected, &truth)?;
         }
+        // All files are complete before the first gets its final name.
         let events = self.events.map(SideTable::complete).transpose()?;
         let chart = self.chart.map(CwndChart::draw).transpose()?;
         self.sheet.finish(&text)?;

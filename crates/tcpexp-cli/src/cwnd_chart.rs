@@ -57,6 +57,7 @@ impl CwndChart {
 
     fn series(&mut self, label: &SenderLabel, direction: Direction) -> &mut CwndSeries {
         let key = (label.flow, direction);
+        // Few senders are drawn, so memory must not grow with their number.
         if !self.followed.contains_key(&key) && self.followed.len() >= FOLLOWED {
             self.give_up_least();
         }
@@ -82,6 +83,7 @@ impl CwndChart {
             });
             let of = truth
                 .iter()
+                // A log without endpoints belongs to the only sender, as in `score_all`.
                 .find(|record| record.ends == ends || record.ends.is_none() && only);
             for sample in of.into_iter().flat_map(|of| &of.record.samples) {
                 followed.series.add_measured(sample);

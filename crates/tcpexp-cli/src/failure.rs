@@ -36,6 +36,7 @@ pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
 /// Prints an argument error without control characters.
 fn print_usage(wrong: &clap::Error) {
     let text = wrong.to_string();
+    // `print` shows clap's colours, so it is used unless there is something to escape.
     let shown = shown::lines(&text);
     // Writing fails if standard error is closed; no other place can show the error.
     drop(if wrong.use_stderr() && shown != text {

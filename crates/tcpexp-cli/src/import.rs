@@ -43,6 +43,7 @@ fn senders(args: &ImportArgs, format: Format) -> anyhow::Result<()> {
     let report = log.read(format, |batch| results.take(batch))?;
     warnings::of_log(&report, &name);
     let text = results.table.into_text(args.limit, FLOW_TABLE_WIDTH);
+    // All files are complete before the first gets its final name.
     let events = results.events.map(SideTable::complete).transpose()?;
     results
         .sheet

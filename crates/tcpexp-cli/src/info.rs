@@ -63,6 +63,8 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
             }
             // An error in one file does not stop the others.
             Err(error) => {
+                // `main` reports the error that is returned, so only earlier errors are printed
+                // here.
                 if let Some(earlier) = failed.replace(error) {
                     failure::report(&earlier);
                 }
@@ -218,11 +220,14 @@ fn utc(at: Timestamp) -> String {
 ///
 /// Counts years from March, so that the leap day is the last day of a year, in eras of 400 years.
 fn civil(days: i64) -> (i64, i64, i64) {
+    // Days from 0000-03-01 to 1970-01-01.
     let days = days + 719_468;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    // Without the leap days before it, each year has 365 days.
     let year_of_era =
         (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    // From March on, five months have 153 days: 31, 30, 31, 30, 31.
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
     let month = if shifted_month < 10 {

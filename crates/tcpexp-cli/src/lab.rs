@@ -143,6 +143,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<()> {
             boot(&args.image, &job, Some(Duration::from_secs(args.limit)))
         }
         LabCommand::Doctor(args) => examine(args),
+        // A shell ends when its user leaves it, so it has no time limit.
         LabCommand::Shell(args) => boot(&args.image, &args.guest.job(Vec::new())?, None),
     }
 }
@@ -151,6 +152,7 @@ fn build(args: &BuildArgs) -> anyhow::Result<()> {
     let cache = args.image.cache()?;
     let image = match args.image.source() {
         KernelSource::Distribution => Image::with_newest_kernel(&cache)?,
+        // A kernel named by the user has no newer version to look for.
         named @ KernelSource::Files { .. } => Image::ensure(&cache, &named)?,
     };
     let lines = format!(
@@ -178,6 +180,7 @@ fn examine(args: &DoctorArgs) -> anyhow::Result<()> {
     if findings.iter().all(Finding::is_fine) {
         Ok(())
     } else {
+        // The findings are the message, so only the exit code is missing.
         Err(EndedInGuest(1).into())
     }
 }
@@ -199,6 +202,7 @@ impl ImageArgs {
             return Ok(Cache::at(folder));
         }
         let users = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+        // The XDG base directory specification declares relative paths invalid.
         let users = users.filter(|folder| folder.is_absolute());
         let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
         let users = users
@@ -223,6 +227,7 @@ impl GuestArgs {
         let mut job = Job::new(command);
         job.shape = Shape::new(self.sources.into(), self.sinks.into())?;
         job.memory_mib = self.memory;
+        // The guest gets a copy of this program, so that commands in it can call tcpexp.
         job.programs = vec![env::current_exe().context("cannot find the tcpexp program")?];
         job.share.clone_from(&self.share);
         job.out.clone_from(&self.out);

@@ -55,6 +55,7 @@ fn main() -> ExitCode {
 
 fn run() -> anyhow::Result<()> {
     let matches = Args::command().try_get_matches()?;
+    // The raw arguments have the same names in all commands, so one check serves all.
     places::check(&matches)?;
     match Args::from_arg_matches(&matches)?.command {
         Command::Rtt(args) => rtt::run(&args),

@@ -115,10 +115,12 @@ impl Output {
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         let path = self.path.clone();
         let cannot = || format!("cannot write {}", path.display());
+        // The buffer must reach the file before the file is taken out of the writer.
         self.writer.flush().with_context(cannot)?;
         if let Target::File(file, _lock) = self.take() {
             let temporary = file.path().to_owned();
             file.persist(&path).with_context(cannot)?;
+            // The name is forgotten after the rename: until then, an interrupt removes the file.
             forget(&temporary);
         }
         Ok(())
@@ -147,6 +149,7 @@ fn write_shown(stdout: &mut io::Stdout, bytes: &[u8]) -> io::Result<usize> {
             stdout.write_all(shown::line(&control).as_bytes())?;
             Ok(len)
         }
+        // The next call gets the control character, as `write` may take fewer bytes.
         Some(plain) => stdout.write(&bytes[..plain]),
     }
 }
@@ -158,6 +161,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 
 /// Prints output for another program to standard output, unescaped.
 pub(crate) fn print_raw(text: &[u8]) -> anyhow::Result<()> {
+    // Flushing reports a closed pipe or a full disk here. At exit, the error would be lost.
     let mut stdout = io::stdout().lock();
     stdout
         .write_all(text)
@@ -244,6 +248,7 @@ fn forget(temporary: &Path) {
 /// Destructors do not run on Ctrl-C or `kill`, so a signal handler removes the files.
 fn remove_on_interrupt() {
     static INSTALLED: OnceLock<()> = OnceLock::new();
+    // `ctrlc` accepts one handler per process.
     INSTALLED.get_or_init(|| {
         let installed = ctrlc::set_handler(|| {
             // Holds the mutex until exit, so that no new file appears.
@@ -256,6 +261,7 @@ fn remove_on_interrupt() {
                     drop(std::fs::remove_file(path));
                 }
             }
+            // The exit code of a process that SIGINT ended, as shells report it: 128 + 2.
             std::process::exit(130);
         });
         // Without a handler, an interrupt leaves a hidden file with a temporary name.

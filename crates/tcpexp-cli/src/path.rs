@@ -212,6 +212,7 @@ fn draw(chart: &mut Chart, packet: &PathPacket) {
     if let Some(delay) = packet.queueing_delay {
         chart.add(flow, direction, sent_at, delay);
     } else if packet.fate == Fate::Lost {
+        // A lost packet has no delay, so a mark shows when it left.
         chart.lose(flow, direction, sent_at, packet.packets);
     }
 }

@@ -151,6 +151,7 @@ impl Chart {
         if let Some(flow) = fewest.map(|(&flow, _)| flow)
             && let Some(series) = self.followed.remove(&flow)
         {
+            // Later samples of this flow begin a new series.
             self.others.merge(&series);
         }
     }

@@ -18,6 +18,7 @@ const INPUTS: [&str; 10] = [
 /// Rejects an output that is also an input, that another argument also writes, or that lies in a
 /// dataset. Runs before any file is opened.
 pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
+    // The arguments belong to the innermost subcommand, such as `box` of `plot`.
     let mut leaf = matches;
     while let Some((_, inner)) = leaf.subcommand() {
         leaf = inner;
@@ -42,6 +43,7 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
         if written.contains(&place) {
             return refuse("is named for two outputs");
         }
+        // A further file would become a part of the dataset, or keep `analyze` from replacing it.
         if place
             .parent()
             .is_some_and(|dir| Manifest::read(dir).is_ok())
@@ -50,6 +52,7 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
         }
         written.push(place);
     }
+    // After `>> FILE` of a shell, the output would change the input during the reading.
     #[cfg(unix)]
     if let Some(input) = inputs.iter().find(|input| is_standard_output(input)) {
         let input = input.display();
@@ -63,6 +66,7 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
 fn values(matches: &ArgMatches, names: &[&str]) -> Vec<PathBuf> {
     names
         .iter()
+        // `try_get_raw` fails for an argument that the command does not have.
         .filter_map(|name| matches.try_get_raw(name).ok().flatten())
         .flatten()
         .map(PathBuf::from)
@@ -79,6 +83,7 @@ fn place(path: &Path) -> Option<PathBuf> {
         Ok(found) if !found.is_file() && !found.is_dir() => None,
         Ok(_) => fs::canonicalize(path).ok(),
         Err(_) => {
+            // Only the directory of a new file has a canonical path.
             let folder = path.parent().filter(|dir| !dir.as_os_str().is_empty());
             let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
             Some(folder.join(path.file_name()?))

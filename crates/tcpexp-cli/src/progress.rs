@@ -41,6 +41,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
+            // The thread sleeps for up to 100 ms, for which a short run must not wait.
             thread.thread().unpark();
             // A panic in the progress thread does not affect the result.
             drop(thread.join());
@@ -75,5 +76,6 @@ fn new_bar(total: u64, started: Instant) -> ProgressBar {
     );
     ProgressBar::new(total)
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        // The bar appears late, but its rate counts from the start.
         .with_elapsed(started.elapsed())
 }

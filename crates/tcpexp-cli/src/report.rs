@@ -25,6 +25,7 @@ pub(crate) struct Basis<'a> {
 impl Basis<'_> {
     /// Describes the packets that each capture missed, one line per capture.
     fn capture_loss(&self) -> Vec<String> {
+        // `path` knows the fate of each packet, `rtt` only a lower limit of the missed packets.
         if let Some(totals) = self.path {
             let losses = CaptureLoss::of(totals).into_iter();
             return losses
@@ -71,6 +72,7 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
     let mut text = String::new();
     line(&mut text, "clocks", &clocks(report));
     for (point, tick) in Point::BOTH.into_iter().zip(report.clock.ticks()) {
+        // A pcap file usually counts microseconds, which needs no remark.
         if tick > TimeDelta::from_micros(1) {
             line(
                 &mut text,
@@ -125,6 +127,7 @@ pub(crate) fn remarks(report: &Basis<'_>, seen: &Seen) -> String {
 
 /// Describes the shift of sequence numbers between the points, if any.
 fn shifted(shifts: &[SequenceShift]) -> Option<String> {
+    // A shift of 2^32 - n is easier to read as -n.
     let mut by: Vec<i32> = shifts.iter().map(|one| one.shift.cast_signed()).collect();
     by.retain(|&shift| shift != 0);
     by.dedup();
@@ -271,6 +274,7 @@ fn clocks(report: &Basis<'_>) -> String {
         // Writing to a string cannot fail.
         let _ = write!(text, " ± {error}");
     }
+    // A number, its error and its unit stay on one line.
     let mut text = unbroken(&text);
     text += if offset.middle < TimeDelta::ZERO {
         " behind src; "
@@ -357,6 +361,7 @@ pub(crate) fn line(text: &mut String, heading: &str, what: &str) {
             text.push(' ');
             column += 1;
         }
+        // No-break spaces only keep words together here.
         text.push_str(&word.replace(NO_BREAK, " "));
         column += width;
     }

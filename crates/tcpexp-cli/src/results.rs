@@ -93,6 +93,7 @@ impl Results {
             }
         }
         let mut samples = batch.samples;
+        // Without a selection, no sample needs a search.
         if !self.unwanted.is_empty() {
             samples.retain(|sample| !self.unwanted.contains(&sample.flow));
         }
@@ -118,6 +119,7 @@ impl Results {
         }
         for summary in batch.ended {
             let flow = summary.flow.flow;
+            // Ended flows leave the set, so that memory follows the live flows.
             if self.unwanted.remove(&flow) {
                 continue;
             }
@@ -197,6 +199,8 @@ fn write_spp(out: &mut Output, samples: &[RttSample]) -> io::Result<()> {
         .iter()
         .filter(|sample| sample.reference == Point::Src)
     {
+        // SPP prints the midpoint between departure and return. On one clock, the time between the
+        // two is the sum of both delays and the turnaround.
         let elapsed = sample.owd_out + sample.owd_back + sample.turnaround;
         let pair = Pair {
             time: sample.time + TimeDelta::from_nanos(elapsed.as_nanos() / 2),

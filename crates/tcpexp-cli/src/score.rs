@@ -42,6 +42,7 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
         let reconstructed = reconstructed(args, &pair)?;
         let truth = logged_senders(&pair.truth, args.truth_format.map(LogFormat::of_import))?;
         warnings::of_truth(&truth);
+        // The default clock offset of 0 assumes one clock for the capture and the log.
         let scores = score_all(&reconstructed, &truth.senders, Options::default());
         sheet.add(rows(&pair, &scores))?;
         all.extend(scores.into_iter().map(|score| ScoredSender {

@@ -82,10 +82,12 @@ fn look_into(
     let mut names: Vec<PathBuf> = std::fs::read_dir(folder)
         .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
         .with_context(cannot)?;
+    // `read_dir` returns names in no fixed order.
     names.sort();
     let find = |stems: &[&str]| {
         let is = |path: &&PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
+            // Only the beginning counts, since a file may be compressed: `src.pcap.gz`.
             stems.iter().any(|stem| name.starts_with(stem)) && path.is_file()
         };
         names.iter().find(is).cloned()
@@ -98,6 +100,7 @@ fn look_into(
     );
     let reconstructed = if at_receiver { &dst } else { &src };
     let logs = [find(&["probe.csv", "trace.txt"]), find(&["tcpinfo.csv"])];
+    // `tcpinfo.csv` has neither endpoints nor ACKs, so it only completes a trace.
     if let (Some(reconstructed), [Some(_), _]) = (reconstructed, &logs) {
         found.pairs.push(Pair {
             name: name.clone().into_owned(),

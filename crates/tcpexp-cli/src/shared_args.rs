@@ -109,6 +109,7 @@ pub(crate) fn is_wanted(
     initiator: SocketAddr,
     responder: SocketAddr,
 ) -> bool {
+    // A text of digits is the number of a flow; a port is selected with its colon, as in `:5201`.
     let fits = |text: &String| match text.parse() {
         Ok(number) => flow == FlowId(number),
         Err(_) => format!("{initiator} > {responder}").contains(text.as_str()),

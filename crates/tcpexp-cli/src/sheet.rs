@@ -87,6 +87,7 @@ impl<R> Sheet<R> {
         out.flush().with_context(cannot)?;
         let shows_text = !is_text && !out.is_stdout() && !self.quiet;
         out.finish()?;
+        // Printed last, so that a failed write prints no table.
         if shows_text {
             output::print(text)?;
         }

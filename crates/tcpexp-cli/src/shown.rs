@@ -36,6 +36,7 @@ fn escaped(text: &str, keeps: impl Fn(char) -> bool) -> Cow<'_, str> {
             // Writing to a string cannot fail.
             let _ = write!(shown, "\\x{:02x}", u32::from(found));
         } else {
+            // Whitespace has short escapes such as `\n`, other characters have `\u{…}`.
             shown.extend(found.escape_default());
         }
     }

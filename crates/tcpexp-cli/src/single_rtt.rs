@@ -94,6 +94,7 @@ impl Results {
             return Ok(());
         };
         self.samples += 1;
+        // Timestamps measure the same path again, so the chart has one method only.
         if let Some(chart) = &mut self.chart
             && sample.method == RttMethod::SequenceAck
         {
@@ -114,6 +115,7 @@ impl Results {
 
 /// Prints each round-trip time as soon as it is known.
 fn live(args: &RttArgs) -> anyhow::Result<()> {
+    // A recording would read the input to its end first, which a live capture does not have.
     let input: Box<dyn io::Read + Send> = if args.src.as_os_str() == "-" {
         Box::new(io::stdin())
     } else {
@@ -145,6 +147,7 @@ fn live(args: &RttArgs) -> anyhow::Result<()> {
                 let first: Timestamp = *first.get_or_insert(sample.at);
                 let to = ends[sample.direction.opposite().index()];
                 let from = ends[sample.direction.index()];
+                // A reader follows the lines live, so each is flushed.
                 writeln!(
                     out,
                     "{:12.6} s {:>10} {:<12} {from} > {to}",

@@ -163,6 +163,7 @@ fn hosts(plan: &Plan, args: &SweepArgs) -> anyhow::Result<BTreeMap<String, Box<d
         if hosts.contains_key(name) {
             continue;
         }
+        // Without `ssh` in the plan, the name of the host is also its name for ssh.
         let ssh = host.ssh.as_deref().unwrap_or(name).parse()?;
         hosts.insert(name.clone(), Box::new(Ssh::new(ssh, options.clone())?));
     }

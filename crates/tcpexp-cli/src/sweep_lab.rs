@@ -68,6 +68,7 @@ impl Testbeds {
         let guest = Guest::spawn(&self.image, &job).map_err(chain)?;
         match guest.wait(&mut std::io::sink(), &mut stderr, Some(LIMIT)) {
             Ok(0) => Ok(()),
+            // The driver shows this message only if the guest leaves no record of the run.
             Ok(code) => Err(last_line(&stderr).unwrap_or_else(|| format!("ended with {code}"))),
             Err(error) => Err(chain(error)),
         }

@@ -23,8 +23,11 @@ pub(crate) struct Namespaces {
 impl Namespaces {
     /// Creates the namespaces, after removing those of a killed sweep.
     pub(crate) fn create(lab: Lab) -> anyhow::Result<Self> {
+        // Without the lock, `remove` below could remove the namespaces of a running sweep.
         let lock = lock()?;
         let shape = Shape::new(lab.sources.into(), lab.sinks.into())?;
+        // The value exists before the scripts run, so that its `drop` also removes an incomplete
+        // testbed.
         let namespaces = Self {
             topology: Topology::with_prefix(shape, PREFIX),
             _lock: lock,
@@ -32,6 +35,7 @@ impl Namespaces {
         sh(&script(&namespaces.topology.remove())).context("cannot remove old namespaces")?;
         sh(&script(&namespaces.topology.create())).context("cannot create namespaces")?;
         let router = namespaces.topology.namespace("rtr");
+        // A kernel without netem fails here, before the first run.
         sh(&format!(
             "ip netns exec {router} tc qdisc add dev lo root netem limit 9
              ip netns exec {router} tc qdisc del dev lo root"
@@ -69,6 +73,7 @@ fn lock() -> anyhow::Result<File> {
 /// Runs a shell script; fails with its error output.
 fn sh(script: &str) -> anyhow::Result<()> {
     let output = Command::new("sh")
+        // `-e` ends the script at the first command that fails.
         .args(["-ec", script])
         .stdin(Stdio::null())
         .output()

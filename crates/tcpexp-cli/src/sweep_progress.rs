@@ -126,6 +126,7 @@ impl State {
     fn time_left(&self) -> Option<String> {
         let done = u32::try_from(self.done).ok().filter(|done| *done > 0)?;
         let left = u32::try_from(self.left.checked_sub(self.done)?).ok()?;
+        // Parallel runs are included, as the rate counts runs per real time.
         Some(short(self.began.elapsed() / done * left))
     }
 }

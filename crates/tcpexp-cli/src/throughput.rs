@@ -163,6 +163,7 @@ impl Results {
             None => None,
             Some(flow) => match self.flows.get(&flow) {
                 Some(label) => Some(Arc::clone(label)),
+                // Only selected flows have a label.
                 None => return Ok(()),
             },
         };

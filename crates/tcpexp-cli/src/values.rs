@@ -15,6 +15,7 @@ pub(crate) fn parse_time(text: &str) -> Result<TimeDelta, String> {
         "us" => TimeDelta::from_micros(number),
         "ms" => TimeDelta::from_millis(number),
         "s" => TimeDelta::from_seconds(number),
+        // Saturation keeps a huge number from wrapping to a short time.
         "min" => TimeDelta::from_seconds(number.saturating_mul(60)),
         _ => return Err(wrong()),
     };
@@ -60,11 +61,13 @@ pub(crate) fn parse_origin(text: &str) -> Result<Origin, String> {
 /// Returns a decimal number times a power of ten, if the result is whole: `2.5` with 3 zeros is
 /// 2500.
 fn scaled(number: &str, zeros: usize) -> Option<u128> {
+    // A whole number gets a decimal, so that an empty part is always an error, as in `2.`.
     let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
     let is_number = [whole, decimals]
         .iter()
         .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
     let decimals = decimals.trim_end_matches('0');
+    // A fraction of the smallest unit is refused, because rounding would change the value.
     if !is_number || decimals.len() > zeros {
         return None;
     }

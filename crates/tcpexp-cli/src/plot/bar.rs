@@ -48,12 +48,14 @@ pub(super) struct BarArgs {
 
 impl ChartKind for BarArgs {
     fn draw(&self) -> anyhow::Result<()> {
+        // Creates the file first, to report an error before the tables are read.
         let figure = self.figure.create(60)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let rows = data.grouped(
             &self.y,
             &self.slots.columns(),
             &["flows", "throughput", "rtt"],
+            // Each run becomes one number, so rows keep the columns that identify their run.
             &RUN_COLUMNS,
         )?;
         warn_of_others(&data, &rows);

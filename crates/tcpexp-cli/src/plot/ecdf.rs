@@ -52,6 +52,7 @@ pub(super) struct EcdfArgs {
 
 impl ChartKind for EcdfArgs {
     fn draw(&self) -> anyhow::Result<()> {
+        // Creates the file first, to report an error before the tables are read.
         let figure = self.figure.create(60)?;
         let data = self.data.open()?.pooled(self.pool.pooling());
         let usual = ["rtt", "owd", "throughput", "sender"];

@@ -114,6 +114,8 @@ impl FigureArgs {
             },
             title: self.title.clone(),
             note: None,
+            // A height that the user chooses is kept; the default height may give way to a long
+            // legend.
             may_grow: self.height.is_none(),
             x: axis(self.x_limits, self.x_log, &self.x_name),
             y: axis(self.y_limits, self.y_log, &self.y_name),
@@ -165,6 +167,7 @@ pub(crate) fn parse_limits(text: &str) -> Result<Limits, String> {
     let limit = |text: &str| match text.trim() {
         "" => Ok(None),
         text => match text.parse::<f64>() {
+            // `parse` accepts `inf` and `NaN`, which end no axis.
             Ok(number) if number.is_finite() => Ok(Some(number)),
             _ => Err(wrong()),
         },

@@ -115,10 +115,12 @@ fn kinds(args: &TimeseriesArgs, data: &Selection) -> Vec<PanelKind> {
         .filter(|kind| is_there(kind))
         .cloned()
         .collect();
+    // A table without the usual quantities may have a queue or delays.
     if found.is_empty() {
         found.extend(PanelKind::NAMED.into_iter().find(is_there));
     }
     if found.is_empty() {
+        // Drawing this panel fails with an error that states what the tables lack.
         found.push(PanelKind::Rtt);
     }
     found
@@ -133,6 +135,7 @@ fn sources(kind: &PanelKind, data: &Selection) -> anyhow::Result<Vec<(String, St
         Ok((table, columns[0].clone()))
     });
     let (found, mut errors): (Vec<_>, Vec<_>) = found.partition(anyhow::Result::is_ok);
+    // One source is enough for a panel, so an error counts only if each source fails.
     if found.is_empty() && !errors.is_empty() {
         errors.truncate(1);
         return errors.into_iter().collect();
@@ -142,6 +145,7 @@ fn sources(kind: &PanelKind, data: &Selection) -> anyhow::Result<Vec<(String, St
 
 impl Source<'_> {
     fn panel(&self, kind: &PanelKind, flows: &mut Flows) -> anyhow::Result<TimePanel> {
+        // The panel of the window combines the estimate, the kernel's log and the recoveries.
         if *kind == PanelKind::Cwnd {
             let sender = self.table("sender", "cwnd_segments");
             let logs = self.table("logs", "cwnd_segments");
@@ -174,6 +178,8 @@ impl Source<'_> {
             .any(|(known, columns)| (known == name) && columns.contains(column));
         let mut optional = PanelKind::optional_columns();
         optional.extend(["event", "kind", "ended_ns"].map(str::to_owned));
+        // A table without matching rows, as after a filter, is no error here: its lines are left
+        // out.
         is_it.then(|| self.read(name, column, &optional).ok())?
     }
 
