@@ -409,7 +409,9 @@ impl SideSurvey {
             // RFC 9293, section 3.7.1: 536 without an MSS option.
             let least = own.mss.unwrap_or(536).min(other.mss.unwrap_or(536));
             // Timestamps with their padding take 12 bytes of each segment (RFC 7323, appendix A).
-            u32::from(least) - if timestamps == Some(true) { 12 } else { 0 }
+            let options = if timestamps == Some(true) { 12 } else { 0 };
+            // A host may offer any MSS, also one below the length of the option.
+            u32::from(least).saturating_sub(options).max(1)
         });
         let window_scale = match both {
             Some((own, other)) => {

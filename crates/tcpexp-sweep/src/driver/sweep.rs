@@ -81,7 +81,10 @@ pub fn sweep(plan: &Plan, options: &Options<'_>) -> Result<Summary, SweepError> 
         let result = all(plan, &left, place, options, &sender);
         // The analyst ends when the last sender is gone.
         drop(sender);
-        summary.not_analyzed = analyst.join().unwrap_or(0);
+        summary.not_analyzed = match analyst.join() {
+            Ok(not_analyzed) => not_analyzed,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
         result
     });
     summary.add(result?);

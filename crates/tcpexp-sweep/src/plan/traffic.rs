@@ -123,7 +123,9 @@ impl Traffic {
     fn last_port(&self) -> u32 {
         match (self.tool.port(), self.port) {
             // A disabled entry has a count of 0.
-            (ServerPort::Own, Some(first)) => u32::from(first) + self.count.saturating_sub(1),
+            (ServerPort::Own, Some(first)) => {
+                u32::from(first).saturating_add(self.count.saturating_sub(1))
+            }
             _ => 0,
         }
     }

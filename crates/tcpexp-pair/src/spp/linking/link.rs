@@ -109,7 +109,6 @@ impl Linker {
         let local = &mut self.flows[point.index()][slot.index()];
         let key = local.key;
         match std::mem::replace(&mut local.state, State::Free) {
-            State::Free => {}
             State::Waiting(waiting) => {
                 self.held -= waiting.held.len();
                 if self.translated {
@@ -121,7 +120,7 @@ impl Linker {
             }
             // No counterpart is left that could report the end later.
             State::Linked(linked) if linked.partner.is_none() => out.ended(linked.flow),
-            State::Linked(_) => {}
+            State::Linked(_) | State::Free => {}
         }
         // A later flow with these endpoints may have replaced the entry.
         if self.by_key[point.index()].get(&key) == Some(&slot) {
