@@ -223,8 +223,13 @@ impl<'a> Figure<'a> {
         let start = self.starts[&series.clock];
         let seconds = |at: Timestamp| (at - start).as_seconds_f64();
         let mut layers = Vec::new();
+        // A recovery without an end lasts as long as its sender was observed, which may be less than
+        // the axis that all senders share.
+        let last = series
+            .times()
+            .map_or(self.seconds, |(_, last)| seconds(last));
         for epoch in &series.epochs {
-            let ended = epoch.ended.map_or(self.seconds, seconds);
+            let ended = epoch.ended.map_or(last, seconds);
             let ink = match epoch.kind {
                 RecoveryKind::Timeout => LOSS_RECOVERY,
                 RecoveryKind::Fast | RecoveryKind::CongestionEcho => FAST_RECOVERY,
@@ -373,6 +378,22 @@ mod tests {
         let plain = cwnd_figure(&[series.clone()], SIZE).unwrap();
         series.add_recovery(&recovery(-5_000, Some(-4_000), RecoveryKind::Fast));
         assert_eq!(cwnd_figure(&[series], SIZE).unwrap(), plain);
+    }
+
+    #[test]
+    fn unfinished_recovery_ends_with_its_sender() {
+        let mut long = sawtooth("long", 0);
+        long.add(&sample(20_000, Some(20), 20));
+        let size = FigureSize {
+            height_mm: 150,
+            ..SIZE
+        };
+        let [unfinished, finished] = [None, Some(9_990)].map(|ended| {
+            let mut short = sawtooth("short", 0);
+            short.add_recovery(&recovery(9_000, ended, RecoveryKind::Fast));
+            cwnd_figure(&[long.clone(), short], size).unwrap()
+        });
+        assert_eq!(unfinished, finished);
     }
 
     #[test]
