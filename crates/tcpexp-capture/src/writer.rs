@@ -64,7 +64,7 @@ impl<W: Write> PcapngWriter<W> {
         })
     }
 
-    /// Writes a packet of `wire_bytes` on the wire, of which `captured` was captured.
+    /// Writes one packet: its captured bytes, and its length on the wire.
     pub fn packet(
         &mut self,
         at: Timestamp,

@@ -15,7 +15,7 @@ const LINUX_VARIANCE_MIN_MICROS: i64 = 200_000;
 const LINUX_RTO_MAX: TimeDelta = TimeDelta::from_seconds(120);
 
 /// Number of doublings after which any timeout has reached its maximum.
-const MOST_DOUBLINGS: u32 = LINUX_RTO_MAX.as_nanos().ilog2() + 1;
+const MAX_DOUBLINGS: u32 = LINUX_RTO_MAX.as_nanos().ilog2() + 1;
 
 /// The estimator of RFC 6298.
 ///
@@ -163,7 +163,7 @@ impl LinuxRto {
 
     /// Doubles the timeout after it expired, until the next sample.
     pub fn back_off(&mut self) {
-        self.expiries = (self.expiries + 1).min(MOST_DOUBLINGS);
+        self.expiries = (self.expiries + 1).min(MAX_DOUBLINGS);
     }
 
     /// Smoothed round-trip time, `tcpi_rtt`; `None` before the first sample.

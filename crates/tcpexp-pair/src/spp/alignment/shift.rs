@@ -17,9 +17,10 @@ use super::sketch::Sketched;
 
 /// Fewest segments to learn the shift of a direction from. IP ID and timestamps of unrelated
 /// segments agree once in 2^16 pairs or less; four of them do not agree on a 32-bit difference.
-const LEAST_AGREEING: usize = 4;
-/// At most one segment in so many may disagree: an original may match its retransmission.
-const AGREEING_OF_ONE: usize = 10;
+const MIN_AGREEING: usize = 4;
+/// Maximum share of segments that disagree, as one in this number: an original may match its
+/// retransmission.
+const ONE_DISAGREES_IN: usize = 10;
 
 /// A constant that a middlebox adds to the sequence numbers of one direction of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ impl Shifts {
                 let all: usize = counts.values().sum();
                 let (difference, agreeing) = counts.into_iter().max_by_key(|(_, count)| *count)?;
                 let disagreeing = all - agreeing;
-                let is_agreed = agreeing >= LEAST_AGREEING && disagreeing * AGREEING_OF_ONE <= all;
+                let is_agreed = agreeing >= MIN_AGREEING && disagreeing * ONE_DISAGREES_IN <= all;
                 is_agreed.then_some((ends, difference))
             })
             .collect();

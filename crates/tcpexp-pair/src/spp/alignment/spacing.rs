@@ -39,7 +39,7 @@ const KEPT_IN_ALL: usize = 65_536;
 const PROBES: usize = 256;
 /// Fewest datagrams that can show or contradict a shift: with at most one chance in four each, half
 /// of them agree by chance with a probability below 10⁻³ per shift, and below 10⁻⁹ for all.
-const LEAST_PROBES: usize = 64;
+const MIN_PROBES: usize = 64;
 /// Widths of the window, in nanoseconds: from the delay variation of a short queue down to that of
 /// an empty path.
 const WIDTHS_NS: [i64; 4] = [5_000_000, 1_000_000, 200_000, 50_000];
@@ -213,7 +213,7 @@ impl Shifts {
         let best = windows().max_by_key(|shift| shift.matched)?;
         let matched = best.matched;
         let comparable = self.comparable(best.by_ns, width_ns);
-        if comparable < LEAST_PROBES || matched < LEAST_PROBES / 2 || matched * 2 < comparable {
+        if comparable < MIN_PROBES || matched < MIN_PROBES / 2 || matched * 2 < comparable {
             return None;
         }
         // A shift that leaves few datagrams to compare needs no contradiction of its own: where the
@@ -221,7 +221,7 @@ impl Shifts {
         let is_rival = |other: Shift| {
             let is_apart = other.by_ns.saturating_sub(best.by_ns).abs() > width_ns;
             is_apart
-                && other.matched * 4 > LEAST_PROBES
+                && other.matched * 4 > MIN_PROBES
                 && other.matched * 4 > self.comparable(other.by_ns, width_ns)
         };
         (!windows().any(is_rival)).then_some(best)

@@ -21,8 +21,8 @@ const KEPT_BY_CONTENT: usize = 4_096;
 /// Sample size of segments identified by other fields than their sequence numbers: enough to learn
 /// the shift of a thousand connections.
 const KEPT_BY_REST: usize = 8_192;
-/// Of so many segments, only one is sampled by other fields, to save time.
-const REST_OF: u32 = 16;
+/// Sampling interval for the other fields, in segments: sampling all of them costs time.
+const SAMPLING_INTERVAL: u32 = 16;
 
 /// Result of the first pass over one capture.
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ impl Survey {
             self.cuts_options |= tcp.options.is_cut();
             let own = own_fields(sighted.packet, tcp);
             // Both captures choose by the same number, so they sample the same segments.
-            if own != 0 && own.is_multiple_of(REST_OF) {
+            if own != 0 && own.is_multiple_of(SAMPLING_INTERVAL) {
                 self.by_rest.offer(rest_hash(sighted.packet, tcp), sighted);
             }
             if tcp.flags.syn() {

@@ -10,9 +10,9 @@
 //! - If it is an earlier one, all datagrams since the queue grew have been taken for a successor.
 //!   The first of them left its own departure without an arrival, which ends the sequence of
 //!   departures that all arrived.
-//! - After such a gap only [`PROVEN_AFTER`] departures in a row that all arrive within the window
+//! - After such a gap only [`MIN_CONSECUTIVE`] departures in a row that all arrive within the window
 //!   are believed. If all of them were taken for a successor, the queue would have to follow the
-//!   differences between [`PROVEN_AFTER`] spacings to within the window. The differences must
+//!   differences between [`MIN_CONSECUTIVE`] spacings to within the window. The differences must
 //!   exceed it at every lag up to [`LAGS`], most of the time, near these departures.
 
 use std::collections::VecDeque;
@@ -22,9 +22,10 @@ use tcpexp_units::Timestamp;
 use super::departure::Departure;
 use crate::spp::alignment::SpacedOwds;
 
-/// Number of departures in a row that must arrive within the window after one that did not. Each
-/// agrees with a wrong shift by chance at most once in four, so twelve do once in 10⁷ gaps.
-const PROVEN_AFTER: u32 = 12;
+/// After a departure without an arrival in its window, this many consecutive departures must have
+/// one before any counts as proven. A departure agrees with a wrong shift by chance at most once in
+/// four, so twelve agree once in 10⁷ gaps.
+const MIN_CONSECUTIVE: u32 = 12;
 /// Number of departures by which a delay may be too long: 32 of a telephone call are 640 ms.
 const LAGS: usize = 32;
 /// Number of spacings that are compared at each lag, and how many of them must differ.
@@ -108,6 +109,6 @@ impl Spacing {
             (true, false) => 1,
         };
         self.arrived = Some(departure.number);
-        self.in_a_row > PROVEN_AFTER
+        self.in_a_row > MIN_CONSECUTIVE
     }
 }

@@ -262,8 +262,8 @@ impl Shard {
         passages
     }
 
-    /// Matches an arrival; `is_alone` is false if an identical acknowledgment arrives next to it,
-    /// which may have been the one that left.
+    /// Matches an arrival. `is_alone` is false if an identical acknowledgment arrives next to it: the
+    /// captured departure may then be that of either.
     fn arrive(&mut self, event: &Event, is_alone: bool, setting: &Setting) -> Option<Departure> {
         let pair = self.pairs.get(event.flow)?;
         let sighting = &event.sighting;
