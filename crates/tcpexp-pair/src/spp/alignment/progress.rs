@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::fields::Ends;
-use super::fields::FieldValues;
+use super::fields::{Ends, FieldValues};
 use super::sketch::Sketched;
 
 /// The first segments of a capture may be retransmissions from before it began. A sender that

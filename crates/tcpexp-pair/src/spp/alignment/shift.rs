@@ -11,8 +11,7 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use tcpexp_wire::TcpFlags;
 
-use super::fields::Ends;
-use super::fields::FieldValues;
+use super::fields::{Ends, FieldValues};
 use super::sketch::Sketched;
 
 /// Fewest segments to learn the shift of a direction from. IP ID and timestamps of unrelated
