@@ -123,31 +123,46 @@ impl Pair {
         setting: &Setting,
         outcomes: Option<&mut Vec<PacketOutcome>>,
     ) -> Outcome<Departure> {
-        let direction = departure.direction.index();
-        let stream = &self.streams[direction];
+        let stream = &self.streams[departure.direction.index()];
         if setting.is_unambiguous(departure.path_direction, stream) || self.proves(&departure) {
             return Outcome::Matched(departure);
         }
         // The match took the departure out of the packets in flight, so `Shard::give_up` never
         // counts it.
-        let settled = Settled {
-            packets: 1,
-            missing: 1,
-            missing_bytes: departure.payload_bytes.into(),
-            ambiguous: true,
-        };
-        let fate = self.counts[direction].settle_missing(settled, false, Absence::LostOrMissed);
-        if let Some(outcomes) = outcomes {
-            let (flow, departed) = (self.flow.flow, self.departed[direction]);
-            outcomes.push(PacketOutcome::of_missing(
-                flow, &departure, &settled, departed, fate, setting,
-            ));
-        }
+        self.settle_missing(&departure, 1, true, setting, outcomes);
         Outcome::Ambiguous
     }
 
+    /// Settles identical packets without a matched arrival: counts them, and adds their fate to
+    /// `outcomes`, if requested.
+    pub(in crate::spp) fn settle_missing(
+        &mut self,
+        departure: &Departure,
+        packets: u64,
+        ambiguous: bool,
+        setting: &Setting,
+        outcomes: Option<&mut Vec<PacketOutcome>>,
+    ) {
+        let settled = Settled {
+            packets,
+            missing: packets,
+            missing_bytes: packets * u64::from(departure.payload_bytes),
+            ambiguous,
+        };
+        let direction = departure.direction.index();
+        let absence = self.absence(departure, setting);
+        let outside = setting.may_be_outside(departure.path_direction, departure.at);
+        let fate = self.counts[direction].settle_missing(settled, outside, absence);
+        if let Some(outcomes) = outcomes {
+            let (flow, departed) = (self.flow.flow, self.departed[direction]);
+            outcomes.push(PacketOutcome::of_missing(
+                flow, departure, &settled, departed, fate, setting,
+            ));
+        }
+    }
+
     /// Reason why a packet was not captured downstream.
-    pub(in crate::spp) fn absence(&self, departure: &Departure, setting: &Setting) -> Absence {
+    fn absence(&self, departure: &Departure, setting: &Setting) -> Absence {
         let misses = setting.misses[departure.path_direction.upstream().opposite().index()];
         absence(self.evidence.as_deref(), departure, misses)
     }

@@ -2,7 +2,7 @@
 
 use super::shard::{SHARDS, Shard};
 use crate::spp::crossing::PathDirection;
-use crate::spp::matching::{Expired, PacketOutcome, Setting, Settled};
+use crate::spp::matching::{Expired, Setting};
 use crate::spp::pairing::Pair;
 use tcpexp_units::Timestamp;
 
@@ -76,22 +76,8 @@ impl Shard {
                 if let Some(pair) = pairs.get(flow) {
                     let stream = &pair.streams[departure.direction.index()];
                     let ambiguous = ambiguous || !setting.is_unambiguous(path_direction, stream);
-                    let settled = Settled {
-                        packets,
-                        missing: packets,
-                        missing_bytes: packets * u64::from(departure.payload_bytes),
-                        ambiguous,
-                    };
-                    let absence = pair.absence(&departure, setting);
-                    let counts = &mut pair.counts[departure.direction.index()];
-                    let outside = setting.may_be_outside(path_direction, departure.at);
-                    let fate = counts.settle_missing(settled, outside, absence);
-                    if let Some(outcomes) = outcomes {
-                        let departed = pair.departed[departure.direction.index()];
-                        outcomes.push(PacketOutcome::of_missing(
-                            flow, &departure, &settled, departed, fate, setting,
-                        ));
-                    }
+                    let outcomes = outcomes.as_mut();
+                    pair.settle_missing(&departure, packets, ambiguous, setting, outcomes);
                 }
             });
         }
