@@ -30,7 +30,8 @@ pub struct FlowDelay {
     /// Destination port of TCP or UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destination_port: Option<u16>,
-    /// One-way delay. The path's jitter and loss apply too.
+    /// One-way delay. The path's loss applies too, and unless the delay is 0, so do its jitter and
+    /// reordering.
     pub delay: TimeDelta,
 }
 

@@ -142,8 +142,7 @@ fn codel_options(path: &Path) -> (String, Vec<OptionFact>) {
         OptionFact::switch("ecn", ecn),
     ];
     match path.ce_threshold {
-        // The kernel keeps the old threshold if a change names none (`codel_change`), so the
-        // read-back looks for a leftover.
+        // The read-back looks for a leftover of a program that set a threshold.
         None => facts.push(OptionFact::absent("ce_threshold")),
         Some(threshold) => {
             let _ = write!(words, " ce_threshold {}", threshold.to_exact_text());
@@ -151,6 +150,13 @@ fn codel_options(path: &Path) -> (String, Vec<OptionFact>) {
         }
     }
     (words, facts)
+}
+
+/// The options that a change cannot take away: without the word, the kernel keeps the old threshold
+/// (`codel_change`, `fq_codel_change`), and no word of `tc` means "none".
+pub(crate) fn unremovable(path: &Path) -> String {
+    let threshold = path.ce_threshold.map(|_| "ce_threshold");
+    threshold.unwrap_or_default().to_owned()
 }
 
 fn pie(path: &Path, size: Option<QueueSize>) -> Leaf {

@@ -264,7 +264,7 @@ impl Draft {
         let change = format!("tc qdisc change {below} {}", leaf.changeable);
         self.objects.push(Object {
             name: format!("the queue {}", own.direction),
-            fixed: vec![queue.to_string(), leaf.fixed],
+            fixed: vec![queue.to_string(), leaf.fixed, aqm::unremovable(path)],
             change: (!leaf.changeable.is_empty()).then(|| Step::of(&change)),
         });
         let device = leaves.as_str();

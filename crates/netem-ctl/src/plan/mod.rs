@@ -148,3 +148,6 @@ impl Step {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,8 +55,11 @@ pub(crate) const OFFLOADS: [(&str, &str); 5] = [
     ("gso", "generic-segmentation-offload"),
     ("gro", "generic-receive-offload"),
     ("lro", "large-receive-offload"),
-    ("tx-udp-segmentation", "tx-udp-segmentation"),
+    (NEWEST_OFFLOAD, NEWEST_OFFLOAD),
 ];
+
+/// The only one of [`OFFLOADS`] that a supported kernel may not know: it came with Linux 4.18.
+pub(crate) const NEWEST_OFFLOAD: &str = "tx-udp-segmentation";
 
 /// The rate that makes netem keep the order of packets under jitter (`sch_netem.c`, `netem_enqueue`:
 /// a packet with a rate leaves after the one before). A full packet takes 0.1 µs at it.
@@ -121,7 +124,8 @@ pub(crate) fn netem(path: &Path, delay: TimeDelta) -> (String, Vec<OptionFact>) 
     } else {
         facts.push(OptionFact::absent("duplicate"));
     }
-    if let Some(reorder) = happens.reorder {
+    // A packet skips the delay. `tc` refuses the option without a delay, where it would do nothing.
+    if let Some(reorder) = happens.reorder.filter(|_| delay > TimeDelta::ZERO) {
         let _ = write!(words, " reorder {reorder}");
         facts.push(share("reorder.reorder", reorder));
     } else {

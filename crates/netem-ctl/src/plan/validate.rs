@@ -21,7 +21,7 @@ pub(crate) fn check(all: &Bottleneck, router: &Router) -> Result<(), PlanError> 
         check_line(direction, path)?;
         check_queue(direction, path)?;
         for (index, flow) in path.flows.iter().flatten().enumerate() {
-            check_flow(direction, index, flow)?;
+            check_flow(direction, index, flow, path.jitter.unwrap_or_default())?;
         }
         let flows = path.flows.iter().flatten().count();
         if flows > MAX_FLOWS as usize {
@@ -178,7 +178,12 @@ fn names(queues: &[Queue]) -> &'static str {
     }
 }
 
-fn check_flow(direction: &'static str, index: usize, flow: &FlowDelay) -> Result<(), PlanError> {
+fn check_flow(
+    direction: &'static str,
+    index: usize,
+    flow: &FlowDelay,
+    jitter: TimeDelta,
+) -> Result<(), PlanError> {
     let wrong = |problem| PlanError::Flow {
         direction,
         index,
@@ -199,6 +204,13 @@ fn check_flow(direction: &'static str, index: usize, flow: &FlowDelay) -> Result
     }
     if flow.delay < TimeDelta::ZERO || flow.delay > LONGEST {
         return Err(wrong("expected a delay from 0s to 10s"));
+    }
+    // The flow's delay stage draws the same jitter, and no packet arrives before it is sent. A stage
+    // without a delay has no jitter.
+    if flow.delay > TimeDelta::ZERO && flow.delay < jitter {
+        return Err(wrong(
+            "expected a delay of 0s, or of at least the path's jitter",
+        ));
     }
     Ok(())
 }

@@ -120,10 +120,25 @@ fn enabled_offload_is_a_mismatch_and_fixed_off_is_not() {
         device: "r0".into(),
     };
     let output = "Features for r0:\ntcp-segmentation-offload: off\n\
+                  generic-segmentation-offload: off\n\
                   generic-receive-offload: on\nlarge-receive-offload: off [fixed]\n";
     assert_eq!(
         wrong(must, output),
         ["generic-receive-offload of r0 is on, not off"]
+    );
+}
+
+#[test]
+fn offloads_that_ethtool_does_not_list_are_mismatches() {
+    let must = || Must::NoOffload {
+        device: "r0".into(),
+    };
+    assert_eq!(wrong(must(), "").len(), OFFLOADS.len());
+    let output = "Features for r0:\ntcp-segmentation-offload: off\n\
+                  generic-segmentation-offload: off\ngeneric-receive-offload: off\n";
+    assert_eq!(
+        wrong(must(), output),
+        ["large-receive-offload of r0 is missing, not off"]
     );
 }
 
