@@ -193,7 +193,15 @@ impl Runner for Ssh {
     fn upload(&self, local: &Path, remote: &str, timeout: Duration) -> Result<(), RunError> {
         let remote = self.remote_path(remote)?;
         let file = File::open(local).map_err(failed(local))?;
-        let command = format!("cat >{remote}.partial; mv {remote}.partial {remote}");
+        let bytes = file.metadata().map_err(failed(local))?.len();
+        // For `cat`, a lost connection looks like the end of the file. The backslash leaves the
+        // expansion to the shell that runs the command.
+        let command = format!(
+            "cat >{remote}.partial; \
+             [ \\$(wc -c <{remote}.partial) -eq {bytes} ] || \
+             {{ rm -f {remote}.partial; echo {remote} has another length than the file >&2; exit 1; }}; \
+             mv {remote}.partial {remote}"
+        );
         self.transfer(command, Source::File(file), Sink::Memory, timeout)
     }
 }

@@ -5,6 +5,7 @@ mod server;
 
 use std::fs;
 use std::net::TcpListener;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,28 @@ fn files_are_copied_in_both_directions() {
             .to_string()
             .contains("expected a path without blanks")
     );
+}
+
+#[test]
+fn an_upload_of_another_length_than_the_file_is_refused_and_removed() {
+    let Some(server) = Server::start(Odd::Nothing) else {
+        return;
+    };
+    let there = server.folder().join("there");
+    // The kernel makes this file as it is read, and states a length of 0.
+    let upload = server.ssh().upload(
+        Path::new("/proc/self/status"),
+        &there.display().to_string(),
+        SOON,
+    );
+    assert_eq!(
+        upload.unwrap_err().to_string(),
+        format!(
+            "rtr: exit code 1: {} has another length than the file",
+            there.display()
+        )
+    );
+    assert!(!there.exists() && !there.with_extension("partial").exists());
 }
 
 #[test]
