@@ -1,17 +1,17 @@
 //! The `netem-ctl` command.
 
 use std::error::Error;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
-use netem_ctl::cli::{self, Cli, CliError};
+use netem_ctl::cli::{self, Cli};
 
 fn main() -> ExitCode {
     match cli::run(&Cli::parse().command, &mut io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         // A reader such as `head` closes the pipe early, which is not a failure.
-        Err(CliError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("netem-ctl: {}", chain(&error));
             ExitCode::FAILURE

@@ -57,6 +57,19 @@ pub enum CliError {
     Write(#[from] io::Error),
 }
 
+impl CliError {
+    /// True if the reader of the output closed it.
+    pub fn is_closed_pipe(&self) -> bool {
+        let (Self::Write(source)
+        | Self::Run(RunError::Print { source })
+        | Self::Control(ControlError::Run(RunError::Print { source }))) = self
+        else {
+            return false;
+        };
+        source.kind() == io::ErrorKind::BrokenPipe
+    }
+}
+
 /// Runs a command and writes its output to `out`.
 pub fn run(command: &Command, out: &mut dyn Write) -> Result<(), CliError> {
     match command {

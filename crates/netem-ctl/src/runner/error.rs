@@ -18,6 +18,16 @@ pub enum RunError {
         /// The time limit.
         seconds: u64,
     },
+    /// The script exceeded its time limit, and this user may not kill it.
+    #[error(
+        "{host}: the script did not end within {seconds} s, and its processes belong to another user"
+    )]
+    Unkillable {
+        /// The host.
+        host: String,
+        /// The time limit.
+        seconds: u64,
+    },
     /// The script failed.
     #[error("{host}: exit code {code}: {message}")]
     Exit {
@@ -59,6 +69,12 @@ pub enum RunError {
     Pipe {
         /// The host.
         host: String,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A dry run could not be printed.
+    #[error("cannot print the scripts of the dry run")]
+    Print {
         /// The cause.
         source: io::Error,
     },

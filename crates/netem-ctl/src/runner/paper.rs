@@ -37,10 +37,7 @@ impl DryRun {
     fn print(&self, text: &str) -> Result<(), RunError> {
         let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
         to.write_all(text.as_bytes())
-            .map_err(|source| RunError::Pipe {
-                host: self.host.clone(),
-                source,
-            })
+            .map_err(|source| RunError::Print { source })
     }
 }
 

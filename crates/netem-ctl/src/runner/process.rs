@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tcpexp_units::Timestamp;
 
@@ -72,11 +73,11 @@ pub(crate) fn run(
         host: host.to_owned(),
         source,
     };
-    let Some(status) = wait(&mut child, timeout).map_err(pipe)? else {
-        return Err(RunError::Timeout {
-            host: host.to_owned(),
-            seconds: timeout.as_secs(),
-        });
+    let (host, seconds) = (host.to_owned(), timeout.as_secs());
+    let status = match wait(&mut child, timeout).map_err(pipe)? {
+        End::Ended(status) => status,
+        End::Killed => return Err(RunError::Timeout { host, seconds }),
+        End::Unkillable => return Err(RunError::Unkillable { host, seconds }),
     };
     // A process that a signal ended has no exit code; shells report 128 plus the signal's number.
     let signalled = status.signal().map_or(-1, |signal| 128 + signal);
@@ -89,27 +90,36 @@ pub(crate) fn run(
     })
 }
 
+/// How the wait for a process ended.
+enum End {
+    Ended(ExitStatus),
+    Killed,
+    /// The kernel refused the signal: `sudo` made the process another user's.
+    Unkillable,
+}
+
 /// Waits for the end. Kills the process group after `timeout`.
-fn wait(child: &mut Child, timeout: Duration) -> io::Result<Option<std::process::ExitStatus>> {
+fn wait(child: &mut Child, timeout: Duration) -> io::Result<End> {
     let deadline = Instant::now() + timeout;
     // The standard library has no wait with a time limit. The pause grows, so that short scripts
     // return at once and long scripts cost little processor time.
     let mut pause = Duration::from_micros(500);
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
+            return Ok(End::Ended(status));
         }
         if Instant::now() >= deadline {
             // The child leads its own process group, so a signal to the group also reaches its
             // children.
             if let Ok(id) = i32::try_from(child.id())
                 && let Some(group) = Pid::from_raw(id)
+                && kill_process_group(group, Signal::KILL) == Err(Errno::PERM)
             {
-                let _ = kill_process_group(group, Signal::KILL);
+                return Ok(End::Unkillable);
             }
             // A killed child stays a zombie until its parent waits for it.
             child.wait()?;
-            return Ok(None);
+            return Ok(End::Killed);
         }
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
