@@ -18,8 +18,8 @@ pub const FILE_NAME: &str = "run.json";
 
 /// The parameters, files and outcome of one run of a cell.
 ///
-/// Times with `_ns` are nanoseconds since 1970 on the clock of the machine that drives the sweep;
-/// times with `_s` are seconds since [`t0_ns`](Self::t0_ns).
+/// Times with `_ns` are nanoseconds since 1970, on the clock of the machine that drives the sweep
+/// unless the field names another; times with `_s` are seconds since [`t0_ns`](Self::t0_ns).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Version of the format that wrote the record.
@@ -53,7 +53,8 @@ pub struct RunRecord {
     /// Traffic generators.
     #[serde(default)]
     pub traffic: Vec<TrafficRecord>,
-    /// Planned start of the traffic; `None` if the run ended earlier.
+    /// Planned start of the traffic, on the clock of the first source, which its capture has too;
+    /// `None` if the run ended earlier.
     pub t0_ns: Option<i64>,
     /// The resolved path, in the format of plans and `netem-ctl`.
     pub bottleneck: Value,

@@ -8,7 +8,7 @@ use tcpexp_units::TimeDelta;
 use super::context::{Run, positive};
 use super::error::Trouble;
 use super::files::pause;
-use crate::plan::{self, Calibrate, Host, Os, Setup};
+use crate::plan::{self, Calibrate, Os, Setup};
 use crate::site::{self, Counters};
 
 /// The verdict of the calibration.
@@ -124,11 +124,7 @@ fn judge_load(run: &Run<'_>, settings: &Calibrate, rate_bps: f64, found: &Calibr
 
 /// True if calibration loads the path and this host receives the load.
 fn is_loaded(setup: &Setup, name: &str) -> bool {
-    // The rate is read from the counters of `tc`, which only Linux has.
-    let reports_queues = |(_, router): (_, &Host)| router.os == Os::Linux;
-    setup.calibration.enabled
-        && setup.path.forward.rate.is_some()
-        && setup.first(Role::Router).is_some_and(reports_queues)
+    setup.is_loaded()
         && setup
             .first(Role::Sink)
             .is_some_and(|(sink, _)| sink == name)

@@ -64,6 +64,9 @@ pub(super) fn look(
         let there = facts("clock_ns=")
             .next()
             .and_then(|text| text.parse::<i64>().ok());
+        if there.is_none() {
+            problems.push(format!("{name}: cannot read its clock"));
+        }
         let offset = there.map_or(0, |there| there - here);
         let within = cell.setup.run.clock_within.as_nanos();
         // Only a difference beyond the error of the measurement is certain.

@@ -72,7 +72,8 @@ fn one(
     setup.kind = kind.unwrap_or(setup.kind);
     if setup.kind != Kind::Ssh {
         // The checks follow, because they must see the hosts of the testbed.
-        testbed::take_place(&mut setup);
+        testbed::take_place(&mut setup)
+            .map_err(|refused| Fault::new(place::span(&table, &refused.key), refused.message))?;
     }
     check(&setup, &table)?;
     let span_of_changes = changes.as_ref().map(Spanned::span);

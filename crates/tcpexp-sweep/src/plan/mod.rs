@@ -193,6 +193,15 @@ impl Setup {
         self.of_role(role).next()
     }
 
+    /// True if calibration loads the path to measure its rate.
+    pub(crate) fn is_loaded(&self) -> bool {
+        // The rate is read from the counters of `tc`, which only Linux has.
+        let reports_queues = |(_, router): (_, &Host)| router.os == Os::Linux;
+        self.calibration.enabled
+            && self.path.forward.rate.is_some()
+            && self.first(Role::Router).is_some_and(reports_queues)
+    }
+
     /// Name of the host that sends the data of a generator.
     pub fn source_of<'a>(&'a self, traffic: &'a Traffic) -> &'a str {
         self.end(traffic.from.as_deref(), Role::Source)

@@ -10,16 +10,32 @@ use super::{Host, Lab, Os, Setup};
 /// Largest number of hosts on one side: the limit of the lab's topology.
 pub(crate) const MAX_HOSTS: u8 = 64;
 
+/// A number of hosts that the testbed does not have.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    /// The key of the plan that has the number.
+    pub(crate) key: Vec<&'static str>,
+    /// The expected form.
+    pub(crate) message: String,
+}
+
 /// Replaces the hosts of a plan by the testbed's hosts, keeping their names.
-pub(crate) fn take_place(setup: &mut Setup) {
+pub(crate) fn take_place(setup: &mut Setup) -> Result<(), Refused> {
     if setup.hosts.is_empty() {
+        for (key, count) in [("sources", setup.lab.sources), ("sinks", setup.lab.sinks)] {
+            check(vec!["lab", key], key, count.into())?;
+        }
         setup.hosts = hosts(setup.lab);
-        return;
+        return Ok(());
     }
-    let count = |role| u8::try_from(setup.of_role(role).count()).unwrap_or(u8::MAX);
+    // A plan without a source or without a sink is refused later, by role.
+    let count = |role, name| {
+        let count = setup.of_role(role).count().max(1);
+        check(vec!["hosts"], name, count)
+    };
     setup.lab = Lab {
-        sources: count(Role::Source).max(1),
-        sinks: count(Role::Sink).max(1),
+        sources: count(Role::Source, "sources")?,
+        sinks: count(Role::Sink, "sinks")?,
     };
     let ours = hosts(setup.lab);
     for role in [Role::Source, Role::Router, Role::Sink] {
@@ -34,6 +50,17 @@ pub(crate) fn take_place(setup: &mut Setup) {
             };
         }
     }
+    Ok(())
+}
+
+fn check(key: Vec<&'static str>, name: &str, count: usize) -> Result<u8, Refused> {
+    let small = u8::try_from(count).ok();
+    small
+        .filter(|count| (1..=MAX_HOSTS).contains(count))
+        .ok_or_else(|| Refused {
+            key,
+            message: format!("expected 1 to {MAX_HOSTS} {name} on the testbed, found {count}"),
+        })
 }
 
 /// The hosts of a testbed as entries of a plan.
@@ -46,8 +73,8 @@ fn hosts(lab: Lab) -> BTreeMap<String, Host> {
         };
         (name, host)
     };
-    let sources = 1..=lab.sources.min(MAX_HOSTS);
-    let sinks = 1..=lab.sinks.min(MAX_HOSTS);
+    let sources = 1..=lab.sources;
+    let sinks = 1..=lab.sinks;
     let mut hosts: BTreeMap<_, _> = sources
         .map(|number| {
             end(

@@ -192,6 +192,17 @@ fn exclusion_that_matches_no_cell_is_refused() {
 }
 
 #[test]
+fn more_hosts_than_the_testbed_has_are_refused() {
+    let lab = "kind = \"lab\"\nlab.sources = 65";
+    assert_snapshot!(refusal_of("kind = \"lab\"", lab), @"plan.toml:2: lab.sources: expected 1 to 64 sources on the testbed, found 65");
+    let hosts: Vec<String> = (0..65)
+        .map(|number| format!("hosts.s{number}.role = \"sink\"\n"))
+        .collect();
+    let lab = format!("kind = \"lab\"\n{}", hosts.concat());
+    assert_snapshot!(refusal_of("kind = \"lab\"", &lab), @"plan.toml:2: hosts: expected 1 to 64 sinks on the testbed, found 65");
+}
+
+#[test]
 fn ports_above_the_range_are_refused() {
     let port = "duration = \"10s\"\nport = 65535\ncount = 2";
     assert_snapshot!(refusal_of("duration = \"10s\"", port), @"plan.toml:15: traffic[1].port: 2 servers need ports up to 65536: expected at most 65535");

@@ -38,13 +38,13 @@ pub(crate) fn preflight(
         }
         (Role::Router, Os::FreeBsd) => tools.push("ipfw"),
         (Role::Source, _) => {
-            // The calibration pings the sink and loads the path.
-            tools.extend(["ping", "iperf3"]);
+            tools.extend(setup.calibration.enabled.then_some("ping"));
+            tools.extend(setup.is_loaded().then_some("iperf3"));
             if setup.loggers.ss.is_some() {
                 tools.push("ss");
             }
         }
-        (Role::Sink, _) => tools.push("iperf3"),
+        (Role::Sink, _) => tools.extend(setup.is_loaded().then_some("iperf3")),
     }
     tools.sort_unstable();
     tools.dedup();
