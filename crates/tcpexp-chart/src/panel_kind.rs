@@ -78,6 +78,15 @@ impl PanelKind {
         }
     }
 
+    /// True for rates, which are means over bins.
+    pub fn is_rate(&self) -> bool {
+        let (Self::Throughput | Self::Column(_)) = self else {
+            return false;
+        };
+        let mut sources = self.sources().into_iter();
+        sources.any(|(_, column)| column.ends_with("_bps"))
+    }
+
     /// Columns that the panels use if a table has them.
     pub fn optional_columns() -> Vec<String> {
         const MORE: [&str; 10] = [

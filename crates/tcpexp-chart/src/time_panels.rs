@@ -1,13 +1,14 @@
 //! Panels over time, built from tables.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use tcpexp_table::{Cell, Frame, Series};
 use tcpexp_units::Timestamp;
 
 use crate::flow_line::{FlowLine, MIN_SHARE_DIVISOR, lines_of, time_column};
 use crate::theme::SERIES;
-use crate::{Error, LineKind, Quantity, TimeLine, TimePanel, TimeSpan};
+use crate::{Error, LineKind, PanelKind, Quantity, TimeLine, TimePanel, TimeSpan};
 
 /// Lines whose peak is below 1/50 of the panel's peak are omitted, as they coincide with the axis.
 const MIN_SEEN: f64 = 50.0;
@@ -16,8 +17,8 @@ const MIN_SEEN: f64 = 50.0;
 #[derive(Clone, Debug, Default)]
 pub struct Flows {
     names: Vec<String>,
-    /// Number of lines omitted because all colours are in use.
-    pub left_out: usize,
+    /// Lines omitted because all colours are in use.
+    left_out: BTreeSet<String>,
 }
 
 impl Flows {
@@ -25,12 +26,19 @@ impl Flows {
         let known = self.names.iter().position(|known| known == name);
         known.or_else(|| {
             if self.names.len() == SERIES {
-                self.left_out += 1;
+                self.left_out.insert(name.to_owned());
                 return None;
             }
             self.names.push(name.to_owned());
             Some(self.names.len() - 1)
         })
+    }
+
+    /// `7 of 12 lines` if colours are lacking for the others.
+    pub fn counted(&self) -> Option<String> {
+        let drawn = self.names.len();
+        let all = drawn + self.left_out.len();
+        (drawn < all).then(|| format!("{drawn} of {all} lines"))
     }
 
     /// True if there is at most one line, which needs no name in the legend.
@@ -55,7 +63,7 @@ impl Flows {
 
 /// The panel of a column: a line for each flow, those with the most values first.
 pub fn column_panel(frame: &Frame, column: &str, flows: &mut Flows) -> Result<TimePanel, Error> {
-    let is_rate = column.ends_with("_bps");
+    let is_rate = PanelKind::Column(column.to_owned()).is_rate();
     let mut lines = lines_of(frame, column)?;
     if is_rate {
         // The line would coincide with the axis.

@@ -1,16 +1,20 @@
 //! `tcpexp plot timeseries DATA…`.
 
+use std::collections::BTreeSet;
+
 use tcpexp::Selection;
 use tcpexp_chart::{
     Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, timeseries_figure,
     window_panel,
 };
 use tcpexp_table::{Frame, Series};
+use tcpexp_units::TimeDelta;
 
 use super::ChartKind;
 use super::data::DataArgs;
 use super::figure::FigureArgs;
 use crate::failure;
+use crate::report::short;
 
 /// Heights of the first panel, with the legend, and of each further panel.
 const HEIGHTS_MM: [u32; 2] = [55, 32];
@@ -76,6 +80,7 @@ impl ChartKind for TimeseriesArgs {
             data: &data,
             group: &self.group,
         };
+        let has_rates = kinds.iter().any(PanelKind::is_rate);
         let mut panels = kinds
             .iter()
             .map(|kind| source.panel(kind, &mut flows))
@@ -92,13 +97,20 @@ impl ChartKind for TimeseriesArgs {
             }
         }
         flows.name_lines(&mut panels);
-        if flows.left_out > 0 {
-            let left_out = flows.left_out;
+        if let Some(counted) = flows.counted() {
             failure::print_line(&format!(
-                "warning: {left_out} lines are left out: there are not enough colours; select flows with --flow or --filter"
+                "warning: {counted} are drawn, as there are not enough colours; select flows with --flow or --filter"
             ));
         }
-        figure.finish(|style| timeseries_figure(&panels, None, style))
+        let note: Vec<String> = flows
+            .counted()
+            .into_iter()
+            .chain(has_rates.then(|| source.bins()).flatten())
+            .collect();
+        let note = (!note.is_empty()).then(|| note.join(", "));
+        figure
+            .noting(note)
+            .finish(|style| timeseries_figure(&panels, None, style))
     }
 }
 
@@ -144,6 +156,21 @@ fn sources(kind: &PanelKind, data: &Selection) -> anyhow::Result<Vec<(String, St
 }
 
 impl Source<'_> {
+    /// The width of the bins of rates: `rates in bins of 100 ms`.
+    fn bins(&self) -> Option<String> {
+        let frame = self.data.read("throughput", &["width_ns".to_owned()], &[]);
+        let frame = frame.ok()?;
+        let widths = frame.column("width_ns")?;
+        let widths: BTreeSet<i64> = (0..frame.rows())
+            .filter_map(|row| widths.whole(row))
+            .collect();
+        let widths: Vec<String> = widths
+            .into_iter()
+            .map(|nanos| short(TimeDelta::from_nanos(nanos)))
+            .collect();
+        (!widths.is_empty()).then(|| format!("rates in bins of {}", widths.join(" or ")))
+    }
+
     fn panel(&self, kind: &PanelKind, flows: &mut Flows) -> anyhow::Result<TimePanel> {
         // The panel of the window combines the estimate, the kernel's log and the recoveries.
         if *kind == PanelKind::Cwnd {

@@ -61,7 +61,7 @@ fn a_sweep_is_grouped_by_its_varied_parameters() {
     assert_snapshot!(drawn(&desk, "bar sweep --filter direction=forward"), @r"10 | 40 | 10 | 40 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | plain | sack | delay (ms) | goodput (Mbit/s) | one run each, flows with at least 1 % of the payload, forward");
     assert_snapshot!(drawn(&desk, "fairness sweep --x delay --colour cc"), @r"plain | sack | 10 | 15 | 20 | 25 | 30 | 35 | 40 | 0.0 | 0.5 | 1.0 | delay (ms) | Jain&apos;s index | one run each, flows with at least 1 % of the payload, forward");
     assert_snapshot!(drawn(&desk, "throughput-delay sweep --group cc"), @r"plain | sack | 0 | 50 | 100 | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | median RTT (ms) | goodput (Mbit/s) | one point per flow and run, flows with at least 1 % of the payload, | forward");
-    assert_snapshot!(drawn(&desk, "timeseries sweep/runs/r1"), @r"10.1.0.1:10000 &gt; 203.0.113.1:5001 | 10.1.0.1:10001 &gt; 203.0.113.1:5001 | 0 | 20 | 40 | cwnd (segments) | lost | 0 | 50 | 100 | RTT (ms) | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | 2.5 | 3.0 | 0 | 1 | 2 | time (s) | goodput (Mbit/s)");
+    assert_snapshot!(drawn(&desk, "timeseries sweep/runs/r1"), @r"10.1.0.1:10000 &gt; 203.0.113.1:5001 | 10.1.0.1:10001 &gt; 203.0.113.1:5001 | 0 | 20 | 40 | cwnd (segments) | lost | 0 | 50 | 100 | RTT (ms) | 0.0 | 0.5 | 1.0 | 1.5 | 2.0 | 2.5 | 3.0 | 0 | 1 | 2 | time (s) | goodput (Mbit/s) | rates in bins of 100 ms");
 }
 
 #[test]
@@ -87,6 +87,6 @@ fn a_dataset_of_a_real_transfer_has_its_flow_over_time() {
     let [src, dst] =
         ["src", "dst"].map(|point| fixture(&format!("reno-2mbit-40ms-50p/{point}.pcap.gz")));
     desk.bytes(&format!("analyze {src} {dst} -o run --quiet"));
-    assert_snapshot!(drawn(&desk, "timeseries run --flow 1"), @r"cwnd, estimated | ssthresh | flight size | fast recovery | 0 | 50 | 100 | cwnd (segments) | lost | 0 | 100 | 200 | 300 | RTT (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 1 | 2 | time (s) | goodput (Mbit/s)");
+    assert_snapshot!(drawn(&desk, "timeseries run --flow 1"), @r"cwnd, estimated | ssthresh | flight size | fast recovery | 0 | 50 | 100 | cwnd (segments) | lost | 0 | 100 | 200 | 300 | RTT (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 1 | 2 | time (s) | goodput (Mbit/s) | rates in bins of 100 ms");
     assert_snapshot!(drawn(&desk, "timeseries run --flow 1 --panel queue,owd,flight_size"), @r"queue out | queue back | 172.16.10.3:54058 &gt; 172.16.11.2:5201 | 172.16.10.3:54058 &gt; 172.16.11.2:5201 (reverse) | 0 | 100 | 200 | 300 | max queueing delay (ms) | lost | 0 | 100 | 200 | 300 | one-way delay (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 50 | 100 | 150 | time (s) | flight size (kB)");
 }
