@@ -41,6 +41,43 @@ fn a_page_shows_only_the_bulk_flow() {
     assert_eq!((rtt[0].round(), rtt[rtt.len() - 1].round()), (40.0, 339.0));
     let goodput = &flow.series["goodput"].values;
     assert!(goodput.iter().all(|mbps| *mbps < 2.0));
+    // The control connection is not drawn.
+    assert_eq!(run.all_flows, 2);
+}
+
+#[test]
+fn the_table_of_flows_has_a_number_in_each_cell() {
+    let page = page_of("reno-2mbit-40ms-50p");
+    let table = &page.tables[0];
+    let headings: Vec<&str> = table
+        .columns
+        .iter()
+        .map(|column| column.heading.as_str())
+        .collect();
+    assert_eq!(
+        headings,
+        [
+            "run",
+            "flow",
+            "arrived goodput (Mbit/s)",
+            "median RTT (ms)",
+            "p95 RTT (ms)",
+            "packets",
+            "path lost (packets)",
+            "retransmitted (packets)"
+        ]
+    );
+    let [row] = &table.rows[..] else {
+        panic!("{} rows", table.rows.len());
+    };
+    let numbers: Vec<f64> = row.values[2..]
+        .iter()
+        .map(|value| value.as_f64().unwrap())
+        .collect();
+    // A bottleneck of 2 Mbit/s with 1448 bytes of payload in 1514: 1.91 Mbit/s at most.
+    assert!((1.8..1.92).contains(&numbers[0]), "{numbers:?}");
+    assert!((40.0..339.0).contains(&numbers[1]), "{numbers:?}");
+    assert!(numbers[3] > 5_000.0, "{numbers:?}");
 }
 
 #[test]

@@ -1,21 +1,34 @@
 "use strict";
-// Lines over one axis, distributions, and boxes: drawn by uPlot, fed with the flows to be shown.
+// Charts over one axis, distributions, and boxes, drawn by uPlot.
 
-// Okabe and Ito's colours, which readers of any colour vision tell apart.
-// Behind the first seven, darker shades of them, so that no two of LINES_AT_MOST lines share a colour.
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#003f62", "#753400", "#005740", "#70435c", "#8a8a8a"];
+// The Okabe-Ito palette, which readers of any colour vision can distinguish, and darker shades of it:
+// no two of MAX_LINES lines share a colour. The palette for dark backgrounds has lighter shades.
+const COLOURS = {
+  light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#003f62", "#753400", "#005740", "#70435c", "#8a8a8a"],
+  dark: ["#56b4e9", "#e69f00", "#2fc79b", "#e39ac4", "#f0e442", "#ff7f50", "#ffffff", "#a8d8f4", "#f3cc7d", "#94e2cb", "#f0cbe0", "#9a9a9a"],
+};
 // Lines of one name, and those beyond the colours, differ in their dashes.
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
-const LINES_AT_MOST = 12;
+const MAX_LINES = 12;
 const HEIGHT = 260;
 
 // All charts over time zoom and point together.
 const TIME_SYNC = "time";
 
-// lines: [{ label, colour, dash, x, y }]
-function lineChart(place, title, axes, lines, sync) {
-  const frame = element("div", { className: "chart" }, element("h3", {}, title));
-  place.append(frame);
+const darkness = window.matchMedia("(prefers-color-scheme: dark)");
+const palette = () => (darkness.matches ? COLOURS.dark : COLOURS.light);
+const valueText = (_, value) => (value == null ? "–" : numberText(value));
+const fromZero = (_, least, most) => (most == null ? [0, 1] : [Math.min(0, least), most * 1.05 || 1]);
+
+// An axis in the colours of the page.
+function axis(more) {
+  const style = getComputedStyle(document.documentElement);
+  const [ink, line] = ["--ink", "--line"].map((name) => style.getPropertyValue(name).trim());
+  return { stroke: ink, labelSize: 22, ticks: { stroke: line }, ...more, grid: { stroke: line, ...more.grid } };
+}
+
+// lines: [{ label, colour, dash, x, y }]. A chart is a title and a function that draws it into a frame.
+function lineChart(title, axes, lines, sync) {
   const data = lines.length === 0 ? [[], []] : uPlot.join(lines.map((line) => [line.x, line.y]));
   const series = lines.map((line) => ({
     label: line.label,
@@ -24,45 +37,41 @@ function lineChart(place, title, axes, lines, sync) {
     width: 1.5,
     spanGaps: true,
     points: { show: line.x.length < 3 },
-    value: (_, value) => value == null ? "–" : numberText(value),
+    value: valueText,
   }));
-  const options = {
-    width: frame.clientWidth,
+  const options = () => ({
     height: HEIGHT,
-    scales: { x: { time: false } },
-    cursor: sync ? { sync: { key: TIME_SYNC }, drag: { x: true, y: false } } : { drag: { x: true, y: true } },
+    scales: { x: { time: false }, y: { range: fromZero } },
+    cursor: { drag: { x: true, y: false }, ...(sync ? { sync: { key: TIME_SYNC } } : {}) },
     legend: { live: true },
-    axes: [{ label: axes.x, labelSize: 22, size: 34 }, { label: axes.y, labelSize: 22, size: 58, values: (_, ticks) => ticks.map(numberText) }],
-    series: [{ label: axes.x, value: (_, value) => value == null ? "–" : numberText(value) }, ...series],
-  };
-  const chart = new uPlot(options, data, frame);
-  return { frame, chart };
+    axes: [axis({ label: axes.x, size: 34 }), axis({ label: axes.y, size: 58, values: (_, ticks) => ticks.map(numberText) })],
+    series: [{ label: axes.x, value: valueText }, ...series],
+  });
+  return { title, drawIn: (frame) => new uPlot({ ...options(), width: frame.clientWidth }, data, frame) };
 }
 
 // boxes: [{ label, colour, quantiles }], the quantiles at equal steps from the smallest to the largest value.
-function boxChart(place, title, axis, boxes) {
-  const frame = element("div", { className: "chart" }, element("h3", {}, title));
-  place.append(frame);
+function boxChart(title, quantity, boxes) {
   const at = (box, part) => box.quantiles[Math.round(part * (box.quantiles.length - 1))];
   const rows = [0.05, 0.25, 0.5, 0.75, 0.95].map((part) => boxes.map((box) => at(box, part)));
   const names = ["5 %", "25 %", "median", "75 %", "95 %"];
-  const options = {
-    width: frame.clientWidth,
+  const isTight = boxes.length > 6;
+  const options = () => ({
     height: HEIGHT,
-    scales: { x: { time: false, range: [-0.6, Math.max(boxes.length, 1) - 0.4] }, y: { range: (_, least, most) => most == null ? [0, 1] : [Math.min(0, least), most * 1.05] } },
+    scales: { x: { time: false, range: [-0.6, Math.max(boxes.length, 1) - 0.4] }, y: { range: fromZero } },
     cursor: { drag: { x: true, y: false } },
     axes: [
-      { splits: boxes.map((_, index) => index), values: (_, splits) => splits.map((index) => boxes[index]?.short ?? ""), rotate: boxes.length > 6 ? -45 : 0, size: boxes.length > 6 ? 90 : 34, grid: { show: false } },
-      { label: axis, labelSize: 22, size: 58, values: (_, ticks) => ticks.map(numberText) },
+      axis({ splits: boxes.map((_, index) => index), values: (_, splits) => splits.map((index) => boxes[index]?.short ?? ""), rotate: isTight ? -45 : 0, size: isTight ? 90 : 34, grid: { show: false } }),
+      axis({ label: quantity, size: 58, values: (_, ticks) => ticks.map(numberText) }),
     ],
     series: [
       { label: "flow", value: (_, index) => boxes[index]?.label ?? "–" },
-      ...names.map((label) => ({ label, paths: () => null, points: { show: false }, value: (_, value) => value == null ? "–" : numberText(value) })),
+      ...names.map((label) => ({ label, paths: () => null, points: { show: false }, value: valueText })),
     ],
     hooks: { draw: [(chart) => boxes.forEach((box, index) => drawBox(chart, box, index, rows.map((row) => row[index])))] },
-  };
-  const chart = new uPlot(options, [boxes.map((_, index) => index), ...rows], frame);
-  return { frame, chart };
+  });
+  const data = [boxes.map((_, index) => index), ...rows];
+  return { title, drawIn: (frame) => new uPlot({ ...options(), width: frame.clientWidth }, data, frame) };
 }
 
 function drawBox(chart, box, index, [low, lower, median, upper, high]) {

@@ -14,7 +14,7 @@ use tcpexp_units::Timestamp;
 
 pub use quantiles::page_quantiles;
 
-use crate::Thinned;
+use crate::{Quantity, Thinned};
 
 const FRAME: &str = include_str!("page.html");
 const STYLE: [&str; 2] = [
@@ -36,6 +36,8 @@ pub struct Page {
     pub title: String,
     /// A line below the heading.
     pub summary: String,
+    /// The rule that chooses the flows of each run, in words.
+    pub flow_rule: String,
     /// The parameters of the runs, in the order of the filters.
     pub parameters: Vec<PageParameter>,
     /// The runs, one experiment each.
@@ -85,6 +87,8 @@ pub struct PageRun {
     pub parameters: BTreeMap<String, Value>,
     /// Flows of the run, the busiest first.
     pub flows: Vec<PageFlow>,
+    /// Number of flows in the dataset of the run, including those that are not on the page.
+    pub all_flows: usize,
 }
 
 /// One direction of a flow.
@@ -114,17 +118,78 @@ pub struct PageTable {
     pub title: String,
     /// Columns of the table.
     pub columns: Vec<PageColumn>,
-    /// Rows with a value per column; null means unknown.
-    pub rows: Vec<Vec<Value>>,
+    /// Rows of the table.
+    pub rows: Vec<PageRow>,
 }
 
 /// A column of a table.
 #[derive(Clone, Debug, Serialize)]
 pub struct PageColumn {
-    /// Name of the column, with the unit.
+    /// Heading of the column: quantity and unit.
+    pub heading: String,
+    /// Definition of the column's values.
+    pub definition: String,
+    /// True if the column is shown before the reader asks for all columns.
+    pub is_main: bool,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, Serialize)]
+pub struct PageRow {
+    /// Indexes of the runs that the row describes: a filter that excludes all of them hides the row.
+    pub runs: Vec<usize>,
+    /// A value per column; null means unknown.
+    pub values: Vec<Value>,
+}
+
+impl PageTable {
+    /// Builds a table from columns and rows of a table file; quantities get the units of charts.
+    pub fn new(title: &str, columns: Vec<TableColumn>, mut rows: Vec<PageRow>) -> Self {
+        let shown = |(place, column): (usize, TableColumn)| {
+            let numbers = rows
+                .iter()
+                .filter_map(|row| row.values.get(place)?.as_f64());
+            let (least, most) = numbers.fold((f64::MAX, f64::MIN), |(least, most), number| {
+                (least.min(number), most.max(number))
+            });
+            let quantity = Quantity::of_column(&column.name);
+            let mut heading = quantity.name.clone();
+            if least <= most {
+                let shown = quantity.shown(least, most);
+                heading = quantity.on_axis(&shown);
+                // A count without another unit stays an integer in JSON.
+                if (shown.value(1.0) - 1.0).abs() > f64::EPSILON {
+                    let values = rows.iter_mut().filter_map(|row| row.values.get_mut(place));
+                    for value in values {
+                        if let Some(number) = value.as_f64() {
+                            *value = Value::from(shown.value(number));
+                        }
+                    }
+                }
+            }
+            PageColumn {
+                heading,
+                definition: column.definition,
+                is_main: column.is_main,
+            }
+        };
+        Self {
+            title: title.to_owned(),
+            columns: columns.into_iter().enumerate().map(shown).collect(),
+            rows,
+        }
+    }
+}
+
+/// A column of a table file.
+#[derive(Clone, Debug)]
+pub struct TableColumn {
+    /// Name of the column, with the unit last: `rtt_median_ns`.
     pub name: String,
     /// Definition of the column's values.
     pub definition: String,
+    /// True if the column is shown before the reader asks for all columns.
+    pub is_main: bool,
 }
 
 impl PageSeries {

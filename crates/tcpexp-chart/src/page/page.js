@@ -5,26 +5,43 @@ const page = JSON.parse(document.getElementById("data").textContent);
 const places = Object.fromEntries(["summary", "filters", "shown", "charts", "tables"].map((id) => [id, document.getElementById(id)]));
 const wanted = makeFilters(page, places.filters, draw);
 const colour = makeColourChoice(page, places.filters, draw);
-const runLines = makeTable(places.tables, runTable());
-for (const table of page.tables) makeTable(places.tables, table);
+const tables = [runTable(), ...page.tables].map((table) => makeTable(places.tables, table));
 places.summary.textContent = page.summary;
 
 let charts = [];
+// The grid changes the widths of charts with the window, and with the number of charts.
+const widths = new ResizeObserver(() => charts.forEach(({ frame, chart }) => {
+  if (chart.width !== frame.clientWidth) chart.setSize({ width: frame.clientWidth, height: HEIGHT });
+}));
 draw();
-window.addEventListener("resize", () => charts.forEach(({ frame, chart }) => chart.setSize({ width: frame.clientWidth, height: HEIGHT })));
+darkness.addEventListener("change", draw);
 
 function draw() {
   const runs = page.runs.filter((run) => isWanted(run, wanted));
-  page.runs.forEach((run, index) => runLines[index].classList.toggle("filtered", !runs.includes(run)));
+  const indexes = new Set(runs.map((run) => page.runs.indexOf(run)));
+  for (const showRows of tables) showRows(indexes);
   const flows = runs.flatMap((run) => run.flows.map((flow) => ({ run, flow })));
   const styles = stylesOf(flows);
-  const few = flows.slice(0, LINES_AT_MOST);
-  const shown = [`${runs.length} of ${page.runs.length} runs`];
-  if (few.length < flows.length) shown.push(`lines of the first ${few.length} of ${flows.length} flows: filter to see the others`);
-  places.shown.textContent = page.runs.length > 1 || shown.length > 1 ? shown.join("; ") : "";
+  const few = flows.slice(0, MAX_LINES);
+  places.shown.textContent = shownText(runs, flows, few);
+  const specs = page.panels.flatMap((panel) => linesOver(panel, few, styles)).concat(distributions(flows, few, styles));
   charts.forEach(({ chart }) => chart.destroy());
-  places.charts.replaceChildren();
-  charts = page.panels.flatMap((panel) => linesOver(panel, few, styles)).concat(distributions(flows, few, styles));
+  widths.disconnect();
+  // All frames are in the grid before the first chart asks for its width.
+  const frames = specs.map(({ title }) => element("div", { className: "chart" }, element("h3", {}, title)));
+  places.charts.replaceChildren(...frames);
+  charts = specs.map(({ drawIn }, index) => ({ frame: frames[index], chart: drawIn(frames[index]) }));
+  for (const frame of frames) widths.observe(frame);
+}
+
+// What is shown of what: runs, flows, lines.
+function shownText(runs, flows, few) {
+  const all = runs.reduce((sum, run) => sum + run.all_flows, 0);
+  const parts = page.runs.length > 1 ? [`${runs.length} of ${page.runs.length} runs`] : [];
+  const rule = page.flow_rule === "" ? "" : ` (${page.flow_rule})`;
+  parts.push(`${flows.length} of ${all} flows${rule}`);
+  if (few.length < flows.length) parts.push(`lines of the first ${few.length} flows: filter to see the others`);
+  return parts.join("; ");
 }
 
 function linesOver(panel, flows, styles) {
@@ -32,8 +49,7 @@ function linesOver(panel, flows, styles) {
     const series = flow.series[panel.key];
     return series ? [{ label: labelOf(run, flow), ...styles[index], x: series.time_s, y: series.values }] : [];
   });
-  if (lines.length === 0) return [];
-  return [lineChart(places.charts, panel.title, { x: "time (s)", y: panel.axis }, lines, true)];
+  return lines.length === 0 ? [] : [lineChart(panel.title, { x: "time (s)", y: panel.axis }, lines, true)];
 }
 
 function distributions(flows, few, styles) {
@@ -43,8 +59,8 @@ function distributions(flows, few, styles) {
     if (known.length === 0) return [];
     const lines = all.slice(0, few.length).filter((one) => one.quantiles).map((one) => ({ ...one, ...stairs(one.quantiles) }));
     return [
-      lineChart(places.charts, `${title}, distribution`, { x: axis, y: "share of samples" }, lines, false),
-      boxChart(places.charts, `${title}: 5, 25, 50, 75 and 95 %`, axis, known),
+      lineChart(`${title}, distribution`, { x: axis, y: "share of samples" }, lines, false),
+      boxChart(`${title}: 5, 25, 50, 75 and 95 %`, axis, known),
     ];
   });
 }
@@ -71,7 +87,8 @@ function stylesOf(flows) {
     const again = seen.get(name) ?? 0;
     seen.set(name, again + 1);
     const place = names.indexOf(name);
-    return { colour: COLOURS[place % COLOURS.length], dash: DASHES[(again + Math.floor(place / COLOURS.length)) % DASHES.length] };
+    const colours = palette();
+    return { colour: colours[place % colours.length], dash: DASHES[(again + Math.floor(place / colours.length)) % DASHES.length] };
   });
 }
 
@@ -90,15 +107,20 @@ function labelOf(run, flow) {
 
 function runTable() {
   const names = page.parameters.map(({ name }) => name);
-  const known = page.distributions.map(({ key, title }) => ({ key, title }));
+  const known = page.distributions.map(({ key, axis }) => ({ key, axis }));
+  const column = (heading, definition = "") => ({ heading, definition, is_main: true });
   const columns = [
-    { name: "run" }, { name: "status" }, ...names.map((name) => ({ name })), { name: "flows" },
-    ...known.map(({ title }) => ({ name: `${title}, median`, definition: "Of the flow with most samples." })), { name: "reason" },
+    column("run"), column("status"), ...names.map((name) => column(name.replaceAll("_", " "))),
+    column("flows", "Flows on this page."), column("all flows", "Flows in the dataset."),
+    ...known.map(({ axis }) => column(`median ${axis}`, "Of the flow with the most payload.")), column("reason", "Why the run does not count."),
   ];
-  const rows = page.runs.map((run) => [
-    run.name, run.status, ...names.map((name) => run.parameters[name] ?? null), run.flows.length,
-    ...known.map(({ key }) => middle(run.flows.find((flow) => flow.quantiles[key])?.quantiles[key])), run.reason ?? "",
-  ]);
+  const rows = page.runs.map((run, index) => ({
+    runs: [index],
+    values: [
+      run.name, run.status, ...names.map((name) => run.parameters[name] ?? null), run.flows.length, run.all_flows,
+      ...known.map(({ key }) => middle(run.flows.find((flow) => flow.quantiles[key])?.quantiles[key])), run.reason ?? "",
+    ],
+  }));
   return { title: "Runs", columns, rows };
 }
 

@@ -1,42 +1,59 @@
 "use strict";
-// Tables that sort by the column clicked on.
+// Tables that sort by the column clicked on, and hide the rows that the filters exclude.
 
-// table: { title, columns: [{ name, definition }], rows }
+// table: { title, columns: [{ heading, definition, is_main }], rows: [{ runs, values }] }
+// Returns a function that shows the rows of these runs only.
 function makeTable(place, table) {
   const head = element("tr", {});
   const body = element("tbody", {});
-  const rows = table.rows.map((row, index) => ({ row, index, line: tableLine(row) }));
+  const rows = table.rows.map((row, index) => ({ ...row, index, line: tableLine(row.values, table.columns) }));
   table.columns.forEach((column, index) => {
-    const isText = table.rows.some((row) => typeof row[index] === "string");
-    const title = element("th", { scope: "col", title: column.definition ?? "", className: isText ? "text" : "" }, column.name);
-    title.addEventListener("click", () => {
-      const way = title.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
+    const isText = table.rows.some((row) => typeof row.values[index] === "string");
+    const sort = element("button", { type: "button", title: column.definition }, column.heading);
+    const title = element("th", { scope: "col", className: classes(isText, column) }, sort);
+    sort.addEventListener("click", () => {
+      const order = title.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
       for (const other of head.children) other.removeAttribute("aria-sort");
-      title.setAttribute("aria-sort", way);
-      sortRows(rows, index, way === "ascending" ? 1 : -1);
+      title.setAttribute("aria-sort", order);
+      sortRows(rows, index, order === "ascending" ? 1 : -1);
       body.append(...rows.map(({ line }) => line));
     });
     head.append(title);
   });
   body.append(...rows.map(({ line }) => line));
-  place.append(
-    element("h2", {}, table.title),
-    element("div", { className: "scroll" }, element("table", { className: "rows" }, element("thead", {}, head), body)),
-  );
-  return rows.map(({ line }) => line);
+  const lines = element("table", { className: "rows" }, element("thead", {}, head), body);
+  const counted = element("span", { className: "counted" });
+  place.append(element("h2", {}, table.title, counted, ...allColumns(table, lines)), element("div", { className: "scroll" }, lines));
+  return (runs) => {
+    for (const row of rows) row.line.hidden = !row.runs.some((run) => runs.has(run));
+    const shown = rows.filter((row) => !row.line.hidden).length;
+    counted.textContent = shown < rows.length ? ` (${shown} of ${rows.length})` : "";
+  };
 }
 
-function tableLine(row) {
-  return element("tr", {}, ...row.map((cell) => {
+// The box that shows the columns of the second rank, if there are any.
+function allColumns(table, lines) {
+  if (table.columns.every((column) => column.is_main)) return [];
+  const tick = element("input", { type: "checkbox" });
+  tick.addEventListener("change", () => lines.classList.toggle("all", tick.checked));
+  return [element("label", { className: "more" }, tick, ` all ${table.columns.length} columns`)];
+}
+
+function tableLine(values, columns) {
+  return element("tr", {}, ...values.map((cell, index) => {
     const isText = typeof cell === "string";
-    return element("td", { className: isText ? "text" : "", title: isText ? cell : "" }, numberText(cell));
+    return element("td", { className: classes(isText, columns[index]), title: isText ? cell : "" }, numberText(cell));
   }));
 }
 
-// What is not known comes last, either way.
+function classes(isText, column) {
+  return [isText ? "text" : "", column.is_main ? "" : "rest"].join(" ").trim();
+}
+
+// Unknown values come last in both orders.
 function sortRows(rows, index, sign) {
   rows.sort((a, b) => {
-    const [one, other] = [a.row[index], b.row[index]];
+    const [one, other] = [a.values[index], b.values[index]];
     if (one == null || other == null) return (one == null) - (other == null);
     const order = typeof one === "number" && typeof other === "number" ? one - other : String(one).localeCompare(String(other));
     return sign * order || a.index - b.index;

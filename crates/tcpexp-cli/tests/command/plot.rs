@@ -61,7 +61,7 @@ pub(crate) fn drawn(desk: &Desk, line: &str) -> String {
 fn a_time_series_shows_estimated_and_logged_cwnd_and_rtt() {
     let desk = transfer();
     let all = "sender.parquet events.csv rtt.parquet throughput.json log.arrow";
-    assert_snapshot!(drawn(&desk, &format!("timeseries {all}")), @r"cwnd, measured | cwnd, estimated | ssthresh | flight size | fast recovery | 0 | 50 | 100 | cwnd (segments) | 0 | 100 | 200 | 300 | RTT (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 1 | 2 | time (s) | goodput (Mbit/s) | rates in bins of 100 ms");
+    assert_snapshot!(drawn(&desk, &format!("timeseries {all}")), @r"cwnd, measured | cwnd, estimated | ssthresh | flight size | fast recovery | 0 | 50 | 100 | cwnd (segments) | 0 | 100 | 200 | 300 | RTT (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 1 | 2 | time (s) | goodput (Mbit/s) | rates in bins of 1 s");
     assert_snapshot!(drawn(&desk, "timeseries rtt.parquet --x-limits 10:20 --theme dark"), @r"10 | 12 | 14 | 16 | 18 | 20 | 0 | 100 | 200 | 300 | time (s) | RTT (ms)");
     assert_snapshot!(drawn(&desk, "timeseries sender.parquet --panel srtt,pipe_segments"), @r"0 | 100 | 200 | 300 | smoothed RTT (ms) | 0 | 5 | 10 | 15 | 20 | 25 | 30 | 0 | 50 | 100 | time (s) | pipe (segments)");
 }

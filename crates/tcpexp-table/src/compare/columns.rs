@@ -3,7 +3,7 @@
 use tcpexp_metrics::compare::{ClassRun, Measure};
 use tcpexp_metrics::repetition::Estimate;
 
-use super::{ALL_CLASSES, CompareRow, CompareRunRow, ComparedCell};
+use super::{ALL_CLASSES, CompareRow, CompareRunRow, ComparedCell, MAIN};
 use crate::columns::{Builder, Columns};
 use crate::dataset::{RunColumns, RunValue};
 
@@ -149,6 +149,14 @@ fn value(columns: Builder<CompareRunRow>, measure: Measure) -> Builder<CompareRu
     columns.maybe_float(&column_name(measure, ""), &about, move |row| {
         value(row.class.as_ref()?)
     })
+}
+
+/// The columns that a reader looks at first: class, number of runs, and the measures of the text
+/// table.
+pub fn main_compare_columns() -> Vec<String> {
+    let measures = MAIN.map(|measure| column_name(measure, ""));
+    let first = ["class", "runs"].map(str::to_owned);
+    first.into_iter().chain(measures).collect()
 }
 
 /// Name of a measure's column: `goodput_low_bps` for the infix `_low`.

@@ -5,12 +5,26 @@ mod text;
 
 use std::sync::Arc;
 
-use tcpexp_metrics::compare::{CellClass, ClassRun, Options};
+use tcpexp_metrics::compare::{CellClass, ClassRun, Measure, Options};
 
 use crate::dataset::RunColumns;
 
-pub use columns::{compare_columns, compare_run_columns, is_compare_column};
+pub use columns::{compare_columns, compare_run_columns, is_compare_column, main_compare_columns};
 pub use text::{CompareText, compare_text};
+
+/// The measures that a reader looks at first, in order.
+pub(crate) const MAIN: [Measure; 10] = [
+    Measure::Goodput,
+    Measure::Utilisation,
+    Measure::RttMedian,
+    Measure::RttP95,
+    Measure::LossRatio,
+    Measure::RetransmissionRatio,
+    Measure::Jain,
+    Measure::Convergence,
+    Measure::CompletionMedian,
+    Measure::Friendliness,
+];
 
 /// Name of the row for all classes together.
 pub(crate) const ALL_CLASSES: &str = "all";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tcpexp_metrics::compare::{CellClass, Measure};
 use tcpexp_units::RateUnit;
 
-use super::{ALL_CLASSES, CompareRow, ComparedCell};
+use super::{ALL_CLASSES, CompareRow, ComparedCell, MAIN};
 use crate::cells::{NO_VALUE, columns, four_digits, wrapped};
 
 /// Layout options of the comparison's text.
@@ -188,24 +188,25 @@ fn shown(rows: &[&CompareRow], has_baseline: bool) -> Vec<Shown> {
     let per_unit = unit.value(1);
     // Friendliness compares with a baseline, so without one the column is empty.
     let against = |rank| if has_baseline { rank } else { usize::MAX };
-    let all = [
-        (unit.name(), Measure::Goodput, per_unit, 0),
-        ("util %", Measure::Utilisation, 100.0, 1),
-        ("RTT ms", Measure::RttMedian, 1.0, 2),
-        ("p95", Measure::RttP95, 1.0, 5),
-        ("loss %", Measure::LossRatio, 100.0, 3),
-        ("retx %", Measure::RetransmissionRatio, 100.0, 8),
-        ("Jain", Measure::Jain, 1.0, 4),
-        ("conv s", Measure::Convergence, 1.0, 9),
-        ("FCT s", Measure::CompletionMedian, 1.0, 6),
-        ("friend", Measure::Friendliness, 1.0, against(2)),
+    let heads = [
+        (unit.name(), per_unit, 0),
+        ("util %", 100.0, 1),
+        ("RTT ms", 1.0, 2),
+        ("p95", 1.0, 5),
+        ("loss %", 100.0, 3),
+        ("retx %", 100.0, 8),
+        ("Jain", 1.0, 4),
+        ("conv s", 1.0, 9),
+        ("FCT s", 1.0, 6),
+        ("friend", 1.0, against(2)),
     ];
-    let columns = all
+    let columns = MAIN
         .into_iter()
-        .filter(|(_, measure, _, _)| of(*measure).next().is_some());
+        .zip(heads)
+        .filter(|(measure, _)| of(*measure).next().is_some());
     columns
-        .filter(|(_, _, _, rank)| *rank < usize::MAX)
-        .map(|(head, measure, factor, rank)| Shown {
+        .filter(|(_, (_, _, rank))| *rank < usize::MAX)
+        .map(|(measure, (head, factor, rank))| Shown {
             head: head.to_owned(),
             measure,
             factor,

@@ -3,15 +3,19 @@
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use tcpexp_chart::page::{PageColumn, PageTable};
+use tcpexp_chart::page::{PageParameter, PageRow, PageRun, PageTable, TableColumn};
 use tcpexp_runs::compare::{CompareOptions, Comparison};
-use tcpexp_table::compare::compare_columns;
+use tcpexp_table::compare::{compare_columns, main_compare_columns};
 use tcpexp_table::{Format, RowsWriter};
 
 use crate::Error;
 
-/// The rows of `tcpexp compare` for the sweep in `dir`, without empty columns.
-pub(super) fn cell_table(dir: &Path) -> Result<PageTable, Error> {
+/// The rows of `tcpexp compare` for the sweep in `dir` with these runs, without empty columns.
+pub(super) fn cell_table(
+    dir: &Path,
+    varied: &[PageParameter],
+    runs: &[PageRun],
+) -> Result<PageTable, Error> {
     let comparison = Comparison::of(dir, &CompareOptions::default());
     let comparison = comparison.map_err(|source| Error::CompareRuns {
         path: dir.to_owned(),
@@ -35,28 +39,31 @@ pub(super) fn cell_table(dir: &Path) -> Result<PageTable, Error> {
         rows.iter()
             .any(|row| row.get(name).is_some_and(|v| !v.is_null()))
     };
-    let fields: Vec<_> = schema
+    let varied = varied.iter().map(|parameter| parameter.name.clone());
+    let main: Vec<String> = varied.chain(main_compare_columns()).collect();
+    let fields = schema
         .fields()
         .iter()
-        .filter(|field| is_known(field.name()))
+        .filter(|field| is_known(field.name()));
+    let columns: Vec<TableColumn> = fields
+        .map(|field| TableColumn {
+            name: field.name().clone(),
+            definition: field
+                .metadata()
+                .get("description")
+                .cloned()
+                .unwrap_or_default(),
+            is_main: main.contains(field.name()),
+        })
         .collect();
-    let values = |row: &Map<String, Value>| {
-        let values = fields.iter().map(|field| row.get(field.name()).cloned());
-        values.map(Option::unwrap_or_default).collect()
+    let row = |row: &Map<String, Value>| {
+        let of_row = |run: &PageRun| run.cell.as_deref() == row.get("cell").and_then(Value::as_str);
+        let values = columns.iter().map(|column| row.get(&column.name).cloned());
+        PageRow {
+            runs: (0..runs.len()).filter(|&run| of_row(&runs[run])).collect(),
+            values: values.map(Option::unwrap_or_default).collect(),
+        }
     };
-    Ok(PageTable {
-        title: "Cells".into(),
-        rows: rows.iter().map(values).collect(),
-        columns: fields
-            .iter()
-            .map(|field| PageColumn {
-                name: field.name().clone(),
-                definition: field
-                    .metadata()
-                    .get("description")
-                    .cloned()
-                    .unwrap_or_default(),
-            })
-            .collect(),
-    })
+    let rows = rows.iter().map(row).collect();
+    Ok(PageTable::new("Cells", columns, rows))
 }

@@ -1,6 +1,6 @@
 //! Lines and numbers of the flows of one run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 
@@ -24,35 +24,29 @@ const MAX_FLOWS: usize = 8;
 /// Maximum number of samples per thinned bin: first, smallest, largest and last.
 const BIN_POINTS: usize = 4;
 
-/// Columns of the table of flows: name in the dataset, name on the page, divisor between the two
-/// units, definition.
-pub(super) const NUMBERS: [(&str, &str, f64, &str); 6] = [
+/// Columns of the table of flows: name in the dataset and definition.
+pub(super) const NUMBERS: [(&str, &str); 6] = [
     (
         "arrived_goodput_bps",
-        "goodput_mbps",
-        1e6,
         "Payload that arrived for the first time, per second.",
     ),
     (
         "rtt_median_ns",
-        "rtt_median_ms",
-        1e6,
         "Median round-trip time between the two captures.",
     ),
-    ("rtt_p95_ns", "rtt_p95_ms", 1e6, "Its 95th percentile."),
-    ("packets", "packets", 1.0, "Packets that left."),
-    (
-        "path_lost_packets",
-        "lost_packets",
-        1.0,
-        "Of these, those that did not arrive.",
-    ),
-    (
-        "retransmitted_packets",
-        "retransmitted_packets",
-        1.0,
-        "Retransmitted packets.",
-    ),
+    ("rtt_p95_ns", "95th percentile of the round-trip time."),
+    ("packets", "Packets that left."),
+    ("path_lost_packets", "Of these, those that did not arrive."),
+    ("retransmitted_packets", "Retransmitted packets."),
+];
+
+/// Columns of the table of flows that name and choose flows.
+const CHOOSING: [&str; 5] = [
+    "initiator",
+    "responder",
+    "traffic",
+    "traffic_class",
+    "unique_bytes",
 ];
 
 /// One direction of a flow, and the key to its rows.
@@ -70,14 +64,22 @@ struct Chosen {
     bytes: i64,
 }
 
-/// The busiest flows of the dataset in `data`, with about `most_points` points per line at most,
-/// and their [`NUMBERS`].
-pub(super) fn flows_of(
-    data: &Path,
-    most_points: usize,
-) -> Result<(Vec<PageFlow>, Vec<Vec<Value>>), Error> {
+/// The flows of one run.
+pub(super) struct RunFlows {
+    /// The busiest flows.
+    pub(super) flows: Vec<PageFlow>,
+    /// Their [`NUMBERS`].
+    pub(super) numbers: Vec<Vec<Value>>,
+    /// Number of flows in the dataset.
+    pub(super) all: usize,
+    /// The rule that chose the flows, in words.
+    pub(super) rule: String,
+}
+
+/// The busiest flows of the dataset in `data`, with about `most_points` points per line at most.
+pub(super) fn flows_of(data: &Path, most_points: usize) -> Result<RunFlows, Error> {
     let tables = Tables::read(data)?;
-    let chosen = chosen(&tables.flows);
+    let (chosen, rule) = chosen(&tables.flows);
     let lines = |chosen: &Chosen| tables.flow(chosen, most_points);
     let mut flows: Vec<PageFlow> = chosen.iter().map(lines).collect();
     // The queue belongs to the run and not to a flow, so the first flow's panel shows it.
@@ -88,10 +90,15 @@ pub(super) fn flows_of(
         });
         add(&mut first.series, QUEUE, &queue, most_points, 1.0);
     }
-    Ok((
+    let all: BTreeSet<_> = (0..tables.flows.rows())
+        .filter_map(|row| number(&tables.flows, "flow_id", row))
+        .collect();
+    Ok(RunFlows {
         flows,
-        chosen.into_iter().map(|chosen| chosen.numbers).collect(),
-    ))
+        numbers: chosen.into_iter().map(|chosen| chosen.numbers).collect(),
+        all: all.len(),
+        rule,
+    })
 }
 
 /// The tables of a run, reduced to the columns drawn.
@@ -122,13 +129,7 @@ impl Tables {
         Ok(Self {
             flows: read(
                 "flows",
-                &with(&[
-                    "initiator",
-                    "responder",
-                    "traffic",
-                    "traffic_class",
-                    "unique_bytes",
-                ]),
+                &with(&[&CHOOSING[..], &NUMBERS.map(|(name, _)| name)].concat()),
             )?,
             rtt: read(
                 "rtt",
@@ -183,8 +184,9 @@ impl Tables {
     }
 }
 
-/// The directions that [`pooling`](tcpexp_metrics::pooling) counts, busiest first.
-fn chosen(flows: &Frame) -> Vec<Chosen> {
+/// The directions that [`pooling`](tcpexp_metrics::pooling) counts, busiest first, and its rule in
+/// words.
+fn chosen(flows: &Frame) -> (Vec<Chosen>, String) {
     let direction = |row| {
         let cell = |column| text(flows, column, row).map(str::to_owned);
         let direction = cell("direction")?;
@@ -197,7 +199,7 @@ fn chosen(flows: &Frame) -> Vec<Chosen> {
             label: cell("traffic").unwrap_or(ends),
             numbers: NUMBERS
                 .iter()
-                .map(|(column, _, unit, _)| scaled(flows, column, row, *unit))
+                .map(|(column, _)| number(flows, column, row).map_or(Value::Null, Value::from))
                 .collect(),
             flow: number(flows, "flow_id", row)?,
             direction,
@@ -214,13 +216,17 @@ fn chosen(flows: &Frame) -> Vec<Chosen> {
         class: chosen.class.as_deref(),
         payload_bytes: u64::try_from(chosen.bytes).unwrap_or(0),
     });
-    let counts = Pooling::default().choose(&lanes.collect::<Vec<_>>()).counts;
-    let counted = all.into_iter().zip(counts).filter(|(_, counts)| *counts);
+    let pooled = Pooling::default().choose(&lanes.collect::<Vec<_>>());
+    let rule = pooled.words();
+    let counted = all
+        .into_iter()
+        .zip(pooled.counts)
+        .filter(|(_, counts)| *counts);
     let mut counted: Vec<Chosen> = counted.map(|(chosen, _)| chosen).collect();
     // The flow number decides between equal sizes, so that equal data gives an equal page.
     counted.sort_by_key(|chosen| (-chosen.bytes, chosen.flow));
     counted.truncate(MAX_FLOWS);
-    counted
+    (counted, rule)
 }
 
 /// Time and value of the rows that have both.
@@ -261,15 +267,6 @@ fn add(
             value as f64 / unit
         });
         all.insert(key.to_owned(), series);
-    }
-}
-
-fn scaled(frame: &Frame, column: &str, row: usize, unit: f64) -> Value {
-    match number(frame, column, row) {
-        // A count stays an integer in JSON.
-        Some(number) if unit > 1.0 => Value::from(number as f64 / unit),
-        Some(number) => Value::from(number),
-        None => Value::Null,
     }
 }
 

@@ -8,13 +8,13 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use serde_json::Value;
-use tcpexp_chart::page::{Page, PageAxis, PageColumn, PageParameter, PageRun, PageTable};
+use tcpexp_chart::page::{Page, PageAxis, PageParameter, PageRow, PageRun, PageTable, TableColumn};
 use tcpexp_runs::folders::{DATASET, RUNS, run_dirs};
 use tcpexp_runs::record::{FILE_NAME, Parameter, RunRecord, Status};
 
 use crate::Error;
 use cells::cell_table;
-use flows::{GOODPUT, NUMBERS, QUEUE, RTT, WINDOW, flows_of};
+use flows::{GOODPUT, NUMBERS, QUEUE, RTT, RunFlows, WINDOW, flows_of};
 
 /// Maximum number of points per page, so that a browser can open the page of a large sweep.
 const MAX_POINTS: usize = 1_000_000;
@@ -45,13 +45,21 @@ pub fn report(dir: &Path) -> Result<Page, Error> {
         .zip(&records)
         .map(|(run, record)| match record {
             // A sweep writes the record of a run last, so a run without a record was cut short.
-            None if is_sweep => Ok((unfinished(run), Vec::new())),
+            None if is_sweep => Ok((unfinished(run), None)),
             record => run_on_page(run, record.as_ref(), most_points),
         })
         .collect();
-    let (pages, rows): (Vec<PageRun>, Vec<_>) = pages?.into_iter().unzip();
-    let flows = flow_table(rows.into_iter().flatten().collect());
-    let cells_table = is_sweep.then(|| cell_table(dir)).transpose()?;
+    let (pages, flows): (Vec<PageRun>, Vec<Option<RunFlows>>) = pages?.into_iter().unzip();
+    let rules: BTreeSet<&str> = flows
+        .iter()
+        .flatten()
+        .map(|one| one.rule.as_str())
+        .collect();
+    let flow_rule = Vec::from_iter(rules).join("; ");
+    let flows = flow_table(&pages, flows);
+    let parameters = parameters(records.iter().flatten());
+    let cells_table = is_sweep.then(|| cell_table(dir, &parameters, &pages));
+    let cells_table = cells_table.transpose()?;
     let cells: BTreeSet<_> = pages.iter().filter_map(|run| run.cell.as_ref()).collect();
     let summary = match (pages.len(), cells.len()) {
         (1, _) => "One run.".to_owned(),
@@ -60,7 +68,8 @@ pub fn report(dir: &Path) -> Result<Page, Error> {
     Ok(Page {
         title: name_of(dir),
         summary,
-        parameters: parameters(records.iter().flatten()),
+        flow_rule,
+        parameters,
         panels: [RTT, WINDOW, GOODPUT, QUEUE].map(axis).into(),
         distributions: vec![axis(RTT)],
         tables: cells_table.into_iter().chain([flows]).collect(),
@@ -85,15 +94,16 @@ fn unfinished(dir: &Path) -> PageRun {
         reason: Some("it never ended".to_owned()),
         parameters: BTreeMap::new(),
         flows: Vec::new(),
+        all_flows: 0,
     }
 }
 
-/// Page entry of a run, and its rows in the table of flows.
+/// Page entry of a run, and its flows; `None` without a dataset.
 fn run_on_page(
     dir: &Path,
     record: Option<&RunRecord>,
     most_points: usize,
-) -> Result<(PageRun, Vec<Vec<Value>>), Error> {
+) -> Result<(PageRun, Option<RunFlows>), Error> {
     let data = match record {
         Some(_) => dir.join(DATASET),
         None => dir.to_owned(),
@@ -112,33 +122,44 @@ fn run_on_page(
         reason: record.and_then(|record| record.reason.clone()),
         parameters: record.map(varied_of).unwrap_or_default(),
         flows: Vec::new(),
+        all_flows: 0,
     };
-    let mut rows = Vec::new();
     if is_drawn && data.is_dir() {
-        let (flows, numbers) = flows_of(&data, most_points)?;
-        for (flow, numbers) in flows.iter().zip(numbers) {
-            let names = [&page.name, &flow.label].map(|name| Value::from(name.as_str()));
-            rows.push(names.into_iter().chain(numbers).collect());
-        }
-        page.flows = flows;
-    } else if is_drawn {
+        let mut flows = flows_of(&data, most_points)?;
+        page.flows = std::mem::take(&mut flows.flows);
+        page.all_flows = flows.all;
+        return Ok((page, Some(flows)));
+    }
+    if is_drawn {
         "not analyzed".clone_into(&mut page.status);
     }
-    Ok((page, rows))
+    Ok((page, None))
 }
 
-fn flow_table(rows: Vec<Vec<Value>>) -> PageTable {
-    let column = |(name, definition): (&str, &str)| PageColumn {
+/// The table of the flows on the page. `numbers` belong to the runs in their order.
+fn flow_table(runs: &[PageRun], numbers: Vec<Option<RunFlows>>) -> PageTable {
+    let column = |(name, definition): (&str, &str)| TableColumn {
         name: name.into(),
         definition: definition.into(),
+        is_main: true,
     };
-    let names = [("run", ""), ("flow", "The traffic's name, or both ends.")];
-    let numbers = NUMBERS.map(|(_, name, _, definition)| (name, definition));
-    PageTable {
-        title: "Flows".into(),
-        columns: names.into_iter().chain(numbers).map(column).collect(),
-        rows,
+    let names = [
+        ("run", "Name of the run."),
+        ("flow", "The traffic's name, or both ends."),
+    ];
+    let mut rows = Vec::new();
+    for (index, (run, flows)) in runs.iter().zip(numbers).enumerate() {
+        let numbers = flows.map(|flows| flows.numbers).unwrap_or_default();
+        for (flow, numbers) in run.flows.iter().zip(numbers) {
+            let names = [&run.name, &flow.label].map(|name| Value::from(name.as_str()));
+            rows.push(PageRow {
+                runs: vec![index],
+                values: names.into_iter().chain(numbers).collect(),
+            });
+        }
     }
+    let columns = names.into_iter().chain(NUMBERS).map(column);
+    PageTable::new("Flows", columns.collect(), rows)
 }
 
 /// The parameters that the run's plan varies, with the run's values.
