@@ -152,6 +152,12 @@ pub(crate) fn warnings(
     for (capture, name) in report.captures.iter().zip(names) {
         warnings.extend(capture_warnings(capture, name));
     }
+    if report.totals.given_up_early > 0 {
+        warnings.push(format!(
+            "too many flows ended with packets in flight: {} packets were given up early, and their fate is unknown (--max-flows)",
+            report.totals.given_up_early
+        ));
+    }
     warnings.extend(report.capture_loss());
     if seen.samples > 0 && !seen.took_time {
         warnings.push("every round-trip time is 0: one capture may be a copy of the other".into());
@@ -177,9 +183,16 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
     }
     if capture.flows_shed > 0 {
         warnings.push(format!(
-            "{}: too many flows at once: {} of them, the least active, ended early, and their later packets began new flows",
+            "{}: too many flows at once: {} of them, the least active, ended early, and their later packets began new flows (--max-flows)",
             name.display(),
             capture.flows_shed
+        ));
+    }
+    if capture.flows_left_out > 0 {
+        warnings.push(format!(
+            "{}: too many flows: {} of them, those with the least data, were left out (--max-flows)",
+            name.display(),
+            capture.flows_left_out
         ));
     }
     let dropped: u64 = capture.interfaces.iter().filter_map(|i| i.dropped).sum();

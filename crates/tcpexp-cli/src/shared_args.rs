@@ -1,11 +1,12 @@
 //! Arguments that commands share.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use tcpexp::{CaptureOptions, Recording};
-use tcpexp_flow::FlowId;
+use tcpexp_flow::{FlowId, MAX_FLOWS};
 use tcpexp_wire::Tunnels;
 
 /// Selection of flows.
@@ -36,6 +37,14 @@ pub(crate) struct ReadArgs {
     /// Reading is slower, but safe if another program truncates the file at the same time.
     #[arg(long)]
     pub(crate) no_mmap: bool,
+
+    /// Keep at most this many flows in memory at once
+    ///
+    /// Beyond this number, the least active flows end early: first those where only one end has sent,
+    /// then those that have been silent longest. A warning says how many. Later packets of such a flow
+    /// begin a new flow.
+    #[arg(long, value_name = "N", default_value_t = MAX_FLOWS)]
+    pub(crate) max_flows: NonZeroUsize,
 }
 
 #[derive(clap::Args)]
@@ -72,7 +81,7 @@ pub(crate) enum Format {
 impl ReadArgs {
     /// The capture at `path`.
     pub(crate) fn open(&self, path: &Path) -> Result<Recording, tcpexp::Error> {
-        let recording = Recording::open(path)?;
+        let recording = Recording::open(path)?.with_max_flows(self.max_flows);
         Ok(if self.no_mmap {
             recording.streamed()
         } else {

@@ -130,7 +130,9 @@ fn live(args: &RttArgs) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let mut names = HashMap::new();
     let mut first = None;
-    let info = live_rtt(name, input, &args.reading.capture_options(), |row| {
+    let reading = &args.reading;
+    let options = reading.capture_options();
+    let info = live_rtt(name, input, reading.max_flows, &options, |row| {
         match row {
             SingleRttRow::Began(flow) => {
                 if args

@@ -54,7 +54,7 @@ pub use packets::{Packets, Sighted};
 pub use prefetch::prefetch;
 pub use segment::{Arrival, Datagram, FlowPacket, Seen, Segment, SynOptions};
 pub use slot::{Slot, Tracked};
-pub use table::FlowTable;
+pub use table::{FlowTable, MAX_FLOWS};
 pub use timeouts::Timeouts;
 
 // Re-exported because offsets are built from it.

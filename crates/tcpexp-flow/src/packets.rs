@@ -1,9 +1,11 @@
 //! The source of packets.
 
+use std::num::NonZeroUsize;
+
 use tcpexp_units::Timestamp;
 use tcpexp_wire::Packet;
 
-use crate::Arrival;
+use crate::{Arrival, MAX_FLOWS};
 
 /// One packet and its place in the capture.
 #[derive(Clone, Copy, Debug)]
@@ -38,4 +40,10 @@ impl Sighted<'_> {
 pub trait Packets: Send {
     /// Calls `each` with the next `count` packets, or fewer at the end; returns their number.
     fn show(&mut self, count: usize, each: impl FnMut(&Sighted<'_>)) -> usize;
+
+    /// Upper bound on the live flows of a measurement of these packets. Beyond it, the least active
+    /// flows end early.
+    fn max_flows(&self) -> NonZeroUsize {
+        MAX_FLOWS
+    }
 }

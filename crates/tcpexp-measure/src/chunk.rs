@@ -1,5 +1,7 @@
 //! Chunks of a capture: some thousand packets, grouped by flow.
 
+use std::num::NonZeroUsize;
+
 use tcpexp_flow::{Arrival, Flow, FlowPacket, FlowTable, Slot, prefetch};
 
 use crate::metered::Metered;
@@ -126,6 +128,14 @@ enum State {
 }
 
 impl Places {
+    /// Keeps at most `max_flows` flows at once.
+    pub(crate) fn new(max_flows: NonZeroUsize) -> Self {
+        Self {
+            table: FlowTable::default().with_max_flows(max_flows),
+            ..Self::default()
+        }
+    }
+
     /// The number of flows so far.
     pub(crate) fn metered(&self) -> Metered {
         Metered::of(&self.table)

@@ -6,6 +6,7 @@
 //! flows of a capture. Everything here is a pure function of the packets.
 
 mod both;
+mod busiest;
 mod chunk;
 pub mod flows;
 mod labels;
@@ -22,6 +23,7 @@ pub mod throughput;
 mod vantage;
 
 pub use both::{Both, Either};
+pub use busiest::Busiest;
 pub use labels::{Labelled, SenderLabel};
 pub use live::meter_live;
 pub use meter::{Meter, meter};

@@ -114,8 +114,8 @@ where
     fn ring(threads: usize, packets: &'a mut P, sink: F) -> Vec<Self> {
         let mut shards = [(); SHARDS / SHARDS_TOGETHER]
             .map(|()| Stage::ring(threads, [(); SHARDS_TOGETHER].map(|()| Shard::default())));
+        let places = Stage::ring(threads, Places::new(packets.max_flows()));
         let arrivals = Stage::ring(threads, Arrivals::of(packets));
-        let places = Stage::ring(threads, Places::default());
         let sink = Stage::ring(threads, Sink { sink: Some(sink) });
         arrivals
             .zip(places)

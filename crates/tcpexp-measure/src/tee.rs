@@ -1,5 +1,7 @@
 //! A tee: passes packets to a second listener.
 
+use std::num::NonZeroUsize;
+
 use tcpexp_flow::{Packets, Sighted};
 
 /// Calls `listener` with each packet before the packet is shown, for a second measurement in the
@@ -23,6 +25,10 @@ impl<P: Packets, L: FnMut(&Sighted<'_>) + Send> Packets for Tee<'_, P, L> {
             listener(sighted);
             each(sighted);
         })
+    }
+
+    fn max_flows(&self) -> NonZeroUsize {
+        self.packets.max_flows()
     }
 }
 

@@ -1,6 +1,8 @@
 //! Test source of packets: a script or a capture in memory.
 
-use tcpexp_flow::{FlowPacket, FlowTable, Packets, Segment, Sighted};
+use std::num::NonZeroUsize;
+
+use tcpexp_flow::{FlowPacket, FlowTable, MAX_FLOWS, Packets, Segment, Sighted};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Tunnels, decode};
 
@@ -10,6 +12,7 @@ use crate::script;
 pub struct Scripted {
     frames: std::vec::IntoIter<(Timestamp, Vec<u8>)>,
     record: u64,
+    max_flows: NonZeroUsize,
 }
 
 impl Scripted {
@@ -23,7 +26,15 @@ impl Scripted {
         Self {
             frames: frames.into_iter(),
             record: 0,
+            max_flows: MAX_FLOWS,
         }
+    }
+
+    /// Sets the upper bound on the live flows of a measurement.
+    #[must_use]
+    pub fn with_max_flows(mut self, max_flows: usize) -> Self {
+        self.max_flows = NonZeroUsize::new(max_flows).unwrap();
+        self
     }
 }
 
@@ -58,5 +69,9 @@ impl Packets for Scripted {
             self.record += 1;
         }
         count
+    }
+
+    fn max_flows(&self) -> NonZeroUsize {
+        self.max_flows
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tcpexp_flow::{Direction, FlowId, Protocol};
 use tcpexp_measure::sender::{Hindsight, SenderOptions, SenderRow, sender_state};
-use tcpexp_measure::{Labelled, Metered, Position, SenderLabel};
+use tcpexp_measure::{Labelled, Position, SenderLabel};
 use tcpexp_pair::spp::Point;
 use tcpexp_wire::Tunnels;
 
@@ -39,7 +39,7 @@ pub fn cwnd<E: From<Error> + Send>(
         || survey(src, tunnels),
         || dst.map(|dst| survey(dst, tunnels)).transpose(),
     );
-    let (mut at_src, mut src_info) = src_survey?;
+    let (mut at_src, src_info) = src_survey?;
     let mut surveyed_dst = dst_survey?;
     // The replay compares retransmissions with the fates, so the fates are learned first.
     if let (Some(dst), Some((at_dst, _))) = (dst, &mut surveyed_dst) {
@@ -49,8 +49,7 @@ pub fn cwnd<E: From<Error> + Send>(
     }
     let at_dst = surveyed_dst.as_ref().map(|(hindsight, _)| hindsight);
     let [from_src, from_dst] = choose(&at_src, at_dst);
-    // The survey does not report flows that ended early, so the count comes from the replay.
-    src_info.flows_shed = replay(src, tunnels, &at_src, options, &from_src, &mut sink)?.flows_shed;
+    replay(src, tunnels, &at_src, options, &from_src, &mut sink)?;
     if let (Some(dst), Some(at_dst)) = (dst, at_dst)
         // If no sender comes from the second capture, its last pass is unnecessary.
         && !from_dst.is_empty()
@@ -63,8 +62,12 @@ pub fn cwnd<E: From<Error> + Send>(
 
 fn survey(recording: &Recording, tunnels: Tunnels) -> Result<(Hindsight, CaptureInfo), Error> {
     let mut walk = recording.walk_once(tunnels)?;
-    let hindsight = Hindsight::of(&mut walk);
-    let info = CaptureInfo::of(&walk);
+    let (hindsight, metered) = Hindsight::of(&mut walk);
+    let info = CaptureInfo {
+        flows_shed: metered.flows_shed,
+        flows_left_out: hindsight.flows_left_out(),
+        ..CaptureInfo::of(&walk)
+    };
     info.require_packets(recording)?;
     Ok((hindsight, info))
 }
@@ -82,16 +85,13 @@ struct Captured {
 
 impl Captured {
     fn all(hindsight: &Hindsight) -> Vec<Self> {
-        let mut all: Vec<Self> = hindsight
-            .flows()
+        let flows = hindsight.flows();
+        flows
             .map(|(flow, initiator, responder)| Self {
                 flow,
                 ends: (initiator, responder),
             })
-            .collect();
-        // `Hindsight::flows` has no fixed order, but partners are paired by order of appearance.
-        all.sort_by_key(|captured| captured.flow);
-        all
+            .collect()
     }
 
     fn label(self, flow: FlowId, capture: Point) -> Arc<SenderLabel> {
@@ -172,7 +172,7 @@ fn replay<E: From<Error> + Send>(
     options: SenderOptions,
     chosen: &Chosen,
     sink: &mut (impl FnMut(Vec<LabelledSenderRow>) -> Result<(), E> + Send),
-) -> Result<Metered, E> {
+) -> Result<(), E> {
     let mut walk = recording.walk_once(tunnels)?;
     sender_state(&mut walk, hindsight, options, |rows| {
         let labelled = rows.into_iter().filter_map(|mut row| {
@@ -185,7 +185,8 @@ fn replay<E: From<Error> + Send>(
             })
         });
         sink(labelled.collect())
-    })
+    })?;
+    Ok(())
 }
 
 /// Flow and direction of the row's sender.

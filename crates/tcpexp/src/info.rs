@@ -45,6 +45,9 @@ pub struct CaptureInfo {
     pub moved_records: u64,
     /// Number of flows ended early because too many were open; 0 if flows were not tracked.
     pub flows_shed: u32,
+    /// Number of flows without results because the whole capture has too many: those with the least
+    /// data. 0 in measurements that keep nothing of flows that have ended.
+    pub flows_left_out: u32,
 }
 
 impl CaptureInfo {
@@ -77,6 +80,7 @@ impl CaptureInfo {
             damaged_places: capture.damaged_places(),
             moved_records: walk.moved_records(),
             flows_shed: 0,
+            flows_left_out: 0,
         }
     }
 

@@ -109,7 +109,7 @@ pub use throughput::{ThroughputReport, throughput};
 pub use walk::Walk;
 
 // Types in the signatures of the functions above.
-pub use tcpexp_flow::{Direction, Flow, FlowId, Protocol};
+pub use tcpexp_flow::{Direction, Flow, FlowId, MAX_FLOWS, Protocol};
 pub use tcpexp_measure::Position;
 pub use tcpexp_measure::flows::ConnectionSummary;
 pub use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};

@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tcpexp_capture::{Capture, MappedFile, Passage, Record};
+use tcpexp_flow::MAX_FLOWS;
 use tcpexp_wire::Tunnels;
 
 use crate::Error;
@@ -24,6 +26,7 @@ pub struct Recording {
     progress: Arc<AtomicU64>,
     /// True once the probe or a pass has found records out of order.
     out_of_order: OnceLock<AtomicBool>,
+    max_flows: NonZeroUsize,
 }
 
 #[derive(Debug)]
@@ -67,6 +70,7 @@ impl Recording {
             source,
             progress: Arc::default(),
             out_of_order: OnceLock::new(),
+            max_flows: MAX_FLOWS,
         }
     }
 
@@ -77,6 +81,16 @@ impl Recording {
         if let Source::Mapped(_) = self.source {
             self.source = Source::Path;
         }
+        self
+    }
+
+    /// Sets the upper bound on the flows that a measurement keeps at once. Beyond it, the least
+    /// active flows end early: first those where only one end has sent, then those that have been
+    /// silent longest. They are counted in [`CaptureInfo::flows_shed`](crate::CaptureInfo). Default:
+    /// 131,072.
+    #[must_use]
+    pub fn with_max_flows(mut self, max_flows: NonZeroUsize) -> Self {
+        self.max_flows = max_flows;
         self
     }
 
@@ -156,6 +170,7 @@ impl Recording {
         let out_of_order = self.out_of_order()?;
         let mut walk = Walk::new(self.capture()?, tunnels, self.progress());
         walk.out_of_order = Some(out_of_order);
+        walk.max_flows = self.max_flows;
         // A later pass sorts from its first record, because a late record looks like a
         // retransmission.
         if out_of_order.load(Ordering::Relaxed) {

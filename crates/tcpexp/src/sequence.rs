@@ -15,8 +15,11 @@ pub fn sequence<E: From<Error> + Send>(
     sink: impl FnMut(Vec<SequenceRow>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
     let mut walk = recording.walk_once(options.tunnels)?;
-    meter(&mut walk, SequenceMeter::new, sink)?;
-    let info = CaptureInfo::of(&walk);
+    let metered = meter(&mut walk, SequenceMeter::new, sink)?;
+    let info = CaptureInfo {
+        flows_shed: metered.flows_shed,
+        ..CaptureInfo::of(&walk)
+    };
     info.require_packets(recording)?;
     Ok(info)
 }

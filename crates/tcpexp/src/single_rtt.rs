@@ -1,6 +1,7 @@
 //! Round-trip times from one capture.
 
 use std::io::Read;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use tcpexp_measure::rtt::{SingleRttMeter, SingleRttRow};
@@ -31,16 +32,21 @@ pub fn single_rtt<E: From<Error> + Send>(
 /// Like [`single_rtt`](fn@single_rtt), for a live capture: `sink` receives each row before the next
 /// packet is read from `input`.
 ///
-/// `name` names the input in messages. Returns when the input ends or the sink fails.
+/// `name` names the input in messages; `max_flows` is as in [`Recording::with_max_flows`]. Returns when the input ends or the sink fails.
 pub fn live_rtt<E: From<Error>>(
     name: &Path,
     input: impl Read + Send + 'static,
+    max_flows: NonZeroUsize,
     options: &CaptureOptions,
     sink: impl FnMut(SingleRttRow) -> Result<(), E>,
 ) -> Result<CaptureInfo, E> {
     let mut walk = Walk::live(name, input, options.tunnels)?;
-    meter_live(&mut walk, SingleRttMeter::new, sink)?;
-    let info = CaptureInfo::of(&walk);
+    walk.max_flows = max_flows;
+    let metered = meter_live(&mut walk, SingleRttMeter::new, sink)?;
+    let info = CaptureInfo {
+        flows_shed: metered.flows_shed,
+        ..CaptureInfo::of(&walk)
+    };
     info.require_packets_in(name)?;
     Ok(info)
 }

@@ -1,12 +1,13 @@
 //! One pass over a capture.
 
 use std::io::Read;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tcpexp_capture::{Capture, Damage, MappedFile, NoTime, Passage};
-use tcpexp_flow::{Packets, Sighted};
+use tcpexp_flow::{MAX_FLOWS, Packets, Sighted};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
 
@@ -36,6 +37,7 @@ pub struct Walk<'a> {
     /// Sorting window; present from the first record out of order.
     pub(crate) window: Option<Window>,
     moved_records: u64,
+    pub(crate) max_flows: NonZeroUsize,
 }
 
 impl Walk<'static> {
@@ -78,6 +80,7 @@ impl<'a> Walk<'a> {
             out_of_order: None,
             window: None,
             moved_records: 0,
+            max_flows: MAX_FLOWS,
         }
     }
 }
@@ -179,6 +182,10 @@ impl Packets for Walk<'_> {
             }
         }
         shown
+    }
+
+    fn max_flows(&self) -> NonZeroUsize {
+        self.max_flows
     }
 }
 

@@ -15,7 +15,7 @@ use common::{captures_in, fixture, shared, spooled};
 use flate2::read::MultiGzDecoder;
 use tcpexp::{CaptureOptions, Error, Recording, live_rtt, single_rtt};
 use tcpexp_flow::Direction;
-use tcpexp_flow::Packets;
+use tcpexp_flow::{MAX_FLOWS, Packets};
 use tcpexp_measure::rtt::{RttMethod, SingleRttFlow, SingleRttRow, SingleRttSample};
 use tcpexp_metrics::RttSummary;
 use tcpexp_testkit::script;
@@ -264,6 +264,7 @@ fn live_sample_is_emitted_before_the_next_packet() {
     let info = live_rtt(
         Path::new("live"),
         input,
+        MAX_FLOWS,
         &CaptureOptions::default(),
         |row| {
             // The file header is the first chunk, so subtract it from the number of chunks read.
@@ -294,6 +295,7 @@ fn live_input_and_whole_capture_yield_the_same_samples() {
         live_rtt(
             &src,
             File::open(&src).unwrap(),
+            MAX_FLOWS,
             &CaptureOptions::default(),
             |row| {
                 live.push(row);
@@ -312,6 +314,7 @@ fn live_input_without_packets_is_an_error_that_names_it() {
     let live = live_rtt(
         Path::new("live"),
         io::Cursor::new(file),
+        MAX_FLOWS,
         &CaptureOptions::default(),
         |_| Ok::<(), Error>(()),
     );

@@ -36,6 +36,28 @@ fn an_output_that_is_an_input_or_another_output_is_refused() {
 }
 
 #[test]
+fn flows_beyond_the_limit_are_counted() {
+    let desk = Desk::empty();
+    let line = |flow| format!("0.{} > S 100 flow {flow}\n", 100 + flow);
+    let syns: String = (0..100).map(line).collect();
+    desk.put("syns.pcap", &tcpexp_testkit::script::capture(&syns));
+    let shed = "too many flows at once: ";
+    for command in ["flows", "rtt", "throughput", "cwnd", "analyze"] {
+        let name = if command == "analyze" { "-o data" } else { "" };
+        let output = desk.run(&format!("{command} syns.pcap --max-flows 16 {name}"));
+        let message = text(&output.stderr);
+        assert!(message.contains(shed), "{command}: {message}");
+        let output = desk.run(&format!("{command} syns.pcap --max-flows 100 {name}"));
+        let message = text(&output.stderr);
+        assert!(!message.contains(shed), "{command}: {message}");
+    }
+    assert!(
+        desk.misuse("flows syns.pcap --max-flows 0")
+            .contains("--max-flows")
+    );
+}
+
+#[test]
 #[cfg(unix)]
 fn standard_output_that_is_an_input_is_refused() {
     let desk = Desk::new();

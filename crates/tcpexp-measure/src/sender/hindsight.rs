@@ -1,9 +1,7 @@
 //! The first pass over a capture: properties of each sender that the replay needs from the start.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
 
-use foldhash::fast::FixedState;
 use tcpexp_flow::{
     CeFeedback, Class, Classifier, Direction, EcnHandshake, EcnMode, Flow, FlowId, Order,
     PathTimes, Segment, StreamOffset, ace,
@@ -18,7 +16,7 @@ use super::pacing::Pacing;
 use super::retransmissions::{Again, Retransmissions};
 use super::scale::{WindowScale, WindowScaleSearch};
 use super::stamps::{Echoes, ReceivedAcks, TickSearch};
-use crate::{Both, Either, Meter, Position, Vantage, meter};
+use crate::{Both, Busiest, Either, Meter, Metered, Position, Vantage, meter};
 use tcpexp_flow::Packets;
 
 /// Minimum number of data segments of a direction: with fewer, the window is not worth
@@ -27,11 +25,25 @@ const MIN_DATA_SEGMENTS: u64 = 4;
 
 /// The results of the first pass, by flow.
 ///
-/// Memory grows with the number of flows and retransmissions, not with the number of packets.
+/// Memory grows with the number of retransmissions and of flows, up to
+/// [`Packets::max_flows`]: of more flows, those with the most data segments are kept.
 #[derive(Debug, Default)]
 pub struct Hindsight {
-    flows: HashMap<FlowId, Surveyed, FixedState>,
+    /// In order of flow numbers.
+    flows: Vec<(FlowId, Surveyed)>,
+    flows_left_out: u32,
     fates: DataFates,
+}
+
+impl From<Busiest<Surveyed>> for Hindsight {
+    fn from(flows: Busiest<Surveyed>) -> Self {
+        let (flows, flows_left_out) = flows.finish();
+        Self {
+            flows,
+            flows_left_out,
+            fates: DataFates::default(),
+        }
+    }
 }
 
 /// First-pass results for one flow.
@@ -67,23 +79,19 @@ pub(super) struct Side {
 
 impl Hindsight {
     /// Reads a capture.
-    pub fn of(packets: &mut impl Packets) -> Self {
-        let mut flows = HashMap::default();
-        let collected: Result<_, std::convert::Infallible> = meter(
+    pub fn of(packets: &mut impl Packets) -> (Self, Metered) {
+        let mut flows = Busiest::new(packets.max_flows());
+        let Ok(metered) = meter(
             packets,
             |flow| FlowSurvey::new(flow.id),
             |rows| {
-                flows.extend(rows);
-                Ok(())
+                for row in rows {
+                    row.add_to(&mut flows);
+                }
+                Ok::<(), std::convert::Infallible>(())
             },
         );
-        match collected {
-            Ok(_) => Self {
-                flows,
-                ..Self::default()
-            },
-            Err(never) => match never {},
-        }
+        (Self::from(flows), metered)
     }
 
     /// Reads a capture and also measures each flow with a second meter, whose rows go to `sink`.
@@ -93,26 +101,23 @@ impl Hindsight {
         packets: &mut impl Packets,
         begin: impl Fn(&Flow) -> M + Sync,
         mut sink: impl FnMut(Vec<M::Row>) -> Result<(), E> + Send,
-    ) -> Result<Self, E> {
-        let mut flows = HashMap::default();
-        meter(
+    ) -> Result<(Self, Metered), E> {
+        let mut flows = Busiest::new(packets.max_flows());
+        let metered = meter(
             packets,
             |flow| Both(FlowSurvey::new(flow.id), begin(flow)),
             |rows| {
                 let mut others = Vec::new();
                 for row in rows {
                     match row {
-                        Either::First((id, surveyed)) => drop(flows.insert(id, surveyed)),
+                        Either::First(row) => row.add_to(&mut flows),
                         Either::Second(row) => others.push(row),
                     }
                 }
                 sink(others)
             },
         )?;
-        Ok(Self {
-            flows,
-            ..Self::default()
-        })
+        Ok((Self::from(flows), metered))
     }
 
     /// Adds the fates of the data packets, from a second capture.
@@ -129,7 +134,12 @@ impl Hindsight {
         is_covered.then(|| Losses::new(&self.fates, &side.retransmissions))
     }
 
-    /// All flows with the addresses and ports of initiator and responder, in no particular order.
+    /// Number of answered flows left out because there were too many.
+    pub fn flows_left_out(&self) -> u32 {
+        self.flows_left_out
+    }
+
+    /// All flows with the addresses and ports of initiator and responder, in order of their numbers.
     pub fn flows(&self) -> impl Iterator<Item = (FlowId, SocketAddr, SocketAddr)> + '_ {
         self.flows
             .iter()
@@ -149,7 +159,9 @@ impl Hindsight {
 
     /// First-pass results for the data in `direction`; `None` if it carries hardly any data.
     pub(super) fn side(&self, flow: FlowId, direction: Direction) -> Option<&Side> {
-        self.flows.get(&flow)?.sides[direction.index()].as_ref()
+        let place = self.flows.binary_search_by_key(&flow, |(id, _)| *id);
+        let (_, surveyed) = &self.flows[place.ok()?];
+        surveyed.sides[direction.index()].as_ref()
     }
 }
 
@@ -202,6 +214,19 @@ struct EcnSigns {
     ace: u8,
 }
 
+/// The result for one flow, with its activity.
+struct SurveyRow {
+    flow: FlowId,
+    data_segments: u64,
+    surveyed: Surveyed,
+}
+
+impl SurveyRow {
+    fn add_to(self, flows: &mut Busiest<Surveyed>) {
+        flows.add(self.data_segments, self.flow, self.surveyed);
+    }
+}
+
 impl FlowSurvey {
     fn new(flow: FlowId) -> Self {
         Self {
@@ -213,7 +238,7 @@ impl FlowSurvey {
 }
 
 impl Meter for FlowSurvey {
-    type Row = (FlowId, Surveyed);
+    type Row = SurveyRow;
 
     fn segment(&mut self, segment: &Segment, _rows: &mut impl Extend<Self::Row>) {
         // The sequence numbers of a reset may be forged (RFC 5961).
@@ -248,7 +273,11 @@ impl Meter for FlowSurvey {
             responder: flow.responder(),
             sides,
         };
-        rows.extend([(self.flow, surveyed)]);
+        rows.extend([SurveyRow {
+            flow: self.flow,
+            data_segments: self.sides.iter().map(|side| side.data_segments).sum(),
+            surveyed,
+        }]);
     }
 }
 

@@ -23,7 +23,7 @@
 //!
 //! /// Prints the windows of all senders in a capture; `open` starts at its first packet.
 //! fn print<P: Packets>(open: impl Fn() -> P) -> Result<(), std::fmt::Error> {
-//!     let hindsight = Hindsight::of(&mut open());
+//!     let (hindsight, _) = Hindsight::of(&mut open());
 //!     sender_state(&mut open(), &hindsight, SenderOptions::default(), |rows| {
 //!         for row in rows {
 //!             if let SenderRow::Sample(sample) = row {

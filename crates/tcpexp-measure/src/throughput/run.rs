@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::num::NonZeroUsize;
 
 use tcpexp_flow::{Direction, FirstCopies, FlowId, FlowPacket, FlowTable, Slot};
 use tcpexp_units::TimeDelta;
@@ -49,7 +50,7 @@ pub fn throughput<E>(
     options: &ThroughputOptions,
     mut sink: impl FnMut(ThroughputRow) -> Result<(), E>,
 ) -> Result<ThroughputTotals, E> {
-    let mut counter = ThroughputCounter::new(*options);
+    let mut counter = ThroughputCounter::new(*options, packets.max_flows());
     let mut outcome = Ok(());
     // One packet at a time, so an error of the sink ends the reading at once.
     while packets.show(1, |sighted| outcome = counter.take(sighted, &mut sink)) > 0 {
@@ -85,11 +86,11 @@ struct FlowBins {
 }
 
 impl ThroughputCounter {
-    /// Creates an empty counter.
-    pub fn new(options: ThroughputOptions) -> Self {
+    /// Creates an empty counter that keeps at most `max_flows` flows at once.
+    pub fn new(options: ThroughputOptions, max_flows: NonZeroUsize) -> Self {
         Self {
             options,
-            table: FlowTable::default(),
+            table: FlowTable::default().with_max_flows(max_flows),
             grid: None,
             clock: Clock::default(),
             closed_before: None,
@@ -310,6 +311,7 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
+    use tcpexp_flow::MAX_FLOWS;
     use tcpexp_testkit::scripted::Scripted;
 
     #[test]
@@ -321,7 +323,7 @@ mod tests {
         };
         let trace: String = (0..6_000).map(line).collect();
         let width = BinWidth::new(TimeDelta::from_millis(1)).unwrap();
-        let mut counter = ThroughputCounter::new(ThroughputOptions::new(width));
+        let mut counter = ThroughputCounter::new(ThroughputOptions::new(width), MAX_FLOWS);
         let mut packets = Scripted::new(&trace);
         packets.show(usize::MAX, |sighted| {
             let Ok(()) = counter.take(sighted, &mut |_| Ok::<(), Infallible>(()));

@@ -62,7 +62,7 @@ impl Flows<'_> {
                     at: [None, None],
                 });
                 let forward = local.turned(Direction::Forward);
-                known.at[point.index()] = Some((Arc::new(connection.clone()), forward));
+                known.at[point.index()] = Some((Arc::clone(connection), forward));
             }
         }
         all

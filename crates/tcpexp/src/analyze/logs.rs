@@ -93,7 +93,7 @@ impl<'a> Logs<'a> {
     ) -> Self {
         let mut flows = HashMap::default();
         for (point, capture) in tcpexp_pair::spp::Point::BOTH.into_iter().zip(captures) {
-            for connection in capture.iter().flat_map(|capture| &capture.connections) {
+            for (_, connection) in capture.iter().flat_map(|capture| &capture.connections) {
                 let Some(local) = names.of_local(point, connection.flow) else {
                     continue;
                 };

@@ -81,6 +81,20 @@ pub struct CaptureInput {
     pub damaged_places: u64,
     /// Number of packets too late for their bins, and so not in the table `throughput`.
     pub packets_too_late_for_bins: u64,
+    /// Number of flows that ended early because too many were open at once.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub flows_shed: u32,
+    /// Number of flows that are not in the dataset because there are too many.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub flows_left_out: u32,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// An input log.
@@ -251,6 +265,8 @@ impl CaptureInput {
             damage: info.damage.clone(),
             damaged_places: info.damaged_places,
             packets_too_late_for_bins: too_late,
+            flows_shed: info.flows_shed,
+            flows_left_out: info.flows_left_out,
         }
     }
 }

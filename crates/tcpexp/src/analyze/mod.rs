@@ -61,6 +61,8 @@ pub const ANALYZE_PASSES: [u64; 2] = [4, 2];
 ///
 /// Reads each of two captures four times, and a single capture twice. Memory grows with the number
 /// of flows, of retransmissions and of packets in flight, but not with the length of the captures.
+/// The dataset has the flows with the most packets, up to the limit of the recording
+/// ([`Recording::with_max_flows`]).
 /// The same input gives the same bytes. `out` contains the complete dataset on success, and nothing
 /// on failure.
 pub fn analyze(
@@ -124,6 +126,7 @@ impl Run<'_> {
         if let (Some(dst), Some(to)) = (&mut dst, self.inputs.dst)
             && let Some(src) = &mut src
         {
+            names.limit([&*src, &*dst]);
             let samples = [&mut src.sample, &mut dst.sample].map(std::mem::take);
             let (mut between, by) = self.compare(samples, to, &mut names, tables)?;
             // With the fates, the replay separates repairs of a loss from spurious retransmissions.

@@ -9,6 +9,7 @@ use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_pair::spp::{PairedFlow, Point};
 use tcpexp_table::dataset::DatasetFlow;
 
+use super::survey::Surveyed;
 use super::traffic::TrafficNames;
 
 type Map<K, V> = HashMap<K, V, FixedState>;
@@ -21,6 +22,8 @@ type Map<K, V> = HashMap<K, V, FixedState>;
 #[derive(Default)]
 pub(super) struct Names {
     traffic: TrafficNames,
+    /// By [`Point::index`]: the flows of a capture that are in the dataset; `None` if all are.
+    kept: [Option<Vec<FlowId>>; 2],
     /// Flows by pair number.
     pairs: Map<FlowId, Arc<DatasetFlow>>,
     /// Flows by number in the capture, by [`Point::index`].
@@ -42,9 +45,24 @@ impl Names {
         }
     }
 
-    /// Adds a flow found in both captures.
+    /// Limits the dataset to the flows of `captures`, by [`Point::index`].
+    pub(super) fn limit(&mut self, captures: [&Surveyed; 2]) {
+        self.kept = captures.map(|capture| {
+            let kept = capture.connections.iter().map(|(flow, _)| *flow);
+            (capture.info.flows_left_out > 0).then(|| kept.collect())
+        });
+    }
+
+    /// Adds a flow found in both captures, unless the dataset has it from neither.
     pub(super) fn pair(&mut self, pair: &PairedFlow) {
         let [src, dst] = pair.local;
+        let mut kept = self.kept.iter().zip([src.flow, dst.flow]);
+        if kept.all(|(kept, flow)| {
+            let kept = kept.as_ref();
+            kept.is_some_and(|kept| kept.binary_search(&flow).is_err())
+        }) {
+            return;
+        }
         // The source's flow may already have a partner that the destination lost sight of. It keeps
         // its number and names.
         let known = self.locals[Point::Src.index()].get(&src.flow);
@@ -64,10 +82,10 @@ impl Names {
     }
 
     /// Adds the flows that only this capture contains. Call it for the source first.
-    pub(super) fn rest(&mut self, point: Point, connections: &[ConnectionSummary]) {
+    pub(super) fn rest(&mut self, point: Point, connections: &[(FlowId, Arc<ConnectionSummary>)]) {
         let taken = self.locals[Point::Src.index()].values();
         let mut next = taken.map(|local| local.flow.flow.0 + 1).max().unwrap_or(0);
-        for connection in connections {
+        for (_, connection) in connections {
             if self.locals[point.index()].contains_key(&connection.flow) {
                 continue;
             }

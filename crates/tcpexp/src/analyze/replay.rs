@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
-use tcpexp_flow::{Direction, FlowId};
+use tcpexp_flow::{Direction, FlowId, Packets};
 use tcpexp_measure::rtt::{SingleRttMeter, SingleRttRow};
 use tcpexp_measure::sender::{SenderOptions, SenderRow, SenderSummary, sender_state_along_with};
 use tcpexp_measure::throughput::{
@@ -67,7 +67,7 @@ impl Replay<'_> {
             ..
         } = tables;
         let mut walk = self.recording.walk_once(self.tunnels)?;
-        let mut counter = ThroughputCounter::new(self.throughput);
+        let mut counter = ThroughputCounter::new(self.throughput, walk.max_flows());
         let mut outcome = Ok(());
         let mut packets = Tee::new(&mut walk, |sighted| {
             // `Tee` takes no result from this closure, so the first error waits for the end of the

@@ -1,8 +1,11 @@
 //! The first pass over a capture, which collects the prerequisites of all rows.
 
-use tcpexp_measure::Tee;
+use std::sync::Arc;
+
+use tcpexp_flow::{FlowId, Packets};
 use tcpexp_measure::flows::{Connection, ConnectionSummary};
 use tcpexp_measure::sender::Hindsight;
+use tcpexp_measure::{Busiest, Tee};
 use tcpexp_pair::spp::Survey;
 use tcpexp_wire::Tunnels;
 
@@ -10,14 +13,15 @@ use crate::{CaptureInfo, Error, Recording};
 
 /// Result of the first pass over a capture.
 ///
-/// Its size grows with the number of flows and of retransmissions, not with the number of packets.
+/// Its size grows with the number of retransmissions and of flows, up to
+/// [`Packets::max_flows`]. Of more flows, those with the most packets are kept.
 pub(super) struct Surveyed {
     pub(super) info: CaptureInfo,
     /// Sample of packets for the comparison with the other capture.
     pub(super) sample: Survey,
     pub(super) hindsight: Hindsight,
     /// Connections in order of flow number.
-    pub(super) connections: Vec<ConnectionSummary>,
+    pub(super) connections: Vec<(FlowId, Arc<ConnectionSummary>)>,
 }
 
 impl Surveyed {
@@ -29,23 +33,30 @@ impl Surveyed {
     ) -> Result<Self, Error> {
         let mut walk = recording.walk_once(tunnels)?;
         let mut sample = Survey::default();
-        let mut connections = Vec::new();
+        let mut connections = Busiest::new(walk.max_flows());
         let mut packets = Tee::new(&mut walk, |sighted| {
             if has_other {
                 sample.observe(sighted);
             }
         });
-        let hindsight = Hindsight::along_with(
+        let (hindsight, metered) = Hindsight::along_with(
             &mut packets,
             |_| Connection::default(),
             |rows| {
-                connections.extend(rows);
+                for connection in rows {
+                    let [forward, reverse] = &connection.directions;
+                    let packets = forward.packets + reverse.packets;
+                    connections.add(packets, connection.flow, Arc::new(connection));
+                }
                 Ok::<(), Error>(())
             },
         )?;
-        // Connections come out when they end; `connection` searches them by number.
-        connections.sort_by_key(|connection| connection.flow);
-        let info = CaptureInfo::of(&walk);
+        let (connections, flows_left_out) = connections.finish();
+        let info = CaptureInfo {
+            flows_shed: metered.flows_shed,
+            flows_left_out,
+            ..CaptureInfo::of(&walk)
+        };
         info.require_packets(recording)?;
         Ok(Self {
             info,
@@ -56,10 +67,9 @@ impl Surveyed {
     }
 
     /// Returns the summary of the flow with this number.
-    pub(super) fn connection(&self, flow: tcpexp_flow::FlowId) -> Option<&ConnectionSummary> {
-        let place = self
-            .connections
-            .binary_search_by_key(&flow, |connection| connection.flow);
-        Some(&self.connections[place.ok()?])
+    pub(super) fn connection(&self, flow: FlowId) -> Option<&Arc<ConnectionSummary>> {
+        let place = self.connections.binary_search_by_key(&flow, |(id, _)| *id);
+        let (_, connection) = &self.connections[place.ok()?];
+        Some(connection)
     }
 }

@@ -18,6 +18,12 @@ pub(super) fn of(manifest: &Manifest, between: Option<&Between>, rtts: u64) -> V
                 "every round-trip time is 0: is one capture a copy of the other one?".to_owned(),
             );
         }
+        let early = between.totals.totals.given_up_early;
+        if early > 0 {
+            warnings.push(format!(
+                "too many flows ended with packets in flight: {early} packets were given up early, and their fate is unknown (--max-flows)"
+            ));
+        }
         warnings.extend(of_capture_loss(&between.totals));
         for step in between.clock.suspected_steps() {
             warnings.push(format!(
@@ -69,6 +75,18 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     if let Some(dropped) = capture.dropped_packets.filter(|dropped| *dropped > 0) {
         warnings.push(format!(
             "{path}: the capture itself dropped {dropped} packets: what it does not show need not be lost"
+        ));
+    }
+    if capture.flows_shed > 0 {
+        warnings.push(format!(
+            "{path}: too many flows at once: {} of them, the least active, ended early, and their later packets began new flows (--max-flows)",
+            capture.flows_shed
+        ));
+    }
+    if capture.flows_left_out > 0 {
+        warnings.push(format!(
+            "{path}: too many flows: {} of them, those with the fewest packets, are not in the dataset (--max-flows)",
+            capture.flows_left_out
         ));
     }
     if capture.packets_too_late_for_bins > 0 {

@@ -15,7 +15,7 @@ mod partial;
 
 /// All rows of a script's senders.
 fn rows(text: &str, options: SenderOptions) -> Vec<SenderRow> {
-    let hindsight = Hindsight::of(&mut Scripted::new(text));
+    let (hindsight, _) = Hindsight::of(&mut Scripted::new(text));
     let mut rows = Vec::new();
     let measured: Result<_, Infallible> =
         sender_state(&mut Scripted::new(text), &hindsight, options, |batch| {

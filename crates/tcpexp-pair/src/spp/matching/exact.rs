@@ -176,12 +176,7 @@ impl InFlight {
         self.set_apart(horizon);
         self.apart.retain(|identity, departed| {
             while departed.first.at < horizon {
-                each(Expired {
-                    flow: identity.flow,
-                    departure: departed.first,
-                    packets: departed.ambiguous.max(1),
-                    ambiguous: departed.ambiguous > 0,
-                });
+                each(Expired::of(identity, departed));
                 match departed.take_second() {
                     Some(second) => departed.first = second,
                     None => return false,
@@ -189,6 +184,41 @@ impl InFlight {
             }
             true
         });
+    }
+
+    /// Gives up all packets of the flows for which `is_over` is true.
+    pub(in crate::spp) fn expire_flows(
+        &mut self,
+        is_over: impl Fn(FlowId) -> bool,
+        mut each: impl FnMut(Expired),
+    ) {
+        for identity in self.queue.identities(|identity| is_over(identity.flow)) {
+            self.set_one_apart(identity);
+        }
+        self.apart.retain(|identity, departed| {
+            if !is_over(identity.flow) {
+                return true;
+            }
+            loop {
+                each(Expired::of(identity, departed));
+                match departed.take_second() {
+                    Some(second) => departed.first = second,
+                    None => return false,
+                }
+            }
+        });
+    }
+}
+
+impl Expired {
+    /// The first of the departures of `identity`.
+    fn of(identity: &Identity, departed: &Departed) -> Self {
+        Self {
+            flow: identity.flow,
+            departure: departed.first,
+            packets: departed.ambiguous.max(1),
+            ambiguous: departed.ambiguous > 0,
+        }
     }
 }
 

@@ -94,6 +94,15 @@ impl Queue {
         self.take(&identity).map(|departure| (identity, departure))
     }
 
+    /// Returns the packets for which `is_wanted` is true, in order of departure.
+    pub(in crate::spp) fn identities(
+        &self,
+        is_wanted: impl Fn(&Identity) -> bool,
+    ) -> Vec<Identity> {
+        let identities = self.packets.iter().flatten().map(|(identity, _)| *identity);
+        identities.filter(is_wanted).collect()
+    }
+
     fn trim(&mut self) {
         // Inner holes stay until they reach the front: their removal would renumber the later
         // places.

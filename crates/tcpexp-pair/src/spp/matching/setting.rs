@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 
 use super::spacing::Spacing;
 use super::stream::{Stream, UsualOwds};
@@ -46,11 +47,18 @@ pub(in crate::spp) struct Setting {
     /// Record number in each capture after all processed records, by
     /// [`Point::index`](Point::index).
     pub(in crate::spp) latest_record: [u64; 2],
+    /// Upper bound on the live flows of a capture.
+    pub(in crate::spp) max_flows: usize,
 }
 
 impl Setting {
-    /// `longest` is the longest one-way delay allowed.
-    pub(in crate::spp) fn new(alignment: &Alignment, longest: TimeDelta) -> Self {
+    /// `longest` is the longest one-way delay allowed; `max_flows` is the upper bound on the live
+    /// flows of a capture.
+    pub(in crate::spp) fn new(
+        alignment: &Alignment,
+        longest: TimeDelta,
+        max_flows: NonZeroUsize,
+    ) -> Self {
         Self {
             clock: alignment.clock.clone(),
             coarseness: alignment.clock.delay_error.coarseness(),
@@ -64,6 +72,7 @@ impl Setting {
             horizon: longest,
             proven: [None; 2],
             latest_record: [0; 2],
+            max_flows: max_flows.get(),
         }
     }
 

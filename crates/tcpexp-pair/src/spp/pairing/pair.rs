@@ -41,6 +41,8 @@ pub(in crate::spp) struct Pair {
     pub(in crate::spp) pairings: [Pairing; 2],
     rtt: [Quantiles; 2],
     span: Option<(Timestamp, Timestamp)>,
+    /// True if its packets are given up before their time: each may still arrive.
+    pub(in crate::spp) is_hurried: bool,
 }
 
 impl Pair {
@@ -73,6 +75,7 @@ impl Pair {
             pairings: Default::default(),
             rtt: Default::default(),
             span: None,
+            is_hurried: false,
         }
     }
 
@@ -164,7 +167,11 @@ impl Pair {
     /// Reason why a packet was not captured downstream.
     fn absence(&self, departure: &Departure, setting: &Setting) -> Absence {
         let misses = setting.misses[departure.path_direction.upstream().opposite().index()];
-        absence(self.evidence.as_deref(), departure, misses)
+        absence(
+            self.evidence.as_deref(),
+            departure,
+            misses || self.is_hurried,
+        )
     }
 
     /// True if each departed packet has a fate. Data in segments that are recut counts as in flight.
@@ -240,22 +247,26 @@ impl Pair {
     }
 
     /// Gives up data that left before `horizon` and adds missing data to `outcomes` if requested.
+    /// Returns the number of missing packets.
     pub(in crate::spp) fn give_up(
         &mut self,
         horizon: Timestamp,
         setting: &Setting,
         outcomes: &mut Option<Vec<PacketOutcome>>,
-    ) {
+    ) -> u64 {
+        let mut missing = 0;
         let Some(ranges) = &mut self.ranges else {
-            return;
+            return missing;
         };
         let flow = self.flow.flow;
         let each = ranges.iter_mut().zip(&mut self.counts).zip(self.departed);
         for ((ranges, counts), departed) in each {
             ranges.expire(horizon, |settled, departure| {
                 let outside = setting.may_be_outside(departure.path_direction, departure.at);
-                let misses = setting.misses[departure.path_direction.upstream().opposite().index()];
+                let misses = setting.misses[departure.path_direction.upstream().opposite().index()]
+                    || self.is_hurried;
                 let absence = absence(self.evidence.as_deref(), departure, misses);
+                missing += settled.missing;
                 let fate = counts.settle_missing(settled, outside, absence);
                 if let Some(outcomes) = outcomes
                     // A whole piece may wait behind an incomplete one; its arrivals have been
@@ -268,6 +279,7 @@ impl Pair {
                 }
             });
         }
+        missing
     }
 
     pub(in crate::spp) fn close(mut self) -> FlowSummary {

@@ -59,6 +59,9 @@ pub struct Totals {
     pub unpaired: [Unpaired; 2],
     /// Number of flows ended early because too many were alive, by [`Point::index`].
     pub flows_shed: [u32; 2],
+    /// Number of packets given up before the longest one-way delay, because too many flows ended
+    /// with packets in flight. Each may have arrived later.
+    pub given_up_early: u64,
     /// Number of packets and pairs not used because a clock step lies between their timestamps.
     pub across_steps: u64,
     /// Number of pairs not used because the error of the round-trip time may exceed it.
@@ -82,7 +85,8 @@ pub fn measure<E: Send>(
     options: Options,
     mut sink: impl FnMut(Batch) -> Result<(), E> + Send,
 ) -> Result<Totals, E> {
-    let mut setting = Setting::new(&alignment, options.max_owd);
+    let max_flows = src.max_flows().max(dst.max_flows());
+    let mut setting = Setting::new(&alignment, options.max_owd, max_flows);
     setting.misses = options.misses;
     let marker = Marker::new(&alignment.identification);
     let mut src = Reader::new(
@@ -271,6 +275,7 @@ impl Run {
             samples.append(&mut yielded.samples);
             batch.ended.append(&mut yielded.ended);
             batch.outcomes.append(&mut yielded.outcomes);
+            self.totals.given_up_early += yielded.given_up_early;
             self.totals.across_steps += yielded.across_steps;
             self.totals.uncertain += yielded.uncertain;
             for (unseen, yielded) in self.totals.unseen.iter_mut().zip(yielded.unseen) {

@@ -62,13 +62,14 @@ impl<'a, P: Packets> Reader<'a, P> {
         marker: Marker,
         shifts: Shifts,
     ) -> Self {
+        let table = FlowTable::default().with_max_flows(packets.max_flows());
         Self {
             packets,
             timeline,
             marker,
             shifts,
             shift_by_slot: Vec::new(),
-            table: FlowTable::default(),
+            table,
             is_at_end: false,
         }
     }

@@ -51,6 +51,8 @@ pub(in crate::spp) struct Yield {
     pub(in crate::spp) samples: Vec<(Timestamp, RttSample)>,
     pub(in crate::spp) outcomes: Vec<PacketOutcome>,
     pub(in crate::spp) ended: Vec<FlowSummary>,
+    /// Number of packets given up early because too many flows ended with packets in flight.
+    pub(in crate::spp) given_up_early: u64,
     /// Number of packets and pairs not used because a clock step lies between their timestamps.
     pub(in crate::spp) across_steps: u64,
     /// Number of pairs not used because the error of the round-trip time may exceed it.
@@ -87,6 +89,11 @@ impl Pairs {
             self.0.resize_with(place + 1, || None);
         }
         self.0[place] = Some(Box::new(pair));
+    }
+
+    /// Number of flows so far, live or ended.
+    pub(super) fn flows_found(&self) -> usize {
+        self.0.len()
     }
 
     pub(super) fn each(&mut self) -> impl Iterator<Item = &mut Pair> {

@@ -1,15 +1,19 @@
 //! Gives up packets and closes flows after their time.
 
+use std::collections::HashSet;
+
+use foldhash::fast::FixedState;
+
 use super::shard::{SHARDS, Shard};
 use crate::spp::crossing::PathDirection;
-use crate::spp::matching::{Expired, Setting};
+use crate::spp::matching::{Expired, PacketOutcome, Setting};
 use crate::spp::pairing::Pair;
+use tcpexp_flow::FlowId;
 use tcpexp_units::Timestamp;
 
-/// Number of ended flows that a shard keeps for late packets before it closes those without packets
-/// in flight. Chosen for memory: 3 kB each, 65 536 in all shards together, a quarter
-/// of the live flows that a [`FlowTable`](tcpexp_flow::FlowTable) keeps.
-const MAX_ENDING: usize = (1 << 16) / SHARDS;
+/// The shards together keep this share of the flow limit as ended flows that wait for late packets,
+/// before they close those without packets in flight.
+const ENDING_SHARE: usize = 4;
 
 impl Shard {
     pub(super) fn sweep(&mut self, now: Timestamp, setting: &Setting) {
@@ -20,7 +24,7 @@ impl Shard {
             self.in_flight[path_direction.index()]
                 .set_apart(now - longest - longest - setting.slack());
         }
-        self.shed();
+        self.shed(setting);
         // Sweep once per quarter of the horizon, so that each packet in flight is visited at most
         // four times.
         if now == Timestamp::MAX || (now - self.swept).as_nanos() < setting.horizon.as_nanos() / 4 {
@@ -39,10 +43,19 @@ impl Shard {
         }
     }
 
-    /// Closes ended flows without packets in flight, if too many wait for late packets.
-    fn shed(&mut self) {
+    /// Closes ended flows without packets in flight, if too many wait for late packets. If the
+    /// captures have more flows than the limit, closes the others too.
+    fn shed(&mut self, setting: &Setting) {
+        let flows = setting.max_flows.div_ceil(SHARDS);
+        let most = flows / ENDING_SHARE;
+        let is_crowded = self.pairs.flows_found() > flows;
         // Visiting the flows only after their number has doubled keeps the cost per flow constant.
-        if self.ending.len() <= MAX_ENDING.max(2 * self.kept) {
+        let limit = if is_crowded {
+            most
+        } else {
+            most.max(2 * self.kept)
+        };
+        if self.ending.len() <= limit {
             return;
         }
         let Self { pairs, yields, .. } = self;
@@ -53,7 +66,52 @@ impl Shard {
             }
             !is_settled
         });
+        // The first half makes room for as many more.
+        if is_crowded && self.ending.len() > most / 2 {
+            self.hurry(self.ending.len() - most / 2, setting);
+        }
         self.kept = self.ending.len();
+    }
+
+    /// Closes the `count` flows that ended first, and gives up their packets in flight.
+    #[cold]
+    fn hurry(&mut self, count: usize, setting: &Setting) {
+        let Self {
+            pairs,
+            in_flight,
+            outcomes,
+            ending,
+            yields,
+            ..
+        } = self;
+        let ended: HashSet<FlowId, FixedState> =
+            ending.drain(..count).map(|(_, flow)| flow).collect();
+        let reported_before = outcomes.as_ref().map_or(0, Vec::len);
+        for path_direction in PathDirection::BOTH {
+            in_flight[path_direction.index()].expire_flows(
+                |flow| ended.contains(&flow),
+                |expired| {
+                    if let Some(pair) = pairs.get(expired.flow) {
+                        yields.given_up_early += expired.packets;
+                        pair.is_hurried = true;
+                        settle(pair, path_direction, &expired, setting, outcomes.as_mut());
+                    }
+                },
+            );
+        }
+        // A hash set has no order.
+        let mut ended: Vec<FlowId> = ended.into_iter().collect();
+        ended.sort_unstable();
+        for flow in ended {
+            if let Some(pair) = pairs.get(flow) {
+                pair.is_hurried = true;
+                yields.given_up_early += pair.give_up(Timestamp::MAX, setting, outcomes);
+            }
+            yields.ended.extend(pairs.remove(flow).map(Pair::close));
+        }
+        if let Some(outcomes) = outcomes {
+            sort(&mut outcomes[reported_before..]);
+        }
     }
 
     /// Counts packets that left before `horizon` and did not arrive.
@@ -67,27 +125,40 @@ impl Shard {
         let reported_before = outcomes.as_ref().map_or(0, Vec::len);
         for path_direction in PathDirection::BOTH {
             in_flight[path_direction.index()].expire(horizon, |expired| {
-                let Expired {
-                    flow,
-                    departure,
-                    packets,
-                    ambiguous,
-                } = expired;
-                if let Some(pair) = pairs.get(flow) {
-                    let stream = &pair.streams[departure.direction.index()];
-                    let ambiguous = ambiguous || !setting.is_unambiguous(path_direction, stream);
-                    let outcomes = outcomes.as_mut();
-                    pair.settle_missing(&departure, packets, ambiguous, setting, outcomes);
+                if let Some(pair) = pairs.get(expired.flow) {
+                    settle(pair, path_direction, &expired, setting, outcomes.as_mut());
                 }
             });
         }
         for pair in pairs.each() {
             pair.give_up(horizon, setting, outcomes);
         }
-        // A hash map has no order.
         if let Some(outcomes) = outcomes {
-            outcomes[reported_before..]
-                .sort_by_key(|o| (o.known_at(), o.flow, o.direction, o.number));
+            sort(&mut outcomes[reported_before..]);
         }
     }
+}
+
+/// Counts a packet that was given up, and reports its fate to `outcomes`.
+fn settle(
+    pair: &mut Pair,
+    path_direction: PathDirection,
+    expired: &Expired,
+    setting: &Setting,
+    outcomes: Option<&mut Vec<PacketOutcome>>,
+) {
+    let Expired {
+        departure,
+        packets,
+        ambiguous,
+        ..
+    } = *expired;
+    let stream = &pair.streams[departure.direction.index()];
+    let ambiguous = ambiguous || !setting.is_unambiguous(path_direction, stream);
+    pair.settle_missing(&departure, packets, ambiguous, setting, outcomes);
+}
+
+/// Orders the fates of packets that were given up: they come from a hash map, which has no order.
+fn sort(outcomes: &mut [PacketOutcome]) {
+    outcomes.sort_by_key(|o| (o.known_at(), o.flow, o.direction, o.number));
 }
