@@ -258,7 +258,7 @@ impl NgWalk {
 
     fn section(&mut self, block: &Block<'_>, order: ByteOrder) -> Step {
         if block.body.len() < Self::HEADER_BYTES - SHORTEST_BLOCK as usize {
-            return block.cut_content(16);
+            return self.lost(SHB_MAGIC, block.too_short_for(16));
         }
         // The version follows the byte order mark.
         let version = [4, 6].map(|at| order.u16_at(block.body, at).unwrap_or(0));
@@ -744,5 +744,26 @@ mod tests {
             (MAX_INTERFACES, 2)
         );
         assert_snapshot!(capture.damage().unwrap(), @"interface at byte 1572892 exceeds the limit of 65536 interfaces");
+    }
+
+    #[test]
+    fn packets_after_a_section_header_that_is_too_short_have_no_interface() {
+        let mut bytes = two(little(), &[]);
+        bytes.extend(little().block(SHB_MAGIC, |body| body.u32(0x1a2b_3c4d)).out);
+        // The lost section's first interface would have another link type.
+        bytes.extend(little().interface(101, 0, &[]).packet(0, 3, 1, &[3]).out);
+        bytes.extend(
+            little()
+                .section()
+                .interface(101, 0, &[])
+                .packet(0, 4, 1, &[4])
+                .out,
+        );
+        assert_snapshot!(read(&bytes), @"
+        52: 1000001000 ns, link 1, interface 0, 5 of 60 bytes [01, 01, 01, 01]
+        92: 1099511627783000 ns, link 1, interface 0, 8 of 60 bytes [02, 02, 02, 02]
+        260: 4000 ns, link 101, interface 1, 1 of 1 bytes [04]
+        block at byte 132 claims 16 bytes of content but has room for 4; skipped 76 bytes to byte 208
+        ");
     }
 }
