@@ -13,17 +13,22 @@ const VERSION: u32 = 1;
 const UNKNOWN: u32 = u32::MAX;
 /// Length of a section header without options.
 const SECTION_BYTES: u32 = 28;
-/// Length of an interface description with its resolution.
-const INTERFACE_BYTES: u32 = 32;
+/// Length of an interface description with its resolution and its origin of time.
+const INTERFACE_BYTES: u32 = 44;
 /// Length of an enhanced packet block without packet and padding.
 const PACKET_BYTES: u32 = 32;
 /// The interface option `if_tsresol`, of one byte.
 const RESOLUTION_OPTION: u32 = 9 | 1 << 16;
 /// Resolution of 10⁻⁹ s, as a negative power of ten.
 const NANOSECONDS: u32 = 9;
+/// The interface option `if_tsoffset`, of eight bytes.
+const ORIGIN_OPTION: u32 = 0x0e | 8 << 16;
+/// Origin of times before 1970, in seconds since 1970: the timestamps of a file have no sign. The
+/// earliest time is 2^63 ns before 1970.
+const EARLY_ORIGIN_SECONDS: i64 = i64::MIN / 1_000_000_000 - 1;
 
 /// Writes records as one little-endian pcapng section, with an interface for each link type and
-/// timestamps in nanoseconds.
+/// timestamps in nanoseconds. Times before 1970 have an interface of their own.
 ///
 /// ```
 /// use tcpexp_capture::{Capture, PcapngWriter};
@@ -41,8 +46,8 @@ const NANOSECONDS: u32 = 9;
 #[derive(Debug)]
 pub struct PcapngWriter<W> {
     out: W,
-    /// Link type of each interface.
-    interfaces: Vec<u16>,
+    /// Link type of each interface, and the origin of its times in seconds since 1970.
+    interfaces: Vec<(u16, i64)>,
 }
 
 impl<W: Write> PcapngWriter<W> {
@@ -72,7 +77,12 @@ impl<W: Write> PcapngWriter<W> {
         wire_bytes: u32,
         captured: &[u8],
     ) -> io::Result<()> {
-        let interface = self.interface(link_type)?;
+        let origin = if at.as_nanos() < 0 {
+            EARLY_ORIGIN_SECONDS
+        } else {
+            0
+        };
+        let interface = self.interface(link_type, origin)?;
         let captured_bytes = word(captured.len())?;
         // -n mod 4 is the distance from n to the next multiple of four, without overflow near 2^32.
         let padding = captured_bytes.wrapping_neg() % 4;
@@ -80,7 +90,9 @@ impl<W: Write> PcapngWriter<W> {
             .checked_add(padding + PACKET_BYTES)
             .ok_or(io::ErrorKind::InvalidData)?;
         // The block stores the upper half of the time first, whatever the byte order.
-        let [low @ .., h4, h5, h6, h7] = at.as_nanos().to_le_bytes();
+        let since_origin = i128::from(at.as_nanos()) - i128::from(origin) * 1_000_000_000;
+        let since_origin = u64::try_from(since_origin).map_err(|_| io::ErrorKind::InvalidData)?;
+        let [low @ .., h4, h5, h6, h7] = since_origin.to_le_bytes();
         let (low, high) = (
             u32::from_le_bytes(low),
             u32::from_le_bytes([h4, h5, h6, h7]),
@@ -105,11 +117,14 @@ impl<W: Write> PcapngWriter<W> {
         self.out
     }
 
-    /// Returns the number of the interface with this link type, and describes it at first use.
-    fn interface(&mut self, link_type: u16) -> io::Result<u32> {
-        if let Some(known) = self.interfaces.iter().position(|link| *link == link_type) {
+    /// Returns the number of the interface with this link type and origin of time, and describes it
+    /// at first use.
+    fn interface(&mut self, link_type: u16, origin: i64) -> io::Result<u32> {
+        let wanted = (link_type, origin);
+        if let Some(known) = self.interfaces.iter().position(|one| *one == wanted) {
             return word(known);
         }
+        let [o0, o1, o2, o3, o4, o5, o6, o7] = origin.to_le_bytes();
         let description = [
             IDB_MAGIC,
             INTERFACE_BYTES,
@@ -117,11 +132,14 @@ impl<W: Write> PcapngWriter<W> {
             0, // No snapshot length.
             RESOLUTION_OPTION,
             NANOSECONDS,
+            ORIGIN_OPTION,
+            u32::from_le_bytes([o0, o1, o2, o3]),
+            u32::from_le_bytes([o4, o5, o6, o7]),
             0, // End of the options.
             INTERFACE_BYTES,
         ];
         write_words(&mut self.out, &description)?;
-        self.interfaces.push(link_type);
+        self.interfaces.push(wanted);
         word(self.interfaces.len() - 1)
     }
 }
@@ -147,8 +165,8 @@ mod tests {
     type Packet = (i64, u16, u32, Vec<u8>);
 
     fn packets() -> impl Strategy<Value = Vec<Packet>> {
-        // A day of nanoseconds: packets further apart are outliers.
-        let at = 0..86_400_000_000_000_i64;
+        // A day of nanoseconds around 1970: packets further apart are outliers.
+        let at = -43_200_000_000_000..43_200_000_000_000_i64;
         let bytes = prop::collection::vec(any::<u8>(), 0..70);
         let packet = (at, 0..3_u16, any::<u16>(), bytes).prop_map(|(at, link, more, bytes)| {
             let wire_bytes = u32::try_from(bytes.len()).unwrap() + u32::from(more);
