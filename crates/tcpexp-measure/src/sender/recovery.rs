@@ -77,6 +77,8 @@ pub(super) struct Recovery {
     has_retransmitted: bool,
     /// `TSval` of the first retransmission.
     first_stamp: Option<u32>,
+    /// Number of lost packets that it has repaired, once it is over.
+    pub(super) lost_packets: u64,
 }
 
 /// The window at the beginning of a recovery.
@@ -110,6 +112,7 @@ impl Recovery {
             unconfirmed: 0,
             has_retransmitted: false,
             first_stamp: None,
+            lost_packets: 0,
         }
     }
 

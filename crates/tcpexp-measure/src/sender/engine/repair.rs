@@ -177,7 +177,7 @@ impl Engine<'_> {
     }
 
     pub(super) fn leave(&mut self, at: Timestamp, undone: bool, rows: &mut impl Extend<SenderRow>) {
-        let State::Recovering(recovery) = mem::take(&mut self.state) else {
+        let State::Recovering(mut recovery) = mem::take(&mut self.state) else {
             return;
         };
         if undone {
@@ -187,6 +187,8 @@ impl Engine<'_> {
             self.report_as(&recovery, Some(at), None, true, rows);
             return;
         }
+        // The threshold may be known only later, when the losses of this data are forgotten.
+        recovery.lost_packets = self.losses.as_mut().map_or(0, |l| l.recover(recovery.high));
         let goes_on = self.goes_on();
         // Settle first: the next recovery starts from the reduced window.
         self.settle_after(Ended { recovery, at }, goes_on, rows);

@@ -173,7 +173,8 @@ impl Engine<'_> {
             return;
         }
         let losses = self.losses.as_mut();
-        let lost_packets = losses.map(|losses| losses.recover(recovery.high));
+        let lost_packets =
+            losses.map(|losses| recovery.lost_packets + losses.recover(recovery.high));
         rows.extend([SenderRow::Recovery(RecoveryEpoch {
             flow: self.subject.flow,
             direction: self.subject.direction,
