@@ -114,21 +114,19 @@ impl Evidence {
         };
         let waited = percent_of(self.waited, self.rto);
         let is_expired = waited >= EARLIEST_TIMEOUT_PERCENT;
+        let may_be_probe = self.is_tail && self.repair.is_none() && self.may_probe;
         // An ACK that shows losses causes a fast retransmission, however late the ACK is.
-        if self.is_head && is_expired && !(self.is_answer && self.owes) {
-            let is_probe = self.is_tail && self.repair.is_none() && self.may_probe;
-            if !is_probe || waited > LATEST_PROBE_PERCENT {
-                return Cause::Timeout;
-            }
+        if self.is_head
+            && is_expired
+            && !(self.is_answer && self.owes)
+            && (!may_be_probe || waited > LATEST_PROBE_PERCENT)
+        {
+            return Cause::Timeout;
         }
         let srtt = self.srtt.unwrap_or_default();
         let is_idle =
             srtt <= TimeDelta::ZERO || percent_of(self.idle, srtt) >= EARLIEST_PROBE_PERCENT;
-        let is_probe = self.is_tail
-            && !self.is_answer
-            && !self.is_loss_reported
-            && self.repair.is_none()
-            && is_idle;
+        let is_probe = may_be_probe && !self.is_answer && !self.is_loss_reported && is_idle;
         // Without an ACK that shows a loss, only a timer retransmits, and the reordering timer needs
         // such an ACK too: the sender's retransmission timeout is shorter than the replayed one.
         let is_unreported =

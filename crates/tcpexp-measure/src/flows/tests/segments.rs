@@ -28,7 +28,12 @@ fn direction(handshake: &str, text: &str, direction: Direction) -> String {
 
 #[test]
 fn retransmissions_are_counted_by_cause() {
-    assert_snapshot!(sent("
+    const HANDSHAKE: &str = "
+        0.000 > S sackok
+        0.040 < S. sackok
+        0.040 > .
+    ";
+    const TEXT: &str = "
         0.100 > 1:1001(1000)
         0.101 > 1001:2001(1000)
         0.102 > 2001:3001(1000)
@@ -42,7 +47,12 @@ fn retransmissions_are_counted_by_cause() {
         0.280 > 4001:5001(1000)   // a probe
         0.600 > 4001:5001(1000)   // a timeout
         1.200 > 4001:5001(1000)   // and one more
-    "), @"11 sent, 9 with data, 9000 bytes, 5000 unique, 1 retransmitted fast, 2 by timeout, 1 as probe, 4000 bytes again, RTT 40 ms..40 ms");
+    ";
+    let with_sack = direction(HANDSHAKE, TEXT, Direction::Forward);
+    assert_snapshot!(with_sack, @"11 sent, 9 with data, 9000 bytes, 5000 unique, 1 retransmitted fast, 2 by timeout, 1 as probe, 4000 bytes again, RTT 40 ms..40 ms");
+    // Without SACK there are no tail loss probes (RFC 8985, section 3).
+    let without_sack = direction(&HANDSHAKE.replace("sackok", ""), TEXT, Direction::Forward);
+    assert_snapshot!(without_sack, @"11 sent, 9 with data, 9000 bytes, 5000 unique, 1 retransmitted fast, 3 by timeout, 4000 bytes again, RTT 40 ms..40 ms");
 }
 
 #[test]

@@ -6,7 +6,6 @@ use tcpexp_flow::{Cause, Evidence, Repair};
 use tcpexp_units::Timestamp;
 
 use super::state::{Ended, State};
-use super::stream::ANSWER;
 use super::{Engine, Order};
 use crate::sender::event::{Acked, Sent};
 use crate::sender::recovery::{Before, Recovery, RecoveryKind};
@@ -35,7 +34,7 @@ impl Engine<'_> {
                 if self.state.kind() != Some(RecoveryKind::Fast) {
                     // The retransmission shows that the sender has detected the losses by now.
                     self.detect(sent.at, sent.record);
-                    let asked = self.exchange.answered_within(sent.at, ANSWER);
+                    let asked = self.exchange.answers(sent.at);
                     let asked = self.exchange.last_acked().filter(|_| asked);
                     let srtt = self.timer.srtt().unwrap_or_default();
                     let reducing = self.undecided.reducing(sent.at, srtt, self.window.cwnd);
@@ -92,12 +91,15 @@ impl Engine<'_> {
         let evidence = Evidence {
             is_head: first.start == stream.una,
             is_tail: last.end == stream.nxt,
-            is_answer: sent.at - acked_at < ANSWER,
+            is_answer: self.exchange.answers(sent.at),
             has_acks: true,
             is_loss_reported: self.board.has_sacked(),
             owes: self.board.owes(),
             repair,
-            may_probe: self.timer.is_linux() && self.state.is_open() && !self.exchange.has_probed,
+            // Linux probes only with SACK (`tcp_schedule_loss_probe`).
+            may_probe: self.timer.is_linux()
+                && self.subject.side.has_sack
+                && !self.exchange.has_probed,
             waited: sent.at - armed,
             idle: sent.at
                 - self

@@ -8,7 +8,7 @@ use crate::sender::window::Reply;
 
 /// Longest time from an ACK to a transmission that answers it. Measured: 98.8 % of 411 recoveries
 /// began, by the first retransmission, within 1 ms of the kernel's change of state.
-pub(super) const ANSWER: TimeDelta = TimeDelta::from_millis(1);
+const ANSWER: TimeDelta = TimeDelta::from_millis(1);
 
 /// [`ANSWER`] where the order of events is replayed from timestamps, whose ticks are 1 ms.
 const REPLAYED_ANSWER: TimeDelta = TimeDelta::from_millis(3);
@@ -170,12 +170,8 @@ impl Exchange {
 
     /// True if a transmission at `at` answers the latest ACK.
     pub(super) fn answers(&self, at: Timestamp) -> bool {
-        self.answered_within(at, self.order.answer())
-    }
-
-    /// True if the latest ACK came less than `span` before `at`.
-    pub(super) fn answered_within(&self, at: Timestamp, span: TimeDelta) -> bool {
-        self.acked.is_some_and(|acked| at - acked.at < span)
+        let answer = self.order.answer();
+        self.acked.is_some_and(|acked| at - acked.at < answer)
     }
 
     /// Reaction to the latest ACK, when the next ACK comes at `at`.
