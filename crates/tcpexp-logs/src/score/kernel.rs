@@ -20,6 +20,9 @@ use crate::import::{Batch, CongestionState, ImportedFlow, StateChange};
 /// known after its end, or else the last one within it. Where no totals are logged, retransmission
 /// events are counted.
 ///
+/// Connections that use the same ports one after another are senders of their own. Each log names
+/// them in the same order.
+///
 /// Rows of a log without endpoints are assigned to the only sender that the other logs name. If
 /// these name several or none, the rows form a sender of their own. The states of a log without
 /// endpoints are used only if the other logs have none.
@@ -38,10 +41,13 @@ pub fn kernel_records(logs: &[Batch]) -> Vec<NamedRecord> {
 
 type Ends = Option<(SocketAddr, SocketAddr)>;
 
+/// A sender, and the number of earlier connections between the same ends.
+type Name = (Ends, usize);
+
 #[derive(Default)]
 struct Senders {
     senders: Vec<LoggedSender>,
-    places: HashMap<Ends, usize>,
+    places: HashMap<Name, usize>,
 }
 
 /// Rows collected for one sender.
@@ -54,26 +60,36 @@ struct LoggedSender {
 
 impl Senders {
     fn collect(&mut self, log: &Batch) {
-        let flows: HashMap<FlowId, &ImportedFlow> =
-            log.flows.iter().map(|flow| (flow.flow, flow)).collect();
-        let ends = |flow: FlowId, direction: Direction| {
-            let flow = flows.get(&flow)?;
-            let (local, remote) = flow.local.zip(flow.remote)?;
-            Some(match direction {
+        let mut connections: HashMap<_, usize> = HashMap::new();
+        let numbered = |flow: &ImportedFlow| {
+            let ends = flow.local.zip(flow.remote);
+            let connection = connections
+                .entry(ends.map(|(one, other)| (one.min(other), one.max(other))))
+                .or_default();
+            let earlier = *connection;
+            *connection += 1;
+            (flow.flow, (ends, earlier))
+        };
+        let flows: HashMap<FlowId, Name> = log.flows.iter().map(numbered).collect();
+        let name = |flow: FlowId, direction: Direction| {
+            let (ends, earlier) = flows.get(&flow).copied().unwrap_or_default();
+            let turned = |(local, remote)| match direction {
                 Direction::Forward => (local, remote),
                 Direction::Reverse => (remote, local),
-            })
+            };
+            // Rows without endpoints belong to one sender.
+            ends.map_or((None, 0), |ends| (Some(turned(ends)), earlier))
         };
         for row in &log.samples {
-            let sender = self.sender(ends(row.flow, row.direction));
+            let sender = self.sender(name(row.flow, row.direction));
             sender.record.samples.push(*row);
         }
         for row in &log.state_changes {
-            let sender = self.sender(ends(row.flow, row.direction));
+            let sender = self.sender(name(row.flow, row.direction));
             sender.states.push(*row);
         }
         for row in &log.counters {
-            let sender = self.sender(ends(row.flow, row.direction));
+            let sender = self.sender(name(row.flow, row.direction));
             sender.record.totals.push(Totals {
                 at: row.at,
                 retransmitted_segments: row.retransmitted_segments,
@@ -82,15 +98,15 @@ impl Senders {
             });
         }
         for row in &log.retransmits {
-            let sender = self.sender(ends(row.flow, row.direction));
+            let sender = self.sender(name(row.flow, row.direction));
             sender.retransmits.push(row.at);
         }
     }
 
-    fn sender(&mut self, ends: Ends) -> &mut LoggedSender {
-        let place = *self.places.entry(ends).or_insert_with(|| {
+    fn sender(&mut self, name: Name) -> &mut LoggedSender {
+        let place = *self.places.entry(name).or_insert_with(|| {
             self.senders.push(LoggedSender {
-                ends,
+                ends: name.0,
                 record: SenderRecord::default(),
                 states: Vec::new(),
                 retransmits: Vec::new(),
@@ -101,7 +117,7 @@ impl Senders {
     }
 
     fn give_unnamed(&mut self) {
-        let Some(place) = self.places.get(&None).copied() else {
+        let Some(place) = self.places.get(&(None, 0)).copied() else {
             return;
         };
         // With one named sender, the owner of the unnamed rows is certain; with several, it is not.
@@ -306,6 +322,21 @@ mod tests {
         fast_recovery at 6 to Some(7), threshold None
         loss_recovery at 7 to None, threshold Some(7)
         3 samples, Some(1) again
+        ");
+    }
+
+    #[test]
+    fn connections_that_use_the_same_ports_in_sequence_are_senders_of_their_own() {
+        let socket = |at, una, cookie: &str| {
+            probe(at, una, 20, 30).replace("srtt=0", &format!("srtt=0 sock_cookie={cookie}"))
+        };
+        let trace = [socket(1, 1, "a"), socket(2, 9, "a"), socket(3, 500, "b")];
+        let trace = batch(Format::TcpProbe, &trace.concat());
+        assert_snapshot!(rendered(&kernel_records(&[trace])), @r"
+        10.0.0.1:4 to 10.0.0.2:5
+        2 samples, None again
+        10.0.0.1:4 to 10.0.0.2:5
+        1 samples, None again
         ");
     }
 

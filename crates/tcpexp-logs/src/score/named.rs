@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use tcpexp_units::TimeDelta;
+
 use super::record::SenderRecord;
 use super::sum::{Options, Score};
 
@@ -27,20 +29,34 @@ pub struct SenderScore {
 
 /// Scores each sender of the truth; a sender without a reconstruction matches nothing.
 ///
-/// Senders are paired by their endpoints. A truth without endpoints is paired with the only
+/// Senders are paired by their endpoints. Of several connections between the same endpoints, those
+/// that overlap longest in time are paired. A truth without endpoints is paired with the only
 /// reconstructed sender; if there are several, it has no partner.
 pub fn score_all(
     reconstructed: &[NamedRecord],
     truth: &[NamedRecord],
     options: Options,
 ) -> Vec<SenderScore> {
+    let all_truth = truth;
     truth
         .iter()
         .map(|truth| {
+            let is_alone =
+                |all: &[NamedRecord]| all.iter().filter(|one| one.ends == truth.ends).count() == 1;
             let ours = match (truth.ends, reconstructed) {
                 (None, [only]) => Some(only),
                 (None, _) => None,
-                (ends, all) => all.iter().find(|ours| ours.ends == ends),
+                (ends, all) if is_alone(all) && is_alone(all_truth) => {
+                    all.iter().find(|ours| ours.ends == ends)
+                }
+                (ends, all) => all
+                    .iter()
+                    .filter(|ours| ours.ends == ends)
+                    .filter_map(|ours| Some((overlap(ours, truth)?, ours)))
+                    // Of equal overlaps, the first.
+                    .rev()
+                    .max_by_key(|(overlap, _)| *overlap)
+                    .map(|(_, ours)| ours),
             };
             let nothing = SenderRecord::default();
             let record = ours.map_or(&nothing, |ours| &ours.record);
@@ -51,6 +67,17 @@ pub fn score_all(
             }
         })
         .collect()
+}
+
+/// Time that two records have in common; `None` if one ends before the other begins.
+fn overlap(one: &NamedRecord, other: &NamedRecord) -> Option<TimeDelta> {
+    let span = |named: &NamedRecord| {
+        let samples = &named.record.samples;
+        Some((samples.first()?.at, samples.last()?.at))
+    };
+    let ((first, last), (other_first, other_last)) = span(one).zip(span(other))?;
+    let common = last.min(other_last) - first.max(other_first);
+    (common >= TimeDelta::ZERO).then_some(common)
 }
 
 #[cfg(test)]
@@ -84,6 +111,26 @@ mod tests {
             errors(&ours, &truth),
             [(true, Some(0.0)), (true, Some(0.5)), (false, None)]
         );
+    }
+
+    #[test]
+    fn connections_on_the_same_ports_are_paired_by_time() {
+        let during = |millis: [i64; 2], cwnd: u32| NamedRecord {
+            record: record(&millis.map(|at| Row::at(at).seq(1, 2).cwnd(cwnd, Measured))),
+            ..named(Some(A), cwnd)
+        };
+        let ours = [during([0, 90], 10), during([200, 290], 20)];
+        let truth = [
+            during([201, 291], 20),
+            during([400, 490], 30),
+            during([1, 91], 10),
+        ];
+        let found: Vec<bool> = errors(&ours, &truth).iter().map(|(is, _)| *is).collect();
+        assert_eq!(found, [true, false, true]);
+        let both = score_all(&ours, &truth, Options::default());
+        let windows = |score: &SenderScore| score.score.cwnd.all.estimate.mean;
+        assert!(windows(&both[0]).is_none_or(|error| error == 0.0));
+        assert!(windows(&both[2]).is_none_or(|error| error == 0.0));
     }
 
     #[test]
