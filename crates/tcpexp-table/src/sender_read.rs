@@ -2,13 +2,17 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::Seek;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray};
 
 use arrow::csv::ReaderBuilder as CsvReader;
-use arrow::datatypes::{ArrowPrimitiveType, Int64Type, UInt32Type, UInt64Type};
+use arrow::csv::reader::Format as CsvFormat;
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Field, Int64Type, Schema, UInt32Type, UInt64Type,
+};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::FileReader;
 use arrow::json::ReaderBuilder as JsonReader;
@@ -53,6 +57,7 @@ pub fn read_senders(format: Format, file: File) -> Result<Vec<SenderSampleRow>, 
         }
         // CSV and JSON do not state types, and inference would give an empty column another one.
         Format::Csv => {
+            let schema = Arc::new(csv_schema(&file, &schema).map_err(Error::Read)?);
             let reader = CsvReader::new(schema).with_header(true).build(file);
             let reader = reader.map_err(Error::Read)?;
             reader.into_iter().try_for_each(|batch| rows.add(batch))?;
@@ -64,6 +69,19 @@ pub fn read_senders(format: Format, file: File) -> Result<Vec<SenderSampleRow>, 
         }
     }
     Ok(rows.read)
+}
+
+/// The columns of a CSV file: those of `known` with their types, and any others as text.
+fn csv_schema(mut file: &File, known: &Schema) -> Result<Schema, ArrowError> {
+    let header = CsvFormat::default().with_header(true);
+    let (found, _) = header.infer_schema(&mut file, Some(0))?;
+    file.rewind()?;
+    let field = |found: &Arc<Field>| match known.field_with_name(found.name()) {
+        Ok(field) => field.clone(),
+        Err(_) => Field::new(found.name(), DataType::Utf8, true),
+    };
+    let fields: Vec<Field> = found.fields().iter().map(field).collect();
+    Ok(Schema::new(fields))
 }
 
 /// Rows read so far.
@@ -247,7 +265,7 @@ impl<'a> Cells<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Seek, Write};
+    use std::io::Write;
 
     use super::*;
     use crate::RowsWriter;
@@ -348,6 +366,24 @@ mod tests {
                 "{format}"
             );
         }
+    }
+
+    #[test]
+    fn further_columns_of_a_csv_file_are_ignored() {
+        let mut table = RowsWriter::new(Format::Csv, sender_columns(), Vec::new()).unwrap();
+        table.write(rows()).unwrap();
+        let text = String::from_utf8(table.finish().unwrap()).unwrap();
+        let mut lines = text.lines().zip(0..).map(|(line, number)| {
+            let further = if number == 0 {
+                "my,\"column, two\""
+            } else {
+                "x,1.5"
+            };
+            format!("{line},{further}\n")
+        });
+        let text: String = lines.by_ref().collect();
+        let read = read_senders(Format::Csv, file(text.as_bytes()));
+        assert_eq!(read.unwrap(), rows());
     }
 
     #[test]
