@@ -101,7 +101,10 @@ impl DatasetDir {
             // Exchanging the names is atomic: a reader sees the old dataset or the new one. The old
             // dataset then has the temporary name and is removed.
             if exchange(temporary.path(), &path).is_ok() {
-                return temporary.close().map_err(cannot);
+                // The new dataset is in place. If the old one cannot be removed now, the next run
+                // removes it as a leftover.
+                let _ = temporary.close();
+                return Ok(());
             }
             // The file system cannot exchange names. Between the two renames there is no dataset,
             // but never a partial one.
