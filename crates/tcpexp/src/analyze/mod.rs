@@ -302,10 +302,12 @@ impl Run<'_> {
     /// Writes the options to the manifest, in the words of the command line.
     fn describe(&self, manifest: &mut Manifest) {
         let options = self.options;
+        // With two captures, the positions are inferred from the packets.
         let position = options
             .sender
             .position
-            .map(|position| format!("{position:?}"));
+            .filter(|_| self.inputs.dst.is_none());
+        let position = position.map(|position| format!("{position:?}"));
         let set = [
             ("inner", (options.tunnels == Tunnels::Entered).into()),
             ("max_owd_ns", options.max_owd.as_nanos().into()),
