@@ -235,8 +235,8 @@ impl Tables {
             }
             match self.add_dataset(&run.join(DATASET), &name) {
                 Ok(()) => {}
-                // A run without a dataset is left out, but a damaged table is an error.
-                Err(Error::NoTables { .. } | Error::Open { .. }) => {
+                // A run without a dataset is left out, but an unreadable or damaged table is an error.
+                Err(error) if is_absent(&error) => {
                     self.left_out.push((name, "it was not analyzed".to_owned()));
                 }
                 Err(error) => return Err(error),
@@ -394,6 +394,15 @@ fn stem(path: &Path) -> String {
             .map(|name| name.to_string_lossy().into_owned())
     };
     name.unwrap_or_else(|| path.display().to_string())
+}
+
+/// True if the error says that a run has no dataset.
+fn is_absent(error: &Error) -> bool {
+    match error {
+        Error::NoTables { .. } => true,
+        Error::Open { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
