@@ -13,6 +13,7 @@ use tcpexp_table::{
     ScoredPath, ScoredRow, ScoredSender, loss_score_text, score_columns, score_text,
 };
 
+use crate::failure;
 use crate::progress::Progress;
 use crate::score_pairs::{Found, LoggedPath, Pair, found};
 use crate::sender_args::{LogFormat, PositionArg, ScoreArgs};
@@ -80,7 +81,13 @@ fn scored_path(
         drops,
     } = path;
     let (from, to) = (args.reading.open(&src)?, args.reading.open(&dst)?);
-    let logged = logged_drops(&drops)?;
+    let (logged, is_cut) = logged_drops(&drops)?;
+    if is_cut {
+        failure::print_line(&format!(
+            "warning: {}: the log ends early; its complete lines were used",
+            drops.display()
+        ));
+    }
     let progress = Progress::watch(&[&from, &to], LOSS_PASSES, args.output.quiet);
     let (score, infos) = loss_score(&from, &to, args.reading.tunnels(), &logged)?;
     drop(progress);

@@ -55,10 +55,10 @@ impl LogFile {
         match decompressed(input) {
             Ok(input) => Ok(Self {
                 name,
-                reader: Box::new(BufReader::new(UntilItBreaksOff {
+                reader: Box::new(BufReader::new(UntilItBreaksOff::new(
                     input,
-                    breaks_off: Arc::clone(&breaks_off),
-                })),
+                    Arc::clone(&breaks_off),
+                ))),
                 breaks_off,
             }),
             Err(source) => Err(Error::Open { path: name, source }),
@@ -89,11 +89,12 @@ impl LogFile {
         })
     }
 
-    /// Passes each line to `each`. An error from `each` ends the reading.
+    /// Passes each line to `each`, with its line end. An error from `each` ends the reading. Returns
+    /// true if the compressed data is truncated.
     pub(crate) fn each_line(
         self,
         mut each: impl FnMut(&str) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let mut reader = self.reader;
         let (mut line, mut number) = (Vec::new(), 0);
         loop {
@@ -107,7 +108,7 @@ impl LogFile {
                 },
             })?;
             if read == 0 {
-                return Ok(());
+                return Ok(self.breaks_off.load(Ordering::Relaxed));
             }
             number += 1;
             // Bytes that are not UTF-8 must not end the reading of the whole log.
@@ -151,23 +152,108 @@ impl<E> From<import::Error> for Ended<E> {
     }
 }
 
-/// Reads truncated compressed data as far as it goes, and ends there without an error.
+/// Longest line that is checked for completeness, in bytes. A line of `ss` or `tcp_probe` has less
+/// than a kilobyte.
+const LONGEST_LINE_BYTES: usize = 1 << 20;
+
+/// Reads truncated compressed data up to its last complete line, and ends there without an error: a
+/// number that is cut off looks like a smaller number.
 struct UntilItBreaksOff<R> {
     input: R,
     breaks_off: Arc<AtomicBool>,
+    /// Complete lines.
+    whole: io::Cursor<Vec<u8>>,
+    /// The beginning of the next line.
+    begun: Vec<u8>,
+    is_at_end: bool,
+}
+
+impl<R: Read> UntilItBreaksOff<R> {
+    fn new(input: R, breaks_off: Arc<AtomicBool>) -> Self {
+        Self {
+            input,
+            breaks_off,
+            whole: io::Cursor::default(),
+            begun: Vec::new(),
+            is_at_end: false,
+        }
+    }
+
+    /// Reads until more lines are complete.
+    fn fill(&mut self) -> io::Result<()> {
+        let mut chunk = [0; 8192];
+        match self.input.read(&mut chunk) {
+            Ok(0) => {
+                self.is_at_end = true;
+                self.whole = io::Cursor::new(std::mem::take(&mut self.begun));
+            }
+            Ok(read) => {
+                self.begun.extend_from_slice(&chunk[..read]);
+                let end = self.begun.iter().rposition(|byte| *byte == b'\n');
+                let is_long = self.begun.len() > LONGEST_LINE_BYTES;
+                let whole = end
+                    .map(|end| end + 1)
+                    .or(is_long.then_some(self.begun.len()));
+                if let Some(whole) = whole {
+                    let rest = self.begun.split_off(whole);
+                    self.whole = io::Cursor::new(std::mem::replace(&mut self.begun, rest));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                self.is_at_end = true;
+                self.begun.clear();
+                self.breaks_off.store(true, Ordering::Relaxed);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
 }
 
 impl<R: Read> Read for UntilItBreaksOff<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.breaks_off.load(Ordering::Relaxed) {
-            return Ok(0);
-        }
-        match self.input.read(buffer) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                self.breaks_off.store(true, Ordering::Relaxed);
-                Ok(0)
+        loop {
+            let read = self.whole.read(buffer)?;
+            if read > 0 || buffer.is_empty() || self.is_at_end {
+                return Ok(read);
             }
-            read => read,
+            self.fill()?;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives its bytes one by one, then an error of truncated data.
+    struct Truncated(&'static [u8]);
+
+    impl Read for Truncated {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let Some((first, rest)) = self.0.split_first() else {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            };
+            buffer[0] = *first;
+            self.0 = rest;
+            Ok(1)
+        }
+    }
+
+    fn read(input: impl Read) -> (String, bool) {
+        let breaks_off = Arc::default();
+        let mut text = String::new();
+        let mut lines = UntilItBreaksOff::new(input, Arc::clone(&breaks_off));
+        lines.read_to_string(&mut text).unwrap();
+        (text, breaks_off.load(Ordering::Relaxed))
+    }
+
+    #[test]
+    fn truncated_data_ends_with_its_last_complete_line() {
+        let whole = read(&b"q 17 1500\nq 18 1500"[..]);
+        assert_eq!(whole, ("q 17 1500\nq 18 1500".to_owned(), false));
+        let truncated = read(Truncated(b"q 17 1500\nq 18 15"));
+        assert_eq!(truncated, ("q 17 1500\n".to_owned(), true));
+        assert_eq!(read(Truncated(b"q 17")), (String::new(), true));
     }
 }

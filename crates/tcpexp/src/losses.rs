@@ -13,11 +13,19 @@ use tcpexp_wire::{Transport, Tunnels};
 use crate::{CaptureInfo, Error, LogFile, Recording, fates};
 
 /// Reads the drops in a bottleneck's log. See [`LoggedDrop::of_line`] for the line format.
-pub fn logged_drops(path: &Path) -> Result<Vec<LoggedDrop>, Error> {
+///
+/// Also returns true if the log is truncated. Its incomplete last line is not used: a number that
+/// is cut off looks like a smaller number.
+pub fn logged_drops(path: &Path) -> Result<(Vec<LoggedDrop>, bool), Error> {
     let mut drops = Vec::new();
     let mut line = 0;
-    LogFile::open(path)?.each_line(|text| {
+    let mut is_cut = false;
+    let breaks_off = LogFile::open(path)?.each_line(|text| {
         line += 1;
+        if !text.ends_with('\n') {
+            is_cut = true;
+            return Ok(());
+        }
         let dropped = LoggedDrop::of_line(text).map_err(|source| Error::Log {
             path: path.to_owned(),
             source: import::Error::Line { line, source },
@@ -25,7 +33,7 @@ pub fn logged_drops(path: &Path) -> Result<Vec<LoggedDrop>, Error> {
         drops.extend(dropped);
         Ok(())
     })?;
-    Ok(drops)
+    Ok((drops, is_cut || breaks_off))
 }
 
 /// Compares the losses of TCP data from `src` to `dst` with a bottleneck's drops.

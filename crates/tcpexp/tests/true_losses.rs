@@ -140,7 +140,8 @@ fn logged_drops_and_losses_match_one_to_one() {
         let Some(log) = log.iter().find(|log| log.exists()) else {
             continue;
         };
-        let drops = logged_drops(log).unwrap();
+        let (drops, is_cut) = logged_drops(log).unwrap();
+        assert!(!is_cut);
         let (src, dst) = captures_in(&folder).unwrap();
         let [src, dst] = [src, dst].map(|path| Recording::open(&path).unwrap());
         let (score, _) = loss_score(&src, &dst, Tunnels::Closed, &drops).unwrap();

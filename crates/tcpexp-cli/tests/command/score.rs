@@ -204,6 +204,12 @@ fn losses_between_two_captures_are_scored_against_the_bottleneck_log() {
     packets lost, %                       precision        recall      hit/found/is
     loss                                       0.95            50           1/105/2
     ");
+    // The logger was killed while it wrote a line.
+    desk.put("loss/drops.log", b"q 3713796825 1500\nq 3713798273 15");
+    assert_eq!(
+        reason(&desk.run("score loss")),
+        "warning: loss/drops.log: the log ends early; its complete lines were used"
+    );
     desk.put("loss/drops.log", b"q 3713796825 1500\ndropped 17\n");
     assert_snapshot!(
         desk.failure("score loss -q"),
