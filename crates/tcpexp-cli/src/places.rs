@@ -37,16 +37,17 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
     for output in &outputs {
         let Some(place) = place(output) else { continue };
         let refuse = |why: &str| Err(wrong_usage(&format!("{} {why}", output.display())));
-        if read.contains(&place) {
-            return refuse("is an input: name another file for the output");
+        if read.contains(&place) || inputs.iter().any(|input| is_same_file(input, output)) {
+            return refuse(IS_INPUT);
         }
         if written.contains(&place) {
             return refuse("is named for two outputs");
         }
         // A further file would become a part of the dataset, or keep `analyze` from replacing it.
         if place
-            .parent()
-            .is_some_and(|dir| Manifest::read(dir).is_ok())
+            .ancestors()
+            .skip(1)
+            .any(|dir| Manifest::read(dir).is_ok())
         {
             return refuse("is in the directory of a dataset, which only `analyze` writes");
         }
@@ -61,6 +62,37 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
         )));
     }
     Ok(())
+}
+
+/// Rejects an output that is one of the files found in a folder of inputs.
+pub(crate) fn check_found<'a>(
+    output: Option<&Path>,
+    mut inputs: impl Iterator<Item = &'a Path>,
+) -> anyhow::Result<()> {
+    match output {
+        Some(output) if inputs.any(|input| is_same_file(input, output)) => {
+            Err(wrong_usage(&format!("{} {IS_INPUT}", output.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+const IS_INPUT: &str = "is an input: name another file for the output";
+
+/// True if both paths lead to one file, by a symbolic or a hard link.
+#[cfg(unix)]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let of = |path| fs::metadata(path).ok().filter(fs::Metadata::is_file);
+    of(one)
+        .zip(of(other))
+        .is_some_and(|(one, other)| (one.dev(), one.ino()) == (other.dev(), other.ino()))
+}
+
+#[cfg(not(unix))]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    place(one).is_some_and(|one| place(other) == Some(one))
 }
 
 fn values(matches: &ArgMatches, names: &[&str]) -> Vec<PathBuf> {

@@ -19,7 +19,7 @@ use crate::score_pairs::{Found, LoggedPath, Pair, found};
 use crate::sender_args::{LogFormat, PositionArg, ScoreArgs};
 use crate::shared_args::wrong_usage;
 use crate::sheet::Sheet;
-use crate::warnings;
+use crate::{places, warnings};
 
 /// Number of passes over a source capture to find the losses on the path.
 const LOSS_PASSES: u64 = 3;
@@ -36,6 +36,15 @@ pub(crate) fn run(args: &ScoreArgs) -> anyhow::Result<()> {
     }
     let at_receiver = args.sender.position == Some(PositionArg::Receiver);
     let Found { pairs, paths } = found(&args.inputs, at_receiver)?;
+    let of_pairs = pairs.iter().flat_map(|pair| {
+        let truth = pair.truth.iter();
+        truth.chain([&pair.reconstructed]).map(PathBuf::as_path)
+    });
+    let of_paths = paths.iter().flat_map(|path| {
+        let files = [&path.src, &path.dst, &path.drops];
+        files.map(PathBuf::as_path)
+    });
+    places::check_found(args.output.output.as_deref(), of_pairs.chain(of_paths))?;
     let has_senders = !pairs.is_empty();
     let mut sheet = Sheet::create(&args.output, score_columns())?;
     let mut all = Vec::new();

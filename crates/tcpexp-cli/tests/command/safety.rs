@@ -36,6 +36,26 @@ fn an_output_that_is_an_input_or_another_output_is_refused() {
 }
 
 #[test]
+#[cfg(unix)]
+fn an_input_under_another_name_is_refused_as_an_output() {
+    let desk = Desk::new();
+    std::fs::hard_link(desk.path("src.pcap"), desk.path("hard.csv")).unwrap();
+    std::os::unix::fs::symlink("src.pcap", desk.path("soft.csv")).unwrap();
+    std::fs::create_dir(desk.path("pair")).unwrap();
+    desk.put("pair/src.pcap", &desk.get("src.pcap"));
+    desk.put("pair/probe.csv", b"time,src\n");
+    for line in [
+        "flows src.pcap -o hard.csv",
+        "flows src.pcap -o soft.csv",
+        "score pair -o pair/probe.csv",
+    ] {
+        let message = desk.misuse(line);
+        assert!(message.contains("is an input"), "{line}: {message}");
+    }
+    assert!(desk.get("pair/probe.csv") == b"time,src\n");
+}
+
+#[test]
 fn flows_beyond_the_limit_are_counted() {
     let desk = Desk::empty();
     let line = |flow| format!("0.{} > S 100 flow {flow}\n", 100 + flow);
