@@ -11,9 +11,9 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use crate::clock::Clock;
 use crate::pair::{PacketId, Pair, Record, Side};
 
-/// Tolerance of a round-trip time: four packet times truncated to microseconds, plus the error of
-/// the estimated skew over a turnaround of a second.
-const RTT_ROUNDING: TimeDelta = TimeDelta::from_micros(20);
+/// Tolerance of a round-trip time beyond its stated bound: four packet times truncated to
+/// microseconds.
+const RTT_ROUNDING: TimeDelta = TimeDelta::from_micros(4);
 /// Tolerance of a delay: two packet times truncated to microseconds.
 const DELAY_ROUNDING: TimeDelta = TimeDelta::from_micros(2);
 /// Tolerance of a bottleneck rate, relative to the clean captures, in percent.
@@ -307,10 +307,10 @@ impl Judge<'_> {
             verdict.blame(Fault::FalseSample, || format!("{sample:?}"));
             return;
         };
-        let drift_ns =
-            i128::from(self.drift_ppm()) * i128::from((sample.turnaround + rtt).as_nanos());
+        // The rate of the near clock itself is unknown: the result is in time of this clock.
+        let drift_ns = i128::from(self.drift_ppm()) * i128::from(rtt.as_nanos());
         let drift = TimeDelta::from_nanos((drift_ns / 1_000_000).unsigned_abs() as i64);
-        if error > RTT_ROUNDING + drift + self.coarseness() + self.coarseness() {
+        if error > sample.rtt_error + RTT_ROUNDING + drift {
             verdict.blame(Fault::WrongRtt, || format!("off by {error}: {sample:?}"));
         }
     }

@@ -60,6 +60,8 @@ impl Jump {
     pub(in crate::spp) const SIDES: [usize; 2] = [16, 256];
     /// Number of parts of these packets; the smallest delay of each part is used.
     const PARTS: usize = 4;
+    /// A size is known if it exceeds its error by this factor.
+    const MEASURED: i64 = 8;
     /// Unknown drift allowed between the clocks: 1 ns in this many.
     const UNKNOWN_DRIFT: i64 = 10_000;
 
@@ -160,6 +162,11 @@ impl Jump {
             Point::Src => crossing.src_record >= after.src_record,
             Point::Dst => crossing.dst_record >= after.dst_record,
         }
+    }
+
+    /// True if the size is known well enough to remove it from the clock.
+    pub(super) fn is_measured(&self) -> bool {
+        self.error.as_nanos().saturating_mul(Self::MEASURED) <= self.size.abs().as_nanos()
     }
 
     /// Size to remove from the clock: zero for a suspected step.

@@ -11,6 +11,7 @@ mod steps;
 mod tick;
 mod timeline;
 mod walk;
+mod wander;
 
 pub use model::ClockModel;
 pub(in crate::spp) use offset::DISORDER;

@@ -4,15 +4,16 @@
 //! Packets of both ways bound the offset from both sides. The smallest delays over time show the
 //! skew. A shift of both ways at once shows a clock step.
 
-use tcpexp_units::{Skew, TimeDelta};
+use tcpexp_units::{Skew, TimeDelta, Timestamp};
 
 use super::delays::Delays;
-use super::jump::Jump;
+use super::jump::{Jump, SMALLEST_NS};
 use super::offset::{DelayError, Offset};
 use super::seams::{placed_steps, seams, unstepping};
 use super::skew::SkewEstimate;
 use super::steps::{self, ClockStep};
 use super::timeline::{Rate, TRILLION, TimelineReader};
+use super::wander::Wander;
 use crate::spp::crossing::Crossing;
 use crate::spp::point::Point;
 
@@ -35,6 +36,7 @@ pub struct ClockModel {
     rate_error: Rate,
     /// Errors of delays on the timeline other than the error of the offset.
     pub(in crate::spp) delay_error: DelayError,
+    wander: Wander,
 }
 
 impl ClockModel {
@@ -65,6 +67,11 @@ impl ClockModel {
             delays = Delays::new(first, crossings, &unstepping(crossings, &jumps));
             skew = delays.skew(&jumps);
         }
+        // What is left of a step after the skew is removed may be none.
+        jumps.retain(|jump| jump.size.abs().as_nanos() > SMALLEST_NS / 2);
+        for jump in &mut jumps {
+            jump.suspected |= !jump.is_measured();
+        }
         let (offset, offset_is_sure) = delays.offset(used(skew), coarseness);
         let mut readers = unstepping(crossings, &jumps);
         let dst = &mut readers[Point::Dst.index()];
@@ -78,6 +85,7 @@ impl ClockModel {
         for point in Point::BOTH {
             readers[point.index()].seams = seams(crossings, &jumps, &steps, point);
         }
+        let wander = Wander::learn(crossings, &readers, &jumps, coarseness);
         let (mut suspected_steps, mut certain) = (Vec::new(), Vec::new());
         for (step, jump) in steps.into_iter().zip(&jumps) {
             if jump.suspected {
@@ -90,7 +98,7 @@ impl ClockModel {
             steps.sort_by_key(|step: &ClockStep| step.at);
         }
         let step_errors = jumps.iter().map(Jump::delay_error).sum();
-        delay_error.drift = delays.drift_error(skew) + step_errors;
+        delay_error.drift = delays.drift_error(skew) + step_errors + wander.drift();
         Some(Self {
             offset,
             offset_is_sure,
@@ -100,6 +108,7 @@ impl ClockModel {
             readers,
             rate_error: rate_error(skew),
             delay_error,
+            wander,
         })
     }
 
@@ -172,15 +181,22 @@ impl ClockModel {
     }
 
     /// Maximum error of a round-trip time with this `turnaround`, as far as the clocks cause it.
+    /// `times` are those of its first and its last packet at its `near` point, on the timeline.
     ///
     /// Each of the two differences of times is exact to one tick of its clock. The relative rate of
     /// the clocks is known to the uncertainty of the skew, which acts over the turnaround; without
     /// an estimate it is at most 1000 ppm, the error of the worst oscillators. Nothing is measured
-    /// across clock steps. A step that queues hide is not part of this error.
+    /// across clock steps. Other movements of the clocks add as much as the delays of both ways
+    /// allow, if there are signs of any.
     #[inline]
-    pub fn rtt_error(&self, turnaround: TimeDelta) -> TimeDelta {
+    pub(in crate::spp) fn rtt_error(
+        &self,
+        turnaround: TimeDelta,
+        near: Point,
+        times: [Timestamp; 2],
+    ) -> TimeDelta {
         let [src, dst] = self.delay_error.ticks;
-        src + dst + self.rate_error.share(turnaround).abs()
+        src + dst + self.rate_error.share(turnaround).abs() + self.wander.between(near, times)
     }
 
     /// Share of a raw round-trip time that is due to skew: `rtt = raw - share`.
@@ -384,6 +400,54 @@ mod tests {
         let uncertainty = skew.uncertainty.unwrap().as_ppm_f64();
         assert!(error.abs() <= uncertainty, "{error} {skew:?}");
         error.abs()
+    }
+
+    /// Estimates the clocks and returns the error of a round-trip time of 100 ms around `at_ns`,
+    /// measured at the source.
+    fn rtt_error_at(scene: &Scene, at_ns: i64, owd: fn(PathDirection, i64) -> i64) -> TimeDelta {
+        let (crossings, _) = scene.run(owd);
+        let model = ClockModel::estimate(&crossings, FINE).unwrap();
+        let time = |ns: i64| scene.clock(Point::Src, ns);
+        let times = [time(at_ns - 50 * MS), time(at_ns + 50 * MS)];
+        model.rtt_error(TimeDelta::from_micros(10), Point::Src, times)
+    }
+
+    #[test]
+    fn steady_clocks_add_no_error_beyond_ticks_and_skew() {
+        for owd in [clean, queue_out] {
+            for at in 1..29 {
+                let error = rtt_error_at(&Scene::default(), at * SECOND, owd);
+                assert!(error < TimeDelta::from_micros(1), "{at} s: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn step_behind_a_queue_is_part_of_the_error_of_a_round_trip_time() {
+        for size in [100_000, 300_000, -1_000_000] {
+            let scene = Scene {
+                set: vec![(Point::Dst, 12 * SECOND + SECOND / 3, size)],
+                ..Scene::default()
+            };
+            let error = rtt_error_at(&scene, 12 * SECOND + SECOND / 3, queue_out);
+            let allowed = TimeDelta::from_nanos(size.abs()) - TimeDelta::from_micros(10);
+            assert!(error >= allowed, "{size} ns: {error}");
+        }
+    }
+
+    #[test]
+    fn corrections_of_a_saw_tooth_clock_are_part_of_the_error_of_a_round_trip_time() {
+        let scene = Scene {
+            skew_ppm: 100,
+            set: (1..30)
+                .map(|second| (Point::Dst, second * SECOND, -100_000))
+                .collect(),
+            ..Scene::default()
+        };
+        for second in 3..27 {
+            let error = rtt_error_at(&scene, second * SECOND, queue_out);
+            assert!(error >= TimeDelta::from_micros(95), "{second} s: {error}");
+        }
     }
 
     #[test]

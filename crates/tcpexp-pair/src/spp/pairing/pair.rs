@@ -228,7 +228,10 @@ impl Pair {
         let turnaround = homeward.time_at(far) - outward.time_at(far);
         let elapsed = homeward.time_at(reference) - outward.time_at(reference);
         let rtt = elapsed - turnaround - setting.clock.skew_share(far, turnaround);
-        let rtt_error = setting.clock.rtt_error(turnaround);
+        let rtt_error =
+            setting
+                .clock
+                .rtt_error(turnaround, reference, [outward.departed, homeward.arrived]);
         if rtt_error > rtt.max(SMALL_ERROR) {
             return None;
         }

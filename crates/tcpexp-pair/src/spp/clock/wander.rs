@@ -1,0 +1,395 @@
+//! Movement of the clocks that the model does not explain.
+//!
+//! A round-trip time adds two one-way delays, and each includes the clock difference at its own
+//! time. So the clocks falsify a round-trip time by the change of their difference between the two
+//! packets. Such a change shows in the smallest delays of both ways: those of one way grow by it,
+//! those of the other way shrink by it. A queue or a route changes one way alone.
+//!
+//! # Bound
+//!
+//! The crossings are grouped into short bins. In bin `k`, the base delay of a way, clock difference
+//! included, is between the smallest delay `low` and a low quantile `high`. If the clock
+//! difference changes by δ between bins `i` and `j`, each way shows the change, unless a queue
+//! changed by δ at the same time. So |δ| is at most the spread of the base delays over both bins on
+//! the way that varies less. The neighbours of both bins are included, since a change within a bin
+//! may show only before or after it.
+
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::jump::Jump;
+use super::seams::seen_at;
+use super::timeline::TimelineReader;
+use crate::spp::crossing::{Crossing, PathDirection};
+use crate::spp::point::Point;
+
+/// Number of crossings of each way in a bin: a smaller number follows a clock more closely, and
+/// fewer delays hide a base delay more often.
+const IN_BIN: usize = 8;
+/// Number of bins that captures with few crossings are divided into, if possible.
+const BINS: usize = 6;
+/// Minimum number of crossings of each way in a bin.
+const LEAST_IN_BIN: usize = 3;
+/// In each bin, the base delay is below at least one delay in this many.
+const HIGH_SHARE: usize = 4;
+/// Number of sections of the captures whose smallest delays are compared: a queue empties in each.
+const SECTIONS: usize = 8;
+/// Number of bins before and after a bin that show how much its delays usually move.
+const AROUND: usize = 8;
+/// Number of movements near a bin that a step may cause; the next smaller one is usual.
+const OF_STEP: usize = 2;
+/// A bin that lasts longer than the median by more than this factor has a gap.
+const GAP: i64 = 4;
+/// Movement of base delays that links and hosts without load cause.
+const IDLE_NS: i64 = 20_000;
+/// Number of crossings of each way, on each side of a step, that may be on its other side.
+const NEAR: usize = 4;
+/// Fewer crossings of a way than this before or after a clock step do not show it.
+const AT_END: usize = 3;
+
+/// What the clock difference may have done besides the model.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wander {
+    /// Bins in order of time, by [`Point::index`] of the clock that orders them.
+    bins: [Vec<Bin>; 2],
+    /// Times at which more is unknown.
+    zones: Vec<Zone>,
+    /// True if the clocks moved somewhere, so that even small movements count.
+    moves: bool,
+    drift: TimeDelta,
+    coarseness: TimeDelta,
+}
+
+/// Base delays of both ways around one bin, by [`PathDirection::index`].
+#[derive(Clone, Copy, Debug)]
+struct Bin {
+    /// Start on the timeline.
+    from: Timestamp,
+    low_ns: [i64; 2],
+    high_ns: [i64; 2],
+    /// Sum of the movements of `low_ns` nearby.
+    moved_ns: [i64; 2],
+    /// Movement that is usual nearby.
+    usual_ns: [i64; 2],
+}
+
+/// A stretch of time with a clock step of up to `size` at an unknown place.
+#[derive(Clone, Copy, Debug)]
+struct Zone {
+    /// First and last time on the timeline, by [`Point::index`].
+    spans: [(Timestamp, Timestamp); 2],
+    size: TimeDelta,
+}
+
+/// A crossing on the timeline.
+#[derive(Clone, Copy, Debug)]
+struct Passage {
+    /// By [`Point::index`].
+    at: [Timestamp; 2],
+    path_direction: PathDirection,
+    owd_ns: i64,
+}
+
+impl Wander {
+    /// Learns the movement from all crossings; `readers` place them on the timeline, and `jumps`
+    /// are the steps in it.
+    pub(super) fn learn(
+        crossings: &[Crossing],
+        readers: &[TimelineReader; 2],
+        jumps: &[Jump],
+        coarseness: TimeDelta,
+    ) -> Self {
+        let mut passages: Vec<Passage> = crossings
+            .iter()
+            .filter_map(|crossing| passage(crossing, readers))
+            .collect();
+        let mut zones: Vec<Zone> = jumps
+            .iter()
+            .filter_map(|jump| at_step(jump, crossings, readers))
+            .collect();
+        let (mut moves, mut drift_ns) = (false, 0);
+        let idle_ns = IDLE_NS.saturating_add(coarseness.as_nanos());
+        let bins = Point::BOTH.map(|point| {
+            passages.sort_by_key(|passage| passage.at[point.index()]);
+            let bins = bins(&passages, point);
+            let change = change_of_floors(&bins);
+            let bins = around(&bins);
+            // A step within a bin shows before it on one way and after it on the other, so the
+            // neighbours count.
+            let widest_ns = bins.iter().map(|bin| bin.spread(bin)).max().unwrap_or(0);
+            moves |= widest_ns > idle_ns;
+            drift_ns = drift_ns.max(change);
+            with_doubts(bins, widest_ns)
+        });
+        zones.extend(ends(&passages, idle_ns));
+        Self {
+            bins,
+            zones,
+            moves,
+            drift: TimeDelta::from_nanos(if drift_ns > idle_ns { drift_ns } else { 0 }),
+            coarseness,
+        }
+    }
+
+    /// Maximum change of the clock difference from one time to another at `point`, both on the
+    /// timeline.
+    pub(super) fn between(&self, point: Point, [from, to]: [Timestamp; 2]) -> TimeDelta {
+        let in_zones = self.zones.iter().filter(|zone| {
+            let (first, last) = zone.spans[point.index()];
+            from <= last && first <= to
+        });
+        let stepped: TimeDelta = in_zones.map(|zone| zone.size).sum();
+        if !self.moves && self.coarseness == TimeDelta::ZERO {
+            return stepped;
+        }
+        let bins = &self.bins[point.index()];
+        let at = |time: Timestamp| {
+            let after = bins.partition_point(|bin| bin.from <= time);
+            bins.get(after.saturating_sub(1))
+        };
+        let Some((first, last)) = at(from).zip(at(to)) else {
+            return stepped;
+        };
+        let moved = stepped + TimeDelta::from_nanos(first.spread(last));
+        if self.moves {
+            moved + self.coarseness
+        } else {
+            // A step below the tick does not show as a movement.
+            moved
+        }
+    }
+
+    /// Maximum change of the clock difference over the whole captures, beyond the skew and the
+    /// steps of the model; zero if it is as small as links and hosts without load cause.
+    pub(super) fn drift(&self) -> TimeDelta {
+        self.drift
+    }
+}
+
+/// A crossing on the timeline; `None` if a clock step is between its two times.
+fn passage(crossing: &Crossing, readers: &[TimelineReader; 2]) -> Option<Passage> {
+    let [src, dst] = readers;
+    let src = src.place(crossing.src_record, crossing.src_time);
+    let dst = dst.place(crossing.dst_record, crossing.dst_time);
+    let placed = Crossing {
+        src_time: src.at,
+        dst_time: dst.at,
+        ..*crossing
+    };
+    (src.piece == dst.piece).then(|| Passage {
+        at: [src.at, dst.at],
+        path_direction: crossing.path_direction,
+        owd_ns: placed.raw_owd().as_nanos(),
+    })
+}
+
+/// Groups `passages`, which are in order of time at `point`.
+fn bins(passages: &[Passage], point: Point) -> Vec<Bin> {
+    let least = PathDirection::BOTH.map(|path_direction| {
+        let of_way = passages
+            .iter()
+            .filter(|passage| passage.path_direction == path_direction);
+        of_way.count()
+    });
+    let least = least[0].min(least[1]);
+    let in_bin = (least / BINS).clamp(LEAST_IN_BIN, IN_BIN);
+    let mut bins = Vec::new();
+    let mut delays: [Vec<i64>; 2] = Default::default();
+    let mut first = None;
+    for passage in passages {
+        first.get_or_insert(passage.at[point.index()]);
+        delays[passage.path_direction.index()].push(passage.owd_ns);
+        if delays.iter().all(|delays| delays.len() >= in_bin) {
+            bins.extend(first.take().map(|from| Bin::of(from, &mut delays)));
+            delays = Default::default();
+        }
+    }
+    // `ends` covers fewer delays.
+    if delays.iter().all(|delays| delays.len() >= AT_END) {
+        bins.extend(first.map(|from| Bin::of(from, &mut delays)));
+    }
+    bins
+}
+
+impl Bin {
+    fn of(from: Timestamp, delays: &mut [Vec<i64>; 2]) -> Self {
+        let [out, back] = delays.each_mut().map(|delays| {
+            delays.sort_unstable();
+            let high = (delays.len() / HIGH_SHARE).max(1);
+            (delays[0], delays[high.min(delays.len() - 1)])
+        });
+        Self {
+            from,
+            low_ns: [out.0, back.0],
+            high_ns: [out.1, back.1],
+            moved_ns: [0; 2],
+            usual_ns: [0; 2],
+        }
+    }
+
+    /// Spread of the base delays over two bins, on the way whose delays move less nearby: a moving
+    /// queue may hide a step.
+    fn spread(&self, other: &Self) -> i64 {
+        let moved = |way: usize| self.moved_ns[way].saturating_add(other.moved_ns[way]);
+        let way = usize::from(moved(1) < moved(0));
+        let high = self.high_ns[way].max(other.high_ns[way]);
+        high.saturating_sub(self.low_ns[way].min(other.low_ns[way]))
+    }
+}
+
+/// Change of the smallest delays from one section to another, on the way where it is smaller.
+fn change_of_floors(bins: &[Bin]) -> i64 {
+    let sections = bins.chunks(bins.len().div_ceil(SECTIONS).max(1));
+    let floors: Vec<[i64; 2]> = sections
+        .map(|section| {
+            [0, 1].map(|way: usize| {
+                let lows = section.iter().map(|bin| bin.low_ns[way]);
+                lows.min().unwrap_or(0)
+            })
+        })
+        .collect();
+    let changes = [0, 1].map(|way: usize| {
+        let floors = || floors.iter().map(|floors| floors[way]);
+        let (least, most) = (floors().min(), floors().max());
+        most.unwrap_or(0).saturating_sub(least.unwrap_or(0))
+    });
+    changes[0].min(changes[1])
+}
+
+/// Extends each bin by its neighbours, and learns how much its delays usually move.
+fn around(bins: &[Bin]) -> Vec<Bin> {
+    let movements: Vec<[i64; 2]> = bins
+        .windows(2)
+        .map(|pair| {
+            [0, 1].map(|way: usize| {
+                let moved = pair[1].low_ns[way].saturating_sub(pair[0].low_ns[way]);
+                moved.saturating_abs()
+            })
+        })
+        .collect();
+    (0..bins.len())
+        .map(|place| {
+            let near = &bins[place.saturating_sub(1)..(place + 2).min(bins.len())];
+            let moved = place.saturating_sub(AROUND)..(place + AROUND).min(movements.len());
+            let mut bin = bins[place];
+            for way in [0, 1] {
+                let low = near.iter().map(|bin| bin.low_ns[way]).min();
+                let high = near.iter().map(|bin| bin.high_ns[way]).max();
+                bin.low_ns[way] = low.unwrap_or(0);
+                bin.high_ns[way] = high.unwrap_or(0);
+                let mut moved: Vec<i64> = movements[moved.clone()]
+                    .iter()
+                    .map(|moved| moved[way])
+                    .collect();
+                moved.sort_unstable();
+                bin.moved_ns[way] = moved
+                    .iter()
+                    .fold(0, |sum, moved| sum.saturating_add(*moved));
+                let rank = moved.len().saturating_sub(1 + OF_STEP);
+                bin.usual_ns[way] = moved.get(rank).copied().unwrap_or(0);
+            }
+            bin
+        })
+        .collect()
+}
+
+/// Extends each bin by what its delays may hide: a clock that drifts has its extremes next to a
+/// step, where few delays of a bin show them, and in a gap the clocks may move by `widest_ns`.
+fn with_doubts(mut bins: Vec<Bin>, widest_ns: i64) -> Vec<Bin> {
+    let starts: Vec<Timestamp> = bins.iter().map(|bin| bin.from).collect();
+    let lengths = || starts.windows(2).map(|pair| (pair[1] - pair[0]).as_nanos());
+    let mut sorted: Vec<i64> = lengths().collect();
+    sorted.sort_unstable();
+    let median_ns = sorted.get(sorted.len() / 2).copied().unwrap_or(0);
+    // The last bin has no length.
+    for (bin, length_ns) in bins.iter_mut().zip(lengths().chain([0])) {
+        let unseen_ns = if length_ns / GAP > median_ns {
+            widest_ns
+        } else {
+            0
+        };
+        for way in [0, 1] {
+            let hidden_ns = bin.usual_ns[way].max(unseen_ns);
+            bin.low_ns[way] = bin.low_ns[way].saturating_sub(hidden_ns);
+            bin.high_ns[way] = bin.high_ns[way].saturating_add(hidden_ns);
+        }
+    }
+    bins
+}
+
+/// The stretch around a step in which a few packets may be on its other side.
+fn at_step(jump: &Jump, crossings: &[Crossing], readers: &[TimelineReader; 2]) -> Option<Zone> {
+    let near: Vec<usize> = jump
+        .sides
+        .iter()
+        .flat_map(|[before, after]| {
+            let before = before.iter().rev().take(NEAR);
+            before.chain(after.iter().take(NEAR)).copied()
+        })
+        .collect();
+    let times = near.iter().flat_map(|&index| {
+        Point::BOTH.map(|point| {
+            let (record, time) = seen_at(&crossings[index], point);
+            readers[point.index()].place(record, time).at
+        })
+    });
+    let (first, last) = (times.clone().min()?, times.max()?);
+    // A step looks like the opposite step of the other clock, but for the packets in flight.
+    let longest = near
+        .iter()
+        .filter_map(|&index| passage(&crossings[index], readers))
+        .map(|passage| TimeDelta::from_nanos(passage.owd_ns))
+        .max();
+    let in_flight = longest.unwrap_or_default().max(TimeDelta::ZERO);
+    let span = (first - in_flight, last + in_flight);
+    Some(Zone {
+        spans: [span; 2],
+        size: jump.size.abs(),
+    })
+}
+
+/// The first and the last stretch, where one way has too few packets to show a step.
+fn ends(passages: &[Passage], idle_ns: i64) -> Vec<Zone> {
+    let ways = PathDirection::BOTH.map(|path_direction| {
+        let of_way = passages
+            .iter()
+            .filter(|passage| passage.path_direction == path_direction);
+        of_way.copied().collect::<Vec<Passage>>()
+    });
+    let [out, back] = &ways;
+    if out.len().min(back.len()) < AT_END {
+        return Vec::new();
+    }
+    // The other way cannot contradict, so the way with the larger spread counts.
+    let zone = |of: fn(&[Passage], usize) -> &[Passage], spans| {
+        let spreads = ways.each_ref().map(|way| {
+            let owds = || {
+                of(way, IN_BIN + AT_END)
+                    .iter()
+                    .map(|passage| passage.owd_ns)
+            };
+            let (least, most) = (owds().min(), owds().max());
+            most.unwrap_or(0).saturating_sub(least.unwrap_or(0))
+        });
+        let size_ns = spreads[0].max(spreads[1]);
+        (size_ns > idle_ns).then(|| Zone {
+            spans,
+            size: TimeDelta::from_nanos(size_ns),
+        })
+    };
+    let inner = |place: fn(&[Passage]) -> Passage| {
+        Point::BOTH.map(|point| [out, back].map(|way| place(way).at[point.index()]))
+    };
+    let [src_first, dst_first] = inner(|way| way[AT_END - 1]);
+    let [src_last, dst_last] = inner(|way| way[way.len() - AT_END]);
+    let until = |ends: [Timestamp; 2]| (Timestamp::MIN, ends[0].max(ends[1]));
+    let from = |ends: [Timestamp; 2]| (ends[0].min(ends[1]), Timestamp::MAX);
+    let first = zone(
+        |way, count| &way[..count.min(way.len())],
+        [until(src_first), until(dst_first)],
+    );
+    let last = zone(
+        |way, count| &way[way.len().saturating_sub(count)..],
+        [from(src_last), from(dst_last)],
+    );
+    first.into_iter().chain(last).collect()
+}
