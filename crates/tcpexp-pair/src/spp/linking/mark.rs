@@ -56,7 +56,13 @@ impl Marker {
         let length = packet.payload_bytes;
         match &packet.transport {
             Transport::Tcp(tcp) => {
-                let (tsval, tsecr) = tcp.options.timestamps().unwrap_or((0, 0));
+                let mut timestamps = tcp.options.timestamps();
+                // The options of a SYN are the longest, so a capture that cuts off SACK blocks may
+                // also cut off the timestamps of a SYN.
+                if tcp.flags.syn() && !self.sack_blocks {
+                    timestamps = None;
+                }
+                let (tsval, tsecr) = timestamps.unwrap_or((0, 0));
                 let seq = tcp.seq.0.wrapping_sub(by_seq);
                 // Without ACK the field has no meaning (RFC 9293, section 3.1). It must stay zero
                 // for `ack`.
