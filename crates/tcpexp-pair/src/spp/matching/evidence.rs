@@ -6,7 +6,7 @@
 //! departure of these bytes, the missed packet is known. With several, at least one of them
 //! arrived, but which one is unknown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tcpexp_flow::StreamOffset;
 use tcpexp_wire::SeqNum;
@@ -14,6 +14,9 @@ use tcpexp_wire::SeqNum;
 /// Number of recent holes and retransmissions remembered per direction: enough for a horizon of
 /// half a minute at 1 Gbit/s with 1 % loss.
 const REMEMBERED: usize = 65_536;
+/// Number of repetitions of an acknowledgment that shows that data was lost: three (RFC 5681,
+/// section 3.2), each captured at both points.
+const REPEATED: u32 = 6;
 /// Maximum length of a departure: BIG TCP's super-packets have 512 KB (RFC 2675).
 const LONGEST_BYTES: i64 = 1 << 19;
 
@@ -41,6 +44,10 @@ pub(in crate::spp) struct Evidence {
     snd_nxt: Option<StreamOffset>,
     /// The highest acknowledgment number seen at either point.
     acked: Option<StreamOffset>,
+    /// Number of repetitions of `acked` without data.
+    repeated: u32,
+    /// Bytes that the receiver waited for when later data had arrived.
+    lacking: BTreeSet<StreamOffset>,
     /// True if an original was overtaken: then a retransmission does not prove a loss.
     reordered: bool,
     /// Offset below which ranges may have been forgotten.
@@ -97,10 +104,23 @@ impl Evidence {
         }
     }
 
-    /// Adds an acknowledgment from the other direction: it covers all bytes before `ack`.
-    pub(in crate::spp) fn acknowledge(&mut self, ack: SeqNum) {
+    /// Adds an acknowledgment from the other direction: it covers all bytes before `ack`. `is_pure`
+    /// is true if its packet holds no data.
+    pub(in crate::spp) fn acknowledge(&mut self, ack: SeqNum, is_pure: bool) {
         let ack = self.offset(ack);
-        self.acked = Some(self.acked.map_or(ack, |acked| acked.max(ack)));
+        if self.acked.is_none_or(|acked| acked < ack) {
+            self.acked = Some(ack);
+            self.repeated = 0;
+        } else if self.acked == Some(ack) && is_pure {
+            self.repeated = self.repeated.saturating_add(1);
+            let is_sent = self.snd_nxt.is_some_and(|snd_nxt| ack < snd_nxt);
+            if self.repeated == REPEATED && is_sent {
+                self.lacking.insert(ack);
+                while self.lacking.len() > REMEMBERED {
+                    self.lacking.pop_first();
+                }
+            }
+        }
     }
 
     /// Reason why not all of the `bytes` from `seq` on were captured downstream; `misses` is true
@@ -115,9 +135,15 @@ impl Evidence {
         let end = start.plus(bytes);
         let before = self.seen.range(..=start).next_back();
         if before.is_some_and(|(_, &to)| to >= end) {
-            // A retransmission arrived. The sender saw a loss, or reordering long enough to look
-            // like one (RFC 4653, section 2).
-            return Absence::unproven(misses && self.reordered);
+            // These bytes left only once, so either a retransmission left unseen, or this packet
+            // arrived and a capture or the path changed it.
+            if !self.was_retransmitted(start, end) {
+                return Absence::LostOrMissed;
+            }
+            // A retransmission arrived, but a sender also retransmits data that arrived: all data
+            // after a timeout, and data that is late (RFC 4653, section 2).
+            let is_lost = !misses || (!self.reordered && self.was_lacking(start, end));
+            return Absence::unproven(!is_lost);
         }
         if self.acked.is_none_or(|acked| acked < end) {
             return unproven;
@@ -135,6 +161,11 @@ impl Evidence {
         // An overlapping range starts before `start` by at most the longest departure.
         let mut around = self.retransmitted.range(start.moved(-LONGEST_BYTES)..end);
         around.any(|(_, &to)| to > start)
+    }
+
+    /// True if the receiver waited for one of these bytes when later data had arrived.
+    fn was_lacking(&self, start: StreamOffset, end: StreamOffset) -> bool {
+        self.lacking.range(start..end).next().is_some()
     }
 
     fn forget_retransmission(&mut self) {
@@ -185,7 +216,7 @@ mod tests {
         for number in seen {
             evidence.arrive(SeqNum(number * SEGMENT), SEGMENT);
         }
-        evidence.acknowledge(SeqNum(acked * SEGMENT));
+        evidence.acknowledge(SeqNum(acked * SEGMENT), true);
         evidence
     }
 
@@ -217,6 +248,30 @@ mod tests {
         assert_eq!(of(&evidence, 3), Absence::Lost);
         let by_a_bad_capture = evidence.absence(SeqNum(3 * SEGMENT), SEGMENT, true);
         assert_eq!(by_a_bad_capture, Absence::LostOrMissed);
+    }
+
+    #[test]
+    fn data_that_left_once_and_arrived_changed_is_not_lost() {
+        let evidence = evidence(&[1, 2, 3, 4], &[1, 2, 3, 4], 5);
+        assert_eq!(of(&evidence, 3), Absence::LostOrMissed);
+    }
+
+    #[test]
+    fn by_a_bad_capture_a_retransmission_proves_a_loss_only_if_the_receiver_waited_for_the_data() {
+        let absence = |repetitions| {
+            let mut evidence = evidence(&[1, 2, 3, 4], &[1, 2, 4], 3);
+            for _ in 0..repetitions {
+                evidence.acknowledge(SeqNum(3 * SEGMENT), true);
+            }
+            evidence.depart(SeqNum(3 * SEGMENT), SEGMENT);
+            evidence.arrive(SeqNum(3 * SEGMENT), SEGMENT);
+            evidence.acknowledge(SeqNum(5 * SEGMENT), true);
+            let [good, bad] =
+                [false, true].map(|misses| evidence.absence(SeqNum(3 * SEGMENT), SEGMENT, misses));
+            (good, bad)
+        };
+        assert_eq!(absence(1), (Absence::Lost, Absence::LostOrMissed));
+        assert_eq!(absence(REPEATED), (Absence::Lost, Absence::Lost));
     }
 
     #[test]

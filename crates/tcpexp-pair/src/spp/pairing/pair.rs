@@ -105,7 +105,7 @@ impl Pair {
         }
         // An acknowledgment proves the arrival wherever it is captured, so both points report it.
         if let Some(ack) = mark.ack() {
-            evidence[event.direction.opposite().index()].acknowledge(ack);
+            evidence[event.direction.opposite().index()].acknowledge(ack, mark.length == 0);
         }
     }
 
