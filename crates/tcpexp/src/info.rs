@@ -60,9 +60,24 @@ impl CaptureInfo {
         Ok(Self::of(&walk))
     }
 
-    /// Packets that the capture file reports as dropped, summed over all interfaces.
-    pub(crate) fn dropped(&self) -> u64 {
-        self.interfaces.iter().filter_map(|i| i.dropped).sum()
+    /// Number of packets that the capture file reports as dropped (`isb_ifdrop` of pcapng), and of
+    /// records that may hold a packet and cannot be used.
+    pub(crate) fn unusable(&self) -> u64 {
+        let dropped: u64 = self.interfaces.iter().filter_map(|i| i.dropped).sum();
+        let may_hold_packet = |reason: &Skipped| {
+            matches!(
+                reason,
+                Skipped::NoTimestamp
+                    | Skipped::TimestampOutOfRange
+                    | Skipped::TimestampOutlier
+                    | Skipped::Cut
+                    | Skipped::MalformedIp
+                    | Skipped::MalformedTransport
+            )
+        };
+        let skipped = self.tally.skipped();
+        let unusable = skipped.filter(|(reason, _)| may_hold_packet(reason));
+        dropped + unusable.map(|(_, count)| count).sum::<u64>()
     }
 
     /// Summary of a finished pass.

@@ -44,7 +44,7 @@ pub fn path<E: From<Error> + Send>(
     let (mut src_walk, mut dst_walk) = (src.walk(tunnels)?, dst.walk(tunnels)?);
     let mut first = path::first_pass(&mut src_walk, &mut dst_walk, alignment.clone(), spp);
     // A pcapng file usually has its drop counters at the end, so they are known after a pass.
-    first.add_dropped([&src_walk, &dst_walk].map(|walk| CaptureInfo::of(walk).dropped()));
+    first.unusable = [&src_walk, &dst_walk].map(|walk| CaptureInfo::of(walk).unusable());
     let clock = alignment.clock.settled(first.least_owd, spp.symmetric);
     // Only the last pass may release the pages that it has read.
     let (mut src_walk, mut dst_walk) = (src.walk_once(tunnels)?, dst.walk_once(tunnels)?);

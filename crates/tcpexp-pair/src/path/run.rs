@@ -22,24 +22,25 @@ pub type LeastDelays = [Option<TimeDelta>; 2];
 
 /// Minimum number of missing packets that shows that a capture misses packets: a middlebox behind
 /// the capture may have injected one, such as a reset.
-const MIN_MISSED: u64 = 2;
+const MIN_MISSED: u64 = 1;
 
 /// Results of the first pass over both captures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FirstPass {
     /// The minimum delays, on the timeline that the survey assumes.
     pub least_owd: LeastDelays,
-    /// Number of packets missed by each capture, indexed by [`Point::index`](spp::Point::index):
-    /// packets that the other capture shows, and packets that the capture file reports as dropped.
+    /// Number of packets that the other capture shows and this one does not, by
+    /// [`Point::index`](spp::Point::index).
     pub missed: [u64; 2],
+    /// Number of packets that each capture file reports as dropped, and of its records that cannot
+    /// be used, by [`Point::index`](spp::Point::index).
+    pub unusable: [u64; 2],
 }
 
 impl FirstPass {
-    /// Adds the packets that each capture file reports as dropped (`isb_ifdrop` of pcapng).
-    pub fn add_dropped(&mut self, dropped: [u64; 2]) {
-        for (missed, dropped) in self.missed.iter_mut().zip(dropped) {
-            *missed += dropped;
-        }
+    /// True for a capture that provably misses packets, by [`Point::index`](spp::Point::index).
+    fn misses(&self) -> [bool; 2] {
+        [0, 1].map(|point: usize| self.missed[point] >= MIN_MISSED || self.unusable[point] > 0)
     }
 }
 
@@ -83,6 +84,7 @@ pub fn first_pass(
     FirstPass {
         least_owd: totals.least_owd,
         missed: totals.unseen,
+        unusable: [0; 2],
     }
 }
 
@@ -119,7 +121,7 @@ pub fn measure<E: Send>(
     };
     let options = Options {
         outcomes: true,
-        misses: first.missed.map(|missed| missed >= MIN_MISSED),
+        misses: first.misses(),
         ..options
     };
     let totals = spp::measure(src, dst, alignment, options, |batch| {

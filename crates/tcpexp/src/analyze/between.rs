@@ -48,7 +48,7 @@ pub(super) fn measure(
     let (mut src_walk, mut dst_walk) = walks()?;
     let mut first = path::first_pass(&mut src_walk, &mut dst_walk, alignment.clone(), options);
     // A pcapng file usually has its drop counters at the end, so they are known after a pass.
-    first.add_dropped([&src_walk, &dst_walk].map(|walk| CaptureInfo::of(walk).dropped()));
+    first.unusable = [&src_walk, &dst_walk].map(|walk| CaptureInfo::of(walk).unusable());
     // The bound on the offset needs the smallest delays, which the first pass has found.
     let clock = alignment.clock.settled(first.least_owd, options.symmetric);
     let mut rows = Rows {
