@@ -36,9 +36,9 @@ enum LabCommand {
 
 /// Build the image of the guests
 ///
-/// The image has the distribution's kernel and copies of this machine's programs. The kernel package
-/// is downloaded and unpacked, never installed. `lab run` builds a missing image; `lab build` also
-/// looks for a newer kernel.
+/// The image has a kernel and copies of this machine's programs. The kernel package is downloaded and
+/// unpacked, never installed. `lab run` builds a missing image; `lab build` also looks for a newer
+/// kernel.
 #[derive(clap::Args)]
 struct BuildArgs {
     #[command(flatten)]
@@ -51,7 +51,9 @@ struct BuildArgs {
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp lab run -- ssh src1 ping -c 3 172.16.11.2\n\
-\x20 tcpexp lab run --sources 2 --share in --out out -- sh /share/experiment.sh")]
+\x20 tcpexp lab run --sources 2 --share in --out out -- sh /share/experiment.sh\n\
+\x20 tcpexp lab run --kernel 6.12 -- uname -r\n\
+\x20 tcpexp lab run --kernel linux/arch/x86/boot/bzImage --modules installed -- uname -r")]
 struct RunArgs {
     /// Command and arguments; runs as root in the guest, outside the hosts
     #[arg(required = true, last = true)]
@@ -98,13 +100,26 @@ struct ImageArgs {
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
 
-    /// Kernel to boot [default: the kernel of the package linux-image-amd64]
-    #[arg(long, value_name = "FILE", requires = "modules")]
-    kernel: Option<PathBuf>,
+    #[command(flatten)]
+    kernel: KernelArgs,
+}
 
-    /// Modules of the kernel, such as /lib/modules/VERSION
+/// Options of the guest's kernel.
+#[derive(clap::Args)]
+pub(crate) struct KernelArgs {
+    /// Kernel to boot: a version in Debian's archive, such as 6.12 or 7.2.12, or a kernel file
+    /// [default: the kernel of the package linux-image-amd64]
+    ///
+    /// A version of two numbers is its newest kernel in the cache, else in the archive. apt checks
+    /// the archive's signatures. Everything that does not begin with a digit or contains a slash is a
+    /// file.
+    #[arg(long, value_name = "VERSION|FILE")]
+    pub(crate) kernel: Option<PathBuf>,
+
+    /// Modules of the kernel file: /lib/modules/VERSION, or the directory that the modules of a built
+    /// kernel were installed to [default: those installed beside the file or on this machine]
     #[arg(long, value_name = "DIR", requires = "kernel")]
-    modules: Option<PathBuf>,
+    pub(crate) modules: Option<PathBuf>,
 }
 
 /// Options of the guest.
@@ -150,11 +165,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<()> {
 
 fn build(args: &BuildArgs) -> anyhow::Result<()> {
     let cache = args.image.cache()?;
-    let image = match args.image.source() {
-        KernelSource::Distribution => Image::with_newest_kernel(&cache)?,
-        // A kernel named by the user has no newer version to look for.
-        named @ KernelSource::Files { .. } => Image::ensure(&cache, &named)?,
-    };
+    let image = Image::with_newest_kernel(&cache, &args.image.kernel.source())?;
     let lines = format!(
         "kernel {}\nroot   {}\n",
         shown::path(&image.kernel),
@@ -163,18 +174,13 @@ fn build(args: &BuildArgs) -> anyhow::Result<()> {
     crate::output::print(&lines)
 }
 
-/// Returns the default guest image; builds it if missing.
-pub(crate) fn image() -> anyhow::Result<Image> {
-    let args = ImageArgs {
-        cache: None,
-        kernel: None,
-        modules: None,
-    };
-    Ok(Image::ensure(&args.cache()?, &args.source())?)
+/// Returns the guest image with a kernel, from the user's cache; builds it if missing.
+pub(crate) fn image(kernel: &KernelSource) -> anyhow::Result<Image> {
+    Ok(Image::ensure(&users_cache()?, kernel)?)
 }
 
 fn examine(args: &DoctorArgs) -> anyhow::Result<()> {
-    let findings = doctor::examine(&args.image.cache()?);
+    let findings = doctor::examine(&args.image.cache()?, &args.image.kernel.source());
     let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
     crate::output::print(&(lines.join("\n") + "\n"))?;
     if findings.iter().all(Finding::is_fine) {
@@ -186,7 +192,7 @@ fn examine(args: &DoctorArgs) -> anyhow::Result<()> {
 }
 
 fn boot(args: &ImageArgs, job: &Job, limit: Option<Duration>) -> anyhow::Result<()> {
-    let image = Image::ensure(&args.cache()?, &args.source())?;
+    let image = Image::ensure(&args.cache()?, &args.kernel.source())?;
     let guest = Guest::spawn(&image, job)?;
     let code = guest.wait(&mut io::stdout(), &mut io::stderr(), limit)?;
     if code == 0 {
@@ -198,26 +204,36 @@ fn boot(args: &ImageArgs, job: &Job, limit: Option<Duration>) -> anyhow::Result<
 
 impl ImageArgs {
     fn cache(&self) -> anyhow::Result<Cache> {
-        if let Some(folder) = &self.cache {
-            return Ok(Cache::at(folder));
-        }
-        let users = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-        // The XDG base directory specification declares relative paths invalid.
-        let users = users.filter(|folder| folder.is_absolute());
-        let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
-        let users = users
-            .or_else(home)
-            .context("HOME is not set: name a directory with --cache")?;
-        Ok(Cache::at(users.join("tcpexp/lab")))
+        self.cache
+            .as_ref()
+            .map_or_else(users_cache, |folder| Ok(Cache::at(folder)))
     }
+}
 
-    fn source(&self) -> KernelSource {
-        match (&self.kernel, &self.modules) {
-            (Some(image), Some(modules)) => KernelSource::Files {
-                image: image.clone(),
+fn users_cache() -> anyhow::Result<Cache> {
+    let users = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    // The XDG base directory specification declares relative paths invalid.
+    let users = users.filter(|folder| folder.is_absolute());
+    let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
+    let users = users
+        .or_else(home)
+        .context("HOME is not set: name a directory with --cache")?;
+    Ok(Cache::at(users.join("tcpexp/lab")))
+}
+
+impl KernelArgs {
+    pub(crate) fn source(&self) -> KernelSource {
+        let Some(kernel) = &self.kernel else {
+            return KernelSource::Distribution;
+        };
+        let version = kernel.to_str().and_then(|text| text.parse().ok());
+        match (version, &self.modules) {
+            (Some(version), None) => KernelSource::Debian(version),
+            // A kernel with modules is a file, whatever its name.
+            (_, modules) => KernelSource::Files {
+                image: kernel.clone(),
                 modules: modules.clone(),
             },
-            _ => KernelSource::Distribution,
         }
     }
 }

@@ -12,6 +12,7 @@ use tcpexp_sweep::plan::{Host, Kind, Plan};
 use tcpexp_sweep::schedule::Planned;
 use tcpexp_sweep::{Analysis, On, Options, Summary, sweep};
 
+use crate::lab::KernelArgs;
 use crate::sweep_lab::Testbeds;
 use crate::sweep_netns::Namespaces;
 use crate::sweep_progress::Progress;
@@ -59,6 +60,9 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "RUN", value_delimiter = ',')]
     pub(crate) only: Option<Vec<String>>,
 
+    #[command(flatten)]
+    pub(crate) kernel: KernelArgs,
+
     /// Number of parallel runs in the virtual testbed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) jobs: usize,
@@ -71,6 +75,9 @@ pub(crate) struct SweepArgs {
 pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
     let plan = Plan::read(&args.plan)?;
     let plan = if args.lab { plan.in_lab()? } else { plan };
+    if args.kernel.kernel.is_some() && plan.kind != Kind::Lab {
+        bail!("--kernel is of the virtual testbed: add --lab");
+    }
     if args.dry_run {
         return output::print(&tcpexp_sweep::dry_run(&plan)?);
     }
@@ -114,7 +121,8 @@ pub(crate) fn run(args: &SweepArgs) -> anyhow::Result<()> {
         sweep(&plan, &options)
     };
     let summary = if is_virtual {
-        let testbeds = Testbeds::new(&plan)?;
+        let testbeds = Testbeds::new(&plan, &args.kernel.source())?;
+        testbeds.refuse_other_kernels(dir)?;
         let carry_out = |run: &Planned<'_>, out: &Path| testbeds.carry_out(run, out);
         with(On::Testbeds {
             jobs: args.jobs,

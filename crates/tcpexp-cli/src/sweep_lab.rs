@@ -8,10 +8,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
-use tcpexp_lab::{Guest, Image, Job, Shape};
+use anyhow::{Context, bail};
+use tcpexp_lab::{Guest, Image, Job, KernelSource, Shape};
+use tcpexp_runs::folders::RUNS;
+use tcpexp_runs::record::RunRecord;
 use tcpexp_sweep::plan::Plan;
 use tcpexp_sweep::schedule::Planned;
+
+use crate::shown;
 
 /// Settings that all machines of a sweep share.
 pub(crate) struct Testbeds {
@@ -28,9 +32,9 @@ pub(crate) struct Testbeds {
 const LIMIT: Duration = Duration::from_secs(6 * 3_600);
 
 impl Testbeds {
-    /// Creates the testbeds for the runs of `plan`; builds the image if there is none.
-    pub(crate) fn new(plan: &Plan) -> anyhow::Result<Self> {
-        let image = crate::lab::image()?;
+    /// Creates the testbeds with `kernel` for the runs of `plan`; builds the image if there is none.
+    pub(crate) fn new(plan: &Plan, kernel: &KernelSource) -> anyhow::Result<Self> {
+        let image = crate::lab::image(kernel)?;
         let mut job = Job::new(Vec::new());
         job.shape = Shape::new(plan.lab.sources.into(), plan.lab.sinks.into())?;
         let itself = env::current_exe().context("cannot find the tcpexp program")?;
@@ -43,6 +47,29 @@ impl Testbeds {
             program,
             plan: plan.text.clone(),
         })
+    }
+
+    /// An error if a run in the results `dir` had another kernel: the results would mix two kernels.
+    pub(crate) fn refuse_other_kernels(&self, dir: &Path) -> anyhow::Result<()> {
+        let Ok(runs) = fs::read_dir(dir.join(RUNS)) else {
+            return Ok(());
+        };
+        let ours = &self.image.release;
+        for run in runs {
+            let Ok(record) = RunRecord::read(&run?.path()) else {
+                continue;
+            };
+            // Records of earlier versions name no kernel.
+            if let Some(theirs) = record.kernels.values().find(|theirs| *theirs != ours) {
+                bail!(
+                    "run {} in {} has the kernel {theirs}, and this machine would run {ours}: \
+                     continue with --kernel {theirs}, or begin another directory",
+                    record.run,
+                    shown::path(dir)
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Carries out one run and writes its results to `out`.

@@ -36,6 +36,11 @@ impl Cache {
         self.folder.join("kernel-packages")
     }
 
+    /// Kernels that are not the distribution's.
+    pub(crate) fn other_kernels(&self) -> PathBuf {
+        self.folder.join("kernel-versions")
+    }
+
     pub(crate) fn images(&self) -> PathBuf {
         self.folder.join("images")
     }

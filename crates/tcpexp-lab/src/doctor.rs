@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::process::Command;
 
+use crate::apt::{self, Apt};
 use crate::cache::Cache;
-use crate::kernel::{Kernel, newest_package};
+use crate::kernel::{Kernel, KernelSource};
 use crate::modules;
 use crate::programs::{self, DEPMOD, Need, Program, QEMU, XZ};
 
@@ -30,10 +31,10 @@ pub enum State {
 }
 
 /// Checks programs, the kernel and its modules.
-pub fn examine(cache: &Cache) -> Vec<Finding> {
+pub fn examine(cache: &Cache, kernel: &KernelSource) -> Vec<Finding> {
     let mut findings = vec![virtual_machine()];
     findings.extend(programs_of_packages());
-    findings.push(kernel(cache));
+    findings.push(guests_kernel(cache, kernel));
     findings
 }
 
@@ -88,26 +89,35 @@ fn missing(package: &str) -> State {
     State::Missing(format!("apt-get install --no-install-recommends {package}"))
 }
 
-fn kernel(cache: &Cache) -> Finding {
-    let state = match Kernel::newest_cached(cache) {
-        Ok(Some(kernel)) => match modules::choose(&kernel) {
-            Ok(modules) => State::Found(format!(
-                "{} with {} modules",
-                kernel.version().unwrap_or_default(),
-                modules.files.len()
-            )),
-            Err(error) => State::Missing(error.to_string()),
-        },
-        // A check downloads nothing: it only asks apt for the package.
-        Ok(None) => match newest_package() {
-            Ok(package) => State::Absent(format!("will be downloaded: {package}")),
-            Err(error) => State::Missing(error.to_string()),
-        },
-        Err(error) => State::Missing(error.to_string()),
+fn guests_kernel(cache: &Cache, source: &KernelSource) -> Finding {
+    let found = |kernel: Kernel| {
+        let modules = modules::choose(&kernel)?;
+        Ok(format!(
+            "{} with {} modules",
+            kernel.release,
+            modules.files.len()
+        ))
     };
+    let state = Kernel::cached(cache, source).and_then(|cached| match (cached, source) {
+        (Some(kernel), _) => found(kernel).map(State::Found),
+        (None, KernelSource::Files { .. }) => Kernel::newest(cache, source)
+            .and_then(found)
+            .map(State::Found),
+        // A check downloads nothing.
+        (None, KernelSource::Distribution) => {
+            let package = Apt::of_this_machine().newest()?;
+            Ok(State::Absent(format!("will be downloaded: {package}")))
+        }
+        (None, KernelSource::Debian(version)) => {
+            apt::has_keys()?;
+            Ok(State::Absent(format!(
+                "will be downloaded from Debian's archive: {version}"
+            )))
+        }
+    });
     Finding {
         what: "kernel".to_owned(),
-        state,
+        state: state.unwrap_or_else(|error| State::Missing(error.to_string())),
     }
 }
 

@@ -53,10 +53,24 @@ pub enum LabError {
         said: String,
     },
     /// There is no kernel to boot.
-    #[error("no kernel for the guest: {reason}; name one with --kernel and --modules")]
+    #[error("no kernel for the guest: {reason}; name another with --kernel")]
     NoKernel {
         /// Why none was found.
         reason: String,
+    },
+    /// A text is not a version of a kernel.
+    #[error("{text} is not a version of a kernel: a version begins with a digit")]
+    NoVersion {
+        /// The text.
+        text: String,
+    },
+    /// Debian's archive has no such kernel.
+    #[error("Debian's archive has no kernel {wanted}; it has {}", known.join(", "))]
+    NoSuchKernel {
+        /// The requested version.
+        wanted: String,
+        /// The versions that it has.
+        known: Vec<String>,
     },
     /// A folder of modules has modules for no kernel, or for several.
     #[error(

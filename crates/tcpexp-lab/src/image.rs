@@ -25,10 +25,13 @@ pub struct Image {
     pub kernel: PathBuf,
     /// The initial file system, as a cpio archive.
     pub root: PathBuf,
+    /// The release of the kernel, as `uname -r` prints it in a guest.
+    pub release: String,
 }
 
-/// Largest number of images in a cache. A guest that runs an older one has read it already.
-const MAX_IMAGES: usize = 2;
+/// Largest number of images in a cache: those of a few kernels. A guest that runs an older one has
+/// read it already.
+const MAX_IMAGES: usize = 4;
 
 /// Our own files in the guest.
 const ASSETS: [(&str, Kind, &str); 9] = [
@@ -109,9 +112,9 @@ impl Image {
         Self::from(cache, |cache| Kernel::ensure(cache, kernel))
     }
 
-    /// The image with the newest kernel of the distribution, even if the cache has an older one.
-    pub fn with_newest_kernel(cache: &Cache) -> Result<Self, LabError> {
-        Self::from(cache, Kernel::download)
+    /// The image with the newest kernel of `kernel`, even if the cache has an older one.
+    pub fn with_newest_kernel(cache: &Cache, kernel: &KernelSource) -> Result<Self, LabError> {
+        Self::from(cache, |cache| Kernel::newest(cache, kernel))
     }
 
     fn from(
@@ -137,6 +140,7 @@ impl Image {
         Ok(Self {
             kernel: folder.join("kernel"),
             root: folder.join("root.cpio"),
+            release: ingredients.kernel.release,
         })
     }
 }
@@ -180,20 +184,24 @@ impl Ingredients {
 
     /// A name that depends on all contents.
     fn key(&self) -> Result<String, LabError> {
-        let mut inputs = vec![
-            self.kernel.image.clone(),
-            self.kernel.modules.join("modules.dep"),
-        ];
+        let mut inputs = vec![self.kernel.image.clone()];
         inputs.extend(self.programs.iter().map(|(_, path)| path.clone()));
         inputs.extend(self.as_they_are.iter().cloned());
         let chosen = modules::choose(&self.kernel)?;
+        // A built module may replace another without a new index.
+        let modules = chosen
+            .files
+            .iter()
+            .map(|file| self.kernel.modules.join(file));
+        inputs.extend(modules.chain(modules::lists(&self.kernel)));
         let names: Vec<&str> = self
             .programs
             .iter()
             .map(|(program, _)| program.name)
             .collect();
         let mut lines = vec![format!(
-            "{ASSETS:?} {LINKS:?} {FOLDERS:?} {APPLETS:?} {chosen:?} {names:?}"
+            "{ASSETS:?} {LINKS:?} {FOLDERS:?} {APPLETS:?} {chosen:?} {names:?} {}",
+            self.kernel.release
         )];
         for path in inputs {
             let about = fs::metadata(&path).map_err(unread(&path))?;
@@ -267,9 +275,9 @@ impl Ingredients {
         files: &BTreeSet<String>,
         folder: &Path,
     ) -> Result<Vec<(String, Vec<u8>)>, LabError> {
-        let version = self.kernel.version()?;
+        let release = &self.kernel.release;
         let root = tempfile::tempdir_in(folder).map_err(unwritten(folder))?;
-        let here = root.path().join("lib/modules").join(&version);
+        let here = root.path().join("lib/modules").join(release);
         let lists = modules::lists(&self.kernel);
         let modules = files.iter().map(|file| self.kernel.modules.join(file));
         for path in lists.into_iter().chain(modules) {
@@ -283,7 +291,7 @@ impl Ingredients {
             fs::copy(&path, &place).map_err(unread(&path))?;
         }
         // A new index, because the index of the package also lists modules missing in the guest.
-        index_modules(root.path(), &version)?;
+        index_modules(root.path(), release)?;
         let mut contents = Vec::new();
         for path in files_below(root.path())? {
             let below = path.strip_prefix(root.path()).unwrap_or(&path);

@@ -15,6 +15,7 @@
 //! # Ok::<(), tcpexp_lab::LabError>(())
 //! ```
 
+mod apt;
 mod cache;
 mod cpio;
 pub mod doctor;
@@ -36,6 +37,7 @@ mod state;
 mod step;
 mod topology;
 mod unwrap;
+mod version;
 
 pub use cache::Cache;
 pub use error::LabError;
@@ -46,3 +48,4 @@ pub use kernel::KernelSource;
 pub use shape::{DRIVER, Host, Interface, LEFT, MAX_HOSTS, RIGHT, Role, Shape};
 pub use step::{Step, script};
 pub use topology::Topology;
+pub use version::KernelVersion;

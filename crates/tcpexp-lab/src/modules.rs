@@ -23,7 +23,7 @@ const NEEDED: [&str; 11] = [
 ];
 
 /// Modules for experiments: queues, filters, congestion controls, and the modules that `ss` needs.
-const WANTED: [&str; 42] = [
+const WANTED: [&str; 43] = [
     "act_police",
     "cls_flower",
     "cls_fw",
@@ -32,6 +32,7 @@ const WANTED: [&str; 42] = [
     "inet_diag",
     "sch_cake",
     "sch_codel",
+    "sch_dualpi2",
     "sch_fq",
     "sch_fq_codel",
     "sch_fq_pie",
@@ -187,6 +188,6 @@ mod tests {
     #[test]
     fn kernel_without_a_required_feature_is_refused() {
         let error = from_index(&index_of(&NEEDED[..8]), "").unwrap_err();
-        insta::assert_snapshot!(error, @"no kernel for the guest: it has no modules sch_netem, veth, virtio_pci; name one with --kernel and --modules");
+        insta::assert_snapshot!(error, @"no kernel for the guest: it has no modules sch_netem, veth, virtio_pci; name another with --kernel");
     }
 }

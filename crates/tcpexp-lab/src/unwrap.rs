@@ -1,4 +1,4 @@
-//! Decompresses kernels.
+//! Reads kernel files: their release, and the kernel decompressed.
 //!
 //! A kernel file decompresses itself at boot, which takes a software CPU longer than the rest of the boot.
 //! QEMU also boots the decompressed kernel if it has a PVH entry point. The position of the payload is
@@ -21,15 +21,30 @@ pub(crate) fn unwrapped(file: &[u8]) -> Option<Vec<u8>> {
     (kernel.starts_with(b"\x7fELF") && has_pvh_entry(&kernel)).then_some(kernel)
 }
 
+/// The release of a kernel file, as `uname -r` prints it. `None` for an uncompressed kernel.
+pub(crate) fn release(file: &[u8]) -> Option<String> {
+    const TEXT: usize = 0x20e;
+    let [low, high] = *header(file)?.get(TEXT..)?.first_chunk()?;
+    // The offset does not count the boot sector.
+    let text = file.get(usize::from(u16::from_le_bytes([low, high])) + 0x200..)?;
+    // The builder and the date follow the release.
+    let end = text.iter().position(|byte| matches!(byte, 0 | b' '))?;
+    let release = std::str::from_utf8(text.get(..end)?).ok()?;
+    (!release.is_empty()).then(|| release.to_owned())
+}
+
+/// `file` if it begins with the header of a kernel for x86.
+fn header(file: &[u8]) -> Option<&[u8]> {
+    const MAGIC: usize = 0x202;
+    (file.get(MAGIC..MAGIC + 4)? == b"HdrS").then_some(file)
+}
+
 /// The compressed payload, without the size that the linker appends.
 fn payload(file: &[u8]) -> Option<&[u8]> {
     const SETUP_SECTORS: usize = 0x1f1;
-    const MAGIC: usize = 0x202;
     const PAYLOAD_OFFSET: usize = 0x248;
     const PAYLOAD_LENGTH: usize = 0x24c;
-    if file.get(MAGIC..MAGIC + 4)? != b"HdrS" {
-        return None;
-    }
+    let file = header(file)?;
     let number = |at: usize| {
         let bytes = file.get(at..at + 4)?.try_into().ok()?;
         usize::try_from(u32::from_le_bytes(bytes)).ok()
@@ -87,6 +102,17 @@ fn has_pvh_entry(kernel: &[u8]) -> bool {
     })
 }
 
+/// A kernel file of a release, without a kernel.
+#[cfg(test)]
+pub(crate) fn image_of_release(release: &str) -> Vec<u8> {
+    let mut file = vec![0; 0x300];
+    file[0x202..0x206].copy_from_slice(b"HdrS");
+    file[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
+    file.extend(format!("{release} (me@here) #1 SMP").bytes());
+    file.push(0);
+    file
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +130,15 @@ mod tests {
     }
 
     const KERNEL: &[u8] = b"\x7fELF \x04\0\0\0\x08\0\0\0\x12\0\0\0Xen\0";
+
+    #[test]
+    fn kernel_file_names_its_release() {
+        let file = image_of_release("7.2.12+deb14-amd64");
+        assert_eq!(release(&file).unwrap(), "7.2.12+deb14-amd64");
+        assert_eq!(release(&file[..0x300]), None);
+        assert_eq!(release(&wrapped(KERNEL)), None);
+        assert_eq!(release(KERNEL), None);
+    }
 
     #[test]
     fn compressed_kernel_with_an_entry_point_is_unpacked() {

@@ -44,6 +44,10 @@ pub struct RunRecord {
     pub parameters: BTreeMap<String, Option<Parameter>>,
     /// The parameters that the plan's matrix varies, in the plan's order.
     pub varied: Vec<String>,
+    /// Releases of the hosts' kernels, as `uname -r` prints them, by name of the host. Empty if the
+    /// run ended before they were read, and in records of earlier versions.
+    #[serde(default)]
+    pub kernels: BTreeMap<String, String>,
     /// Capture files.
     #[serde(default)]
     pub captures: Vec<CaptureRecord>,

@@ -118,7 +118,7 @@ fn invalid_lab_arguments_create_nothing() {
     let desk = Desk::new();
     let none = desk.misuse("lab run --cache c --sources 0 -- true");
     insta::assert_snapshot!(none, @"error: invalid value '0' for '--sources <N>': 0 is not in 1..=64");
-    let kernel = desk.misuse("lab run --cache c --kernel vmlinuz -- true");
-    insta::assert_snapshot!(kernel, @"error: the following required arguments were not provided:");
+    let modules = desk.misuse("lab run --cache c --modules m -- true");
+    insta::assert_snapshot!(modules, @"error: the following required arguments were not provided:");
     assert!(!desk.path("c").exists());
 }

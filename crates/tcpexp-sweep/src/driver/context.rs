@@ -1,5 +1,6 @@
 //! State of one run that all its phases share.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -116,6 +117,7 @@ pub(super) fn blank(planned: &Planned<'_>, plan_hash: &str, varied: &[String]) -
         reason: None,
         parameters: cell.parameters.clone(),
         varied: varied.to_vec(),
+        kernels: BTreeMap::new(),
         captures: Vec::new(),
         logs: Vec::new(),
         traffic: traffic.map(|generator| generator.record).collect(),

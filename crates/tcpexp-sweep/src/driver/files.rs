@@ -33,14 +33,23 @@ pub(super) struct End {
     pub(super) began_ns: i64,
 }
 
-/// The clock offsets of hosts, and the problems found.
+/// A host as it was seen before a run.
+pub(super) struct Seen {
+    pub(super) host: String,
+    /// The lead of its clock over ours; 0 if the difference is within the error of the measurement.
+    pub(super) lead_ns: i64,
+    /// The release of its kernel.
+    pub(super) kernel: Option<String>,
+}
+
+/// The hosts, and the problems found.
 pub(super) fn look(
     crew: &Crew<'_>,
     cell: &Cell,
     generators: &[Generator],
     owner: &str,
-) -> (Vec<(String, i64)>, Vec<String>) {
-    let one = |name: &str| -> Result<(i64, Vec<String>), Trouble> {
+) -> (Vec<Seen>, Vec<String>) {
+    let one = |name: &String| -> Result<(Seen, Vec<String>), Trouble> {
         let host = cell
             .setup
             .hosts
@@ -83,7 +92,12 @@ pub(super) fn look(
         } else {
             0
         };
-        Ok((known, problems))
+        let seen = Seen {
+            host: name.clone(),
+            lead_ns: known,
+            kernel: facts("kernel=").next().map(str::to_owned),
+        };
+        Ok((seen, problems))
     };
     let looks: Vec<_> = thread::scope(|scope| {
         let one = &one;
@@ -97,11 +111,11 @@ pub(super) fn look(
         };
         jobs.into_iter().map(join).collect()
     });
-    let (mut clocks, mut problems) = (Vec::new(), Vec::new());
+    let (mut hosts, mut problems) = (Vec::new(), Vec::new());
     for (name, look) in looks {
         match look {
-            Ok((offset, found)) => {
-                clocks.push((name, offset));
+            Ok((seen, found)) => {
+                hosts.push(seen);
                 problems.extend(found);
             }
             // A host that cannot be checked is a further problem, so the message lists all hosts.
@@ -110,7 +124,7 @@ pub(super) fn look(
             Err(error) => problems.push(format!("{name}: {}", chain(&error))),
         }
     }
-    (clocks, problems)
+    (hosts, problems)
 }
 
 /// A message if another owner holds the router. Fails if the router cannot emulate.

@@ -13,7 +13,7 @@ use super::clock;
 use super::context::{Around, Run, positive};
 use super::crew::Crew;
 use super::error::Trouble;
-use super::files;
+use super::files::{self, Seen};
 use super::journal::Journal;
 use crate::plan::{self, Cell, Host, Os};
 use crate::schedule::Planned;
@@ -59,7 +59,11 @@ impl Run<'_> {
     /// All phases except undo.
     fn all(&mut self) -> Result<(), Trouble> {
         self.enter("preflight")?;
-        let clocks = preflight(&self.crew, self.cell, &self.generators, self.around.owner)?;
+        let hosts = preflight(&self.crew, self.cell, &self.generators, self.around.owner)?;
+        let kernels = hosts
+            .iter()
+            .filter_map(|seen| Some((seen.host.clone(), seen.kernel.clone()?)));
+        self.record.kernels = kernels.collect();
         self.enter("prepare")?;
         self.prepare()?;
         self.enter("calibrate")?;
@@ -71,7 +75,7 @@ impl Run<'_> {
         self.enter("capture")?;
         let before = self.record_all()?;
         self.enter("traffic")?;
-        let ends = self.traffic(&clocks)?;
+        let ends = self.traffic(&hosts)?;
         self.enter("stop")?;
         let gathered = self.stop()?;
         files::judge_ends(&gathered, &self.generators)?;
@@ -242,17 +246,16 @@ impl Run<'_> {
     }
 }
 
-/// Checks all hosts. Returns each clock's lead over ours; 0 if the difference is within the error
-/// of the measurement.
+/// Checks all hosts.
 pub(super) fn preflight(
     crew: &Crew<'_>,
     cell: &Cell,
     generators: &[Generator],
     owner: &str,
-) -> Result<Vec<(String, i64)>, Trouble> {
-    let (clocks, problems) = files::look(crew, cell, generators, owner);
+) -> Result<Vec<Seen>, Trouble> {
+    let (hosts, problems) = files::look(crew, cell, generators, owner);
     if problems.is_empty() {
-        Ok(clocks)
+        Ok(hosts)
     } else {
         Err(Trouble::Problems(problems))
     }

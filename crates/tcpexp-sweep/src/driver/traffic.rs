@@ -10,13 +10,13 @@ use tcpexp_units::{TimeDelta, Timestamp};
 use super::clock;
 use super::context::{GRACE, Run};
 use super::error::Trouble;
-use super::files::{self, Ends};
+use super::files::{self, Ends, Seen};
 use crate::plan;
 use crate::site::{self, Generator};
 
 impl Run<'_> {
     /// Starts the traffic and waits for its end.
-    pub(super) fn traffic(&mut self, clocks: &[(String, i64)]) -> Result<Ends, Trouble> {
+    pub(super) fn traffic(&mut self, hosts: &[Seen]) -> Result<Ends, Trouble> {
         let generators = &self.generators;
         let began_ns = clock::now_ns();
         self.crew.each("servers", |name| {
@@ -34,10 +34,8 @@ impl Run<'_> {
                 + slow;
         let t0_ns = clock::now_ns() + lead.as_nanos();
         let offset = |name: &str| {
-            clocks
-                .iter()
-                .find(|(host, _)| host == name)
-                .map_or(0, |(_, offset)| *offset)
+            let seen = hosts.iter().find(|seen| seen.host == name);
+            seen.map_or(0, |seen| seen.lead_ns)
         };
         let source = self
             .cell

@@ -9,6 +9,7 @@ fact() { echo "$1=$2"; }
 now=$(date +%s%N)
 fact clock_ns "${now%N}$([ "$now" = "${now%N}" ] || echo 000000000)"
 system=$(uname)
+fact kernel "$(uname -r)"
 
 # The other end of the connection that this came by; sudo takes the variable away.
 peer=${SSH_CONNECTION:-}
