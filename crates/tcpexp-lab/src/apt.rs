@@ -1,5 +1,6 @@
 //! Kernel packages from apt: listed, downloaded and unpacked, never installed.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::LabError;
 use crate::files::{failed, run, unread, unwritten};
-use crate::version::{self, IMAGE, KernelVersion, Package};
+use crate::version::{self, FLAVOUR, IMAGE, KernelVersion, Package};
 
 /// The package that always depends on the newest kernel package.
 const NEWEST: &str = "linux-image-amd64";
@@ -74,8 +75,10 @@ impl Apt {
         };
         let lines: String = SUITES.into_iter().map(line).collect();
         fs::write(&sources, lines).map_err(unwritten(&sources))?;
-        let state = folder.join("lists");
-        fs::create_dir_all(&state).map_err(unwritten(&state))?;
+        let (state, cache) = (folder.join("lists"), folder.join("cache"));
+        for folder in [&state, &cache] {
+            fs::create_dir_all(folder).map_err(unwritten(folder))?;
+        }
         let mut options = Vec::new();
         let mut option = |name: &str, value: &Path| {
             let mut word = OsString::from(format!("{name}="));
@@ -84,9 +87,12 @@ impl Apt {
         };
         option("Dir::Etc::sourcelist", &sources);
         option("Dir::State::lists", &state);
-        option("Dir::Cache", &folder.join("cache"));
+        option("Dir::Cache", &cache);
         for (name, value) in [
             ("Dir::Etc::sourceparts", "-"),
+            // Without these names, as in containers, each command reads the lists anew.
+            ("Dir::Cache::pkgcache", "pkgcache.bin"),
+            ("Dir::Cache::srcpkgcache", "srcpkgcache.bin"),
             // A release that this machine prefers may not be among the suites.
             ("APT::Default-Release", ""),
             ("APT::Architecture", "amd64"),
@@ -132,16 +138,22 @@ impl Apt {
     /// The newest package of the kernel `wanted`.
     pub(crate) fn find(&self, wanted: &KernelVersion) -> Result<Package, LabError> {
         let names = self.said(&["pkgnames", IMAGE])?;
+        let mut words = vec!["show"];
+        words.extend(names.lines().filter(|name| name.ends_with(FLAVOUR)));
+        let kernels = described(&self.said(&words)?);
         let mut words = vec!["madison"];
-        words.extend(names.lines());
-        newest_of(&self.said(&words)?, wanted)
+        let parts = kernels.iter().flat_map(|(_, parts)| parts);
+        words.extend(parts.map(|part| part.name.as_str()));
+        let available = listed(&self.said(&words)?);
+        newest_of(kernels, &available, wanted)
     }
 
     /// Downloads a kernel and unpacks its needed parts into `folder`.
     pub(crate) fn unpack(&self, package: &Package, folder: &Path) -> Result<(), LabError> {
         let about = self.said(&["show", &package.to_string()])?;
+        let parts = described(&about).into_iter().flat_map(|(_, parts)| parts);
         let mut names = vec![package.to_string()];
-        names.extend(parts(&about, package));
+        names.extend(parts.map(|part| part.to_string()));
         let place = tempfile::tempdir_in(folder).map_err(unwritten(folder))?;
         run(self
             .command("apt-get")
@@ -186,8 +198,8 @@ fn candidate(listing: &str) -> Option<String> {
     (version != "(none)").then(|| version.to_owned())
 }
 
-/// The newest package of the kernel `wanted` in a listing of `NAME | VERSION | SOURCE`.
-fn newest_of(listing: &str, wanted: &KernelVersion) -> Result<Package, LabError> {
+/// The packages in a listing of `NAME | VERSION | SOURCE`.
+fn listed(listing: &str) -> BTreeSet<Package> {
     let package = |line: &str| {
         let mut columns = line.split('|').map(str::trim);
         Some(Package {
@@ -195,34 +207,60 @@ fn newest_of(listing: &str, wanted: &KernelVersion) -> Result<Package, LabError>
             version: columns.next()?.to_owned(),
         })
     };
-    let mut kernels: Vec<Package> = listing.lines().filter_map(package).collect();
-    kernels.retain(Package::is_plain_kernel);
-    kernels.sort();
-    let candidates = kernels.iter().map(|package| (package.clone(), ()));
-    if let Some((found, ())) = version::best(candidates, wanted) {
-        return Ok(found);
-    }
-    let mut known: Vec<String> = kernels
-        .iter()
-        .map(|package| package.upstream().to_owned())
-        .collect();
-    known.dedup();
-    Err(LabError::NoSuchKernel {
-        wanted: wanted.to_string(),
-        known,
-    })
+    listing.lines().filter_map(package).collect()
 }
 
-/// The other packages of the kernel `package`, as `NAME=VERSION`, from its description.
-fn parts(about: &str, package: &Package) -> Vec<String> {
-    let depends = about.lines().find_map(|line| line.strip_prefix("Depends:"));
-    let same = format!(" (= {})", package.version);
-    let names = depends.unwrap_or_default().split(',').filter_map(|text| {
+/// The packages in a text of descriptions, each with the packages of its parts.
+fn described(text: &str) -> Vec<(Package, Vec<Package>)> {
+    let package = |about: &str| {
+        let field = |name: &str| about.lines().find_map(|line| line.strip_prefix(name));
+        let package = Package {
+            name: field("Package: ")?.to_owned(),
+            version: field("Version: ")?.to_owned(),
+        };
+        let parts = parts(field("Depends: ").unwrap_or_default(), &package.version);
+        Some((package, parts))
+    };
+    text.split("\n\n").filter_map(package).collect()
+}
+
+/// The parts of a kernel of a version, from its dependencies.
+fn parts(depends: &str, version: &str) -> Vec<Package> {
+    let same = format!(" (= {version})");
+    let part = |text: &str| {
         let name = text.trim().strip_suffix(&same)?;
         let is_part = PARTS.iter().any(|part| name.starts_with(part));
-        is_part.then(|| format!("{name}={}", package.version))
+        is_part.then(|| Package {
+            name: name.to_owned(),
+            version: version.to_owned(),
+        })
+    };
+    depends.split(',').filter_map(part).collect()
+}
+
+/// The newest of the `kernels` with `wanted`. Kernels with parts that are not `available` do not count:
+/// the archive removes parts earlier than the package that needs them.
+fn newest_of(
+    mut kernels: Vec<(Package, Vec<Package>)>,
+    available: &BTreeSet<Package>,
+    wanted: &KernelVersion,
+) -> Result<Package, LabError> {
+    kernels.retain(|(package, parts)| {
+        package.is_plain_kernel() && parts.iter().all(|part| available.contains(part))
     });
-    names.collect()
+    kernels.sort();
+    let mut known: Vec<String> = kernels
+        .iter()
+        .map(|(package, _)| package.upstream().to_owned())
+        .collect();
+    known.dedup();
+    match version::best(kernels, wanted) {
+        Some((package, _)) => Ok(package),
+        None => Err(LabError::NoSuchKernel {
+            wanted: wanted.to_string(),
+            known,
+        }),
+    }
 }
 
 /// Unpacks the needed parts of a package.
@@ -271,40 +309,72 @@ mod tests {
         assert_eq!(candidate("x:\n  Candidate: (none)\n"), None);
     }
 
-    const LISTING: &str = "\
-        linux-image-6.12-amd64 | 6.12.113-1~deb12u1 | http://deb.debian.org/debian-security x\n\
-        linux-image-6.12.95+deb12-amd64 | 6.12.95-1~bpo12+1 | http://deb.debian.org/debian x\n\
-        linux-image-6.1.0-56-amd64 | 6.1.192-2 | http://deb.debian.org/debian-security x\n\
-        linux-image-6.12.100+deb13-amd64 |   6.12.100-1 | http://deb.debian.org/debian x\n\
-        linux-image-6.12.100+deb13-cloud-amd64 | 6.12.100-1 | http://deb.debian.org/debian x\n\
-        linux-image-6.12.100+deb12-amd64 |   6.12.100-1~deb12u1 | http://deb.debian.org/debian x\n";
+    const ABOUT: &str = "\
+Package: linux-image-6.12-amd64
+Version: 6.12.113-1~deb12u1
+Depends: linux-image-6.12.113+deb12-amd64 (= 6.12.113-1~deb12u1)
+
+Package: linux-image-6.12.95+deb12-amd64
+Version: 6.12.95-1~bpo12+1
+Depends: kmod, linux-base (>= 4.3~), initramfs-tools (>= 0.120) | dracut
+
+Package: linux-image-6.1.0-56-amd64
+Version: 6.1.192-2
+
+Package: linux-image-6.12.100+deb13-amd64
+Version: 6.12.100-1
+
+Package: linux-image-6.12.100+deb13-cloud-amd64
+Version: 6.12.100-2
+
+Package: linux-image-7.2.12+deb14-amd64
+Version: 7.2.12-1
+Pre-Depends: linux-base (>= 4.17~)
+Depends: dracut, linux-base-7.2.12+deb14-amd64 (= 7.2.12-1), linux-binary-7.2.12+deb14-amd64 (= 7.2.12-1), linux-modules-7.2.12+deb14-amd64 (= 7.2.12-1)
+
+Package: linux-image-7.2.13+deb14-amd64
+Version: 7.2.13-1
+Depends: linux-modules-7.2.13+deb14-amd64 (= 7.2.13-1)
+";
+
+    const PARTS_THERE: &str = "\
+        linux-base-7.2.12+deb14-amd64 |   7.2.12-1 | http://deb.debian.org/debian x\n\
+        linux-binary-7.2.12+deb14-amd64 | 7.2.12-1 | http://deb.debian.org/debian x\n\
+        linux-modules-7.2.12+deb14-amd64 | 7.2.12-1 | http://deb.debian.org/debian x\n\
+        linux-modules-7.2.13+deb14-amd64 | 7.2.13-2 | http://deb.debian.org/debian x\n";
+
+    fn newest(wanted: &str) -> Result<String, LabError> {
+        let wanted = wanted.parse().unwrap();
+        let found = newest_of(described(ABOUT), &listed(PARTS_THERE), &wanted)?;
+        Ok(found.upstream().to_owned())
+    }
 
     #[test]
-    fn series_is_its_newest_kernel() {
-        let newest = |wanted: &str| newest_of(LISTING, &wanted.parse().unwrap()).unwrap();
-        assert_eq!(newest("6.12").upstream(), "6.12.100");
-        assert_eq!(newest("6.12.95").version, "6.12.95-1~bpo12+1");
-        assert_eq!(newest("6").upstream(), "6.12.100");
+    fn series_is_its_newest_complete_kernel() {
+        assert_eq!(newest("6.12").unwrap(), "6.12.100");
+        assert_eq!(newest("6.12.95").unwrap(), "6.12.95");
+        assert_eq!(newest("6").unwrap(), "6.12.100");
+        assert_eq!(newest("7.2").unwrap(), "7.2.12");
     }
 
     #[test]
     fn unknown_version_is_refused_with_the_known_ones() {
-        let error = newest_of(LISTING, &"6.13".parse().unwrap()).unwrap_err();
-        insta::assert_snapshot!(error, @"Debian's archive has no kernel 6.13; it has 6.1.192, 6.12.95, 6.12.100");
+        let error = newest("6.13").unwrap_err();
+        insta::assert_snapshot!(error, @"Debian's archive has no kernel 6.13; it has 6.1.192, 6.12.95, 6.12.100, 7.2.12");
     }
 
     #[test]
     fn divided_kernel_has_all_its_parts() {
-        let package = Package::named("linux-image-7.2.12+deb14-amd64=7.2.12-1").unwrap();
-        let about = "Package: linux-image-7.2.12+deb14-amd64\nPre-Depends: linux-base (>= 4.17~)\n\
-            Depends: dracut | initramfs-tools (>= 0.120), linux-base-7.2.12+deb14-amd64 (= 7.2.12-1), \
-            linux-binary-7.2.12+deb14-amd64 (= 7.2.12-1), linux-modules-7.2.12+deb14-amd64 (= 7.2.12-1)\n";
-        insta::assert_snapshot!(parts(about, &package).join("\n"), @r"
+        let kernels = described(ABOUT);
+        let parts = |at: usize| {
+            let names = kernels[at].1.iter().map(Package::to_string);
+            names.collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(parts(1), "");
+        insta::assert_snapshot!(parts(5), @r"
         linux-base-7.2.12+deb14-amd64=7.2.12-1
         linux-binary-7.2.12+deb14-amd64=7.2.12-1
         linux-modules-7.2.12+deb14-amd64=7.2.12-1
         ");
-        let whole = "Depends: kmod, linux-base (>= 4.3~), initramfs-tools (>= 0.120) | dracut\n";
-        assert!(parts(whole, &package).is_empty());
     }
 }

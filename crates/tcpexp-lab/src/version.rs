@@ -73,7 +73,7 @@ pub(crate) fn best<T>(
 pub(crate) const IMAGE: &str = "linux-image-";
 
 /// End of the names of kernel packages for the guest's processor.
-const FLAVOUR: &str = "-amd64";
+pub(crate) const FLAVOUR: &str = "-amd64";
 
 impl Package {
     /// The package `NAME=VERSION`.
