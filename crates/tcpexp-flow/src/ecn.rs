@@ -113,7 +113,27 @@ pub struct CeFeedback {
     stamp: Option<u32>,
     packets: u64,
     is_ambiguous: bool,
+    /// Classic only.
+    echoes: Echoes,
 }
+
+/// Evidence for the kind of a classic receiver.
+///
+/// A receiver of RFC 3168 sets ECE until CWR arrives. A receiver of DCTCP ignores CWR: ECE tells
+/// whether the packets that the ACK covers arrived marked (RFC 8257, section 3.2).
+#[derive(Clone, Copy, Debug, Default)]
+struct Echoes {
+    /// True if the data had CWR since ECE was set.
+    has_cwr: bool,
+    /// Number of times that ECE ended after CWR, and without it.
+    ended: u64,
+    ended_early: u64,
+    /// Packets covered by ACKs with ECE.
+    packets: u64,
+}
+
+/// Number of ends of ECE without CWR that may be due to segments that the capture missed.
+const MISSED_ENDS: u64 = 2;
 
 /// ECN feedback of the latest ACK.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +165,7 @@ impl CeFeedback {
             stamp: None,
             packets: 0,
             is_ambiguous: false,
+            echoes: Echoes::default(),
         }
     }
 
@@ -187,17 +208,36 @@ impl CeFeedback {
         self.stamp = stamp.or(self.stamp);
         match self.mode {
             EcnMode::NotEcn => 0,
-            EcnMode::Classic => self.classic(segment.flags.ece()),
-            EcnMode::Accurate => {
-                let acknowledged = u64::try_from(ack.since(before)).unwrap_or(0);
-                let packets = acknowledged.div_ceil(u64::from(self.smss_bytes));
-                self.accurate(segment, packets)
+            EcnMode::Classic => {
+                self.classic(segment.flags.ece(), self.packets_of(ack.since(before)))
             }
+            EcnMode::Accurate => self.accurate(segment, self.packets_of(ack.since(before))),
         }
     }
 
-    fn classic(&mut self, ece: bool) -> u64 {
+    /// Number of packets with so much payload.
+    fn packets_of(&self, bytes: i64) -> u64 {
+        let bytes = u64::try_from(bytes).unwrap_or(0);
+        bytes.div_ceil(u64::from(self.smss_bytes))
+    }
+
+    /// Notes CWR in a segment of the data that the marks are of.
+    #[cold]
+    pub fn on_cwr(&mut self) {
+        self.echoes.has_cwr = true;
+    }
+
+    fn classic(&mut self, ece: bool, packets: u64) -> u64 {
         let was_set = matches!(self.state, Echo::Ece(true));
+        let echoes = &mut self.echoes;
+        if ece {
+            echoes.packets += packets;
+            echoes.has_cwr &= was_set;
+        } else if was_set && echoes.has_cwr {
+            echoes.ended += 1;
+        } else if was_set {
+            echoes.ended_early += 1;
+        }
         // ECE stays set until CWR, so only its start counts (RFC 3168, section 6.1.3).
         self.packets += u64::from(ece && !was_set);
         self.state = Echo::Ece(ece);
@@ -245,9 +285,20 @@ impl CeFeedback {
     }
 
     /// Number of packets reported as marked. With RFC 3168, the number of times that ECE became
-    /// set: a lower bound. `None` if an ACK covered so many packets that the counter may have
-    /// wrapped unnoticed.
+    /// set: a lower bound. With DCTCP, whose receiver ends ECE without CWR, the packets that ACKs
+    /// with ECE cover. `None` if an ACK covered so many packets that the counter may have wrapped
+    /// unnoticed.
     pub fn packets(&self) -> Option<u64> {
+        let Echoes {
+            ended,
+            ended_early,
+            packets,
+            ..
+        } = self.echoes;
+        // A single end without CWR may be due to a segment that the capture missed.
+        if ended_early > MISSED_ENDS && ended_early > ended {
+            return Some(packets);
+        }
         (!self.is_ambiguous).then_some(self.packets)
     }
 }

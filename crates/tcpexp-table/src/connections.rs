@@ -105,7 +105,7 @@ pub(crate) fn behind_their_place<R: 'static>(
         .count("duplicate_sack_packets", "Packets of this direction that report duplicate data by D-SACK (RFC 2883).", move |row| of(row).duplicate_sack_packets)
         .count("ce_packets", "Packets captured with the Congestion Experienced mark (RFC 3168).", move |row| of(row).ce_packets)
         .count("ce_bytes", "Bytes of the IP datagrams of ce_packets.", move |row| of(row).ce_bytes)
-        .maybe_count("ce_reported_packets", "Packets of this direction that its receiver reports as marked: by the ACE counter and the AccECN option (RFC 9768), or with RFC 3168 the number of times ECE was set, a lower bound. Null if the handshake was not captured, or if one ACK covers so many packets that the counter may have wrapped.", move |row| of(row).ce_reported_packets)
+        .maybe_count("ce_reported_packets", "Packets of this direction that its receiver reports as marked: by the ACE counter and the AccECN option (RFC 9768), with RFC 3168 the number of times ECE was set, a lower bound, or with DCTCP (RFC 8257), whose receiver ends ECE without CWR, the packets covered by ACKs with ECE. Null if the handshake was not captured, or if one ACK covers so many packets that the counter may have wrapped.", move |row| of(row).ce_reported_packets)
 }
 
 /// Adds the columns for round-trip times from ACKs.

@@ -84,6 +84,11 @@ impl Half {
     pub(super) fn sends(&mut self, segment: &Segment, path: impl FnOnce() -> PathTimes) {
         let seen = &segment.seen;
         self.count(seen);
+        if segment.flags.cwr()
+            && let Some(feedback) = &mut self.feedback
+        {
+            feedback.on_cwr();
+        }
         if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
             self.rare().zero_windows += 1;
         }

@@ -71,6 +71,47 @@ fn classic_echo_counts_once_until_it_ends() {
     assert_eq!(reported("SEW", "S.E", &acks), Some(2));
 }
 
+/// As for [`reported`], with a data segment before each ACK, with CWR if `has_cwr`.
+fn reported_classic(acks: &[&str], has_cwr: bool) -> Option<u64> {
+    let mut text =
+        "0.00 > SEW 0 mss 1000\n0.04 < S.E 0 ack 1 mss 1000\n0.05 > . 1 ack 1\n".to_owned();
+    let flags = if has_cwr { "W." } else { "." };
+    for (number, ack) in (0..).zip(acks) {
+        let start = 1 + number * 2000;
+        let at = 10 + 2 * number;
+        writeln!(
+            text,
+            "0.{at} > {flags} {start}:{}(1000) ack 1",
+            start + 1000
+        )
+        .unwrap();
+        writeln!(
+            text,
+            "0.{at}1 > . {}:{}(1000) ack 1",
+            start + 1000,
+            start + 2000
+        )
+        .unwrap();
+        writeln!(text, "0.{} < {ack}", at + 1).unwrap();
+    }
+    connections(&text)[0].directions[0].ce_reported_packets
+}
+
+#[test]
+fn receiver_that_ends_its_echo_without_cwr_counts_packets() {
+    let acks = [
+        "E. ack 2001",
+        ". ack 4001",
+        "E. ack 6001",
+        ". ack 8001",
+        "E. ack 10001",
+        "E. ack 11001",
+        ". ack 14001",
+    ];
+    assert_eq!(reported_classic(&acks, false), Some(7));
+    assert_eq!(reported_classic(&acks, true), Some(3));
+}
+
 #[test]
 fn without_an_agreement_flags_report_nothing() {
     assert_eq!(reported("S", "S.", &["E. ack 1001"]), Some(0));
