@@ -46,7 +46,7 @@ fn capture(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, load: Load) {
     group.bench_function(BenchmarkId::new("cwnd", name), |bencher| {
         bencher.iter(|| {
             let walk = || recording.walk(Tunnels::Closed).expect("a capture");
-            let hindsight = Hindsight::of(&mut walk());
+            let (hindsight, _) = Hindsight::of(&mut walk());
             let options = SenderOptions::default();
             sender_state(&mut walk(), &hindsight, options, ignore)
         });
