@@ -442,7 +442,7 @@ fn packets_of_too_many_ended_flows_are_given_up_without_being_called_lost() {
             let frames = (0..FLOWS).flat_map(|flow| (0..copies).map(move |copy| (flow, copy)));
             let frame = |(flow, copy): (u32, u32)| {
                 let at = Timestamp::from_nanos(i64::from(2 * flow + copy) * 100_000);
-                let ip_id = (2 * flow + copy) as u16;
+                let ip_id = u16::try_from(2 * flow + copy).unwrap();
                 (at + TimeDelta::from_millis(millis), syn(flow, ip_id))
             };
             Scripted::of(frames.map(frame).collect()).with_max_flows(MAX_FLOWS)
