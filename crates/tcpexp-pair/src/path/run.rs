@@ -20,10 +20,6 @@ use tcpexp_flow::Packets;
 /// The minimum one-way delay of each way, indexed by [`PathDirection::index`]; `None` without packets.
 pub type LeastDelays = [Option<TimeDelta>; 2];
 
-/// Minimum number of missing packets that shows that a capture misses packets: a middlebox behind
-/// the capture may have injected one, such as a reset.
-const MIN_MISSED: u64 = 1;
-
 /// Results of the first pass over both captures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FirstPass {
@@ -40,7 +36,7 @@ pub struct FirstPass {
 impl FirstPass {
     /// True for a capture that provably misses packets, by [`Point::index`](spp::Point::index).
     fn misses(&self) -> [bool; 2] {
-        [0, 1].map(|point: usize| self.missed[point] >= MIN_MISSED || self.unusable[point] > 0)
+        [0, 1].map(|point: usize| self.missed[point] + self.unusable[point] > 0)
     }
 }
 
