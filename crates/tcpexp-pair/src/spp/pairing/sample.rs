@@ -24,7 +24,8 @@ pub struct RttSample {
     /// Round-trip time between the points, without the turnaround. Detected clock skew is removed.
     /// Never clamped, so it may be negative.
     pub rtt: TimeDelta,
-    /// Maximum error of `rtt` from the resolution of the clocks and the uncertainty of their skew.
+    /// Maximum error of `rtt` from the resolution of the clocks, the uncertainty of their skew, and
+    /// movements of the clocks that the delays of both ways allow.
     pub rtt_error: TimeDelta,
     /// Time between the two packets at the far point, on its clock; not part of `rtt`.
     pub turnaround: TimeDelta,
