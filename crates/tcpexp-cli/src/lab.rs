@@ -8,9 +8,11 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Subcommand;
 use tcpexp_lab::doctor::{self, Finding};
-use tcpexp_lab::{Cache, Guest, Image, Job, KernelSource, MAX_HOSTS, Shape};
+use tcpexp_lab::{Cache, Guest, Image, Job, MAX_HOSTS, Shape};
 
 use crate::failure::EndedInGuest;
+use crate::kernel_args::{KernelArgs, users_cache};
+use crate::lab_diff::{self, DiffArgs};
 use crate::shown;
 
 /// Run commands in a virtual testbed, in virtual time
@@ -32,6 +34,7 @@ enum LabCommand {
     Run(RunArgs),
     Shell(ShellArgs),
     Doctor(DoctorArgs),
+    Diff(DiffArgs),
 }
 
 /// Build the image of the guests
@@ -104,24 +107,6 @@ struct ImageArgs {
     kernel: KernelArgs,
 }
 
-/// Options of the guest's kernel.
-#[derive(clap::Args)]
-pub(crate) struct KernelArgs {
-    /// Kernel to boot: a version in Debian's archive, such as 6.12 or 7.2.12, or a kernel file
-    /// [default: the kernel of the package linux-image-amd64]
-    ///
-    /// A version of two numbers is its newest kernel in the cache, else in the archive. apt checks
-    /// the archive's signatures. Everything that does not begin with a digit or contains a slash is a
-    /// file.
-    #[arg(long, value_name = "VERSION|FILE")]
-    pub(crate) kernel: Option<PathBuf>,
-
-    /// Modules of the kernel file: /lib/modules/VERSION, or the directory that the modules of a built
-    /// kernel were installed to [default: those installed beside the file or on this machine]
-    #[arg(long, value_name = "DIR", requires = "kernel")]
-    pub(crate) modules: Option<PathBuf>,
-}
-
 /// Options of the guest.
 #[derive(clap::Args)]
 struct GuestArgs {
@@ -158,6 +143,7 @@ pub(crate) fn run(args: &LabArgs) -> anyhow::Result<()> {
             boot(&args.image, &job, Some(Duration::from_secs(args.limit)))
         }
         LabCommand::Doctor(args) => examine(args),
+        LabCommand::Diff(args) => lab_diff::run(args),
         // A shell ends when its user leaves it, so it has no time limit.
         LabCommand::Shell(args) => boot(&args.image, &args.guest.job(Vec::new())?, None),
     }
@@ -172,11 +158,6 @@ fn build(args: &BuildArgs) -> anyhow::Result<()> {
         shown::path(&image.root)
     );
     crate::output::print(&lines)
-}
-
-/// Returns the guest image with a kernel, from the user's cache; builds it if missing.
-pub(crate) fn image(kernel: &KernelSource) -> anyhow::Result<Image> {
-    Ok(Image::ensure(&users_cache()?, kernel)?)
 }
 
 fn examine(args: &DoctorArgs) -> anyhow::Result<()> {
@@ -207,34 +188,6 @@ impl ImageArgs {
         self.cache
             .as_ref()
             .map_or_else(users_cache, |folder| Ok(Cache::at(folder)))
-    }
-}
-
-fn users_cache() -> anyhow::Result<Cache> {
-    let users = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    // The XDG base directory specification declares relative paths invalid.
-    let users = users.filter(|folder| folder.is_absolute());
-    let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache"));
-    let users = users
-        .or_else(home)
-        .context("HOME is not set: name a directory with --cache")?;
-    Ok(Cache::at(users.join("tcpexp/lab")))
-}
-
-impl KernelArgs {
-    pub(crate) fn source(&self) -> KernelSource {
-        let Some(kernel) = &self.kernel else {
-            return KernelSource::Distribution;
-        };
-        let version = kernel.to_str().and_then(|text| text.parse().ok());
-        match (version, &self.modules) {
-            (Some(version), None) => KernelSource::Debian(version),
-            // A kernel with modules is a file, whatever its name.
-            (_, modules) => KernelSource::Files {
-                image: kernel.clone(),
-                modules: modules.clone(),
-            },
-        }
     }
 }
 

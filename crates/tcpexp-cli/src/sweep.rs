@@ -12,7 +12,7 @@ use tcpexp_sweep::plan::{Host, Kind, Plan};
 use tcpexp_sweep::schedule::Planned;
 use tcpexp_sweep::{Analysis, On, Options, Summary, sweep};
 
-use crate::lab::KernelArgs;
+use crate::kernel_args::KernelArgs;
 use crate::sweep_lab::Testbeds;
 use crate::sweep_netns::Namespaces;
 use crate::sweep_progress::Progress;

@@ -34,7 +34,7 @@ const LIMIT: Duration = Duration::from_secs(6 * 3_600);
 impl Testbeds {
     /// Creates the testbeds with `kernel` for the runs of `plan`; builds the image if there is none.
     pub(crate) fn new(plan: &Plan, kernel: &KernelSource) -> anyhow::Result<Self> {
-        let image = crate::lab::image(kernel)?;
+        let image = crate::kernel_args::image(kernel)?;
         let mut job = Job::new(Vec::new());
         job.shape = Shape::new(plan.lab.sources.into(), plan.lab.sinks.into())?;
         let itself = env::current_exe().context("cannot find the tcpexp program")?;
@@ -47,6 +47,11 @@ impl Testbeds {
             program,
             plan: plan.text.clone(),
         })
+    }
+
+    /// The release of the kernel.
+    pub(crate) fn release(&self) -> &str {
+        &self.image.release
     }
 
     /// An error if a run in the results `dir` had another kernel: the results would mix two kernels.
