@@ -113,6 +113,106 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
+/// Transfers of 2 MB over a queue that marks: with each kind of ECN that the kernel has. Prints the
+/// name, the marks of the queue, and the marks that the sender's kernel knew of near the end.
+const MARKED_TRANSFERS: &str = r"
+    on() { ip netns exec $@; }
+    transfer() {
+        name=$1 ecn=$2 cc=$3; shift 3
+        for host in src1 dst1; do on $host sysctl -qw net.ipv4.tcp_ecn=$ecn; done
+        on rtr tc qdisc add dev right root handle 1: htb default 1
+        on rtr tc class add dev right parent 1: classid 1:1 htb rate 10mbit
+        on rtr tc qdisc add dev right parent 1:1 codel ecn limit 1000 $@
+        on rtr tc qdisc add dev left root netem delay 20ms limit 10000
+        for host in src1 dst1; do
+            on $host tcpdump -i data -s 120 -w /out/$name-$host.pcap tcp 2>/dev/null &
+        done
+        on dst1 iperf3 -s -1 -D
+        sleep 1
+        while sleep 0.1; do on src1 ss -tinOH; done >/tmp/ss 2>/dev/null &
+        logger=$!
+        on src1 iperf3 -c 172.16.11.2 -n 2000000 -C $cc >/dev/null
+        sleep 1
+        kill $logger
+        pkill tcpdump
+        sleep 0.5
+        marks=$(on rtr tc -s qdisc show dev right | grep -o '_mark [0-9]*' | cut -d' ' -f2)
+        known=$(grep -o 'delivered_ce:[0-9]*' /tmp/ss | cut -d: -f2 | sort -n | tail -n 1)
+        echo $name $(($(echo $marks | tr ' ' +))) ${known:-0}
+        on rtr tc qdisc del dev right root
+        on rtr tc qdisc del dev left root
+    }
+    transfer classic 1 cubic target 5ms
+    transfer dctcp 1 dctcp ce_threshold 1ms target 100ms
+    if [ -e /proc/sys/net/ipv4/tcp_ecn_option ]; then
+        transfer accurate 3 cubic target 5ms
+        transfer accurate-dctcp 3 dctcp ce_threshold 1ms target 100ms
+    fi
+";
+
+/// `ce_packets` and `ce_reported_packets` of the client's data in a capture, all flows together.
+fn marks(desk: &Desk, capture: &str) -> (u64, u64) {
+    let text = desk.run(&format!("flows {capture} --format json")).stdout;
+    let rows = text
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    let rows = rows.map(|line| serde_json::from_slice::<serde_json::Value>(line).unwrap());
+    let rows: Vec<_> = rows.filter(|row| row["direction"] == "forward").collect();
+    let sum = |name: &str| rows.iter().map(|row| row[name].as_u64().unwrap()).sum();
+    (sum("ce_packets"), sum("ce_reported_packets"))
+}
+
+/// Runs the transfers on a kernel; compares the marks in the captures with those of the queue and of
+/// the sender's kernel.
+fn compare_marks(kernel: Option<&str>, transfers: usize) {
+    let desk = Desk::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tcpexp"));
+    command
+        .args(["lab", "run", "--limit", "600", "--cache"])
+        .arg(cache())
+        .args(kernel.iter().flat_map(|kernel| ["--kernel", kernel]))
+        .arg("--out")
+        .arg(desk.path("marked"))
+        .args(["--", "bash", "-c", MARKED_TRANSFERS]);
+    let ended = command.output().unwrap();
+    let said = String::from_utf8(ended.stdout).unwrap();
+    for line in said.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |at: usize| words[at].parse::<u64>().unwrap();
+        let (name, marked, known) = (words[0], number(1), number(2));
+        let (none, at_source) = marks(&desk, &format!("marked/{name}-src1.pcap"));
+        let (seen, at_sink) = marks(&desk, &format!("marked/{name}-dst1.pcap"));
+        assert!(marked > 0, "{line}");
+        assert_eq!((none, seen), (0, marked), "{line}");
+        assert_eq!(at_source, at_sink, "{line}");
+        // The last marked packets may stay unacknowledged.
+        assert!(at_source <= marked, "{line}: {at_source}");
+        // Echoes of RFC 3168 are fewer than marks, and the kernel counts all packets that they
+        // cover.
+        if name != "classic" {
+            assert!(known <= at_source, "{line}: {at_source}");
+            assert!(at_source * 100 >= marked * 95, "{line}: {at_source}");
+        }
+    }
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(said.lines().count(), transfers, "{said}{errors}");
+}
+
+#[test]
+fn marks_in_captures_are_those_of_the_queue_and_of_the_kernel() {
+    if has_lab() {
+        compare_marks(None, 2);
+    }
+}
+
+#[test]
+fn marks_of_accurate_ecn_are_those_of_the_queue_and_of_the_kernel() {
+    // The kernel is downloaded and boots.
+    if tcpexp_testkit::has_minutes() && has_lab() {
+        compare_marks(Some("7.2"), 4);
+    }
+}
+
 #[test]
 fn invalid_lab_arguments_create_nothing() {
     let desk = Desk::new();
