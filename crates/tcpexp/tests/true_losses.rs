@@ -15,6 +15,7 @@ use tcpexp_measure::sender::{
     EarlierCopy, RecoveryEpoch, Retransmission, SenderRow, SenderSummary,
 };
 use tcpexp_pair::spp::{Fate, PathDirection};
+use tcpexp_testkit::script;
 use tcpexp_wire::Tunnels;
 
 /// All rows about the senders of two captures.
@@ -29,9 +30,13 @@ impl Senders {
     fn of(folder: &Path) -> Self {
         let (src, dst) = captures_in(folder).unwrap();
         let [src, dst] = [src, dst].map(|path| Recording::open(&path).unwrap());
+        Self::between(&src, &dst)
+    }
+
+    fn between(src: &Recording, dst: &Recording) -> Self {
         let mut senders = Self::default();
         let options = CwndOptions::default();
-        cwnd(&src, Some(&dst), &options, |rows| {
+        cwnd(src, Some(dst), &options, |rows| {
             for row in rows {
                 match row.row {
                     SenderRow::Retransmission(row) => senders.retransmissions.push(row),
@@ -174,4 +179,62 @@ fn one_capture_yields_no_true_losses() {
             SenderRow::Sample(_) => {}
         }
     }
+}
+
+/// Captures at both ends of a path with a delay of 10 ms, from lines of an end that sends, a time
+/// in milliseconds and a packet. The path loses the packets of lines that begin with `lost`.
+fn captures(text: &str) -> [Recording; 2] {
+    let mut lines: [Vec<(u32, String)>; 2] = Default::default();
+    for (number, line) in (1..).zip(text.lines().map(str::trim).filter(|line| !line.is_empty())) {
+        let (is_lost, line) = match line.strip_prefix("lost ") {
+            Some(line) => (true, line),
+            None => (false, line),
+        };
+        let (millis, packet) = line.split_once(' ').unwrap();
+        let millis: u32 = millis.parse().unwrap();
+        let from = usize::from(packet.starts_with('<'));
+        for (point, lines) in lines.iter_mut().enumerate() {
+            if point == from || !is_lost {
+                let at = millis + if point == from { 0 } else { 10 };
+                let line = format!("{}.{:03} {packet} id {number}", at / 1000, at % 1000);
+                lines.push((at, line));
+            }
+        }
+    }
+    lines.map(|mut lines| {
+        lines.sort_by_key(|(at, _)| *at);
+        let lines: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
+        let capture = script::capture(&lines.join("\n"));
+        Recording::spool("script".into(), capture.as_slice()).unwrap()
+    })
+}
+
+#[test]
+fn recovery_after_a_timeout_counts_its_losses_before_its_threshold_is_known() {
+    let mut text = "
+        0 > S mss 1000 sackok
+        10 < S. mss 1000 sackok
+        20 > .
+        21 > 1:1001(1000)
+        31 < ack 1001
+        41 > 1001:2001(1000)
+        lost 42 > 2001:3001(1000)
+        lost 43 > 3001:4001(1000)
+        51 < ack 2001
+        400 > 2001:3001(1000)
+        410 < ack 3001
+        420 > 3001:4001(1000)
+        430 < ack 4001
+    "
+    .to_owned();
+    // The sender goes on in slow start, so its threshold stays unknown.
+    for number in 4..40 {
+        let (at, start) = (440 + 20 * number, 1000 * number + 1);
+        let end = start + 1000;
+        text += &format!("{at} > {start}:{end}(1000)\n{} < ack {end}\n", at + 10);
+    }
+    let [src, dst] = captures(&text);
+    let senders = Senders::between(&src, &dst);
+    let lost: Vec<_> = senders.recoveries.iter().map(|r| r.lost_packets).collect();
+    assert_eq!((senders.lost(), lost), (2, vec![Some(2)]));
 }
