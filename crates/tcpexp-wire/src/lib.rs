@@ -30,6 +30,7 @@
 //! ```
 
 mod decode;
+mod filter;
 mod flags;
 mod ip;
 mod link;
@@ -42,6 +43,7 @@ mod tunnel;
 mod unread;
 
 pub use decode::decode;
+pub use filter::{Filter, FilterError, FilterProblem};
 pub use flags::TcpFlags;
 pub use link::{LinkType, ip_bytes};
 pub use options::TcpOptions;
