@@ -90,6 +90,7 @@ pub(crate) fn options(args: &AnalyzeArgs) -> anyhow::Result<AnalyzeOptions> {
     };
     Ok(AnalyzeOptions {
         tunnels: args.reading.tunnels(),
+        selection: args.reading.selection(),
         max_owd: args.max_owd,
         symmetric: args.symmetric,
         sender: args.sender.options(),

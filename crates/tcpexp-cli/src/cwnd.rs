@@ -42,9 +42,12 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     let dst = args.dst.as_deref().map(|dst| args.reading.open(dst));
     let dst = dst.transpose()?;
     let captures: Vec<_> = [Some(&src), dst.as_ref()].into_iter().flatten().collect();
-    let passes = if dst.is_some() { 4 } else { 2 };
+    let passes = if dst.is_some() { 4 } else { 2 } + args.reading.extra_passes(captures.len());
     let progress = Progress::watch(&captures, passes, args.output.quiet);
-    let options = CwndOptions::from(args.sender.options()).tunnels(args.reading.tunnels());
+    let options: CwndOptions = args.sender.options().into();
+    let options = options
+        .tunnels(args.reading.tunnels())
+        .select(args.reading.selection());
     let infos = cwnd(&src, dst.as_ref(), &options, |rows| {
         rows.into_iter().try_for_each(|row| results.take(row))
     })?;

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::ValueEnum;
 use serde::Serialize;
-use tcpexp::{CaptureInfo, Recording};
+use tcpexp::CaptureInfo;
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{LinkType, Tunnels};
+use tcpexp_wire::LinkType;
 
 use crate::failure;
 use crate::output;
 use crate::progress::Progress;
+use crate::shared_args::ReadArgs;
 use crate::shown;
 
 /// Describe captures: format, time span, packets, drops, skipped records
@@ -27,9 +28,8 @@ pub(crate) struct InfoArgs {
     #[arg(required = true)]
     pub(crate) captures: Vec<PathBuf>,
 
-    /// Count the packets inside IP-in-IP, GRE and VXLAN tunnels
-    #[arg(long)]
-    pub(crate) inner: bool,
+    #[command(flatten)]
+    pub(crate) reading: ReadArgs,
 
     /// Output format
     #[arg(long, default_value = "table")]
@@ -45,15 +45,10 @@ pub(crate) enum InfoFormat {
 }
 
 pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
-    let tunnels = if args.inner {
-        Tunnels::Entered
-    } else {
-        Tunnels::Closed
-    };
     let mut is_first = true;
     let mut failed = None;
     for path in &args.captures {
-        match describe(path, tunnels, args.format) {
+        match describe(path, args) {
             Ok(text) => {
                 if args.format == InfoFormat::Table && !is_first {
                     output::print("\n")?;
@@ -74,12 +69,12 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<()> {
     failed.map_or(Ok(()), Err)
 }
 
-fn describe(path: &Path, tunnels: Tunnels, format: InfoFormat) -> anyhow::Result<String> {
-    let recording = Recording::open(path)?;
+fn describe(path: &Path, args: &InfoArgs) -> anyhow::Result<String> {
+    let recording = args.reading.open(path)?;
     let progress = Progress::watch(&[&recording], 1, false);
-    let info = CaptureInfo::read(&recording, tunnels)?;
+    let info = CaptureInfo::read(&recording, &args.reading.capture_options())?;
     drop(progress);
-    Ok(match format {
+    Ok(match args.format {
         InfoFormat::Table => table(recording.name(), &info),
         InfoFormat::Json => {
             let line = serde_json::to_string(&Line::of(recording.name(), &info));

@@ -84,9 +84,14 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(&args.dst)?);
     let options = PathOptions::default()
         .tunnels(args.reading.tunnels())
+        .select(args.reading.selection())
         .max_owd(args.max_owd)
         .symmetric(args.symmetric);
-    let progress = Progress::watch(&[&src, &dst], 3, args.output.quiet);
+    let progress = Progress::watch(
+        &[&src, &dst],
+        3 + args.reading.extra_passes(2),
+        args.output.quiet,
+    );
     let report = path(&src, &dst, &options, |batch| results.take(args, batch))?;
     drop(progress);
     for warning in report::warnings(&(&report).into(), &results.seen, [src.name(), dst.name()]) {

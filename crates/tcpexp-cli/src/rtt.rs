@@ -27,9 +27,14 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
     let (src, dst) = (args.reading.open(&args.src)?, args.reading.open(dst)?);
     let options = RttOptions::default()
         .tunnels(args.reading.tunnels())
+        .select(args.reading.selection())
         .max_owd(args.max_owd)
         .symmetric(args.symmetric);
-    let progress = Progress::watch(&[&src, &dst], 2, args.output.quiet);
+    let progress = Progress::watch(
+        &[&src, &dst],
+        2 + args.reading.extra_passes(2),
+        args.output.quiet,
+    );
     let report = rtt(&src, &dst, &options, |batch| results.take(batch))?;
     drop(progress);
     for warning in report::warnings(&(&report).into(), results.seen(), [src.name(), dst.name()]) {

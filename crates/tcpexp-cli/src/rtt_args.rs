@@ -34,7 +34,7 @@ pub(crate) struct RttArgs {
     pub(crate) dst: Option<PathBuf>,
 
     /// Print each round-trip time as soon as it is known (one capture only)
-    #[arg(long, conflicts_with_all = ["dst", "output", "format", "plot", "flows", "compat", "limit"])]
+    #[arg(long, conflicts_with_all = ["dst", "output", "format", "plot", "flows", "compat", "limit", "from", "to"])]
     pub(crate) live: bool,
 
     #[command(flatten)]
@@ -67,7 +67,7 @@ pub(crate) struct RttArgs {
 
     /// Print exactly the output of another tool
     #[arg(long, value_name = "TOOL", requires = "dst")]
-    #[arg(conflicts_with_all = ["flow", "flows", "plot", "limit", "inner", "max_owd"])]
+    #[arg(conflicts_with_all = ["flow", "flows", "plot", "limit", "inner", "filter", "from", "to", "max_owd"])]
     pub(crate) compat: Option<Compat>,
 
     /// Header fields that identify a packet, as SPP's option -# (with --compat)

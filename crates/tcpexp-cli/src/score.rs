@@ -97,8 +97,12 @@ fn scored_path(
             drops.display()
         ));
     }
-    let progress = Progress::watch(&[&from, &to], LOSS_PASSES, args.output.quiet);
-    let (score, infos) = loss_score(&from, &to, args.reading.tunnels(), &logged)?;
+    let progress = Progress::watch(
+        &[&from, &to],
+        LOSS_PASSES + args.reading.extra_passes(2),
+        args.output.quiet,
+    );
+    let (score, infos) = loss_score(&from, &to, &args.reading.capture_options(), &logged)?;
     drop(progress);
     for (info, path) in infos.iter().zip([&src, &dst]) {
         warnings::of_capture(info, path);
@@ -126,7 +130,10 @@ fn reconstructed(args: &ScoreArgs, pair: &Pair) -> anyhow::Result<Vec<NamedRecor
     }
     let recording = args.reading.open(path)?;
     let progress = Progress::watch(&[&recording], 2, args.output.quiet);
-    let options = CwndOptions::from(args.sender.options()).tunnels(args.reading.tunnels());
+    let options: CwndOptions = args.sender.options().into();
+    let options = options
+        .tunnels(args.reading.tunnels())
+        .select(args.reading.selection());
     let (senders, info) = reconstructed_senders(&recording, &options)?;
     drop(progress);
     warnings::of_capture(&info, path);

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use tcpexp::{CaptureOptions, Recording};
+use tcpexp::{CaptureOptions, Filter, Moment, PacketSelection, Recording};
 use tcpexp_flow::{FlowId, MAX_FLOWS};
 use tcpexp_wire::Tunnels;
 
@@ -31,6 +31,28 @@ pub(crate) struct ReadArgs {
     /// Measure the packets inside IP-in-IP, GRE and VXLAN tunnels
     #[arg(long)]
     pub(crate) inner: bool,
+
+    /// Use only the packets that this expression of pcap-filter(7) selects
+    ///
+    /// Selects the packets that `tcpdump -r FILE EXPRESSION` selects, such as "host 10.0.0.1 and tcp
+    /// port 443". Names of hosts and ports are not resolved. Each of two captures is filtered by
+    /// itself: if the path translates addresses, name both with `or`. Packets that the expression
+    /// selects at one point only look lost, so with two captures use no conditions on fields that
+    /// the path changes, such as the length.
+    #[arg(long, value_name = "EXPRESSION", value_parser = Filter::parse)]
+    pub(crate) filter: Option<Filter>,
+
+    /// Use only the packets at and after this time
+    ///
+    /// 10s is a time after the first record of the capture, -5s a time before its last record. Other
+    /// forms are 2026-01-31T10:00:00.5Z and seconds since 1970. With two captures, the time is one of
+    /// the source, and the destination begins at the same moment on its own clock.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) from: Option<Moment>,
+
+    /// Use only the packets before this time, in the forms of --from
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) to: Option<Moment>,
 
     /// Do not map the capture into memory
     ///
@@ -91,7 +113,30 @@ impl ReadArgs {
 
     /// Options of measurements on one capture.
     pub(crate) fn capture_options(&self) -> CaptureOptions {
-        CaptureOptions::default().tunnels(self.tunnels())
+        CaptureOptions::default()
+            .tunnels(self.tunnels())
+            .select(self.selection())
+    }
+
+    /// The packets to use.
+    pub(crate) fn selection(&self) -> PacketSelection {
+        let mut selection = PacketSelection::default();
+        if let Some(filter) = &self.filter {
+            selection = selection.filter(filter.clone());
+        }
+        if let Some(from) = self.from {
+            selection = selection.from(from);
+        }
+        if let Some(to) = self.to {
+            selection = selection.to(to);
+        }
+        selection
+    }
+
+    /// Number of passes that limits in time add to those of a measurement.
+    pub(crate) fn extra_passes(&self, captures: usize) -> u64 {
+        let is_limited = self.from.is_some() || self.to.is_some();
+        u64::from(is_limited && captures == 2)
     }
 
     /// Whether the packets inside tunnels are measured.

@@ -79,6 +79,7 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     };
     let mut options = ThroughputOptions::new(width)
         .tunnels(args.reading.tunnels())
+        .select(args.reading.selection())
         .origin(args.origin);
     if let Some(rate) = args.rate {
         options = options.link_rate_bps(rate);

@@ -12,6 +12,11 @@ pub enum Skipped {
     TimestampOutOfRange,
     /// The record's time is more than a day away from the times of its neighbors.
     TimestampOutlier,
+    /// The user's filter does not select the record. The capture's reader reports this reason and
+    /// the next, not the decoder.
+    Filtered,
+    /// The record is outside the user's range of times.
+    OutsideRange,
     /// The link type is not supported.
     UnsupportedLinkType,
     /// The link layer is supported, its payload is not IP: ARP, LLC, LLDP, ….
@@ -42,10 +47,12 @@ pub enum Skipped {
 
 impl Skipped {
     /// All reasons, in order of their [`index`](Self::index).
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::NoTimestamp,
         Self::TimestampOutOfRange,
         Self::TimestampOutlier,
+        Self::Filtered,
+        Self::OutsideRange,
         Self::UnsupportedLinkType,
         Self::NotIp,
         Self::Cut,
@@ -72,6 +79,8 @@ impl Skipped {
             Self::NoTimestamp => "no timestamp",
             Self::TimestampOutOfRange => "timestamp out of range",
             Self::TimestampOutlier => "timestamp far from those around it",
+            Self::Filtered => "not selected by the filter",
+            Self::OutsideRange => "outside the selected times",
             Self::UnsupportedLinkType => "link type not supported",
             Self::NotIp => "not IP",
             Self::Cut => "cut before the end of the transport header",

@@ -6,7 +6,8 @@ use tcpexp_pair::compat::{FieldMask, Options, Pair, Spp};
 use tcpexp_pair::spp::Point;
 use tcpexp_wire::{LinkType, Tunnels, ip_bytes};
 
-use crate::rtt::align;
+use crate::alignment::align;
+use crate::view::View;
 use crate::{Error, Recording};
 
 /// Computes the pairs that SPP 0.4.2 prints for two captures with the fields of `mask`.
@@ -19,14 +20,15 @@ pub fn spp_pairs(
     mask: FieldMask,
     hosts: Option<[Ipv4Addr; 2]>,
 ) -> Result<impl Iterator<Item = Pair>, Error> {
-    let hosts = match hosts {
-        Some(hosts) => hosts,
-        None => align(src, dst, Tunnels::Closed)?
-            .busiest_hosts
-            .ok_or_else(|| Error::NoHosts {
-                src: src.name().to_owned(),
-                dst: dst.name().to_owned(),
-            })?,
+    let hosts = if let Some(hosts) = hosts {
+        hosts
+    } else {
+        let [from, to] = [src, dst].map(|capture| View::whole(capture, Tunnels::Closed));
+        let alignment = align(from, to)?;
+        alignment.busiest_hosts.ok_or_else(|| Error::NoHosts {
+            src: src.name().to_owned(),
+            dst: dst.name().to_owned(),
+        })?
     };
     let mut spp = Spp::new(Options {
         mask,

@@ -8,9 +8,10 @@ use tcpexp_flow::{Direction, FlowId, Protocol};
 use tcpexp_measure::sender::{Hindsight, SenderOptions, SenderRow, sender_state};
 use tcpexp_measure::{Labelled, Position, SenderLabel};
 use tcpexp_pair::spp::Point;
-use tcpexp_wire::Tunnels;
 
+use crate::alignment::both;
 use crate::fates::fates;
+use crate::view::View;
 use crate::{CaptureInfo, CwndOptions, Error, Recording};
 
 /// A row of the sender reconstruction with its flow.
@@ -32,43 +33,48 @@ pub fn cwnd<E: From<Error> + Send>(
     mut sink: impl FnMut(Vec<LabelledSenderRow>) -> Result<(), E> + Send,
 ) -> Result<Vec<CaptureInfo>, E> {
     let CwndOptions {
-        tunnels,
+        reading,
         sender: options,
-    } = *options;
-    let (src_survey, dst_survey) = rayon::join(
-        || survey(src, tunnels),
-        || dst.map(|dst| survey(dst, tunnels)).transpose(),
-    );
+    } = options;
+    let options = *options;
+    let (src, dst) = match dst {
+        Some(dst) => {
+            let [src, dst] = both(src, dst, reading)?;
+            (src, Some(dst))
+        }
+        None => (View::of(src, reading)?, None),
+    };
+    let (src_survey, dst_survey) = rayon::join(|| survey(src), || dst.map(survey).transpose());
     let (mut at_src, src_info) = src_survey?;
     let mut surveyed_dst = dst_survey?;
     // The replay compares retransmissions with the fates, so the fates are learned first.
     if let (Some(dst), Some((at_dst, _))) = (dst, &mut surveyed_dst) {
-        let [of_src, of_dst] = fates(src, dst, tunnels)?;
+        let [of_src, of_dst] = fates(src, dst)?;
         at_src.learn(of_src);
         at_dst.learn(of_dst);
     }
     let at_dst = surveyed_dst.as_ref().map(|(hindsight, _)| hindsight);
     let [from_src, from_dst] = choose(&at_src, at_dst);
-    replay(src, tunnels, &at_src, options, &from_src, &mut sink)?;
+    replay(src, &at_src, options, &from_src, &mut sink)?;
     if let (Some(dst), Some(at_dst)) = (dst, at_dst)
         // If no sender comes from the second capture, its last pass is unnecessary.
         && !from_dst.is_empty()
     {
-        replay(dst, tunnels, at_dst, options, &from_dst, &mut sink)?;
+        replay(dst, at_dst, options, &from_dst, &mut sink)?;
     }
     let dst_info = surveyed_dst.map(|(_, info)| info);
     Ok([Some(src_info), dst_info].into_iter().flatten().collect())
 }
 
-fn survey(recording: &Recording, tunnels: Tunnels) -> Result<(Hindsight, CaptureInfo), Error> {
-    let mut walk = recording.walk_once(tunnels)?;
+fn survey(view: View<'_>) -> Result<(Hindsight, CaptureInfo), Error> {
+    let mut walk = view.walk_once()?;
     let (hindsight, metered) = Hindsight::of(&mut walk);
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
         flows_left_out: hindsight.flows_left_out(),
         ..CaptureInfo::of(&walk)
     };
-    info.require_packets(recording)?;
+    info.require_packets(view.recording())?;
     Ok((hindsight, info))
 }
 
@@ -166,14 +172,13 @@ fn choose(at_src: &Hindsight, at_dst: Option<&Hindsight>) -> [Chosen; 2] {
 }
 
 fn replay<E: From<Error> + Send>(
-    recording: &Recording,
-    tunnels: Tunnels,
+    view: View<'_>,
     hindsight: &Hindsight,
     options: SenderOptions,
     chosen: &Chosen,
     sink: &mut (impl FnMut(Vec<LabelledSenderRow>) -> Result<(), E> + Send),
 ) -> Result<(), E> {
-    let mut walk = recording.walk_once(tunnels)?;
+    let mut walk = view.walk_once()?;
     sender_state(&mut walk, hindsight, options, |rows| {
         let labelled = rows.into_iter().filter_map(|mut row| {
             let (flow, direction) = of(&mut row);

@@ -81,6 +81,12 @@ pub enum Error {
         /// Names of the available tables.
         tables: String,
     },
+    /// A live capture has no known start and end, so its times cannot be limited.
+    #[error("{} is read live, so it has no range of times", path.display())]
+    RangeOfLive {
+        /// Name of the input.
+        path: PathBuf,
+    },
     /// No row meets the filters.
     #[error("no row of {table} meets {filters}")]
     NoRows {

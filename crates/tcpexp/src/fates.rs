@@ -3,22 +3,18 @@
 use tcpexp_measure::sender::DataFates;
 use tcpexp_pair::path::{self, FirstPass, PathBatch};
 use tcpexp_pair::spp::{self, Point};
-use tcpexp_wire::Tunnels;
 
-use crate::rtt::align;
-use crate::{CaptureInfo, Error, Recording};
+use crate::alignment::align;
+use crate::view::View;
+use crate::{CaptureInfo, Error};
 
 /// Fates of the data that passes either capture first, by [`Point::index`].
 ///
 /// Reads both captures twice. Returns empty fates if the captures have nothing in common; each
 /// capture then describes its senders alone.
-pub(crate) fn fates(
-    src: &Recording,
-    dst: &Recording,
-    tunnels: Tunnels,
-) -> Result<[DataFates; 2], Error> {
+pub(crate) fn fates(src: View<'_>, dst: View<'_>) -> Result<[DataFates; 2], Error> {
     let mut fates = <[DataFates; 2]>::default();
-    match each(src, dst, tunnels, |batch| collect(&mut fates, batch)) {
+    match each(src, dst, |batch| collect(&mut fates, batch)) {
         Ok(_) | Err(Error::Compare { .. }) => Ok(fates),
         Err(error) => Err(error),
     }
@@ -27,13 +23,12 @@ pub(crate) fn fates(
 /// Passes the fates of all packets to `show`, and returns the summaries of the captures, source
 /// first.
 pub(crate) fn each(
-    src: &Recording,
-    dst: &Recording,
-    tunnels: Tunnels,
+    src: View<'_>,
+    dst: View<'_>,
     mut show: impl FnMut(&PathBatch) + Send,
 ) -> Result<[CaptureInfo; 2], Error> {
-    let alignment = align(src, dst, tunnels)?;
-    let (mut src, mut dst) = (src.walk_once(tunnels)?, dst.walk_once(tunnels)?);
+    let alignment = align(src, dst)?;
+    let (mut src, mut dst) = (src.walk_once()?, dst.walk_once()?);
     // The empty first pass omits the smallest delays, which only queueing delays need.
     let (first, options) = (FirstPass::default(), spp::Options::default());
     path::measure(&mut src, &mut dst, alignment, first, options, |batch| {

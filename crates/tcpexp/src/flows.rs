@@ -3,6 +3,7 @@
 use tcpexp_measure::flows::{Connection, ConnectionSummary};
 use tcpexp_measure::meter;
 
+use crate::view::View;
 use crate::{CaptureInfo, CaptureOptions, Error, Recording};
 
 /// Summarises each connection of a capture.
@@ -14,7 +15,7 @@ pub fn flows<E: From<Error> + Send>(
     options: &CaptureOptions,
     sink: impl FnMut(Vec<ConnectionSummary>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
-    let mut walk = recording.walk_once(options.tunnels)?;
+    let mut walk = View::of(recording, &options.reading)?.walk_once()?;
     let metered = meter(&mut walk, |_| Connection::default(), sink)?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,

@@ -6,10 +6,11 @@ use std::path::Path;
 use tcpexp_capture::{Compression, Format, Interface};
 use tcpexp_flow::Packets;
 use tcpexp_units::Timestamp;
-use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels};
+use tcpexp_wire::{LinkType, Skipped, Tally};
 
+use crate::view::View;
 use crate::walk::Walk;
-use crate::{Error, Recording};
+use crate::{CaptureOptions, Error, Recording};
 
 /// Joins an error's message with those of its causes.
 fn chain(error: &dyn std::error::Error) -> String {
@@ -54,8 +55,8 @@ impl CaptureInfo {
     /// Reads a capture to its end.
     ///
     /// Returns an error if the file is not a capture. A capture without records is not an error.
-    pub fn read(recording: &Recording, tunnels: Tunnels) -> Result<Self, Error> {
-        let mut walk = recording.walk_once(tunnels)?;
+    pub fn read(recording: &Recording, options: &CaptureOptions) -> Result<Self, Error> {
+        let mut walk = View::of(recording, &options.reading)?.walk_once()?;
         while walk.show(usize::MAX, |_| ()) > 0 {}
         Ok(Self::of(&walk))
     }

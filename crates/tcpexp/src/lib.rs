@@ -44,6 +44,7 @@
 //!
 //! Reports and the selection of columns for charts need `charts` and `runs`.
 
+mod alignment;
 #[cfg(feature = "tables")]
 mod analyze;
 mod compat;
@@ -64,11 +65,13 @@ mod report;
 mod rtt;
 #[cfg(feature = "tables")]
 mod score;
+mod selection;
 mod sequence;
 mod single_rtt;
 #[cfg(all(feature = "charts", feature = "runs"))]
 mod tables;
 mod throughput;
+mod view;
 mod walk;
 
 pub mod guide;
@@ -101,6 +104,7 @@ pub use report::report;
 pub use rtt::{RttReport, rtt};
 #[cfg(feature = "tables")]
 pub use score::{Truth, logged_senders, reconstructed_senders, sender_table, tabled_senders};
+pub use selection::{Moment, NoMoment, PacketSelection};
 pub use sequence::sequence;
 pub use single_rtt::{live_rtt, single_rtt};
 #[cfg(all(feature = "charts", feature = "runs"))]
@@ -120,4 +124,4 @@ pub use tcpexp_pair::spp::{
     Batch, ClockModel, Fate, FlowSummary, Identification, PairedFlow, Point, RttSample, Totals,
 };
 pub use tcpexp_units::{TimeDelta, Timestamp};
-pub use tcpexp_wire::Tunnels;
+pub use tcpexp_wire::{Filter, FilterError, FilterProblem, Tunnels};

@@ -8,9 +8,10 @@ use tcpexp_logs::import::{self, LoggedDrop};
 use tcpexp_logs::score::{LossScore, Transmission};
 use tcpexp_pair::path::PathPacket;
 use tcpexp_pair::spp::{Fate, PathDirection};
-use tcpexp_wire::{Transport, Tunnels};
+use tcpexp_wire::Transport;
 
-use crate::{CaptureInfo, Error, LogFile, Recording, fates};
+use crate::alignment::both;
+use crate::{CaptureInfo, CaptureOptions, Error, LogFile, Recording, fates};
 
 /// Reads the drops in a bottleneck's log. See [`LoggedDrop::of_line`] for the line format.
 ///
@@ -43,12 +44,13 @@ pub fn logged_drops(path: &Path) -> Result<(Vec<LoggedDrop>, bool), Error> {
 pub fn loss_score(
     src: &Recording,
     dst: &Recording,
-    tunnels: Tunnels,
+    options: &CaptureOptions,
     drops: &[LoggedDrop],
 ) -> Result<(LossScore, [CaptureInfo; 2]), Error> {
+    let [src, dst] = both(src, dst, &options.reading)?;
     // Number of lost packets by record.
     let mut lost: HashMap<u64, u64> = HashMap::new();
-    let infos = fates::each(src, dst, tunnels, |batch| {
+    let infos = fates::each(src, dst, |batch| {
         for packet in batch.packets.iter().filter(|packet| is_known(packet)) {
             let Some(record) = packet.sent_record else {
                 continue;
@@ -63,7 +65,7 @@ pub fn loss_score(
     })?;
     let mut sent = Vec::with_capacity(lost.len());
     // Fates have record numbers but no sequence numbers, which this pass adds.
-    src.walk_once(tunnels)?.show(usize::MAX, |sighted| {
+    src.walk_once()?.show(usize::MAX, |sighted| {
         if let Transport::Tcp(tcp) = &sighted.packet.transport
             && let Some(lost_packets) = lost.get(&sighted.record)
         {

@@ -125,10 +125,9 @@ fn write(heads: &mut [Head<'_>], out: impl Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use tcpexp_testkit::script;
-    use tcpexp_wire::Tunnels;
 
     use super::*;
-    use crate::CaptureInfo;
+    use crate::{CaptureInfo, CaptureOptions};
 
     fn capture(text: &str) -> Recording {
         Recording::spool("part".into(), script::capture(text).as_slice()).unwrap()
@@ -156,7 +155,7 @@ mod tests {
         }
         expected.sort();
         assert_eq!(records, expected);
-        let info = CaptureInfo::read(&merged, Tunnels::Closed).unwrap();
+        let info = CaptureInfo::read(&merged, &CaptureOptions::default()).unwrap();
         assert_eq!((info.tally.used(), info.damage), (5, None));
         assert_eq!(merged.name().to_str(), Some("part + part"));
     }

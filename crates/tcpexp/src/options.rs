@@ -5,16 +5,50 @@ use tcpexp_measure::sender::{Profile, SenderOptions};
 use tcpexp_measure::throughput::{self, BinWidth, Origin};
 use tcpexp_pair::spp;
 use tcpexp_units::TimeDelta;
-use tcpexp_wire::Tunnels;
+use tcpexp_wire::{Filter, Tunnels};
 
-/// The setter of all options.
-macro_rules! tunnels_setter {
+use crate::selection::{Moment, PacketSelection, Reading};
+
+/// The setters of all options.
+macro_rules! reading_setters {
     () => {
         /// Uses the packets inside IP-in-IP, GRE and VXLAN tunnels, or skips tunnelled packets.
         /// Default: skips them.
         #[must_use]
         pub const fn tunnels(mut self, tunnels: Tunnels) -> Self {
-            self.tunnels = tunnels;
+            self.reading.tunnels = tunnels;
+            self
+        }
+
+        /// Uses only the packets that this filter selects. With two captures, each is filtered by
+        /// itself. Default: all packets.
+        #[must_use]
+        pub fn filter(mut self, filter: Filter) -> Self {
+            self.reading.selection = self.reading.selection.filter(filter);
+            self
+        }
+
+        /// Uses only the packets at and after this moment, as if the capture began there. With two
+        /// captures, the moment is one of the first, and the second begins at the same moment on
+        /// its own clock. Default: from the first packet.
+        #[must_use]
+        pub fn from(mut self, from: Moment) -> Self {
+            self.reading.selection = self.reading.selection.from(from);
+            self
+        }
+
+        /// Uses only the packets before this moment: see [`from`](Self::from). Default: to the last
+        /// packet.
+        #[must_use]
+        pub fn to(mut self, to: Moment) -> Self {
+            self.reading.selection = self.reading.selection.to(to);
+            self
+        }
+
+        /// Uses only the packets of this selection. Replaces its filter and its limits in time.
+        #[must_use]
+        pub fn select(mut self, selection: PacketSelection) -> Self {
+            self.reading.selection = selection;
             self
         }
     };
@@ -23,7 +57,7 @@ macro_rules! tunnels_setter {
 /// The setters of measurements between two captures.
 macro_rules! pair_setters {
     () => {
-        tunnels_setter!();
+        reading_setters!();
 
         /// Sets the longest plausible one-way delay. A packet with a longer delay counts as lost.
         /// Memory grows with this limit. Default: 30 s.
@@ -52,10 +86,10 @@ macro_rules! pair_setters {
 ///     .tunnels(Tunnels::Entered)
 ///     .max_owd(TimeDelta::from_seconds(5));
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RttOptions {
-    pub(crate) tunnels: Tunnels,
+    pub(crate) reading: Reading,
     pub(crate) spp: spp::Options,
 }
 
@@ -71,10 +105,10 @@ impl RttOptions {
 }
 
 /// Options of [`path`](fn@crate::path).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct PathOptions {
-    pub(crate) tunnels: Tunnels,
+    pub(crate) reading: Reading,
     pub(crate) spp: spp::Options,
 }
 
@@ -83,15 +117,15 @@ impl PathOptions {
 }
 
 /// Options of [`cwnd`](fn@crate::cwnd).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CwndOptions {
-    pub(crate) tunnels: Tunnels,
+    pub(crate) reading: Reading,
     pub(crate) sender: SenderOptions,
 }
 
 impl CwndOptions {
-    tunnels_setter!();
+    reading_setters!();
 
     /// Sets the capture's position relative to the sender of the data. Default: inferred from the
     /// packets.
@@ -120,14 +154,14 @@ impl From<SenderOptions> for CwndOptions {
 
 /// Options of [`flows`](fn@crate::flows), [`single_rtt`](crate::single_rtt),
 /// [`live_rtt`](crate::live_rtt) and [`sequence`](fn@crate::sequence).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CaptureOptions {
-    pub(crate) tunnels: Tunnels,
+    pub(crate) reading: Reading,
 }
 
 impl CaptureOptions {
-    tunnels_setter!();
+    reading_setters!();
 }
 
 /// Options of [`throughput`](fn@crate::throughput).
@@ -138,10 +172,10 @@ impl CaptureOptions {
 /// let width = BinWidth::new(TimeDelta::from_millis(100)).expect("longer than nothing");
 /// let options = ThroughputOptions::new(width).link_rate_bps(10_000_000);
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ThroughputOptions {
-    pub(crate) tunnels: Tunnels,
+    pub(crate) reading: Reading,
     pub(crate) bins: throughput::ThroughputOptions,
 }
 
@@ -149,12 +183,12 @@ impl ThroughputOptions {
     /// Counts in bins of this width.
     pub fn new(width: BinWidth) -> Self {
         Self {
-            tunnels: Tunnels::default(),
+            reading: Reading::default(),
             bins: throughput::ThroughputOptions::new(width),
         }
     }
 
-    tunnels_setter!();
+    reading_setters!();
 
     /// Sets the start of a bin. Default: the first packet.
     #[must_use]

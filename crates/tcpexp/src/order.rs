@@ -37,6 +37,23 @@ pub(crate) fn begins_out_of_order(mut capture: Capture<'_>) -> bool {
     false
 }
 
+/// Time of the earliest of the first records of `capture`, as many as the window sorts; `None` if no
+/// record has a time.
+pub(crate) fn earliest(capture: &mut Capture<'_>) -> Option<Timestamp> {
+    let mut earliest: Option<Timestamp> = None;
+    let mut left = WINDOW;
+    while left > 0 {
+        let Some(record) = capture.next_record() else {
+            break;
+        };
+        if let Ok(at) = record.at {
+            earliest = Some(earliest.map_or(at, |earliest| earliest.min(at)));
+            left -= 1;
+        }
+    }
+    earliest
+}
+
 /// A record with its bytes, held while later records are read.
 #[derive(Debug)]
 struct Held {

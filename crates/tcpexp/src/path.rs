@@ -3,7 +3,7 @@
 use tcpexp_pair::path::{self, PathBatch, PathTotals};
 use tcpexp_pair::spp::{ClockModel, Identification};
 
-use crate::rtt::align;
+use crate::alignment::{align, both};
 use crate::{CaptureInfo, Error, PathOptions, Recording};
 
 /// Result of [`path`](fn@path).
@@ -37,17 +37,19 @@ pub fn path<E: From<Error> + Send>(
     options: &PathOptions,
     sink: impl FnMut(PathBatch) -> Result<(), E> + Send,
 ) -> Result<PathReport, E> {
-    let PathOptions { tunnels, spp } = *options;
-    let alignment = align(src, dst, tunnels)?;
+    let PathOptions { reading, spp } = options;
+    let spp = *spp;
+    let [src, dst] = both(src, dst, reading)?;
+    let alignment = align(src, dst)?;
     let identification = alignment.identification.clone();
     let common_packets = alignment.common_packets;
-    let (mut src_walk, mut dst_walk) = (src.walk(tunnels)?, dst.walk(tunnels)?);
+    let (mut src_walk, mut dst_walk) = (src.walk()?, dst.walk()?);
     let mut first = path::first_pass(&mut src_walk, &mut dst_walk, alignment.clone(), spp);
     // A pcapng file usually has its drop counters at the end, so they are known after a pass.
     first.unusable = [&src_walk, &dst_walk].map(|walk| CaptureInfo::of(walk).unusable());
     let clock = alignment.clock.settled(first.least_owd, spp.symmetric);
     // Only the last pass may release the pages that it has read.
-    let (mut src_walk, mut dst_walk) = (src.walk_once(tunnels)?, dst.walk_once(tunnels)?);
+    let (mut src_walk, mut dst_walk) = (src.walk_once()?, dst.walk_once()?);
     let totals = path::measure(&mut src_walk, &mut dst_walk, alignment, first, spp, sink)?;
     Ok(PathReport {
         captures: CaptureInfo::of_both([&src_walk, &dst_walk], totals.totals.flows_shed),

@@ -9,10 +9,11 @@ use std::sync::{Arc, OnceLock};
 
 use tcpexp_capture::{Capture, MappedFile, Passage, Record};
 use tcpexp_flow::MAX_FLOWS;
+use tcpexp_units::Timestamp;
 use tcpexp_wire::Tunnels;
 
 use crate::Error;
-use crate::order::{Window, begins_out_of_order};
+use crate::order::{Window, begins_out_of_order, earliest};
 use crate::walk::Walk;
 
 /// A capture file, or a copy of standard input or a pipe.
@@ -190,6 +191,29 @@ impl Recording {
             *passage = Passage::new(true);
         }
         Ok(walk)
+    }
+
+    /// Time of the first record. Of records out of order in the file, the earliest counts.
+    pub(crate) fn start(&self) -> Result<Timestamp, Error> {
+        let mut capture = self.capture()?;
+        earliest(&mut capture).ok_or_else(|| self.timeless())
+    }
+
+    /// Time of the last record. Reads the capture to its end.
+    pub(crate) fn end(&self) -> Result<Timestamp, Error> {
+        let mut latest = None;
+        let mut capture = self.capture()?;
+        while let Some(record) = capture.next_record() {
+            latest = latest.max(record.at.ok());
+        }
+        latest.ok_or_else(|| self.timeless())
+    }
+
+    fn timeless(&self) -> Error {
+        Error::Nothing {
+            path: self.name.clone(),
+            why: "no record has a time".to_owned(),
+        }
     }
 
     /// Probes the order of the first records before the first pass.

@@ -1,9 +1,8 @@
 //! Round-trip times between two captures.
 
-use tcpexp_flow::Packets;
-use tcpexp_pair::spp::{self, Alignment, Batch, ClockModel, Identification, Survey, Totals};
-use tcpexp_wire::Tunnels;
+use tcpexp_pair::spp::{self, Batch, ClockModel, Identification, Totals};
 
+use crate::alignment::{align, both};
 use crate::{CaptureInfo, Error, Recording, RttOptions};
 
 /// Result of [`rtt`](fn@rtt).
@@ -31,14 +30,12 @@ pub fn rtt<E: From<Error> + Send>(
     options: &RttOptions,
     sink: impl FnMut(Batch) -> Result<(), E> + Send,
 ) -> Result<RttReport, E> {
-    let alignment = align(src, dst, options.tunnels)?;
+    let [src, dst] = both(src, dst, &options.reading)?;
+    let alignment = align(src, dst)?;
     let identification = alignment.identification.clone();
     let clock = alignment.clock.clone();
     let common_packets = alignment.common_packets;
-    let (mut src_walk, mut dst_walk) = (
-        src.walk_once(options.tunnels)?,
-        dst.walk_once(options.tunnels)?,
-    );
+    let (mut src_walk, mut dst_walk) = (src.walk_once()?, dst.walk_once()?);
     let totals = spp::measure(&mut src_walk, &mut dst_walk, alignment, options.spp, sink)?;
     Ok(RttReport {
         captures: CaptureInfo::of_both([&src_walk, &dst_walk], totals.flows_shed),
@@ -49,27 +46,4 @@ pub fn rtt<E: From<Error> + Send>(
         clock: clock.settled(totals.least_owd, options.spp.symmetric),
         totals,
     })
-}
-
-/// The first pass over both captures.
-pub(crate) fn align(
-    src: &Recording,
-    dst: &Recording,
-    tunnels: Tunnels,
-) -> Result<Alignment, Error> {
-    let (src_survey, dst_survey) = rayon::join(|| survey(src, tunnels), || survey(dst, tunnels));
-    Alignment::between(src_survey?, dst_survey?).map_err(|source| Error::Compare {
-        src: src.name().to_owned(),
-        dst: dst.name().to_owned(),
-        source,
-    })
-}
-
-fn survey(recording: &Recording, tunnels: Tunnels) -> Result<Survey, Error> {
-    // Another pass follows, so this pass does not release its pages.
-    let mut walk = recording.walk(tunnels)?;
-    let mut survey = Survey::default();
-    walk.show(usize::MAX, |sighted| survey.observe(sighted));
-    CaptureInfo::of(&walk).require_packets(recording)?;
-    Ok(survey)
 }

@@ -3,6 +3,7 @@
 use tcpexp_measure::meter;
 use tcpexp_measure::sequence::{SequenceMeter, SequenceRow};
 
+use crate::view::View;
 use crate::{CaptureInfo, CaptureOptions, Error, Recording};
 
 /// Follows the sequence numbers of a capture's TCP connections.
@@ -14,7 +15,7 @@ pub fn sequence<E: From<Error> + Send>(
     options: &CaptureOptions,
     sink: impl FnMut(Vec<SequenceRow>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
-    let mut walk = recording.walk_once(options.tunnels)?;
+    let mut walk = View::of(recording, &options.reading)?.walk_once()?;
     let metered = meter(&mut walk, SequenceMeter::new, sink)?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,

@@ -7,6 +7,8 @@ use std::path::Path;
 use tcpexp_measure::rtt::{SingleRttMeter, SingleRttRow};
 use tcpexp_measure::{meter, meter_live};
 
+use crate::selection::Selected;
+use crate::view::View;
 use crate::{CaptureInfo, CaptureOptions, Error, Recording, Walk};
 
 /// Measures the round-trip times of a capture's TCP connections between the capture point and
@@ -19,7 +21,7 @@ pub fn single_rtt<E: From<Error> + Send>(
     options: &CaptureOptions,
     sink: impl FnMut(Vec<SingleRttRow>) -> Result<(), E> + Send,
 ) -> Result<CaptureInfo, E> {
-    let mut walk = recording.walk_once(options.tunnels)?;
+    let mut walk = View::of(recording, &options.reading)?.walk_once()?;
     let metered = meter(&mut walk, SingleRttMeter::new, sink)?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,
@@ -32,7 +34,8 @@ pub fn single_rtt<E: From<Error> + Send>(
 /// Like [`single_rtt`](fn@single_rtt), for a live capture: `sink` receives each row before the next
 /// packet is read from `input`.
 ///
-/// `name` names the input in messages; `max_flows` is as in [`Recording::with_max_flows`]. Returns when the input ends or the sink fails.
+/// `name` names the input in messages; `max_flows` is as in [`Recording::with_max_flows`]. The options
+/// may have a filter, and no limits in time. Returns when the input ends or the sink fails.
 pub fn live_rtt<E: From<Error>>(
     name: &Path,
     input: impl Read + Send + 'static,
@@ -40,8 +43,19 @@ pub fn live_rtt<E: From<Error>>(
     options: &CaptureOptions,
     sink: impl FnMut(SingleRttRow) -> Result<(), E>,
 ) -> Result<CaptureInfo, E> {
-    let mut walk = Walk::live(name, input, options.tunnels)?;
+    let selection = &options.reading.selection;
+    if selection.has_range() {
+        return Err(Error::RangeOfLive {
+            path: name.to_owned(),
+        }
+        .into());
+    }
+    let mut walk = Walk::live(name, input, options.reading.tunnels)?;
     walk.max_flows = max_flows;
+    walk.selected = selection.filter.as_deref().map(|filter| Selected {
+        filter: Some(filter),
+        range: None,
+    });
     let metered = meter_live(&mut walk, SingleRttMeter::new, sink)?;
     let info = CaptureInfo {
         flows_shed: metered.flows_shed,

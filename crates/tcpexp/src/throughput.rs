@@ -2,6 +2,7 @@
 
 use tcpexp_measure::throughput::{self, ThroughputRow, ThroughputTotals};
 
+use crate::view::View;
 use crate::{CaptureInfo, Error, Recording, ThroughputOptions};
 
 /// Result of [`throughput`](fn@throughput).
@@ -22,7 +23,7 @@ pub fn throughput<E: From<Error>>(
     options: &ThroughputOptions,
     sink: impl FnMut(ThroughputRow) -> Result<(), E>,
 ) -> Result<ThroughputReport, E> {
-    let mut walk = recording.walk_once(options.tunnels)?;
+    let mut walk = View::of(recording, &options.reading)?.walk_once()?;
     let totals = throughput::throughput(&mut walk, &options.bins, sink)?;
     let capture = CaptureInfo {
         flows_shed: totals.flows_shed,

@@ -13,6 +13,7 @@ use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
 
 use crate::Error;
 use crate::order::Window;
+use crate::selection::Selected;
 
 /// Number of records read between two updates of the progress counter.
 const REPORT_RECORDS: u64 = 8192;
@@ -38,6 +39,8 @@ pub struct Walk<'a> {
     pub(crate) window: Option<Window>,
     moved_records: u64,
     pub(crate) max_flows: NonZeroUsize,
+    /// The records to use; `None` for all.
+    pub(crate) selected: Option<Selected<'a>>,
 }
 
 impl Walk<'static> {
@@ -81,6 +84,7 @@ impl<'a> Walk<'a> {
             window: None,
             moved_records: 0,
             max_flows: MAX_FLOWS,
+            selected: None,
         }
     }
 }
@@ -151,6 +155,17 @@ impl Packets for Walk<'_> {
                 self.report();
                 break;
             };
+            if let Some(selected) = &self.selected
+                && let Err(why) = selected.admits(&record)
+            {
+                self.captured_bytes -= record.captured.len() as u64;
+                self.wire_bytes -= u64::from(record.wire_bytes);
+                self.tally.observe(&Err::<(), _>(why));
+                if number.is_multiple_of(REPORT_RECORDS) {
+                    self.report();
+                }
+                continue;
+            }
             let outcome = match record.at {
                 Ok(_) => {
                     let link = LinkType(record.link_type);

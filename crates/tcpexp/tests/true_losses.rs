@@ -10,13 +10,12 @@ use std::sync::LazyLock;
 
 use common::path::Measurement;
 use common::{captures_in, fixture, known_drops, shared};
-use tcpexp::{CwndOptions, Error, Recording, cwnd, logged_drops, loss_score};
+use tcpexp::{CaptureOptions, CwndOptions, Error, Recording, cwnd, logged_drops, loss_score};
 use tcpexp_measure::sender::{
     EarlierCopy, RecoveryEpoch, Retransmission, SenderRow, SenderSummary,
 };
 use tcpexp_pair::spp::{Fate, PathDirection};
 use tcpexp_testkit::script;
-use tcpexp_wire::Tunnels;
 
 /// All rows about the senders of two captures.
 #[derive(Default)]
@@ -149,7 +148,7 @@ fn logged_drops_and_losses_match_one_to_one() {
         assert!(!is_cut);
         let (src, dst) = captures_in(&folder).unwrap();
         let [src, dst] = [src, dst].map(|path| Recording::open(&path).unwrap());
-        let (score, _) = loss_score(&src, &dst, Tunnels::Closed, &drops).unwrap();
+        let (score, _) = loss_score(&src, &dst, &CaptureOptions::default(), &drops).unwrap();
         let name = folder.display();
         println!("{name}: {score:?} of {} drops", drops.len());
         assert_eq!(score.matched, score.found, "{name}: no loss was invented");

@@ -10,13 +10,13 @@ use tcpexp_pair::path::{self, PathBatch, PathFlow, PathPacket, PathSummary, Path
 use tcpexp_pair::spp::{self, Alignment, ClockModel, Fate, Point, RttSample};
 use tcpexp_table::dataset::{LossRow, OwdRow, RttRow, RttSource};
 use tcpexp_units::{TimeDelta, Timestamp};
-use tcpexp_wire::Tunnels;
 
 use super::names::Names;
 use super::queue_bins::QueueBins;
 use super::tables::Tables;
 use crate::fates::collect;
-use crate::{CaptureInfo, Error, Recording};
+use crate::view::View;
+use crate::{CaptureInfo, Error};
 
 /// Result of the passes over a pair of captures.
 pub(super) struct Between {
@@ -35,8 +35,7 @@ pub(super) struct Between {
 ///
 /// With `bins`, also writes the queueing delays to the table of queues.
 pub(super) fn measure(
-    [src, dst]: [&Recording; 2],
-    tunnels: Tunnels,
+    [src, dst]: [View<'_>; 2],
     alignment: Alignment,
     options: spp::Options,
     names: &mut Names,
@@ -44,7 +43,7 @@ pub(super) fn measure(
     tables: &mut Tables,
 ) -> Result<Between, Error> {
     // A walk reads its capture once, so each of the two passes needs new walks.
-    let walks = || Ok::<_, Error>((src.walk_once(tunnels)?, dst.walk_once(tunnels)?));
+    let walks = || Ok::<_, Error>((src.walk_once()?, dst.walk_once()?));
     let (mut src_walk, mut dst_walk) = walks()?;
     let mut first = path::first_pass(&mut src_walk, &mut dst_walk, alignment.clone(), options);
     // A pcapng file usually has its drop counters at the end, so they are known after a pass.

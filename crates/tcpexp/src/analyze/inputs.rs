@@ -11,6 +11,7 @@ use tcpexp_wire::Tunnels;
 
 use super::{LogSource, Traffic};
 use crate::Recording;
+use crate::selection::{PacketSelection, Reading};
 
 /// Inputs of a dataset.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,8 @@ impl<'a> AnalyzeInputs<'a> {
 pub struct AnalyzeOptions {
     /// Uses the packets inside IP-in-IP, GRE and VXLAN tunnels, or skips tunnelled packets.
     pub tunnels: Tunnels,
+    /// The packets to use.
+    pub selection: PacketSelection,
     /// The longest plausible one-way delay. A packet with a longer delay counts as lost.
     pub max_owd: TimeDelta,
     /// True if the smallest one-way delay is known to be the same both ways: see
@@ -63,11 +66,21 @@ pub struct AnalyzeOptions {
     pub traffic: Vec<Traffic>,
 }
 
+impl AnalyzeOptions {
+    pub(super) fn reading(&self) -> Reading {
+        Reading {
+            tunnels: self.tunnels,
+            selection: self.selection.clone(),
+        }
+    }
+}
+
 impl Default for AnalyzeOptions {
     fn default() -> Self {
         let bin = TimeDelta::from_millis(100);
         Self {
             tunnels: Tunnels::default(),
+            selection: PacketSelection::default(),
             max_owd: spp::Options::default().max_owd,
             symmetric: false,
             sender: SenderOptions::default(),

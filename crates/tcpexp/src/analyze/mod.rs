@@ -43,6 +43,8 @@ use tcpexp_table::dataset::{EventRow, Layout, RunEvent};
 use tcpexp_units::{TimeDelta, Timestamp};
 use tcpexp_wire::Tunnels;
 
+use crate::alignment::both;
+use crate::view::View;
 use crate::{Error, Recording};
 use between::{Between, at_source};
 use flow_rows::Flows;
@@ -70,9 +72,17 @@ pub fn analyze(
     options: &AnalyzeOptions,
     out: DatasetDir,
 ) -> Result<Manifest, Error> {
+    let reading = options.reading();
+    let (src, dst) = match inputs.dst {
+        Some(dst) => {
+            let [src, dst] = both(inputs.src, dst, &reading)?;
+            (src, Some(dst))
+        }
+        None => (View::of(inputs.src, &reading)?, None),
+    };
     let origin = match options.origin {
         Some(origin) => origin,
-        None => first_packet(inputs.src, options.tunnels)?,
+        None => first_packet(src)?,
     };
     let layout = Layout {
         origin,
@@ -81,6 +91,7 @@ pub fn analyze(
     let mut tables = Tables::create(&out, &layout)?;
     let run = Run {
         inputs,
+        views: [Some(src), dst],
         options,
         origin,
     };
@@ -93,17 +104,17 @@ pub fn analyze(
 }
 
 /// Time of the first usable packet; 1970 if the capture has none.
-fn first_packet(recording: &Recording, tunnels: Tunnels) -> Result<Timestamp, Error> {
+fn first_packet(view: View<'_>) -> Result<Timestamp, Error> {
     let mut first = Timestamp::from_nanos(0);
-    recording
-        .walk_once(tunnels)?
-        .show(1, |sighted| first = sighted.at);
+    view.walk_once()?.show(1, |sighted| first = sighted.at);
     Ok(first)
 }
 
 /// One analysis.
 struct Run<'a> {
     inputs: AnalyzeInputs<'a>,
+    /// The captures, source first.
+    views: [Option<View<'a>>; 2],
     options: &'a AnalyzeOptions,
     origin: Timestamp,
 }
@@ -123,12 +134,12 @@ impl Run<'_> {
         let mut names = Names::new(TrafficNames::new(&self.options.traffic));
         let mut compared = None;
         // The replay needs the flow numbers, the clock and the fates of this comparison.
-        if let (Some(dst), Some(to)) = (&mut dst, self.inputs.dst)
+        if let (Some(dst), [Some(from), Some(to)]) = (&mut dst, self.views)
             && let Some(src) = &mut src
         {
             names.limit([&*src, &*dst]);
             let samples = [&mut src.sample, &mut dst.sample].map(std::mem::take);
-            let (mut between, by) = self.compare(samples, to, &mut names, tables)?;
+            let (mut between, by) = self.compare(samples, [from, to], &mut names, tables)?;
             // With the fates, the replay separates repairs of a loss from spurious retransmissions.
             let [of_src, of_dst] = std::mem::take(&mut between.fates);
             src.hindsight.learn(of_src);
@@ -190,7 +201,7 @@ impl Run<'_> {
     }
 
     fn captures(&self) -> [Option<&Recording>; 2] {
-        [Some(self.inputs.src), self.inputs.dst]
+        self.views.map(|view| view.map(|view| view.recording()))
     }
 
     fn check(&self) -> Result<[Option<Checked>; 2], Error> {
@@ -200,10 +211,9 @@ impl Run<'_> {
     }
 
     fn survey(&self) -> Result<[Option<Surveyed>; 2], Error> {
-        let [src, dst] = self.captures();
-        let survey = |recording: Option<&Recording>| {
-            recording
-                .map(|recording| Surveyed::of(recording, self.options.tunnels, dst.is_some()))
+        let [src, dst] = self.views;
+        let survey = |view: Option<View<'_>>| {
+            view.map(|view| Surveyed::of(view, dst.is_some()))
                 .transpose()
         };
         let (src, dst) = rayon::join(|| survey(src), || survey(dst));
@@ -213,13 +223,13 @@ impl Run<'_> {
     fn compare(
         &self,
         [src, dst]: [spp::Survey; 2],
-        to: &Recording,
+        views: [View<'_>; 2],
         names: &mut Names,
         tables: &mut Tables,
     ) -> Result<(Between, Identification), Error> {
         let alignment = Alignment::between(src, dst).map_err(|source| Error::Compare {
-            src: self.inputs.src.name().to_owned(),
-            dst: to.name().to_owned(),
+            src: views[0].name().to_owned(),
+            dst: views[1].name().to_owned(),
             source,
         })?;
         let identification = alignment.identification.clone();
@@ -233,15 +243,7 @@ impl Run<'_> {
         let has_log = self.inputs.logs.iter().any(is_queue);
         let bins =
             (!has_log).then(|| QueueBins::new(self.origin, self.options.bin, self.options.max_owd));
-        let between = between::measure(
-            [self.inputs.src, to],
-            self.options.tunnels,
-            alignment,
-            options,
-            names,
-            bins,
-            tables,
-        )?;
+        let between = between::measure(views, alignment, options, names, bins, tables)?;
         Ok((between, identification))
     }
 
@@ -258,8 +260,7 @@ impl Run<'_> {
         let mut senders = Summaries::default();
         let mut too_late = [0; 2];
         for point in Point::BOTH {
-            let (Some(recording), Some(surveyed)) =
-                (self.captures()[point.index()], captures[point.index()])
+            let (Some(view), Some(surveyed)) = (self.views[point.index()], captures[point.index()])
             else {
                 continue;
             };
@@ -276,8 +277,7 @@ impl Run<'_> {
                 None => self.options.sender,
             };
             let pass = Replay {
-                recording,
-                tunnels: self.options.tunnels,
+                view,
                 point,
                 surveyed,
                 names,
@@ -306,9 +306,18 @@ impl Run<'_> {
         let position = options
             .sender
             .position
-            .filter(|_| self.inputs.dst.is_none());
-        let position = position.map(|position| format!("{position:?}"));
+            .filter(|_| self.inputs.dst.is_none())
+            .map(|position| format!("{position:?}"));
+        let range = self.views[0].and_then(|view| view.range());
+        let nanos = |time: Timestamp| {
+            let is_open = time == Timestamp::MIN || time == Timestamp::MAX;
+            (!is_open).then(|| time.as_nanos())
+        };
+        let filter = options.selection.filter.as_deref();
         let set = [
+            ("filter", filter.map(ToString::to_string).into()),
+            ("from_ns", range.and_then(|range| nanos(range.from)).into()),
+            ("to_ns", range.and_then(|range| nanos(range.to)).into()),
             ("inner", (options.tunnels == Tunnels::Entered).into()),
             ("max_owd_ns", options.max_owd.as_nanos().into()),
             ("symmetric", options.symmetric.into()),

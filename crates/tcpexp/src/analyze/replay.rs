@@ -17,12 +17,12 @@ use tcpexp_table::dataset::{
     EventRow, RttRow, RttSource, RunEvent, SenderStateRow, ThroughputBinRow,
 };
 use tcpexp_units::{TimeDelta, Timestamp};
-use tcpexp_wire::Tunnels;
 
 use super::names::Names;
 use super::survey::Surveyed;
 use super::tables::{Table, Tables};
-use crate::{Error, Recording};
+use crate::Error;
+use crate::view::View;
 
 /// A sender, by its flow's number and the direction of its data.
 type Sender = (FlowId, Direction);
@@ -35,8 +35,7 @@ pub(super) type Chosen = HashSet<Sender, FixedState>;
 
 /// The last pass over one capture.
 pub(super) struct Replay<'a> {
-    pub(super) recording: &'a Recording,
-    pub(super) tunnels: Tunnels,
+    pub(super) view: View<'a>,
     pub(super) point: Point,
     pub(super) surveyed: &'a Surveyed,
     pub(super) names: &'a Names,
@@ -66,7 +65,7 @@ impl Replay<'_> {
             throughput,
             ..
         } = tables;
-        let mut walk = self.recording.walk_once(self.tunnels)?;
+        let mut walk = self.view.walk_once()?;
         let mut counter = ThroughputCounter::new(self.throughput, walk.max_flows());
         let mut outcome = Ok(());
         let mut packets = Tee::new(&mut walk, |sighted| {

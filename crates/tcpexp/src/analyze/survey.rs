@@ -7,9 +7,9 @@ use tcpexp_measure::flows::{Connection, ConnectionSummary};
 use tcpexp_measure::sender::Hindsight;
 use tcpexp_measure::{Busiest, Tee};
 use tcpexp_pair::spp::Survey;
-use tcpexp_wire::Tunnels;
 
-use crate::{CaptureInfo, Error, Recording};
+use crate::view::View;
+use crate::{CaptureInfo, Error};
 
 /// Result of the first pass over a capture.
 ///
@@ -26,12 +26,8 @@ pub(super) struct Surveyed {
 
 impl Surveyed {
     /// Reads a capture once. `has_other` is true if it is compared with another capture.
-    pub(super) fn of(
-        recording: &Recording,
-        tunnels: Tunnels,
-        has_other: bool,
-    ) -> Result<Self, Error> {
-        let mut walk = recording.walk_once(tunnels)?;
+    pub(super) fn of(view: View<'_>, has_other: bool) -> Result<Self, Error> {
+        let mut walk = view.walk_once()?;
         let mut sample = Survey::default();
         let mut connections = Busiest::new(walk.max_flows());
         let mut packets = Tee::new(&mut walk, |sighted| {
@@ -57,7 +53,7 @@ impl Surveyed {
             flows_left_out,
             ..CaptureInfo::of(&walk)
         };
-        info.require_packets(recording)?;
+        info.require_packets(view.recording())?;
         Ok(Self {
             info,
             sample,

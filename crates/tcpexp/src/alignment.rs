@@ -1,0 +1,66 @@
+//! The first pass over two captures: what they have in common, and their clocks.
+
+use tcpexp_flow::Packets;
+use tcpexp_pair::spp::{Alignment, ClockModel, Point, Survey};
+use tcpexp_units::Timestamp;
+
+use crate::selection::{Range, Reading};
+use crate::view::View;
+use crate::{CaptureInfo, Error, Recording};
+
+/// The views of the two captures of a measurement, source first.
+///
+/// Limits in time are moments on the source's clock. In the destination, they are the same moments
+/// on its own clock, so both views contain the same traffic wherever the captures begin and however
+/// far their clocks are apart. This takes a pass over both captures.
+pub(crate) fn both<'a>(
+    src: &'a Recording,
+    dst: &'a Recording,
+    reading: &'a Reading,
+) -> Result<[View<'a>; 2], Error> {
+    let [src, dst] = [src, dst].map(|recording| View::of_all_times(recording, reading));
+    let Some(range) = reading.range_in(src.recording())? else {
+        return Ok([src, dst]);
+    };
+    let clock = align(src, dst)?.clock;
+    let at_dst = Range {
+        from: at_destination(&clock, range.from),
+        to: at_destination(&clock, range.to),
+    };
+    Ok([src.within(Some(range)), dst.within(Some(at_dst))])
+}
+
+/// Converts a time of the source's clock to the destination's clock.
+fn at_destination(clock: &ClockModel, at: Timestamp) -> Timestamp {
+    // An open end stays open.
+    if at == Timestamp::MIN || at == Timestamp::MAX {
+        return at;
+    }
+    let place = |at| clock.reader(Point::Dst).place(0, at).at;
+    let mut guess = at + clock.offset().middle;
+    // The clock model converts the other way only. Each step leaves the error times the skew, which
+    // is far below 1/1000.
+    for _ in 0..2 {
+        guess = guess - (place(guess) - at);
+    }
+    guess
+}
+
+/// The first pass over both captures.
+pub(crate) fn align(src: View<'_>, dst: View<'_>) -> Result<Alignment, Error> {
+    let (src_survey, dst_survey) = rayon::join(|| survey(src), || survey(dst));
+    Alignment::between(src_survey?, dst_survey?).map_err(|source| Error::Compare {
+        src: src.name().to_owned(),
+        dst: dst.name().to_owned(),
+        source,
+    })
+}
+
+fn survey(view: View<'_>) -> Result<Survey, Error> {
+    // Another pass follows, so this pass does not release its pages.
+    let mut walk = view.walk()?;
+    let mut survey = Survey::default();
+    walk.show(usize::MAX, |sighted| survey.observe(sighted));
+    CaptureInfo::of(&walk).require_packets(view.recording())?;
+    Ok(survey)
+}

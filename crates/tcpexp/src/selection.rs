@@ -1,0 +1,278 @@
+//! Selection of a capture's packets by a filter and by time.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use tcpexp_capture::Record;
+use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_wire::{Filter, LinkType, Skipped, Tunnels};
+use thiserror::Error;
+
+/// A moment at which a selected range begins or ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// This time on the capture's clock; on the source's clock if there are two captures.
+    At(Timestamp),
+    /// This long after the capture's first record.
+    AfterStart(TimeDelta),
+    /// This long before the capture's last record.
+    BeforeEnd(TimeDelta),
+}
+
+/// A text that is no [`Moment`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "expected a time after the start, such as 10s; a time before the end, such as -5s; a date, such \
+     as 2026-01-31T10:00:00.5Z; or seconds since 1970"
+)]
+pub struct NoMoment;
+
+/// The packets that a measurement uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PacketSelection {
+    pub(crate) filter: Option<Arc<Filter>>,
+    pub(crate) from: Option<Moment>,
+    pub(crate) to: Option<Moment>,
+}
+
+/// How a measurement reads its captures.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reading {
+    pub(crate) tunnels: Tunnels,
+    pub(crate) selection: PacketSelection,
+}
+
+/// Times of the selected records on one capture's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    /// The first selected time.
+    pub(crate) from: Timestamp,
+    /// The first time after the selected ones.
+    pub(crate) to: Timestamp,
+}
+
+/// The selection of one pass.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Selected<'a> {
+    pub(crate) filter: Option<&'a Filter>,
+    pub(crate) range: Option<Range>,
+}
+
+impl PacketSelection {
+    /// Uses only the packets that this filter selects. Default: all packets.
+    #[must_use]
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.filter = Some(Arc::new(filter));
+        self
+    }
+
+    /// Uses only the packets at and after this moment. Default: from the first packet.
+    #[must_use]
+    pub fn from(mut self, from: Moment) -> Self {
+        self.from = Some(from);
+        self
+    }
+
+    /// Uses only the packets before this moment. Default: to the last packet.
+    #[must_use]
+    pub fn to(mut self, to: Moment) -> Self {
+        self.to = Some(to);
+        self
+    }
+
+    pub(crate) fn has_range(&self) -> bool {
+        self.from.is_some() || self.to.is_some()
+    }
+}
+
+impl Selected<'_> {
+    /// Returns the reason for skipping the record if it is not selected.
+    ///
+    /// A record without a time stays: it is counted under its own reason.
+    pub(crate) fn admits(&self, record: &Record<'_>) -> Result<(), Skipped> {
+        if let (Some(range), Ok(at)) = (self.range, record.at)
+            && !(range.from..range.to).contains(&at)
+        {
+            return Err(Skipped::OutsideRange);
+        }
+        let is_filtered = self.filter.is_some_and(|filter| {
+            let link = LinkType(record.link_type);
+            !filter.matches(link, record.captured, record.wire_bytes)
+        });
+        if is_filtered {
+            return Err(Skipped::Filtered);
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Moment {
+    type Err = NoMoment;
+
+    fn from_str(text: &str) -> Result<Self, NoMoment> {
+        moment(text).ok_or(NoMoment)
+    }
+}
+
+fn moment(text: &str) -> Option<Moment> {
+    const NANOS: i64 = 1_000_000_000;
+    const UNITS: [(&str, i64); 7] = [
+        // Longer units precede the `s` and `m` in which they end.
+        ("ns", 1),
+        ("us", 1_000),
+        ("ms", 1_000_000),
+        ("min", 60 * NANOS),
+        ("h", 3_600 * NANOS),
+        ("s", NANOS),
+        ("", NANOS),
+    ];
+    if let Some(at) = date(text) {
+        return Some(Moment::At(at));
+    }
+    let (number, is_before_end) = match text.strip_prefix('-') {
+        Some(number) => (number, true),
+        None => (text, false),
+    };
+    let (unit, number) = UNITS.iter().find_map(|(unit, nanos)| {
+        let number = number.strip_suffix(unit)?.trim_end();
+        Some(((*unit, *nanos), number))
+    })?;
+    let nanos = scaled(number, unit.1)?;
+    match (unit.0, is_before_end) {
+        ("", false) => Some(Moment::At(Timestamp::from_nanos(nanos))),
+        ("", true) => None,
+        (_, false) => Some(Moment::AfterStart(TimeDelta::from_nanos(nanos))),
+        (_, true) => Some(Moment::BeforeEnd(TimeDelta::from_nanos(nanos))),
+    }
+}
+
+/// A decimal number of units of `nanos` nanoseconds. Refuses fractions of a nanosecond.
+fn scaled(number: &str, nanos: i64) -> Option<i64> {
+    let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(whole) || !is_number(decimals) {
+        return None;
+    }
+    let decimals = decimals.trim_end_matches('0');
+    let divisor = 10_i128.checked_pow(u32::try_from(decimals.len()).ok()?)?;
+    let digits: i128 = format!("{whole}{decimals}").parse().ok()?;
+    let product = digits.checked_mul(nanos.into())?;
+    (product % divisor == 0).then(|| i64::try_from(product / divisor).ok())?
+}
+
+/// A date and time of RFC 3339: `2026-01-31T10:00:00.5Z` or `2026-01-31 11:00:00.5+01:00`.
+fn date(text: &str) -> Option<Timestamp> {
+    const DAY: i64 = 86_400;
+    let (day, time) = text.split_at_checked(10)?;
+    let time = time.strip_prefix(['T', 't', ' '])?;
+    let mut parts = day.split('-').map(|part| field(part, part.len()));
+    let (year, month, day_of_month) = (parts.next()??, parts.next()??, parts.next()??);
+    let (clock, offset_seconds) = zone(time)?;
+    let (clock, decimals) = clock.split_once('.').unwrap_or((clock, "0"));
+    let mut parts = clock.split(':').map(|part| field(part, 2));
+    let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
+    // Second 60 is a leap second.
+    if parts.next().is_some() || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let days = days_since_1970(year, month, day_of_month)?;
+    let seconds = days * DAY + hour * 3_600 + minute * 60 + second - offset_seconds;
+    let nanos = scaled(&format!("0.{decimals}"), 1_000_000_000)?;
+    let nanos = i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+    i64::try_from(nanos).ok().map(Timestamp::from_nanos)
+}
+
+/// Splits the zone from a time of day: `Z` or `+01:00`, in seconds east of UTC.
+fn zone(time: &str) -> Option<(&str, i64)> {
+    if let Some(clock) = time.strip_suffix(['Z', 'z']) {
+        return Some((clock, 0));
+    }
+    let (clock, offset) = time.split_at_checked(time.len().checked_sub(6)?)?;
+    let sign = match offset.as_bytes()[0] {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    let (hours, minutes) = offset[1..].split_once(':')?;
+    let (hours, minutes) = (field(hours, 2)?, field(minutes, 2)?);
+    (hours <= 23 && minutes <= 59).then_some((clock, sign * (hours * 3_600 + minutes * 60)))
+}
+
+/// A number of exactly `digits` digits.
+fn field(text: &str, digits: usize) -> Option<i64> {
+    let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
+}
+
+/// Days from 1970-01-01 to a date of the Gregorian calendar.
+fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
+    let is_leap = year % 4 == 0 && year % 100 != 0 || year % 400 == 0;
+    let february = if is_leap { 29 } else { 28 };
+    let lengths = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let before = usize::try_from(month).ok()?.checked_sub(1)?;
+    let length = *lengths.get(before)?;
+    if !(1..=length).contains(&day) {
+        return None;
+    }
+    let last = year - 1;
+    let leap_days = last / 4 - last / 100 + last / 400;
+    // 719,162 days lie between year 1 and 1970.
+    let days = 365 * last + leap_days - 719_162;
+    Some(days + lengths[..before].iter().sum::<i64>() + day - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_dates_times_since_1970_or_relative() {
+        let at = |nanos| Ok(Moment::At(Timestamp::from_nanos(nanos)));
+        let after = |nanos| Ok(Moment::AfterStart(TimeDelta::from_nanos(nanos)));
+        let before = |nanos| Ok(Moment::BeforeEnd(TimeDelta::from_nanos(nanos)));
+        assert_eq!("10s".parse(), after(10_000_000_000));
+        assert_eq!("0s".parse(), after(0));
+        assert_eq!("1.5 ms".parse(), after(1_500_000));
+        assert_eq!("2min".parse(), after(120_000_000_000));
+        assert_eq!("-5s".parse(), before(5_000_000_000));
+        assert_eq!("1767225609.5".parse(), at(1_767_225_609_500_000_000));
+        assert_eq!(
+            "2026-01-01T00:00:09.5Z".parse(),
+            at(1_767_225_609_500_000_000)
+        );
+        assert_eq!(
+            "2026-01-01 01:00:09.5+01:00".parse(),
+            at(1_767_225_609_500_000_000)
+        );
+        assert_eq!("1970-01-01T00:00:00Z".parse(), at(0));
+        assert_eq!("1969-12-31T23:59:59Z".parse(), at(-1_000_000_000));
+        assert_eq!("2000-02-29T12:00:00Z".parse(), at(951_825_600_000_000_000));
+    }
+
+    #[test]
+    fn other_texts_are_no_moments() {
+        for wrong in [
+            "",
+            "-",
+            "s",
+            "-5",
+            "--5s",
+            "+5s",
+            "5 parsecs",
+            "1.2.3s",
+            "1e3s",
+            "0.5ns",
+            "99999999999999999999s",
+            "2026-01-01",
+            "2026-01-01T00:00:09",
+            "2026-13-01T00:00:09Z",
+            "2025-02-29T00:00:09Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:00:00+1:00",
+            "2026-01-01T00:00Z",
+            "9999-01-01T00:00:00Z",
+        ] {
+            assert_eq!(wrong.parse::<Moment>(), Err(NoMoment), "{wrong}");
+        }
+    }
+}
