@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use tcpexp::{ANALYZE_PASSES, AnalyzeInputs, DatasetDir, Manifest, analyze};
+use tcpexp_runs::folders::RUNS;
+use tcpexp_runs::record::FILE_NAME as RUN_RECORD;
 
 use crate::analyze_args::{AnalyzeArgs, options};
 use crate::output::{self, RemovedOnInterrupt};
@@ -11,7 +13,10 @@ use crate::shared_args::wrong_usage;
 use crate::{analyze_runs, failure, report, shown};
 
 pub(crate) fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
-    if args.src.is_dir() {
+    let is_run = args.src.join(RUN_RECORD).is_file() || args.src.join(RUNS).is_dir();
+    // A directory without runs holds the parts of one capture, whose dataset needs a place.
+    let is_capture = args.output.is_some() || args.dst.is_some();
+    if args.src.is_dir() && (is_run || !is_capture) {
         return analyze_runs::run(args);
     }
     if args.jobs.is_some() {

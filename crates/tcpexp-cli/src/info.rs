@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::ValueEnum;
 use serde::Serialize;
-use tcpexp::CaptureInfo;
+use tcpexp::{CaptureInfo, CaptureSet};
 use tcpexp_units::Timestamp;
 use tcpexp_wire::LinkType;
 
@@ -24,7 +24,7 @@ use crate::shown;
 \x20 tcpexp info capture.pcapng\n\
 \x20 tcpexp info *.pcap --format json")]
 pub(crate) struct InfoArgs {
-    /// Capture files; `-` is standard input
+    /// Captures: files, directories of files, or patterns such as 'src*.pcap'; `-` is standard input
     #[arg(required = true)]
     pub(crate) captures: Vec<PathBuf>,
 
@@ -94,6 +94,16 @@ fn table(path: &Path, info: &CaptureInfo) -> String {
         None => info.format.to_string(),
     };
     line("format", &format);
+    if let Some(set) = &info.set {
+        let mut files = format!("{} files", set.files.len());
+        if set.ignored > 0 {
+            let _ = write!(files, "; {} others without records", set.ignored);
+        }
+        line("set", &files);
+        for remark in set.remarks() {
+            line("", &shown::line(&remark));
+        }
+    }
     for interface in &info.interfaces {
         let mut what = LinkType(interface.link_type).to_string();
         if let Some(name) = &interface.name {
@@ -156,6 +166,12 @@ struct Line {
     damage: Option<String>,
     damaged_places: u64,
     moved_records: u64,
+    /// The files of a set, in the order in which they are read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
+    /// Files that are missing or that were merged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    remarks: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -176,6 +192,9 @@ impl Line {
             received_packets: interface.received,
             dropped_packets: interface.dropped,
         });
+        let set = |list: fn(&CaptureSet) -> Vec<String>| {
+            info.set.as_deref().map(list).unwrap_or_default()
+        };
         Self {
             path: path.display().to_string(),
             format: info.format.to_string(),
@@ -195,6 +214,11 @@ impl Line {
             damage: info.damage.clone(),
             damaged_places: info.damaged_places,
             moved_records: info.moved_records,
+            files: set(|set| {
+                let files = set.files.iter();
+                files.map(|file| file.path.display().to_string()).collect()
+            }),
+            remarks: set(CaptureSet::remarks),
         }
     }
 }

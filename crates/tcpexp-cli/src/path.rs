@@ -39,6 +39,9 @@ use crate::values::parse_time;
 \x20 tcpexp path src.pcap dst.pcap -o packets.parquet --flows flows.parquet --plot path.svg")]
 pub(crate) struct PathArgs {
     /// Capture at the source point; `-` is standard input
+    ///
+    /// A directory stands for the captures in it, and a quoted pattern such as 'src*.pcap' for the
+    /// files that fit: rotated files, or captures of several interfaces. They are read as one capture.
     src: PathBuf,
 
     /// Capture at the destination point; `-` is standard input

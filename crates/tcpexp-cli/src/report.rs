@@ -174,6 +174,9 @@ pub(crate) fn capture_warnings(capture: &CaptureInfo, name: &std::path::Path) ->
             name.display()
         ));
     }
+    for remark in capture.set.iter().flat_map(|set| set.remarks()) {
+        warnings.push(format!("{}: {remark}", name.display()));
+    }
     if capture.moved_records > 0 {
         warnings.push(format!(
             "{}: records out of order in time, sorted: {}",

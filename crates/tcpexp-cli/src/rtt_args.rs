@@ -28,6 +28,9 @@ use crate::values::parse_time;
 \x20 tcpdump -i eth0 -w - | tcpexp rtt - --live")]
 pub(crate) struct RttArgs {
     /// Capture at the source point, or the only capture; `-` is standard input
+    ///
+    /// A directory stands for the captures in it, and a quoted pattern such as 'src*.pcap' for the
+    /// files that fit: rotated files, or captures of several interfaces. They are read as one capture.
     pub(crate) src: PathBuf,
 
     /// Capture at the destination point; `-` is standard input

@@ -2,24 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use tcpexp_capture::{Compression, Format, Interface};
 use tcpexp_flow::Packets;
 use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Skipped, Tally};
 
+use crate::capture_set::CaptureSet;
+use crate::described::Described;
 use crate::view::View;
 use crate::walk::Walk;
 use crate::{CaptureOptions, Error, Recording};
-
-/// Joins an error's message with those of its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
-}
 
 /// Summary of one pass over a capture.
 #[derive(Clone, Debug)]
@@ -49,6 +43,8 @@ pub struct CaptureInfo {
     /// Number of flows without results because the whole capture has too many: those with the least
     /// data. 0 in measurements that keep nothing of flows that have ended.
     pub flows_left_out: u32,
+    /// The files of the capture, if it is made of several.
+    pub set: Option<Arc<CaptureSet>>,
 }
 
 impl CaptureInfo {
@@ -83,20 +79,27 @@ impl CaptureInfo {
 
     /// Summary of a finished pass.
     pub(crate) fn of(walk: &Walk<'_>) -> Self {
-        let capture = walk.capture();
+        let Described {
+            format,
+            compression,
+            interfaces,
+            damage,
+            damaged_places,
+        } = walk.described();
         Self {
-            format: capture.format(),
-            compression: capture.compression(),
-            interfaces: capture.interfaces().to_vec(),
+            format,
+            compression,
+            interfaces,
             tally: *walk.tally(),
             span: walk.span(),
             captured_bytes: walk.captured_bytes(),
             wire_bytes: walk.wire_bytes(),
-            damage: capture.damage().map(|damage| chain(damage)),
-            damaged_places: capture.damaged_places(),
+            damage,
+            damaged_places,
             moved_records: walk.moved_records(),
             flows_shed: 0,
             flows_left_out: 0,
+            set: walk.set.cloned(),
         }
     }
 

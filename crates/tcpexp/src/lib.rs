@@ -47,8 +47,10 @@
 mod alignment;
 #[cfg(feature = "tables")]
 mod analyze;
+mod capture_set;
 mod compat;
 mod cwnd;
+mod described;
 mod error;
 mod fates;
 mod flows;
@@ -67,6 +69,7 @@ mod rtt;
 mod score;
 mod selection;
 mod sequence;
+mod set;
 mod single_rtt;
 #[cfg(all(feature = "charts", feature = "runs"))]
 mod tables;
@@ -89,6 +92,7 @@ pub use analyze::{
     Parameters, RUN_DATASET, SweepColumns, analyze_run, analyze_run_into, columns_beside,
     recorded_runs,
 };
+pub use capture_set::{CaptureSet, Gap, SetFile};
 pub use compat::spp_pairs;
 pub use cwnd::{LabelledSenderRow, cwnd};
 pub use error::Error;

@@ -1,11 +1,13 @@
 //! Merging of the captures on one side of a path.
 
-use std::io::{self, BufWriter, Write};
+use std::collections::VecDeque;
+use std::io::{self, BufWriter};
 use std::path::PathBuf;
 
 use tcpexp_capture::{Capture, NoTime, PcapngWriter, Record};
 use tcpexp_units::Timestamp;
 
+use crate::described::Described;
 use crate::{Error, Recording};
 
 impl Recording {
@@ -15,23 +17,94 @@ impl Recording {
     /// corrected. Records without a time are left out. The merged capture is an unnamed temporary
     /// file.
     pub fn merged(parts: &[Self]) -> Result<Self, Error> {
+        Self::merged_from(parts, &vec![Timestamp::MIN; parts.len()])
+    }
+
+    /// Merges captures, each of which is opened when the merged capture reaches its start.
+    pub(crate) fn merged_from(parts: &[Self], starts: &[Timestamp]) -> Result<Self, Error> {
         let names: Vec<_> = parts
             .iter()
             .map(|part| part.name().display().to_string())
             .collect();
         let name = PathBuf::from(names.join(" + "));
-        let mut heads = Vec::new();
-        for part in parts {
-            heads.push(Head::of(part.capture()?));
-        }
-        let mut merge = || -> io::Result<std::fs::File> {
-            let mut out = BufWriter::with_capacity(1 << 18, tempfile::tempfile()?);
-            write(&mut heads, &mut out)?;
-            out.into_inner().map_err(io::IntoInnerError::into_error)
+        let not_written = |source| Error::Spool {
+            name: name.clone(),
+            source,
         };
-        match merge() {
-            Ok(file) => Ok(Self::of_spool(name, file)),
-            Err(source) => Err(Error::Spool { name, source }),
+        let file = tempfile::tempfile().map_err(not_written)?;
+        let out = BufWriter::with_capacity(1 << 18, file);
+        let mut out = PcapngWriter::new(out).map_err(not_written)?;
+        let mut merge = Merge {
+            unopened: parts.iter().zip(starts.iter().copied()).collect(),
+            heads: Vec::new(),
+            described: None,
+        };
+        while let Some(place) = merge.next()? {
+            // `next` returns the place of a head with a record.
+            let Some(record) = merge.heads[place].next.take() else {
+                continue;
+            };
+            let written = out.packet(
+                record.at,
+                record.link_type,
+                record.wire_bytes,
+                &record.captured,
+            );
+            written.map_err(not_written)?;
+            merge.heads[place].step(record.captured);
+        }
+        let file = out
+            .into_inner()
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error);
+        let file = file.map_err(not_written)?;
+        Ok(Self::of_copies(name, file, merge.described))
+    }
+}
+
+/// Captures that are being merged.
+struct Merge<'a> {
+    /// Captures not yet opened and the times of their first records, in order of these times.
+    unopened: VecDeque<(&'a Recording, Timestamp)>,
+    heads: Vec<Head<'a>>,
+    /// Description of the captures that have ended.
+    described: Option<Described>,
+}
+
+impl Merge<'_> {
+    /// Place of the head with the earliest record; `None` after the last record of all captures.
+    ///
+    /// Of equal times, the first capture wins.
+    fn next(&mut self) -> Result<Option<usize>, Error> {
+        self.close();
+        loop {
+            // A linear search is enough, as few captures are open at the same time.
+            let heads = self.heads.iter().enumerate();
+            let earliest = heads
+                .filter_map(|(place, head)| Some((head.next.as_ref()?.order, place)))
+                .min();
+            match (earliest, self.unopened.front()) {
+                (Some((at, place)), Some(&(_, start))) if at < start => return Ok(Some(place)),
+                (Some((_, place)), None) => return Ok(Some(place)),
+                (None, None) => return Ok(None),
+                (_, Some(&(part, _))) => {
+                    self.heads.push(Head::of(part.capture()?));
+                    self.unopened.pop_front();
+                    self.close();
+                }
+            }
+        }
+    }
+
+    /// Closes the captures that have ended.
+    fn close(&mut self) {
+        let ended = self.heads.extract_if(.., |head| head.next.is_none());
+        for head in ended {
+            let described = Described::of(&head.capture);
+            match &mut self.described {
+                Some(all) => all.add(described),
+                None => self.described = Some(described),
+            }
         }
     }
 }
@@ -93,32 +166,6 @@ impl<'a> Head<'a> {
             });
             return;
         }
-    }
-}
-
-/// Writes the records of all captures in time order.
-fn write(heads: &mut [Head<'_>], out: impl Write) -> io::Result<()> {
-    let mut writer = PcapngWriter::new(out)?;
-    loop {
-        // A linear search is enough, as one side has few captures. Of equal times, the first
-        // capture wins.
-        let earliest = heads
-            .iter_mut()
-            .filter(|head| head.next.is_some())
-            .min_by_key(|head| head.next.as_ref().map(|next| next.order));
-        let Some((head, record)) = earliest.and_then(|head| {
-            let record = head.next.take()?;
-            Some((head, record))
-        }) else {
-            return Ok(());
-        };
-        writer.packet(
-            record.at,
-            record.link_type,
-            record.wire_bytes,
-            &record.captured,
-        )?;
-        head.step(record.captured);
     }
 }
 

@@ -7,52 +7,21 @@
 
 use std::collections::VecDeque;
 
-use tcpexp_capture::{Capture, Record};
+use tcpexp_capture::Record;
 use tcpexp_units::Timestamp;
 
 /// Number of records in the sorting window. A record up to half as many places late reaches its
 /// place in time order. One poll of a receive queue takes up to 64 packets (`NAPI_POLL_WEIGHT` in
 /// the kernel's `netdevice.h`), so two queues written in turn are at most 64 places out of order.
-const WINDOW: usize = 128;
+pub(crate) const WINDOW: usize = 128;
 /// Number of consecutive records, all earlier than a record before them, that show a backward clock
 /// step. Sorting across the step would mix the records before it with those after it.
 const SET_BACK: usize = WINDOW / 2;
+/// Number of records at the end of a file and at the start of the next one that may be out of order
+/// with each other if the two are parts of one capture. More of them would look like a clock step.
+pub(crate) const MIXED: usize = SET_BACK - 1;
 /// Number of records probed for order before the first pass.
-const PROBED: usize = 1_024;
-
-/// True if one of the first `PROBED` records of `capture` is earlier than a record before it.
-pub(crate) fn begins_out_of_order(mut capture: Capture<'_>) -> bool {
-    let mut latest = Timestamp::MIN;
-    for _ in 0..PROBED {
-        let Some(record) = capture.next_record() else {
-            break;
-        };
-        if let Ok(at) = record.at {
-            if at < latest {
-                return true;
-            }
-            latest = at;
-        }
-    }
-    false
-}
-
-/// Time of the earliest of the first records of `capture`, as many as the window sorts; `None` if no
-/// record has a time.
-pub(crate) fn earliest(capture: &mut Capture<'_>) -> Option<Timestamp> {
-    let mut earliest: Option<Timestamp> = None;
-    let mut left = WINDOW;
-    while left > 0 {
-        let Some(record) = capture.next_record() else {
-            break;
-        };
-        if let Ok(at) = record.at {
-            earliest = Some(earliest.map_or(at, |earliest| earliest.min(at)));
-            left -= 1;
-        }
-    }
-    earliest
-}
+pub(crate) const PROBED: usize = 1_024;
 
 /// A record with its bytes, held while later records are read.
 #[derive(Debug)]

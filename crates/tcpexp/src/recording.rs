@@ -13,7 +13,9 @@ use tcpexp_units::Timestamp;
 use tcpexp_wire::Tunnels;
 
 use crate::Error;
-use crate::order::{Window, begins_out_of_order, earliest};
+use crate::capture_set::CaptureSet;
+use crate::described::Described;
+use crate::order::{PROBED, WINDOW, Window};
 use crate::walk::Walk;
 
 /// A capture file, or a copy of standard input or a pipe.
@@ -28,6 +30,8 @@ pub struct Recording {
     /// True once the probe or a pass has found records out of order.
     out_of_order: OnceLock<AtomicBool>,
     max_flows: NonZeroUsize,
+    /// Description of the files of which this is a merged copy.
+    copied: Option<Described>,
 }
 
 #[derive(Debug)]
@@ -37,11 +41,15 @@ enum Source {
     /// Reopened for each pass.
     Path,
     Spooled(File),
+    /// A part of a set: mapped anew for each pass, so that only the part being read is mapped.
+    MappedEachPass,
+    /// Parts that are read one after the other.
+    Parts(Vec<Recording>, Arc<CaptureSet>),
 }
 
 impl Recording {
-    /// Opens the capture file at `path`; `-` is standard input.
-    pub fn open(path: &Path) -> Result<Self, Error> {
+    /// Opens one capture file; `-` is standard input.
+    pub(crate) fn open_file(path: &Path) -> Result<Self, Error> {
         if path.as_os_str() == "-" {
             return Self::spool("standard input".into(), io::stdin().lock());
         }
@@ -50,9 +58,6 @@ impl Recording {
             source,
         };
         let metadata = std::fs::metadata(path).map_err(named)?;
-        if metadata.is_dir() {
-            return Err(named(io::ErrorKind::IsADirectory.into()));
-        }
         if !metadata.is_file() {
             // A pipe allows only one pass.
             return Self::spool(path.to_owned(), File::open(path).map_err(named)?);
@@ -72,6 +77,7 @@ impl Recording {
             progress: Arc::default(),
             out_of_order: OnceLock::new(),
             max_flows: MAX_FLOWS,
+            copied: None,
         }
     }
 
@@ -79,9 +85,14 @@ impl Recording {
     /// truncates the file during a pass.
     #[must_use]
     pub fn streamed(mut self) -> Self {
-        if let Source::Mapped(_) = self.source {
-            self.source = Source::Path;
-        }
+        self.source = match self.source {
+            Source::Mapped(_) | Source::MappedEachPass => Source::Path,
+            Source::Parts(parts, set) => {
+                let parts = parts.into_iter().map(Self::streamed).collect();
+                Source::Parts(parts, set)
+            }
+            source @ (Source::Path | Source::Spooled(_)) => source,
+        };
         self
     }
 
@@ -107,9 +118,37 @@ impl Recording {
         }
     }
 
-    /// A recording of an unnamed temporary file.
-    pub(crate) fn of_spool(name: PathBuf, file: File) -> Self {
-        Self::new(name, Source::Spooled(file))
+    /// A merged copy of captures, in an unnamed temporary file.
+    pub(crate) fn of_copies(name: PathBuf, file: File, copied: Option<Described>) -> Self {
+        Self {
+            copied,
+            ..Self::new(name, Source::Spooled(file))
+        }
+    }
+
+    /// A file that is opened anew for each pass.
+    pub(crate) fn reopened(path: PathBuf) -> Self {
+        Self::new(path, Source::MappedEachPass)
+    }
+
+    /// A capture of several parts in order of time.
+    pub(crate) fn of_parts(name: PathBuf, parts: Vec<Self>, set: CaptureSet) -> Self {
+        Self::new(name, Source::Parts(parts, Arc::new(set)))
+    }
+
+    /// The files of the capture, if it is made of several.
+    pub fn set(&self) -> Option<&CaptureSet> {
+        match &self.source {
+            Source::Parts(_, set) => Some(set),
+            _ => None,
+        }
+    }
+
+    fn parts(&self) -> &[Self] {
+        match &self.source {
+            Source::Parts(parts, _) => parts,
+            _ => std::slice::from_ref(self),
+        }
     }
 
     /// Name in messages.
@@ -121,8 +160,9 @@ impl Recording {
     pub fn file_bytes(&self) -> u64 {
         let metadata = match &self.source {
             Source::Mapped(file) => return file.len() as u64,
-            Source::Path => std::fs::metadata(&self.name),
+            Source::Path | Source::MappedEachPass => std::fs::metadata(&self.name),
             Source::Spooled(file) => file.metadata(),
+            Source::Parts(parts, _) => return parts.iter().map(Self::file_bytes).sum(),
         };
         // The length serves progress bars only; if the file vanished, the next pass reports the
         // error.
@@ -135,7 +175,9 @@ impl Recording {
     #[cfg(feature = "tables")]
     pub(crate) fn file(&self) -> io::Result<File> {
         match &self.source {
-            Source::Mapped(_) | Source::Path => File::open(&self.name),
+            Source::Mapped(_) | Source::Path | Source::MappedEachPass | Source::Parts(..) => {
+                File::open(&self.name)
+            }
             Source::Spooled(file) => {
                 let mut file = file.try_clone()?;
                 io::Seek::rewind(&mut file)?;
@@ -157,19 +199,34 @@ impl Recording {
 
     /// Passes each record to `each`, in file order.
     pub(crate) fn each_record(&self, mut each: impl FnMut(&Record<'_>)) -> Result<(), Error> {
-        let mut capture = self.capture()?;
-        while let Some(record) = capture.next_record() {
-            each(&record);
+        for part in self.parts() {
+            let mut capture = part.capture()?;
+            while let Some(record) = capture.next_record() {
+                each(&record);
+            }
+            self.progress
+                .fetch_add(capture.position(), Ordering::Relaxed);
         }
-        self.progress
-            .fetch_add(capture.position(), Ordering::Relaxed);
         Ok(())
     }
 
     /// Starts a pass from the first record.
     pub fn walk(&self, tunnels: Tunnels) -> Result<Walk<'_>, Error> {
         let out_of_order = self.out_of_order()?;
-        let mut walk = Walk::new(self.capture()?, tunnels, self.progress());
+        let mut parts = self.parts().iter();
+        let first = parts.next().map_or(self, |part| part);
+        let mut walk = Walk::new(first.capture()?, tunnels, self.progress());
+        walk.copied = first.copied.as_ref();
+        if let Source::Parts(_, set) = &self.source {
+            walk.set = Some(set);
+            walk.next_part = Some(Box::new(move || {
+                let part = parts.next()?;
+                Some(
+                    part.capture()
+                        .map(|capture| (capture, part.copied.as_ref())),
+                )
+            }));
+        }
         walk.out_of_order = Some(out_of_order);
         walk.max_flows = self.max_flows;
         // A later pass sorts from its first record, because a late record looks like a
@@ -195,18 +252,38 @@ impl Recording {
 
     /// Time of the first record. Of records out of order in the file, the earliest counts.
     pub(crate) fn start(&self) -> Result<Timestamp, Error> {
-        let mut capture = self.capture()?;
-        earliest(&mut capture).ok_or_else(|| self.timeless())
+        let times = self.first_times(WINDOW)?;
+        times.into_iter().min().ok_or_else(|| self.timeless())
     }
 
     /// Time of the last record. Reads the capture to its end.
     pub(crate) fn end(&self) -> Result<Timestamp, Error> {
         let mut latest = None;
-        let mut capture = self.capture()?;
-        while let Some(record) = capture.next_record() {
-            latest = latest.max(record.at.ok());
+        for part in self.parts() {
+            let mut capture = part.capture()?;
+            while let Some(record) = capture.next_record() {
+                latest = latest.max(record.at.ok());
+            }
         }
         latest.ok_or_else(|| self.timeless())
+    }
+
+    /// Times of the first records that have one, at most `count`.
+    fn first_times(&self, count: usize) -> Result<Vec<Timestamp>, Error> {
+        let mut times = Vec::new();
+        for part in self.parts() {
+            if times.len() == count {
+                break;
+            }
+            let mut capture = part.capture()?;
+            while times.len() < count {
+                let Some(record) = capture.next_record() else {
+                    break;
+                };
+                times.extend(record.at);
+            }
+        }
+        Ok(times)
     }
 
     fn timeless(&self) -> Error {
@@ -222,14 +299,16 @@ impl Recording {
             return Ok(known);
         }
         // `get_or_init` cannot return an error, so the probe runs before it.
-        let found = begins_out_of_order(self.capture()?);
+        let found = !self.first_times(PROBED)?.is_sorted();
         Ok(self.out_of_order.get_or_init(|| AtomicBool::new(found)))
     }
 
     pub(crate) fn capture(&self) -> Result<Capture<'_>, Error> {
         let opened = match &self.source {
             Source::Mapped(file) => return Capture::from_bytes(file).map_err(|s| self.unread(s)),
-            Source::Path => File::open(&self.name),
+            Source::Path | Source::MappedEachPass => File::open(&self.name),
+            // A set is opened part by part.
+            Source::Parts(..) => Err(io::ErrorKind::IsADirectory.into()),
             Source::Spooled(file) => file.try_clone().and_then(|mut file| {
                 io::Seek::rewind(&mut file)?;
                 Ok(file)
@@ -242,8 +321,8 @@ impl Recording {
         // A spooled file has no other writer, so it may be mapped. `streamed` requires
         // `from_reader`, which does not map.
         let capture = match self.source {
-            Source::Spooled(_) => Capture::from_file(file),
-            Source::Path | Source::Mapped(_) => Capture::from_reader(file),
+            Source::Spooled(_) | Source::MappedEachPass => Capture::from_file(file),
+            Source::Path | Source::Mapped(_) | Source::Parts(..) => Capture::from_reader(file),
         };
         capture.map_err(|source| self.unread(source))
     }

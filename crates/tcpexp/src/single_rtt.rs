@@ -50,7 +50,7 @@ pub fn live_rtt<E: From<Error>>(
         }
         .into());
     }
-    let mut walk = Walk::live(name, input, options.reading.tunnels)?;
+    let mut walk = Walk::of_live(name, input, options.reading.tunnels)?;
     walk.max_flows = max_flows;
     walk.selected = selection.filter.as_deref().map(|filter| Selected {
         filter: Some(filter),

@@ -12,6 +12,8 @@ use tcpexp_units::Timestamp;
 use tcpexp_wire::{LinkType, Skipped, Tally, Tunnels, decode};
 
 use crate::Error;
+use crate::capture_set::CaptureSet;
+use crate::described::Described;
 use crate::order::Window;
 use crate::selection::Selected;
 
@@ -41,7 +43,22 @@ pub struct Walk<'a> {
     pub(crate) max_flows: NonZeroUsize,
     /// The records to use; `None` for all.
     pub(crate) selected: Option<Selected<'a>>,
+    /// Opens the next part of a set; `None` after the last.
+    pub(crate) next_part: Option<NextPart<'a>>,
+    /// The parts of the set before the current one.
+    read: Option<Described>,
+    /// Errors of parts that could not be opened again.
+    failed: Vec<Error>,
+    /// Description of the files of which the current part is a merged copy.
+    pub(crate) copied: Option<&'a Described>,
+    pub(crate) set: Option<&'a Arc<CaptureSet>>,
 }
+
+/// Opens the parts of a set one after the other.
+type NextPart<'a> = Box<dyn FnMut() -> Option<Result<Part<'a>, Error>> + Send + 'a>;
+
+/// A part of a set, and the description of the files of which it is a merged copy.
+type Part<'a> = (Capture<'a>, Option<&'a Described>);
 
 impl Walk<'static> {
     /// Starts a pass over a live capture that arrives from `input`. `name` names the input in
@@ -50,6 +67,16 @@ impl Walk<'static> {
     /// A packet is shown as soon as its last byte has been read. Nothing is kept, so no second pass
     /// is possible.
     pub fn live(
+        name: &Path,
+        input: impl Read + Send + 'static,
+        tunnels: Tunnels,
+    ) -> Result<Self, Error> {
+        Walk::of_live(name, input, tunnels)
+    }
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn of_live(
         name: &Path,
         input: impl Read + Send + 'static,
         tunnels: Tunnels,
@@ -64,9 +91,7 @@ impl Walk<'static> {
             Arc::default(),
         ))
     }
-}
 
-impl<'a> Walk<'a> {
     pub(crate) fn new(capture: Capture<'a>, tunnels: Tunnels, progress: Arc<AtomicU64>) -> Self {
         Self {
             capture,
@@ -85,6 +110,11 @@ impl<'a> Walk<'a> {
             moved_records: 0,
             max_flows: MAX_FLOWS,
             selected: None,
+            next_part: None,
+            read: None,
+            failed: Vec::new(),
+            copied: None,
+            set: None,
         }
     }
 }
@@ -95,12 +125,36 @@ impl Walk<'_> {
         &self.tally
     }
 
-    /// The first damage in the file, if any.
+    /// Format, interfaces and damage of all files read so far.
+    pub(crate) fn described(&self) -> Described {
+        let mut all = self.described_parts();
+        for error in &self.failed {
+            all.add_failure(error);
+        }
+        all
+    }
+
+    fn described_parts(&self) -> Described {
+        let current = match self.copied {
+            Some(copied) => copied.clone(),
+            None => Described::of(&self.capture),
+        };
+        match &self.read {
+            Some(read) => {
+                let mut all = read.clone();
+                all.add(current);
+                all
+            }
+            None => current,
+        }
+    }
+
+    /// The first damage in the file, if any; of a set, in the part read last.
     pub fn damage(&self) -> Option<&Damage> {
         self.capture.damage()
     }
 
-    /// The capture, with its format and interfaces.
+    /// The capture, with its format and interfaces; of a set, the part read last.
     pub fn capture(&self) -> &Capture<'_> {
         &self.capture
     }
@@ -152,7 +206,9 @@ impl Packets for Walk<'_> {
                 }),
             };
             let Some((number, record)) = next else {
-                self.report();
+                if self.begin_next_part() {
+                    continue;
+                }
                 break;
             };
             if let Some(selected) = &self.selected
@@ -224,28 +280,52 @@ impl Walk<'_> {
         }
     }
 
+    /// Continues with the next part of a set. Returns false if there is none.
+    #[cold]
+    fn begin_next_part(&mut self) -> bool {
+        self.report();
+        let Some(next) = self.next_part.as_mut().and_then(|next| next()) else {
+            self.next_part = None;
+            return false;
+        };
+        match next {
+            Ok((capture, copied)) => {
+                self.read = Some(self.described_parts());
+                self.capture = capture;
+                self.copied = copied;
+                self.reported = 0;
+            }
+            // The parts after it are still of use.
+            Err(error) => self.failed.push(error),
+        }
+        true
+    }
+
     /// Fills the sorting window and takes the earliest record out of it.
     #[cold]
     fn sort_next(&mut self) {
-        let Some(window) = &mut self.window else {
-            return;
-        };
-        while !window.is_full() {
+        while self.window.as_ref().is_some_and(|window| !window.is_full()) {
             let Some(record) = self.capture.next_record() else {
+                if self.begin_next_part() {
+                    continue;
+                }
                 break;
             };
             let number = self.records;
             self.records += 1;
             self.captured_bytes += record.captured.len() as u64;
             self.wire_bytes += u64::from(record.wire_bytes);
-            match record.at {
-                Ok(at) => window.push(number, at, &record),
+            match (record.at, &mut self.window) {
+                (Ok(at), Some(window)) => window.push(number, at, &record),
+                (Ok(_), None) => {}
                 // A record without a time has no place in the order, so it is counted and not
                 // sorted.
-                Err(why) => self.tally.observe(&Err::<(), _>(skipped(why))),
+                (Err(why), _) => self.tally.observe(&Err::<(), _>(skipped(why))),
             }
         }
-        self.moved_records += u64::from(window.pop());
+        if let Some(window) = &mut self.window {
+            self.moved_records += u64::from(window.pop());
+        }
     }
 }
 

@@ -58,9 +58,16 @@ pub struct Checked {
 pub struct CaptureInput {
     /// `src` or `dst`.
     pub point: String,
-    /// The file.
+    /// The file. Of a capture in several files, `bytes` is their sum, and `sha256` is the sum of
+    /// their checksums in hexadecimal, one per line.
     #[serde(flatten)]
     pub file: Checked,
+    /// The files of a capture in several files, in the order in which they were read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Checked>,
+    /// Missing times between these files, and files that were merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// File format.
     pub format: String,
     /// Number of records: the sum of `used` and all counts in `skipped`.
@@ -239,7 +246,13 @@ impl Manifest {
 }
 
 impl CaptureInput {
-    pub(super) fn new(point: &str, file: Checked, info: &CaptureInfo, too_late: u64) -> Self {
+    pub(super) fn new(
+        point: &str,
+        (file, files): (Checked, Vec<Checked>),
+        info: &CaptureInfo,
+        too_late: u64,
+    ) -> Self {
+        let remarks = info.set.iter().flat_map(|set| set.remarks());
         let skipped = info.tally.skipped();
         // Without a counter, as in pcap, the number of drops is unknown and not 0.
         let dropped = info
@@ -253,6 +266,8 @@ impl CaptureInput {
         Self {
             point: point.to_owned(),
             file,
+            files,
+            remarks: remarks.collect(),
             format: info.format.to_string(),
             records: info.tally.records(),
             used: info.tally.used(),

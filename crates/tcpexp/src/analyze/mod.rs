@@ -204,7 +204,7 @@ impl Run<'_> {
         self.views.map(|view| view.map(|view| view.recording()))
     }
 
-    fn check(&self) -> Result<[Option<Checked>; 2], Error> {
+    fn check(&self) -> Result<[Option<CheckedFiles>; 2], Error> {
         let [src, dst] = self.captures();
         let check = |recording: Option<&Recording>| recording.map(checked).transpose();
         Ok([check(src)?, check(dst)?])
@@ -338,8 +338,35 @@ impl Run<'_> {
     }
 }
 
-/// Computes the checksum of a capture file.
-fn checked(recording: &Recording) -> Result<Checked, Error> {
+/// The checksum of a capture, and those of its files if it is made of several.
+type CheckedFiles = (Checked, Vec<Checked>);
+
+/// Computes the checksums of the files of a capture.
+fn checked(recording: &Recording) -> Result<CheckedFiles, Error> {
+    let mut files = Vec::new();
+    for file in recording.set().iter().flat_map(|set| &set.files) {
+        let opened = std::fs::File::open(&file.path).and_then(checksum::of);
+        let (bytes, sha256) = opened.map_err(|source| Error::Open {
+            path: file.path.clone(),
+            source,
+        })?;
+        files.push(Checked {
+            path: file.path.display().to_string(),
+            bytes,
+            sha256,
+        });
+    }
+    if !files.is_empty() {
+        let sums: Vec<&str> = files.iter().map(|file| file.sha256.as_str()).collect();
+        let sums = sums.join("\n") + "\n";
+        let (_, sha256) = checksum::of(sums.as_bytes()).unwrap_or_default();
+        let all = Checked {
+            path: recording.name().display().to_string(),
+            bytes: files.iter().map(|file| file.bytes).sum(),
+            sha256,
+        };
+        return Ok((all, files));
+    }
     let (bytes, sha256) =
         recording
             .file()
@@ -348,11 +375,12 @@ fn checked(recording: &Recording) -> Result<Checked, Error> {
                 path: recording.name().to_owned(),
                 source,
             })?;
-    Ok(Checked {
+    let file = Checked {
         path: recording.name().display().to_string(),
         bytes,
         sha256,
-    })
+    };
+    Ok((file, Vec::new()))
 }
 
 fn comparison(between: &Between, by: &Identification) -> Comparison {

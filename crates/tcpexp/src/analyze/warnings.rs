@@ -72,6 +72,8 @@ fn of_capture(capture: &CaptureInput) -> Vec<String> {
     if let Some(damage) = &capture.damage {
         warnings.push(format!("{path}: {damage}; the rest was used"));
     }
+    let remarks = capture.remarks.iter();
+    warnings.extend(remarks.map(|remark| format!("{path}: {remark}")));
     if let Some(dropped) = capture.dropped_packets.filter(|dropped| *dropped > 0) {
         warnings.push(format!(
             "{path}: the capture itself dropped {dropped} packets: what it does not show need not be lost"

@@ -1,0 +1,182 @@
+//! The files that a path names: a directory, or a pattern in the name of a file.
+
+use std::cmp::Ordering;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// Files that one path names.
+#[derive(Debug)]
+pub(crate) struct FoundFiles {
+    /// The files in natural order of their names: `a2` before `a10`.
+    pub(crate) paths: Vec<PathBuf>,
+    /// True if the path is a directory, which may also hold other files.
+    pub(crate) is_directory: bool,
+}
+
+/// Returns the files that `path` names; `None` if it is a single file.
+pub(crate) fn find(path: &Path) -> Result<Option<FoundFiles>, Error> {
+    let named = |source| Error::Open {
+        path: path.to_owned(),
+        source,
+    };
+    if path.is_dir() {
+        let paths = matching(path, |_| true).map_err(named)?;
+        return Ok(Some(FoundFiles {
+            paths,
+            is_directory: true,
+        }));
+    }
+    let Some(name) = path.file_name().and_then(OsStr::to_str) else {
+        return Ok(None);
+    };
+    // A file whose name has such characters is a file.
+    if !name.contains(['*', '?', '[']) || path.exists() {
+        return Ok(None);
+    }
+    let folder = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let paths = matching(folder, |file| fits(name, file)).map_err(named)?;
+    if paths.is_empty() {
+        return Err(named(io::ErrorKind::NotFound.into()));
+    }
+    Ok(Some(FoundFiles {
+        paths,
+        is_directory: false,
+    }))
+}
+
+/// The files of a folder whose names fit, without hidden ones.
+fn matching(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().map(OsStr::to_string_lossy);
+        let is_wanted = name.is_some_and(|name| !name.starts_with('.') && fits(&name));
+        if is_wanted && path.is_file() {
+            found.push(path);
+        }
+    }
+    found.sort_by(|a, b| natural(a.as_os_str(), b.as_os_str()));
+    Ok(found)
+}
+
+/// Compares names so that numbers in them are in order: `a2` before `a10`.
+fn natural(a: &OsStr, b: &OsStr) -> Ordering {
+    let (a, b) = (a.to_string_lossy(), b.to_string_lossy());
+    let key = |name: &str| -> Vec<(String, u128)> {
+        let parts = super::gaps::numbers(name);
+        // A name without a number comes first.
+        let value = |digits: &str| match digits {
+            "" => 0,
+            digits => digits.parse().unwrap_or(u128::MAX),
+        };
+        parts
+            .into_iter()
+            .map(|(text, digits)| (text.to_owned(), value(digits)))
+            .collect()
+    };
+    key(&a).cmp(&key(&b)).then_with(|| a.cmp(&b))
+}
+
+/// True if `name` fits a pattern of a shell: `*`, `?` and `[a-z]`.
+fn fits(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut place) = (0, 0);
+    // Where to continue if the text after the last `*` does not fit.
+    let mut retry = None;
+    loop {
+        if pattern.get(at) == Some(&'*') {
+            at += 1;
+            retry = Some((at, place));
+        } else if place == name.len() && at == pattern.len() {
+            return true;
+        } else if let (Some(next), Some(&c)) = (pattern.get(at), name.get(place))
+            && let Some(width) = one(&pattern[at..], *next, c)
+        {
+            at += width;
+            place += 1;
+        } else if let Some((after, from)) = retry
+            && from < name.len()
+        {
+            retry = Some((after, from + 1));
+            (at, place) = (after, from + 1);
+        } else {
+            return false;
+        }
+    }
+}
+
+/// Length of the part of the pattern that stands for the character `c`; `None` if it does not.
+fn one(pattern: &[char], next: char, c: char) -> Option<usize> {
+    match next {
+        '?' => Some(1),
+        '[' => {
+            let end = pattern.iter().skip(2).position(|&c| c == ']')? + 2;
+            let set = &pattern[1..end];
+            let (is_negated, set) = match set {
+                ['!' | '^', rest @ ..] => (true, rest),
+                set => (false, set),
+            };
+            let is_range = |at: usize| set.get(at + 1) == Some(&'-') && at + 2 < set.len();
+            let mut at = 0;
+            let mut is_in = false;
+            while at < set.len() {
+                if is_range(at) {
+                    is_in |= (set[at]..=set[at + 2]).contains(&c);
+                    at += 3;
+                } else {
+                    is_in |= set[at] == c;
+                    at += 1;
+                }
+            }
+            (is_in != is_negated).then_some(end + 1)
+        }
+        other => (other == c).then_some(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_those_of_a_shell() {
+        for (pattern, name) in [
+            ("*", "a"),
+            ("*.pcap*", "a.pcap12"),
+            ("a?c", "abc"),
+            ("*a*b*", "xxaxxaxb"),
+            ("cap[0-9]", "cap7"),
+            ("cap[!0-9]", "capx"),
+            ("[]x]", "]"),
+            ("a[b-]", "a-"),
+        ] {
+            assert!(fits(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [
+            ("a", "ab"),
+            ("*.pcap", "a.pcapng"),
+            ("a?c", "ac"),
+            ("cap[0-9]", "cap"),
+            ("cap[0-9]", "capx"),
+            ("[", "a"),
+            ("", "a"),
+        ] {
+            assert!(!fits(pattern, name), "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn numbers_in_names_are_in_order() {
+        let mut names = ["a10", "a2", "b1", "a", "a2b", "a02"].map(OsStr::new);
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(
+            names,
+            ["a", "a02", "a2", "a2b", "a10", "b1"].map(OsStr::new)
+        );
+    }
+}

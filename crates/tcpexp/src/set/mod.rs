@@ -1,0 +1,91 @@
+//! Captures of one point in several files: rotated files, a directory, a pattern.
+
+mod files;
+mod gaps;
+mod plan;
+mod scan;
+
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use crate::capture_set::{CaptureSet, SetFile};
+use crate::{Error, Recording};
+use files::{FoundFiles, find};
+use scan::Scan;
+
+impl Recording {
+    /// Opens the capture at `path`; `-` is standard input.
+    ///
+    /// A directory stands for all captures in it, and a name with `*`, `?` or `[a-z]` for all files
+    /// that fit: the parts of one capture, such as rotated files, or captures of several interfaces
+    /// of one host. They are read in the order of their times, and files whose times overlap are
+    /// merged. [`set`](Self::set) describes them.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        match find(path)? {
+            Some(found) => open_all(path, found),
+            None => Self::open_file(path),
+        }
+    }
+}
+
+/// Opens the files of a set.
+fn open_all(name: &Path, found: FoundFiles) -> Result<Recording, Error> {
+    let count = found.paths.len();
+    let scanned = scan_all(found)?;
+    if scanned.is_empty() {
+        return Err(Error::Nothing {
+            path: name.to_owned(),
+            why: format!("none of {count} files is a capture with records"),
+        });
+    }
+    let groups = plan::groups(scanned.iter().map(|(_, scan)| scan));
+    let mut set = CaptureSet {
+        files: Vec::new(),
+        gaps: gaps::find(&scanned),
+        ignored: count - scanned.len(),
+    };
+    let mut parts = Vec::new();
+    let mut scanned = scanned.into_iter();
+    for group in groups {
+        let mut starts = Vec::new();
+        let mut recordings = Vec::new();
+        for (recording, scan) in scanned.by_ref().take(group) {
+            starts.push(scan.start());
+            set.files.push(SetFile {
+                path: recording.name().to_owned(),
+                records: scan.records,
+                span: scan.span,
+                overlaps: group > 1,
+            });
+            recordings.push(recording);
+        }
+        if group > 1 {
+            recordings = vec![Recording::merged_from(&recordings, &starts)?];
+        }
+        parts.append(&mut recordings);
+    }
+    Ok(Recording::of_parts(name.to_owned(), parts, set))
+}
+
+/// Reads all files once. Returns those with records, in the order of their first times.
+fn scan_all(found: FoundFiles) -> Result<Vec<(Recording, Scan)>, Error> {
+    let scan = |path: PathBuf| {
+        let recording = Recording::reopened(path);
+        match Scan::of(&recording) {
+            Ok(scan) => Ok(scan.map(|scan| (recording, scan))),
+            // A directory may hold other files; a pattern names captures.
+            Err(Error::Capture { source, .. })
+                if found.is_directory && scan::is_no_capture(&source) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    };
+    let scanned: Result<Vec<_>, Error> = found.paths.into_par_iter().map(scan).collect();
+    let mut scanned: Vec<(Recording, Scan)> = scanned?.into_iter().flatten().collect();
+    // The sort is stable: files with equal times keep the order of their names.
+    scanned.sort_by_key(|(_, scan)| scan.start());
+    Ok(scanned)
+}

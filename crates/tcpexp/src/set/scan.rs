@@ -1,0 +1,72 @@
+//! Times of one file of a set.
+
+use std::collections::VecDeque;
+
+use tcpexp_capture::Error as CaptureError;
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use crate::order::MIXED;
+use crate::{Error, Recording};
+
+/// Times of the records of a file.
+#[derive(Clone, Debug)]
+pub(super) struct Scan {
+    pub(super) records: u64,
+    /// Earliest and latest time; `None` if no record has a time.
+    pub(super) span: Option<(Timestamp, Timestamp)>,
+    /// Latest time of all but the last `MIXED` records.
+    pub(super) latest_inside: Timestamp,
+    /// Earliest time of all but the first `MIXED` records.
+    pub(super) earliest_inside: Timestamp,
+    /// The longest time between two neighbouring records.
+    pub(super) longest_pause: TimeDelta,
+}
+
+/// True for a file that is not a capture, as other files of a directory.
+pub(super) fn is_no_capture(error: &CaptureError) -> bool {
+    match error {
+        CaptureError::Empty | CaptureError::NotCapture { .. } => true,
+        CaptureError::Inside { source, .. } => is_no_capture(source),
+        _ => false,
+    }
+}
+
+impl Scan {
+    /// Time of the first record. A file without times comes last.
+    pub(super) fn start(&self) -> Timestamp {
+        self.span.map_or(Timestamp::MAX, |(first, _)| first)
+    }
+
+    /// Reads the file; `None` if it has no records.
+    pub(super) fn of(recording: &Recording) -> Result<Option<Self>, Error> {
+        let mut scan = Self {
+            records: 0,
+            span: None,
+            latest_inside: Timestamp::MIN,
+            earliest_inside: Timestamp::MAX,
+            longest_pause: TimeDelta::ZERO,
+        };
+        let mut last = VecDeque::new();
+        let mut timed = 0;
+        let mut capture = recording.capture()?;
+        while let Some(record) = capture.next_record() {
+            scan.records += 1;
+            let Ok(at) = record.at else { continue };
+            if let Some((_, latest)) = scan.span {
+                scan.longest_pause = scan.longest_pause.max(at - latest);
+            }
+            let (first, latest) = scan.span.unwrap_or((at, at));
+            scan.span = Some((first.min(at), latest.max(at)));
+            if timed >= MIXED {
+                scan.earliest_inside = scan.earliest_inside.min(at);
+            }
+            timed += 1;
+            last.push_back(at);
+            if last.len() > MIXED {
+                let inside = last.pop_front();
+                scan.latest_inside = scan.latest_inside.max(inside.unwrap_or(at));
+            }
+        }
+        Ok((scan.records > 0).then_some(scan))
+    }
+}
