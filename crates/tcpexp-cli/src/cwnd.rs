@@ -15,7 +15,7 @@ use crate::cwnd_chart::CwndChart;
 use crate::failure;
 use crate::progress::Progress;
 use crate::sender_args::{CwndArgs, LogFormat};
-use crate::shared_args::{SelectArgs, wrong_usage};
+use crate::shared_args::{SelectArgs, shown_names, wrong_usage};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 use crate::warnings;
@@ -55,6 +55,13 @@ pub(crate) fn run(args: &CwndArgs) -> anyhow::Result<()> {
     for (info, capture) in infos.iter().zip(captures) {
         warnings::of_capture(info, capture.name());
     }
+    if results.table.acks() == 0 && !results.found && !args.select.flow.is_empty() {
+        bail!(
+            "no TCP flow in {} matches {}",
+            args.src.display(),
+            shown_names(&args.select.flow)
+        );
+    }
     if results.table.acks() == 0 {
         bail!(
             "no sender in {}: no selected TCP flow has acknowledged data",
@@ -77,6 +84,8 @@ struct Results<'a> {
     events: Option<SideTable<SenderEventRow>>,
     chart: Option<CwndChart>,
     table: CwndTable,
+    /// True if a selected flow has a row.
+    found: bool,
     /// True if losses on the path are known for at least one sender.
     knows_losses: bool,
     /// Rows to compare with the truth, if a truth is given.
@@ -95,6 +104,7 @@ impl<'a> Results<'a> {
             },
             chart: args.plot.as_ref().map(CwndChart::create).transpose()?,
             table: CwndTable::new(args.select.limit, position),
+            found: false,
             knows_losses: false,
             collected: args.truth.is_some().then(Reconstructed::default),
         })
@@ -104,6 +114,7 @@ impl<'a> Results<'a> {
         if !wants(self.select, &row.flow) {
             return Ok(());
         }
+        self.found = true;
         self.table.add(&row);
         if let Some(chart) = &mut self.chart {
             chart.add(&row);

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::bail;
+use clap::ValueEnum;
 use tcpexp::flows;
 use tcpexp_measure::flows::ConnectionSummary;
-use tcpexp_table::{ConnectionRow, FLOW_TABLE_WIDTH, TopConnections, connection_columns};
+use tcpexp_table::{
+    ConnectionOrder, ConnectionRow, FLOW_TABLE_WIDTH, TopConnections, connection_columns,
+};
 
 use crate::progress::Progress;
-use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs};
+use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, shown_names};
 use crate::sheet::Sheet;
 use crate::{report, shown, warnings};
 
@@ -31,11 +34,46 @@ pub(crate) struct FlowsArgs {
     #[command(flatten)]
     pub(crate) select: SelectArgs,
 
+    /// Sort the table, and show the first flows of this order; rows in files keep the order in which
+    /// flows end
+    #[arg(long, value_name = "KEY", default_value = "payload")]
+    pub(crate) sort: SortKey,
+
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// What the table is sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SortKey {
+    /// Bytes of payload, largest first
+    Payload,
+    /// Packets, most first
+    Packets,
+    /// Time from the first to the last packet, longest first
+    Duration,
+    /// Retransmitted packets, most first
+    Retransmitted,
+    /// The larger median round-trip time of the two directions, longest first
+    Rtt,
+    /// Time of the first packet, earliest first
+    Start,
+}
+
+impl SortKey {
+    const fn order(self) -> ConnectionOrder {
+        match self {
+            Self::Payload => ConnectionOrder::Payload,
+            Self::Packets => ConnectionOrder::Packets,
+            Self::Duration => ConnectionOrder::Duration,
+            Self::Retransmitted => ConnectionOrder::Retransmitted,
+            Self::Rtt => ConnectionOrder::Rtt,
+            Self::Start => ConnectionOrder::Start,
+        }
+    }
 }
 
 pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
@@ -60,7 +98,7 @@ pub(crate) fn run(args: &FlowsArgs) -> anyhow::Result<()> {
         bail!(
             "no flow in {} matches {}",
             names.join(" or "),
-            args.select.flow.join(" or ")
+            shown_names(&args.select.flow)
         );
     }
     sheet.finish(&parts.join("\n"))
@@ -75,7 +113,7 @@ fn one(
 ) -> anyhow::Result<(String, u64)> {
     let recording = args.reading.open(path)?;
     let name: Arc<str> = recording.name().display().to_string().into();
-    let mut table = TopConnections::new(args.select.limit);
+    let mut table = TopConnections::new(args.select.limit).sorted_by(args.sort.order());
     let mut found = 0_u64;
     let progress = Progress::watch(&[&recording], 1, args.output.quiet);
     let info = flows(&recording, &args.reading.capture_options(), |connections| {

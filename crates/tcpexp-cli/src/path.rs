@@ -21,7 +21,7 @@ use crate::output::Output;
 use crate::picture::{Chart, Picture};
 use crate::progress::Progress;
 use crate::report::{self, Seen};
-use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, wrong_usage};
+use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, shown_names, wrong_usage};
 use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 use crate::values::parse_time;
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &PathArgs) -> anyhow::Result<()> {
         let why = if args.select.flow.is_empty() {
             report::why_empty(&(&report).into(), &results.seen)
         } else {
-            format!("no flow matches {}", args.select.flow.join(" or "))
+            format!("no flow matches {}", shown_names(&args.select.flow))
         };
         bail!(
             "no packet measured between {} and {}: {why}",

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use tcpexp::RttReport;
+use tcpexp::{FlowName, RttReport};
 use tcpexp_chart::rtt_figure;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_pair::compat::{Columns, Pair};
@@ -17,13 +17,13 @@ use crate::output::{self, Output, without_wrapping};
 use crate::picture::Chart;
 use crate::report::{self, Seen};
 use crate::rtt_args::RttArgs;
-use crate::shared_args::{Format, is_wanted};
+use crate::shared_args::{Format, is_wanted, shown_names};
 use crate::shown;
 use crate::side_table::SideTable;
 
 /// Destinations of samples: files, chart and table.
 pub(crate) struct Results {
-    wanted: Vec<String>,
+    wanted: Vec<FlowName>,
     /// Flows outside the selection.
     unwanted: BTreeSet<FlowId>,
     out: Out,
@@ -149,7 +149,7 @@ impl Results {
             return None;
         }
         if self.seen.flows == 0 && !self.wanted.is_empty() {
-            return Some(format!("no flow matches {}", self.wanted.join(" or ")));
+            return Some(format!("no flow matches {}", shown_names(&self.wanted)));
         }
         Some(report::why_empty(&report.into(), &self.seen))
     }

@@ -5,23 +5,23 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use tcpexp::{CaptureOptions, Filter, Moment, PacketSelection, Recording};
+use tcpexp::{CaptureOptions, Filter, FlowName, Moment, PacketSelection, Recording};
 use tcpexp_flow::{FlowId, MAX_FLOWS};
 use tcpexp_wire::Tunnels;
 
 /// Selection of flows.
 #[derive(clap::Args)]
 pub(crate) struct SelectArgs {
-    /// Select a flow by its number or by a part of "address:port > address:port"
+    /// Select a flow by its number or port, or by a part of "address:port > address:port"
     ///
-    /// A number selects the flow with this number in the first column of the table. Any other text,
-    /// such as :5201 or 10.0.0.1, selects each flow whose addresses contain it. May be given several
-    /// times.
+    /// 5201 selects the flows with this port, and the flow with this number in the first column of
+    /// the table; :5201 selects by the port only, and #3 by the number only. Any other text, such as
+    /// 10.0.0.1, selects each flow whose addresses contain it. May be given several times.
     #[arg(long, value_name = "FLOW")]
-    pub(crate) flow: Vec<String>,
+    pub(crate) flow: Vec<FlowName>,
 
     /// Show at most this many flows in the table
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, visible_alias = "top", value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
 }
 
@@ -158,17 +158,19 @@ impl SelectArgs {
 
 /// Whether `wanted` names the flow, or is empty.
 pub(crate) fn is_wanted(
-    wanted: &[String],
+    wanted: &[FlowName],
     flow: FlowId,
     initiator: SocketAddr,
     responder: SocketAddr,
 ) -> bool {
-    // A text of digits is the number of a flow; a port is selected with its colon, as in `:5201`.
-    let fits = |text: &String| match text.parse() {
-        Ok(number) => flow == FlowId(number),
-        Err(_) => format!("{initiator} > {responder}").contains(text.as_str()),
-    };
+    let fits = |name: &FlowName| name.fits(flow.0, &format!("{initiator} > {responder}"));
     wanted.is_empty() || wanted.iter().any(fits)
+}
+
+/// The names of wanted flows for a message.
+pub(crate) fn shown_names(wanted: &[FlowName]) -> String {
+    let names: Vec<String> = wanted.iter().map(ToString::to_string).collect();
+    names.join(" or ")
 }
 
 impl OutputArgs {

@@ -16,6 +16,7 @@ use tcpexp_units::Timestamp;
 use crate::picture::Chart;
 use crate::progress::Progress;
 use crate::rtt_args::RttArgs;
+use crate::shared_args::shown_names;
 use crate::sheet::Sheet;
 use crate::warnings;
 
@@ -42,8 +43,8 @@ pub(crate) fn run(args: &RttArgs) -> anyhow::Result<()> {
         let flow = &args.select.flow;
         let why = match (flow.is_empty(), results.chosen) {
             (true, _) => "no TCP segment was acknowledged".to_owned(),
-            (false, 0) => format!("no TCP flow matches {}", flow.join(" or ")),
-            (false, _) => format!("no TCP segment of {} was acknowledged", flow.join(" or ")),
+            (false, 0) => format!("no TCP flow matches {}", shown_names(flow)),
+            (false, _) => format!("no TCP segment of {} was acknowledged", shown_names(flow)),
         };
         bail!("no round-trip time in {}: {why}", args.src.display());
     }

@@ -16,7 +16,7 @@ use crate::picture::Picture;
 use crate::progress::Progress;
 use crate::rate_chart::RateChart;
 use crate::report;
-use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, wrong_usage};
+use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, shown_names, wrong_usage};
 use crate::sheet::Sheet;
 use crate::values::{parse_origin, parse_rate, parse_time};
 use crate::warnings;
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
         bail!(
             "no flow in {} matches {}",
             args.capture.display(),
-            args.select.flow.join(" or ")
+            shown_names(&args.select.flow)
         );
     }
     let remarks = if args.output.quiet {

@@ -58,7 +58,7 @@ mod writer;
 mod testdata;
 
 pub use columns::Columns;
-pub use connection_text::TopConnections;
+pub use connection_text::{ConnectionOrder, TopConnections};
 pub use connections::{ConnectionRow, connection_columns};
 pub use cwnd_text::CwndTable;
 pub use describe::{ColumnDescription, TableDescription, described_tables};

@@ -15,6 +15,8 @@ pub(crate) struct Top<R> {
     most: usize,
     /// Weight and number of a row; of two rows with equal weight the lower number comes first.
     weigh: fn(&R) -> (u64, u32),
+    /// What the rows are sorted by, largest first, if not by their weight.
+    order: Option<fn(&R) -> u64>,
     kept: Vec<R>,
     /// Rank of the last row that can still be shown: `most` rows have this rank or a better one.
     bar: Option<Rank>,
@@ -38,9 +40,18 @@ impl<R> Top<R> {
         Self {
             most,
             weigh,
+            order: None,
             kept: Vec::new(),
             bar: None,
             rest: Rest::default(),
+        }
+    }
+
+    /// Keeps the rows with the largest `order` in place of the heaviest.
+    pub(crate) fn ordered_by(self, order: fn(&R) -> u64) -> Self {
+        Self {
+            order: Some(order),
+            ..self
         }
     }
 
@@ -54,7 +65,7 @@ impl<R> Top<R> {
     ///
     /// Of many rows nearly all are too light; this check saves moving and sorting them.
     pub(crate) fn passes_over(&mut self, row: &R) -> bool {
-        let is_light = self.bar.is_some_and(|bar| rank(self.weigh, row) > bar);
+        let is_light = self.bar.is_some_and(|bar| self.rank(row) > bar);
         if is_light {
             self.rest.add((self.weigh)(row).0);
         }
@@ -77,21 +88,23 @@ impl<R> Top<R> {
     }
 
     fn prune(&mut self) {
-        let weigh = self.weigh;
-        self.kept.sort_by_key(|row| rank(weigh, row));
-        for row in self.kept.drain(self.most.min(self.kept.len())..) {
-            self.rest.add(weigh(&row).0);
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.sort_by_key(|row| self.rank(row));
+        for row in kept.drain(self.most.min(kept.len())..) {
+            self.rest.add((self.weigh)(&row).0);
         }
         // With fewer rows, any further row can still be shown.
-        if self.kept.len() == self.most {
-            self.bar = self.kept.last().map(|row| rank(weigh, row));
+        if kept.len() == self.most {
+            self.bar = kept.last().map(|row| self.rank(row));
         }
+        self.kept = kept;
     }
-}
 
-fn rank<R>(weigh: fn(&R) -> (u64, u32), row: &R) -> Rank {
-    let (weight, number) = weigh(row);
-    (Reverse(weight), number)
+    fn rank(&self, row: &R) -> Rank {
+        let (weight, number) = (self.weigh)(row);
+        let order = self.order.map_or(weight, |order| order(row));
+        (Reverse(order), number)
+    }
 }
 
 impl Rest {

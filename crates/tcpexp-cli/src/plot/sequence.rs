@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::ValueEnum;
+use tcpexp::FlowName;
 use tcpexp_chart::sequence_figure;
 use tcpexp_flow::{Direction, FlowId};
 use tcpexp_measure::sequence::{SequenceMark, SequenceRow};
@@ -12,7 +13,7 @@ use tcpexp_measure::sequence::{SequenceMark, SequenceRow};
 use super::ChartKind;
 use super::figure::FigureArgs;
 use crate::progress::Progress;
-use crate::shared_args::{ReadArgs, is_wanted};
+use crate::shared_args::{ReadArgs, is_wanted, shown_names};
 use crate::warnings;
 
 /// Sequence numbers over time: data, retransmissions, acknowledgments, SACK blocks, receive window
@@ -25,10 +26,10 @@ pub(super) struct SequenceArgs {
     /// Capture file; `-` is standard input
     capture: PathBuf,
 
-    /// Draw only this flow: its number, or a part of "address:port > address:port" [default: the
-    /// flow with the most data]
+    /// Draw only this flow: its number or port, or a part of "address:port > address:port"
+    /// [default: the flow with the most data]
     #[arg(long, value_name = "FLOW", help_heading = "Rows and columns")]
-    flow: Vec<String>,
+    flow: Vec<FlowName>,
 
     /// Direction of the data [default: the direction with more data]
     #[arg(long, value_name = "DIRECTION", help_heading = "Rows and columns")]
@@ -67,8 +68,9 @@ impl ChartKind for SequenceArgs {
         warnings::of_capture(&info, &self.capture);
         let Some(rows) = rows.into_values().max_by_key(|rows| data_bytes(rows)) else {
             bail!(
-                "no TCP data in {} belongs to the selected flows",
-                self.capture.display()
+                "no TCP data in {} matches {}",
+                self.capture.display(),
+                shown_names(&self.flow)
             );
         };
         figure.finish(|style| sequence_figure(&rows, style))

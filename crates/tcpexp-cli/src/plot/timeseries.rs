@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tcpexp::Selection;
+use tcpexp::{FlowName, Selection};
 use tcpexp_chart::{
     Flows, LINE_COLUMN, Levels, PanelKind, TimePanel, column_panel, losses, timeseries_figure,
     window_panel,
@@ -43,9 +43,9 @@ pub(super) struct TimeseriesArgs {
     )]
     panel: Vec<PanelKind>,
 
-    /// Draw only the flow with this number
+    /// Draw only these flows: a number or port, or a part of "address:port > address:port"
     #[arg(long, value_name = "FLOW", help_heading = "Rows and columns")]
-    flow: Option<u32>,
+    flow: Vec<FlowName>,
 
     /// Name lines by the values of these columns instead of addresses, and omit flows that send
     /// almost nothing
@@ -69,7 +69,7 @@ struct Source<'a> {
 
 impl ChartKind for TimeseriesArgs {
     fn draw(&self) -> anyhow::Result<()> {
-        let data = self.data.open()?.flow(self.flow);
+        let data = self.data.open()?.flows(self.flow.clone());
         let kinds = kinds(self, &data);
         let further = u32::try_from(kinds.len().saturating_sub(1)).unwrap_or(0);
         let figure = self

@@ -107,7 +107,7 @@ fn unmeasurable_input_is_refused_by_name() {
     cannot read letter: not a capture: it starts with 44 65 61 72 20 63 6f 6c ("Dear col")
     nothing usable in header.pcap: no records
     cannot open missing: No such file or directory (os error 2)
-    no sender in src.pcap: no selected TCP flow has acknowledged data
+    no TCP flow in src.pcap matches 77
     "#);
     assert_eq!(desk.written(), ["empty", "header.pcap", "letter"]);
     let misuses = [

@@ -29,6 +29,7 @@ mod plot_sweep;
 mod safety;
 mod schema;
 mod score;
+mod selections;
 mod strange_captures;
 mod table;
 mod throughput;

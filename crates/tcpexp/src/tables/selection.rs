@@ -1,10 +1,13 @@
 //! Selection of a table and of its rows.
 
 use tcpexp_metrics::pooling::Pooling;
-use tcpexp_table::{Filter, Frame};
+use tcpexp_table::{Cell, Filter, Frame};
 
-use super::{Query, Tables};
-use crate::Error;
+use super::{FLOW_COLUMN, Query, Tables};
+use crate::{Error, FlowName};
+
+/// Column with the number of a row's flow.
+const FLOW_ID: &str = "flow_id";
 
 /// Tables with several rows for one event, one per measurement point: the column of the point, and
 /// the point whose rows are read unless a filter names one. A chart of two points would draw two
@@ -20,7 +23,7 @@ pub struct Selection {
     pub(super) tables: Tables,
     table: Option<String>,
     pub(super) filters: Vec<Filter>,
-    flow: Option<u32>,
+    flows: Vec<FlowName>,
     pub(super) pooling: Option<Pooling>,
 }
 
@@ -46,10 +49,11 @@ impl Selection {
         Self { filters, ..self }
     }
 
-    /// Restricts the rows to the flow with this number, in tables with flows.
+    /// Restricts the rows to the flows that one of these names selects, in tables with flows.
+    /// Default: all flows.
     #[must_use]
-    pub fn flow(self, flow: Option<u32>) -> Self {
-        Self { flow, ..self }
+    pub fn flows(self, flows: Vec<FlowName>) -> Self {
+        Self { flows, ..self }
     }
 
     /// Restricts the rows to those that count in pooled figures.
@@ -99,37 +103,66 @@ impl Selection {
         required: &[String],
         optional: &[String],
     ) -> Result<Frame, Error> {
-        let mut filters = self.full_filters(table)?;
+        let filters = self.full_filters(table)?;
         let point = self.point_filter(table, &filters);
-        if let Some(flow) = self.flow
-            && self.has(table, "flow_id")
-        {
-            filters.extend(parsed("flow_id", &flow.to_string()));
-        }
-        let query = Query {
+        let mut query = Query {
             tables: vec![table.to_owned()],
             required: required.to_vec(),
             optional: optional.to_vec(),
             filters,
         };
+        let selects_flows = !self.flows.is_empty() && self.has(table, FLOW_ID);
+        if selects_flows {
+            query.required.push(FLOW_ID.to_owned());
+            query.optional.push(FLOW_COLUMN.to_owned());
+        }
+        let read = |query: &Query| {
+            let frame = self.tables.read(query)?;
+            Ok::<_, Error>(if selects_flows {
+                self.of_flows(&frame)
+            } else {
+                frame
+            })
+        };
         if let Some(point) = point {
             let mut at_point = query.clone();
             at_point.filters.push(point);
-            let frame = self.tables.read(&at_point)?;
+            let frame = read(&at_point)?;
             // With one capture, the rows of the other point do not exist.
             if frame.rows() > 0 {
                 return Ok(frame);
             }
         }
-        let frame = self.tables.read(&query)?;
+        let frame = read(&query)?;
         if frame.rows() > 0 {
             return Ok(frame);
         }
-        let filters: Vec<String> = query.filters.iter().map(ToString::to_string).collect();
+        let mut filters: Vec<String> = query.filters.iter().map(ToString::to_string).collect();
+        if selects_flows {
+            let flows: Vec<String> = self.flows.iter().map(ToString::to_string).collect();
+            filters.push(format!("--flow {}", flows.join(" or ")));
+        }
         Err(Error::NoRows {
             table: if table.is_empty() { "the table" } else { table }.to_owned(),
             filters: filters.join(" and "),
         })
+    }
+
+    /// The rows of the selected flows.
+    fn of_flows(&self, frame: &Frame) -> Frame {
+        let number = frame.column(FLOW_ID);
+        let ends = frame.column(FLOW_COLUMN);
+        let is_wanted = |row: usize| {
+            let number = number.and_then(|numbers| numbers.whole(row));
+            let number = number.and_then(|number| u32::try_from(number).ok());
+            let ends = match ends.map(|ends| ends.cell(row)) {
+                Some(Cell::Text(ends)) => ends,
+                _ => "",
+            };
+            number.is_some_and(|number| self.flows.iter().any(|flow| flow.fits(number, ends)))
+        };
+        let keep: Vec<bool> = (0..frame.rows()).map(is_wanted).collect();
+        frame.filtered(&keep)
     }
 
     /// Returns the candidate tables: the requested table, or those of `usual` that exist.
@@ -249,20 +282,22 @@ mod tests {
     #[test]
     fn rows_are_those_of_one_point_unless_a_filter_names_one() {
         let (_dir, selection) = selection();
-        let read = |filters: &[&str], flow| {
+        let read = |filters: &[&str], flow: Option<&str>| {
+            let flows = flow.map(|flow| flow.parse().unwrap());
             let filters = filters.iter().map(|filter| filter.parse().unwrap());
-            let selection = selection.clone().filters(filters.collect()).flow(flow);
+            let selection = selection.clone().filters(filters.collect());
+            let selection = selection.flows(flows.into_iter().collect());
             let frame = selection.read("rtt", &["rtt_ns".to_owned()], &[]);
             frame.map(|frame| numbers(&frame, "rtt_ns"))
         };
         assert_eq!(read(&[], None).unwrap(), [Some(40), Some(90)]);
-        assert_eq!(read(&[], Some(1)).unwrap(), [Some(90)]);
+        assert_eq!(read(&[], Some("1")).unwrap(), [Some(90)]);
         assert_eq!(read(&["reference=dst"], None).unwrap(), [Some(41)]);
         assert_eq!(read(&["rtt>=80"], None).unwrap(), [Some(90)]);
-        let error = read(&["rtt>=80"], Some(0)).unwrap_err();
+        let error = read(&["rtt>=80"], Some("0")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "no row of rtt meets rtt_ns>=80 and flow_id=0"
+            "no row of rtt meets rtt_ns>=80 and --flow 0"
         );
     }
 }

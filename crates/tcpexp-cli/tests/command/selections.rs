@@ -1,0 +1,94 @@
+//! Selection of packets and flows, and captures in several files.
+
+use std::fs;
+
+use tcpexp_testkit::script;
+
+use crate::desk::{Desk, reason, text};
+
+const TWO_PORTS: &str = "1.0 > udp 100\n1.1 < udp 100\n1.2 > udp 900 flow 1\n1.9 > udp 900 flow 1";
+
+#[test]
+fn an_error_in_a_filter_names_its_place() {
+    let desk = Desk::empty();
+    desk.put("a.pcap", &script::capture(TWO_PORTS));
+    let output = desk
+        .command("info a.pcap --filter")
+        .arg("udp prot 80")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = text(&output.stderr);
+    assert!(
+        stderr.contains("at column 5, `prot`: expected and, or, or the end"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn a_port_selects_flows_with_and_without_its_colon() {
+    let desk = Desk::empty();
+    desk.put("a.pcap", &script::capture(TWO_PORTS));
+    let all = desk.run("flows a.pcap --format csv");
+    let rows = text(&all.stdout);
+    let port = |row: &str| {
+        let mut cells = row.split(',').map(|cell| cell.rsplit_once(':'));
+        let (_, port) = cells.find_map(|end| end)?;
+        Some(port.trim_matches('"').to_owned())
+    };
+    let port = port(rows.lines().nth(1).unwrap()).unwrap();
+    let selected = |flow: &str| desk.run(&format!("flows a.pcap --flow {flow}")).stdout;
+    assert!(!selected(&port).is_empty());
+    assert_eq!(selected(&port), selected(&format!(":{port}")));
+    for command in ["flows", "rtt", "throughput", "cwnd"] {
+        let bin = if command == "throughput" {
+            " --bin 1s"
+        } else {
+            ""
+        };
+        let none = desk.run(&format!("{command} a.pcap --flow :9{bin}"));
+        assert_eq!(none.status.code(), Some(1), "{command}");
+        let reason = reason(&none);
+        assert!(reason.contains("matches :9"), "{command}: {reason}");
+    }
+}
+
+#[test]
+fn flows_are_sorted_by_a_key() {
+    let desk = Desk::empty();
+    desk.put("a.pcap", &script::capture(TWO_PORTS));
+    let first = |sort: &str| {
+        let output = desk.run(&format!("flows a.pcap --sort {sort} --top 1"));
+        let table = text(&output.stdout);
+        table.lines().nth(1).unwrap()[..2].trim().to_owned()
+    };
+    assert_eq!(first("payload"), "1");
+    assert_eq!(first("duration"), "1");
+    assert_eq!(first("start"), "0");
+}
+
+#[test]
+fn missing_files_of_a_directory_are_a_warning() {
+    let desk = Desk::empty();
+    fs::create_dir(desk.path("set")).unwrap();
+    for part in [1, 2, 3, 5, 6] {
+        let lines: Vec<String> = (0..10)
+            .map(|packet| format!("{part}.{packet} > udp {}", 10 * part + packet))
+            .collect();
+        let capture = script::capture(&lines.join("\n"));
+        desk.put(&format!("set/cap{part}"), &capture);
+    }
+    let output = desk.run("flows set");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        reason(&output).contains("between cap3 and cap5: a file of the series is missing"),
+        "{}",
+        reason(&output)
+    );
+    let info = desk.run("info set");
+    assert!(text(&info.stdout).contains("set          5 files"));
+    let dataset = desk.run("analyze set -o data");
+    assert_eq!(dataset.status.code(), Some(0), "{}", reason(&dataset));
+    let manifest = fs::read_to_string(desk.path("data/manifest.json")).unwrap();
+    assert!(manifest.contains("\"files\"") && manifest.contains("cap5"));
+}
