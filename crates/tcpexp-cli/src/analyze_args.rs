@@ -50,6 +50,8 @@ pub(crate) struct AnalyzeArgs {
     pub(crate) log: Vec<LogSource>,
 
     /// Add a column with this value to all tables; may be given several times
+    ///
+    /// Numbers become floating-point numbers, true and false flags, and all other values text.
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_param)]
     pub(crate) param: Vec<RunColumn>,
 
@@ -121,6 +123,9 @@ fn parse_log(text: &str) -> Result<LogSource, String> {
     })
 }
 
+/// The whole numbers up to this one are exact in a double: 2^53.
+const MOST_EXACT: u128 = 1 << 53;
+
 /// A column of the run: `cc=cubic`, `rate_mbps=10.0`, `buffer_packets=50`, `ecn=true`.
 fn parse_param(text: &str) -> Result<RunColumn, String> {
     let is_name = |name: &str| {
@@ -136,14 +141,19 @@ fn parse_param(text: &str) -> Result<RunColumn, String> {
             "expected NAME=VALUE, such as cc=cubic; NAME has lower-case letters, digits and _"
                 .to_owned()
         })?;
-    // The first type that fits counts: `50` is a count, `10.0` a number, `true` a flag.
-    let count = value.parse().ok().map(|count| RunValue::Count(Some(count)));
-    // `parse` accepts `inf` and `NaN`, which no table contains: they stay text.
+    // All numbers have one type, because the datasets of a folder are read as one table: `10` in one
+    // dataset and `2.5` in the next must fit into one column. `parse` accepts `inf` and `NaN`, which
+    // no table contains: they stay text, as does a number of which a double loses digits.
     let number = value.parse().ok().filter(|number: &f64| number.is_finite());
+    let is_exact = |_: &f64| {
+        let whole: Option<i128> = value.parse().ok();
+        whole.is_none_or(|whole| whole.unsigned_abs() <= MOST_EXACT)
+    };
+    let number = number.filter(is_exact);
     let number = number.map(|number| RunValue::Number(Some(number)));
     let flag = value.parse().ok().map(|flag| RunValue::Flag(Some(flag)));
     let text = || RunValue::Text(Some(value.to_owned()));
-    let value = count.or(number).or(flag).unwrap_or_else(text);
+    let value = number.or(flag).unwrap_or_else(text);
     Ok(RunColumn {
         name: name.to_owned(),
         description: "Parameter given with --param.".to_owned(),
@@ -158,13 +168,14 @@ mod tests {
     #[test]
     fn value_of_a_parameter_determines_the_type_of_its_column() {
         let value = |text: &str| parse_param(text).map(|column| column.value);
-        assert_eq!(value("n=50"), Ok(RunValue::Count(Some(50))));
+        assert_eq!(value("n=50"), Ok(RunValue::Number(Some(50.0))));
         assert_eq!(value("n=50.0"), Ok(RunValue::Number(Some(50.0))));
         assert_eq!(value("n=true"), Ok(RunValue::Flag(Some(true))));
         let text = |text: &str| Ok(RunValue::Text(Some(text.to_owned())));
         assert_eq!(value("cc=cubic"), text("cubic"));
         assert_eq!(value("path=a=b"), text("a=b"));
         assert_eq!(value("path=nan"), text("nan"));
+        assert_eq!(value("seed=9007199254740993"), text("9007199254740993"));
         for wrong in ["cc", "=cubic", "CC=cubic", "a b=1", "1st=2"] {
             assert!(parse_param(wrong).is_err(), "{wrong}");
         }
