@@ -13,6 +13,7 @@ use tcpexp::{
 };
 use tcpexp_capture::{Capture, PcapngWriter};
 use tcpexp_flow::FlowId;
+use tcpexp_flow::MAX_FLOWS;
 use tcpexp_testkit::script;
 use tcpexp_wire::Skipped;
 
@@ -95,7 +96,7 @@ fn a_live_capture_has_a_filter_and_no_range() {
     let name = Path::new("live");
     let live = |options: &CaptureOptions| {
         let capture = std::io::Cursor::new(capture.clone());
-        live_rtt(name, capture, options, |_| Ok::<(), Error>(()))
+        live_rtt(name, capture, MAX_FLOWS, options, |_| Ok::<(), Error>(()))
     };
     let tcp = CaptureOptions::default().filter(Filter::parse("tcp").unwrap());
     assert_eq!(live(&tcp).unwrap().tally.used(), 2);
