@@ -123,8 +123,9 @@ pub struct CeFeedback {
 /// whether the packets that the ACK covers arrived marked (RFC 8257, section 3.2).
 #[derive(Clone, Copy, Debug, Default)]
 struct Echoes {
-    /// True if the data had CWR since ECE was set.
-    has_cwr: bool,
+    /// Start of the first segment with CWR since ECE was set. A capture at the sender has it long
+    /// before the receiver, so only an ACK beyond it can be due to it.
+    cwr: Option<StreamOffset>,
     /// Number of times that ECE ended after CWR, and without it.
     ended: u64,
     ended_early: u64,
@@ -209,7 +210,7 @@ impl CeFeedback {
         match self.mode {
             EcnMode::NotEcn => 0,
             EcnMode::Classic => {
-                self.classic(segment.flags.ece(), self.packets_of(ack.since(before)))
+                self.classic(segment.flags.ece(), ack, self.packets_of(ack.since(before)))
             }
             EcnMode::Accurate => self.accurate(segment, self.packets_of(ack.since(before))),
         }
@@ -223,17 +224,17 @@ impl CeFeedback {
 
     /// Notes CWR in a segment of the data that the marks are of.
     #[cold]
-    pub fn on_cwr(&mut self) {
-        self.echoes.has_cwr = true;
+    pub fn on_cwr(&mut self, start: StreamOffset) {
+        self.echoes.cwr.get_or_insert(start);
     }
 
-    fn classic(&mut self, ece: bool, packets: u64) -> u64 {
+    fn classic(&mut self, ece: bool, ack: StreamOffset, packets: u64) -> u64 {
         let was_set = matches!(self.state, Echo::Ece(true));
         let echoes = &mut self.echoes;
         if ece {
             echoes.packets += packets;
-            echoes.has_cwr &= was_set;
-        } else if was_set && echoes.has_cwr {
+            echoes.cwr = echoes.cwr.filter(|_| was_set);
+        } else if was_set && echoes.cwr.is_some_and(|start| start < ack) {
             echoes.ended += 1;
         } else if was_set {
             echoes.ended_early += 1;

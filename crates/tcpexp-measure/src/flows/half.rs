@@ -87,7 +87,7 @@ impl Half {
         if segment.flags.cwr()
             && let Some(feedback) = &mut self.feedback
         {
-            feedback.on_cwr();
+            feedback.on_cwr(segment.start);
         }
         if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
             self.rare().zero_windows += 1;
