@@ -230,7 +230,8 @@ fn recovery_after_a_timeout_counts_its_losses_before_its_threshold_is_known() {
     for number in 4..40 {
         let (at, start) = (440 + 20 * number, 1000 * number + 1);
         let end = start + 1000;
-        text += &format!("{at} > {start}:{end}(1000)\n{} < ack {end}\n", at + 10);
+        let lines = format!("{at} > {start}:{end}(1000)\n{} < ack {end}\n", at + 10);
+        text.push_str(&lines);
     }
     let [src, dst] = captures(&text);
     let senders = Senders::between(&src, &dst);
