@@ -111,8 +111,11 @@ impl Pair {
     }
 }
 
+/// At most one pair in this many may be uncertain in these captures.
+const MIN_CERTAIN: u64 = 200;
+
 /// Checks that each change from an arriving to a departing packet gives a sample of these two
-/// packets.
+/// packets, unless the clocks may have moved between them by more than the round-trip time.
 fn assert_samples_are_turns(pair: &Pair) {
     let real: [HashSet<&Same>; 2] = [pair.same[0].iter().collect(), pair.same[1].iter().collect()];
     let mut turned = HashSet::new();
@@ -130,11 +133,17 @@ fn assert_samples_are_turns(pair: &Pair) {
         }
     }
     let turns = pair.turns();
-    let missed: Vec<_> = turns.difference(&turned).take(3).collect();
+    let missed: Vec<_> = turns.difference(&turned).collect();
     let more: Vec<_> = turned.difference(&turns).take(3).collect();
+    let uncertain = pair.measured.report.totals.uncertain;
     assert!(
-        missed.is_empty() && more.is_empty(),
+        missed.len() as u64 <= uncertain && more.is_empty(),
         "{missed:#?} {more:#?}"
+    );
+    // These clocks are good, so few pairs may be given up: those at the ends of the captures.
+    assert!(
+        uncertain * MIN_CERTAIN <= pair.measured.samples.len() as u64,
+        "{uncertain} pairs are uncertain"
     );
 }
 
