@@ -124,7 +124,7 @@ fn parse_log(text: &str) -> Result<LogSource, String> {
 }
 
 /// The whole numbers up to this one are exact in a double: 2^53.
-const MOST_EXACT: u128 = 1 << 53;
+const MAX_EXACT: u128 = 1 << 53;
 
 /// A column of the run: `cc=cubic`, `rate_mbps=10.0`, `buffer_packets=50`, `ecn=true`.
 fn parse_param(text: &str) -> Result<RunColumn, String> {
@@ -147,7 +147,7 @@ fn parse_param(text: &str) -> Result<RunColumn, String> {
     let number = value.parse().ok().filter(|number: &f64| number.is_finite());
     let is_exact = |_: &f64| {
         let whole: Option<i128> = value.parse().ok();
-        whole.is_none_or(|whole| whole.unsigned_abs() <= MOST_EXACT)
+        whole.is_none_or(|whole| whole.unsigned_abs() <= MAX_EXACT)
     };
     let number = number.filter(is_exact);
     let number = number.map(|number| RunValue::Number(Some(number)));

@@ -338,7 +338,7 @@ fn not_used(text: &mut String, report: &Basis<'_>, seen: &Seen) {
         ),
         (
             report.totals.uncertain,
-            "pairs whose clocks are too inaccurate for their round-trip time",
+            "pairs whose error exceeds their round-trip time",
         ),
     ];
     let mut heading = "not used";

@@ -200,15 +200,15 @@ fn compare_marks(kernel: Option<&str>, transfers: usize) {
 
 #[test]
 fn marks_in_captures_are_those_of_the_queue_and_of_the_kernel() {
-    if has_lab() {
+    if tcpexp_testkit::has_minutes() && has_lab() {
         compare_marks(None, 2);
     }
 }
 
 #[test]
+#[ignore = "takes minutes, and downloads a kernel that Debian replaces from time to time"]
 fn marks_of_accurate_ecn_are_those_of_the_queue_and_of_the_kernel() {
-    // The kernel is downloaded and boots.
-    if tcpexp_testkit::has_minutes() && has_lab() {
+    if has_lab() {
         compare_marks(Some("7.2"), 4);
     }
 }

@@ -366,7 +366,7 @@ impl Parser<'_> {
 
     fn proto(&mut self, qualifiers: Qualifiers) -> Result<Test, FilterError> {
         /// Smaller values of the field are lengths (IEEE 802.3, section 3.2.6).
-        const LEAST_TYPE: u32 = 0x0600;
+        const MIN_TYPE: u32 = 0x0600;
         let word = self.cursor.word(FilterProblem::Protocol)?;
         let name = word.strip_prefix('\\').and_then(protocol);
         let value = number(word);
@@ -375,7 +375,7 @@ impl Parser<'_> {
                 Test::Type(ether_type)
             }
             (Some(Protocol::Ether), None, Some(value)) => {
-                if value < LEAST_TYPE {
+                if value < MIN_TYPE {
                     return Err(self.cursor.wrong(FilterProblem::Unsupported));
                 }
                 let ether_type = u16::try_from(value);

@@ -28,7 +28,7 @@ const IN_BIN: usize = 8;
 /// Number of bins that captures with few crossings are divided into, if possible.
 const BINS: usize = 6;
 /// Minimum number of crossings of each way in a bin.
-const LEAST_IN_BIN: usize = 3;
+const MIN_IN_BIN: usize = 3;
 /// In each bin, the base delay is below at least one delay in this many.
 const HIGH_SHARE: usize = 4;
 /// Number of sections of the captures whose smallest delays are compared: a queue empties in each.
@@ -191,7 +191,7 @@ fn bins(passages: &[Passage], point: Point) -> Vec<Bin> {
         of_way.count()
     });
     let least = least[0].min(least[1]);
-    let in_bin = (least / BINS).clamp(LEAST_IN_BIN, IN_BIN);
+    let in_bin = (least / BINS).clamp(MIN_IN_BIN, IN_BIN);
     let mut bins = Vec::new();
     let mut delays: [Vec<i64>; 2] = Default::default();
     let mut first = None;
