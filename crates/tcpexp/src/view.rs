@@ -49,6 +49,7 @@ impl<'a> View<'a> {
         Self { range, ..self }
     }
 
+    #[cfg(feature = "tables")]
     pub(crate) const fn range(&self) -> Option<Range> {
         self.range
     }
