@@ -206,6 +206,30 @@ fn bytes_that_two_packets_may_have_carried_are_credited_to_neither() {
     ");
 }
 
+#[test]
+fn late_duplicate_of_a_part_does_not_hide_the_loss_of_another_part() {
+    // The duplicate arrives after more packets than are remembered to recognise duplicates.
+    let mut text = "
+        src 1.0000 > 501:2501(2000) ack 501 id 1000 ts 7 8
+        dst 1.0100 > 501:1501(1000) ack 501 id 1000 ts 7 8
+        dst 1.4500 > 501:1501(1000) ack 501 id 1000 ts 7 8
+    "
+    .to_owned();
+    for number in 0..100_u32 {
+        let (start, at) = (2501 + 1000 * number, 1.1 + 0.003 * f64::from(number));
+        let (end, id) = (start + 1000, 2000 + number);
+        writeln!(
+            text,
+            "both {at:.4} > {start}:{end}(1000) ack 501 id {id} ts 9 8"
+        )
+        .unwrap();
+    }
+    let fates = fates_within_connection(&text);
+    assert_eq!(fates.matches("delivered").count(), 101, "{fates}");
+    assert!(fates.contains("lost 0.0 -"), "{fates}");
+    assert!(fates.contains("unseen - 450.0"), "{fates}");
+}
+
 /// Ten segments without IP ID and timestamps, captured at the source from one second on and at the
 /// destination somewhat later, with their acknowledgments.
 fn segments_without_identification() -> String {

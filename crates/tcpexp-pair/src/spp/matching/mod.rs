@@ -1,5 +1,6 @@
 //! Matches arrivals to departures.
 
+mod arrived;
 mod counts;
 mod departure;
 mod evidence;

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use tcpexp_flow::StreamOffset;
 use tcpexp_units::Timestamp;
 
+use super::arrived::Arrived;
 use super::departure::{Departure, Outcome};
 use super::stream::UsualOwds;
 use crate::spp::linking::{Mark, Sighting};
@@ -31,13 +32,13 @@ pub(in crate::spp) struct Ranges {
     largest_arrived_bytes: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Piece {
     start: StreamOffset,
     end: StreamOffset,
     mark: Mark,
     departure: Departure,
-    arrived_bytes: u32,
+    arrived: Arrived,
     ambiguous: bool,
 }
 
@@ -66,7 +67,7 @@ impl Ranges {
             end,
             mark: sighting.mark,
             departure,
-            arrived_bytes: 0,
+            arrived: Arrived::nothing(start),
             ambiguous: false,
         };
         // `fresh` stays sorted and without overlap, so `overlapping` finds a range by binary
@@ -106,7 +107,8 @@ impl Ranges {
             piece.mark.words[1..] == sighting.mark.words[1..]
                 && piece.departure.at <= latest
                 && !usual.is_over(piece.departure.at, sighting.at)
-                && !piece.is_whole()
+                // Bytes that arrive again are a duplicate, or left again unseen.
+                && !piece.has(start, end)
                 && piece.may_show_id(start, sighting.mark.ip_id)
         };
         let carriers: Vec<Place> = self
@@ -242,7 +244,8 @@ impl Ranges {
     /// bytes arrived, it was dropped as one packet.
     fn account(&self, piece: &Piece) -> Settled {
         let length = piece.mark.length;
-        let (packets, missing) = match piece.arrived_bytes {
+        let arrived_bytes = piece.arrived.bytes();
+        let (packets, missing) = match arrived_bytes {
             0 => (1, 1),
             arrived => (
                 self.packets_in(length),
@@ -252,7 +255,7 @@ impl Ranges {
         Settled {
             packets,
             missing,
-            missing_bytes: u64::from(length.saturating_sub(piece.arrived_bytes)),
+            missing_bytes: u64::from(length.saturating_sub(arrived_bytes)),
             ambiguous: piece.ambiguous,
         }
     }
@@ -333,12 +336,16 @@ impl Place {
 
 impl Piece {
     fn receive(&mut self, start: StreamOffset, end: StreamOffset) {
-        let bytes = self.end.min(end).since(self.start.max(start));
-        self.arrived_bytes += u32::try_from(bytes).unwrap_or(0);
+        self.arrived.add(start.max(self.start), end.min(self.end));
+    }
+
+    /// True if all its bytes from `start` to `end` have arrived.
+    fn has(&self, start: StreamOffset, end: StreamOffset) -> bool {
+        self.arrived.has(start.max(self.start), end.min(self.end))
     }
 
     fn is_whole(&self) -> bool {
-        self.arrived_bytes >= self.mark.length
+        self.arrived.bytes() >= self.mark.length
     }
 
     /// True if an arrival that starts at `start` and shows `ip_id` may hold bytes of this

@@ -199,7 +199,7 @@ impl Pair {
     ) -> (Outcome<Departure>, u64) {
         let ranges = &mut self.ranges.get_or_insert_default()[direction.index()];
         let counts = &mut self.counts[direction.index()];
-        // A range may stay in flight after a match, so the bytes of a copy would count twice.
+        // A retransmission in flight may hold the bytes of which this is a copy.
         let outcome = if is_copy {
             Outcome::Unknown
         } else {
