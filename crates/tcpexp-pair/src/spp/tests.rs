@@ -406,6 +406,35 @@ fn segments_that_differ_only_in_ip_id_are_common() {
     assert_eq!(aligned(&text).unwrap().common_packets, 20);
 }
 
+#[test]
+fn arrival_that_may_have_left_after_the_upstream_capture_ended_is_outside() {
+    // One-way delays of 1 ms; the capture at the source ends at 1.300 s.
+    let mut text = String::new();
+    for number in 0..40_u32 {
+        let at = 0.9 + 0.009_871 * f64::from(number);
+        let (start, id) = (501 + 100 * number, 1 + number);
+        let (end, ack) = (start + 100, 701);
+        for (point, at) in [("src", at), ("dst", at + 0.001)] {
+            writeln!(
+                text,
+                "{point} {at:.6} > {start}:{end}(100) ack {ack} id {id}"
+            )
+            .unwrap();
+        }
+        for (point, at) in [("dst", at + 0.002), ("src", at + 0.003)] {
+            writeln!(text, "{point} {at:.6} < {ack}:{ack}(0) ack {end} id {id}").unwrap();
+        }
+    }
+    text += "
+        src 1.3000 > 9001:9101(100) ack 701 id 99
+        dst 1.3002 > 9101:9201(100) ack 701 id 100
+        dst 1.3050 > 9201:9301(100) ack 701 id 101
+    ";
+    let fates = fates(&text);
+    assert!(fates.contains("unseen - 300.2"), "{fates}");
+    assert!(fates.contains("outside - 305.0"), "{fates}");
+}
+
 /// The SYN of one flow, with this IP ID.
 fn syn(flow: u32, ip_id: u16) -> Vec<u8> {
     let frame = FrameSpec {

@@ -192,18 +192,7 @@ impl Setting {
         at: Timestamp,
         stream: &Stream,
     ) -> UsualOwds {
-        let (_, last) = self.spans[path_direction.upstream().index()];
-        let offset = self.clock.offset();
-        let (smallest, round_trip) = match (offset.lower, offset.upper) {
-            (Some(lower), Some(upper)) => {
-                let round_trip = upper - lower;
-                // The smallest delay is half the round trip, and half of it is margin.
-                let smallest = TimeDelta::from_nanos(round_trip.as_nanos() / 4);
-                (smallest, Some(round_trip))
-            }
-            _ => (-LITTLE, None),
-        };
-        let smallest = smallest - self.coarseness;
+        let (smallest, round_trip) = self.smallest_owd();
         if stream.period().is_some() {
             let is_any = self.is_unambiguous(path_direction, stream);
             // Where the period alone distinguishes datagrams, the narrow window would only lose
@@ -218,10 +207,8 @@ impl Setting {
                 is_any,
             );
         }
-        let left_before = at < stream.covered_from();
-        // No packet that arrives at `at` left later than `at - smallest`.
-        let left_after = at - smallest > last;
-        let is_any = self.clock.offset_is_sure() && !left_before && !left_after;
+        let is_any =
+            self.clock.offset_is_sure() && !self.may_have_left_outside(path_direction, at, stream);
         let usual = UsualOwds::new(smallest, self.horizon, self.slack(), is_any);
         match round_trip {
             Some(round_trip) => usual.of_stream(stream, smallest, round_trip + self.coarseness),
@@ -229,15 +216,36 @@ impl Setting {
         }
     }
 
-    /// True if a packet that arrived at `at` may have passed the first point before its capture
-    /// began or after it ended.
+    /// Smallest plausible one-way delay, and the round trip that the offset's bounds allow; `None`
+    /// without both bounds.
+    #[inline]
+    fn smallest_owd(&self) -> (TimeDelta, Option<TimeDelta>) {
+        let offset = self.clock.offset();
+        let (smallest, round_trip) = match (offset.lower, offset.upper) {
+            (Some(lower), Some(upper)) => {
+                let round_trip = upper - lower;
+                // The smallest delay is half the round trip, and half of it is margin.
+                let smallest = TimeDelta::from_nanos(round_trip.as_nanos() / 4);
+                (smallest, Some(round_trip))
+            }
+            _ => (-LITTLE, None),
+        };
+        (smallest - self.coarseness, round_trip)
+    }
+
+    /// True if a packet of `stream` that arrived at `at` may have passed the first point before its
+    /// capture began or after it ended.
+    #[inline]
     pub(in crate::spp) fn may_have_left_outside(
         &self,
         path_direction: PathDirection,
         at: Timestamp,
+        stream: &Stream,
     ) -> bool {
-        let (first, last) = self.spans[path_direction.upstream().index()];
-        at - self.max_owd[path_direction.index()] < first || at - DISORDER - self.coarseness > last
+        let (_, last) = self.spans[path_direction.upstream().index()];
+        let (smallest, _) = self.smallest_owd();
+        // No packet that arrives at `at` left later than `at - smallest`.
+        at < stream.covered_from() || at - smallest > last
     }
 
     /// Restores a record number from its lower half.

@@ -335,7 +335,11 @@ impl Shard {
                 Fate::Duplicate
             }
             Outcome::Unknown
-                if setting.may_have_left_outside(event.path_direction, sighting.at) =>
+                if setting.may_have_left_outside(
+                    event.path_direction,
+                    sighting.at,
+                    &pair.streams[event.direction.index()],
+                ) =>
             {
                 counts.arrivals_outside += packets;
                 Fate::Outside
