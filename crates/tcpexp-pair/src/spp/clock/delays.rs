@@ -77,18 +77,22 @@ impl Delays {
 
     /// Drift between the first and the last packet that the uncertainty of a detected skew allows.
     pub(super) fn drift_error(&self, skew: SkewEstimate) -> TimeDelta {
+        match skew.uncertainty {
+            Some(uncertainty) if skew.detected => {
+                let rate = Rate::of(uncertainty.as_ppt(), TRILLION);
+                rate.share(self.span()).abs()
+            }
+            _ => TimeDelta::ZERO,
+        }
+    }
+
+    /// Time between the first and the last packet.
+    pub(super) fn span(&self) -> TimeDelta {
         let ends = self
             .path_directions
             .iter()
             .filter_map(|path_direction| path_direction.last());
-        let span_ns = ends.map(|delay| delay.at_ns).max().unwrap_or(0);
-        match skew.uncertainty {
-            Some(uncertainty) if skew.detected => {
-                let rate = Rate::of(uncertainty.as_ppt(), TRILLION);
-                rate.share(TimeDelta::from_nanos(span_ns)).abs()
-            }
-            _ => TimeDelta::ZERO,
-        }
+        TimeDelta::from_nanos(ends.map(|delay| delay.at_ns).max().unwrap_or(0))
     }
 
     pub(super) fn offset(&self, skew: Skew, coarseness: TimeDelta) -> (Offset, bool) {

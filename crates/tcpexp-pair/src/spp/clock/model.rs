@@ -98,7 +98,9 @@ impl ClockModel {
             steps.sort_by_key(|step: &ClockStep| step.at);
         }
         let step_errors = jumps.iter().map(Jump::delay_error).sum();
-        delay_error.drift = delays.drift_error(skew) + step_errors + wander.drift();
+        let wandered = wander.drift();
+        let wandered = wandered.unwrap_or_else(|| rate_error(skew).share(delays.span()).abs());
+        delay_error.drift = delays.drift_error(skew) + step_errors + wandered;
         Some(Self {
             offset,
             offset_is_sure,
@@ -532,6 +534,56 @@ mod tests {
             assert!((-20_000_000 - off(lower.unwrap())).abs() < 10_000);
             assert!((20_000_000 - off(upper.unwrap())).abs() < 10_000);
             assert!(off(middle).abs() < 10_000);
+        }
+    }
+
+    /// Smallest delay of each way on the timeline of the model.
+    fn least_owds(model: &ClockModel, crossings: &[Crossing]) -> [Option<TimeDelta>; 2] {
+        let [src, dst] = Point::BOTH.map(|point| model.reader(point));
+        PathDirection::BOTH.map(|path_direction| {
+            let of_way = crossings
+                .iter()
+                .filter(|crossing| crossing.path_direction == path_direction);
+            let owds = of_way.map(|crossing| {
+                let apart = dst.place(crossing.dst_record, crossing.dst_time).at
+                    - src.place(crossing.src_record, crossing.src_time).at;
+                match path_direction {
+                    PathDirection::Out => apart,
+                    PathDirection::Back => -apart,
+                }
+            });
+            owds.min()
+        })
+    }
+
+    #[test]
+    fn skew_too_small_to_detect_is_part_of_the_error_of_the_offset() {
+        // Delays of a microsecond, and more at random, leave no room for a drift.
+        for spread_ns in [2_000, 10_000, 50_000] {
+            for skew_ppm in (-30..=30).step_by(5) {
+                for seed in 0..20 {
+                    let scene = Scene {
+                        seconds: 1,
+                        skew_ppm,
+                        ..Scene::default()
+                    };
+                    let (crossings, _) = scene.run(|path_direction, sent_ns| {
+                        let way = i64::from(path_direction == PathDirection::Out);
+                        1_000 + random_below(2 * (sent_ns + seed * SECOND) + way, spread_ns)
+                    });
+                    let model = ClockModel::estimate(&crossings, FINE).unwrap();
+                    let least = least_owds(&model, &crossings);
+                    let offset = model.settled(least, false).offset();
+                    let off = (offset.middle.as_nanos() - scene.offset_ns).abs();
+                    // Timestamps have a resolution of one microsecond.
+                    let error = offset.error().unwrap().as_nanos() + 1_000;
+                    assert!(
+                        off <= error,
+                        "{spread_ns} {skew_ppm} {seed}: {off} {error} {:?}",
+                        model.skew()
+                    );
+                }
+            }
         }
     }
 

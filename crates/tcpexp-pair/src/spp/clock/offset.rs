@@ -37,8 +37,8 @@ const EXPLAINED: TimeDelta = TimeDelta::from_micros(100);
 /// time.
 ///
 /// Assumptions: both clocks run at one rate after the detected skew is removed. Both bounds are
-/// widened by the uncertainty of the skew times the length of the captures, and by the
-/// uncertainties of the removed clock steps. A tick of one microsecond, the resolution of most
+/// widened by the drift that the captures do not exclude, and by the uncertainties of the removed
+/// clock steps. A tick of one microsecond, the resolution of most
 /// capture files, is not added: the difference of two such timestamps is no more exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offset {
@@ -58,8 +58,8 @@ pub struct Offset {
 pub(in crate::spp) struct DelayError {
     /// Resolution of each clock, by [`Point::index`](crate::spp::Point::index).
     pub(in crate::spp) ticks: [TimeDelta; 2],
-    /// Drift between the first and the last packet that the uncertainty of a detected skew allows,
-    /// plus the errors of the clock steps.
+    /// Drift between the first and the last packet that the uncertainty of a detected skew and the
+    /// smallest delays allow, plus the errors of the clock steps.
     pub(in crate::spp) drift: TimeDelta,
 }
 
@@ -139,7 +139,12 @@ impl Offset {
             (Some(lower), Some(upper)) => {
                 Self::between(Some(lower.min(upper)), Some(lower.max(upper)))
             }
-            (lower, upper) => Self::between(lower, upper),
+            // The estimate is the bound without its uncertainty, so that the smallest delay is zero.
+            (lower, upper) => Self {
+                lower,
+                upper,
+                middle: self.middle + out.unwrap_or_default() - back.unwrap_or_default(),
+            },
         }
     }
 }

@@ -55,7 +55,7 @@ pub(super) struct Wander {
     zones: Vec<Zone>,
     /// True if the clocks moved somewhere, so that even small movements count.
     moves: bool,
-    drift: TimeDelta,
+    drift: Option<TimeDelta>,
     coarseness: TimeDelta,
 }
 
@@ -106,7 +106,7 @@ impl Wander {
             .iter()
             .filter_map(|jump| at_step(jump, crossings, readers))
             .collect();
-        let (mut moves, mut drift_ns) = (false, 0);
+        let (mut moves, mut drift_ns) = (false, None);
         let idle_ns = IDLE_NS.saturating_add(coarseness.as_nanos());
         let bins = Point::BOTH.map(|point| {
             passages.sort_by_key(|passage| passage.at[point.index()]);
@@ -125,7 +125,7 @@ impl Wander {
             bins,
             zones,
             moves,
-            drift: TimeDelta::from_nanos(if drift_ns > idle_ns { drift_ns } else { 0 }),
+            drift: drift_ns.map(TimeDelta::from_nanos),
             coarseness,
         }
     }
@@ -159,8 +159,8 @@ impl Wander {
     }
 
     /// Maximum change of the clock difference over the whole captures, beyond the skew and the
-    /// steps of the model; zero if it is as small as links and hosts without load cause.
-    pub(super) fn drift(&self) -> TimeDelta {
+    /// steps of the model; `None` if too few packets show it.
+    pub(super) fn drift(&self) -> Option<TimeDelta> {
         self.drift
     }
 }
@@ -236,8 +236,9 @@ impl Bin {
     }
 }
 
-/// Change of the smallest delays from one section to another, on the way where it is smaller.
-fn change_of_floors(bins: &[Bin]) -> i64 {
+/// Change of the clock difference over the captures that the smallest delays of the sections allow,
+/// on the way where it is smaller; `None` with fewer than two sections.
+fn change_of_floors(bins: &[Bin]) -> Option<i64> {
     let sections = bins.chunks(bins.len().div_ceil(SECTIONS).max(1));
     let floors: Vec<[i64; 2]> = sections
         .map(|section| {
@@ -252,7 +253,11 @@ fn change_of_floors(bins: &[Bin]) -> i64 {
         let (least, most) = (floors().min(), floors().max());
         most.unwrap_or(0).saturating_sub(least.unwrap_or(0))
     });
-    changes[0].min(changes[1])
+    // At a constant rate, the floors of the first and the last section are one section less apart
+    // than the ends of the captures.
+    let count = i64::try_from(floors.len()).unwrap_or(i64::MAX);
+    let change = changes[0].min(changes[1]).saturating_mul(count);
+    change.checked_div(count - 1)
 }
 
 /// Extends each bin by its neighbours, and learns how much its delays usually move.
