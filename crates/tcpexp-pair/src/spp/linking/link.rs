@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use tcpexp_flow::{Direction, Flow, FlowId, FlowKey, InitiatorKnown, Slot};
 
+use super::holders::Holders;
 use super::local::{Linked, Local, State, Waiting, names, relative, way_by_time};
-use super::mark::Mark;
 use super::paired::{Found, LocalFlow, PairedFlow, Unpaired};
 use super::sighting::{Event, Sighting};
 use crate::spp::alignment::{Sides, address_number};
@@ -41,9 +41,8 @@ pub(in crate::spp) struct Linker {
     translated: bool,
     flows: [Vec<Local>; 2],
     by_key: [HashMap<FlowKey, Slot, FixedState>; 2],
-    /// If addresses are translated: the flow that holds back a packet with this mark; `None` if
-    /// several flows do.
-    by_mark: [HashMap<Mark, Option<Slot>, FixedState>; 2],
+    /// Flows that hold back packets, if addresses are translated.
+    holders: [Holders; 2],
     held: usize,
     next: FlowId,
     unpaired: [Unpaired; 2],
@@ -56,7 +55,7 @@ impl Linker {
             translated,
             flows: Default::default(),
             by_key: Default::default(),
-            by_mark: Default::default(),
+            holders: Default::default(),
             held: 0,
             next: FlowId(0),
             unpaired: Default::default(),
@@ -161,13 +160,15 @@ impl Linker {
         waiting.packets += 1;
         waiting.held.push_back(sighting);
         self.held += 1;
+        let holders = &mut self.holders[point.index()];
+        let is_only = self.translated && holders.hold(sighting.mark, slot);
         // The limit falls when all flows together hold too many packets.
         while waiting.held.len() > limit {
             if let Some(oldest) = waiting.held.pop_front() {
                 waiting.dropped[oldest.direction.index()] += 1;
                 self.held -= 1;
                 if self.translated {
-                    self.by_mark[point.index()].remove(&oldest.mark);
+                    holders.release(&oldest.mark);
                 }
             }
         }
@@ -177,7 +178,7 @@ impl Linker {
             && let Some((partner, same_initiator)) = self.counterpart(point, slot)
         {
             self.link(point, slot, partner, same_initiator, out);
-        } else if self.translated {
+        } else if is_only {
             self.offer(point, sighting, out);
         }
     }
@@ -193,20 +194,14 @@ impl Linker {
             .then_some((partner, theirs.initiator == ours.initiator))
     }
 
-    /// Searches for the counterpart of a flow by the mark of one packet.
+    /// Searches for the counterpart of a flow by the mark of one packet, which no other flow of the
+    /// point holds back.
     fn offer(&mut self, point: Point, sighting: Sighting, out: &mut impl Listener) {
         let Sighting { slot, mark, .. } = sighting;
         let other = point.opposite().index();
-        let Some(&partner) = self.by_mark[other].get(&mark) else {
-            let ours = self.by_mark[point.index()].entry(mark);
-            let holder = ours.or_insert(Some(slot));
-            if *holder != Some(slot) {
-                *holder = None;
-            }
+        let Some(partner) = self.holders[other].only(&mark) else {
             return;
         };
-        // Several flows hold a packet with this mark, so the mark identifies none of them.
-        let Some(partner) = partner else { return };
         let theirs = &self.flows[other][partner.index()];
         let Some(found) = theirs.held(&mark) else {
             return;
@@ -310,7 +305,106 @@ impl Linker {
     /// Removes the marks of packets that are no longer held back.
     fn withdraw<'a>(&mut self, point: Point, held: impl IntoIterator<Item = &'a Sighting>) {
         for sighting in held {
-            self.by_mark[point.index()].remove(&sighting.mark);
+            self.holders[point.index()].release(&sighting.mark);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tcpexp_flow::{FlowTable, Packets};
+    use tcpexp_testkit::scripted::Scripted;
+
+    use super::*;
+    use crate::spp::alignment::Identification;
+    use crate::spp::linking::Marker;
+
+    /// Numbers of the flows in each capture that were linked, source first.
+    #[derive(Default)]
+    struct Links(Vec<[FlowId; 2]>);
+
+    impl Listener for Links {
+        fn found(&mut self, found: Found) {
+            self.0.push(found.flow.local.map(|local| local.flow));
+        }
+        fn seen(&mut self, _: Point, _: Event) {}
+        fn ended(&mut self, _: FlowId) {}
+    }
+
+    /// Two captures with translated addresses, read up to now.
+    struct Scene {
+        linker: Linker,
+        tables: [FlowTable; 2],
+        links: Links,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            Self {
+                linker: Linker::new(Sides::default(), true),
+                tables: Default::default(),
+                links: Links::default(),
+            }
+        }
+
+        fn see(&mut self, point: Point, text: &str) {
+            let identification = Identification {
+                fields: Vec::new(),
+                recut: false,
+                translated: true,
+                shifted: Vec::new(),
+            };
+            let marker = Marker::new(&identification);
+            Scripted::new(text).show(usize::MAX, |sighted| {
+                let table = &mut self.tables[point.index()];
+                let tracked = table.track(sighted.at, sighted.packet);
+                if tracked.is_first {
+                    let flow = *table.flow(tracked.slot);
+                    self.linker.begin(point, tracked.slot, &flow, [0; 2]);
+                }
+                let sighting = Sighting {
+                    at: sighted.at,
+                    time: sighted.at,
+                    piece: 0,
+                    record: 0,
+                    header_bytes: 0,
+                    slot: tracked.slot,
+                    direction: tracked.direction,
+                    mark: marker.mark(sighted.packet, [0; 2]),
+                };
+                self.linker.see(point, sighting, &mut self.links);
+            });
+        }
+    }
+
+    #[test]
+    fn datagrams_that_two_flows_hold_back_identify_no_third_flow() {
+        let mut scene = Scene::new();
+        scene.see(
+            Point::Src,
+            "
+            1.00 > udp 8 num 7 id 0 flow 1
+            1.01 > udp 8 num 8 id 0 flow 1
+            1.02 > udp 8 num 7 id 0 flow 2
+            1.03 > udp 8 num 8 id 0 flow 2
+            ",
+        );
+        scene.linker.end(Point::Src, Slot(0), &mut scene.links);
+        scene.see(
+            Point::Src,
+            "
+            2.00 > udp 8 num 7 id 0 flow 3
+            2.01 > udp 8 num 8 id 0 flow 3
+            ",
+        );
+        // Any of the flows 2 and 3 may be this one.
+        scene.see(
+            Point::Dst,
+            "
+            2.02 > udp 8 num 7 id 0 flow 4
+            2.03 > udp 8 num 8 id 0 flow 4
+            ",
+        );
+        assert!(scene.links.0.is_empty(), "{:?}", scene.links.0);
     }
 }

@@ -1,5 +1,6 @@
 //! Packet marks, and which flow of one capture is which flow of the other.
 
+mod holders;
 mod link;
 mod local;
 mod mark;
