@@ -425,6 +425,43 @@ mod tests {
     }
 
     #[test]
+    fn queue_of_one_way_at_an_end_of_the_captures_adds_no_error() {
+        fn queue_at_ends(path_direction: PathDirection, sent_ns: i64) -> i64 {
+            let from_end = sent_ns.min(30 * SECOND - sent_ns);
+            let queue = if path_direction == PathDirection::Out && from_end < 100 * MS {
+                from_end / 3
+            } else {
+                0
+            };
+            clean(path_direction, sent_ns) + queue
+        }
+        for at in [80 * MS, 30 * SECOND - 80 * MS] {
+            let error = rtt_error_at(&Scene::default(), at, queue_at_ends);
+            assert!(error < TimeDelta::from_micros(10), "{at} ns: {error}");
+        }
+    }
+
+    #[test]
+    fn step_before_the_first_packet_back_is_part_of_the_error_of_a_round_trip_time() {
+        for first_back in [SECOND, 5 * SECOND] {
+            let scene = Scene {
+                set: vec![(Point::Dst, SECOND / 3, MS)],
+                ..Scene::default()
+            };
+            let (mut crossings, _) = scene.run(clean);
+            let from = scene.clock(Point::Src, first_back);
+            crossings.retain(|crossing| {
+                crossing.path_direction == PathDirection::Out || crossing.src_time >= from
+            });
+            let model = ClockModel::estimate(&crossings, FINE).unwrap();
+            let times = [scene.clock(Point::Src, SECOND / 4), from];
+            let error = model.rtt_error(TimeDelta::from_micros(10), Point::Src, times);
+            let allowed = TimeDelta::from_nanos(MS) - TimeDelta::from_micros(10);
+            assert!(error >= allowed, "{first_back} ns: {error}");
+        }
+    }
+
+    #[test]
     fn step_behind_a_queue_is_part_of_the_error_of_a_round_trip_time() {
         for size in [100_000, 300_000, -1_000_000] {
             let scene = Scene {

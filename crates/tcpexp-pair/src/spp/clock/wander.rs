@@ -353,6 +353,9 @@ fn at_step(jump: &Jump, crossings: &[Crossing], readers: &[TimelineReader; 2]) -
 }
 
 /// The first and the last stretch, where one way has too few packets to show a step.
+///
+/// Before both ways have packets, only one of them shows a step. From then on, both do: the step
+/// cannot exceed the spread of the way that moves less.
 fn ends(passages: &[Passage], idle_ns: i64) -> Vec<Zone> {
     let ways = PathDirection::BOTH.map(|path_direction| {
         let of_way = passages
@@ -360,41 +363,60 @@ fn ends(passages: &[Passage], idle_ns: i64) -> Vec<Zone> {
             .filter(|passage| passage.path_direction == path_direction);
         of_way.copied().collect::<Vec<Passage>>()
     });
-    let [out, back] = &ways;
+    let reversed = ways.each_ref().map(|way| {
+        let passages = way.iter().rev().map(|passage| Passage {
+            at: passage.at.map(mirrored),
+            ..*passage
+        });
+        passages.collect::<Vec<Passage>>()
+    });
+    let last = start(&reversed, idle_ns).into_iter().map(|zone| Zone {
+        spans: zone.spans.map(|(from, to)| (mirrored(to), mirrored(from))),
+        ..zone
+    });
+    start(&ways, idle_ns).into_iter().chain(last).collect()
+}
+
+/// The time as far before the Unix epoch as `at` is after it.
+fn mirrored(at: Timestamp) -> Timestamp {
+    Timestamp::from_nanos(at.as_nanos().saturating_neg())
+}
+
+/// The first stretch; the passages of each way are in order of time.
+fn start(ways: &[Vec<Passage>; 2], idle_ns: i64) -> Vec<Zone> {
+    let [out, back] = ways;
     if out.len().min(back.len()) < AT_END {
         return Vec::new();
     }
-    // The other way cannot contradict, so the way with the larger spread counts.
-    let zone = |of: fn(&[Passage], usize) -> &[Passage], spans| {
-        let spreads = ways.each_ref().map(|way| {
-            let owds = || {
-                of(way, IN_BIN + AT_END)
-                    .iter()
-                    .map(|passage| passage.owd_ns)
-            };
-            let (least, most) = (owds().min(), owds().max());
-            most.unwrap_or(0).saturating_sub(least.unwrap_or(0))
-        });
-        let size_ns = spreads[0].max(spreads[1]);
+    let zone = |froms: [Timestamp; 2], ends: [Timestamp; 2], size_ns: i64| {
         (size_ns > idle_ns).then(|| Zone {
-            spans,
+            spans: [0, 1].map(|point: usize| (froms[point], ends[point])),
             size: TimeDelta::from_nanos(size_ns),
         })
     };
-    let inner = |place: fn(&[Passage]) -> Passage| {
-        Point::BOTH.map(|point| [out, back].map(|way| place(way).at[point.index()]))
+    let reached = |place: usize| {
+        Point::BOTH.map(|point| out[place].at[point.index()].max(back[place].at[point.index()]))
     };
-    let [src_first, dst_first] = inner(|way| way[AT_END - 1]);
-    let [src_last, dst_last] = inner(|way| way[way.len() - AT_END]);
-    let until = |ends: [Timestamp; 2]| (Timestamp::MIN, ends[0].max(ends[1]));
-    let from = |ends: [Timestamp; 2]| (ends[0].min(ends[1]), Timestamp::MAX);
-    let first = zone(
-        |way, count| &way[..count.min(way.len())],
-        [until(src_first), until(dst_first)],
-    );
-    let last = zone(
-        |way, count| &way[way.len().saturating_sub(count)..],
-        [from(src_last), from(dst_last)],
-    );
-    first.into_iter().chain(last).collect()
+    let (both_from, enough_from) = (reached(0), reached(AT_END - 1));
+    let alone = if back[0].at[0] < out[0].at[0] {
+        back
+    } else {
+        out
+    };
+    let before = alone.partition_point(|passage| passage.at[0] <= both_from[0]);
+    let alone_ns = spread(alone, before + IN_BIN + AT_END);
+    let both_ns = spread(out, IN_BIN + AT_END).min(spread(back, IN_BIN + AT_END));
+    let next = both_from.map(|at| at + TimeDelta::from_nanos(1));
+    let zones = [
+        zone([Timestamp::MIN; 2], both_from, alone_ns),
+        zone(next, enough_from, both_ns),
+    ];
+    zones.into_iter().flatten().collect()
+}
+
+/// Spread of the delays of the first `count` passages.
+fn spread(passages: &[Passage], count: usize) -> i64 {
+    let owds = || passages.iter().take(count).map(|passage| passage.owd_ns);
+    let (least, most) = (owds().min(), owds().max());
+    most.unwrap_or(0).saturating_sub(least.unwrap_or(0))
 }
