@@ -87,7 +87,20 @@ impl TimelineReader {
     /// Places record number `record` (from 0), captured at `time` on the clock of this capture.
     ///
     /// The result is rounded to the nanosecond and preserves the order of times within a piece.
+    #[inline]
     pub fn place(&self, record: u64, time: Timestamp) -> Placed {
+        // Most clocks never step.
+        if self.seams.is_empty() {
+            return Placed {
+                at: self.without_drift(time),
+                piece: 0,
+            };
+        }
+        self.place_between_steps(record, time)
+    }
+
+    #[inline(never)]
+    fn place_between_steps(&self, record: u64, time: Timestamp) -> Placed {
         let piece = self
             .seams
             .partition_point(|seam| seam.is_before(record, time));
@@ -95,11 +108,15 @@ impl TimelineReader {
             None => TimeDelta::ZERO,
             Some(last) => self.seams[last].ahead,
         };
-        let unstepped = time - ahead;
         Placed {
-            at: unstepped - self.offset - self.gains.share(unstepped - self.origin),
+            at: self.without_drift(time - ahead),
             piece: u32::try_from(piece).unwrap_or(u32::MAX),
         }
+    }
+
+    #[inline]
+    fn without_drift(&self, unstepped: Timestamp) -> Timestamp {
+        unstepped - self.offset - self.gains.share(unstepped - self.origin)
     }
 }
 

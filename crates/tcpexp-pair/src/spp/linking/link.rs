@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use tcpexp_flow::{Direction, Flow, FlowId, FlowKey, InitiatorKnown, Slot};
+use tcpexp_flow::{Direction, Flow, FlowId, FlowKey, InitiatorKnown, Slot, prefetch};
 
 use super::holders::Holders;
 use super::local::{Linked, Local, State, Waiting, names, relative, way_by_time};
@@ -20,6 +20,13 @@ const HELD: usize = 4096;
 const HELD_IN_ALL: usize = 262_144;
 
 const HELD_WHEN_FULL: usize = 64;
+
+/// Number of packets by which a flow is prefetched before its next packet: the work on as many
+/// packets takes as long as a cache miss.
+const AHEAD: usize = 8;
+
+/// Fewer flows stay in the cache, so prefetching them would only cost time.
+const FEW_FLOWS: usize = 1_024;
 
 /// Receives the events of flows found at both points, in order.
 ///
@@ -84,6 +91,26 @@ impl Linker {
             Some(place) => *place = local,
             // The flow table assigns slots in order.
             None => locals.push(local),
+        }
+    }
+
+    /// Number of packets by which to prefetch flows; so many that nothing is prefetched, if flows are
+    /// few.
+    #[inline]
+    pub(in crate::spp) fn ahead(&self, point: Point) -> usize {
+        if self.flows[point.index()].len() < FEW_FLOWS {
+            usize::MAX
+        } else {
+            AHEAD
+        }
+    }
+
+    /// Prefetches the flow in `slot` at `point`.
+    #[inline]
+    pub(in crate::spp) fn expect(&self, point: Point, slot: Slot) {
+        // A flow may begin between this packet and its own.
+        if let Some(local) = self.flows[point.index()].get(slot.index()) {
+            prefetch(&local.state);
         }
     }
 

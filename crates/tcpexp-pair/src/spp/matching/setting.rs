@@ -24,6 +24,14 @@ pub(in crate::spp) struct Setting {
     pub(in crate::spp) clock: ClockModel,
     /// How much earlier than its departure a packet may seem to arrive because of coarse clocks.
     coarseness: TimeDelta,
+    /// How much earlier than its departure a packet may seem to arrive on the timeline. The
+    /// timeline uses the middle of the offset's bounds, while the true offset may be anywhere
+    /// between them.
+    pub(in crate::spp) slack: TimeDelta,
+    /// Smallest plausible one-way delay.
+    smallest_owd: TimeDelta,
+    /// The round trip that the offset's bounds allow; `None` without both bounds.
+    round_trip: Option<TimeDelta>,
     /// Time of the first and the last packet of each capture on the common timeline.
     pub(in crate::spp) spans: [(Timestamp, Timestamp); 2],
     /// Largest sampled one-way delay on the common timeline, by [`PathDirection::index`]; without samples,
@@ -59,9 +67,25 @@ impl Setting {
         longest: TimeDelta,
         max_flows: NonZeroUsize,
     ) -> Self {
+        // Each arrival needs these, so they are computed once.
+        let coarseness = alignment.clock.delay_error.coarseness();
+        let offset = alignment.clock.offset();
+        let round_trip = match (offset.lower, offset.upper) {
+            (Some(lower), Some(upper)) => Some(upper - lower),
+            _ => None,
+        };
+        // Rounding, skew or false matches may put the lower bound above the upper bound.
+        let apart = round_trip.unwrap_or_default().max(TimeDelta::ZERO);
+        // The smallest delay is half the round trip, and half of it is margin.
+        let smallest_owd = round_trip.map_or(-LITTLE, |round_trip| {
+            TimeDelta::from_nanos(round_trip.as_nanos() / 4)
+        });
         Self {
             clock: alignment.clock.clone(),
-            coarseness: alignment.clock.delay_error.coarseness(),
+            coarseness,
+            slack: DISORDER + coarseness + TimeDelta::from_nanos(apart.as_nanos() / 2),
+            smallest_owd: smallest_owd - coarseness,
+            round_trip,
             spans: alignment.spans,
             max_owd: alignment.max_owd.map(|owd| owd.unwrap_or(longest)),
             doubles: alignment.doubles,
@@ -91,20 +115,6 @@ impl Setting {
         let is_covered =
             first + off <= at && at + self.max_owd[path_direction.index()] + off <= last;
         !is_covered && !self.proven[path_direction.index()].is_some_and(is_proven)
-    }
-
-    /// How much earlier than its departure a packet may seem to arrive on the timeline. The
-    /// timeline uses the middle of the offset's bounds, while the true offset may be anywhere
-    /// between them.
-    pub(in crate::spp) fn slack(&self) -> TimeDelta {
-        let offset = self.clock.offset();
-        let apart = match (offset.lower, offset.upper) {
-            // Rounding, skew or false matches may put the lower bound above the upper bound.
-            (Some(lower), Some(upper)) => (upper - lower).max(TimeDelta::ZERO),
-            _ => TimeDelta::ZERO,
-        };
-        let disorder = DISORDER + self.coarseness;
-        disorder + TimeDelta::from_nanos(apart.as_nanos() / 2)
     }
 
     /// Initial state of a flow's directions, by [`Direction::index`].
@@ -169,14 +179,14 @@ impl Setting {
             return true;
         };
         let longest = self.longest_of_recurring(path_direction);
-        self.clock.offset_is_sure() && period > longest + longest + self.slack()
+        self.clock.offset_is_sure() && period > longest + longest + self.slack
     }
 
     /// Longest delay of a packet that may be mistaken for an identical one a period earlier: twice
     /// the largest sample, since the sample may not include the longest delay.
     fn longest_of_recurring(&self, path_direction: PathDirection) -> TimeDelta {
         let longest = self.max_owd[path_direction.index()].max(TimeDelta::ZERO);
-        longest + longest + self.slack()
+        longest + longest + self.slack
     }
 
     /// Plausible delays of packets of a `stream` that arrived at `at`.
@@ -192,45 +202,28 @@ impl Setting {
         at: Timestamp,
         stream: &Stream,
     ) -> UsualOwds {
-        let (smallest, round_trip) = self.smallest_owd();
+        let smallest = self.smallest_owd;
         if stream.period().is_some() {
             let is_any = self.is_unambiguous(path_direction, stream);
             // Where the period alone distinguishes datagrams, the narrow window would only lose
             // late ones.
             if let Some(owds) = stream.spaced().filter(|_| !is_any) {
-                return UsualOwds::of_recurring(owds.least, owds.most, self.slack(), true);
+                return UsualOwds::of_recurring(owds.least, owds.most, self.slack, true);
             }
             return UsualOwds::of_recurring(
                 smallest,
                 self.longest_of_recurring(path_direction),
-                self.slack(),
+                self.slack,
                 is_any,
             );
         }
         let is_any =
             self.clock.offset_is_sure() && !self.may_have_left_outside(path_direction, at, stream);
-        let usual = UsualOwds::new(smallest, self.horizon, self.slack(), is_any);
-        match round_trip {
+        let usual = UsualOwds::new(smallest, self.horizon, self.slack, is_any);
+        match self.round_trip {
             Some(round_trip) => usual.of_stream(stream, smallest, round_trip + self.coarseness),
             None => usual,
         }
-    }
-
-    /// Smallest plausible one-way delay, and the round trip that the offset's bounds allow; `None`
-    /// without both bounds.
-    #[inline]
-    fn smallest_owd(&self) -> (TimeDelta, Option<TimeDelta>) {
-        let offset = self.clock.offset();
-        let (smallest, round_trip) = match (offset.lower, offset.upper) {
-            (Some(lower), Some(upper)) => {
-                let round_trip = upper - lower;
-                // The smallest delay is half the round trip, and half of it is margin.
-                let smallest = TimeDelta::from_nanos(round_trip.as_nanos() / 4);
-                (smallest, Some(round_trip))
-            }
-            _ => (-LITTLE, None),
-        };
-        (smallest - self.coarseness, round_trip)
     }
 
     /// True if a packet of `stream` that arrived at `at` may have passed the first point before its
@@ -243,9 +236,8 @@ impl Setting {
         stream: &Stream,
     ) -> bool {
         let (_, last) = self.spans[path_direction.upstream().index()];
-        let (smallest, _) = self.smallest_owd();
-        // No packet that arrives at `at` left later than `at - smallest`.
-        at < stream.covered_from() || at - smallest > last
+        // No packet that arrives at `at` left later than `at - smallest_owd`.
+        at < stream.covered_from() || at - self.smallest_owd > last
     }
 
     /// Restores a record number from its lower half.

@@ -95,11 +95,13 @@ impl Pairing {
             self.departures.pop_front();
         }
         // If nothing left since the previous arrival, the previous arrival will never be paired.
-        let before = self.latest.replace(crossed).filter(|_| turned);
+        let before = self.latest.replace(crossed);
         if self.earlier.len() == WAITING {
             self.earlier.pop_front();
         }
-        self.earlier.extend(before);
+        if let Some(before) = before.filter(|_| turned) {
+            self.earlier.push_back(before);
+        }
     }
 
     /// Returns the partner of a packet that left the far point at `departed` and came back.

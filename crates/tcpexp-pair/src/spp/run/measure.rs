@@ -19,6 +19,8 @@ pub struct Options {
     pub max_owd: TimeDelta,
     /// Whether to report the outcome of each packet.
     pub outcomes: bool,
+    /// Whether to report round-trip times.
+    pub samples: bool,
     /// Whether the fastest packets of both ways are known to have equal delays. Then only the
     /// resolution of the clocks limits the accuracy of the clock offset.
     pub symmetric: bool,
@@ -32,6 +34,7 @@ impl Default for Options {
         Self {
             max_owd: TimeDelta::from_seconds(30),
             outcomes: false,
+            samples: true,
             symmetric: false,
             misses: [false; 2],
         }
@@ -101,7 +104,7 @@ pub fn measure<E: Send>(
     let translated = alignment.identification.translated;
     let mut run = Run {
         linker: Linker::new(alignment.sides, translated),
-        shards: std::iter::repeat_with(|| Shard::new(options.outcomes))
+        shards: std::iter::repeat_with(|| Shard::new(options.outcomes, options.samples))
             .take(SHARDS)
             .collect(),
         setting,
@@ -270,11 +273,13 @@ impl Run {
     }
 
     fn gather(&mut self, yields: Vec<Yield>, batch: &mut Batch) {
-        let mut samples = Vec::new();
+        let count = |of: fn(&Yield) -> usize| yields.iter().map(of).sum();
+        let mut samples = Vec::with_capacity(count(|yielded| yielded.samples.len()));
+        let mut outcomes = Vec::with_capacity(count(|yielded| yielded.outcomes.len()));
         for mut yielded in yields {
             samples.append(&mut yielded.samples);
             batch.ended.append(&mut yielded.ended);
-            batch.outcomes.append(&mut yielded.outcomes);
+            outcomes.append(&mut yielded.outcomes);
             self.totals.given_up_early += yielded.given_up_early;
             self.totals.across_steps += yielded.across_steps;
             self.totals.uncertain += yielded.uncertain;
@@ -292,7 +297,7 @@ impl Run {
             }
         }
         // Each shard's samples are in order, so the sort merges a few long runs. It moves places
-        // instead of samples, which are three times as large.
+        // instead of samples and outcomes, which are several times as large.
         let place = |(place, (at, sample)): (usize, &(Timestamp, RttSample))| {
             (*at, sample.flow, sample.direction, place)
         };
@@ -300,7 +305,13 @@ impl Run {
         order.sort();
         let in_order = order.into_iter().map(|(.., place)| samples[place].1);
         batch.samples = in_order.collect();
-        batch.outcomes.sort_by_key(PacketOutcome::known_at);
+        let place = |(place, outcome): (usize, &PacketOutcome)| (outcome.known_at(), place);
+        let mut order: Vec<_> = outcomes.iter().enumerate().map(place).collect();
+        order.sort();
+        batch.outcomes = order
+            .into_iter()
+            .map(|(_, place)| outcomes[place])
+            .collect();
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod measure;
 mod reader;
+mod recent;
 mod shard;
 mod sweep;
 

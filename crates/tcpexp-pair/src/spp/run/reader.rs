@@ -192,7 +192,11 @@ impl Chunk {
         linker: &mut Linker,
         listener: &mut impl Listener,
     ) {
+        let ahead = linker.ahead(point);
         while let Some(&sighting) = self.sightings.get(self.position) {
+            if let Some(later) = self.sightings.get(self.position.saturating_add(ahead)) {
+                linker.expect(point, later.slot);
+            }
             while let Some(begins) = self.began.get(self.flows_begun)
                 && begins.place == self.position
             {

@@ -2,25 +2,30 @@
 
 use std::collections::VecDeque;
 
+use super::recent::Recent;
 use crate::spp::alignment::COPY_GAP;
 use crate::spp::crossing::PathDirection;
 use crate::spp::linking::{Event, Found};
 use crate::spp::matching::{Departure, Fate, InFlight, Outcome, PacketOutcome, Setting, widen};
 use crate::spp::pairing::{Crossed, FlowSummary, Pair, RttSample};
 use crate::spp::point::Point;
-use tcpexp_flow::{Direction, FlowId};
+use tcpexp_flow::{Direction, FlowId, prefetch};
 use tcpexp_units::{TimeDelta, Timestamp};
 
 /// Number of shards that the flows are distributed to. It is fixed, so the result does not depend
 /// on the number of threads.
 pub(in crate::spp) const SHARDS: usize = 16;
 
-/// Number of recent arrivals remembered to recognise duplicate arrivals.
-const RECENT: usize = 64;
-
 /// Number of later arrivals among which an identical acknowledgment is looked for. A receiver sends
 /// duplicate acknowledgments in response to back-to-back segments, so they arrive in close sequence.
 const LOOK_AHEAD: usize = 8;
+
+/// Number of packets by which a flow is prefetched before its next packet: the work on as many
+/// packets takes as long as a cache miss.
+const AHEAD: usize = 4;
+
+/// A shard with fewer flows finds them in the cache, so prefetching them would only cost time.
+const FEW_FLOWS: usize = 64;
 
 /// One share of the flows.
 #[derive(Debug, Default)]
@@ -35,13 +40,15 @@ pub(in crate::spp) struct Shard {
     /// Number of ending flows left by the last [`shed`](Self::shed).
     pub(super) kept: usize,
     pub(super) in_flight: [InFlight; 2],
-    recent: [VecDeque<(FlowId, [u64; 2])>; 2],
+    recent: [Recent; 2],
     /// Time up to which arrivals have been processed.
     settled: Option<Timestamp>,
     pub(super) swept: Timestamp,
     pub(super) yields: Yield,
     /// Packet outcomes of this round, if requested.
     pub(super) outcomes: Option<Vec<PacketOutcome>>,
+    /// True if round-trip times are requested.
+    with_samples: bool,
 }
 
 /// Results of a round.
@@ -83,6 +90,22 @@ impl Pairs {
         self.0.get_mut(flow.0 as usize / SHARDS)?.as_deref_mut()
     }
 
+    /// Number of packets by which to prefetch; so many that nothing is prefetched, if flows are few.
+    fn ahead(&self) -> usize {
+        if self.0.len() < FEW_FLOWS {
+            usize::MAX
+        } else {
+            AHEAD
+        }
+    }
+
+    #[inline]
+    fn expect(&self, flow: FlowId) {
+        if let Some(Some(pair)) = self.0.get(flow.0 as usize / SHARDS) {
+            prefetch(&**pair);
+        }
+    }
+
     fn insert(&mut self, flow: FlowId, pair: Pair) {
         let place = flow.0 as usize / SHARDS;
         if self.0.len() <= place {
@@ -109,10 +132,12 @@ impl Pairs {
 }
 
 impl Shard {
-    /// Creates a shard that reports the outcome of each packet if `with_outcomes` is true.
-    pub(in crate::spp) fn new(with_outcomes: bool) -> Self {
+    /// Creates a shard that reports the outcome of each packet if `with_outcomes` is true, and
+    /// round-trip times if `with_samples` is true.
+    pub(in crate::spp) fn new(with_outcomes: bool, with_samples: bool) -> Self {
         Self {
             outcomes: with_outcomes.then(Vec::new),
+            with_samples,
             ..Self::default()
         }
     }
@@ -142,7 +167,11 @@ impl Shard {
     /// Processes the events of both captures up to `now` on the timeline.
     pub(in crate::spp) fn advance(&mut self, now: Timestamp, setting: &Setting) -> Yield {
         let mut departures = std::mem::take(&mut self.departures);
-        for event in &departures {
+        let ahead = self.pairs.ahead();
+        for (place, event) in departures.iter().enumerate() {
+            if let Some(later) = departures.get(place.saturating_add(ahead)) {
+                self.pairs.expect(later.flow);
+            }
             self.depart(event, setting);
         }
         departures.clear();
@@ -151,10 +180,12 @@ impl Shard {
         // match both ways, then form the pairs.
         let crossed = PathDirection::BOTH
             .map(|path_direction| self.match_arrivals(path_direction, now, setting));
-        self.settled = Some(now - setting.slack());
-        let [out, back] = &crossed;
-        self.pair(Point::Src, out, back, setting);
-        self.pair(Point::Dst, back, out, setting);
+        self.settled = Some(now - setting.slack);
+        if self.with_samples {
+            let [out, back] = &crossed;
+            self.pair(Point::Src, out, back, setting);
+            self.pair(Point::Dst, back, out, setting);
+        }
         self.sweep(now, setting);
         self.take_yields()
     }
@@ -166,10 +197,19 @@ impl Shard {
     }
 
     fn take_yields(&mut self) -> Yield {
-        let outcomes = self.outcomes.as_mut().map(std::mem::take);
+        // The next round is about as large as this one.
+        let samples = Vec::with_capacity(self.yields.samples.len());
+        let outcomes = self.outcomes.as_mut().map(|outcomes| {
+            let next = Vec::with_capacity(outcomes.len());
+            std::mem::replace(outcomes, next)
+        });
+        let next = Yield {
+            samples,
+            ..Yield::default()
+        };
         Yield {
             outcomes: outcomes.unwrap_or_default(),
-            ..std::mem::take(&mut self.yields)
+            ..std::mem::replace(&mut self.yields, next)
         }
     }
 
@@ -196,7 +236,9 @@ impl Shard {
         // Departures while the other capture was not running are kept too: only the clock offset
         // shows how far outside they are, and they may be identical to packets that arrive. A
         // packet that leaves here is on its way back to the opposite point.
-        pair.pairings[upstream.opposite().index()].depart(self.settled, sighting.at);
+        if self.with_samples {
+            pair.pairings[upstream.opposite().index()].depart(self.settled, sighting.at);
+        }
         if self.outcomes.is_some() {
             pair.weigh(event, true);
         }
@@ -231,18 +273,24 @@ impl Shard {
         // An arrival may seem to be earlier than its departure by `slack`, so it waits for records
         // that the other capture has not shown yet.
         let is_due =
-            |event: &&Event| now == Timestamp::MAX || event.sighting.at <= now - setting.slack();
+            |event: &&Event| now == Timestamp::MAX || event.sighting.at <= now - setting.slack;
         let due = arrivals.iter().take_while(is_due).count();
-        let mut passages = Vec::with_capacity(due);
+        let mut passages = Vec::with_capacity(if self.with_samples { due } else { 0 });
         // A capture that records each packet twice shows a second arrival of each.
         let doubles = setting.doubles[path_direction.upstream().opposite().index()];
-        for (place, event) in arrivals.range(..due).enumerate() {
-            let later = arrivals.range(place + 1..arrivals.len().min(place + 1 + LOOK_AHEAD));
+        let ahead = self.pairs.ahead();
+        // A slice is faster to walk than the two halves of a ring.
+        let in_order = arrivals.make_contiguous();
+        for (place, event) in in_order[..due].iter().enumerate() {
+            if let Some(later) = in_order.get(place.saturating_add(ahead)) {
+                self.pairs.expect(later.flow);
+            }
+            let later = &in_order[place + 1..in_order.len().min(place + 1 + LOOK_AHEAD)];
             let is_twin = |later: &Event| {
                 let gap = later.sighting.at - event.sighting.at;
                 event.is_identical(later) && !(doubles && gap < COPY_GAP)
             };
-            let is_alone = !event.sighting.mark.may_have_twin() || !later.into_iter().any(is_twin);
+            let is_alone = !event.sighting.mark.may_have_twin() || !later.iter().any(is_twin);
             let Some(departure) = self.arrive(event, is_alone, setting) else {
                 continue;
             };
@@ -258,6 +306,9 @@ impl Shard {
             let least_owd = &mut self.yields.least_owd[path_direction.index()];
             let owd = event.sighting.at - departure.at;
             *least_owd = Some(least_owd.map_or(owd, |least| least.min(owd)));
+            if !self.with_samples {
+                continue;
+            }
             passages.push(Passage {
                 flow: event.flow,
                 direction: event.direction,
@@ -287,7 +338,7 @@ impl Shard {
         let usual = if is_alone { usual } else { usual.none() };
         let (outcome, packets) = if sighting.mark.by_range {
             // An exact match takes its departure out, so only a range can match a copy again.
-            let is_copy = recent.contains(&identity);
+            let is_copy = recent.contains(identity);
             pair.arrive_by_range(event.direction, sighting, &usual, is_copy)
         } else {
             (self.in_flight[path_direction].arrive(event, &usual), 1)
@@ -309,10 +360,7 @@ impl Shard {
                     counts.seen += 1;
                     counts.matched += 1;
                 }
-                if recent.len() == RECENT {
-                    recent.pop_front();
-                }
-                recent.push_back(identity);
+                recent.add(identity);
                 pair.streams[event.direction.index()].cross(matched.at, sighting.at);
                 departure = Some(matched);
                 Fate::Delivered
@@ -330,7 +378,7 @@ impl Shard {
                 counts.arrivals_ambiguous += packets;
                 Fate::Ambiguous
             }
-            Outcome::Unknown if recent.contains(&identity) => {
+            Outcome::Unknown if recent.contains(identity) => {
                 counts.arrivals_copies += packets;
                 Fate::Duplicate
             }

@@ -22,7 +22,7 @@ impl Shard {
             // cache.
             let longest = setting.max_owd[path_direction.index()];
             self.in_flight[path_direction.index()]
-                .set_apart(now - longest - longest - setting.slack());
+                .set_apart(now - longest - longest - setting.slack);
         }
         self.shed(setting);
         // Sweep once per quarter of the horizon, so that each packet in flight is visited at most
