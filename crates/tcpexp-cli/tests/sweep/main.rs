@@ -5,7 +5,6 @@
 
 mod baseline;
 mod bench;
-mod grid;
 mod killed;
 mod netns;
 mod planned;
