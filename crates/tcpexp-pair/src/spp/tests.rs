@@ -407,6 +407,31 @@ fn segments_that_differ_only_in_ip_id_are_common() {
 }
 
 #[test]
+fn packets_that_overtake_each_other_at_the_ends_of_a_capture_are_not_lost() {
+    // The destination captures arrivals from 1.4 s to 1.6 s. Each third packet takes 30 ms longer.
+    let mut text = String::new();
+    for number in 0..400_u32 {
+        let at = 1.3 + 0.000_987 * f64::from(number);
+        let (start, id) = (501 + 100 * number, 1 + number);
+        let (end, ack) = (start + 100, 701);
+        let late = if number % 3 == 0 { 0.030 } else { 0.0 };
+        writeln!(text, "src {at:.6} > {start}:{end}(100) ack {ack} id {id}").unwrap();
+        if (1.4..1.6).contains(&(at + 0.010 + late)) {
+            let at = at + 0.010 + late;
+            writeln!(text, "dst {at:.6} > {start}:{end}(100) ack {ack} id {id}").unwrap();
+        }
+        if (1.4..1.6).contains(&at) {
+            for (point, at) in [("dst", at), ("src", at + 0.010)] {
+                writeln!(text, "{point} {at:.6} < {ack}:{ack}(0) ack 501 id {id}").unwrap();
+            }
+        }
+    }
+    let fates = fates(&text);
+    assert!(fates.matches("delivered").count() > 300, "{fates}");
+    assert!(!fates.contains("lost"), "{fates}");
+}
+
+#[test]
 fn arrival_that_may_have_left_after_the_upstream_capture_ended_is_outside() {
     // One-way delays of 1 ms; the capture at the source ends at 1.300 s.
     let mut text = String::new();

@@ -102,7 +102,7 @@ impl Setting {
 
     /// True if a packet that left at `at` and did not arrive may have passed the other point before
     /// its capture began or after it ended. A packet that left between two matched packets is not
-    /// outside, whatever its delay.
+    /// outside, unless packets may have overtaken it or it may have overtaken packets.
     pub(in crate::spp) fn may_be_outside(
         &self,
         path_direction: PathDirection,
@@ -111,9 +111,13 @@ impl Setting {
         let (first, last) = self.spans[path_direction.upstream().opposite().index()];
         // A coarse clock may show the same time for earlier and later departures.
         let off = self.coarseness;
-        let is_proven = |(from, to)| from + off <= at && at + off <= to;
-        let is_covered =
-            first + off <= at && at + self.max_owd[path_direction.index()] + off <= last;
+        let longest = self.max_owd[path_direction.index()];
+        // Packets overtake each other by at most the spread of their delays. The longest delay may
+        // exceed the sample by as much: the packets that it delays are the first to arrive outside.
+        let (smallest, _) = self.smallest_owd();
+        let spread = (longest - smallest - smallest).max(TimeDelta::ZERO);
+        let is_proven = |(from, to)| from + spread + off <= at && at + spread + off <= to;
+        let is_covered = first + off <= at && at + longest + spread + off <= last;
         !is_covered && !self.proven[path_direction.index()].is_some_and(is_proven)
     }
 
