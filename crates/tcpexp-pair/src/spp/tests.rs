@@ -307,6 +307,19 @@ fn recurring_datagrams_are_matched_if_their_period_exceeds_all_delays() {
 }
 
 #[test]
+fn recurring_datagrams_faster_than_all_packets_that_show_the_clocks_are_matched() {
+    let mut text = String::new();
+    for number in 0..100 {
+        let (at, id) = (1.0 + f64::from(number) / 100.0, 1 + number % 32);
+        for (point, at) in [("src", at), ("dst", at + 0.001)] {
+            writeln!(text, "{point} {at:.4} > udp 100 num 7 id {id} flow 3").unwrap();
+        }
+    }
+    let fates = fates_within_connection(&text);
+    assert_eq!(fates.matches("delivered").count(), 100, "{fates}");
+}
+
+#[test]
 fn datagrams_recurring_within_the_delays_are_ambiguous() {
     let fates = fates_within_connection(&like_datagrams(3, &[8], &[40]));
     assert!(!fates.contains("delivered"), "{fates}");

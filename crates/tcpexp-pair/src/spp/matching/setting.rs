@@ -214,8 +214,10 @@ impl Setting {
             if let Some(owds) = stream.spaced().filter(|_| !is_any) {
                 return UsualOwds::of_recurring(owds.least, owds.most, self.slack, true);
             }
+            // The period leaves room for one datagram among all delays that the bounds of the
+            // offset allow, however wrong its middle.
             return UsualOwds::of_recurring(
-                smallest,
+                -self.slack(),
                 self.longest_of_recurring(path_direction),
                 self.slack,
                 is_any,
