@@ -442,6 +442,29 @@ mod tests {
     }
 
     #[test]
+    fn step_between_the_first_packets_of_one_way_is_part_of_the_error_of_a_round_trip_time() {
+        // Way back there are three packets in the first second, but dozens way out.
+        let scene = Scene {
+            set: vec![(Point::Dst, SECOND / 3, MS)],
+            ..Scene::default()
+        };
+        let (mut crossings, _) = scene.run(clean);
+        let time = |ns: i64| scene.clock(Point::Src, ns);
+        let kept =
+            [SECOND / 4, SECOND * 2 / 5, SECOND * 3 / 5].map(|ns| time(ns)..time(ns + 10 * MS));
+        crossings.retain(|crossing| {
+            crossing.path_direction == PathDirection::Out
+                || crossing.src_time >= time(SECOND)
+                || kept.iter().any(|kept| kept.contains(&crossing.src_time))
+        });
+        let model = ClockModel::estimate(&crossings, FINE).unwrap();
+        let times = [time(SECOND * 3 / 10), time(SECOND * 2 / 5)];
+        let error = model.rtt_error(TimeDelta::from_micros(10), Point::Src, times);
+        let allowed = TimeDelta::from_nanos(MS) - TimeDelta::from_micros(10);
+        assert!(error >= allowed, "{error}");
+    }
+
+    #[test]
     fn step_before_the_first_packet_back_is_part_of_the_error_of_a_round_trip_time() {
         for first_back in [SECOND, 5 * SECOND] {
             let scene = Scene {

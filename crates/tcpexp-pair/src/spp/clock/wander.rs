@@ -382,41 +382,71 @@ fn mirrored(at: Timestamp) -> Timestamp {
     Timestamp::from_nanos(at.as_nanos().saturating_neg())
 }
 
-/// The first stretch; the passages of each way are in order of time.
+/// The first stretch of the passages of each way.
 fn start(ways: &[Vec<Passage>; 2], idle_ns: i64) -> Vec<Zone> {
-    let [out, back] = ways;
-    if out.len().min(back.len()) < AT_END {
+    if ways.iter().any(|way| way.len() < AT_END) {
         return Vec::new();
     }
-    let zone = |froms: [Timestamp; 2], ends: [Timestamp; 2], size_ns: i64| {
+    let starts = Point::BOTH.map(|point| Start::at(point, ways));
+    let zone = |spans: [(Timestamp, Timestamp); 2], sizes_ns: [i64; 2]| {
+        let size_ns = sizes_ns[0].max(sizes_ns[1]);
         (size_ns > idle_ns).then(|| Zone {
-            spans: [0, 1].map(|point: usize| (froms[point], ends[point])),
+            spans,
             size: TimeDelta::from_nanos(size_ns),
         })
     };
-    let reached = |place: usize| {
-        Point::BOTH.map(|point| out[place].at[point.index()].max(back[place].at[point.index()]))
-    };
-    let (both_from, enough_from) = (reached(0), reached(AT_END - 1));
-    let alone = if back[0].at[0] < out[0].at[0] {
-        back
-    } else {
-        out
-    };
-    let before = alone.partition_point(|passage| passage.at[0] <= both_from[0]);
-    let alone_ns = spread(alone, before + IN_BIN + AT_END);
-    let both_ns = spread(out, IN_BIN + AT_END).min(spread(back, IN_BIN + AT_END));
-    let next = both_from.map(|at| at + TimeDelta::from_nanos(1));
+    let after = |at: Timestamp| at + TimeDelta::from_nanos(1);
     let zones = [
-        zone([Timestamp::MIN; 2], both_from, alone_ns),
-        zone(next, enough_from, both_ns),
+        zone(
+            starts.map(|start| (Timestamp::MIN, start.both_from)),
+            starts.map(|start| start.alone_ns),
+        ),
+        zone(
+            starts.map(|start| (after(start.both_from), start.enough_from)),
+            starts.map(|start| start.both_ns),
+        ),
     ];
     zones.into_iter().flatten().collect()
 }
 
-/// Spread of the delays of the first `count` passages.
-fn spread(passages: &[Passage], count: usize) -> i64 {
-    let owds = || passages.iter().take(count).map(|passage| passage.owd_ns);
-    let (least, most) = (owds().min(), owds().max());
-    most.unwrap_or(0).saturating_sub(least.unwrap_or(0))
+/// The first stretch as seen at one point.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    /// Time from which on both ways have packets.
+    both_from: Timestamp,
+    /// Time from which on both ways have enough packets to show a step.
+    enough_from: Timestamp,
+    /// Spread of the delays while only one way has packets.
+    alone_ns: i64,
+    /// Spread of the delays until both ways have enough packets, on the way where it is smaller.
+    both_ns: i64,
+}
+
+impl Start {
+    /// Each way has at least `AT_END` passages.
+    fn at(point: Point, ways: &[Vec<Passage>; 2]) -> Self {
+        let mut ways = ways.clone();
+        let at = |passage: &Passage| passage.at[point.index()];
+        for way in &mut ways {
+            way.sort_by_key(at);
+        }
+        let reached = |place: usize| ways.each_ref().map(|way| at(&way[place]));
+        let [firsts, enough] = [reached(0), reached(AT_END - 1)];
+        let both_from = firsts[0].max(firsts[1]);
+        let enough_from = enough[0].max(enough[1]);
+        // A step before `until` shows in the passages before it and in enough passages after it.
+        let spread = |way: &[Passage], until: Timestamp| {
+            let count = way.partition_point(|passage| at(passage) <= until) + IN_BIN;
+            let owds = || way.iter().take(count).map(|passage| passage.owd_ns);
+            let (least, most) = (owds().min(), owds().max());
+            most.unwrap_or(0).saturating_sub(least.unwrap_or(0))
+        };
+        let both = ways.each_ref().map(|way| spread(way, enough_from));
+        Self {
+            both_from,
+            enough_from,
+            alone_ns: spread(&ways[usize::from(firsts[1] < firsts[0])], both_from),
+            both_ns: both[0].min(both[1]),
+        }
+    }
 }

@@ -114,7 +114,7 @@ impl Setting {
         let longest = self.max_owd[path_direction.index()];
         // Packets overtake each other by at most the spread of their delays. The longest delay may
         // exceed the sample by as much: the packets that it delays are the first to arrive outside.
-        let (smallest, _) = self.smallest_owd();
+        let smallest = self.smallest_owd;
         let spread = (longest - smallest - smallest).max(TimeDelta::ZERO);
         let is_proven = |(from, to)| from + spread + off <= at && at + spread + off <= to;
         let is_covered = first + off <= at && at + longest + spread + off <= last;
@@ -217,7 +217,7 @@ impl Setting {
             // The period leaves room for one datagram among all delays that the bounds of the
             // offset allow, however wrong its middle.
             return UsualOwds::of_recurring(
-                -self.slack(),
+                -self.slack,
                 self.longest_of_recurring(path_direction),
                 self.slack,
                 is_any,
