@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use tcpexp::{ThroughputOptions, ThroughputReport, throughput};
+use tcpexp::{Recording, ThroughputOptions, ThroughputReport, throughput};
 use tcpexp_flow::FlowId;
 use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputBin, ThroughputRow};
 use tcpexp_table::{BinRow, FLOW_TABLE_WIDTH, FlowLabel, TopThroughput, throughput_columns};
@@ -25,6 +25,9 @@ use crate::warnings;
 const MAX_EMPTY_ROWS: u64 = 5_000_000;
 /// A capture is nearly empty if it has more than this many empty rows per row with packets.
 const MAX_EMPTY_PER_ROW: u64 = 100;
+/// Number of empty rows (about 1 MB of CSV) of a nearly empty capture after which its rows are
+/// counted to the end before more are written.
+const COUNTED_FROM: u64 = 10_000;
 
 /// Measure wire rate, throughput and goodput in time bins
 ///
@@ -84,18 +87,17 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     if let Some(rate) = args.rate {
         options = options.link_rate_bps(rate);
     }
-    let create_chart = |picture| RateChart::create(picture, args.rate);
-    let mut results = Results {
-        flows: HashMap::new(),
-        sheet: Sheet::create(&args.output, throughput_columns())?,
-        chart: args.plot.as_ref().map(create_chart).transpose()?,
-        table: TopThroughput::new(args.select.limit, args.rate),
-        found: 0,
-        rows: [0; 2],
-    };
+    let mut results = Results::create(args)?;
     let recording = args.reading.open(&args.capture)?;
     let progress = Progress::watch(&[&recording], 1, args.output.quiet);
-    let report = throughput(&recording, &options, |row| results.take(args, &row))?;
+    let report = match results.measure(args, &recording, &options, !args.empty_bins) {
+        Err(Stop::NearlyEmpty) => {
+            check_rows(&recording, &options)?;
+            results = Results::create(args)?;
+            results.measure(args, &recording, &options, false)
+        }
+        outcome => outcome,
+    }?;
     drop(progress);
     warnings::of_capture(&report.capture, &args.capture);
     if results.found == 0 {
@@ -113,6 +115,75 @@ pub(crate) fn run(args: &ThroughputArgs) -> anyhow::Result<()> {
     results.finish(&remarks)
 }
 
+/// Why a measurement stopped.
+enum Stop {
+    /// Nearly all rows so far are of empty bins.
+    NearlyEmpty,
+    Failed(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Stop {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<tcpexp::Error> for Stop {
+    fn from(error: tcpexp::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<Stop> for anyhow::Error {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::NearlyEmpty => anyhow!("nearly all bins are empty"),
+            Stop::Failed(error) => error,
+        }
+    }
+}
+
+/// Fails if nearly all rows are of empty bins and there are too many to write.
+fn check_rows(recording: &Recording, options: &ThroughputOptions) -> anyhow::Result<()> {
+    let mut rows = RowCounts::default();
+    throughput(recording, options, |row| {
+        rows.add(&row);
+        if rows.are_nearly_empty(MAX_EMPTY_ROWS) {
+            bail!(
+                "more than {MAX_EMPTY_ROWS} rows of empty bins for the first {} rows with \
+                 packets: use a longer --bin, or --empty-bins to write all of them",
+                rows.filled
+            );
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Number of rows of bins.
+#[derive(Default)]
+struct RowCounts {
+    /// With packets.
+    filled: u64,
+    /// Without packets.
+    empty: u64,
+}
+
+impl RowCounts {
+    fn add(&mut self, row: &ThroughputRow) {
+        match row {
+            ThroughputRow::Bin(bin) if bin.volume.packets == 0 => self.empty += 1,
+            ThroughputRow::Bin(_) => self.filled += 1,
+            ThroughputRow::Began(_) | ThroughputRow::Ended(_) => {}
+        }
+    }
+
+    /// True if more than `most` rows are empty, and nearly all.
+    fn are_nearly_empty(&self, most: u64) -> bool {
+        self.empty > most && self.empty / MAX_EMPTY_PER_ROW > self.filled
+    }
+}
+
 /// Accumulated results.
 struct Results {
     /// Selected flows that have not ended.
@@ -122,11 +193,38 @@ struct Results {
     table: TopThroughput,
     /// Number of selected flows.
     found: u64,
-    /// Rows with packets, and rows of empty bins.
-    rows: [u64; 2],
 }
 
 impl Results {
+    fn create(args: &ThroughputArgs) -> anyhow::Result<Self> {
+        let create_chart = |picture| RateChart::create(picture, args.rate);
+        Ok(Self {
+            flows: HashMap::new(),
+            sheet: Sheet::create(&args.output, throughput_columns())?,
+            chart: args.plot.as_ref().map(create_chart).transpose()?,
+            table: TopThroughput::new(args.select.limit, args.rate),
+            found: 0,
+        })
+    }
+
+    /// Measures the capture; if `is_wary`, stops soon if nearly all rows are of empty bins.
+    fn measure(
+        &mut self,
+        args: &ThroughputArgs,
+        recording: &Recording,
+        options: &ThroughputOptions,
+        is_wary: bool,
+    ) -> Result<ThroughputReport, Stop> {
+        let mut rows = RowCounts::default();
+        throughput(recording, options, |row| {
+            rows.add(&row);
+            if is_wary && rows.are_nearly_empty(COUNTED_FROM) {
+                return Err(Stop::NearlyEmpty);
+            }
+            Ok(self.take(args, &row)?)
+        })
+    }
+
     fn take(&mut self, args: &ThroughputArgs, row: &ThroughputRow) -> anyhow::Result<()> {
         match row {
             ThroughputRow::Began(flow) => {
@@ -136,18 +234,7 @@ impl Results {
                     self.flows.insert(flow.id, Arc::new(FlowLabel::of(flow)));
                 }
             }
-            ThroughputRow::Bin(bin) => {
-                self.rows[usize::from(bin.volume.packets == 0)] += 1;
-                let [filled, empty] = self.rows;
-                if !args.empty_bins && empty > MAX_EMPTY_ROWS && empty / MAX_EMPTY_PER_ROW > filled
-                {
-                    bail!(
-                        "{empty} rows of empty bins for {filled} rows with packets, and more \
-                         come: use a longer --bin, or --empty-bins to write all of them"
-                    );
-                }
-                self.add(*bin)?;
-            }
+            ThroughputRow::Bin(bin) => self.add(*bin)?,
             ThroughputRow::Ended(flow) => {
                 self.flows.remove(&flow.flow.id);
                 self.table.end(flow);

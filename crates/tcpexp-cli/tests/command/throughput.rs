@@ -261,7 +261,10 @@ fn a_capture_with_hours_of_silence_is_refused_before_output() {
     let desk = desk_with("0 > udp 100\n40000 > udp 100\n");
     let message = desk.failure("throughput trace.pcap --bin 1ms -o bins.csv --quiet");
     assert!(
-        message.ends_with("use a longer --bin, or --empty-bins to write all of them"),
+        message.ends_with(
+            "more than 5000000 rows of empty bins for the first 4 rows with packets: use a longer \
+             --bin, or --empty-bins to write all of them"
+        ),
         "{message}"
     );
     assert_eq!(desk.written(), ["trace.pcap"]);
@@ -270,5 +273,11 @@ fn a_capture_with_hours_of_silence_is_refused_before_output() {
     assert_eq!(
         text(&desk.get("bins.csv")).lines().count(),
         1 + 667 * 3 + 2 * 2
+    );
+    // Enough empty rows to count them first, and few enough to write them.
+    desk.text("throughput trace.pcap --bin 1s -o bins.csv --quiet");
+    assert_eq!(
+        text(&desk.get("bins.csv")).lines().count(),
+        1 + 40_001 * 3 + 2 * 2
     );
 }
