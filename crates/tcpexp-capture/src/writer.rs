@@ -17,6 +17,8 @@ const SECTION_BYTES: u32 = 28;
 const INTERFACE_BYTES: u32 = 44;
 /// Length of an enhanced packet block without packet and padding.
 const PACKET_BYTES: u32 = 32;
+/// The option `opt_comment` of any block.
+const COMMENT_OPTION: u16 = 1;
 /// The interface option `if_tsresol`, of one byte.
 const RESOLUTION_OPTION: u32 = 9 | 1 << 16;
 /// Resolution of 10⁻⁹ s, as a negative power of ten.
@@ -77,6 +79,19 @@ impl<W: Write> PcapngWriter<W> {
         wire_bytes: u32,
         captured: &[u8],
     ) -> io::Result<()> {
+        self.packet_with_comment(at, link_type, wire_bytes, captured, "")
+    }
+
+    /// Writes one packet with a comment, which Wireshark shows as `frame.comment`. An empty comment
+    /// is left out; one of more than 65 535 bytes is refused.
+    pub fn packet_with_comment(
+        &mut self,
+        at: Timestamp,
+        link_type: u16,
+        wire_bytes: u32,
+        captured: &[u8],
+        comment: &str,
+    ) -> io::Result<()> {
         let origin = if at.as_nanos() < 0 {
             EARLY_ORIGIN_SECONDS
         } else {
@@ -86,8 +101,9 @@ impl<W: Write> PcapngWriter<W> {
         let captured_bytes = word(captured.len())?;
         // -n mod 4 is the distance from n to the next multiple of four, without overflow near 2^32.
         let padding = captured_bytes.wrapping_neg() % 4;
+        let options = comment_option(comment)?;
         let length = captured_bytes
-            .checked_add(padding + PACKET_BYTES)
+            .checked_add(padding + PACKET_BYTES + word(options.len())?)
             .ok_or(io::ErrorKind::InvalidData)?;
         // The block stores the upper half of the time first, whatever the byte order.
         let since_origin = i128::from(at.as_nanos()) - i128::from(origin) * 1_000_000_000;
@@ -109,6 +125,7 @@ impl<W: Write> PcapngWriter<W> {
         write_words(&mut self.out, &head)?;
         self.out.write_all(captured)?;
         self.out.write_all(&[0; 3][..padding as usize])?;
+        self.out.write_all(&options)?;
         write_words(&mut self.out, &[length])
     }
 
@@ -144,6 +161,21 @@ impl<W: Write> PcapngWriter<W> {
     }
 }
 
+/// The options of a packet block with a comment.
+fn comment_option(comment: &str) -> io::Result<Vec<u8>> {
+    if comment.is_empty() {
+        return Ok(Vec::new());
+    }
+    let length = u16::try_from(comment.len()).map_err(|_| io::ErrorKind::InvalidData)?;
+    let mut option = COMMENT_OPTION.to_le_bytes().to_vec();
+    option.extend(length.to_le_bytes());
+    option.extend(comment.as_bytes());
+    option.resize(option.len().next_multiple_of(4), 0);
+    // The end of the options.
+    option.extend([0; 4]);
+    Ok(option)
+}
+
 fn word(number: usize) -> io::Result<u32> {
     u32::try_from(number).map_err(|_| io::ErrorKind::InvalidData.into())
 }
@@ -173,6 +205,27 @@ mod tests {
             (at, link, wire_bytes, bytes)
         });
         prop::collection::vec(packet, 0..20)
+    }
+
+    #[test]
+    fn a_comment_leaves_the_packet_as_it_is() {
+        let at = Timestamp::from_nanos(7);
+        for comment in ["", "a", "four", "retransmission by a timeout"] {
+            let mut writer = PcapngWriter::new(Vec::new()).unwrap();
+            writer
+                .packet_with_comment(at, 1, 60, b"abcde", comment)
+                .unwrap();
+            writer.packet(at, 1, 61, b"fg").unwrap();
+            let file = writer.into_inner();
+            let text = String::from_utf8_lossy(&file);
+            assert!(text.contains(comment));
+            let mut capture = Capture::from_bytes(&file).unwrap();
+            for expected in [(60, &b"abcde"[..]), (61, b"fg")] {
+                let record = capture.next_record().unwrap();
+                assert_eq!((record.wire_bytes, record.captured), expected);
+            }
+            assert!(capture.next_record().is_none() && capture.damage().is_none());
+        }
     }
 
     proptest! {

@@ -279,6 +279,7 @@ mod tests {
     fn sample(millis: i64, cwnd: Option<u32>, flight_size: u64) -> SenderSample {
         SenderSample {
             at: at(millis),
+            record: None,
             flow: FlowId(0),
             direction: Direction::Forward,
             snd_una: None,

@@ -4,6 +4,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::analyze_args::AnalyzeArgs;
 use crate::compare::CompareArgs;
+use crate::explain::ExplainArgs;
 use crate::flows::FlowsArgs;
 use crate::info::InfoArgs;
 use crate::lab::LabArgs;
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Throughput(ThroughputArgs),
     Info(InfoArgs),
     Cwnd(CwndArgs),
+    Explain(ExplainArgs),
     Import(ImportArgs),
     Score(ScoreArgs),
     Lab(LabArgs),

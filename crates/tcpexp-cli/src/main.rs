@@ -10,6 +10,7 @@ mod cwnd;
 mod cwnd_chart;
 mod diff_packets;
 mod diff_rule;
+mod explain;
 mod failure;
 mod flows;
 mod import;
@@ -68,6 +69,7 @@ fn run() -> anyhow::Result<()> {
         Command::Throughput(args) => throughput::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Cwnd(args) => cwnd::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Score(args) => score::run(&args),
         Command::Lab(args) => lab::run(&args),

@@ -315,4 +315,16 @@ impl Segment {
                 .map(move |&(left, right)| (ack.moved(left.into()), ack.moved(right.into())))
         })
     }
+
+    /// True if the first SACK block reports duplicate bytes (RFC 2883, section 4).
+    pub fn reports_duplicate(&self) -> bool {
+        let mut blocks = self.sack_blocks();
+        let (Some((left, right)), Some(ack)) = (blocks.next(), self.ack) else {
+            return false;
+        };
+        right <= ack
+            || blocks
+                .next()
+                .is_some_and(|(from, to)| from <= left && right <= to)
+    }
 }

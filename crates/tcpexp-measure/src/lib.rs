@@ -13,6 +13,7 @@ mod labels;
 mod live;
 mod meter;
 mod metered;
+pub mod packets;
 mod ring;
 pub mod rto;
 pub mod rtt;

@@ -40,6 +40,7 @@ pub(crate) fn event_details<R: 'static>(
     of: fn(&R) -> Option<&SenderEvent>,
 ) -> Builder<R> {
     columns
+        .maybe_text("event_id", "Name of the event in its flow, for `tcpexp explain --event`: direction, kind and number, as forward.recovery.0. Null for events of a log.", move |row| of(row)?.id())
         .maybe_signed("ended_ns", "End of a recovery, on the clock of time_ns, in nanoseconds. Null for other events, and if the capture ended earlier.", move |row| of(row)?.recovery()?.ended.map(Timestamp::as_nanos))
         .maybe_text("kind", "Cause of a recovery: fast (duplicate or selective ACKs), timeout or congestion_echo. Cause of a retransmission: fast_retransmit, reordering_timer, timeout, after_timeout, tail_loss_probe or spurious. New state: open, disorder, window_reduction, recovery or loss. Null if a log has no such value.", move |row| of(row)?.kind())
         .maybe_id("recovery_epoch", "Number of the recovery among this sender's, from 0. Null for other events.", move |row| of(row)?.recovery().map(|recovery| recovery.epoch))
@@ -77,6 +78,15 @@ impl SenderEvent {
             Self::StateChange(change) => change.at,
             Self::Retransmit(retransmit) => retransmit.at,
         }
+    }
+
+    fn id(&self) -> Option<String> {
+        let id = match self {
+            Self::Recovery(recovery) => recovery.event_id(),
+            Self::Retransmission(retransmitted) => retransmitted.event_id(),
+            Self::StateChange(_) | Self::Retransmit(_) => return None,
+        };
+        Some(id.to_string())
     }
 
     const fn kind(&self) -> Option<&'static str> {

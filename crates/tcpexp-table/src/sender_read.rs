@@ -126,6 +126,7 @@ impl Rows {
         let snd_nxt = cells.id("snd_nxt_seq")?;
         let row = SenderSample {
             at: Timestamp::from_nanos(cells.must("time_ns", Cells::signed)?),
+            record: None,
             flow,
             direction,
             snd_una,
@@ -282,6 +283,7 @@ mod tests {
         let una = StreamOffset::first(SeqNum(u32::MAX - 9));
         let full = SenderSample {
             at: Timestamp::from_nanos(1_767_225_609_778_130_000),
+            record: None,
             flow: FlowId(0),
             direction: Direction::Reverse,
             snd_una: Some(una),

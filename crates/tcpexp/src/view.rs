@@ -85,6 +85,17 @@ impl<'a> View<'a> {
     }
 }
 
+impl Moment {
+    /// The moment on the clock of a capture.
+    pub(crate) fn on(self, recording: &Recording) -> Result<Timestamp, Error> {
+        Ok(match self {
+            Self::At(at) => at,
+            Self::AfterStart(after) => recording.start()? + after,
+            Self::BeforeEnd(before) => recording.end()? - before,
+        })
+    }
+}
+
 impl Reading {
     /// The selected times on the clock of `recording`; `None` for all times.
     pub(crate) fn range_in(&self, recording: &Recording) -> Result<Option<Range>, Error> {
@@ -92,15 +103,8 @@ impl Reading {
         if !selection.has_range() {
             return Ok(None);
         }
-        let time = |moment| -> Result<Timestamp, Error> {
-            Ok(match moment {
-                Moment::At(at) => at,
-                Moment::AfterStart(after) => recording.start()? + after,
-                Moment::BeforeEnd(before) => recording.end()? - before,
-            })
-        };
-        let from = selection.from.map(time).transpose()?;
-        let to = selection.to.map(time).transpose()?;
+        let from = selection.from.map(|from| from.on(recording)).transpose()?;
+        let to = selection.to.map(|to| to.on(recording)).transpose()?;
         Ok(Some(Range {
             from: from.unwrap_or(Timestamp::MIN),
             to: to.unwrap_or(Timestamp::MAX),

@@ -224,6 +224,7 @@ impl Meter for Outstanding {
             let flight_size = u64::try_from(nxt.since(una)).ok();
             rows.extend([SenderSample {
                 at: seen.at,
+                record: Some(seen.record),
                 flow: FlowId(0),
                 direction: Direction::Forward,
                 snd_una: Some(una),

@@ -64,7 +64,7 @@ fn rows_and_events_are_tables() {
     let events = text(&desk.get("events.csv"));
     let is = |event: &str| events.lines().filter(|row| row.contains(event)).count();
     assert_eq!((is(",recovery,"), is(",retransmission,")), (5, 63));
-    assert_snapshot!(events.lines().find(|row| row.contains(",recovery,")).unwrap(), @"1,tcp,172.16.10.3:54058,172.16.11.2:5201,src,forward,recovery,1767225610578694000,1767225611263024000,fast,0,,3530749545,114,57,false,,");
+    assert_snapshot!(events.lines().find(|row| row.contains(",recovery,")).unwrap(), @"1,tcp,172.16.10.3:54058,172.16.11.2:5201,src,forward,recovery,1767225610578694000,forward.recovery.0,1767225611263024000,fast,0,,3530749545,114,57,false,,");
     for format in ["parquet", "arrow", "json"] {
         desk.bytes(&format!("cwnd {src} -q -o state.{format}"));
         assert!(!desk.get(&format!("state.{format}")).is_empty());

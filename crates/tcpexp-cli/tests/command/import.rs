@@ -63,10 +63,10 @@ fn rows_and_events_are_tables() {
     assert_eq!(rows.lines().count(), 1 + 4);
     assert_snapshot!(rows.lines().nth(3).unwrap(), @"0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,10081000000,15000,28000,,13000,,,18,,measured,14,fast_recovery,0,42000000,,52160,");
     assert_snapshot!(text(&desk.get("events.csv")), @r"
-    flow_id,protocol,initiator,responder,capture,direction,event,time_ns,ended_ns,kind,recovery_epoch,start_seq,end_seq,cwnd_before_segments,ssthresh_segments,was_undone,lost_packets,earlier_copy
-    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,state,10080100000,,recovery,,,,,,,,
-    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,retransmission,10080200000,,,,,,,,,,
-    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,state,10120100000,,open,,,,,,,,
+    flow_id,protocol,initiator,responder,capture,direction,event,time_ns,event_id,ended_ns,kind,recovery_epoch,start_seq,end_seq,cwnd_before_segments,ssthresh_segments,was_undone,lost_packets,earlier_copy
+    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,state,10080100000,,,recovery,,,,,,,,
+    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,retransmission,10080200000,,,,,,,,,,,
+    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,state,10120100000,,,open,,,,,,,,
     ");
     for format in ["parquet", "arrow", "json"] {
         desk.bytes(&format!("import tcp_probe trace.txt -q -o state.{format}"));

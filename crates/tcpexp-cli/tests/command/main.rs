@@ -14,6 +14,7 @@ mod cut_short;
 mod cwnd;
 #[cfg(unix)]
 mod documents;
+mod explain;
 mod formats;
 mod help;
 mod import;

@@ -14,6 +14,7 @@ const INFINITE_SSTHRESH: u32 = 0x7FFF_FFFF;
 pub(super) fn blank(stream: &Stream, at: Timestamp) -> SenderSample {
     SenderSample {
         at,
+        record: None,
         flow: stream.flow,
         direction: stream.direction,
         snd_una: None,

@@ -147,6 +147,8 @@ mod tests {
             SenderRow::Retransmission(Retransmission {
                 flow: sample.flow,
                 direction: sample.direction,
+                number: 0,
+                record: 3,
                 at: at(40),
                 start: place(0),
                 end: place(2896),

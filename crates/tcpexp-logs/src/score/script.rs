@@ -18,6 +18,7 @@ impl Row {
     pub(super) fn at(millis: i64) -> Self {
         Self(SenderSample {
             at: Timestamp::from_nanos(0) + TimeDelta::from_millis(millis),
+            record: None,
             flow: FlowId(0),
             direction: Direction::Forward,
             snd_una: None,

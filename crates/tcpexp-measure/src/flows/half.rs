@@ -92,7 +92,7 @@ impl Half {
         if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
             self.rare().zero_windows += 1;
         }
-        if segment.sack_block_count() > 0 && reports_duplicate(segment) {
+        if segment.sack_block_count() > 0 && segment.reports_duplicate() {
             self.rare().duplicate_sacks += 1;
         }
         // Read `nxt` before the classifier advances it: only bytes below it were sent before.
@@ -210,17 +210,4 @@ fn with_timer(timer: &LinuxRto, path: PathTimes) -> PathTimes {
         rto: srtt.map_or(SHORTEST_TIMEOUT, |_| timer.rto()),
         ..path
     }
-}
-
-/// True if the first SACK block reports duplicate bytes (RFC 2883, section 4).
-#[cold]
-fn reports_duplicate(segment: &Segment) -> bool {
-    let mut blocks = segment.sack_blocks();
-    let (Some((left, right)), Some(ack)) = (blocks.next(), segment.ack) else {
-        return false;
-    };
-    right <= ack
-        || blocks
-            .next()
-            .is_some_and(|(from, to)| from <= left && right <= to)
 }

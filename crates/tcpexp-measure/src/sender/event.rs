@@ -22,7 +22,11 @@ pub(super) struct Sent {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acked {
     pub(super) at: Timestamp,
+    /// Place in the order of retransmissions: the record number of the packet at which the ACK is
+    /// processed.
     pub(super) record: u64,
+    /// Record number of the ACK itself.
+    pub(super) packet: u64,
     pub(super) ack: StreamOffset,
     pub(super) blocks: Blocks,
     /// The receiver's window in bytes; `None` if the window scale is unknown.

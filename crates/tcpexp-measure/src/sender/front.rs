@@ -155,6 +155,7 @@ impl<'a> Front<'a> {
         let acked = Acked {
             at: segment.seen.at,
             record: segment.seen.record,
+            packet: segment.seen.record,
             ack,
             blocks: segment.sack_blocks().collect(),
             window_bytes,

@@ -42,6 +42,7 @@ mod delivery;
 mod drain;
 mod engine;
 mod event;
+mod event_id;
 mod fates;
 mod front;
 mod hindsight;
@@ -71,6 +72,7 @@ mod window;
 mod tests;
 
 pub use control::CongestionFamily;
+pub use event_id::{EventId, EventKind, NoEventId};
 pub use fates::DataFates;
 pub use hindsight::Hindsight;
 pub use hints::CongestionHint;

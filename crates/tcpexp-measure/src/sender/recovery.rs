@@ -6,6 +6,7 @@ use std::ops::Range;
 use tcpexp_flow::{Direction, FlowId, StreamOffset};
 use tcpexp_units::Timestamp;
 
+use super::event_id::{EventId, EventKind};
 use super::reduction::Reduction;
 use super::stamps::is_after;
 
@@ -58,6 +59,17 @@ pub struct RecoveryEpoch {
     /// Number of lost packets, of the repaired data and its retransmissions; `None` without a
     /// second capture. Zero means that the recovery was spurious.
     pub lost_packets: Option<u64>,
+}
+
+impl RecoveryEpoch {
+    /// Name of the event.
+    pub const fn event_id(&self) -> EventId {
+        EventId {
+            direction: self.direction,
+            kind: EventKind::Recovery,
+            number: self.epoch as u64,
+        }
+    }
 }
 
 /// A recovery in progress.

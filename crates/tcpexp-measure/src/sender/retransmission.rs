@@ -3,6 +3,8 @@
 use tcpexp_flow::{Cause, Direction, FlowId, StreamOffset};
 use tcpexp_units::Timestamp;
 
+use super::event_id::{EventId, EventKind};
+
 /// One retransmission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retransmission {
@@ -10,6 +12,10 @@ pub struct Retransmission {
     pub flow: FlowId,
     /// Direction of the data.
     pub direction: Direction,
+    /// Number among this sender's retransmissions, from 0.
+    pub number: u64,
+    /// Record number of the packet in the capture, from 0.
+    pub record: u64,
     /// Time of the retransmission on the capture's clock.
     pub at: Timestamp,
     /// Offset of the first byte.
@@ -33,6 +39,17 @@ pub enum EarlierCopy {
     Overtaken,
     /// Part of the data never arrived: the retransmission was necessary.
     Lost,
+}
+
+impl Retransmission {
+    /// Name of the event.
+    pub const fn event_id(&self) -> EventId {
+        EventId {
+            direction: self.direction,
+            kind: EventKind::Retransmission,
+            number: self.number,
+        }
+    }
 }
 
 impl EarlierCopy {

@@ -11,6 +11,8 @@ use tcpexp_units::{TimeDelta, Timestamp};
 pub struct SenderSample {
     /// Time of the ACK on the clock of the capture or the kernel.
     pub at: Timestamp,
+    /// Record number of the ACK in the capture, from 0; `None` from a kernel's log.
+    pub record: Option<u64>,
     /// The flow.
     pub flow: FlowId,
     /// Direction of the data.

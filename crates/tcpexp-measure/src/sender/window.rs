@@ -37,6 +37,8 @@ impl Reply {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckContext {
     pub(super) at: Timestamp,
+    /// Record number of the ACK.
+    pub(super) packet: u64,
     pub(super) pipe: u32,
     pub(super) outstanding: u32,
     pub(super) una: StreamOffset,

@@ -180,7 +180,7 @@ impl<'a> Engine<'a> {
         };
         self.totals.limits.pass(acked.at);
         let stream = self.admit(acked, stream);
-        let now = self.context(acked.at, &stream);
+        let now = self.context(acked, &stream);
         self.window.validate(&now);
         self.see_settled(acked.at, rows);
         // As in `tcp_probe`, the sample shows the state before the ACK is processed, and a SYN-ACK

@@ -53,6 +53,8 @@ impl Engine<'_> {
         rows.extend([SenderRow::Retransmission(Retransmission {
             flow: self.subject.flow,
             direction: self.subject.direction,
+            number: self.totals.retransmitted - 1,
+            record: sent.record,
             at: sent.at,
             start: sent.start,
             end: sent.end,

@@ -1,9 +1,8 @@
 //! Samples and the summary of a sender's state.
 
-use tcpexp_units::Timestamp;
-
 use super::stream::Stream;
 use super::{Engine, Order};
+use crate::sender::event::Acked;
 use crate::sender::hints::CongestionHint;
 use crate::sender::losses::Losses;
 use crate::sender::row::SenderRow;
@@ -69,6 +68,7 @@ impl Engine<'_> {
         let is_ordered = self.subject.order != Order::NotSeen;
         SenderSample {
             at: now.at,
+            record: Some(now.packet),
             flow: self.subject.flow,
             direction: self.subject.direction,
             snd_una: Some(now.una),
@@ -110,9 +110,11 @@ impl Engine<'_> {
         self.totals.limits.set(stream.una < stream.nxt, limit);
     }
 
-    pub(super) fn context(&self, at: Timestamp, stream: &Stream) -> AckContext {
+    pub(super) fn context(&self, acked: &Acked, stream: &Stream) -> AckContext {
+        let at = acked.at;
         AckContext {
             at,
+            packet: acked.packet,
             pipe: self.board.pipe(),
             outstanding: self.board.outstanding(),
             una: stream.una,
