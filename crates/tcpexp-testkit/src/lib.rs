@@ -51,7 +51,7 @@ pub use payload::Payload;
 pub use prng::Prng;
 pub use simulator::{
     CaptureSpec, ClockStep, Congestion, Direction, DirectionTotals, Fate, FlowTruth, IpId,
-    IpVersion, PacketId, PacketTruth, Path, Point, Scenario, Sighting, Sightings, Summary, TcpLoad,
-    Truth, TwoCaptures, UdpLoad, UdpPayload, simulate, simulate_into,
+    IpVersion, Outage, PacketId, PacketTruth, Path, Point, Policer, Scenario, Sighting, Sightings,
+    Summary, TcpLoad, Truth, TwoCaptures, UdpLoad, UdpPayload, Writes, simulate, simulate_into,
 };
 pub use writer::{CaptureWriter, Container, Endian, Interface, Resolution};

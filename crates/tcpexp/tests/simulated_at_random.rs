@@ -58,6 +58,8 @@ impl Dice {
             reorders: self.one_of(&[false, true]),
             loss_ppm: self.one_of(&[0, 1_000, 20_000, 50_000]),
             duplicate_ppm: self.one_of(&[0, 0, 1_000, 20_000]),
+            policer: None,
+            outage: None,
         }
     }
 

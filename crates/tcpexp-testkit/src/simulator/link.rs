@@ -1,6 +1,6 @@
 //! One direction of the path: queue, bottleneck, delay, loss.
 
-use super::scenario::Path;
+use super::scenario::{Path, Policer};
 use crate::Prng;
 
 /// The fate of a packet that enters the link.
@@ -18,6 +18,9 @@ pub(crate) struct Link {
     /// Time at which the bottleneck has sent its queue.
     free_at: u64,
     latest_arrival: u64,
+    /// Nanoseconds at the policer's rate in its bucket, and when it was last filled.
+    tokens: u64,
+    filled_at: u64,
 }
 
 impl Link {
@@ -26,11 +29,16 @@ impl Link {
             path,
             free_at: 0,
             latest_arrival: 0,
+            tokens: path.policer.map_or(0, bucket_nanos),
+            filled_at: 0,
         }
     }
 
     /// Decides the fate of a packet on entry: later packets cannot change it in a FIFO queue.
     pub(crate) fn enter(&mut self, now: u64, bytes: u32, prng: &mut Prng) -> Verdict {
+        if self.is_out(now) || !self.conforms(now, bytes) {
+            return Verdict::Dropped;
+        }
         let backlog_nanos = self.free_at.saturating_sub(now);
         let backlog_bytes = transferred_bytes(backlog_nanos, self.path.rate_bps);
         // An idle bottleneck sends a packet at once, even if the packet exceeds the queue.
@@ -51,6 +59,26 @@ impl Link {
         Verdict::Arrives(arrival, copy)
     }
 
+    fn is_out(&self, now: u64) -> bool {
+        self.path.outage.is_some_and(|outage| {
+            let since = now.checked_sub(nanos(outage.first));
+            since.is_some_and(|since| since % nanos(outage.period) < nanos(outage.length))
+        })
+    }
+
+    /// Takes tokens for a packet; false if there are too few.
+    fn conforms(&mut self, now: u64, bytes: u32) -> bool {
+        let Some(policer) = self.path.policer else {
+            return true;
+        };
+        self.tokens = (self.tokens + now - self.filled_at).min(bucket_nanos(policer));
+        self.filled_at = now;
+        let needed = transfer_nanos(bytes, policer.rate_bps);
+        let left = self.tokens.checked_sub(needed);
+        self.tokens = left.unwrap_or(self.tokens);
+        left.is_some()
+    }
+
     fn arrival(&mut self, prng: &mut Prng) -> u64 {
         let jitter = prng.below(nanos(self.path.jitter) + 1);
         let mut at = self.free_at + nanos(self.path.delay) + jitter;
@@ -61,6 +89,11 @@ impl Link {
         }
         at
     }
+}
+
+/// Time that a policer's rate takes to fill its bucket.
+fn bucket_nanos(policer: Policer) -> u64 {
+    policer.burst_bytes * 8_000_000_000 / policer.rate_bps
 }
 
 /// Transmission time of `bytes` bytes at a rate, in nanoseconds.

@@ -20,8 +20,8 @@ use std::io::{self, Write};
 
 use engine::Engine;
 pub use scenario::{
-    CaptureSpec, ClockStep, Congestion, Direction, IpId, IpVersion, Path, Point, Scenario, TcpLoad,
-    UdpLoad, UdpPayload,
+    CaptureSpec, ClockStep, Congestion, Direction, IpId, IpVersion, Outage, Path, Point, Policer,
+    Scenario, TcpLoad, UdpLoad, UdpPayload, Writes,
 };
 pub use truth::{
     DirectionTotals, Fate, FlowTruth, PacketId, PacketTruth, Sighting, Sightings, Summary, Truth,

@@ -225,7 +225,11 @@ impl Identity {
             seq,
             ack,
             flags,
-            window: 64_240,
+            window: match segment.kind {
+                // The window of a SYN is never scaled (RFC 7323, section 2.2).
+                Kind::Syn | Kind::SynAck => 64_240,
+                _ => window(load, sends_data),
+            },
             options: options(load, segment, |number| data_seq(peer, number)),
         }
     }
@@ -239,6 +243,17 @@ impl Identity {
             number,
             ..Payload::new(self.number, 0, load.payload_bytes)
         }
+    }
+}
+
+/// The window field. The data's receiver announces what its load sets.
+fn window(load: &TcpLoad, sends_data: bool) -> u16 {
+    match load.receive_window_segments {
+        Some(segments) if !sends_data => {
+            let bytes = segments * u32::from(load.mss);
+            (bytes >> WINDOW_SHIFT).min(u16::MAX.into()) as u16
+        }
+        _ => 64_240,
     }
 }
 

@@ -80,6 +80,30 @@ pub struct Path {
     pub loss_ppm: u32,
     /// Packets per million that the network duplicates.
     pub duplicate_ppm: u32,
+    /// Drops what exceeds a rate, before the queue.
+    pub policer: Option<Policer>,
+    /// Drops all packets for some time, again and again.
+    pub outage: Option<Outage>,
+}
+
+/// A policer: a token bucket that drops packets for which it has no tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policer {
+    /// Rate in bits per second, counted as in [`Path::rate_bps`].
+    pub rate_bps: u64,
+    /// Size of the bucket in bytes.
+    pub burst_bytes: u64,
+}
+
+/// Times in which all packets are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// Start of the first outage, after the start of the run.
+    pub first: TimeDelta,
+    /// Length of an outage.
+    pub length: TimeDelta,
+    /// Time from the start of one outage to the start of the next.
+    pub period: TimeDelta,
 }
 
 impl Default for Path {
@@ -93,6 +117,8 @@ impl Default for Path {
             reorders: false,
             loss_ppm: 0,
             duplicate_ppm: 0,
+            policer: None,
+            outage: None,
         }
     }
 }
@@ -131,6 +157,15 @@ pub enum Congestion {
     Fixed(u32),
 }
 
+/// An application that writes the same amount again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writes {
+    /// Segments per write.
+    pub segments: u32,
+    /// Time from one write to the next.
+    pub interval: TimeDelta,
+}
+
 /// TCP flows with common properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpLoad {
@@ -152,6 +187,10 @@ pub struct TcpLoad {
     pub congestion: Congestion,
     /// Upper limit of the sender's window, in segments.
     pub max_window_segments: u32,
+    /// Receive window that the receiver announces, in segments; `None` for more than senders use.
+    pub receive_window_segments: Option<u32>,
+    /// How the sender's application writes; `None` if all data is there at the start.
+    pub writes: Option<Writes>,
     /// IP version.
     pub ip: IpVersion,
     /// The first `parallel` flows begin at random times within this span.
@@ -171,6 +210,8 @@ impl Default for TcpLoad {
             sack: true,
             congestion: Congestion::Aimd,
             max_window_segments: 1024,
+            receive_window_segments: None,
+            writes: None,
             ip: IpVersion::V4,
             stagger: TimeDelta::ZERO,
         }
@@ -301,6 +342,10 @@ pub struct Scenario {
     pub loss_ppm: u32,
     /// See [`Path::duplicate_ppm`].
     pub duplicate_ppm: u32,
+    /// See [`Path::policer`].
+    pub policer: Option<Policer>,
+    /// See [`Path::outage`].
+    pub outage: Option<Outage>,
     /// The path from the server to the client, if it differs.
     pub reverse: Option<Path>,
     /// Offset of DST's clock against SRC's at the start.
@@ -343,6 +388,8 @@ impl Default for Scenario {
             reorders: path.reorders,
             loss_ppm: path.loss_ppm,
             duplicate_ppm: path.duplicate_ppm,
+            policer: path.policer,
+            outage: path.outage,
             reverse: None,
             offset: TimeDelta::ZERO,
             skew: Skew::NONE,
@@ -370,6 +417,8 @@ impl Scenario {
             reorders: self.reorders,
             loss_ppm: self.loss_ppm,
             duplicate_ppm: self.duplicate_ppm,
+            policer: self.policer,
+            outage: self.outage,
         };
         match direction {
             Direction::Forward => forward,

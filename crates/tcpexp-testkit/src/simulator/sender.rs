@@ -4,8 +4,9 @@
 
 use std::collections::VecDeque;
 
+use super::link::nanos;
 use super::ranges::Ranges;
-use super::scenario::{Congestion, TcpLoad};
+use super::scenario::{Congestion, TcpLoad, Writes};
 
 /// No deadline.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -24,6 +25,11 @@ pub(crate) struct Burst {
 #[derive(Debug)]
 pub(crate) struct Sender {
     segments: u32,
+    /// Segments that the application has written.
+    written: u32,
+    writes: Option<Writes>,
+    /// Time of the application's next write.
+    pub(crate) write_at: u64,
     snd_una: u32,
     snd_nxt: u32,
     cwnd: u32,
@@ -51,6 +57,11 @@ impl Sender {
     pub(crate) fn new(load: &TcpLoad, segments: u32) -> Self {
         Self {
             segments,
+            written: load
+                .writes
+                .map_or(segments, |writes| writes.segments.min(segments)),
+            writes: load.writes,
+            write_at: NEVER,
             snd_una: 0,
             snd_nxt: 0,
             cwnd: match load.congestion {
@@ -60,7 +71,10 @@ impl Sender {
             ssthresh: u32::MAX,
             credit: 0,
             congestion: load.congestion,
-            max_window: load.max_window_segments.max(1),
+            max_window: load
+                .max_window_segments
+                .min(load.receive_window_segments.unwrap_or(u32::MAX))
+                .max(1),
             sack: load.sack,
             sacked: Ranges::default(),
             judged: 0,
@@ -95,6 +109,27 @@ impl Sender {
         self.backoff > MAX_BACKOFF
     }
 
+    /// Starts the application, once the connection is open.
+    pub(crate) fn open(&mut self, now: u64) {
+        if let Some(writes) = self.writes
+            && self.write_at == NEVER
+            && self.written < self.segments
+        {
+            self.write_at = now + nanos(writes.interval);
+        }
+    }
+
+    /// The application writes.
+    pub(crate) fn write(&mut self) {
+        let Some(writes) = self.writes else { return };
+        self.written = (self.written + writes.segments).min(self.segments);
+        self.write_at = if self.written < self.segments {
+            self.write_at + nanos(writes.interval)
+        } else {
+            NEVER
+        };
+    }
+
     /// Returns the next burst of up to `most` segments; callers repeat until `None`.
     pub(crate) fn next_burst(&mut self, now: u64, most: u32) -> Option<Burst> {
         let room = self.cwnd.min(self.max_window).saturating_sub(self.pipe());
@@ -115,13 +150,13 @@ impl Sender {
             });
         }
         // A host with segmentation offload waits for a large enough burst.
-        let worthwhile = most.min(self.cwnd / 4).min(self.segments - self.snd_nxt);
+        let worthwhile = most.min(self.cwnd / 4).min(self.written - self.snd_nxt);
         if room < worthwhile && self.pipe() > 0 {
             return None;
         }
         // Limits the span of outstanding segments, to bound memory and SACK ranges.
         let span = (2 * self.max_window).saturating_sub(self.snd_nxt - self.snd_una);
-        let count = room.min(span).min(most).min(self.segments - self.snd_nxt);
+        let count = room.min(span).min(most).min(self.written - self.snd_nxt);
         if count == 0 {
             return None;
         }

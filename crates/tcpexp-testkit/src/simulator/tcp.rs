@@ -80,6 +80,7 @@ impl TcpFlow {
         self.handshake_at
             .min(self.fin_at)
             .min(self.sender.rto_at)
+            .min(self.sender.write_at)
             .min(self.receiver.delayed_ack_at)
     }
 
@@ -94,6 +95,10 @@ impl TcpFlow {
         if self.sender.rto_at <= now {
             self.sender.on_rto(now);
             self.finished |= self.sender.gave_up();
+            self.pump(now, out);
+        }
+        if self.sender.write_at <= now {
+            self.sender.write();
             self.pump(now, out);
         }
         if self.receiver.delayed_ack_at <= now {
@@ -198,6 +203,9 @@ impl TcpFlow {
             Direction::Forward => self.client_up,
             Direction::Reverse => self.server_up,
         };
+        if up {
+            self.sender.open(now);
+        }
         while up && !self.finished {
             let Some(burst) = self.sender.next_burst(now, self.tso_segments) else {
                 return;
