@@ -18,6 +18,7 @@ use crate::sender_args::{CwndArgs, ImportArgs, ScoreArgs};
 use crate::shared_args::wrong_usage;
 use crate::sweep::SweepArgs;
 use crate::throughput::ThroughputArgs;
+use crate::why::WhyArgs;
 
 /// Run TCP experiments and analyse packet captures.
 #[derive(Parser)]
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Info(InfoArgs),
     Cwnd(CwndArgs),
     Explain(ExplainArgs),
+    Why(WhyArgs),
     Import(ImportArgs),
     Score(ScoreArgs),
     Lab(LabArgs),

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::ValueEnum;
-use tcpexp::flows;
+use tcpexp::{CwndOptions, Recording, flows, why};
 use tcpexp_measure::flows::ConnectionSummary;
 use tcpexp_table::{
     ConnectionOrder, ConnectionRow, FLOW_TABLE_WIDTH, TopConnections, connection_columns,
+    connection_details, verdict_lines,
 };
 
 use crate::progress::Progress;
@@ -16,12 +17,17 @@ use crate::shared_args::{OutputArgs, ReadArgs, SelectArgs, shown_names};
 use crate::sheet::Sheet;
 use crate::{report, shown, warnings};
 
+/// Largest capture whose flows are judged without being asked, in bytes. A verdict takes three more
+/// passes, which at this size take a fraction of a second.
+const MOST_JUDGED_BYTES: u64 = 64 << 20;
+
 /// Summarise each connection of a capture
 ///
 /// Prints one row per connection and direction: sizes, rates, retransmissions, reordering and
 /// round-trip times. An out-of-sequence segment was retransmitted or reordered; the IPv4
 /// Identification, the TCP timestamps and the position of the capture decide which. Round-trip times
-/// span from the capture to the receiver and back.
+/// span from the capture to the receiver and back. Of a single selected flow, prints the details. The
+/// last lines name what limited each large flow, as `tcpexp why` explains; --quiet leaves them out.
 #[derive(clap::Args)]
 #[command(after_long_help = "Examples:\n\
 \x20 tcpexp flows capture.pcap\n\
@@ -114,7 +120,7 @@ fn one(
     let recording = args.reading.open(path)?;
     let name: Arc<str> = recording.name().display().to_string().into();
     let mut table = TopConnections::new(args.select.limit).sorted_by(args.sort.order());
-    let mut found = 0_u64;
+    let (mut found, mut latest) = (0_u64, None);
     let progress = Progress::watch(&[&recording], 1, args.output.quiet);
     let info = flows(&recording, &args.reading.capture_options(), |connections| {
         for connection in &connections {
@@ -124,6 +130,9 @@ fn one(
                     sheet.add(ConnectionRow::of(&name, connection.clone()))?;
                 }
                 table.add(connection);
+                if !args.select.flow.is_empty() {
+                    latest = Some(connection.clone());
+                }
             }
         }
         Ok::<(), anyhow::Error>(())
@@ -131,12 +140,42 @@ fn one(
     drop(progress);
     warnings::of_capture(&info, path);
     let mut text = table.into_text(FLOW_TABLE_WIDTH);
+    if let (1, Some(only)) = (found, &latest) {
+        text += &connection_details(only, FLOW_TABLE_WIDTH);
+    }
+    let file = args.output.output.as_deref();
+    let shows_text = !sheet.takes_rows() || file.is_some_and(|file| file.as_os_str() != "-");
+    if shows_text && !args.output.quiet {
+        text += &verdicts(args, &recording)?;
+    }
     let skipped = report::skipped(&info.tally);
     if !skipped.is_empty() && !args.output.quiet {
         text += "\n";
         report::line(&mut text, "skipped", &skipped);
     }
     Ok((text, found))
+}
+
+/// One line per large flow that names what limited it. Empty if there is none.
+fn verdicts(args: &FlowsArgs, recording: &Recording) -> anyhow::Result<String> {
+    if recording.file_bytes() > MOST_JUDGED_BYTES {
+        return Ok("\n`tcpexp why` names what limited the large flows\n".to_owned());
+    }
+    let options = CwndOptions::default()
+        .tunnels(args.reading.tunnels())
+        .select(args.reading.selection());
+    let report = why(recording, None, &options)?;
+    let wanted = report.verdicts.into_iter().filter(|one| {
+        let ends = one.flow.ends;
+        ends.is_some_and(|(initiator, responder)| {
+            args.select.wants(one.flow.flow, initiator, responder)
+        })
+    });
+    let wanted: Vec<_> = wanted.take(args.select.limit).collect();
+    if wanted.is_empty() {
+        return Ok(String::new());
+    }
+    Ok(format!("\n{}", verdict_lines(&wanted, FLOW_TABLE_WIDTH)))
 }
 
 fn wants(args: &FlowsArgs, connection: &ConnectionSummary) -> bool {

@@ -47,6 +47,7 @@ mod sweep_progress;
 mod throughput;
 mod values;
 mod warnings;
+mod why;
 
 use std::process::ExitCode;
 
@@ -70,6 +71,7 @@ fn run() -> anyhow::Result<()> {
         Command::Info(args) => info::run(&args),
         Command::Cwnd(args) => cwnd::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Why(args) => why::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Score(args) => score::run(&args),
         Command::Lab(args) => lab::run(&args),

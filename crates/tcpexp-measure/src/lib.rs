@@ -22,6 +22,7 @@ pub mod sequence;
 mod tee;
 pub mod throughput;
 mod vantage;
+pub mod verdict;
 
 pub use both::{Both, Either};
 pub use busiest::Busiest;

@@ -6,9 +6,9 @@ use crate::compare::{compare_columns, compare_run_columns};
 use crate::dataset::{DatasetTable, RunColumns};
 use crate::schema::{DESCRIPTION, SCHEMA_VERSION};
 use crate::{
-    connection_columns, explained_columns, interval_columns, path_columns, path_flow_columns,
-    rtt_columns, rtt_flow_columns, score_columns, sender_columns, sender_event_columns,
-    single_rtt_columns, throughput_columns,
+    cause_columns, connection_columns, explained_columns, interval_columns, path_columns,
+    path_flow_columns, rtt_columns, rtt_flow_columns, score_columns, sender_columns,
+    sender_event_columns, single_rtt_columns, throughput_columns,
 };
 
 /// One table and its columns.
@@ -65,7 +65,7 @@ pub fn described_tables() -> Vec<TableDescription> {
 
 type OfCommand = (&'static str, &'static str, &'static str, SchemaRef);
 
-fn of_commands() -> [OfCommand; 12] {
+fn of_commands() -> [OfCommand; 13] {
     [
         (
             "flows",
@@ -126,6 +126,12 @@ fn of_commands() -> [OfCommand; 12] {
             "a row per packet of a flow",
             "tcpexp explain -o",
             explained_columns().schema(),
+        ),
+        (
+            "causes",
+            "a row per large flow and cause that limited it",
+            "tcpexp why -o",
+            cause_columns().schema(),
         ),
         (
             "intervals",

@@ -19,6 +19,7 @@
 mod cells;
 mod columns;
 pub mod compare;
+mod connection_details;
 mod connection_text;
 mod connections;
 mod cwnd_text;
@@ -37,6 +38,7 @@ mod labels;
 mod path;
 mod path_flows;
 mod path_text;
+mod remark;
 mod rows;
 mod rtt;
 mod rtt_flows;
@@ -54,12 +56,15 @@ mod text;
 mod throughput;
 mod throughput_text;
 mod top;
+mod verdict_text;
+mod verdicts;
 mod writer;
 
 #[cfg(test)]
 mod testdata;
 
 pub use columns::Columns;
+pub use connection_details::connection_details;
 pub use connection_text::{ConnectionOrder, TopConnections};
 pub use connections::{ConnectionRow, connection_columns};
 pub use cwnd_text::CwndTable;
@@ -91,4 +96,6 @@ pub use text::FLOW_TABLE_WIDTH;
 pub use throughput::{BinRow, throughput_columns};
 pub use throughput_text::TopThroughput;
 pub use top::TopFlows;
+pub use verdict_text::{verdict_lines, verdict_pages};
+pub use verdicts::{CauseRow, cause_columns, cause_rows};
 pub use writer::{BATCH_ROWS, Format, TableWriter};

@@ -33,9 +33,9 @@ mod tests {
     use crate::compare::{compare_columns, compare_run_columns};
     use crate::dataset::RunColumns;
     use crate::{
-        connection_columns, explained_columns, interval_columns, path_columns, path_flow_columns,
-        rtt_columns, rtt_flow_columns, score_columns, sender_columns, sender_event_columns,
-        single_rtt_columns, throughput_columns,
+        cause_columns, connection_columns, explained_columns, interval_columns, path_columns,
+        path_flow_columns, rtt_columns, rtt_flow_columns, score_columns, sender_columns,
+        sender_event_columns, single_rtt_columns, throughput_columns,
     };
 
     /// The schema in the form of the reference documentation.
@@ -86,6 +86,11 @@ mod tests {
     #[test]
     fn the_schema_of_explained_packets_is_part_of_the_interface() {
         insta::assert_snapshot!(written_out(&explained_columns().schema()));
+    }
+
+    #[test]
+    fn the_schema_of_causes_is_part_of_the_interface() {
+        insta::assert_snapshot!(written_out(&cause_columns().schema()));
     }
 
     #[test]

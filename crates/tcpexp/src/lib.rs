@@ -78,6 +78,7 @@ mod tables;
 mod throughput;
 mod view;
 mod walk;
+mod why;
 
 pub mod guide;
 #[cfg(feature = "tables")]
@@ -119,6 +120,7 @@ pub use single_rtt::{live_rtt, single_rtt};
 pub use tables::{FLOW_COLUMN, Grouped, Query, SOURCE_COLUMN, Selection, Tables, UsualGroups};
 pub use throughput::{ThroughputReport, throughput};
 pub use walk::Walk;
+pub use why::{LARGE_BYTES, LabelledVerdict, WhyReport, why};
 
 // Types in the signatures of the functions above.
 pub use tcpexp_flow::{Direction, Flow, FlowId, MAX_FLOWS, Protocol};
@@ -128,6 +130,7 @@ pub use tcpexp_measure::packets::{ExplainedFlow, ExplainedPacket};
 pub use tcpexp_measure::rtt::{RttMethod, SingleRttRow, SingleRttSample};
 pub use tcpexp_measure::sender::{CwndSource, Phase, Profile, SenderRow, SenderSample};
 pub use tcpexp_measure::throughput::{BinWidth, Origin, ThroughputRow};
+pub use tcpexp_measure::verdict::{Cause, Verdict};
 pub use tcpexp_pair::path::{PathBatch, PathFlow, PathPacket, PathTotals};
 pub use tcpexp_pair::spp::{
     Batch, ClockModel, Fate, FlowSummary, Identification, PairedFlow, Point, RttSample, Totals,

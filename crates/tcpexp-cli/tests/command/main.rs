@@ -34,3 +34,4 @@ mod selections;
 mod strange_captures;
 mod table;
 mod throughput;
+mod why;

@@ -1,0 +1,346 @@
+//! The verdict on a sender, and the thresholds behind it.
+//!
+//! The thresholds were chosen on 50 transfers of ten causes between Linux hosts in the lab, with Reno,
+//! CUBIC and BBR, 3 to 30 Mbit/s and round-trip times of 20 to 200 ms, and on simulated transfers.
+//! Other transfers scored them; see the guide.
+
+use tcpexp_flow::{Direction, FlowId};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::cause::Cause;
+use super::limits::{Limits, Loss};
+use super::rounds::Round;
+
+/// A cause that takes at least this share of the time, in percent, is the main cause. Below half,
+/// another cause together with the rest took longer.
+const MAIN_PERCENT: i64 = 50;
+/// Smallest queueing delay that counts, in percent of the base round-trip time. Measured: `CoDel`
+/// keeps 7 ms of 100 ms at its losses; links without a queue varied by less than 4 %.
+const QUEUE_PERCENT: i64 = 5;
+/// Queueing delay that counts whatever the share. Measured without a queue: delayed ACKs add up to
+/// 3 ms to the smoothed round-trip time.
+const QUEUE_DELAY: TimeDelta = TimeDelta::from_millis(5);
+/// On short paths, the share of the round-trip time that counts in place of [`QUEUE_DELAY`].
+const SHORT_PATH_PERCENT: i64 = 25;
+/// Smallest queueing delay that counts on any path: timer and interrupt delays of hosts.
+const LEAST_QUEUE_DELAY: TimeDelta = TimeDelta::from_micros(500);
+/// Minimum number of round trips with a queue to tell whose queue it is: two for each third.
+const MIN_ROUNDS: usize = 6;
+/// Minimum growth of the bytes in flight, in percent, between the rounds with the least and the most.
+const MIN_FLIGHT_GROWTH: i64 = 10;
+/// The queue is the sender's own if the round-trip time follows at least this share of the growth of
+/// the bytes in flight, in percent. Measured: 66 to 106 % in own queues.
+const OWN_PERCENT: i64 = 50;
+/// Beyond this share, the round-trip time grows faster than a queue of the sender alone can explain.
+const MOST_OWN_PERCENT: i64 = 150;
+/// Minimum number of losses with a queue for a full judgement: two cycles of the window. While all
+/// flows of a queue grow for the first time, the queue of others grows with the own flight.
+const MIN_CYCLES: u64 = 3;
+/// With fewer losses, the queue is the sender's own from this share on. Measured: 91 to 107 %.
+const OWN_PERCENT_AT_FIRST: i64 = 75;
+/// The queue belongs to others if it follows at most this share. Measured: 3 to 15 %.
+const OTHERS_PERCENT: i64 = 30;
+/// Smallest queueing delay of a queue of others, in percent of the base round-trip time. Measured: 14
+/// to 25 %, because the flow never sees this queue empty. Below, delayed ACKs may look the same.
+const OTHERS_QUEUE_PERCENT: i64 = 10;
+/// Minimum number of losses to judge the goodput between them. With five, one transfer in 20 with
+/// losses at random had a constant goodput by chance.
+const MIN_LOSSES: usize = 8;
+/// The goodput between losses is constant if its middle half spans at most this share of its median,
+/// in percent: the rate of a policer, or the capacity of the path. Measured: 2 to 12 % with policers,
+/// 0 to 4 % with a short queue.
+const CONSTANT_PERCENT: i64 = 20;
+/// Losses come at random if it spans at least this share. Measured: 33 to 156 %.
+const RANDOM_PERCENT: i64 = 30;
+
+/// The verdict on one sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The flow.
+    pub flow: FlowId,
+    /// Direction of the sender's data.
+    pub direction: Direction,
+    /// Time of the flow's first packet; of the sender's first data if that is unknown.
+    pub began: Timestamp,
+    /// Time from the flow's first packet to the sender's last ACK, or to its last timeout.
+    pub duration: TimeDelta,
+    /// Cause that took most of the time; [`Cause::NotCertain`] if none took half of it.
+    pub main: Cause,
+    /// Time limited by each cause, by [`Cause::index`].
+    pub times: [TimeDelta; Cause::COUNT],
+    /// Beginning and length of the longest uninterrupted time of each cause.
+    pub longest: [Option<(Timestamp, TimeDelta)>; Cause::COUNT],
+    /// The evidence.
+    pub evidence: Evidence,
+}
+
+/// The numbers behind a verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// The least smoothed round-trip time.
+    pub base_rtt: Option<TimeDelta>,
+    /// Median of the round-trip time above the least, over the round trips with a queue.
+    pub queue_delay: Option<TimeDelta>,
+    /// Share of the growth of the bytes in flight that the round-trip time follows, in percent: 100
+    /// in a queue that the sender fills alone. `None` if the bytes in flight hardly change.
+    pub rtt_growth_percent: Option<i64>,
+    /// Number of losses noticed while the queue was filled.
+    pub losses_with_queue: u64,
+    /// Number of losses noticed without a queue.
+    pub losses_without_queue: u64,
+    /// Median of the goodput between losses of the more frequent of the two kinds, in bits per
+    /// second.
+    pub goodput_between_losses_bps: Option<u64>,
+    /// Distance of the quartiles of this goodput, in percent of the median.
+    pub goodput_spread_percent: Option<i64>,
+    /// Number of retransmission timeouts.
+    pub timeouts: u64,
+    /// Number of retransmitted packets.
+    pub retransmitted: u64,
+}
+
+impl Evidence {
+    fn has_constant_goodput(&self) -> bool {
+        let spread = self.goodput_spread_percent;
+        spread.is_some_and(|spread| spread <= CONSTANT_PERCENT)
+    }
+}
+
+impl Verdict {
+    /// Share of a cause in the whole time, from 0 to 1000 thousandths.
+    pub fn share_milli(&self, cause: Cause) -> i64 {
+        let part = i128::from(self.times[cause.index()].as_nanos()) * 1_000;
+        let whole = i128::from(self.duration.as_nanos().max(1));
+        i64::try_from(part / whole).unwrap_or(1_000).min(1_000)
+    }
+
+    /// The causes that took any time, longest first.
+    pub fn causes(&self) -> Vec<Cause> {
+        let mut causes: Vec<Cause> = Cause::ALL
+            .into_iter()
+            .filter(|cause| self.times[cause.index()] > TimeDelta::ZERO)
+            .collect();
+        causes.sort_by_key(|cause| std::cmp::Reverse(self.times[cause.index()]));
+        causes
+    }
+}
+
+impl Limits {
+    /// The verdict; `None` if no ACK reached the sender.
+    pub fn verdict(mut self) -> Option<Verdict> {
+        self.end().then(|| judge(self))
+    }
+}
+
+/// Judges what limited a sender.
+fn judge(mut limits: Limits) -> Verdict {
+    let base_rtt = limits.base_rtt.unwrap_or(TimeDelta::ZERO);
+    let queue = Queue {
+        base_rtt,
+        least: least_queue_delay(base_rtt),
+    };
+    let rounds = limits.rounds.all().to_vec();
+    let filled: Vec<Round> = rounds
+        .iter()
+        .copied()
+        .filter(|round| queue.is_filled(round.srtt))
+        .collect();
+    let (with_queue, without_queue): (Vec<Loss>, Vec<Loss>) = limits
+        .losses
+        .iter()
+        .partition(|loss| queue.is_filled(loss.srtt));
+    let most = if with_queue.len() > without_queue.len() {
+        &with_queue
+    } else {
+        &without_queue
+    };
+    let goodputs = goodputs(most);
+    let evidence = Evidence {
+        base_rtt: limits.base_rtt,
+        queue_delay: median(filled.iter().map(|round| round.srtt - base_rtt).collect()),
+        rtt_growth_percent: rtt_growth_percent(&filled),
+        losses_with_queue: with_queue.len() as u64,
+        losses_without_queue: without_queue.len() as u64,
+        goodput_between_losses_bps: median(goodputs.clone()),
+        goodput_spread_percent: spread_percent(goodputs),
+        timeouts: limits.timeouts,
+        retransmitted: limits.retransmitted,
+    };
+    for round in rounds {
+        let is_after_queue = || {
+            let loss = round.loss.and_then(|loss| limits.losses.get(loss));
+            loss.map(|loss| queue.is_filled(loss.srtt))
+        };
+        let cause = if queue.is_filled(round.srtt) {
+            of_queue(&evidence, base_rtt)
+        } else {
+            match is_after_queue() {
+                // The window recovers from a loss that the full queue caused.
+                Some(true) => of_queue(&evidence, base_rtt),
+                Some(false) => of_loss(&evidence),
+                None => Cause::WindowGrowth,
+            }
+        };
+        limits.spend(cause, round.began, round.span);
+    }
+    finish(limits, evidence)
+}
+
+/// Adds the last round trip, whose data was all that the application had, and names the main cause.
+fn finish(mut limits: Limits, evidence: Evidence) -> Verdict {
+    let by_window = [
+        Cause::WindowGrowth,
+        Cause::Loss,
+        Cause::Policing,
+        Cause::PathCapacity,
+        Cause::OwnQueue,
+        Cause::OthersQueue,
+        Cause::Timeouts,
+        Cause::ReceiverWindow,
+        Cause::Application,
+    ];
+    let longest = by_window
+        .into_iter()
+        .max_by_key(|cause| limits.times[cause.index()])
+        .unwrap_or(Cause::NotCertain);
+    limits.times[longest.index()] += limits.unsure;
+    let (began, last_at) = limits.span();
+    let mut verdict = Verdict {
+        flow: limits.flow,
+        direction: limits.direction,
+        began,
+        duration: last_at - began,
+        main: Cause::NotCertain,
+        times: limits.times,
+        longest: limits.longest,
+        evidence,
+    };
+    if let Some(first) = verdict.causes().first()
+        && verdict.share_milli(*first) >= MAIN_PERCENT * 10
+    {
+        verdict.main = *first;
+    }
+    verdict
+}
+
+/// The queue of the path, by its delay.
+struct Queue {
+    base_rtt: TimeDelta,
+    /// The smallest delay that counts.
+    least: TimeDelta,
+}
+
+impl Queue {
+    fn is_filled(&self, srtt: TimeDelta) -> bool {
+        srtt - self.base_rtt >= self.least
+    }
+}
+
+fn least_queue_delay(base_rtt: TimeDelta) -> TimeDelta {
+    let percent =
+        |share: i64| TimeDelta::from_nanos(base_rtt.as_nanos().saturating_mul(share) / 100);
+    percent(QUEUE_PERCENT)
+        .max(percent(SHORT_PATH_PERCENT).min(QUEUE_DELAY))
+        .max(LEAST_QUEUE_DELAY)
+}
+
+/// The cause of the time with a queue.
+fn of_queue(evidence: &Evidence, base_rtt: TimeDelta) -> Cause {
+    let Some(delay) = evidence.queue_delay else {
+        // The losses came with a queue that no whole round trip shows.
+        return Cause::PathCapacity;
+    };
+    let has_mostly_bare_losses = evidence.losses_without_queue > evidence.losses_with_queue;
+    let is_constant = evidence.has_constant_goodput() && !has_mostly_bare_losses;
+    let growth = evidence.rtt_growth_percent;
+    let is_large = delay.as_nanos() >= base_rtt.as_nanos() / 100 * OTHERS_QUEUE_PERCENT;
+    let has_cycles = evidence.losses_with_queue >= MIN_CYCLES;
+    let least_own = if has_cycles {
+        OWN_PERCENT
+    } else {
+        OWN_PERCENT_AT_FIRST
+    };
+    let is_own = match growth {
+        Some(growth) if (least_own..=MOST_OWN_PERCENT).contains(&growth) => true,
+        Some(growth) if growth <= OTHERS_PERCENT => is_constant && !is_large,
+        Some(_) | None => is_constant,
+    };
+    if is_own {
+        return if delay >= base_rtt {
+            Cause::OwnQueue
+        } else {
+            Cause::PathCapacity
+        };
+    }
+    // Whatever delays the packets, the losses keep the window small.
+    if has_mostly_bare_losses {
+        return of_loss(evidence);
+    }
+    match growth {
+        Some(growth) if growth <= OTHERS_PERCENT && is_large && has_cycles && !is_constant => {
+            Cause::OthersQueue
+        }
+        _ => Cause::NotCertain,
+    }
+}
+
+/// The cause of the time after losses without a queue.
+fn of_loss(evidence: &Evidence) -> Cause {
+    match evidence.goodput_spread_percent {
+        // With few such losses, the goodput is that between the others.
+        _ if evidence.losses_without_queue < evidence.losses_with_queue => Cause::NotCertain,
+        _ if evidence.has_constant_goodput() => Cause::Policing,
+        Some(spread) if spread >= RANDOM_PERCENT => Cause::Loss,
+        _ => Cause::NotCertain,
+    }
+}
+
+/// Compares the third of the rounds with the most bytes in flight to the third with the least: the
+/// growth of the round-trip time in percent of the growth of the bytes in flight.
+fn rtt_growth_percent(filled: &[Round]) -> Option<i64> {
+    if filled.len() < MIN_ROUNDS {
+        return None;
+    }
+    let mut rounds = filled.to_vec();
+    rounds.sort_unstable_by_key(|round| (round.pipe_segments, round.srtt));
+    let third = rounds.len() / 3;
+    let of = |rounds: &[Round]| {
+        let pipe = median(rounds.iter().map(|round| round.pipe_segments).collect())?;
+        let srtt = median(rounds.iter().map(|round| round.srtt).collect())?;
+        Some((i128::from(pipe), i128::from(srtt.as_nanos())))
+    };
+    let (few, low) = of(&rounds[..third])?;
+    let (many, high) = of(&rounds[rounds.len() - third..])?;
+    if few <= 0 || low <= 0 || (many - few) * 100 < few * i128::from(MIN_FLIGHT_GROWTH) {
+        return None;
+    }
+    i64::try_from(100 * (high - low) * few / (low * (many - few))).ok()
+}
+
+/// The goodputs between losses, in bits per second.
+fn goodputs(losses: &[Loss]) -> Vec<u64> {
+    let pairs = losses.windows(2).filter_map(|pair| {
+        let nanos = i128::from((pair[1].at - pair[0].at).as_nanos());
+        let bits = i128::from(pair[1].una.since(pair[0].una)) * 8_000_000_000;
+        u64::try_from(bits.checked_div(nanos)?).ok()
+    });
+    pairs.collect()
+}
+
+/// Distance of the quartiles in percent of the median.
+fn spread_percent(mut values: Vec<u64>) -> Option<i64> {
+    if values.len() + 1 < MIN_LOSSES {
+        return None;
+    }
+    values.sort_unstable();
+    let quarter = values.len() / 4;
+    let (low, high) = (values[quarter], values[values.len() - 1 - quarter]);
+    let middle = i128::from(values[values.len() / 2]);
+    let spread = i128::from(high - low) * 100;
+    i64::try_from(spread / middle.max(1)).ok()
+}
+
+fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}

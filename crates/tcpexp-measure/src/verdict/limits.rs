@@ -1,0 +1,215 @@
+//! Divides a sender's time among what limited it.
+
+use tcpexp_flow::{Direction, FlowId, StreamOffset};
+use tcpexp_units::{TimeDelta, Timestamp};
+
+use super::cause::Cause;
+use super::rounds::{Round, Rounds};
+use crate::sender::{CwndSource, Limit, Phase, SenderRow, SenderSample};
+use tcpexp_flow::Cause as Trigger;
+
+/// Maximum number of losses stored per sender; bounds memory.
+const MOST_LOSSES: usize = 4_096;
+
+/// A loss that the sender noticed otherwise than by a timeout, or congestion echoes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loss {
+    pub(super) at: Timestamp,
+    /// `snd_una` when the loss was noticed.
+    pub(super) una: StreamOffset,
+    /// The smoothed round-trip time just before.
+    pub(super) srtt: TimeDelta,
+}
+
+/// What limited one sender so far.
+#[derive(Debug)]
+pub struct Limits {
+    pub(super) flow: FlowId,
+    pub(super) direction: Direction,
+    /// Time of the flow's first packet; until the first ACK `None` if unknown.
+    pub(super) began: Option<Timestamp>,
+    latest: Option<SenderSample>,
+    pub(super) last_at: Option<Timestamp>,
+    /// Times by cause; the time limited by the congestion window is in `rounds`.
+    pub(super) times: [TimeDelta; Cause::COUNT],
+    /// Beginning and length of the longest uninterrupted time of each cause.
+    pub(super) longest: [Option<(Timestamp, TimeDelta)>; Cause::COUNT],
+    /// Time without new data, which is due to the application if new data follows.
+    pub(super) unsure: TimeDelta,
+    unsure_since: Option<Timestamp>,
+    pub(super) rounds: Rounds,
+    pub(super) losses: Vec<Loss>,
+    epoch: Option<u32>,
+    /// Times of timeouts since the latest ACK.
+    fired: Vec<Timestamp>,
+    pub(super) timeouts: u64,
+    pub(super) retransmitted: u64,
+    pub(super) base_rtt: Option<TimeDelta>,
+}
+
+impl Limits {
+    /// Begins with a flow whose first packet was captured at `began`. If `None`, the time before
+    /// the sender's first data is left out.
+    pub fn new(flow: FlowId, direction: Direction, began: Option<Timestamp>) -> Self {
+        Self {
+            flow,
+            direction,
+            began,
+            latest: None,
+            last_at: None,
+            times: [TimeDelta::ZERO; Cause::COUNT],
+            longest: [None; Cause::COUNT],
+            unsure: TimeDelta::ZERO,
+            unsure_since: None,
+            rounds: Rounds::default(),
+            losses: Vec::new(),
+            epoch: None,
+            fired: Vec::new(),
+            timeouts: 0,
+            retransmitted: 0,
+            base_rtt: None,
+        }
+    }
+
+    /// Adds a row of the sender. The rows are in time order.
+    pub fn add(&mut self, row: &SenderRow) {
+        match row {
+            SenderRow::Sample(sample) => self.sample(sample),
+            SenderRow::Retransmission(again) => {
+                self.retransmitted += 1;
+                if again.cause == Trigger::Timeout {
+                    self.timeouts += 1;
+                    self.fired.push(again.at);
+                }
+            }
+            SenderRow::Recovery(_) | SenderRow::Summary(_) => {}
+        }
+    }
+
+    /// Counts the retransmissions that nothing answered. Returns false if no ACK reached the sender.
+    pub(super) fn end(&mut self) -> bool {
+        let Some(latest) = self.latest else {
+            return false;
+        };
+        if let Some(last) = self.fired.iter().max().copied() {
+            self.spend(Cause::Timeouts, latest.at, last - latest.at);
+            self.last_at = self.last_at.max(Some(last));
+        }
+        true
+    }
+
+    /// Times of the first packet, and of the last ACK or timeout.
+    pub(super) fn span(&self) -> (Timestamp, Timestamp) {
+        let first = self.began.or(self.last_at).unwrap_or(Timestamp::MIN);
+        (first, self.last_at.unwrap_or(first))
+    }
+
+    fn sample(&mut self, sample: &SenderSample) {
+        let srtt = sample.srtt.unwrap_or(TimeDelta::ZERO);
+        if srtt > TimeDelta::ZERO {
+            self.base_rtt = Some(self.base_rtt.map_or(srtt, |base| base.min(srtt)));
+        }
+        match self.latest {
+            None => self.first(sample, srtt),
+            Some(latest) => self.pass(&latest, sample, srtt),
+        }
+        self.latest = Some(*sample);
+        self.last_at = self.last_at.max(Some(sample.at));
+    }
+
+    /// The time before the first ACK: setup, then the first round trip.
+    fn first(&mut self, sample: &SenderSample, srtt: TimeDelta) {
+        let sent_at = sample.at - srtt;
+        let began = *self.began.get_or_insert(sent_at);
+        let sent_at = sent_at.max(began);
+        self.spend(Cause::Setup, began, sent_at - began);
+        self.spend(Cause::WindowGrowth, sent_at, sample.at - sent_at);
+    }
+
+    /// The time from one ACK to the next.
+    fn pass(&mut self, latest: &SenderSample, sample: &SenderSample, srtt: TimeDelta) {
+        self.note_loss(latest, sample);
+        let mut span = (sample.at - latest.at).max(TimeDelta::ZERO);
+        if sample.snd_nxt > latest.snd_nxt {
+            let since = self.unsure_since.take().unwrap_or(latest.at);
+            let unsure = std::mem::take(&mut self.unsure);
+            self.spend(Cause::Application, since, unsure);
+        }
+        // Rows of one time may be in any order, so a timeout after this ACK stays for the next.
+        let before = self.fired.len();
+        self.fired.retain(|fired| *fired > sample.at);
+        if self.fired.len() < before || sample.phase == Some(Phase::LossRecovery) {
+            self.spend(Cause::Timeouts, latest.at, span);
+            return;
+        }
+        // The previous ACK covered all data, so nothing was in flight until new data left, one
+        // round trip before its ACK.
+        if sample.snd_una.is_some() && sample.snd_una >= latest.snd_nxt {
+            let idle = (span - srtt).max(TimeDelta::ZERO);
+            self.spend(Cause::Application, latest.at, idle);
+            span = span - idle;
+        }
+        match limit(sample) {
+            Some(Limit::ReceiverWindow) => self.spend(Cause::ReceiverWindow, latest.at, span),
+            Some(Limit::CongestionWindow) => self.rounds.add(
+                sample.at,
+                Round {
+                    began: sample.at - span,
+                    span,
+                    srtt,
+                    pipe_segments: sample.pipe_segments.unwrap_or(0),
+                    loss: self.losses.len().checked_sub(1),
+                },
+            ),
+            Some(Limit::Application) => {
+                self.unsure_since.get_or_insert(latest.at);
+                self.unsure += span;
+            }
+            None => self.spend(Cause::NotCertain, latest.at, span),
+        }
+    }
+
+    /// Notes the beginning of a recovery.
+    fn note_loss(&mut self, latest: &SenderSample, sample: &SenderSample) {
+        let has_begun = sample.recovery_epoch.is_some() && sample.recovery_epoch != self.epoch;
+        if !has_begun {
+            return;
+        }
+        self.epoch = sample.recovery_epoch;
+        if sample.phase != Some(Phase::LossRecovery)
+            && self.losses.len() < MOST_LOSSES
+            && let (Some(una), Some(srtt)) = (latest.snd_una, latest.srtt)
+        {
+            self.losses.push(Loss {
+                at: latest.at,
+                una,
+                srtt,
+            });
+        }
+    }
+
+    pub(super) fn spend(&mut self, cause: Cause, from: Timestamp, span: TimeDelta) {
+        if span <= TimeDelta::ZERO {
+            return;
+        }
+        self.times[cause.index()] += span;
+        let longest = &mut self.longest[cause.index()];
+        if longest.is_none_or(|(_, longest)| span > longest) {
+            *longest = Some((from, span));
+        }
+    }
+}
+
+/// The limit of a sender before an ACK.
+fn limit(sample: &SenderSample) -> Option<Limit> {
+    let fills_window = sample
+        .cwnd_segments
+        .is_some_and(|cwnd| sample.pipe_segments >= Some(cwnd));
+    match sample.limit {
+        // The first ACKs of a flow do not show yet that the sender fills its window.
+        Some(Limit::Application) if fills_window => Some(Limit::CongestionWindow),
+        // A sender that paces by a model of the path keeps to the path's capacity.
+        None if sample.cwnd_source == CwndSource::Paced => Some(Limit::CongestionWindow),
+        limit => limit,
+    }
+}

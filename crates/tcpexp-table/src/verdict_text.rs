@@ -1,0 +1,180 @@
+//! Verdicts as text for a terminal.
+
+use tcpexp_measure::SenderLabel;
+use tcpexp_measure::verdict::{Cause, Evidence, Verdict};
+use tcpexp_units::TimeDelta;
+
+use crate::cells::{NO_VALUE, count, mega, wrapped};
+use crate::import_text::title;
+use crate::labels::Labelled;
+use crate::remark::remark;
+
+/// Causes with a smaller share, in thousandths, have no line of their own.
+const LEAST_SHARE: i64 = 10;
+
+/// Formats verdicts, one page per sender, for a terminal of `width` columns.
+pub fn verdict_pages(verdicts: &[Labelled<Verdict, SenderLabel>], width: usize) -> String {
+    let pages = verdicts.iter().map(|one| page(one, width));
+    pages.collect::<Vec<_>>().join("\n")
+}
+
+/// Formats verdicts, one line per sender, for a terminal of `width` columns.
+pub fn verdict_lines(verdicts: &[Labelled<Verdict, SenderLabel>], width: usize) -> String {
+    let lines = verdicts.iter().flat_map(|one| {
+        let name = format!("{} {}:", one.flow.flow, one.row.direction.name());
+        limited(&name, &one.row, width)
+    });
+    lines.map(|line| line + "\n").collect()
+}
+
+/// `name`, the main cause and its share.
+fn limited(name: &str, verdict: &Verdict, width: usize) -> Vec<String> {
+    let main = |cause| format!("{}, {}", words(cause), share(verdict, cause));
+    let first = verdict.causes().first().copied();
+    let parts = match (verdict.main, first) {
+        (Cause::NotCertain, None | Some(Cause::NotCertain)) => {
+            vec![format!("{name} limited by no certain cause")]
+        }
+        (Cause::NotCertain, Some(most)) => vec![
+            format!("{name} limited by no certain cause;"),
+            format!("longest by {}", main(most)),
+        ],
+        (cause, _) => vec![format!("{name} limited by"), main(cause)],
+    };
+    wrapped(&parts, width)
+}
+
+fn page(one: &Labelled<Verdict, SenderLabel>, width: usize) -> String {
+    let verdict = &one.row;
+    let mut lines = title(&one.flow, width);
+    let name = format!("  {}, {:.1}:", verdict.direction.name(), verdict.duration);
+    lines.extend(limited(&name, verdict, width));
+    for cause in verdict.causes() {
+        if verdict.share_milli(cause) >= LEAST_SHARE {
+            let heading = share(verdict, cause);
+            let what = format!("{}; {}", words(cause), evidence(verdict, cause));
+            lines.extend(remark(&heading, &what, width));
+        }
+    }
+    lines.extend(remark("advice", advice(verdict.main), width));
+    lines.join("\n") + "\n"
+}
+
+/// The cause in words.
+const fn words(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Setup => "the connection setup (handshake, TLS or waiting)",
+        Cause::Application => "the sender's application",
+        Cause::ReceiverWindow => "the receiver's window",
+        Cause::WindowGrowth => "the growing congestion window",
+        Cause::Loss => "losses without a queue",
+        Cause::Policing => "a policer",
+        Cause::PathCapacity => "the capacity of the path",
+        Cause::OwnQueue => "a long queue that the sender fills itself",
+        Cause::OthersQueue => "a queue that others fill",
+        Cause::Timeouts => "retransmission timeouts",
+        Cause::NotCertain => "an unknown cause",
+    }
+}
+
+/// What would change it.
+const fn advice(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Setup => {
+            "look for lost SYNs and slow answers with `tcpexp explain`; reuse connections, or save round trips with TLS 1.3 or TCP Fast Open"
+        }
+        Cause::Application => {
+            "the network could carry more: look at what the sender waits for, such as its disk, its CPU, a rate limit, or a send buffer that is smaller than the bandwidth-delay product"
+        }
+        Cause::ReceiverWindow => {
+            "raise the receiver's buffer (tcp_rmem on Linux) above the bandwidth-delay product, or let its application read faster"
+        }
+        Cause::WindowGrowth => {
+            "the transfer ends before the window is large: a shorter round-trip time, a larger initial window or a connection that is used again would help"
+        }
+        Cause::Loss => {
+            "find the lossy link (radio, a bad cable, a duplex mismatch): with two captures, `tcpexp path` counts its losses; BBR suffers less from them than CUBIC or Reno"
+        }
+        Cause::Policing => {
+            "a shaper in place of the policer, or pacing below its rate, would avoid the losses; the rate is a limit of the network"
+        }
+        Cause::PathCapacity => "the sender uses what the path has: only more capacity would help",
+        Cause::OwnQueue => {
+            "the path is full, so only more capacity makes the transfer faster; a shorter or managed queue (CoDel, CAKE) would remove the delay"
+        }
+        Cause::OthersQueue => {
+            "other traffic shares the bottleneck: more capacity, or a queue that separates flows (FQ-CoDel, CAKE)"
+        }
+        Cause::Timeouts => {
+            "look for outages and lost retransmissions with `tcpexp explain`; SACK and timestamps avoid some timeouts"
+        }
+        Cause::NotCertain => {
+            "a longer capture, taken at the sender, or a second one at the receiver may show more"
+        }
+    }
+}
+
+/// The evidence for a cause.
+fn evidence(verdict: &Verdict, cause: Cause) -> String {
+    let seen = &verdict.evidence;
+    let mut parts = match cause {
+        Cause::OwnQueue | Cause::PathCapacity | Cause::OthersQueue => queue(seen),
+        Cause::Loss | Cause::Policing => losses(seen),
+        Cause::Timeouts => vec![
+            format!("{} timeouts", count(seen.timeouts, usize::MAX)),
+            format!(
+                "{} packets retransmitted",
+                count(seen.retransmitted, usize::MAX)
+            ),
+        ],
+        Cause::NotCertain => [queue(seen), losses(seen)].concat(),
+        Cause::Setup | Cause::Application | Cause::ReceiverWindow | Cause::WindowGrowth => vec![],
+    };
+    parts.push(format!("{:.1} in all", verdict.times[cause.index()]));
+    if let Some((at, span)) = verdict.longest[cause.index()] {
+        parts.push(format!("longest {span:.1} at {:.1}", at - verdict.began));
+    }
+    parts.join(", ")
+}
+
+fn queue(seen: &Evidence) -> Vec<String> {
+    let mut parts = Vec::new();
+    if let (Some(delay), Some(base)) = (seen.queue_delay, seen.base_rtt) {
+        parts.push(format!(
+            "median queueing delay {delay:.1} above an RTT of {base:.1}"
+        ));
+    }
+    parts.push(match seen.rtt_growth_percent {
+        Some(percent) => format!("the RTT follows {percent} % of the growth of the flight"),
+        None => "the flight changes too little to tell whose queue it is".to_owned(),
+    });
+    parts.push(format!(
+        "{} losses with a queue",
+        count(seen.losses_with_queue, usize::MAX)
+    ));
+    parts
+}
+
+fn losses(seen: &Evidence) -> Vec<String> {
+    let mut parts = vec![format!(
+        "{} losses without a queue",
+        count(seen.losses_without_queue, usize::MAX)
+    )];
+    if let (Some(rate), Some(spread)) =
+        (seen.goodput_between_losses_bps, seen.goodput_spread_percent)
+    {
+        let rate = mega(rate, 8);
+        parts.push(format!(
+            "goodput between them {rate} Mbit/s, quartiles {spread} % apart"
+        ));
+    }
+    parts
+}
+
+fn share(verdict: &Verdict, cause: Cause) -> String {
+    if verdict.duration <= TimeDelta::ZERO {
+        return NO_VALUE.to_owned();
+    }
+    let milli = verdict.share_milli(cause);
+    format!("{}.{} %", milli / 10, milli % 10)
+}
