@@ -64,7 +64,7 @@ pub fn of_runs(results: &Path, sample: Sample, cell: &Cell) -> anyhow::Result<Ve
     let filters: Result<Vec<Filter>, String> = all.map(|filter| filter.parse()).collect();
     let query = Query {
         tables: vec![table.to_owned()],
-        required: ["run", "flow_id", "direction", "time_ns", "rtt_ms"]
+        required: ["run", "flow_id", "direction", "time", "rtt_ms"]
             .map(str::to_owned)
             .to_vec(),
         optional: Vec::new(),
@@ -85,7 +85,7 @@ fn by_flow(frame: &Frame) -> anyhow::Result<Vec<Vec<f64>>> {
             .with_context(|| format!("there is no column {name}"))
     };
     let [run, flow, way] = ["run", "flow_id", "direction"].map(column);
-    let [at, rtt] = ["time_ns", "rtt_ms"].map(column);
+    let [at, rtt] = ["time", "rtt_ms"].map(column);
     let (run, flow, way, at, rtt) = (run?, flow?, way?, at?, rtt?);
     let mut rows: Vec<usize> = (0..frame.rows()).collect();
     rows.sort_by_key(|row| at.whole(*row));

@@ -24,7 +24,7 @@ pub fn delays_of_bins(rates: &Frame, delays: &Frame) -> Result<Frame, Error> {
         };
         Some((text("flow")?, if is_of_one { text("file") } else { None }))
     };
-    let (times, rtts) = (numbers(delays, "time_ns")?, numbers(delays, "rtt_ns")?);
+    let (times, rtts) = (numbers(delays, "time")?, numbers(delays, "rtt_ns")?);
     let mut of_flows: HashMap<_, Vec<(i64, f64)>> = HashMap::new();
     for row in 0..delays.rows() {
         if let (Some(key), Some(time), Some(rtt)) =
@@ -37,7 +37,7 @@ pub fn delays_of_bins(rates: &Frame, delays: &Frame) -> Result<Frame, Error> {
         // In sorted samples each bin finds its own by binary search, without a pass over all.
         samples.sort_by_key(|sample| sample.0);
     }
-    let starts = numbers(rates, "start_ns").or_else(|_| numbers(rates, "time_ns"))?;
+    let starts = numbers(rates, "start_time").or_else(|_| numbers(rates, "time"))?;
     let widths = numbers(rates, "width_ns")?;
     let median = |row: usize| {
         let (start, width) = (starts.whole(row)?, widths.whole(row)?);
@@ -80,13 +80,13 @@ mod tests {
         let flows = |flows: &[&str]| Series::texts(flows.iter().map(Some));
         let rates = Frame::of(vec![
             ("flow".into(), flows(&["a", "a", "a", "b"])),
-            ("start_ns".into(), whole(&[0, 10, 20, 0])),
+            ("start_time".into(), whole(&[0, 10, 20, 0])),
             ("width_ns".into(), whole(&[10; 4])),
             ("goodput_bps".into(), whole(&[1, 2, 3, 4])),
         ]);
         let delays = Frame::of(vec![
             ("flow".into(), flows(&["a", "a", "a", "b", "a"])),
-            ("time_ns".into(), whole(&[9, 2, 10, 5, 5])),
+            ("time".into(), whole(&[9, 2, 10, 5, 5])),
             ("rtt_ns".into(), whole(&[300, 100, 500, 700, 200])),
         ]);
         let bins = delays_of_bins(&rates, &delays).unwrap();

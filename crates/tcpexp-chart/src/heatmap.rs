@@ -102,13 +102,13 @@ mod tests {
                 ),
             ),
             (
-                "loss_ppm".into(),
-                whole(pairs.map(|pair| 1000 * i64::from(pair))),
+                "loss_share".into(),
+                Series::Real(pairs.map(|pair| Some(f64::from(pair) / 1000.0)).collect()),
             ),
         ]);
         let [x, y] = ["rate_mbps", "delay_ms"].map(|column| Levels::of(&frame, &[column.into()]));
-        let loss = Quantity::of_column("loss_ppm");
-        let what = ("loss_ppm", &loss, Statistic::Mean);
+        let loss = Quantity::of_column("loss_share");
+        let what = ("loss_share", &loss, Statistic::Mean);
         let size = FigureSize {
             width_mm: 85,
             height_mm: 60,

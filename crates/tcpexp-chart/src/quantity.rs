@@ -50,7 +50,7 @@ const SHARES: [Named; 1] = [("%", 1.0)];
 /// A suffix of column names and the unit it stands for.
 type Ending = (&'static str, fn() -> Unit);
 
-const ENDINGS: [Ending; 19] = [
+const ENDINGS: [Ending; 18] = [
     ("_ns", || Unit::Time(1.0)),
     ("_us", || Unit::Time(1e3)),
     ("_ms", || Unit::Time(1e6)),
@@ -61,7 +61,6 @@ const ENDINGS: [Ending; 19] = [
     ("_gbps", || Unit::Rate(1e9)),
     ("_bytes", || Unit::Size(1.0)),
     ("_kb", || Unit::Size(1e3)),
-    ("_ppm", || Unit::Share(1e-4)),
     ("_percent", || Unit::Share(1.0)),
     ("_share", || Unit::Share(100.0)),
     ("_packets", || Unit::Count("packets".to_owned())),
@@ -296,7 +295,7 @@ mod tests {
             named("owd_ns", -5e6, -1e6),
             named("goodput_bps", 0.0, 9_540_000.0),
             named("rate_mbps", 2.0, 10.0),
-            named("utilisation_ppm", 0.0, 956_000.0),
+            named("utilisation_share", 0.0, 0.956),
             named("wire_bytes", 0.0, 7_500_000.0),
             named("cwnd_segments", 0.0, 114.0),
             named("jain", 0.5, 0.987),

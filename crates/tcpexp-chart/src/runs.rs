@@ -171,7 +171,7 @@ impl Runs {
 pub const RUN_COLUMNS: [&str; 2] = ["file", "run"];
 
 /// Columns of tables with several rows per run.
-const ROWS_OF_A_RUN: [&str; 3] = ["run", "flow_id", "time_ns"];
+const ROWS_OF_A_RUN: [&str; 3] = ["run", "flow_id", "time"];
 
 /// The run of each row; `None` for a table in which each row is a run or a cell, such as a
 /// comparison.

@@ -206,8 +206,8 @@ fn recoveries(events: &Frame) -> Vec<TimeSpan> {
     let rows = (0..events.rows()).filter(|&row| cell("event", row) == Cell::Text("recovery"));
     let spans = rows.filter_map(|row| {
         Some(TimeSpan {
-            start: nanos("time_ns", row)?,
-            end: nanos("ended_ns", row),
+            start: nanos("time", row)?,
+            end: nanos("end_time", row),
             is_timeout: cell("kind", row) == Cell::Text("timeout"),
         })
     });
@@ -265,7 +265,7 @@ mod tests {
                 "way".into(),
                 Series::texts(["out", "back", "out"].map(Some)),
             ),
-            ("time_ns".into(), whole(&[0, 0, 10])),
+            ("time".into(), whole(&[0, 0, 10])),
             ("queueing_delay_max_ns".into(), whole(&[5, 6, 7])),
         ]);
         let expected = ["queue out 2", "queue back 1"];
@@ -280,7 +280,7 @@ mod tests {
                 ("flow_id".into(), whole(&[3, 3])),
                 ("direction".into(), texts(["forward", "reverse"])),
                 ("method".into(), texts([method; 2])),
-                ("time_ns".into(), whole(&[0, 10])),
+                ("time".into(), whole(&[0, 10])),
                 ("rtt_ns".into(), whole(&[5, 6])),
             ])
         };
@@ -296,7 +296,7 @@ mod tests {
             Frame::of(vec![
                 ("flow_id".into(), whole(&[1, 1])),
                 ("direction".into(), directions(of)),
-                ("time_ns".into(), whole(&[0, 10])),
+                ("time".into(), whole(&[0, 10])),
                 ("cwnd_segments".into(), whole(&[10, 20])),
             ])
         };
@@ -319,14 +319,14 @@ mod tests {
         let flows: Vec<i64> = times.iter().map(|time| time / busy_for).collect();
         let sender = Frame::of(vec![
             ("flow_id".into(), whole(&flows)),
-            ("time_ns".into(), whole(&times)),
+            ("time".into(), whole(&times)),
             ("cwnd_segments".into(), whole(&times)),
         ]);
         let events = Frame::of(vec![
             ("flow_id".into(), whole(&[1, 0, 0])),
-            ("time_ns".into(), whole(&[5, 6, 7])),
+            ("time".into(), whole(&[5, 6, 7])),
             (
-                "ended_ns".into(),
+                "end_time".into(),
                 Series::Whole(vec![Some(9), Some(8), None]),
             ),
             (
@@ -354,7 +354,7 @@ mod tests {
         let flows: Vec<i64> = (0..rows).map(|row| i64::from(row > 0)).collect();
         let mut frame = Frame::of(vec![
             ("flow_id".into(), whole(&flows)),
-            ("time_ns".into(), whole(&flows)),
+            ("time".into(), whole(&flows)),
             ("rtt_ns".into(), whole(&flows)),
         ]);
         assert_eq!(names(&frame, "rtt_ns"), ["flow 1 99", "flow 0 1"]);
@@ -366,7 +366,7 @@ mod tests {
         let flows = [&flows[..], &[1; 10]].concat();
         let mut frame = Frame::of(vec![
             ("flow_id".into(), whole(&flows)),
-            ("time_ns".into(), whole(&flows)),
+            ("time".into(), whole(&flows)),
             ("rtt_ns".into(), whole(&flows)),
         ]);
         frame.add(
@@ -380,7 +380,7 @@ mod tests {
     fn rows_without_a_flow_are_totals_and_not_a_line() {
         let frame = Frame::of(vec![
             ("flow_id".into(), Series::Whole(vec![None, Some(1)])),
-            ("start_ns".into(), whole(&[0, 0])),
+            ("start_time".into(), whole(&[0, 0])),
             ("goodput_bps".into(), whole(&[9, 4])),
         ]);
         assert_eq!(names(&frame, "goodput_bps"), ["flow 1 1"]);

@@ -44,11 +44,7 @@ pub(crate) fn check(matches: &ArgMatches) -> anyhow::Result<()> {
             return refuse("is named for two outputs");
         }
         // A further file would become a part of the dataset, or keep `analyze` from replacing it.
-        if place
-            .ancestors()
-            .skip(1)
-            .any(|dir| Manifest::read(dir).is_ok())
-        {
+        if place.ancestors().skip(1).any(is_dataset) {
             return refuse("is in the directory of a dataset, which only `analyze` writes");
         }
         written.push(place);
@@ -103,6 +99,12 @@ fn values(matches: &ArgMatches, names: &[&str]) -> Vec<PathBuf> {
         .flatten()
         .map(PathBuf::from)
         .collect()
+}
+
+/// True if `dir` holds a dataset of this version or another.
+fn is_dataset(dir: &Path) -> bool {
+    let manifest = Manifest::read(dir);
+    matches!(manifest, Ok(_) | Err(tcpexp::Error::DatasetVersion { .. }))
 }
 
 /// Returns the canonical path of a file or directory, existing or not; `None` for streams and

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt32Array, UInt64Array,
+    ArrayRef, BooleanArray, Float64Array, Int64Array, TimestampNanosecondArray, UInt32Array,
+    UInt64Array,
 };
 use arrow::compute::take;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -12,7 +13,8 @@ use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::Error;
 use crate::run_columns::RunColumns;
-use crate::schema::{named, optional, required};
+use crate::schema::{UTC, named, optional, required, text_type, time_type};
+use crate::texts::texts;
 use crate::writer::BATCH_ROWS;
 
 /// The columns of a table with rows of type `R`.
@@ -79,6 +81,10 @@ impl<R> Columns<R> {
     }
 }
 
+fn in_millis(name: &str) -> String {
+    format!("{name}_ns / 1e6, in milliseconds.")
+}
+
 /// Resizes an array of equal values to `rows`.
 fn repeated(array: &ArrayRef, rows: usize) -> ArrayRef {
     if rows <= array.len() {
@@ -104,10 +110,11 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> T + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
-            Arc::new(StringArray::from_iter_values(rows.iter().map(&value)))
+        let array = move |rows: &[R]| {
+            let cells: Vec<T> = rows.iter().map(&value).collect();
+            texts(cells.iter().map(|cell| Some(cell.as_ref())))
         };
-        self.required(name, DataType::Utf8, description, array)
+        self.required(name, text_type(), description, array)
     }
 
     /// Adds a text column that is never null and that borrows its value from the row.
@@ -117,10 +124,8 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl for<'a> Fn(&'a R) -> &'a str + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
-            Arc::new(StringArray::from_iter_values(rows.iter().map(&value)))
-        };
-        self.required(name, DataType::Utf8, description, array)
+        let array = move |rows: &[R]| texts(rows.iter().map(|row| Some(value(row))));
+        self.required(name, text_type(), description, array)
     }
 
     /// Adds a nullable text column that borrows its value from the row.
@@ -130,10 +135,8 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl for<'a> Fn(&'a R) -> Option<&'a str> + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
-            Arc::new(rows.iter().map(&value).collect::<StringArray>())
-        };
-        self.optional(name, DataType::Utf8, description, array)
+        let array = move |rows: &[R]| texts(rows.iter().map(&value));
+        self.optional(name, text_type(), description, array)
     }
 
     /// Adds a nullable text column.
@@ -143,10 +146,11 @@ impl<R: 'static> Builder<R> {
         description: &str,
         value: impl Fn(&R) -> Option<T> + Send + Sync + 'static,
     ) -> Self {
-        let array = move |rows: &[R]| -> ArrayRef {
-            Arc::new(rows.iter().map(&value).collect::<StringArray>())
+        let array = move |rows: &[R]| {
+            let cells: Vec<Option<T>> = rows.iter().map(&value).collect();
+            texts(cells.iter().map(|cell| cell.as_ref().map(AsRef::as_ref)))
         };
-        self.optional(name, DataType::Utf8, description, array)
+        self.optional(name, text_type(), description, array)
     }
 
     /// Adds a column of identifiers.
@@ -241,7 +245,7 @@ impl<R: 'static> Builder<R> {
         self.optional(name, DataType::Float64, description, array)
     }
 
-    /// Adds a column of points in time, in nanoseconds since 1970.
+    /// Adds a column of points in time.
     pub(crate) fn time(
         self,
         name: &str,
@@ -250,9 +254,24 @@ impl<R: 'static> Builder<R> {
     ) -> Self {
         let array = move |rows: &[R]| -> ArrayRef {
             let nanos = rows.iter().map(|row| value(row).as_nanos());
-            Arc::new(Int64Array::from_iter_values(nanos))
+            Arc::new(TimestampNanosecondArray::from_iter_values(nanos).with_timezone(UTC))
         };
-        self.required(name, DataType::Int64, description, array)
+        self.required(name, time_type(), description, array)
+    }
+
+    /// Adds a nullable column of points in time.
+    pub(crate) fn maybe_time(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> Option<Timestamp> + Send + Sync + 'static,
+    ) -> Self {
+        let array = move |rows: &[R]| -> ArrayRef {
+            let nanos = rows.iter().map(|row| value(row).map(Timestamp::as_nanos));
+            let times: TimestampNanosecondArray = nanos.collect();
+            Arc::new(times.with_timezone(UTC))
+        };
+        self.optional(name, time_type(), description, array)
     }
 
     /// Adds a column of time spans, in nanoseconds.
@@ -279,6 +298,35 @@ impl<R: 'static> Builder<R> {
         self.maybe_signed(name, description, move |row| {
             value(row).map(TimeDelta::as_nanos)
         })
+    }
+
+    /// Adds the columns `NAME_ms` and, exact, `NAME_ns` of a time span. `description` is that of
+    /// `NAME_ns`.
+    pub(crate) fn span_twice(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> TimeDelta + Copy + Send + Sync + 'static,
+    ) -> Self {
+        self.float(&format!("{name}_ms"), &in_millis(name), move |row| {
+            value(row).as_millis_f64()
+        })
+        .span(&format!("{name}_ns"), description, value)
+    }
+
+    /// Adds the columns `NAME_ms` and, exact, `NAME_ns` of a time span that may be null.
+    /// `description` is that of `NAME_ns`.
+    pub(crate) fn maybe_span_twice(
+        self,
+        name: &str,
+        description: &str,
+        value: impl Fn(&R) -> Option<TimeDelta> + Copy + Send + Sync + 'static,
+    ) -> Self {
+        let millis = format!("{} Null if {name}_ns is null.", in_millis(name));
+        self.maybe_float(&format!("{name}_ms"), &millis, move |row| {
+            value(row).map(TimeDelta::as_millis_f64)
+        })
+        .maybe_span(&format!("{name}_ns"), description, value)
     }
 
     /// Adds a column of flags.

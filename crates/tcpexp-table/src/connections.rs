@@ -38,11 +38,11 @@ pub fn connection_columns() -> Columns<ConnectionRow> {
     let columns = Columns::named("flows")
         .text("capture", "The capture file, as given on the command line.", |row: &ConnectionRow| Arc::clone(&row.capture))
         .id("flow_id", "The flow's number in this capture, counted from 0 in order of first appearance.", |row| row.connection.flow.0)
-        .text("protocol", "Transport protocol: tcp or udp.", |row| row.connection.protocol.name())
+        .name("protocol", "Transport protocol: tcp or udp.", |row| row.connection.protocol.name())
         .text("initiator", "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443.", |row| row.connection.initiator.to_string())
         .text("responder", "Address and port of the responder.", |row| row.connection.responder.to_string())
-        .text("initiator_known", "Evidence for the initiator: it sent the SYN (syn), received the SYN-ACK (syn_ack), or only sent the first captured packet (first_packet).", |row| row.connection.initiator_known.name())
-        .time("first_ns", "Capture time of the flow's first packet: nanoseconds since 1970-01-01 UTC.", |row| row.connection.first_at)
+        .name("initiator_known", "Evidence for the initiator: it sent the SYN (syn), received the SYN-ACK (syn_ack), or only sent the first captured packet (first_packet).", |row| row.connection.initiator_known.name())
+        .time("first_time", "Capture time of the flow's first packet.", |row| row.connection.first_at)
         .span("duration_ns", "Time from the flow's first to its last packet in either direction, in nanoseconds.", |row| row.connection.duration)
         .maybe_text("ending", "How the connection ended: closed (FIN from both ends), half_closed_by_ or reset_by_ an end, unanswered, or open at the end of the capture. Null for UDP.", |row| (row.connection.protocol == Protocol::Tcp).then(|| row.connection.ending.name()))
         .maybe_text("vantage", "Position of the capture: at the initiator, at the responder, or between; from the round trips to both ends in the handshake or by data and ACKs. Null if one of the two is unknown.", |row| row.connection.vantage.map(tcpexp_measure::Vantage::name))
@@ -51,7 +51,7 @@ pub fn connection_columns() -> Columns<ConnectionRow> {
         .maybe_flag("timestamps", "Whether both SYNs carry timestamps (RFC 7323). Null without both SYNs.", |row| row.connection.timestamps)
         .maybe_flag("window_scaling", "Whether both SYNs offer window scaling (RFC 7323). Null without both SYNs.", |row| row.connection.window_scaling)
         .maybe_text("ecn", "How the ends agreed to report congestion marks: none, classic (RFC 3168) or accurate (RFC 9768). Null without both SYNs.", |row| row.connection.ecn.map(EcnMode::name))
-        .text("direction", "Direction of all following columns: forward (initiator to responder) or reverse.", |row| row.direction.name());
+        .name("direction", "Direction of all following columns: forward (initiator to responder) or reverse.", |row| row.direction.name());
     let columns = sizes(columns, ConnectionRow::summary, |row| {
         row.connection.duration
     });

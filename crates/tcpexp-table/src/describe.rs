@@ -208,7 +208,7 @@ fn unit(name: &str) -> Option<&'static str> {
         ("bps", "bits per second"),
         ("packets", "packets"),
         ("segments", "segments"),
-        ("ppm", "parts per million"),
+        ("share", "share, 1 is all"),
         ("seq", "sequence number"),
         ("record", "record number"),
         ("samples", "samples"),

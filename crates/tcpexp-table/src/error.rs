@@ -44,6 +44,17 @@ pub enum Error {
     /// A file is not a table in any supported format.
     #[error("not a table: neither Parquet, Arrow, CSV nor JSON")]
     NoTable,
+    /// Another version of `tcpexp` wrote the table.
+    #[error(
+        "the table has version {version}, and this tcpexp reads version {known}: write the \
+         table again from its captures or logs"
+    )]
+    Version {
+        /// Version of the table.
+        version: String,
+        /// Version that can be read.
+        known: u32,
+    },
     /// A column has different types in different tables.
     #[error("the column {column} is text in one table and a number in another")]
     MixedTypes {

@@ -137,7 +137,7 @@ fn numbered<R: 'static>(
             "The flow's number in this run, counted from 0 in order of first appearance.",
             move |row| of(row).0.0,
         )
-        .text("protocol", "Transport protocol: tcp or udp.", move |row| {
+        .name("protocol", "Transport protocol: tcp or udp.", move |row| {
             of(row).1.name()
         })
 }

@@ -40,7 +40,7 @@ impl PathFlowRow {
 pub fn path_flow_columns() -> Columns<PathFlowRow> {
     let columns = pair_columns(Columns::named("path_flows"), PathFlowRow::pair)
         .span("duration_ns", "Time from the flow's first to its last packet in either direction, in nanoseconds on the source point's clock.", |row| row.flow.summary.duration)
-        .text("direction", "Direction of the row: forward (initiator to responder) or reverse.", |row| row.direction.name())
+        .name("direction", "Direction of the row: forward (initiator to responder) or reverse.", |row| row.direction.name())
         .maybe_text("way", "Direction between the points: out (first capture to second) or back. Null if no packet passed both points.", |row| row.flow.path_direction(row.direction).map(PathDirection::name));
     let columns = delay(
         counts(columns),

@@ -15,10 +15,10 @@ use crate::writer::Format;
 /// The columns of `tcpexp rtt SRC DST`: a row per round-trip time between two points.
 pub fn rtt_columns() -> Columns<Labelled<RttSample>> {
     label_at_source_columns(Columns::named("rtt"), |row: &Labelled<RttSample>| &row.flow)
-        .text("direction", "Direction of the pair's first packet: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
-        .text("reference", "The measurement point where the pair starts and ends: src (first capture) or dst (second capture).", |row| row.row.reference.name())
-        .time("time_ns", "Time when the pair's first packet passed the reference point: nanoseconds since 1970-01-01 UTC on that point's clock.", |row| row.row.time)
-        .span("rtt_ns", "Round-trip time between the two points without the turnaround, in nanoseconds. A constant clock offset cancels; detected skew is removed. Not clamped: a negative value is a finding.", |row| row.row.rtt)
+        .name("direction", "Direction of the pair's first packet: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
+        .name("reference", "The measurement point where the pair starts and ends: src (first capture) or dst (second capture).", |row| row.row.reference.name())
+        .time("time", "Time when the pair's first packet passed the reference point, on that point's clock.", |row| row.row.time)
+        .span_twice("rtt", "Round-trip time between the two points without the turnaround, in nanoseconds. A constant clock offset cancels; detected skew is removed. Not clamped: a negative value is a finding.", |row| row.row.rtt)
         .span("turnaround_ns", "Time between the pair's two packets at the far point, in nanoseconds on that point's clock; not part of rtt_ns.", |row| row.row.turnaround)
         .span("owd_out_ns", "One-way time of the first packet from the reference point to the far one, in nanoseconds: far clock minus reference clock, so it includes the clock offset.", |row| row.row.owd_out)
         .span("owd_back_ns", "One-way time of the second packet back to the reference point, in nanoseconds: reference clock minus far clock, so it includes the clock offset with the opposite sign. owd_out_ns + owd_back_ns is rtt_ns before the skew is removed.", |row| row.row.owd_back)
@@ -89,6 +89,7 @@ mod tests {
 
     use super::*;
     use crate::testdata::{flow, sample};
+    use crate::writer::{plain_text, with_plain_text};
 
     fn table(format: Format, samples: &[RttSample], chunk: usize) -> Vec<u8> {
         let mut table = RttWriter::new(format, Vec::new()).unwrap();
@@ -169,7 +170,7 @@ mod tests {
 
     fn arrow_batches(file: Vec<u8>) -> Vec<RecordBatch> {
         let reader = FileReader::try_new(io::Cursor::new(file), None).unwrap();
-        assert_eq!(reader.schema(), rtt_columns().schema());
+        assert_eq!(*reader.schema(), plain_text(&rtt_columns().schema()));
         reader.map(Result::unwrap).collect()
     }
 
@@ -191,8 +192,9 @@ mod tests {
     fn parquet_and_arrow_read_back_as_the_same_rows() {
         let samples = many_samples();
         let arrow = arrow_batches(table(Format::Arrow, &samples, 1000));
-        let arrow = arrow::compute::concat_batches(&rtt_columns().schema(), &arrow).unwrap();
+        let arrow = arrow::compute::concat_batches(&arrow[0].schema(), &arrow).unwrap();
         let parquet = parquet_rows(&table(Format::Parquet, &samples, 1000)).unwrap();
+        let parquet = with_plain_text(&parquet).unwrap();
         assert_eq!(arrow.num_rows(), samples.len());
         assert!(arrow.columns() == parquet.columns());
     }
@@ -206,9 +208,13 @@ mod tests {
             let name = column.column_path().string();
             let encodings: Vec<_> = column.encodings().collect();
             let delta = encodings.contains(&Encoding::DELTA_BINARY_PACKED);
-            assert_eq!(delta, name.ends_with("_ns"), "{name}: {encodings:?}");
-            assert_eq!(!delta, column.dictionary_page_offset().is_some(), "{name}");
-            assert!(column.statistics().is_some(), "{name}");
+            let is_time = name == "time" || name.ends_with("_ns");
+            assert_eq!(delta, is_time, "{name}: {encodings:?}");
+            let is_number = is_time || name.ends_with("_ms");
+            let has_dictionary = column.dictionary_page_offset().is_some();
+            assert_eq!(has_dictionary, !is_number, "{name}");
+            let is_text = has_dictionary && name != "flow_id";
+            assert_eq!(column.statistics().is_some(), !is_text, "{name}");
         }
         let footer = metadata.file_metadata().key_value_metadata().unwrap();
         let name = footer

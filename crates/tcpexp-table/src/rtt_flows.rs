@@ -40,7 +40,7 @@ impl RttFlowRow {
 pub fn rtt_flow_columns() -> Columns<RttFlowRow> {
     const QUANTILE: &str = "nanoseconds; interpolated between samples (SQL: quantile_cont), exact up to 16384 samples and within 0.1 % beyond. Null when there is no sample.";
     let columns = pair_columns(Columns::named("rtt_flows"), |row: &RttFlowRow| &row.summary.flow)
-        .text("direction", "Direction of the row: forward (initiator to responder) or reverse.", |row| row.direction.name())
+        .name("direction", "Direction of the row: forward (initiator to responder) or reverse.", |row| row.direction.name())
         .count("samples", "Round-trip time samples whose first packet has this direction.", |row| {
             row.summary.rtt[row.direction.index()].as_ref().map_or(0, |rtt| rtt.samples)
         })

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::iter::repeat_n;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
+use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array};
 use arrow::datatypes::{DataType, Field};
 
-use crate::schema::optional;
+use crate::schema::{optional, text_type};
+use crate::texts::texts;
 
 /// The first columns of all tables of a run, each with its single value in the run.
 ///
@@ -98,7 +99,7 @@ impl RunColumns {
     pub(crate) fn fields(&self) -> Vec<Field> {
         let field = |column: &RunColumn| {
             let data_type = match column.value {
-                RunValue::Text(_) => DataType::Utf8,
+                RunValue::Text(_) => text_type(),
                 RunValue::Count(_) => DataType::Int64,
                 RunValue::Number(_) => DataType::Float64,
                 RunValue::Flag(_) => DataType::Boolean,
@@ -112,9 +113,7 @@ impl RunColumns {
     pub(crate) fn arrays(&self, rows: usize) -> Vec<ArrayRef> {
         let array = |column: &RunColumn| -> ArrayRef {
             match &column.value {
-                RunValue::Text(value) => {
-                    Arc::new(repeat_n(value.as_deref(), rows).collect::<StringArray>())
-                }
+                RunValue::Text(value) => texts(repeat_n(value.as_deref(), rows)),
                 RunValue::Count(value) => Arc::new(repeat_n(*value, rows).collect::<Int64Array>()),
                 RunValue::Number(value) => {
                     Arc::new(repeat_n(*value, rows).collect::<Float64Array>())

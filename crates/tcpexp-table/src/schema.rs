@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+
+use crate::Error;
 
 /// Metadata key of a schema's name.
 pub(crate) const SCHEMA_NAME: &str = "tcpexp.schema";
-/// Metadata key of a schema's version, which increases when a column changes its meaning or is
-/// removed.
+/// Metadata key of a schema's version.
 pub(crate) const SCHEMA_VERSION: &str = "tcpexp.schema_version";
+/// Version of all tables; it increases when a column changes its meaning or type or is removed.
+///
+/// Version 1 had times as integers and text without dictionaries.
+pub const TABLE_VERSION: u32 = 2;
 /// Metadata key of a column's definition.
 pub(crate) const DESCRIPTION: &str = "description";
 
@@ -22,9 +27,47 @@ pub(crate) fn optional(name: &str, data_type: DataType, description: &str) -> Fi
 }
 
 pub(crate) fn named(name: &str, columns: Vec<Field>) -> SchemaRef {
-    let metadata = [(SCHEMA_NAME, name), (SCHEMA_VERSION, "1")];
+    let version = TABLE_VERSION.to_string();
+    let metadata = [(SCHEMA_NAME, name), (SCHEMA_VERSION, version.as_str())];
     let owned = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
     Arc::new(Schema::new_with_metadata(columns, owned))
+}
+
+/// Zone of all times.
+pub(crate) const UTC: &str = "UTC";
+
+/// Type of points in time.
+pub(crate) fn time_type() -> DataType {
+    DataType::Timestamp(TimeUnit::Nanosecond, Some(UTC.into()))
+}
+
+/// Type of text.
+pub(crate) fn text_type() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
+/// The schema with other types where `other` gives one.
+pub(crate) fn with_types(schema: &Schema, other: impl Fn(&DataType) -> Option<DataType>) -> Schema {
+    let fields = schema.fields().iter().map(|field| {
+        let field = field.as_ref().clone();
+        match other(field.data_type()) {
+            Some(data_type) => field.with_data_type(data_type),
+            None => field,
+        }
+    });
+    Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
+}
+
+/// Refuses a table that another version of `tcpexp` wrote with other columns. CSV and JSON do not
+/// state a version.
+pub(crate) fn check_version(schema: &Schema) -> Result<(), Error> {
+    match schema.metadata().get(SCHEMA_VERSION) {
+        Some(version) if *version != TABLE_VERSION.to_string() => Err(Error::Version {
+            version: version.clone(),
+            known: TABLE_VERSION,
+        }),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

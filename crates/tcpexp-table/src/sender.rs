@@ -12,8 +12,8 @@ pub type SenderSampleRow = Labelled<SenderSample, SenderLabel>;
 /// The columns of `tcpexp cwnd`, and of `tcpexp import` for logs of senders.
 pub fn sender_columns() -> Columns<SenderSampleRow> {
     let columns = sender_label_columns(Columns::named("sender"), |row: &SenderSampleRow| &row.flow)
-        .text("direction", "Direction of the sender's data: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
-        .time("time_ns", "Time when an ACK reached the sender, in a log also when the sender was polled: nanoseconds since 1970-01-01 UTC, or since the origin of the log. The row is the state before that ACK is processed.", |row| row.row.at);
+        .name("direction", "Direction of the sender's data: forward (initiator to responder) or reverse.", |row| row.row.direction.name())
+        .time("time", "Time when an ACK reached the sender, in a log also when the sender was polled. A log without dates starts at 1970-01-01. The row is the state before that ACK is processed.", |row| row.row.at);
     let columns = windows(columns, |row| Some(&row.row));
     let columns = cwnd_source(columns, |row| row.row.cwnd_source);
     control(columns, |row| Some(&row.row)).done()
@@ -38,7 +38,7 @@ pub(crate) fn windows<R: 'static>(
 /// Adds the column for the source of the congestion window.
 pub(crate) fn cwnd_source<R: 'static>(columns: Builder<R>, of: fn(&R) -> CwndSource) -> Builder<R> {
     columns
-        .text("cwnd_source", "Source of the window: measured (a kernel logged it), filled (the sender fills it, so it equals the data in the network), recovery (data in the network plus what an ACK may add), receiver_limited or application_limited (replayed by the sender's rules). Or the reason why it is unknown: warm_up (the capture began in the middle), paced (the sender paces below its window), not_seen (captured away from a sender without timestamps).", move |row| of(row).name())
+        .name("cwnd_source", "Source of the window: measured (a kernel logged it), filled (the sender fills it, so it equals the data in the network), recovery (data in the network plus what an ACK may add), receiver_limited or application_limited (replayed by the sender's rules). Or the reason why it is unknown: warm_up (the capture began in the middle), paced (the sender paces below its window), not_seen (captured away from a sender without timestamps).", move |row| of(row).name())
 }
 
 /// Adds the columns for the state of congestion control and its timers.

@@ -28,9 +28,9 @@ pub type SenderEventRow = Labelled<SenderEvent, SenderLabel>;
 /// The columns of the table that `--events` writes.
 pub fn sender_event_columns() -> Columns<SenderEventRow> {
     let columns = sender_label_columns(Columns::named("sender_events"), |row: &SenderEventRow| &row.flow)
-        .text("direction", "Direction of the sender's data: forward (initiator to responder) or reverse.", |row| row.row.direction().name())
-        .text("event", "Kind of event: recovery (the window is reduced and losses are repaired), retransmission, or, from a log, state (congestion control changes its state).", |row| row.row.name())
-        .time("time_ns", "Time or start of the event: nanoseconds since 1970-01-01 UTC, or since the origin of a log.", |row| row.row.at());
+        .name("direction", "Direction of the sender's data: forward (initiator to responder) or reverse.", |row| row.row.direction().name())
+        .name("event", "Kind of event: recovery (the window is reduced and losses are repaired), retransmission, or, from a log, state (congestion control changes its state).", |row| row.row.name())
+        .time("time", "Time or start of the event. A log without dates starts at 1970-01-01.", |row| row.row.at());
     event_details(columns, |row| Some(&row.row)).done()
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn event_details<R: 'static>(
 ) -> Builder<R> {
     columns
         .maybe_text("event_id", "Name of the event in its flow, for `tcpexp explain --event`: direction, kind and number, as forward.recovery.0. Null for events of a log.", move |row| of(row)?.id())
-        .maybe_signed("ended_ns", "End of a recovery, on the clock of time_ns, in nanoseconds. Null for other events, and if the capture ended earlier.", move |row| of(row)?.recovery()?.ended.map(Timestamp::as_nanos))
+        .maybe_time("end_time", "End of a recovery, on the clock of the column time. Null for other events, and if the capture ended earlier.", move |row| of(row)?.recovery()?.ended)
         .maybe_text("kind", "Cause of a recovery: fast (duplicate or selective ACKs), timeout or congestion_echo. Cause of a retransmission: fast_retransmit, reordering_timer, timeout, after_timeout, tail_loss_probe or spurious. New state: open, disorder, window_reduction, recovery or loss. Null if a log has no such value.", move |row| of(row)?.kind())
         .maybe_id("recovery_epoch", "Number of the recovery among this sender's, from 0. Null for other events.", move |row| of(row)?.recovery().map(|recovery| recovery.epoch))
         .maybe_id("start_seq", "First retransmitted sequence number, as on the wire. Null for other events and for events of a log.", move |row| of(row)?.retransmitted().map(|retransmitted| wire(retransmitted.start)))

@@ -7,11 +7,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray};
-
+use arrow::compute::cast;
 use arrow::csv::ReaderBuilder as CsvReader;
 use arrow::csv::reader::Format as CsvFormat;
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Field, Int64Type, Schema, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, DataType, Field, Int64Type, Schema, TimestampNanosecondType, UInt32Type,
+    UInt64Type,
 };
 use arrow::error::ArrowError;
 use arrow::ipc::reader::FileReader;
@@ -24,6 +25,7 @@ use tcpexp_pair::spp::Point;
 use tcpexp_units::{TimeDelta, Timestamp};
 
 use crate::labels::{Labelled, SenderLabel};
+use crate::schema::{check_version, with_types};
 use crate::sender::{SenderSampleRow, sender_columns};
 use crate::{Error, Format};
 
@@ -43,16 +45,19 @@ pub fn table_format(start: &[u8]) -> Option<Format> {
 /// Reads a table written with [`sender_columns`]; further columns are ignored.
 pub fn read_senders(format: Format, file: File) -> Result<Vec<SenderSampleRow>, Error> {
     let mut rows = Rows::default();
-    let schema = sender_columns().schema();
+    let schema = plain_schema(&sender_columns().schema());
     match format {
         Format::Parquet => {
-            let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-                .and_then(ParquetRecordBatchReaderBuilder::build);
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file);
+            let reader = reader.map_err(|source| Error::Read(source.into()))?;
+            check_version(reader.schema())?;
+            let reader = reader.build();
             let reader = reader.map_err(|source| Error::Read(source.into()))?;
             reader.into_iter().try_for_each(|batch| rows.add(batch))?;
         }
         Format::Arrow => {
             let reader = FileReader::try_new(file, None).map_err(Error::Read)?;
+            check_version(&reader.schema())?;
             reader.into_iter().try_for_each(|batch| rows.add(batch))?;
         }
         // CSV and JSON do not state types, and inference would give an empty column another one.
@@ -64,11 +69,26 @@ pub fn read_senders(format: Format, file: File) -> Result<Vec<SenderSampleRow>, 
         }
         Format::Json => {
             let lines = std::io::BufReader::new(file);
-            let reader = JsonReader::new(schema).build(lines).map_err(Error::Read)?;
+            let reader = JsonReader::new(Arc::new(schema))
+                .build(lines)
+                .map_err(Error::Read)?;
             reader.into_iter().try_for_each(|batch| rows.add(batch))?;
         }
     }
     Ok(rows.read)
+}
+
+/// The type of the cells that [`Cells`] reads in place of dictionaries and times.
+fn plain_type(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => values.as_ref().clone(),
+        DataType::Timestamp(unit, _) => DataType::Timestamp(*unit, None),
+        other => other.clone(),
+    }
+}
+
+fn plain_schema(schema: &Schema) -> Schema {
+    with_types(schema, |data_type| Some(plain_type(data_type)))
 }
 
 /// The columns of a CSV file: those of `known` with their types, and any others as text.
@@ -96,7 +116,7 @@ struct Rows {
 
 impl Rows {
     fn add(&mut self, batch: Result<RecordBatch, ArrowError>) -> Result<(), Error> {
-        let batch = batch.map_err(Error::Read)?;
+        let batch = plain(&batch.map_err(Error::Read)?)?;
         let first = self.read.len();
         for row in 0..batch.num_rows() {
             let cells = Cells {
@@ -125,7 +145,7 @@ impl Rows {
         });
         let snd_nxt = cells.id("snd_nxt_seq")?;
         let row = SenderSample {
-            at: Timestamp::from_nanos(cells.must("time_ns", Cells::signed)?),
+            at: cells.must("time", Cells::time)?,
             record: None,
             flow,
             direction,
@@ -175,6 +195,16 @@ impl Rows {
     }
 }
 
+/// The batch without dictionaries and time zones.
+fn plain(batch: &RecordBatch) -> Result<RecordBatch, Error> {
+    let columns = batch.columns().iter();
+    let columns: Result<_, _> = columns
+        .map(|column| cast(column, &plain_type(column.data_type())))
+        .collect();
+    let schema = Arc::new(plain_schema(&batch.schema()));
+    RecordBatch::try_new(schema, columns.map_err(Error::Read)?).map_err(Error::Read)
+}
+
 /// One row of a batch.
 struct Cells<'a> {
     batch: &'a RecordBatch,
@@ -209,6 +239,11 @@ impl<'a> Cells<'a> {
 
     fn signed(&self, column: &'static str) -> Result<Option<i64>, Error> {
         self.number::<Int64Type>(column)
+    }
+
+    fn time(&self, column: &'static str) -> Result<Option<Timestamp>, Error> {
+        let nanos = self.number::<TimestampNanosecondType>(column)?;
+        Ok(nanos.map(Timestamp::from_nanos))
     }
 
     fn text(&self, column: &'static str) -> Result<Option<&'a str>, Error> {

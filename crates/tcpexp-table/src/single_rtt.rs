@@ -8,11 +8,11 @@ use crate::labels::{Labelled, flow_columns};
 /// The columns of `tcpexp rtt CAPTURE`.
 pub fn single_rtt_columns() -> Columns<Labelled<SingleRttSample>> {
     let columns = flow_columns(Columns::named("single_rtt"), |row: &Labelled<SingleRttSample>| &row.flow)
-        .text("direction", "Direction of the answered packet: forward (initiator to responder) or reverse. The round trip is between the capture and the receiver of that packet.", |row| row.row.direction.name())
-        .time("time_ns", "Capture time of the answer: nanoseconds since 1970-01-01 UTC.", |row| row.row.at)
-        .span("rtt_ns", "Time from the capture of the packet to the capture of its answer, in nanoseconds, including the receiver's response time. Negative if the capture's times run backwards.", |row| row.row.rtt)
-        .text("method", "Method that identifies the answer: sequence_ack (it acknowledges the segment, which was sent only once) or timestamps (it is the first to echo the packet's TSval).", |row| row.row.method.name())
-        .text("ack_class", "Kind of answer: handshake, cumulative, after_reordering, selective (a SACK block only), duplicate, or unasked (the packet required no answer, so the time is an upper bound).", |row| row.row.ack_class.name());
+        .name("direction", "Direction of the answered packet: forward (initiator to responder) or reverse. The round trip is between the capture and the receiver of that packet.", |row| row.row.direction.name())
+        .time("time", "Capture time of the answer.", |row| row.row.at)
+        .span_twice("rtt", "Time from the capture of the packet to the capture of its answer, in nanoseconds, including the receiver's response time. Negative if the capture's times run backwards.", |row| row.row.rtt)
+        .name("method", "Method that identifies the answer: sequence_ack (it acknowledges the segment, which was sent only once) or timestamps (it is the first to echo the packet's TSval).", |row| row.row.method.name())
+        .name("ack_class", "Kind of answer: handshake, cumulative, after_reordering, selective (a SACK block only), duplicate, or unasked (the packet required no answer, so the time is an upper bound).", |row| row.row.ack_class.name());
     let columns = estimate(columns, "rfc6298", "as RFC 6298 has it", |sample| {
         sample.rfc6298
     });

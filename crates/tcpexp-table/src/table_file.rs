@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::csv::ReaderBuilder as CsvReader;
 use arrow::csv::reader::Format as CsvFormat;
@@ -17,7 +17,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::frame::{Frame, Series};
-use crate::schema::SCHEMA_NAME;
+use crate::schema::{SCHEMA_NAME, check_version};
 use crate::writer::BATCH_ROWS;
 use crate::{Error, Format};
 
@@ -35,6 +35,7 @@ impl TableFile {
         let filled = fill(&mut file, &mut start).map_err(|source| Error::Read(source.into()))?;
         let format = format_of(&start[..filled]).ok_or(Error::NoTable)?;
         let schema = schema_of(format, &mut file)?;
+        check_version(&schema)?;
         Ok(Self {
             format,
             file,
@@ -210,13 +211,28 @@ fn series(name: &str, array: &ArrayRef) -> Result<Series, Error> {
         T::Float16 | T::Float32 | T::Float64 | T::Decimal128(..) => Ok(real(&to(&T::Float64)?)),
         T::Boolean | T::Utf8 | T::LargeUtf8 | T::Utf8View | T::Dictionary(..) | T::Null => {
             let texts = to(&T::Utf8)?;
-            Ok(Series::texts(texts.as_string::<i32>()))
+            let texts = texts.as_string::<i32>();
+            // JSON has no type for times.
+            Ok(times(texts).unwrap_or_else(|| Series::texts(texts)))
         }
         other => Err(Error::CellType {
             column: name.to_owned(),
             cells: other.to_string(),
         }),
     }
+}
+
+/// The nanoseconds since 1970 of texts that are all dates and times.
+fn times(texts: &StringArray) -> Option<Series> {
+    let first = texts.iter().flatten().next()?;
+    // `2026-01-01T00:00:00Z` and longer: a first look spares other columns the parser.
+    if first.len() < 20 || first.as_bytes()[10] != b'T' {
+        return None;
+    }
+    let times = cast(texts, &DataType::Timestamp(TimeUnit::Nanosecond, None)).ok()?;
+    let are_all_times = times.null_count() == texts.null_count();
+    let nanos = cast(&times, &DataType::Int64).ok()?;
+    are_all_times.then(|| whole(&nanos))
 }
 
 fn whole(array: &ArrayRef) -> Series {
@@ -237,12 +253,15 @@ fn real(array: &ArrayRef) -> Series {
 mod tests {
     use std::io::Write;
 
-    use arrow::array::{BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
+    use arrow::array::{
+        BooleanArray, Float64Array, Int64Array, StringArray, TimestampNanosecondArray, UInt64Array,
+    };
     use arrow::datatypes::{Field, Schema};
 
     use super::*;
     use crate::TableWriter;
     use crate::frame::Cell::{Null, Real, Text, Whole};
+    use crate::schema::{SCHEMA_VERSION, time_type};
 
     fn file(bytes: &[u8]) -> File {
         let mut file = tempfile::tempfile().unwrap();
@@ -307,6 +326,42 @@ mod tests {
         let frame = table.read(&["bytes"]).unwrap();
         let bytes = frame.column("bytes").unwrap().number(0);
         assert_eq!(bytes, Some(u64::MAX as f64));
+    }
+
+    #[test]
+    fn times_read_back_exactly_from_each_format() {
+        let times = [1_767_225_609_000_000_000, 1_767_225_609_123_456_789, -1];
+        let array = TimestampNanosecondArray::from_iter([Some(times[0]), None, Some(times[1])]);
+        let other = TimestampNanosecondArray::from_iter_values([times[2]; 3]);
+        let arrays: [ArrayRef; 2] = [
+            Arc::new(array.with_timezone("UTC")),
+            Arc::new(other.with_timezone("UTC")),
+        ];
+        let fields = ["time", "early"].map(|name| Field::new(name, time_type(), true));
+        let schema = Arc::new(Schema::new(fields.to_vec()));
+        let batch = RecordBatch::try_new(schema, arrays.to_vec()).unwrap();
+        for format in Format::ALL {
+            let table = TableFile::open(written(format, &batch)).unwrap();
+            let frame = table.read(&["time", "early"]).unwrap();
+            let read = Series::Whole(vec![Some(times[0]), None, Some(times[1])]);
+            assert_eq!(frame.column("time"), Some(&read), "{format}");
+            let read = Series::Whole(vec![Some(-1); 3]);
+            assert_eq!(frame.column("early"), Some(&read), "{format}");
+        }
+    }
+
+    #[test]
+    fn a_table_of_another_version_is_refused() {
+        let old = [(SCHEMA_VERSION.to_owned(), "1".to_owned())];
+        let fields = vec![Field::new("time_ns", DataType::Int64, false)];
+        let schema = Arc::new(Schema::new_with_metadata(fields, old));
+        for format in [Format::Parquet, Format::Arrow] {
+            let table = TableWriter::new(format, &schema, Vec::new()).unwrap();
+            let error = TableFile::open(file(&table.finish().unwrap())).err();
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(error.unwrap(), @"the table has version 1, and this tcpexp reads version 2: write the table again from its captures or logs");
+            }
+        }
     }
 
     #[test]

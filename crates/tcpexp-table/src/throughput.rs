@@ -25,7 +25,7 @@ pub fn throughput_columns() -> Columns<BinRow> {
         .maybe_text("initiator", "Address and port of the initiator: 10.0.0.1:5201 or [2001:db8::1]:443. Null for the total of all flows.", |row| Some(row.flow.as_ref()?.initiator.clone()))
         .maybe_text("responder", "Address and port of the responder. Null for the total of all flows.", |row| Some(row.flow.as_ref()?.responder.clone()))
         .maybe_text("direction", "Direction of the packets: forward (from the initiator) or reverse. Null for both directions together, which exists only for the total of all flows.", |row| row.bin.direction.map(Direction::name))
-        .time("start_ns", "Start of the bin: nanoseconds since 1970-01-01 UTC on the capture's clock. A packet counts entirely in the bin of its capture time.", |row| row.bin.start);
+        .time("start_time", "Start of the bin, on the capture's clock. A packet counts entirely in the bin of its capture time.", |row| row.bin.start);
     rates(columns, |row| &row.bin).done()
 }
 
@@ -41,5 +41,5 @@ pub(crate) fn rates<R: 'static>(columns: Builder<R>, of: fn(&R) -> &ThroughputBi
         .count("wire_rate_bps", &format!("wire_bytes over the bin's width, {ROUNDED}."), move |row| of(row).wire_rate_bps())
         .count("throughput_bps", &format!("ip_bytes over the bin's width, {ROUNDED}."), move |row| of(row).throughput_bps())
         .count("goodput_bps", &format!("goodput_bytes over the bin's width, {ROUNDED}."), move |row| of(row).goodput_bps())
-        .maybe_count("utilisation_ppm", "Share of the link that wire_bytes take, in parts per million, rounded down; above a million if packets exceed the given link rate. Null if no link rate was given.", move |row| of(row).utilisation_ppm)
+        .maybe_float("utilisation_share", "Share of the link that wire_bytes take, rounded down to a millionth: 1 is a full link, and packets may exceed the given link rate. Null if no link rate was given.", move |row| of(row).utilisation_ppm.map(|ppm| ppm as f64 / 1e6))
 }

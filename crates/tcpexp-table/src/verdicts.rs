@@ -35,25 +35,29 @@ pub fn cause_rows(verdict: &Labelled<Verdict, SenderLabel>) -> Vec<CauseRow> {
 /// The columns of `tcpexp why`.
 pub fn cause_columns() -> Columns<CauseRow> {
     sender_label_columns(Columns::named("causes"), |row: &CauseRow| &row.flow)
-        .text("direction", "Direction of the sender's data: forward (initiator to responder) or reverse.", |row| row.row.verdict.direction.name())
-        .text("cause", "What limited the sender: setup (no data yet: handshake, TLS or the wait for a request), application (or its send buffer), receiver_window, window_growth (the congestion window still grows), loss (the window is small after losses without a queue), policing, path_capacity (with a short queue), own_queue (longer than the path's round-trip time, filled by the sender), others_queue (filled by other traffic), timeouts, or not_certain.", |row| row.row.cause.name())
-        .span("time_ns", "Time limited by this cause, in nanoseconds.", |row| row.row.verdict.times[row.row.cause.index()])
+        .name("direction", "Direction of the sender's data: forward (initiator to responder) or reverse.", |row| row.row.verdict.direction.name())
+        .name("cause", "What limited the sender: setup (no data yet: handshake, TLS or the wait for a request), application (or its send buffer), receiver_window, window_growth (the congestion window still grows), loss (the window is small after losses without a queue), policing, path_capacity (with a short queue), own_queue (longer than the path's round-trip time, filled by the sender), others_queue (filled by other traffic), timeouts, or not_certain.", |row| row.row.cause.name())
+        .span("limited_ns", "Time limited by this cause, in nanoseconds.", |row| row.row.verdict.times[row.row.cause.index()])
         .float("share", "This time over the time from the flow's first packet to the sender's last ACK, from 0 to 1.", |row| row.row.verdict.share_milli(row.row.cause) as f64 / 1_000.0)
         .flag("is_main", "Whether it is the main cause: it took at least half of the time and is certain. No row of a sender without a certain main cause has it.", |row| row.row.cause == row.row.verdict.main && row.row.cause != Cause::NotCertain)
-        .time("began_ns", "Time of the flow's first packet; if another capture has it, of the sender's first data: nanoseconds since 1970-01-01 UTC.", |row| row.row.verdict.began)
+        .time("start_time", "Time of the flow's first packet; if another capture has it, of the sender's first data.", |row| row.row.verdict.began)
         .span("duration_ns", "Time from there to the sender's last ACK, or to its last timeout, in nanoseconds.", |row| row.row.verdict.duration)
-        .maybe_signed("longest_at_ns", "Beginning of the longest uninterrupted time limited by this cause, for `tcpexp explain --at`: nanoseconds since 1970-01-01 UTC. Null if the cause has only the time of the last round trip.", |row| row.row.longest().map(|(at, _)| at.as_nanos()))
-        .maybe_span("longest_ns", "Length of this time, in nanoseconds. Null where longest_at_ns is.", |row| row.row.longest().map(|(_, span)| span))
+        .maybe_time("longest_start_time", "Beginning of the longest uninterrupted time limited by this cause, for `tcpexp explain --at`. Null if the cause has only the time of the last round trip.", |row| row.row.longest().map(|(at, _)| at))
+        .maybe_span("longest_ns", "Length of this time, in nanoseconds. Null where longest_start_time is.", |row| row.row.longest().map(|(_, span)| span))
         .maybe_span("base_rtt_ns", "Least smoothed round-trip time of the sender, in nanoseconds. Null if unknown.", |row| row.row.verdict.evidence.base_rtt)
         .maybe_span("queue_delay_ns", "Median of the smoothed round-trip time above the least, over the round trips with a queue, in nanoseconds. Null without such round trips.", |row| row.row.verdict.evidence.queue_delay)
-        .maybe_signed("rtt_growth_percent", "Share of the growth of the bytes in flight that the round-trip time follows: about 100 in a queue that the sender fills alone, about 0 in a queue of others. Null with few round trips with a queue, and if the bytes in flight hardly change.", |row| row.row.verdict.evidence.rtt_growth_percent)
+        .maybe_float("rtt_growth_share", "Share of the growth of the bytes in flight that the round-trip time follows: about 1 in a queue that the sender fills alone, about 0 in a queue of others. Null with few round trips with a queue, and if the bytes in flight hardly change.", |row| share(row.row.verdict.evidence.rtt_growth_percent))
         .count("losses_with_queue", "Losses noticed while a queue was filled; losses repaired together count once.", |row| row.row.verdict.evidence.losses_with_queue)
         .count("losses_without_queue", "Losses noticed without a queue.", |row| row.row.verdict.evidence.losses_without_queue)
         .maybe_count("goodput_between_losses_bps", "Median goodput between two losses, of those with or those without a queue, whichever are more, in bits per second. Null with fewer than two.", |row| row.row.verdict.evidence.goodput_between_losses_bps)
-        .maybe_signed("goodput_spread_percent", "Distance of the quartiles of this goodput, in percent of its median: small with a policer or a full path, large with losses at random. Null with fewer than eight losses.", |row| row.row.verdict.evidence.goodput_spread_percent)
+        .maybe_float("goodput_spread_share", "Distance of the quartiles of this goodput over its median: small with a policer or a full path, large with losses at random. Null with fewer than eight losses.", |row| share(row.row.verdict.evidence.goodput_spread_percent))
         .count("timeouts", "Retransmission timeouts.", |row| row.row.verdict.evidence.timeouts)
         .count("retransmitted_packets", "Retransmitted packets.", |row| row.row.verdict.evidence.retransmitted)
         .done()
+}
+
+fn share(percent: Option<i64>) -> Option<f64> {
+    percent.map(|percent| percent as f64 / 100.0)
 }
 
 impl CauseOf {

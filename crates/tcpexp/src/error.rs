@@ -165,15 +165,26 @@ pub enum Error {
         /// Cause.
         source: serde_json::Error,
     },
-    /// The manifest has another kind or a later version.
-    #[error("{} is of \"{kind}\" version {version}, which this program does not know", path.display())]
+    /// The manifest is not that of a dataset.
+    #[error("{} is of \"{kind}\" and not of a dataset", path.display())]
     OtherManifest {
         /// Path of the file.
         path: PathBuf,
         /// Kind in the manifest.
         kind: String,
+    },
+    /// Another version of `tcpexp` wrote the dataset.
+    #[error(
+        "{} is of version {version}, and this tcpexp reads version {known}: analyze the captures again",
+        path.display()
+    )]
+    DatasetVersion {
+        /// Path of the manifest.
+        path: PathBuf,
         /// Version in the manifest.
         version: u32,
+        /// Version that can be read.
+        known: u32,
     },
     /// The format of the log is not recognised.
     #[error("{} is no log of a known format", path.display())]

@@ -7,9 +7,11 @@ mod common;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::array::{Array, AsArray, RecordBatch, StringArray};
 use arrow::compute::concat_batches;
-use arrow::datatypes::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+use arrow::datatypes::{
+    Float64Type, Int32Type, Int64Type, TimestampNanosecondType, UInt32Type, UInt64Type,
+};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use tcpexp::{
@@ -70,13 +72,20 @@ fn sum(batch: &RecordBatch, name: &str) -> u64 {
         .sum()
 }
 
+/// The values of a column of times or spans.
 fn nanos(batch: &RecordBatch, name: &str) -> Vec<i64> {
-    let column = column(batch, name).as_primitive::<Int64Type>();
-    column.values().to_vec()
+    let column = column(batch, name);
+    match column.as_primitive_opt::<TimestampNanosecondType>() {
+        Some(times) => times.values().to_vec(),
+        None => column.as_primitive::<Int64Type>().values().to_vec(),
+    }
 }
 
 fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Vec<Option<&'a str>> {
-    column(batch, name).as_string::<i32>().iter().collect()
+    let column = column(batch, name);
+    let texts = column.as_dictionary::<Int32Type>();
+    let texts = texts.downcast_dict::<StringArray>().unwrap();
+    texts.into_iter().collect()
 }
 
 /// Source and destination captures of the pairs in the repository.
@@ -209,7 +218,7 @@ fn flows_have_one_number_and_one_timeline_in_all_tables() {
             }
             // All captures here are shorter than two minutes.
             let seconds = column(&batch, "time_s").as_primitive::<Float64Type>();
-            for (nanos, seconds) in nanos(&batch, "time_ns").into_iter().zip(seconds.values()) {
+            for (nanos, seconds) in nanos(&batch, "time").into_iter().zip(seconds.values()) {
                 assert!(
                     (-1.0..120.0).contains(seconds),
                     "{folder} {table:?} {seconds}"
@@ -340,7 +349,7 @@ fn times_are_sorted_and_each_row_group_has_statistics() {
     let dataset = Dataset::of_pair(&src, &dst);
     for table in [DatasetTable::Rtt, DatasetTable::Owd, DatasetTable::Loss] {
         assert!(
-            nanos(&dataset.table(table), "time_ns").is_sorted(),
+            nanos(&dataset.table(table), "time").is_sorted(),
             "{table:?}"
         );
         let path = dataset.path().join(format!("{}.parquet", table.name()));

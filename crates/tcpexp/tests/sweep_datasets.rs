@@ -7,9 +7,9 @@ mod common;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::array::{Array, AsArray, RecordBatch, StringArray};
 use arrow::compute::concat_batches;
-use arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
+use arrow::datatypes::{Float64Type, Int32Type, TimestampNanosecondType, UInt64Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::json;
 use tcpexp::{
@@ -119,12 +119,10 @@ fn table(run: &Path, table: DatasetTable) -> RecordBatch {
 }
 
 fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Vec<Option<&'a str>> {
-    batch
-        .column_by_name(name)
-        .unwrap()
-        .as_string::<i32>()
-        .iter()
-        .collect()
+    let column = batch.column_by_name(name).unwrap();
+    let texts = column.as_dictionary::<Int32Type>();
+    let texts = texts.downcast_dict::<StringArray>().unwrap();
+    texts.into_iter().collect()
 }
 
 #[test]
@@ -143,13 +141,13 @@ fn the_tables_of_all_runs_have_the_same_columns() {
         assert_eq!(
             names,
             [
-                "run: Utf8",
-                "cell: Utf8",
+                "run: Dictionary(Int32, Utf8)",
+                "cell: Dictionary(Int32, Utf8)",
                 "repetition: Int64",
                 "rate_mbps: Float64",
-                "cc: Utf8",
+                "cc: Dictionary(Int32, Utf8)",
                 "buffer_packets: Int64",
-                "param_ecn: Utf8",
+                "param_ecn: Dictionary(Int32, Utf8)",
                 "loss_percent: Int64"
             ]
         );
@@ -202,9 +200,9 @@ fn times_count_from_the_start_of_the_traffic() {
     assert_eq!(manifest.origin_ns, 1_767_225_609_000_000_000);
     let bins = table(run, DatasetTable::Throughput);
     let nanos = bins
-        .column_by_name("time_ns")
+        .column_by_name("time")
         .unwrap()
-        .as_primitive::<Int64Type>();
+        .as_primitive::<TimestampNanosecondType>();
     let captures = texts(&bins, "capture");
     assert!(captures.contains(&Some("src")) && captures.contains(&Some("dst")));
     // Both captures have the same bins.

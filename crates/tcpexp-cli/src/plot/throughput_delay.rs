@@ -117,7 +117,7 @@ fn of_flows(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(Str
 }
 
 fn of_bins(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(String, Grouped)> {
-    const OF_BINS: [&str; 5] = [FLOW_COLUMN, "start_ns", "time_ns", "width_ns", "direction"];
+    const OF_BINS: [&str; 5] = [FLOW_COLUMN, "start_time", "time", "width_ns", "direction"];
     let groups = [(&args.group[..], UsualGroups::Yes)];
     let mut rows = data.grouped(&args.y, &groups, &["throughput"], &OF_BINS)?;
     // Without a table of flows, the bins show which direction carries more.
@@ -125,7 +125,7 @@ fn of_bins(args: &ThroughputDelayArgs, data: &Selection) -> anyhow::Result<(Stri
         Some(_) => rows.frame.clone(),
         None => rows.data_direction(),
     };
-    let delays = data.grouped(BIN_DELAY, &[], &["rtt"], &["time_ns", FLOW_COLUMN])?;
+    let delays = data.grouped(BIN_DELAY, &[], &["rtt"], &["time", FLOW_COLUMN])?;
     rows.frame = delays_of_bins(&bins, &delays.frame)?;
     Ok((BIN_DELAY.to_owned(), rows))
 }

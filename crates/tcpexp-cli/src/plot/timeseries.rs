@@ -85,7 +85,7 @@ impl ChartKind for TimeseriesArgs {
             .iter()
             .map(|kind| source.panel(kind, &mut flows))
             .collect::<anyhow::Result<Vec<TimePanel>>>()?;
-        let lost = source.table("loss", "time_ns").map(|lost| losses(&lost));
+        let lost = source.table("loss", "time").map(|lost| losses(&lost));
         if let (Some(first), Some(lost)) = (panels.first_mut(), lost) {
             first.lost = lost;
         }
@@ -177,7 +177,7 @@ impl Source<'_> {
             let sender = self.table("sender", "cwnd_segments");
             let logs = self.table("logs", "cwnd_segments");
             if sender.is_some() || logs.is_some() {
-                let events = self.table("events", "ended_ns");
+                let events = self.table("events", "end_time");
                 let tables = [&sender, &logs, &events].map(Option::as_ref);
                 return Ok(window_panel(tables[0], tables[1], tables[2], flows)?);
             }
@@ -204,7 +204,7 @@ impl Source<'_> {
             .into_iter()
             .any(|(known, columns)| (known == name) && columns.contains(column));
         let mut optional = PanelKind::optional_columns();
-        optional.extend(["event", "kind", "ended_ns"].map(str::to_owned));
+        optional.extend(["event", "kind", "end_time"].map(str::to_owned));
         // A table without matching rows, as after a filter, is no error here: its lines are left
         // out.
         is_it.then(|| self.read(name, column, &optional).ok())?

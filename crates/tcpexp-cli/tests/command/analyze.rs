@@ -57,7 +57,7 @@ fn invalid_arguments_are_refused_before_any_file_is_read() {
 }
 
 /// Creates a sweep of `runs` runs; the last run is invalid.
-fn put_sweep(desk: &Desk, runs: usize) {
+pub(crate) fn put_sweep(desk: &Desk, runs: usize) {
     for run in 1..=runs {
         let captures = desk.path(&format!("sweep/runs/{run:04}/captures"));
         std::fs::create_dir_all(&captures).unwrap();
@@ -135,7 +135,7 @@ fn one_query_groups_all_runs_of_a_sweep_by_their_parameters() {
         .text("rtt src.pcap dst.pcap --format csv")
         .lines()
         .skip(1)
-        .map(|line| line.split(',').nth(7).unwrap().parse().unwrap())
+        .map(|line| line.split(',').nth(8).unwrap().parse().unwrap())
         .collect();
     rtts.sort_unstable();
     let middle = [rtts[(rtts.len() - 1) / 2], rtts[rtts.len() / 2]];

@@ -25,10 +25,10 @@ WITH ends AS (
         min(mss_bytes) OVER (PARTITION BY run, flow_id) AS least_mss_bytes
     FROM 'runs/*/data/flows.parquet'),
 candidates AS (
-    SELECT t.*, f.flow_id, f.direction, f.protocol, f.time_ns, f.duration_ns, f.ending, f.unique_bytes,
+    SELECT t.*, f.flow_id, f.direction, f.protocol, epoch_ns(f.time) AS time_ns, f.duration_ns, f.ending, f.unique_bytes,
         f.recoveries,
         (f.least_mss_bytes - CASE WHEN f.timestamps THEN 12 ELSE 0 END) / (f.least_mss_bytes + 54) AS payload_share,
-        row_number() OVER (PARTITION BY t.run, t.sender ORDER BY f.time_ns, f.flow_id) AS place,
+        row_number() OVER (PARTITION BY t.run, t.sender ORDER BY f.time, f.flow_id) AS place,
         count(*) OVER (PARTITION BY t.run, t.sender) AS connections
     FROM traffic t JOIN ends f ON f.run = t.run AND t.port IN (f.port_i, f.port_r)
         AND ((f.direction = 'forward' AND f.ip_i = t.source AND f.ip_r = t.sink)
@@ -48,8 +48,8 @@ FROM senders GROUP BY run, class;
 
 -- Arrived bins of each sender: all of one run are cut alike.
 CREATE VIEW bins AS
-SELECT l.run, l.class, l.sender, b.time_ns AS start_ns, b.width_ns,
-    b.time_ns + b.width_ns // 2 AS middle_ns, b.capture,
+SELECT l.run, l.class, l.sender, epoch_ns(b.time) AS start_ns, b.width_ns,
+    epoch_ns(b.time) + b.width_ns // 2 AS middle_ns, b.capture,
     CAST(b.goodput_bytes AS BIGINT) AS goodput_bytes,
     CAST(b.ip_bytes + 14 * b.packets AS BIGINT) AS link_bytes
 FROM lanes l JOIN 'runs/*/data/throughput.parquet' b
@@ -119,7 +119,7 @@ FROM indices GROUP BY run, class;
 
 -- Round-trip times that begin at the sender.
 CREATE VIEW rtts AS
-SELECT l.run, l.class, l.sender, s.source, s.sink, r.time_ns, r.rtt_ns
+SELECT l.run, l.class, l.sender, s.source, s.sink, epoch_ns(r.time) AS time_ns, r.rtt_ns
 FROM lanes l JOIN senders s USING (run, class, sender)
 JOIN 'runs/*/data/rtt.parquet' r
     ON r.run = l.run AND r.flow_id = l.flow_id AND r.direction = l.direction
@@ -142,9 +142,9 @@ FROM inside GROUP BY run, class;
 
 CREATE VIEW losses AS
 WITH fates AS (
-    SELECT run, flow_id, direction, time_ns, packets, 0 AS lost FROM 'runs/*/data/owd.parquet'
+    SELECT run, flow_id, direction, epoch_ns(time) AS time_ns, packets, 0 AS lost FROM 'runs/*/data/owd.parquet'
     UNION ALL
-    SELECT run, flow_id, direction, time_ns, packets, packets FROM 'runs/*/data/loss.parquet')
+    SELECT run, flow_id, direction, epoch_ns(time), packets, packets FROM 'runs/*/data/loss.parquet')
 SELECT l.run, l.class, sum(f.lost) / sum(f.packets) AS loss_ratio
 FROM lanes l JOIN senders s USING (run, class, sender) JOIN class_windows w USING (run, class)
 JOIN fates f ON f.run = l.run AND f.flow_id = l.flow_id AND f.direction = l.direction
@@ -158,7 +158,7 @@ WITH again AS (
     FROM lanes l JOIN senders s USING (run, class, sender) JOIN class_windows w USING (run, class)
     JOIN 'runs/*/data/events.parquet' e ON e.run = l.run AND e.flow_id = l.flow_id AND e.direction = l.direction
     WHERE e.event = 'retransmission' AND e.capture = 'src'
-        AND e.time_ns >= greatest(s.from_ns, w.from_ns) AND e.time_ns < least(s.until_ns, w.until_ns)
+        AND epoch_ns(e.time) >= greatest(s.from_ns, w.from_ns) AND epoch_ns(e.time) < least(s.until_ns, w.until_ns)
     GROUP BY l.run, l.class),
 first AS (
     SELECT b.run, b.class, sum(b.goodput_bytes) AS bytes

@@ -6,9 +6,12 @@ use std::process::Output;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::TimestampNanosecondType;
+use arrow::util::display::array_value_to_string;
 use assert_cmd::Command;
 use tcpexp_testkit::{Scenario, TcpLoad, TwoCaptures, UdpLoad, simulate};
-use tcpexp_units::TimeDelta;
+use tcpexp_units::{TimeDelta, Timestamp};
 
 /// A temporary folder; relative paths on the command line refer to it.
 pub(crate) struct Desk {
@@ -127,6 +130,23 @@ pub(crate) fn reason(output: &Output) -> String {
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
     let reason = stderr.trim_end().strip_prefix("tcpexp: ");
     reason.expect("the program says who speaks").to_owned()
+}
+
+/// Nanoseconds since 1970 of a time in a JSON table.
+pub(crate) fn time(cell: &serde_json::Value) -> i64 {
+    match cell.as_str().unwrap().parse() {
+        Ok(tcpexp::Moment::At(at)) => at.as_nanos(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Shows a cell of an Arrow array as CSV does.
+pub(crate) fn cell(array: &ArrayRef, row: usize) -> String {
+    // Arrow has no name for UTC without its optional database of time zones.
+    match array.as_primitive_opt::<TimestampNanosecondType>() {
+        Some(times) if times.is_valid(row) => Timestamp::from_nanos(times.value(row)).rfc3339(),
+        _ => array_value_to_string(array, row).unwrap(),
+    }
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {

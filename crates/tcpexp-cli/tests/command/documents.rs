@@ -259,7 +259,7 @@ fn differences(shown: &str, printed: &str) -> String {
 }
 
 /// Returns a Python with the imports of the guide's programs.
-fn python() -> Option<String> {
+pub(crate) fn python() -> Option<String> {
     let python = env::var("TCPEXP_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let imports = Command::new(&python)
         .args(["-c", "import duckdb, pandas, polars, pyarrow"])

@@ -3,19 +3,22 @@
 use std::fs::File;
 use std::io::Read;
 
+use arrow::datatypes::Schema;
 use arrow::ipc::reader::FileReader;
 use arrow::record_batch::RecordBatch;
-use arrow::util::display::array_value_to_string;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tcpexp_table::rtt_columns;
 
-use crate::desk::{Desk, fixture, text};
+use crate::desk::{Desk, cell, fixture, text};
 
 /// A table as cells of text, independent of the format.
 type Rows = Vec<Vec<String>>;
 
 fn columns() -> Vec<String> {
-    let schema = rtt_columns().schema();
+    names(&rtt_columns().schema())
+}
+
+fn names(schema: &Schema) -> Vec<String> {
     schema.fields().iter().map(|f| f.name().clone()).collect()
 }
 
@@ -47,11 +50,7 @@ fn batches(batches: impl Iterator<Item = RecordBatch>) -> Rows {
     for batch in batches {
         for row in 0..batch.num_rows() {
             let cells = batch.columns().iter();
-            rows.push(
-                cells
-                    .map(|c| array_value_to_string(c, row).unwrap())
-                    .collect(),
-            );
+            rows.push(cells.map(|array| cell(array, row)).collect());
         }
     }
     rows
@@ -59,7 +58,7 @@ fn batches(batches: impl Iterator<Item = RecordBatch>) -> Rows {
 
 fn arrow(file: File) -> Rows {
     let reader = FileReader::try_new(file, None).unwrap();
-    assert_eq!(reader.schema(), rtt_columns().schema());
+    assert_eq!(names(&reader.schema()), columns());
     batches(reader.map(Result::unwrap))
 }
 

@@ -19,7 +19,7 @@ const TRACE: &str = "\
  iperf3-77 [001] ..s1.  10.121000: tcp_probe: family=AF_INET src=10.0.0.1:40000 dest=10.0.0.2:5201 mark=0x0 data_len=0 snd_nxt=0x9c40 snd_una=0x6d60 snd_cwnd=14 ssthresh=14 snd_wnd=65160 srtt=42500 rcv_wnd=64512 sock_cookie=9
 ";
 
-const IPERF3: &str = r#"{"start": {"connected": [{"socket": 5, "local_host": "10.0.0.1", "local_port": 33504, "remote_host": "10.0.0.2", "remote_port": 5201}],
+pub(crate) const IPERF3: &str = r#"{"start": {"connected": [{"socket": 5, "local_host": "10.0.0.1", "local_port": 33504, "remote_host": "10.0.0.2", "remote_port": 5201}],
 "timestamp": {"timesecs": 1767225609}, "test_start": {"protocol": "TCP"}}, "intervals": [
 {"streams": [{"socket": 5, "start": 0, "end": 1, "bytes": 900000, "retransmits": 0, "snd_cwnd": 14480, "rtt": 40500, "rttvar": 120, "omitted": true, "sender": true}]},
 {"streams": [{"socket": 5, "start": 1, "end": 2, "bytes": 1250000, "retransmits": 7, "snd_cwnd": 151552, "rtt": 60021, "rttvar": 120, "omitted": false, "sender": true}]},
@@ -61,12 +61,12 @@ fn rows_and_events_are_tables() {
     desk.bytes("import tcp_probe trace.txt -o state.csv --events events.csv -q");
     let rows = text(&desk.get("state.csv"));
     assert_eq!(rows.lines().count(), 1 + 4);
-    assert_snapshot!(rows.lines().nth(3).unwrap(), @"0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,10081000000,15000,28000,,13000,,,18,,measured,14,fast_recovery,0,42000000,,52160,");
+    assert_snapshot!(rows.lines().nth(3).unwrap(), @"0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,1970-01-01T00:00:10.081000000Z,15000,28000,,13000,,,18,,measured,14,fast_recovery,0,42000000,,52160,");
     assert_snapshot!(text(&desk.get("events.csv")), @r"
-    flow_id,protocol,initiator,responder,capture,direction,event,time_ns,event_id,ended_ns,kind,recovery_epoch,start_seq,end_seq,cwnd_before_segments,ssthresh_segments,was_undone,lost_packets,earlier_copy
-    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,state,10080100000,,,recovery,,,,,,,,
-    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,retransmission,10080200000,,,,,,,,,,,
-    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,state,10120100000,,,open,,,,,,,,
+    flow_id,protocol,initiator,responder,capture,direction,event,time,event_id,end_time,kind,recovery_epoch,start_seq,end_seq,cwnd_before_segments,ssthresh_segments,was_undone,lost_packets,earlier_copy
+    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,state,1970-01-01T00:00:10.080100000Z,,,recovery,,,,,,,,
+    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,retransmission,1970-01-01T00:00:10.080200000Z,,,,,,,,,,,
+    0,tcp,10.0.0.1:40000,10.0.0.2:5201,,forward,state,1970-01-01T00:00:10.120100000Z,,,open,,,,,,,,
     ");
     for format in ["parquet", "arrow", "json"] {
         desk.bytes(&format!("import tcp_probe trace.txt -q -o state.{format}"));
@@ -86,7 +86,7 @@ fn intervals_of_iperf3_have_their_own_table() {
     lines           3 read, 3 used
     ");
     let rows = desk.text("import iperf3 iperf3.json --format csv");
-    assert_snapshot!(rows.lines().nth(2).unwrap(), @"0,tcp,10.0.0.1:33504,10.0.0.2:5201,,forward,1767225610000000000,1000000000,1250000,10000000,7,151552,60021000,120000,false");
+    assert_snapshot!(rows.lines().nth(2).unwrap(), @"0,tcp,10.0.0.1:33504,10.0.0.2:5201,,forward,2026-01-01T00:00:10.000000000Z,1000000000,1250000,10000000,7,151552,60021000,120000,false");
     assert_snapshot!(desk.misuse("import iperf3 iperf3.json --events events.csv"), @"error: a log of iperf3 contains no events");
 }
 

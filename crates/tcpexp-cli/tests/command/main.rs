@@ -33,5 +33,7 @@ mod score;
 mod selections;
 mod strange_captures;
 mod table;
+#[cfg(unix)]
+mod tables;
 mod throughput;
 mod why;

@@ -5,12 +5,11 @@ use std::fs::File;
 
 use arrow::ipc::reader::FileReader;
 use arrow::record_batch::RecordBatch;
-use arrow::util::display::array_value_to_string;
 use insta::assert_snapshot;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tcpexp_testkit::script;
 
-use crate::desk::{Desk, fixture, fixtures, reason, text};
+use crate::desk::{Desk, cell, fixture, fixtures, reason, text};
 
 /// The commands that take one capture.
 pub(crate) const COMMANDS: [&str; 2] = ["flows", "rtt"];
@@ -49,11 +48,7 @@ fn batches(batches: impl Iterator<Item = RecordBatch>) -> Rows {
         }
         for row in 0..batch.num_rows() {
             let cells = batch.columns().iter();
-            rows.push(
-                cells
-                    .map(|c| array_value_to_string(c, row).unwrap())
-                    .collect(),
-            );
+            rows.push(cells.map(|array| cell(array, row)).collect());
         }
     }
     rows

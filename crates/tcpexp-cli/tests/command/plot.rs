@@ -175,7 +175,7 @@ fn undrawable_input_is_reported_in_one_line() {
     cannot read notes.txt: not a table: neither Parquet, Arrow, CSV nor JSON
     there are no tables in .
     cannot draw chart.svg: a figure of 20 mm by 60 mm has no room for 1 series
-    there is no column time_ns or start_ns or sent_ns
+    there is no column time or start_time or sent_time
     ");
     assert_eq!(desk.written(), ["notes.txt", "other.csv", "sweep.csv"]);
 }
@@ -185,7 +185,7 @@ fn an_unused_file_is_reported() {
     let desk = transfer();
     let output = desk.run("plot ecdf rtt.parquet sender.parquet --group file -o chart.svg");
     assert_eq!(output.status.code(), Some(0));
-    let expected = "warning: sender.parquet is left out: it has no column rtt_ns";
+    let expected = "warning: sender.parquet is left out: it has no column rtt_ms";
     assert_eq!(reason(&output), expected);
 }
 

@@ -78,7 +78,7 @@ fn incomplete_runs_are_excluded_with_a_warning() {
         "{chart}"
     );
     let failure = desk.failure("plot ecdf sweep/runs/r1 --x nothing -o chart.svg");
-    assert_snapshot!(failure, @r"no table has the column nothing: rtt has ack_class, cc, delay_ms, direction, flow_id, initiator, method, owd_back_ns, owd_out_ns, protocol, reference, responder, rtt_ms, rtt_ns, run, time_ns, time_s, traffic, traffic_class, turnaround_ns");
+    assert_snapshot!(failure, @r"no table has the column nothing: rtt has ack_class, cc, delay_ms, direction, flow_id, initiator, method, owd_back_ns, owd_out_ns, protocol, reference, responder, rtt_ms, rtt_ns, run, time, time_s, traffic, traffic_class, turnaround_ns");
 }
 
 #[test]

@@ -30,5 +30,5 @@ fn json_schema_has_types_units_and_definitions() {
     let tables: Value = serde_json::from_str(&json).unwrap();
     let columns = tables[0]["columns"].as_array().unwrap();
     let rtt = columns.iter().find(|column| column["name"] == "rtt_ms");
-    assert_snapshot!(rtt.unwrap(), @r#"{"description":"Round-trip time in milliseconds: rtt_ns / 1e6. Never null.","name":"rtt_ms","nullable":false,"type":"Float64","unit":"milliseconds"}"#);
+    assert_snapshot!(rtt.unwrap(), @r#"{"description":"rtt_ns / 1e6, in milliseconds. Never null.","name":"rtt_ms","nullable":false,"type":"Float64","unit":"milliseconds"}"#);
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use insta::assert_snapshot;
 
-use crate::desk::{Desk, fixture, gzip, reason, text};
+use crate::desk::{Desk, fixture, gzip, reason, text, time};
 
 /// Returns the log of the kernel of the sender in `src.pcap`, if the reconstruction is exact except
 /// for every tenth window, which the log has 10 % larger.
@@ -13,11 +13,12 @@ pub(crate) fn log(desk: &Desk) -> String {
     let mut log = "time,src,dst,snd_nxt,snd_una,snd_cwnd,ssthresh,snd_wnd,srtt_us\n".to_owned();
     for (number, row) in rows.lines().skip(1).enumerate() {
         let cells: Vec<&str> = row.split(',').collect();
-        let &[_, _, src, dst, _, "forward", time, una, nxt, ..] = cells.as_slice() else {
+        let &[_, _, src, dst, _, "forward", at, una, nxt, ..] = cells.as_slice() else {
             panic!("{row}");
         };
         let (cwnd, ssthresh, srtt) = (cells[13], cells[16], cells[19]);
-        let (seconds, fraction) = time.split_at(time.len() - 9);
+        let nanos = time(&at.into()).to_string();
+        let (seconds, fraction) = nanos.split_at(nanos.len() - 9);
         let mut cwnd: u32 = cwnd.parse().unwrap();
         if number % 10 == 0 {
             cwnd = cwnd * 11 / 10;

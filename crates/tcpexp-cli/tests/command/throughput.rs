@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use insta::assert_snapshot;
 use tcpexp_testkit::{Scenario, UdpLoad, script, simulate};
 
-use crate::desk::{Desk, fixture, ordinary, reason, text};
+use crate::desk::{Desk, fixture, ordinary, reason, text, time};
 
 fn desk_with(trace: &str) -> Desk {
     let desk = Desk::new();
@@ -55,7 +55,7 @@ fn bins_of_flows_sum_to_the_total_bins() {
         } else {
             &mut flows
         };
-        let bin = (row["start_ns"].as_i64(), row["direction"].to_string());
+        let bin = (row["start_time"].to_string(), row["direction"].to_string());
         let sum = sums.entry(bin).or_insert([0; 4]);
         for (sum, name) in
             sum.iter_mut()
@@ -76,9 +76,7 @@ fn an_origin_shifts_the_bins_and_keeps_the_sums() {
     let desk = Desk::new();
     let starts = |options: &str| -> Vec<i64> {
         let rows = rows(&desk, &format!("throughput src.pcap --bin 200ms {options}"));
-        rows.iter()
-            .map(|row| row["start_ns"].as_i64().unwrap())
-            .collect()
+        rows.iter().map(|row| time(&row["start_time"])).collect()
     };
     let remainder = |start: &i64| start.rem_euclid(200_000_000);
     assert!(
@@ -160,7 +158,7 @@ fn out_of_order_packet_is_counted_in_its_bin() {
     assert!(!warnings.contains("in no bin"), "{warnings}");
     let rows = String::from_utf8(rows).unwrap();
     // The bin from 1 s to 2 s has the packet of 142 bytes that the capture holds last but one.
-    let row = "forward,1000000000,1000000000,1,142,";
+    let row = "forward,1970-01-01T00:00:01.000000000Z,1000000000,1,142,";
     assert!(rows.contains(row), "{rows}");
 }
 

@@ -24,7 +24,7 @@ impl Bins {
             "capture",
             "flow_id",
             "direction",
-            "time_ns",
+            "time",
             "width_ns",
             "packets",
             "ip_bytes",

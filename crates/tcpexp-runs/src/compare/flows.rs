@@ -85,7 +85,7 @@ pub(super) fn read(data: &Path) -> Result<Vec<FlowRow>, CompareError> {
             "direction",
             "capture",
             "way",
-            "time_ns",
+            "time",
             "duration_ns",
             "ending",
             "timestamps",
@@ -128,7 +128,7 @@ fn flow(table: &Columns, row: usize, mss: &HashMap<u32, u32>) -> Option<FlowRow>
         _ => "src",
     };
     let stamps = table.column("timestamps").is(row, "true");
-    let first = table.column("time_ns").time(row)?;
+    let first = table.column("time").time(row)?;
     let duration = table.column("duration_ns").span(row)?;
     let ending = table.column("ending");
     // A reset ends a connection too: iperf3 resets connections after a complete transfer.

@@ -19,7 +19,7 @@ pub(super) fn rtts(
     let columns = [
         "flow_id",
         "direction",
-        "time_ns",
+        "time",
         "rtt_ns",
         "method",
         "reference",
@@ -47,7 +47,7 @@ pub(super) type Echo = (String, Timestamp, TimeDelta);
 
 /// Round-trip times in the logs of ping.
 pub(super) fn echoes(data: &Path) -> Result<Vec<Echo>, CompareError> {
-    let columns = ["kind", "log", "time_ns", "rtt_ns"];
+    let columns = ["kind", "log", "time", "rtt_ns"];
     let table = Columns::read(data, "logs", &columns)?;
     let [kind, log, at, rtt] = columns.map(|name| table.column(name));
     let echo = |row| Some((log.text(row)?.to_owned(), at.time(row)?, rtt.span(row)?));
@@ -83,7 +83,7 @@ pub(super) fn retransmissions(
     let columns = [
         "flow_id",
         "direction",
-        "time_ns",
+        "time",
         "event",
         "capture",
         "start_seq",
@@ -121,7 +121,7 @@ pub(super) fn fates(
 ) -> Result<HashMap<Lane, Vec<Fate>>, CompareError> {
     let mut fates: HashMap<Lane, Vec<Fate>> = HashMap::new();
     for (name, is_lost) in [("owd", false), ("loss", true)] {
-        let columns = ["flow_id", "direction", "time_ns", "packets"];
+        let columns = ["flow_id", "direction", "time", "packets"];
         let table = Columns::read(data, name, &columns)?;
         let lanes = Lanes::of(&table, lanes);
         let [_, _, at, packets] = columns.map(|name| table.column(name));

@@ -2,7 +2,9 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::datatypes::{Field, Schema};
+use arrow::array::RecordBatch;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Schema};
 use arrow::json::ReaderBuilder;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -46,20 +48,33 @@ fn write_record(sweep: &Path, record: &Value) -> PathBuf {
 fn write_table(run: &Path, table: DatasetTable, rows: &[Value]) {
     let known = table.schema();
     let names = rows[0].as_object().unwrap().keys();
-    let field = |name: &String| {
-        let (_, field) = known.column_with_name(name).unwrap();
-        Field::new(name, field.data_type().clone(), true)
+    let schema = |plain: bool| {
+        let field = |name: &String| {
+            let (_, field) = known.column_with_name(name).unwrap();
+            // The JSON reader has neither dictionaries nor time zones by name.
+            let data_type = match field.data_type() {
+                DataType::Dictionary(..) if plain => DataType::Utf8,
+                DataType::Timestamp(..) if plain => DataType::Int64,
+                other => other.clone(),
+            };
+            Field::new(name, data_type, true)
+        };
+        Arc::new(Schema::new(names.clone().map(field).collect::<Vec<_>>()))
     };
-    let schema = Arc::new(Schema::new(names.map(field).collect::<Vec<_>>()));
     let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
     let text = lines.join("\n");
-    let reader = ReaderBuilder::new(Arc::clone(&schema))
+    let reader = ReaderBuilder::new(schema(true))
         .build(text.as_bytes())
         .unwrap();
+    let schema = schema(false);
     let file = File::create(run.join(DATASET).join(format!("{}.parquet", table.name()))).unwrap();
     let mut writer = TableWriter::new(Format::Parquet, &schema, file).unwrap();
     for batch in reader {
-        writer.write(&batch.unwrap()).unwrap();
+        let batch = batch.unwrap();
+        let columns = batch.columns().iter().zip(schema.fields());
+        let columns = columns.map(|(column, field)| cast(column, field.data_type()).unwrap());
+        let batch = RecordBatch::try_new(Arc::clone(&schema), columns.collect()).unwrap();
+        writer.write(&batch).unwrap();
     }
     writer.finish().unwrap();
 }
@@ -71,7 +86,7 @@ fn flow(id: u32, port: u16, direction: &str, start_ms: i64) -> Value {
         "responder": "10.0.0.2:5201", "traffic": "bulk", "direction": direction,
         "capture": if is_forward { "src" } else { "dst" },
         "way": if is_forward { "out" } else { "back" },
-        "time_ns": ms(start_ms), "duration_ns": 4_000_000_000_i64, "ending": "closed",
+        "time": ms(start_ms), "duration_ns": 4_000_000_000_i64, "ending": "closed",
         "timestamps": true, "mss_bytes": 1460, "unique_bytes": 1_000_000,
         "recoveries": 1, "path_sent_packets": 100,
     })
@@ -79,14 +94,14 @@ fn flow(id: u32, port: u16, direction: &str, start_ms: i64) -> Value {
 
 fn bin(capture: &str, id: u32, direction: &str, second: i64, bytes: u64) -> Value {
     json!({
-        "capture": capture, "flow_id": id, "direction": direction, "time_ns": ms(second * 1000),
+        "capture": capture, "flow_id": id, "direction": direction, "time": ms(second * 1000),
         "width_ns": 1_000_000_000, "packets": bytes / 1000, "ip_bytes": bytes + bytes / 20,
         "goodput_bytes": bytes,
     })
 }
 
 fn packet(second: i64, packets: u64) -> Value {
-    json!({"flow_id": 1, "direction": "forward", "time_ns": ms(second * 1000), "packets": packets})
+    json!({"flow_id": 1, "direction": "forward", "time": ms(second * 1000), "packets": packets})
 }
 
 /// A run that sends `bytes` in each of four seconds.
@@ -111,7 +126,7 @@ fn write_run(sweep: &Path, record: &Value, bytes: u64) {
     write_table(&run, DatasetTable::Throughput, &bins);
     let rtt = |second: i64, reference: &str, millis: i64| {
         json!({
-            "flow_id": 1, "direction": "forward", "time_ns": ms(second * 1000 + 500),
+            "flow_id": 1, "direction": "forward", "time": ms(second * 1000 + 500),
             "rtt_ns": millis * 1_000_000, "method": "packet_pairs", "reference": reference,
             "ack_class": null,
         })
@@ -125,7 +140,7 @@ fn write_run(sweep: &Path, record: &Value, bytes: u64) {
     write_table(&run, DatasetTable::Rtt, &rtts);
     let retransmitted = |capture: &str| {
         json!({
-            "flow_id": 1, "direction": "forward", "time_ns": ms(2000), "event": "retransmission",
+            "flow_id": 1, "direction": "forward", "time": ms(2000), "event": "retransmission",
             "capture": capture, "start_seq": u32::MAX - 99, "end_seq": bytes * 3 / 4 - 100,
         })
     };

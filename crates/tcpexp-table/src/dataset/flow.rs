@@ -93,8 +93,8 @@ pub(super) fn time_part<R: 'static>(
 ) -> Builder<R> {
     columns
         .time(
-            "time_ns",
-            &format!("{what}: nanoseconds since 1970-01-01 UTC on the source's clock."),
+            "time",
+            &format!("{what}, on the source's clock."),
             at,
         )
         .float(

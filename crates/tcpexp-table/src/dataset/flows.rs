@@ -41,7 +41,7 @@ pub struct FlowRow {
 pub(super) fn columns(origin: Timestamp) -> Columns<FlowRow> {
     let columns = Columns::named("dataset_flows");
     let columns = flow_part(columns, |row: &FlowRow| &row.flow, |row| row.direction)
-        .text("capture", "Capture that this direction passes first, where its packets are counted: src or dst; with one capture src.", |row| row.capture.name());
+        .name("capture", "Capture that this direction passes first, where its packets are counted: src or dst; with one capture src.", |row| row.capture.name());
     let columns = time_part(
         columns,
         "Capture time there of the flow's first packet of either direction",
@@ -100,7 +100,7 @@ impl FlowRow {
 
 fn connection(columns: Builder<FlowRow>) -> Builder<FlowRow> {
     columns
-        .text("initiator_known", "Evidence for the initiator: it sent the SYN (syn), received the SYN-ACK (syn_ack), or only sent the first captured packet (first_packet).", |row| row.connection.initiator_known.name())
+        .name("initiator_known", "Evidence for the initiator: it sent the SYN (syn), received the SYN-ACK (syn_ack), or only sent the first captured packet (first_packet).", |row| row.connection.initiator_known.name())
         .maybe_text("ending", "How the connection ended: closed (FIN from both ends), half_closed_by_ or reset_by_ an end, unanswered, or open at the end of the capture. Null for UDP.", |row| row.is_tcp().then(|| row.connection.ending.name()))
         .maybe_text("vantage", "Position of that capture: at the initiator, at the responder, or between. Null if unknown.", |row| row.connection.vantage.map(Vantage::name))
         .maybe_span("handshake_rtt_ns", "Time from the SYN to the ACK of the SYN-ACK, the whole round trip, in nanoseconds. Null if a part was not captured or was retransmitted.", |row| row.connection.handshake_rtt)

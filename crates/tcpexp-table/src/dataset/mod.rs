@@ -5,7 +5,7 @@
 //! ([`RunColumns`]), so that the tables of all runs concatenate into one.
 //!
 //! All times are on the source's clock; times of the destination are converted to it. Each time has
-//! two columns: nanoseconds since 1970, and seconds since the run's origin.
+//! two columns: a timestamp to the nanosecond, and seconds since the run's origin.
 
 mod events;
 mod flow;
@@ -32,6 +32,6 @@ pub use queue::{QueueRow, QueueSource, QueueState};
 pub use rtt::{RttRow, RttSource};
 pub use sender::SenderStateRow;
 pub use sorted::SortedWriter;
-pub use tables::{DATASET_VERSION, DatasetTable, Layout};
+pub use tables::{DatasetTable, Layout};
 pub use text::written_text;
 pub use throughput::ThroughputBinRow;

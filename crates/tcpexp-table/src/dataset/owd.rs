@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tcpexp_pair::path::PathPacket;
-use tcpexp_units::{TimeDelta, Timestamp};
+use tcpexp_units::Timestamp;
 
 use super::flow::{DatasetFlow, flow_part, time_part};
 use crate::columns::{Builder, Columns};
@@ -37,44 +37,15 @@ pub(super) fn columns(origin: Timestamp) -> Columns<OwdRow> {
         origin,
         |row| row.at,
     )
-    .maybe_signed("received_ns", "Time at the second point: nanoseconds since 1970-01-01 UTC on the source's clock, converted from the destination's by the estimated offset and skew. Never null in this version.", |row| row.packet.received_at.map(Timestamp::as_nanos));
-    let columns = delay(
-        columns,
-        "owd",
-        &format!(
-            "One-way delay: received_ns less time_ns. Its error is that of the clock offset, bounded in the manifest, with opposite signs in the two directions. {NO_DELAY}"
-        ),
-        |row| row.packet.one_way_delay,
-    );
-    let columns = delay(
-        columns,
-        "queueing_delay",
-        &format!(
-            "One-way delay minus the smallest one of all packets in the same direction, so the clock offset cancels: time in queues, and the extra serialisation time of large packets. {NO_DELAY}"
-        ),
-        |row| row.packet.queueing_delay,
-    );
+    .maybe_time("received_time", "Time at the second point on the source's clock, converted from the destination's by the estimated offset and skew. Never null in this version.", |row| row.packet.received_at);
+    let columns = columns
+        .maybe_span_twice("owd", &format!("One-way delay: received_time less time, in nanoseconds. Its error is that of the clock offset, bounded in the manifest, with opposite signs in the two directions. {NO_DELAY}"), |row| row.packet.one_way_delay)
+        .maybe_span_twice("queueing_delay", &format!("One-way delay minus the smallest one of all packets in the same direction, in nanoseconds, so the clock offset cancels: time in queues, and the extra serialisation time of large packets. {NO_DELAY}"), |row| row.packet.queueing_delay);
     sizes(columns, |row| &row.packet)
         .maybe_count("received_record", "Record number in the capture at the second point, from 0. Never null in this version.", |row| row.packet.received_record)
         .maybe_flag("reordered", "Whether a later packet of its flow arrived earlier (RFC 4737, section 3). Null if its position is unknown.", |row| row.packet.reordered)
         .maybe_count("reordering_extent_packets", "Reordering extent in packets (RFC 4737, section 4.2): arrivals of the flow from the first later packet up to this one. Null if it is not reordered.", |row| row.packet.reordering_extent_packets)
         .done()
-}
-
-/// Adds a delay in milliseconds and, exactly, in nanoseconds.
-fn delay(
-    columns: Builder<OwdRow>,
-    name: &str,
-    what: &str,
-    of: fn(&OwdRow) -> Option<TimeDelta>,
-) -> Builder<OwdRow> {
-    columns
-        .maybe_float(
-            &format!("{name}_ms"),
-            &format!("{name}_ns / 1e6, in milliseconds. Null if {name}_ns is null."),
-            move |row| Some(of(row)?.as_nanos() as f64 / 1e6),
-        )
-        .maybe_span(&format!("{name}_ns"), &format!("{what} Nanoseconds."), of)
 }
 
 /// Adds the columns for the packet's sizes.

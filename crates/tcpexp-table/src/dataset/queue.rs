@@ -75,7 +75,7 @@ pub struct QueueState {
 
 pub(super) fn columns(origin: Timestamp) -> Columns<QueueRow> {
     let columns = Columns::named("dataset_queue")
-        .text("source", "Source of the state: log (the queue's counters, read at intervals) or packets (queueing delays of the packets that left in a bin; only without a log).", |row: &QueueRow| row.name());
+        .name("source", "Source of the state: log (the queue's counters, read at intervals) or packets (queueing delays of the packets that left in a bin; only without a log).", |row: &QueueRow| row.name());
     let columns = time_part(
         columns,
         "Time when the counters were read, or start of the bin",

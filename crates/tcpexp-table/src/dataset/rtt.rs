@@ -37,10 +37,9 @@ pub(super) fn columns(origin: Timestamp) -> Columns<RttRow> {
         |row| row.source.direction(),
     );
     time_part(columns, "When the first packet of a pair passed the point where the pair starts, or when the answer was captured", origin, |row| row.at)
-        .float("rtt_ms", "Round-trip time in milliseconds: rtt_ns / 1e6.", |row| row.source.rtt().as_nanos() as f64 / 1e6)
-        .span("rtt_ns", "Round-trip time in nanoseconds. With method packet_pairs between the two points, without the turnaround; otherwise from the capture to the receiver and back, including the receiver's response time. Not clamped: a negative value is a finding.", |row| row.source.rtt())
+        .span_twice("rtt", "Round-trip time in nanoseconds. With method packet_pairs between the two points, without the turnaround; otherwise from the capture to the receiver and back, including the receiver's response time. Not clamped: a negative value is a finding.", |row| row.source.rtt())
         .text("method", "Method of measurement: packet_pairs (between two captures), or with one capture sequence_ack (an ACK answers a segment) or timestamps (a TSecr echoes a TSval).", |row| row.source.method())
-        .text("reference", "Point where the round trip starts and ends: src (first capture) or dst (second capture).", |row| row.source.reference().name())
+        .name("reference", "Point where the round trip starts and ends: src (first capture) or dst (second capture).", |row| row.source.reference().name())
         .maybe_span("turnaround_ns", "Time between the pair's two packets at the far point, in nanoseconds; not part of rtt_ns. Null unless method is packet_pairs.", |row| Some(row.source.pair()?.turnaround))
         .maybe_span("owd_out_ns", "One-way time of the pair's first packet in nanoseconds: far clock minus reference clock, so it includes the clock offset. The table owd removes the offset. Null unless method is packet_pairs.", |row| Some(row.source.pair()?.owd_out))
         .maybe_span("owd_back_ns", "One-way time of the pair's second packet back, in nanoseconds, including the clock offset with the opposite sign. Null unless method is packet_pairs.", |row| Some(row.source.pair()?.owd_back))

@@ -9,9 +9,6 @@ use super::{
 };
 use crate::Columns;
 
-/// Version of the dataset's tables; it increases when a column changes its meaning or is removed.
-pub const DATASET_VERSION: u32 = 1;
-
 /// The tables of a dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DatasetTable {

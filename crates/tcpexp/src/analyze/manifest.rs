@@ -6,7 +6,8 @@ use std::io::{BufReader, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tcpexp_table::dataset::{DATASET_VERSION, RunColumns, RunValue};
+use tcpexp_table::TABLE_VERSION;
+use tcpexp_table::dataset::{RunColumns, RunValue};
 
 use super::dataset_dir::DatasetDir;
 use super::manifest_file::{FILE_NAME, KIND};
@@ -185,11 +186,17 @@ impl Manifest {
                 path: path.clone(),
                 source,
             })?;
-        if manifest.kind != KIND || manifest.schema_version > DATASET_VERSION {
+        if manifest.kind != KIND {
             return Err(Error::OtherManifest {
                 path,
                 kind: manifest.kind,
+            });
+        }
+        if manifest.schema_version != TABLE_VERSION {
+            return Err(Error::DatasetVersion {
+                path,
                 version: manifest.schema_version,
+                known: TABLE_VERSION,
             });
         }
         Ok(manifest)
@@ -208,7 +215,7 @@ impl Manifest {
         };
         Self {
             kind: KIND.to_owned(),
-            schema_version: DATASET_VERSION,
+            schema_version: TABLE_VERSION,
             tcpexp_version: env!("CARGO_PKG_VERSION").to_owned(),
             captures: Vec::new(),
             logs: Vec::new(),

@@ -27,7 +27,7 @@ const ENDS: [&str; 2] = ["initiator", "responder"];
 /// table's name.
 const SIGNS: [(&str, &str); 7] = [
     ("cwnd_source", "sender"),
-    ("ended_ns", "events"),
+    ("end_time", "events"),
     ("wire_rate_bps", "throughput"),
     ("turnaround_ns", "rtt"),
     ("ack_class", "rtt"),

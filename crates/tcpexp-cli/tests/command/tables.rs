@@ -1,0 +1,58 @@
+//! Tables in the tools that people load them with.
+
+use std::process::Command;
+
+use crate::analyze::put_sweep;
+use crate::desk::{Desk, text};
+use crate::documents::python;
+
+/// Runs `tables.py` on a directory of the desk; `formats` compares the formats too.
+fn check(python: &str, desk: &Desk, folder: &str, formats: bool, tables: usize) {
+    let mut command = Command::new(python);
+    command
+        .args(["-c", include_str!("tables.py"), folder])
+        .current_dir(desk.path(""));
+    if formats {
+        command.arg("formats");
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), format!("{tables} tables\n"));
+}
+
+#[test]
+fn pandas_polars_and_duckdb_read_every_table_without_a_cast() {
+    let Some(python) = python() else { return };
+    let desk = Desk::new();
+    desk.put("iperf3.json", crate::import::IPERF3.as_bytes());
+    put_sweep(&desk, 3);
+    desk.text("analyze sweep -q");
+    desk.text("cwnd src.pcap -q -o truth.parquet");
+    std::fs::create_dir(desk.path("out")).unwrap();
+    let mut files = 0;
+    for ending in ["parquet", "arrow", "csv", "json"] {
+        for line in [
+            "flows src.pcap -o out/flows.E",
+            "rtt src.pcap dst.pcap -o out/rtt.E --flows out/rtt_flows.E",
+            "rtt src.pcap -o out/single_rtt.E",
+            "path src.pcap dst.pcap -o out/path.E --flows out/path_flows.E",
+            "throughput src.pcap --rate 10mbit -o out/throughput.E",
+            "cwnd src.pcap -o out/sender.E --events out/sender_events.E",
+            "import iperf3 iperf3.json -o out/intervals.E",
+            "score truth.parquet truth.parquet -o out/scores.E",
+        ] {
+            desk.text(&format!("{} -q", line.replace(".E", &format!(".{ending}"))));
+            files += line.matches(".E").count();
+        }
+    }
+    let described = tcpexp_table::described_tables();
+    // The tables of `compare` need a sweep with traffic, and `compare` has tests with one.
+    let of_commands = described
+        .iter()
+        .filter(|table| table.name.contains(':') && !table.name.contains("compare"));
+    assert_eq!(files, 4 * of_commands.count(), "a table is not checked");
+    check(&python, &desk, "out", true, files / 4);
+    for run in ["0001", "0002"] {
+        check(&python, &desk, &format!("sweep/runs/{run}/data"), false, 9);
+    }
+}
