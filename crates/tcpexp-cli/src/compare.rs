@@ -15,7 +15,7 @@ use crate::sheet::Sheet;
 use crate::side_table::SideTable;
 use crate::values::parse_time;
 
-/// Compare the cells of a sweep
+/// Compare the cells of a sweep, or datasets of your own captures
 ///
 /// Reduces each run to one number per quantity (goodput, utilisation, round-trip times, losses,
 /// fairness, convergence, completion times and others) and prints one row per cell and traffic class:
@@ -27,7 +27,10 @@ use crate::values::parse_time;
 \x20 tcpexp compare results --warmup 5s\n\
 \x20 tcpexp compare results --baseline cc=reno -o cells.csv --runs runs.csv")]
 pub(crate) struct CompareArgs {
-    /// Directory of the sweep
+    /// Directory of the sweep, or a folder of datasets
+    ///
+    /// Datasets with the same parameters (`tcpexp analyze --param`) are the runs of one cell. Their only
+    /// traffic class is "load": the flows with at least 1 % of the payload, in its direction.
     dir: PathBuf,
 
     /// Ignore this time after the start of the traffic of each run (ms, s, min)

@@ -7,15 +7,15 @@ use anyhow::Context;
 
 use crate::output::Output;
 
-/// Write an interactive HTML report of a run or a sweep
+/// Write an interactive HTML report of runs or datasets
 ///
-/// DIR is a sweep, one of its runs, or a dataset of `tcpexp analyze`. The page is one file with all
+/// DIR is a sweep, one of its runs, a dataset of `tcpexp analyze`, or a folder of datasets. The page is one file with all
 /// data and scripts, and needs no network.
 #[derive(clap::Args)]
 #[command(after_long_help = "Example:\n\
 \x20 tcpexp report results -o results.html")]
 pub(crate) struct ReportArgs {
-    /// Directory of a sweep, a run or a dataset
+    /// Directory of a sweep, a run, a dataset, or a folder of datasets
     dir: PathBuf,
 
     /// File of the page; `-` is standard output

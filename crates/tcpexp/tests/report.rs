@@ -90,8 +90,5 @@ fn the_same_dataset_yields_the_same_page() {
 #[test]
 fn a_folder_without_a_dataset_has_no_page() {
     let error = report(Path::new("no-such-folder/at-all")).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "there are no tables in no-such-folder/at-all"
-    );
+    assert_eq!(error.to_string(), "cannot open no-such-folder/at-all");
 }

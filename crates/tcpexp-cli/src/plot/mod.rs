@@ -17,7 +17,7 @@ mod violin;
 
 /// Draw charts of tables and captures: time series, distributions, comparisons
 ///
-/// DATA is any number of sweeps, of datasets that `tcpexp analyze` writes, and of tables that the
+/// DATA is any number of sweeps, of datasets that `tcpexp analyze` writes or folders of them, and of tables that the
 /// other commands write with -o (Parquet, Arrow, CSV, JSON). A chart of a sweep includes complete
 /// runs only. A column's name may omit the unit: rtt is `rtt_ns`.
 #[derive(clap::Args)]

@@ -270,7 +270,7 @@ fn a_comparison_has_a_row_for_each_cell_and_class() {
     let failure = desk.failure("compare . --baseline cc=vegas");
     assert_snapshot!(failure, @"no cell has cc=vegas, so there is no baseline");
     let failure = desk.failure("compare runs");
-    assert_snapshot!(failure, @"cannot read runs/runs: No such file or directory (os error 2)");
+    assert_snapshot!(failure, @"there is no run in runs: expected runs/<run>/run.json, or datasets of tcpexp analyze");
     let misuse = desk.misuse("compare . --baseline cc");
     assert_snapshot!(misuse, @"error: invalid value 'cc' for '--baseline <NAME=VALUE>': expected NAME=VALUE, such as cc=reno");
 }

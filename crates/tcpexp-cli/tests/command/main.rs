@@ -12,6 +12,7 @@ mod compressed;
 #[cfg(unix)]
 mod cut_short;
 mod cwnd;
+mod datasets_folder;
 #[cfg(unix)]
 mod documents;
 mod explain;

@@ -12,8 +12,11 @@ use crate::record::{Parameter, RunRecord, Status};
 
 /// A run's directory and record.
 pub(super) struct RunDir {
-    pub(super) path: PathBuf,
+    /// Directory of its dataset.
+    pub(super) data: PathBuf,
     pub(super) record: RunRecord,
+    /// True if the record names the run's traffic; otherwise the flows show it.
+    pub(super) has_plan: bool,
     /// Why the run enters no figure; `None` if it does.
     pub(super) fault: Option<String>,
 }

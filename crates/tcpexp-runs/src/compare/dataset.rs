@@ -1,7 +1,6 @@
 //! Joins the tables of one run to the input of a comparison.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -9,6 +8,7 @@ use tcpexp_metrics::compare::{Fate, Link, Run, Segment, Sender, Transfer, Window
 use tcpexp_units::{BitRate, TimeDelta, Timestamp};
 
 use super::bins::Bins;
+use super::cells::RunDir;
 use super::flows::{self, FlowRow, Lane};
 use super::samples::{echoes, echoes_of, fates, retransmissions, rtts};
 use super::{CompareError, Counts, PING};
@@ -18,11 +18,8 @@ use crate::record::{RunRecord, TrafficRecord};
 const BULK: [&str; 2] = ["iperf3", "iperf"];
 
 /// Reads the dataset of a run; `None` if the run ended before its traffic started.
-pub(super) fn read(
-    data: &Path,
-    record: &RunRecord,
-    counts: Counts,
-) -> Result<Option<Run>, CompareError> {
+pub(super) fn read(run: &RunDir, counts: Counts) -> Result<Option<Run>, CompareError> {
+    let (data, record) = (run.data.as_path(), &run.record);
     let Some(origin) = record.t0_ns.map(Timestamp::from_nanos) else {
         return Ok(None);
     };
@@ -44,9 +41,16 @@ pub(super) fn read(
         link.arrived = tables.bins.arrived(through);
     }
     let echoes = echoes(data)?;
-    let sender = |traffic: &TrafficRecord| {
-        let data = flows::data_of(&flows, traffic);
-        let mut sender = tables.sender(traffic, &data, origin, counts);
+    let traffic: Vec<(TrafficRecord, Vec<&FlowRow>)> = if run.has_plan {
+        let planned = record.traffic.iter();
+        planned
+            .map(|traffic| (traffic.clone(), flows::data_of(&flows, traffic)))
+            .collect()
+    } else {
+        flows::load(&flows, origin)
+    };
+    let sender = |(traffic, data): &(TrafficRecord, Vec<&FlowRow>)| {
+        let mut sender = tables.sender(traffic, data, origin, counts);
         // Captures have only flows of TCP and UDP, so the times of ICMP echoes come from the log.
         if sender.is_probe {
             sender.rtts = echoes_of(&echoes, record, traffic);
@@ -54,8 +58,11 @@ pub(super) fn read(
         }
         sender
     };
-    let mut senders: Vec<Sender> = record.traffic.iter().map(sender).collect();
-    share_bases(&mut senders, record);
+    let mut senders: Vec<Sender> = traffic.iter().map(sender).collect();
+    let ends = traffic
+        .iter()
+        .map(|(one, _)| (one.from.as_str(), one.to.as_str()));
+    share_bases(&mut senders, &ends.collect::<Vec<_>>(), record);
     Ok(Some(Run {
         origin,
         links,
@@ -157,7 +164,7 @@ fn transfers(traffic: &TrafficRecord, flows: &[&FlowRow]) -> Vec<Transfer> {
 ///
 /// They share a path unless the bottleneck delays flows individually. Probes are excluded because
 /// ping rounds its output.
-fn share_bases(senders: &mut [Sender], record: &RunRecord) {
+fn share_bases(senders: &mut [Sender], ends: &[(&str, &str)], record: &RunRecord) {
     let own_delays = record.bottleneck.pointer("/forward/flows");
     if own_delays
         .and_then(Value::as_array)
@@ -165,19 +172,14 @@ fn share_bases(senders: &mut [Sender], record: &RunRecord) {
     {
         return;
     }
-    let ends = record
-        .traffic
-        .iter()
-        .map(|one| (one.from.as_str(), one.to.as_str()));
-    let ends: Vec<(&str, &str)> = ends.collect();
     let mut least: HashMap<(&str, &str), TimeDelta> = HashMap::new();
-    for (sender, ends) in senders.iter().zip(&ends) {
+    for (sender, ends) in senders.iter().zip(ends) {
         if let Some(own) = sender.base_rtt.filter(|_| !sender.is_probe) {
             let known = least.entry(*ends).or_insert(own);
             *known = own.min(*known);
         }
     }
-    let with_ends = senders.iter_mut().zip(&ends);
+    let with_ends = senders.iter_mut().zip(ends);
     for (sender, ends) in with_ends.filter(|(sender, _)| !sender.is_probe) {
         sender.base_rtt = least.get(ends).copied();
     }

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
+use tcpexp_metrics::pooling::{self, Pooling};
 use tcpexp_units::{TimeDelta, Timestamp};
 
-use super::CompareError;
 use super::columns::{Column, Columns};
+use super::{CompareError, LOAD};
 use crate::record::TrafficRecord;
 
 /// One direction of a flow, by `flow_id` and `direction`.
@@ -179,6 +180,38 @@ pub(super) fn data_of<'a>(flows: &'a [FlowRow], traffic: &TrafficRecord) -> Vec<
         data.remove(0);
     }
     data
+}
+
+/// The flows that carry the load of a dataset without a plan, each as traffic of its own, in the
+/// direction of its payload.
+pub(super) fn load(flows: &[FlowRow], origin: Timestamp) -> Vec<(TrafficRecord, Vec<&FlowRow>)> {
+    let lanes = flows.iter().map(|flow| pooling::Lane {
+        run: "",
+        flow: flow.lane.0.into(),
+        is_forward: flow.lane.1 == Direction::Forward,
+        class: None,
+        payload_bytes: flow.unique_bytes,
+    });
+    let pooled = Pooling::default().choose(&lanes.collect::<Vec<_>>());
+    let counted = flows
+        .iter()
+        .zip(&pooled.counts)
+        .filter(|(_, counts)| **counts);
+    let traffic = |flow: &FlowRow| TrafficRecord {
+        name: format!("flow {}", flow.lane.0),
+        class: LOAD.to_owned(),
+        // Whether its sender always has data to send is not known.
+        tool: "unknown".to_owned(),
+        from: flow.from.ip().to_string(),
+        to: flow.to.ip().to_string(),
+        port: None,
+        start_s: (flow.first - origin).as_seconds_f64(),
+        duration_s: None,
+        cc: None,
+    };
+    counted
+        .map(|(flow, _)| (traffic(flow), vec![flow]))
+        .collect()
 }
 
 fn is_from(flow: &FlowRow, traffic: &TrafficRecord) -> bool {

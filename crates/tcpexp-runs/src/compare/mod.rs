@@ -1,4 +1,4 @@
-//! Compares the cells of a sweep: one row per cell and class of traffic.
+//! Compares the cells of a sweep, or of a folder of datasets: one row per cell and class of traffic.
 //!
 //! Reads the record and the dataset of each run, reduces the run to one value per measure
 //! ([`tcpexp_metrics::compare`]), and takes medians over the runs of a cell. Runs that are invalid,
@@ -23,13 +23,17 @@ use tcpexp_metrics::repetition::Bootstrap;
 use thiserror::Error;
 
 use self::cells::RunDir;
-use crate::folders::{DATASET, RUNS, run_dirs};
+use crate::captured::records_of_datasets;
+use crate::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
 use crate::record::{FILE_NAME, RecordError, RunRecord, Status};
 
 pub use self::cells::{Cell, Fault};
 
 /// The tool whose logs hold round-trip times and whose traffic is excluded from all sums.
 const PING: &str = "ping";
+
+/// Class of the traffic of datasets without a plan.
+pub const LOAD: &str = "load";
 
 /// Options of a comparison.
 #[derive(Clone, Debug, Default)]
@@ -100,7 +104,10 @@ pub enum CompareError {
         source: io::Error,
     },
     /// There is no run.
-    #[error("there is no run in {}: expected {RUNS}/<run>/{FILE_NAME}", path.display())]
+    #[error(
+        "there is no run in {}: expected {RUNS}/<run>/{FILE_NAME}, or datasets of tcpexp analyze",
+        path.display()
+    )]
     NoRuns {
         /// The directory.
         path: PathBuf,
@@ -141,9 +148,12 @@ pub enum CompareError {
 }
 
 impl Comparison {
-    /// Compares the runs in the directory of a sweep.
-    pub fn of(sweep: &Path, options: &CompareOptions) -> Result<Self, CompareError> {
-        let (mut runs, unfinished) = runs(sweep)?;
+    /// Compares the runs in the directory of a sweep, or the datasets in a folder.
+    ///
+    /// A dataset states no traffic. Its class [`LOAD`] has the flows that count as load
+    /// ([`tcpexp_metrics::pooling`]), each in the direction of its payload.
+    pub fn of(folder: &Path, options: &CompareOptions) -> Result<Self, CompareError> {
+        let (mut runs, unfinished) = runs(folder)?;
         let measured: Result<Vec<Vec<ClassRun>>, CompareError> = runs
             .par_iter_mut()
             .map(|run| measured(run, options))
@@ -181,7 +191,35 @@ impl Comparison {
 }
 
 /// The runs below a directory in order of their names, and those without a record.
-fn runs(sweep: &Path) -> Result<(Vec<RunDir>, Vec<PathBuf>), CompareError> {
+fn runs(folder: &Path) -> Result<(Vec<RunDir>, Vec<PathBuf>), CompareError> {
+    let (runs, unfinished) = if folder.join(RUNS).is_dir() {
+        runs_of_sweep(folder)?
+    } else {
+        (datasets(folder)?, Vec::new())
+    };
+    if runs.is_empty() {
+        let path = folder.to_owned();
+        return Err(CompareError::NoRuns { path });
+    }
+    Ok((runs, unfinished))
+}
+
+fn datasets(folder: &Path) -> Result<Vec<RunDir>, CompareError> {
+    let dirs = dataset_dirs(folder).map_err(|source| CompareError::Directory {
+        path: folder.to_owned(),
+        source,
+    })?;
+    let records = records_of_datasets(&dirs)?;
+    let runs = dirs.into_iter().zip(records).map(|(data, record)| RunDir {
+        data,
+        record,
+        has_plan: false,
+        fault: None,
+    });
+    Ok(runs.collect())
+}
+
+fn runs_of_sweep(sweep: &Path) -> Result<(Vec<RunDir>, Vec<PathBuf>), CompareError> {
     let paths = run_dirs(sweep).map_err(|source| CompareError::Directory {
         path: sweep.join(RUNS),
         source,
@@ -193,18 +231,14 @@ fn runs(sweep: &Path) -> Result<(Vec<RunDir>, Vec<PathBuf>), CompareError> {
         let record = RunRecord::read(&path)?;
         let fault = cells::fault(&record);
         Ok(RunDir {
-            path,
+            data: path.join(DATASET),
             record,
+            has_plan: true,
             fault,
         })
     };
     let runs: Result<Vec<RunDir>, CompareError> = ended.into_iter().map(run).collect();
-    let runs = runs?;
-    if runs.is_empty() {
-        let path = sweep.to_owned();
-        return Err(CompareError::NoRuns { path });
-    }
-    Ok((runs, unfinished))
+    Ok((runs?, unfinished))
 }
 
 /// The values of a valid run. Marks a run without values as faulty.
@@ -212,15 +246,14 @@ fn measured(run: &mut RunDir, options: &CompareOptions) -> Result<Vec<ClassRun>,
     if run.fault.is_some() {
         return Ok(Vec::new());
     }
-    let data = run.path.join(DATASET);
     // A missing table reads as an empty one, so only this check finds a run without a dataset.
-    if !data.join("flows.parquet").exists() {
+    if !run.data.join("flows.parquet").exists() {
         run.fault = Some(format!(
             "it has no dataset in {DATASET}: see tcpexp analyze"
         ));
         return Ok(Vec::new());
     }
-    let Some(read) = dataset::read(&data, &run.record, options.counts)? else {
+    let Some(read) = dataset::read(run, options.counts)? else {
         run.fault = Some("its traffic never started".to_owned());
         return Ok(Vec::new());
     };

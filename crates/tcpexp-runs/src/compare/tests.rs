@@ -342,7 +342,8 @@ fn cell_without_a_counterpart_has_no_baseline() {
             );
             let record: RunRecord = serde_json::from_value(record).unwrap();
             RunDir {
-                path: PathBuf::new(),
+                data: PathBuf::new(),
+                has_plan: true,
                 fault: fault(&record),
                 record,
             }
@@ -370,9 +371,10 @@ fn cell_without_a_counterpart_has_no_baseline() {
 #[test]
 fn directory_without_runs_is_an_error() {
     let sweep = tempfile::tempdir().unwrap();
-    let error = Comparison::of(sweep.path(), &options(0)).unwrap_err();
-    assert!(error.to_string().starts_with("cannot read "));
+    let error = |folder: &Path| Comparison::of(folder, &options(0)).unwrap_err().to_string();
+    assert!(error(&sweep.path().join("absent")).starts_with("cannot read "));
+    let expected = "expected runs/<run>/run.json, or datasets of tcpexp analyze";
+    assert!(error(sweep.path()).ends_with(expected));
     std::fs::create_dir_all(sweep.path().join(RUNS)).unwrap();
-    let error = Comparison::of(sweep.path(), &options(0)).unwrap_err();
-    assert!(error.to_string().ends_with("expected runs/<run>/run.json"));
+    assert!(error(sweep.path()).ends_with(expected));
 }

@@ -21,6 +21,9 @@ mod tables;
 mod text;
 mod throughput;
 
+/// File name of a dataset's manifest, which lists its inputs and options.
+pub const MANIFEST_FILE_NAME: &str = "manifest.json";
+
 pub use crate::run_columns::{RunColumn, RunColumns, RunValue};
 pub use events::{EventRow, RunEvent};
 pub use flow::DatasetFlow;

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-/// File name of the manifest in its dataset.
-pub const FILE_NAME: &str = "manifest.json";
+pub use tcpexp_table::dataset::MANIFEST_FILE_NAME as FILE_NAME;
 
 /// Value of the manifest's field `kind`.
 pub(super) const KIND: &str = "tcpexp dataset";

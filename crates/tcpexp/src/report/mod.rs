@@ -1,4 +1,4 @@
-//! Report page of a run, a sweep or a dataset.
+//! Report page of a run, a sweep, a dataset or a folder of datasets.
 
 mod cells;
 mod flows;
@@ -9,8 +9,10 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde_json::Value;
 use tcpexp_chart::page::{Page, PageAxis, PageParameter, PageRow, PageRun, PageTable, TableColumn};
-use tcpexp_runs::folders::{DATASET, RUNS, run_dirs};
+use tcpexp_runs::captured::records_of_datasets;
+use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
 use tcpexp_runs::record::{FILE_NAME, Parameter, RunRecord, Status};
+use tcpexp_table::dataset::MANIFEST_FILE_NAME;
 
 use crate::Error;
 use cells::cell_table;
@@ -21,23 +23,34 @@ const MAX_POINTS: usize = 1_000_000;
 /// Maximum number of points per line: enough to draw the same line as all points.
 const LINE_POINTS: usize = 4_000;
 
-/// Builds the report page of `dir`: a sweep, a run of a sweep, or a dataset.
+/// Builds the report page of `dir`: a sweep, a run of a sweep, a folder of datasets, or a dataset.
 ///
 /// The tables of runs come from their datasets. The page lists incomplete runs with the reason and
 /// does not draw them.
 pub fn report(dir: &Path) -> Result<Page, Error> {
     let is_sweep = dir.join(RUNS).is_dir();
-    let runs = if is_sweep {
-        run_dirs(dir).map_err(|source| Error::Open {
-            path: dir.join(RUNS),
+    let datasets = if is_sweep {
+        Vec::new()
+    } else {
+        dataset_dirs(dir).map_err(|source| Error::Open {
+            path: dir.to_owned(),
             source,
         })?
-    } else {
-        vec![dir.to_owned()]
     };
-    let records: Result<Vec<Option<RunRecord>>, Error> =
-        runs.iter().map(|run| record(run)).collect();
-    let records = records?;
+    let has_cells = is_sweep || !datasets.is_empty();
+    let (runs, records) = if is_sweep {
+        let runs = run_dirs(dir).map_err(|source| Error::Open {
+            path: dir.join(RUNS),
+            source,
+        })?;
+        let records: Result<Vec<_>, Error> = runs.iter().map(|run| record(run)).collect();
+        (runs, records?)
+    } else if has_cells {
+        let records = records_of_datasets(&datasets).map_err(Error::Record)?;
+        (datasets, records.into_iter().map(Some).collect())
+    } else {
+        (vec![dir.to_owned()], vec![record(dir)?])
+    };
     // A run has four panels.
     let most_points = (MAX_POINTS / (4 * runs.len().max(1))).clamp(200, LINE_POINTS);
     let pages: Result<Vec<_>, Error> = runs
@@ -58,7 +71,7 @@ pub fn report(dir: &Path) -> Result<Page, Error> {
     let flow_rule = Vec::from_iter(rules).join("; ");
     let flows = flow_table(&pages, flows);
     let parameters = parameters(records.iter().flatten());
-    let cells_table = is_sweep.then(|| cell_table(dir, &parameters, &pages));
+    let cells_table = has_cells.then(|| cell_table(dir, &parameters, &pages));
     let cells_table = cells_table.transpose()?;
     let cells: BTreeSet<_> = pages.iter().filter_map(|run| run.cell.as_ref()).collect();
     let summary = match (pages.len(), cells.len()) {
@@ -104,9 +117,10 @@ fn run_on_page(
     record: Option<&RunRecord>,
     most_points: usize,
 ) -> Result<(PageRun, Option<RunFlows>), Error> {
+    // A dataset in a folder of datasets has a record, but not the directory of a run.
     let data = match record {
-        Some(_) => dir.join(DATASET),
-        None => dir.to_owned(),
+        Some(_) if !dir.join(MANIFEST_FILE_NAME).is_file() => dir.join(DATASET),
+        _ => dir.to_owned(),
     };
     if record.is_none() && !data.join("flows.parquet").is_file() {
         return Err(Error::NoTables { path: data });

@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use tcpexp_runs::folders::{DATASET, RUNS, run_dirs};
+use tcpexp_runs::captured::records_of_datasets;
+use tcpexp_runs::folders::{DATASET, RUNS, dataset_dirs, run_dirs};
 use tcpexp_runs::record::{RunRecord, Status};
 use tcpexp_table::{Cell, Filter, Frame, Series, TableFile};
 
@@ -41,7 +42,7 @@ pub struct Tables {
     entries: Vec<Entry>,
     /// Number of paths that were searched.
     paths: usize,
-    /// Parameters that vary in the sweeps, in plan order.
+    /// Parameters that vary in the sweeps, in plan order, or in the folders of datasets.
     pub varied: Vec<String>,
     /// Excluded runs, each with the reason.
     pub left_out: Vec<(String, String)>,
@@ -75,7 +76,7 @@ pub struct Query {
 }
 
 impl Tables {
-    /// Finds the tables at `paths`. Each path is a sweep, a dataset or a table.
+    /// Finds the tables at `paths`. Each path is a sweep, a dataset, a folder of datasets or a table.
     ///
     /// Excludes incomplete runs of a sweep: their numbers mean nothing.
     pub fn find(paths: &[PathBuf]) -> Result<Self, Error> {
@@ -93,7 +94,7 @@ impl Tables {
                 // The directory of a run has its dataset in a subdirectory.
                 found.add_dataset(&path.join(DATASET), &stem(path))?;
             } else {
-                found.add_dataset(path, &stem(path))?;
+                found.add_datasets(path)?;
             }
         }
         Ok(found)
@@ -208,6 +209,31 @@ impl Tables {
         })
     }
 
+    /// Adds the datasets in a folder, or the folder itself if it is a dataset.
+    fn add_datasets(&mut self, folder: &Path) -> Result<(), Error> {
+        let dirs = dataset_dirs(folder).map_err(|source| Error::Open {
+            path: folder.to_owned(),
+            source,
+        })?;
+        if dirs.is_empty() {
+            return self.add_dataset(folder, &stem(folder));
+        }
+        let records = records_of_datasets(&dirs).map_err(Error::Record)?;
+        for (dir, record) in dirs.iter().zip(records) {
+            self.add_dataset(dir, &record.run)?;
+            self.add_varied(record.varied);
+        }
+        Ok(())
+    }
+
+    fn add_varied(&mut self, varied: Vec<String>) {
+        for name in varied {
+            if !self.varied.contains(&name) {
+                self.varied.push(name);
+            }
+        }
+    }
+
     fn add_sweep(&mut self, folder: &Path) -> Result<(), Error> {
         let known = self.entries.len();
         let runs = run_dirs(folder).map_err(|source| Error::Open {
@@ -228,11 +254,7 @@ impl Tables {
                 self.left_out.push((name, reason));
                 continue;
             }
-            for varied in record.varied {
-                if !self.varied.contains(&varied) {
-                    self.varied.push(varied);
-                }
-            }
+            self.add_varied(record.varied);
             match self.add_dataset(&run.join(DATASET), &name) {
                 Ok(()) => {}
                 // A run without a dataset is left out, but an unreadable or damaged table is an error.

@@ -1,0 +1,99 @@
+//! Datasets of the user's own captures, as runs.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+use tcpexp_table::dataset::MANIFEST_FILE_NAME;
+
+use crate::record::{Parameter, RecordError, RunRecord, SCHEMA, Status};
+
+/// The fields of a dataset's manifest that make it a run.
+#[derive(Deserialize)]
+struct Manifest {
+    run: BTreeMap<String, Option<Parameter>>,
+    origin_ns: i64,
+}
+
+/// The records that a sweep would have for these datasets: complete runs, whose parameters are those
+/// of `tcpexp analyze --param`, and whose traffic no plan names.
+///
+/// Datasets with the same parameters are repetitions of one cell. A parameter varies if the
+/// datasets have different values of it.
+pub fn records_of_datasets(datasets: &[PathBuf]) -> Result<Vec<RunRecord>, RecordError> {
+    let manifests: Result<Vec<Manifest>, RecordError> =
+        datasets.iter().map(|dataset| manifest(dataset)).collect();
+    let manifests = manifests?;
+    let names: BTreeSet<&String> = manifests.iter().flat_map(|one| one.run.keys()).collect();
+    let first = manifests.first().map(|one| &one.run);
+    // A dataset without the parameter differs from one that has it.
+    let differs = |name: &&&String| {
+        let mut others = manifests.iter().map(|one| one.run.get(**name));
+        others.any(|value| Some(value) != first.map(|run| run.get(**name)))
+    };
+    let varied: Vec<String> = names
+        .iter()
+        .filter(differs)
+        .map(ToString::to_string)
+        .collect();
+    let mut repetitions: HashMap<String, u32> = HashMap::new();
+    let record = |(dataset, manifest): (&PathBuf, Manifest)| {
+        let cell = cell(&manifest.run);
+        let repetition = repetitions.entry(cell.clone()).or_default();
+        *repetition += 1;
+        RunRecord {
+            schema: SCHEMA,
+            run: name_of(dataset),
+            cell,
+            repetition: *repetition,
+            seed: 0,
+            plan_hash: String::new(),
+            status: Status::Complete,
+            reason: None,
+            parameters: manifest.run,
+            varied: varied.clone(),
+            kernels: BTreeMap::new(),
+            captures: Vec::new(),
+            logs: Vec::new(),
+            traffic: Vec::new(),
+            t0_ns: Some(manifest.origin_ns),
+            bottleneck: Value::Null,
+            calibration: None,
+            queue: None,
+            changes: Vec::new(),
+            started_ns: manifest.origin_ns,
+            finished_ns: manifest.origin_ns,
+        }
+    };
+    Ok(datasets.iter().zip(manifests).map(record).collect())
+}
+
+fn manifest(dataset: &Path) -> Result<Manifest, RecordError> {
+    let path = dataset.join(MANIFEST_FILE_NAME);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(source) => return Err(RecordError::Read { path, source }),
+    };
+    serde_json::from_reader(BufReader::new(file))
+        .map_err(|source| RecordError::Format { path, source })
+}
+
+/// The parameters in one line: `cc=reno rate_mbps=2`.
+fn cell(parameters: &BTreeMap<String, Option<Parameter>>) -> String {
+    let shown = parameters.iter().map(|(name, value)| match value {
+        None => format!("{name}="),
+        Some(Parameter::Flag(value)) => format!("{name}={value}"),
+        Some(Parameter::Count(value)) => format!("{name}={value}"),
+        Some(Parameter::Number(value)) => format!("{name}={value}"),
+        Some(Parameter::Text(value)) => format!("{name}={value}"),
+    });
+    shown.collect::<Vec<_>>().join(" ")
+}
+
+fn name_of(dataset: &Path) -> String {
+    let name = dataset.file_name().unwrap_or(dataset.as_os_str());
+    name.to_string_lossy().into_owned()
+}
