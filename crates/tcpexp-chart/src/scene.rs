@@ -201,16 +201,21 @@ impl Scene {
 
     /// Lays out the rows of panels in `inside`; the data areas have equal heights.
     fn panels(&self, canvas: &Canvas<'_>, inside: Frame) -> Vec<Vec<Panel>> {
+        let rows = i32::try_from(self.rows.len()).unwrap_or(i32::MAX).max(1);
+        // A colour scale narrows its panel by an amount that depends on the height of the panel, and
+        // the height depends on the labels that fit into the width. The scale's room hardly changes
+        // with the height, so that of a panel without labels serves.
+        let most = inside.height() / rows;
+        let beside =
+            |plot: &Plot| (plot.scale.as_ref()).map_or(0, |scale| scale.room(canvas, most));
         let below = |place: usize, row: &Row| {
             if self.shares_axis_below(place) {
                 return Panel::BARE + BETWEEN.1;
             }
             let frames = row.frames(inside);
-            let needs = row
-                .plots
-                .iter()
-                .zip(frames)
-                .map(|((_, plot), frame)| Panel::below(canvas, &plot.x, frame.width()));
+            let needs = row.plots.iter().zip(frames).map(|((_, plot), frame)| {
+                Panel::below(canvas, &plot.x, frame.width() - beside(plot))
+            });
             needs.max().unwrap_or(0)
         };
         let around: Vec<(i32, i32)> = self
@@ -220,7 +225,6 @@ impl Scene {
             .map(|(place, row)| (row.above(), below(place, row)))
             .collect();
         let taken: i32 = around.iter().map(|(above, below)| above + below).sum();
-        let rows = i32::try_from(self.rows.len()).unwrap_or(i32::MAX).max(1);
         let each = (inside.height() - taken) / rows;
         let mut top = inside.top;
         let mut panels = Vec::new();
@@ -230,8 +234,7 @@ impl Scene {
                 ..inside
             });
             let of_row = row.plots.iter().zip(frames).map(|((_, plot), mut frame)| {
-                let scale = plot.scale.as_ref();
-                frame.right -= scale.map_or(0, |scale| scale.room(canvas, each));
+                frame.right -= beside(plot);
                 Panel::new(canvas, (frame, each), (&plot.x, &plot.y))
             });
             panels.push(of_row.collect());
