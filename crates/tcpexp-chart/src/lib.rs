@@ -30,6 +30,7 @@
 //! that are not visible. [`parts`] has these, for charts that this crate does not have.
 
 mod axis;
+mod bands;
 mod bars;
 mod bins;
 mod boxes;

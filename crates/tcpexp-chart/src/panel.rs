@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::axis::{Axis, AxisSpec, Scale};
+use crate::bands::Bands;
 use crate::canvas::{Align, Canvas, TEXT_HEIGHT};
 use crate::clip::{At, Point};
 use crate::legend::{shortened, shortened_inside};
@@ -12,16 +13,19 @@ const GRID: Stroke = Stroke::solid(Ink::Grid, 1);
 const RULE: Stroke = Stroke::solid(Ink::Black, 2);
 const TICK_LENGTH: i32 = 8;
 /// Gap between a tick and its label, and between the labels and the axis' name.
-const GAP: i32 = 10;
+pub(crate) const GAP: i32 = 10;
 /// Height of a line of text with its gap.
-const ROW: i32 = TEXT_HEIGHT + GAP;
+pub(crate) const ROW: i32 = TEXT_HEIGHT + GAP;
 /// Room of a tick with its label, along a horizontal and along a vertical axis.
 const TICK_ROOM: (i32, i32) = (110, 70);
 
 /// Maximum number of lines of a wrapped tick label.
 const MAX_LINES: usize = 3;
+/// Gap between the labels of neighbouring slots: twice the space between words, so that they do not
+/// read as one text.
+pub(crate) const BETWEEN_LABELS: i32 = 16;
 /// Maximum height of an upright label: 26 mm, half of a panel at the default size.
-const MAX_UPRIGHT: i32 = 260;
+pub(crate) const MAX_UPRIGHT: i32 = 260;
 
 /// Length of a mark. A mark shows the time of an event; its length has no meaning.
 const MARK_LENGTH: i32 = 20;
@@ -53,6 +57,7 @@ pub(crate) struct Panel {
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     x_labels: Labels,
+    bands: Bands,
     /// Horizontal position of the vertical axis' name.
     y_name: i32,
 }
@@ -85,6 +90,7 @@ impl Panel {
         };
         Self {
             x_labels: Labels::of(canvas, &x, outer.width()),
+            bands: Bands::of(canvas, &x, outer.width()),
             y_name: outer.left + TEXT_HEIGHT / 2,
             frame,
             x,
@@ -95,7 +101,8 @@ impl Panel {
     /// Room that the horizontal axis needs below the frame of a panel about `width` wide.
     pub(crate) fn below(canvas: &Canvas<'_>, x: &AxisSpec, width: i32) -> i32 {
         let axis = x.axis(ticks(width, TICK_ROOM.0));
-        TICK_LENGTH + Labels::of(canvas, &axis, width).room + band_rows(&axis) + ROW
+        let labels = Labels::of(canvas, &axis, width).room;
+        TICK_LENGTH + labels + Bands::of(canvas, &axis, width).room() + ROW
     }
 
     /// Gives panels in a column the same left and right sides, so that their times align.
@@ -184,32 +191,24 @@ impl Panel {
     /// Draws the names of the bands, with rules between them.
     fn draw_bands(&self, canvas: &Canvas<'_>) -> Result<(), Error> {
         let mut top = self.labels_end();
-        for row in &self.x.bands {
+        for row in &self.bands.rows {
             let mut next = self.x.low;
-            let bands = row.iter().map(|(slots, names)| {
+            for (place, (slots, name)) in row.names.iter().enumerate() {
                 let start = next;
                 next += *slots as f64;
-                let ends = [start, next];
-                (
-                    ends.map(|x| self.place(self.fraction((x, self.y.low))).0),
-                    names,
-                )
-            });
-            let bands: Vec<([i32; 2], &[String; 3])> = bands.collect();
-            let fits = |length: usize| {
-                let mut names = bands.iter().map(|(ends, names)| (ends, &names[length]));
-                names.all(|([left, right], name)| canvas.text_width(name) <= right - left - GAP)
-            };
-            let length = (0..3).find(|length| fits(*length)).unwrap_or(2);
-            for (place, ([left, right], names)) in bands.into_iter().enumerate() {
+                let [left, right] =
+                    [start, next].map(|x| self.place(self.fraction((x, self.y.low))).0);
                 if place > 0 {
-                    canvas.line(&[(left, self.frame.top), (left, top + ROW)], GRID)?;
+                    canvas.line(&[(left, self.frame.top), (left, top + row.room)], GRID)?;
                 }
-                let fits = |text: &str| canvas.text_width(text) <= right - left;
-                let at = (i32::midpoint(left, right), top + ROW / 2);
-                canvas.text(&shortened(&names[length], fits), at, Align::Centre)?;
+                let middle = i32::midpoint(left, right);
+                if row.are_upright {
+                    canvas.text(name, (middle, top + GAP), Align::UpTo)?;
+                } else {
+                    canvas.text(name, (middle, top + ROW / 2), Align::Centre)?;
+                }
             }
-            top += ROW;
+            top += row.room;
         }
         Ok(())
     }
@@ -249,7 +248,7 @@ impl Panel {
 
     /// Upper end of the horizontal axis' name.
     fn x_name_start(&self) -> i32 {
-        self.labels_end() + band_rows(&self.x)
+        self.labels_end() + self.bands.room()
     }
 }
 
@@ -266,10 +265,7 @@ struct Labels {
 impl Labels {
     /// Lays out the labels of a panel that is `outer_width` wide with its axes.
     fn of(canvas: &Canvas<'_>, axis: &Axis, outer_width: i32) -> Self {
-        /// Approximate width of the vertical axis.
-        const BESIDE: i32 = 130;
-        let slots = i32::try_from(axis.ticks.len()).unwrap_or(i32::MAX).max(1);
-        let each = (outer_width - BESIDE) / slots - GAP;
+        let each = slot_width(axis, outer_width) - BETWEEN_LABELS;
         let names = || axis.ticks.iter().map(|(_, name)| name.as_str());
         let whole = || names().map(|name| vec![name.to_owned()]).collect();
         if axis.scale != Scale::Slots || widest(canvas, axis) <= each {
@@ -307,6 +303,14 @@ impl Labels {
     }
 }
 
+/// Approximate width of each slot of a panel that is `outer_width` wide with its axes.
+pub(crate) fn slot_width(axis: &Axis, outer_width: i32) -> i32 {
+    /// Approximate width of the vertical axis.
+    const BESIDE: i32 = 130;
+    let slots = i32::try_from(axis.ticks.len()).unwrap_or(i32::MAX).max(1);
+    (outer_width - BESIDE) / slots
+}
+
 /// Wraps `text` into at most [`MAX_LINES`] lines that fit; `None` if a word is too long or the
 /// text needs more lines.
 pub(crate) fn wrapped(text: &str, fits: impl Fn(&str) -> bool) -> Option<Vec<String>> {
@@ -320,11 +324,6 @@ pub(crate) fn wrapped(text: &str, fits: impl Fn(&str) -> bool) -> Option<Vec<Str
         }
     }
     (lines.len() <= MAX_LINES).then_some(lines)
-}
-
-/// Height of the rows of band names.
-fn band_rows(axis: &Axis) -> i32 {
-    i32::try_from(axis.bands.len()).map_or(i32::MAX, |rows| rows.saturating_mul(ROW))
 }
 
 fn widest(canvas: &Canvas<'_>, axis: &Axis) -> i32 {
