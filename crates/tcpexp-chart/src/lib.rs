@@ -56,6 +56,7 @@ pub mod page;
 mod panel;
 mod panel_kind;
 pub mod parts;
+mod pdf;
 mod quantile;
 mod quantity;
 mod rates;

@@ -29,12 +29,7 @@ impl Svg {
 
     /// Renders the chart as a PNG file at `scale` times 96 pixels per inch; 3 is enough for print.
     pub fn to_png(&self, scale: f32) -> Result<Vec<u8>, Error> {
-        let options = usvg::Options {
-            fontdb: FONTS.clone(),
-            ..usvg::Options::default()
-        };
-        let tree = usvg::Tree::from_str(&self.0, &options)
-            .map_err(|source| Error::Render(Box::new(source)))?;
+        let tree = self.tree()?;
         let [width, height] =
             [tree.size().width(), tree.size().height()].map(|side| pixels_of(side * scale));
         let mut pixels =
@@ -44,6 +39,15 @@ impl Svg {
         pixels
             .encode_png()
             .map_err(|source| Error::Render(Box::new(source)))
+    }
+
+    /// The shapes of the chart.
+    pub(crate) fn tree(&self) -> Result<usvg::Tree, Error> {
+        let options = usvg::Options {
+            fontdb: FONTS.clone(),
+            ..usvg::Options::default()
+        };
+        usvg::Tree::from_str(&self.0, &options).map_err(|source| Error::Render(Box::new(source)))
     }
 }
 

@@ -53,8 +53,9 @@ pub(crate) struct PathArgs {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Draw the queueing delay over time, with losses as marks, and its distribution
-    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    /// Draw the queueing delay over time, with losses as marks, and its distribution (.svg,
+    /// .pdf or .png)
+    #[arg(long, value_name = "FILE")]
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     plot: Option<Picture>,
 

@@ -27,6 +27,7 @@ pub(crate) struct Picture {
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Svg,
+    Pdf,
     Png,
 }
 
@@ -39,8 +40,9 @@ impl Picture {
             .to_lowercase();
         let kind = match ending.as_str() {
             "svg" => Kind::Svg,
+            "pdf" => Kind::Pdf,
             "png" => Kind::Png,
-            _ => return Err("the name must end in .svg or .png"),
+            _ => return Err("the name must end in .svg, .pdf or .png"),
         };
         Ok(Self { path, kind })
     }
@@ -68,6 +70,7 @@ impl Blank {
         let figure = figure.with_context(|| format!("cannot draw {name}"))?;
         match picture.kind {
             Kind::Svg => out.write_all(figure.as_str().as_bytes()),
+            Kind::Pdf => out.write_all(&figure.to_pdf()?),
             Kind::Png => out.write_all(&figure.to_png(PNG_SCALE)?),
         }
         .and_then(|()| out.flush())

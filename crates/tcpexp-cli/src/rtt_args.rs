@@ -46,8 +46,8 @@ pub(crate) struct RttArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 
-    /// Draw the RTT over time and its distribution
-    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    /// Draw the RTT over time and its distribution (.svg, .pdf or .png)
+    #[arg(long, value_name = "FILE")]
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     pub(crate) plot: Option<Picture>,
 

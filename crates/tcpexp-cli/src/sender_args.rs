@@ -43,8 +43,8 @@ pub(crate) struct CwndArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
 
-    /// Draw window, threshold and flight size over time, with recoveries shaded
-    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    /// Draw window, threshold and flight size over time, with recoveries shaded (.svg, .pdf or .png)
+    #[arg(long, value_name = "FILE")]
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     pub(crate) plot: Option<Picture>,
 

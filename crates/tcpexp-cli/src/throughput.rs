@@ -67,8 +67,9 @@ pub(crate) struct ThroughputArgs {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Draw the wire rate of each flow and direction, of all flows, and of the link
-    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    /// Draw the wire rate of each flow and direction, of all flows, and of the link (.svg, .pdf or
+    /// .png)
+    #[arg(long, value_name = "FILE")]
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     plot: Option<Picture>,
 

@@ -40,7 +40,7 @@
 //!
 //! - `tables`: Arrow, Parquet, CSV and JSON tables, and datasets.
 //! - `runs`: recorded runs of sweeps; needs `tables`.
-//! - `charts`: SVG and PNG charts; needs `tables`.
+//! - `charts`: charts as SVG, PDF and PNG; needs `tables`.
 //!
 //! Reports and the selection of columns for charts need `charts` and `runs`.
 

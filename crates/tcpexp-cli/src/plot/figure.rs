@@ -14,8 +14,8 @@ const MAX_MM: u32 = 5_000;
 
 #[derive(clap::Args)]
 pub(crate) struct FigureArgs {
-    /// File to write; the extension sets the format
-    #[arg(short, long, value_name = "FILE.svg|FILE.png")]
+    /// File to write; its extension, .svg, .pdf or .png, sets the format
+    #[arg(short, long, value_name = "FILE")]
     #[arg(value_parser = PathBufValueParser::new().try_map(Picture::at))]
     output: Picture,
 

@@ -153,6 +153,7 @@ fn windows_are_drawn() {
     let desk = desk_with_log();
     desk.bytes("cwnd src.pcap -q --plot cwnd.svg");
     desk.bytes("cwnd src.pcap -q --plot cwnd.png");
+    desk.bytes("cwnd src.pcap -q --plot cwnd.pdf");
     let svg = text(&desk.get("cwnd.svg"));
     for said in [
         "cwnd, estimated",
@@ -166,9 +167,10 @@ fn windows_are_drawn() {
     // The control connection has too few samples for a panel.
     assert!(!svg.contains("cwnd, measured") && !svg.contains("54048"));
     assert!(desk.get("cwnd.png").starts_with(b"\x89PNG"));
+    assert!(desk.get("cwnd.pdf").starts_with(b"%PDF"));
     assert_snapshot!(
-        desk.misuse("cwnd src.pcap --plot cwnd.pdf"),
-        @"error: invalid value 'cwnd.pdf' for '--plot <FILE.svg|FILE.png>': the name must end in .svg or .png"
+        desk.misuse("cwnd src.pcap --plot cwnd.gif"),
+        @"error: invalid value 'cwnd.gif' for '--plot <FILE>': the name must end in .svg, .pdf or .png"
     );
 }
 

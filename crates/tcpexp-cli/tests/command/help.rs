@@ -77,7 +77,7 @@ fn invalid_arguments_exit_with_2_and_a_reason() {
             "rtt - -",
             "rtt src.pcap dst.pcap -o rtt.xlsx",
             "rtt src.pcap dst.pcap -o rtt",
-            "rtt src.pcap dst.pcap --plot rtt.pdf",
+            "rtt src.pcap dst.pcap --plot rtt.gif",
             "rtt src.pcap dst.pcap --compat spp-0.4.2 -o rtt.csv",
             "rtt src.pcap dst.pcap --compat spp-0.4.2 --format json",
             "man frobnicate",

@@ -286,7 +286,7 @@ fn invalid_arguments_exit_with_2_and_a_reason() {
             "path src.pcap dst.pcap -o path.xlsx",
             "path src.pcap dst.pcap --flows flows",
             "path src.pcap dst.pcap --format spp",
-            "path src.pcap dst.pcap --plot path.pdf",
+            "path src.pcap dst.pcap --plot path.gif",
         ]
         .map(|line| desk.misuse(line))
         .join("\n")

@@ -197,7 +197,7 @@ fn invalid_arguments_exit_with_2() {
         "plot pie sweep.csv -o chart.svg",
         "plot ecdf -o chart.svg",
         "plot ecdf sweep.csv",
-        "plot ecdf sweep.csv -o chart.pdf",
+        "plot ecdf sweep.csv -o chart.gif",
         "plot ecdf sweep.csv -o chart.svg --width wide",
         "plot ecdf sweep.csv -o chart.svg --x-limits 5",
         "plot ecdf sweep.csv -o chart.svg --filter cc",

@@ -230,7 +230,7 @@ fn invalid_arguments_exit_with_2_and_a_reason() {
             "throughput src.pcap --rate 0bit",
             "throughput src.pcap -o rates.xlsx",
             "throughput src.pcap --format spp",
-            "throughput src.pcap --plot rates.pdf",
+            "throughput src.pcap --plot rates.gif",
         ]
         .map(|line| desk.misuse(line))
         .join("\n")
