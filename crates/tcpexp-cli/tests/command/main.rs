@@ -17,6 +17,7 @@ mod datasets_folder;
 mod documents;
 mod explain;
 mod formats;
+mod gallery;
 mod help;
 mod import;
 mod info;

@@ -1,0 +1,369 @@
+//! Every kind of chart with few and many series, of a capture, a folder of datasets and a sweep: no
+//! text overlaps another text, the data or the edge.
+//!
+//! `TCPEXP_GALLERY=DIR cargo test -p tcpexp-cli --test command gallery` also writes all charts in all
+//! themes, and a page with them, to DIR.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use resvg::tiny_skia::{PathSegment, Point};
+use resvg::usvg::{self, Group, Node};
+use serde_json::json;
+use tcpexp_testkit::{Scenario, TcpLoad, simulate};
+use tcpexp_units::TimeDelta;
+
+use crate::desk::Desk;
+
+/// Numbers of series.
+const SERIES: [usize; 4] = [1, 2, 7, 12];
+const WIDTHS: [&str; 2] = ["column", "page"];
+const THEMES: [&str; 3] = ["paper", "dark", "grey"];
+/// Fewer CSS pixels of overlap are the rounding of positions.
+const TOLERANCE: f32 = 0.3;
+/// Least gap between texts beside each other: a space between words is 2 CSS pixels wide.
+const LEAST_GAP: f32 = 3.0;
+
+/// Congestion controls, whose names are the labels of series.
+const NAMES: [&str; 12] = [
+    "reno",
+    "cubic",
+    "vegas",
+    "bbr",
+    "westwood",
+    "illinois",
+    "cdg",
+    "htcp",
+    "veno",
+    "yeah",
+    "highspeed",
+    "scalable",
+];
+
+fn captures(desk: &Desk, flows: usize, seed: u64) {
+    let captures = simulate(&Scenario {
+        seed,
+        tcp: vec![TcpLoad {
+            flows: u32::try_from(flows).unwrap(),
+            bytes: 1_000_000_000,
+            ..TcpLoad::default()
+        }],
+        rate_bps: 4_000_000,
+        queue_bytes: 40_000,
+        delay: TimeDelta::from_millis(10),
+        max_time: Some(TimeDelta::from_seconds(1)),
+        ..Scenario::default()
+    });
+    desk.put("a.pcap", &captures.src);
+    desk.put("b.pcap", &captures.dst);
+}
+
+/// Writes a sweep with each control at two delays, in the folder `all`.
+fn all_runs(desk: &Desk) {
+    captures(desk, 2, 1);
+    for cc in NAMES {
+        for delay in [10, 40] {
+            let name = format!("{cc}{delay}");
+            let run = desk.path(&format!("all/{name}"));
+            fs::create_dir_all(&run).unwrap();
+            desk.bytes(&format!(
+                "analyze a.pcap b.pcap -o all/{name}/data --quiet --param run={name} \
+                 --param cc={cc} --param delay_ms={delay}"
+            ));
+            let record = json!({
+                "schema": 1, "run": name, "cell": name, "repetition": 1, "seed": 7,
+                "plan_hash": "ab", "status": "complete", "reason": null,
+                "parameters": {"cc": cc, "delay_ms": delay}, "varied": ["cc", "delay_ms"],
+                "t0_ns": null, "bottleneck": {}, "calibration": null, "queue": null,
+                "started_ns": 1, "finished_ns": 2,
+            });
+            fs::write(run.join("run.json"), record.to_string()).unwrap();
+        }
+    }
+}
+
+/// Copies the first controls to the desk: as the sweep `sweep` and as datasets in `folder`.
+fn take_runs(desk: &Desk, all: &Desk, series: usize) {
+    for cc in &NAMES[..series] {
+        for delay in [10, 40] {
+            let run = all.path(&format!("all/{cc}{delay}"));
+            let as_run = desk.path(&format!("sweep/runs/{cc}{delay}"));
+            copy(&run.join("data"), &as_run.join("data"));
+            fs::copy(run.join("run.json"), as_run.join("run.json")).unwrap();
+            copy(
+                &run.join("data"),
+                &desk.path(&format!("folder/{cc}{delay}")),
+            );
+        }
+    }
+}
+
+/// Copies the files of a folder.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for file in fs::read_dir(from).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
+}
+
+/// The charts of runs: name, and arguments after the data.
+const OF_RUNS: [(&str, &str); 10] = [
+    ("ecdf", "--group cc"),
+    ("ecdf", ""),
+    ("box", ""),
+    ("box", "--x delay --colour cc"),
+    ("violin", "--x cc"),
+    ("bar", ""),
+    ("bar", "--x delay --colour cc"),
+    ("heatmap", "--value goodput --x cc --y delay"),
+    ("fairness", "--x delay --colour cc"),
+    ("throughput-delay", "--group cc"),
+];
+
+/// The charts of one capture: name, data, and arguments after it.
+const OF_FLOWS: [(&str, &str, &str); 8] = [
+    ("ecdf", "rtt.parquet", ""),
+    ("box", "rtt.parquet", ""),
+    ("violin", "rtt.parquet", ""),
+    ("box", "data", "--y goodput"),
+    ("bar", "data", ""),
+    ("timeseries", "data", ""),
+    ("throughput-delay", "data", ""),
+    ("sequence", "a.pcap", "--flow #0"),
+];
+
+#[test]
+fn no_text_of_a_chart_overlaps_text_or_data() {
+    let page = std::env::var_os("TCPEXP_GALLERY");
+    let mut gallery = Gallery::new(page.as_deref().map(Path::new));
+    let all = Desk::empty();
+    all_runs(&all);
+    for series in SERIES {
+        let desk = Desk::empty();
+        take_runs(&desk, &all, series);
+        for data in ["sweep", "folder"] {
+            for (kind, options) in OF_RUNS {
+                gallery.add(&desk, series, &format!("{kind} {data} {options}"));
+            }
+        }
+        captures(&desk, series, 7);
+        desk.bytes("rtt a.pcap b.pcap -q -o rtt.parquet");
+        desk.bytes("analyze a.pcap b.pcap -o data --quiet");
+        for (kind, data, options) in OF_FLOWS {
+            gallery.add(&desk, series, &format!("{kind} {data} {options}"));
+        }
+    }
+    gallery.finish();
+}
+
+struct Gallery<'a> {
+    folder: Option<&'a Path>,
+    page: String,
+    faults: Vec<String>,
+    fonts: Arc<usvg::fontdb::Database>,
+}
+
+impl<'a> Gallery<'a> {
+    fn new(folder: Option<&'a Path>) -> Self {
+        let mut fonts = usvg::fontdb::Database::new();
+        let font = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../tcpexp-chart/fonts/LiberationSans-Regular.ttf"
+        );
+        fonts.load_font_data(fs::read(font).unwrap());
+        Self {
+            folder,
+            page: "<!doctype html><meta charset=utf-8><title>Charts</title>".to_owned(),
+            faults: Vec::new(),
+            fonts: Arc::new(fonts),
+        }
+    }
+
+    /// Draws a chart in both widths, and checks its texts.
+    fn add(&mut self, desk: &Desk, series: usize, line: &str) {
+        for width in WIDTHS {
+            // The layout does not depend on the theme.
+            let themes = if self.folder.is_some() {
+                &THEMES[..]
+            } else {
+                &THEMES[..1]
+            };
+            for theme in themes {
+                let output = desk.run(&format!(
+                    "plot {line} --width {width} --theme {theme} -o chart.svg"
+                ));
+                let name = format!("{series} series: plot {line} --width {width}");
+                if !output.status.success() {
+                    let why = String::from_utf8_lossy(&output.stderr);
+                    self.faults.push(format!("{name}: {}", why.trim()));
+                    break;
+                }
+                let svg = String::from_utf8(desk.get("chart.svg")).unwrap();
+                if *theme == THEMES[0] {
+                    self.check(&name, &svg, line.starts_with("heatmap"));
+                }
+                if let Some(folder) = self.folder {
+                    fs::create_dir_all(folder).unwrap();
+                    let file = format!("{:04}.svg", self.page.matches("<img").count());
+                    fs::write(folder.join(&file), &svg).unwrap();
+                    let _ = write!(self.page, "<p>{name} --theme {theme}<br><img src={file}>");
+                }
+            }
+        }
+    }
+
+    fn check(&mut self, name: &str, svg: &str, has_texts_in_data: bool) {
+        let options = usvg::Options {
+            fontdb: Arc::clone(&self.fonts),
+            ..usvg::Options::default()
+        };
+        let tree = usvg::Tree::from_str(svg, &options).unwrap();
+        let mut found = Found::default();
+        found.collect(tree.root());
+        let size = tree.size();
+        let paper = Area {
+            left: 0.0,
+            top: 0.0,
+            right: size.width(),
+            bottom: size.height(),
+        };
+        for (place, (text, area, is_upright)) in found.texts.iter().enumerate() {
+            if !paper.contains(area) {
+                self.faults
+                    .push(format!("{name}: \"{text}\" leaves the paper"));
+            }
+            for (other, beside, _) in &found.texts[..place] {
+                // Labels that read upwards stand beside each other like lines, not like words.
+                let gap = if *is_upright { 0.0 } else { LEAST_GAP };
+                if area.runs_into(beside, gap) {
+                    self.faults
+                        .push(format!("{name}: \"{text}\" overlaps \"{other}\""));
+                }
+            }
+            if !has_texts_in_data && found.lines.iter().any(|line| area.is_crossed_by(*line)) {
+                self.faults.push(format!("{name}: data cross \"{text}\""));
+            }
+        }
+    }
+
+    fn finish(self) {
+        if let Some(folder) = self.folder {
+            fs::write(folder.join("index.html"), &self.page).unwrap();
+        }
+        assert!(self.faults.is_empty(), "{}", self.faults.join("\n"));
+    }
+}
+
+/// A rectangle on the paper, in CSS pixels.
+#[derive(Clone, Copy, Debug)]
+struct Area {
+    left: f32,
+    top: f32,
+    right: f32,
+    bottom: f32,
+}
+
+impl Area {
+    fn of(node: usvg::Rect) -> Self {
+        Self {
+            left: node.left(),
+            top: node.top(),
+            right: node.right(),
+            bottom: node.bottom(),
+        }
+    }
+
+    fn contains(&self, other: &Self) -> bool {
+        other.left >= self.left - TOLERANCE
+            && other.top >= self.top - TOLERANCE
+            && other.right <= self.right + TOLERANCE
+            && other.bottom <= self.bottom + TOLERANCE
+    }
+
+    /// True if the areas come nearer than `gap` side by side, or overlap.
+    fn runs_into(&self, other: &Self, gap: f32) -> bool {
+        self.left < other.right + gap
+            && other.left < self.right + gap
+            && self.top + TOLERANCE < other.bottom
+            && other.top + TOLERANCE < self.bottom
+    }
+
+    /// True if the segment enters the area: a part of it remains after clipping at all four sides
+    /// (Liang and Barsky 1984).
+    fn is_crossed_by(&self, (from, to): (Point, Point)) -> bool {
+        let (mut enters, mut leaves) = (0.0_f32, 1.0_f32);
+        let along = (to.x - from.x, to.y - from.y);
+        let sides = [
+            (-along.0, from.x - self.left - TOLERANCE),
+            (along.0, self.right - TOLERANCE - from.x),
+            (-along.1, from.y - self.top - TOLERANCE),
+            (along.1, self.bottom - TOLERANCE - from.y),
+        ];
+        for (speed, room) in sides {
+            if speed == 0.0 {
+                if room < 0.0 {
+                    return false;
+                }
+            } else if speed < 0.0 {
+                enters = enters.max(room / speed);
+            } else {
+                leaves = leaves.min(room / speed);
+            }
+        }
+        enters < leaves
+    }
+}
+
+/// Texts of a chart, and the lines and outlines of everything else.
+#[derive(Default)]
+struct Found {
+    /// Each text, its area, and whether it reads upwards.
+    texts: Vec<(String, Area, bool)>,
+    lines: Vec<(Point, Point)>,
+}
+
+impl Found {
+    fn collect(&mut self, group: &Group) {
+        for node in group.children() {
+            match node {
+                Node::Group(inner) => self.collect(inner),
+                Node::Text(text) => {
+                    let said = text.chunks().iter().map(usvg::TextChunk::text);
+                    // The outlines of the letters: the box of the text has room for all accents.
+                    let area = Area::of(text.flattened().abs_bounding_box());
+                    let is_upright = text.abs_transform().kx != 0.0;
+                    self.texts.push((said.collect(), area, is_upright));
+                }
+                Node::Path(path) => self.outline(path),
+                Node::Image(_) => {}
+            }
+        }
+    }
+
+    fn outline(&mut self, path: &usvg::Path) {
+        let moved = |mut point: Point| {
+            path.abs_transform().map_point(&mut point);
+            point
+        };
+        let (mut first, mut last) = (Point::zero(), Point::zero());
+        for segment in path.data().segments() {
+            let to = match segment {
+                PathSegment::MoveTo(to) => {
+                    first = moved(to);
+                    last = first;
+                    continue;
+                }
+                // The chord of a curve is near enough: curves are markers and joints.
+                PathSegment::LineTo(to)
+                | PathSegment::QuadTo(_, to)
+                | PathSegment::CubicTo(_, _, to) => moved(to),
+                PathSegment::Close => first,
+            };
+            self.lines.push((last, to));
+            last = to;
+        }
+    }
+}
